@@ -1,0 +1,57 @@
+"""A question and its K rollouts in sampling order, and what of it may be chosen."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tracerank.pools.documents import DEFAULT_RULES, DocumentRules, link_documents
+from tracerank.pools.types import RETENTION_RULES, WEBQA, Question, Retained, RetentionRule, Rollout
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """A question and its rollouts, ordered by sample id."""
+
+    question: Question
+    rollouts: tuple[Rollout, ...]
+
+    def __post_init__(self) -> None:
+        ordered = tuple(sorted(self.rollouts, key=lambda rollout: rollout.sample_id))
+        ids = [rollout.sample_id for rollout in ordered]
+        if len(set(ids)) != len(ids):
+            raise ValueError(f"question {self.question.id!r}: sample ids must be distinct, got {ids}")
+        object.__setattr__(self, "rollouts", ordered)
+
+    @classmethod
+    def of(cls, question: Question, rollouts: Iterable[Rollout]) -> "Pool":
+        return cls(question, tuple(rollouts))
+
+    def __len__(self) -> int:
+        return len(self.rollouts)
+
+    @property
+    def setting(self) -> str:
+        """The search protocol most rollouts follow; the first seen wins a tie."""
+        counts: dict[str, int] = {}
+        for rollout in self.rollouts:
+            if rollout.problem is None:
+                counts[rollout.setting] = counts.get(rollout.setting, 0) + 1
+        return max(counts, key=counts.__getitem__, default=WEBQA)
+
+    def first(self, k: int) -> "Pool":
+        """The K samples with the lowest ids; invalid ones among them are not replaced (App. A.1)."""
+        if k < 1:
+            raise ValueError(f"k must be at least 1, got {k}")
+        return self if k >= len(self.rollouts) else Pool(self.question, self.rollouts[:k])
+
+    def retained(self, rule: RetentionRule | None = None, documents: DocumentRules = DEFAULT_RULES) -> Retained:
+        """What may be chosen, and why the rest may not; the rule defaults to that of the pool's setting."""
+        rule = rule or RETENTION_RULES[self.setting]
+        kept: list[Rollout] = []
+        dropped: dict[int, str] = {}
+        for rollout in self.rollouts:
+            reason = rule.reason_to_drop(rollout)
+            if reason is None:
+                kept.append(rollout)
+            else:
+                dropped[rollout.sample_id] = reason
+        return Retained(link_documents(kept, documents), dropped)

@@ -1,0 +1,181 @@
+"""What the agents did, as frozen values: Question, Rollout, Search, Evidence, Document, View, Candidate, Pool.
+
+Holds no parsing and no vectors. Every object can be compared, hashed and shared between threads.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from tracerank.pools.answers import normalize_answer
+
+WEBQA = "webqa"
+BROWSING = "browsing"
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """The identity that evidence occurrences share."""
+
+    key: str
+    """Equal keys within a pool mean the same source: ``url:…``, ``search-view:…`` or a private fallback."""
+    verified: bool = True
+    """False: the source could not be established, the key only groups what certainly belongs together."""
+    url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One occurrence of text that the agent saw."""
+
+    text: str
+    """NFC, white space collapsed: occurrences with equal text have the same content."""
+    title: str | None = None
+    url: str | None = None
+    rank: int | None = None
+    """1-based place in the search's return; None for a page that was opened or searched within."""
+    tool: str = "search"
+    """Which tool showed it: ``search``, ``open`` or ``find``."""
+    document: Document | None = None
+    """None: the transcript says nothing about sources (ranked chunks)."""
+    event: int | None = None
+    """Id of the tool event in the transcript; None where events have no ids."""
+    status: str | None = None
+    """How the document was established, in the words of ``pools/documents.py``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """One search event and the evidence it led to."""
+
+    query: str | None
+    """None: an orphan, evidence without a search behind it. Empty: a search whose text was not logged."""
+    evidence: tuple[Evidence, ...] = ()
+    event: int | None = None
+
+    @property
+    def is_orphan(self) -> bool:
+        return self.query is None
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One tool event of a browsing transcript: what was asked, what came back, where it hangs."""
+
+    event: int
+    tool: str
+    """``search``, ``open`` or ``find``."""
+    parent: int | None
+    """Event whose view this one started from; None: none or unknown."""
+    cursor: int | None
+    """Number printed in front of the returned view; None: nothing usable came back."""
+    is_valid: bool
+    """Arguments, order and cursors are consistent, so the view may establish a source."""
+    continues: bool = False
+    """An Open that names no new target: it pages on in its parent's view."""
+    requested: str | None = None
+    """Canonical form of a URL that the call itself named."""
+    kind: str = "unknown"
+    """What the returned header shows: ``document``, ``search``, ``find`` or ``unknown``."""
+    url: str | None = None
+    """Canonical URL established by the header."""
+    displayed: str | None = None
+    """URL exactly as the header displayed it."""
+    url_field_agrees: bool = False
+    """A ``URL:`` line below the header repeats the displayed URL."""
+    header: str = "missing_returned_header"
+    """How much the header told."""
+    number: str | None = None
+    """The N of a ``Doc N`` header."""
+    fallback: str = ""
+    """Group that the view falls back to when its source cannot be verified."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rollout:
+    """A parsed transcript: searches, evidence, answer, and what is known about its correctness."""
+
+    sample_id: int
+    answer: str | None
+    """Stripped; None: the transcript has no answer."""
+    searches: tuple[Search, ...] = ()
+    label: float | None = None
+    """1 correct, 0 wrong, between for soft labels; None: unknown. Never an input of the model."""
+    confidence: float | None = None
+    """The agent's own estimate between 0 and 1."""
+    setting: str = WEBQA
+    """The search protocol of the transcript: ``webqa`` (ranked chunks) or ``browsing``."""
+    views: tuple[View, ...] = ()
+    """Tool events of a browsing transcript, in order; empty for ranked chunks."""
+    problem: str | None = None
+    """Why the transcript could not be parsed; such a rollout keeps its place but is never retained."""
+    source: str | None = None
+    """``file:line`` it came from."""
+
+    @property
+    def has_evidence(self) -> bool:
+        return any(search.evidence for search in self.searches)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What was asked."""
+
+    id: str
+    text: str
+    references: tuple[str, ...] = ()
+    """Accepted answers; empty: unknown."""
+    dataset: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One choice put to the scorer: an answer and the retained rollouts that gave it."""
+
+    answer: str
+    members: tuple[int, ...]
+    """Indices into ``Retained.kept``."""
+    votes: int
+    """Retained rollouts with the same normalised answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class RetentionRule:
+    """Which rollouts may be chosen."""
+
+    needs_evidence: bool
+    """WebQA drops rollouts without retrieved evidence; browsing keeps every nonempty response (App. A.1)."""
+
+    def reason_to_drop(self, rollout: Rollout) -> str | None:
+        if rollout.problem is not None:
+            return rollout.problem
+        if not rollout.answer:
+            return "no answer"
+        if self.needs_evidence and not rollout.has_evidence:
+            return "no evidence (WebQA rule)"
+        return None
+
+
+RETENTION_RULES: Mapping[str, RetentionRule] = MappingProxyType(
+    {WEBQA: RetentionRule(needs_evidence=True), BROWSING: RetentionRule(needs_evidence=False)}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Retained:
+    """What a retention rule kept of a pool and why it dropped the rest."""
+
+    kept: tuple[Rollout, ...]
+    dropped: Mapping[int, str] = field(default_factory=dict)
+    """Sample id to reason."""
+
+    def candidates(self) -> tuple[Candidate, ...]:
+        """One candidate per kept rollout, with its vote count."""
+        keys = [normalize_answer(rollout.answer) for rollout in self.kept]
+        votes: dict[str, int] = {}
+        for key in keys:
+            votes[key] = votes.get(key, 0) + 1
+        return tuple(
+            Candidate(rollout.answer or "", (index,), votes[key])
+            for index, (rollout, key) in enumerate(zip(self.kept, keys, strict=True))
+        )

@@ -1,0 +1,51 @@
+"""The seam between any transcript format and the rest: one record in, one question and rollout out."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NoReturn, Protocol
+
+from tracerank.errors import MalformedRollout
+from tracerank.pools.types import Question, Rollout
+
+Record = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """A rollout and the question it belongs to."""
+
+    question: Question
+    """``id`` groups rollouts into pools; readers of formats without ids use the question text."""
+    rollout: Rollout
+    is_numbered: bool = True
+    """False: the format has no sample id; the rollout is numbered by its place in the file."""
+
+
+class Reader(Protocol):
+    """One transcript format."""
+
+    name: str
+
+    def recognises(self, record: Record) -> bool:
+        """Whether the record's content is of this format; cheap, never raises."""
+        ...
+
+    def parse(self, record: Record, source: str) -> Parsed:
+        """The record as a rollout; raises MalformedRollout for what cannot be one."""
+        ...
+
+
+class UnreadableRollout(MalformedRollout):
+    """A malformed rollout whose place in a pool is known, so that it can be dropped with a reason."""
+
+    def __init__(self, reason: str, question: Question, sample_id: int | None) -> None:
+        super().__init__(reason)
+        self.question = question
+        self.sample_id = sample_id
+
+
+def reject(reason: str, question: Question | None = None, sample_id: int | None = None) -> NoReturn:
+    """Raise the right error for a record that cannot be a rollout."""
+    if question is None:
+        raise MalformedRollout(reason)
+    raise UnreadableRollout(reason, question, sample_id)
