@@ -74,11 +74,11 @@ class View:
     continues: bool = False
     """An Open that names no new target: it pages on in its parent's view."""
     requested: str | None = None
-    """Canonical form of a URL that the call itself named."""
+    """URL that the call itself named, canonical under ``urls.OFFICIAL``, which loses nothing."""
     kind: str = "unknown"
     """What the returned header shows: ``document``, ``search``, ``find`` or ``unknown``."""
     url: str | None = None
-    """Canonical URL established by the header."""
+    """URL established by the header, canonical under ``urls.OFFICIAL``."""
     displayed: str | None = None
     """URL exactly as the header displayed it."""
     url_field_agrees: bool = False
@@ -88,7 +88,7 @@ class View:
     number: str | None = None
     """The N of a ``Doc N`` header."""
     fallback: str = ""
-    """Group that the view falls back to when its source cannot be verified."""
+    """Group of a view whose source cannot be verified: a canonical URL, or ``event:N``, private to the rollout."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,49 @@
+# Everything a developer runs; `make help` lists it.
+
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.installed
+PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
+
+.DEFAULT_GOAL := help
+.PHONY: setup demo test test-all check fix bench docs clean help
+
+$(STAMP): pyproject.toml constraints.txt
+	@echo "installing into .venv (a minute or two the first time)"
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(PIP) install -c constraints.txt torch setuptools
+	@$(PIP) install -c constraints.txt --no-build-isolation -e '.[dev]'
+	@touch $@
+
+setup: $(STAMP)  ## create .venv and install everything into it
+
+demo: setup  ## generate a small world, train on it and compare with voting
+	$(BIN)/tracerank demo
+
+test: setup  ## run the tests that take seconds
+	$(BIN)/python -m pytest -n 2
+
+test-all: setup  ## run every test, also those on real data
+	$(BIN)/python -m pytest -n 2 -m ""
+
+check: setup  ## lint, formatting and types, without changing a file
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+fix: setup  ## repair what ruff can repair
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: setup  ## measure time and memory
+	$(BIN)/python -m benchmarks
+
+docs: setup  ## regenerate docs/cli.md from the command line's own help
+	$(BIN)/python -m tracerank.cli.docs docs/cli.md
+
+clean:  ## remove .venv, caches and build products
+	rm -rf .venv build dist src/*.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+
+help:  ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

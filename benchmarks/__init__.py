@@ -1,0 +1,1 @@
+"""Paired measurements of speed and memory against a straightforward twin: ``make bench``."""

@@ -1,0 +1,142 @@
+"""The seam between text and vectors: what an embedder is, what its output must look like, and two without a model.
+
+Holds no learned model, no network and no cache.
+"""
+
+import hashlib
+import re
+import struct
+import zlib
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracerank.errors import EmbeddingError
+
+Vectors = NDArray[np.float32]
+
+
+class Embedder(Protocol):
+    """Frozen text to vector; equal text always gives an equal vector."""
+
+    @property
+    def name(self) -> str:
+        """Identity of the vectors: equal names mean interchangeable vectors."""
+        ...
+
+    @property
+    def width(self) -> int: ...
+
+    def embed(self, texts: list[str]) -> Vectors:
+        """One row per text: float32 [len(texts), width]."""
+        ...
+
+
+def check_vectors(
+    vectors: object, count: int, width: int, embedder_name: str, texts: Sequence[str] | None = None
+) -> Vectors:
+    """The vectors as float32 [count, width]; given the texts, a complaint about a row quotes its text."""
+    if not isinstance(vectors, np.ndarray):
+        raise EmbeddingError(f"{embedder_name}: returned {type(vectors).__name__}; expected a numpy array")
+    if vectors.ndim != 2 or not np.issubdtype(vectors.dtype, np.floating):
+        found = f"{vectors.dtype} of shape {vectors.shape}"
+        raise EmbeddingError(f"{embedder_name}: returned {found}; expected floats of shape ({count}, {width})")
+    if len(vectors) != count:
+        raise EmbeddingError(f"{embedder_name}: returned {len(vectors)} vectors for {count} texts")
+    if vectors.shape[1] != width:
+        raise EmbeddingError(f"{embedder_name}: returned vectors of width {vectors.shape[1]}; expected {width}")
+    with np.errstate(over="ignore"):  # what does not fit float32 becomes infinite and is named below
+        checked = np.ascontiguousarray(vectors, dtype=np.float32)
+    bad = ~np.isfinite(checked).all(axis=1)
+    if bad.any():
+        row = int(bad.argmax())
+        where = f"text {row}" if texts is None else f"text {row} {_shortened(texts[row])!r}"
+        raise EmbeddingError(f"{embedder_name}: the vector of {where} is not finite ({bad.sum()} of {count} are not)")
+    return checked
+
+
+def _shortened(text: str, limit: int = 60) -> str:
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+class HashEmbedder:
+    """Signed feature hashing of lower-cased words and word pairs: no model, the same vector on every machine."""
+
+    def __init__(self, width: int = 256) -> None:
+        if width < 1:
+            raise ValueError(f"width must be at least 1, got {width}")
+        self.name = f"hash-{width}"
+        self.width = width
+
+    def embed(self, texts: list[str]) -> Vectors:
+        vectors = np.zeros((len(texts), self.width), dtype=np.float32)
+        for start in range(0, len(texts), _BLOCK):
+            block = texts[start : start + _BLOCK]
+            vectors[start : start + len(block)] = self._embed_block(block)
+        return vectors
+
+    def _embed_block(self, texts: list[str]) -> NDArray[np.float64]:
+        features = [_features(text) for text in texts]
+        rows = np.repeat(np.arange(len(texts), dtype=np.uint64), [len(found) for found in features])
+        codes = np.array([code for found in features for code in found], dtype=np.uint64)
+        occurrences, counts = np.unique(rows << np.uint64(32) | codes, return_counts=True)
+        rows, codes = occurrences >> np.uint64(32), occurrences & np.uint64(0xFFFFFFFF)
+
+        # CRC-32 tells words apart but is linear; a multiplication (modulo 2^64) spreads its bits over the columns.
+        mixed = codes * np.uint64(0x9E3779B97F4A7C15)
+        columns = (mixed >> np.uint64(32)) % np.uint64(self.width)
+        signs = 1.0 - 2.0 * (mixed >> np.uint64(31) & np.uint64(1)).astype(np.float64)
+        values = signs * (1.0 + np.log(counts))  # sublinear: a word said twice does not count double
+
+        cells = (rows * np.uint64(self.width) + columns).astype(np.int64)
+        sums = np.bincount(cells, weights=values, minlength=len(texts) * self.width).reshape(len(texts), self.width)
+        norms = np.linalg.norm(sums, axis=1, keepdims=True)
+        norms[norms == 0] = 1.0  # a text without words stays the zero vector
+        unit: NDArray[np.float64] = sums / norms
+        return unit
+
+
+_BLOCK = 2048  # texts hashed together; bounds the memory of long inputs
+_WORD = re.compile(r"\w+")
+
+
+def _features(text: str) -> list[int]:
+    """CRC-32 of every word, then of every pair "first second"."""
+    words = [word.encode("utf-8", "surrogatepass") for word in _WORD.findall(text.lower())]
+    crc32 = zlib.crc32
+    singles = [crc32(word) for word in words]
+    # crc32(b, crc32(a)) = crc32(a + b), so a pair continues from its first word's value.
+    return singles + [crc32(b" " + second, first) for first, second in zip(singles, words[1:], strict=False)]
+
+
+class Sha256Embedder:
+    """4,096 numbers read off SHA-256 digests: tells texts apart, means nothing; used to repeat reference outputs."""
+
+    name = "sha256-4096"
+    width = 4096
+
+    def embed(self, texts: list[str]) -> Vectors:
+        if not texts:
+            return np.zeros((0, self.width), dtype=np.float32)
+        return np.stack([_sha256_vector(text) for text in texts])
+
+
+_DIGESTS = tuple(struct.pack("<I", i) for i in range(512))  # 512 digests of 8 uint32 make 4,096 numbers
+
+
+@lru_cache(maxsize=2048)  # 16 KiB a vector
+def _sha256_vector(text: str) -> Vectors:
+    """SHA256(text ‖ uint32_le(i)) for i = 0..511 as little-endian uint32 u; u / 2^31 - 1, L2-normalised in float64."""
+    start = hashlib.sha256(text.encode("utf-8", "surrogatepass"))
+    digests = []
+    for suffix in _DIGESTS:
+        digest = start.copy()
+        digest.update(suffix)
+        digests.append(digest.digest())
+    values = np.frombuffer(b"".join(digests), dtype="<u4") / 2.0**31 - 1.0
+    vector: Vectors = (values / np.linalg.norm(values)).astype(np.float32)
+    vector.flags.writeable = False  # it is shared by every caller
+    return vector

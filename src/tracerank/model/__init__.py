@@ -1,0 +1,1 @@
+"""Graph to scores: encode, propagate, read, score."""

@@ -1,0 +1,253 @@
+"""Parsed rollouts to pools, streaming: which rollouts belong together, how they are numbered, what is a duplicate.
+
+Knows no file format. A pool stays open until a window of other questions' records has passed; nothing good is ever
+dropped, and what had to be changed is reported.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+
+from tracerank.errors import MalformedRollout, ReadError
+from tracerank.pools.answers import normalize_answer, normalize_text
+from tracerank.pools.pool import Pool
+from tracerank.pools.types import WEBQA, Question, Rollout
+from tracerank.readers.base import Parsed, Reader, UnreadableRollout
+from tracerank.readers.records import Problem, RecordAt
+
+WINDOW_BYTES = 64 * 2**20
+"""A pool is closed when more bytes than this of other questions' records were read since it began."""
+
+Report = Callable[[Problem], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A parsed rollout, where it stood and how many bytes it took."""
+
+    parsed: Parsed
+    source: str
+    size: int
+
+
+def parse_record(reader: Reader, item: RecordAt, report: Report) -> Placed | None:
+    """The record as a rollout; an unreadable one keeps its place in its pool, if that is known."""
+    source = item.source
+    try:
+        return Placed(reader.parse(item.value, source), source, item.size)
+    except UnreadableRollout as error:
+        report(Problem(source, f"{error}; the rollout keeps its place but cannot be chosen"))
+        broken = Rollout(error.sample_id or 0, None, problem=str(error), source=source)
+        return Placed(Parsed(error.question, broken, error.sample_id is not None), source, item.size)
+    except MalformedRollout as error:
+        report(Problem(source, f"{error}; the record was dropped"))
+    except RecursionError:
+        report(Problem(source, "nested too deeply; the record was dropped"))
+    except ReadError as error:
+        raise ReadError(f"{source}: {error}") from None
+    return None
+
+
+def group(placed: Iterable[Placed], report: Report, window_bytes: int | None = WINDOW_BYTES) -> Iterator[Pool]:
+    """Pools in order of first appearance; ``window_bytes=None`` holds all of them until the end."""
+    grouping = _Grouping(report, window_bytes)
+    for item in placed:
+        grouping.add(item)
+        while grouping.has_passed():
+            yield grouping.close()
+    while grouping.queue:
+        yield grouping.close()
+
+
+@dataclass(slots=True)
+class _Open:
+    """A pool that may still receive rollouts."""
+
+    key: str
+    """Question id in the records."""
+    id: str
+    """Question id of the pool: the key, or ``key~2`` for another question under the same id."""
+    text: str
+    source: str
+    """Where its first rollout stood."""
+    start: int
+    """Bytes read before it began."""
+    count: int
+    """Records read before it began."""
+    own: int = 0
+    """Bytes of its own records."""
+    dataset: str | None = None
+    references: tuple[str, ...] = ()
+    entries: list[Placed] = field(default_factory=list)
+    has_conflict: bool = False
+
+    def is_about(self, text: str) -> bool:
+        return text == self.text or not text or not self.text or normalize_text(text) == normalize_text(self.text)
+
+
+class _Grouping:
+    """The open pools, and a few bytes about each closed one."""
+
+    def __init__(self, report: Report, window_bytes: int | None) -> None:
+        self.queue: deque[_Open] = deque()
+        self._report = report
+        self._window = window_bytes
+        self._open: dict[str, list[_Open]] = {}
+        self._names: set[str] = set()  # ids of the open pools
+        self._closed: dict[int, int] = {}  # hash of a pool id, or of an id and its text -> records before it
+        self._bytes = 0
+        self._count = 0
+
+    def add(self, item: Placed) -> None:
+        question = item.parsed.question
+        for pool in self._open.get(question.id, ()):
+            if pool.is_about(question.text):
+                break
+        else:
+            pool = self._begin(question, item.source)
+        pool.entries.append(item)
+        pool.own += item.size
+        self._bytes += item.size
+        self._count += 1
+        if question.text and not pool.text:
+            pool.text = question.text
+        pool.dataset = pool.dataset or question.dataset
+        if question.references != pool.references and question.references:
+            self._take_references(pool, question.references, item.source)
+
+    def has_passed(self) -> bool:
+        """Whether the window has passed over the oldest pool."""
+        if self._window is None or not self.queue:
+            return False
+        oldest = self.queue[0]
+        return self._bytes - oldest.start - oldest.own > self._window
+
+    def close(self) -> Pool:
+        """The oldest pool, settled."""
+        pool = self.queue.popleft()
+        self._names.remove(pool.id)
+        variants = self._open[pool.key]
+        variants.remove(pool)
+        if not variants:
+            del self._open[pool.key]
+        if self._window is not None:
+            for name in {pool.key, pool.id, f"{pool.key}\0{normalize_text(pool.text)}"}:
+                self._closed.setdefault(_digest(name), pool.count)
+        return _settle(pool, self._report)
+
+    def _begin(self, question: Question, source: str) -> _Open:
+        self._refuse_return(question, source)
+        name, number = question.id, 1
+        while name in self._names or (self._closed and _digest(name) in self._closed):
+            number += 1
+            name = f"{question.id}~{number}"
+        if number > 1:
+            reason = f"question id {question.id!r} was used before for another question; this one is kept as {name!r}"
+            self._report(Problem(source, reason))
+        pool = _Open(question.id, name, question.text, source, self._bytes, self._count)
+        self._names.add(name)
+        self._open.setdefault(question.id, []).append(pool)
+        self.queue.append(pool)
+        return pool
+
+    def _refuse_return(self, question: Question, source: str) -> None:
+        if not self._closed or _digest(question.id) not in self._closed:
+            return
+        same = f"{question.id}\0{normalize_text(question.text)}"
+        earlier = self._closed.get(_digest(same), self._closed.get(_digest(f"{question.id}\0")))
+        if earlier is None and not question.text:
+            earlier = self._closed[_digest(question.id)]
+        if earlier is not None and self._window is not None:
+            raise ReadError(
+                f"{source}: question {question.id!r} comes back after its pool was closed: it began with record "
+                f"{earlier + 1} of the input and more than {_size(self._window)} of other questions followed; "
+                "bring its rollouts together with `tracerank convert FILE -o grouped.jsonl` "
+                "or use tr.read_pools(FILE), which hold everything in memory"
+            )
+
+    def _take_references(self, pool: _Open, references: tuple[str, ...], source: str) -> None:
+        if not pool.references:
+            pool.references = references
+        elif not pool.has_conflict and set(map(normalize_answer, references)) != set(
+            map(normalize_answer, pool.references)
+        ):
+            pool.has_conflict = True
+            reason = f"question {pool.id!r} has other references than at {pool.source}; the first ones are used"
+            self._report(Problem(source, reason))
+
+
+def _digest(name: str) -> int:
+    return int.from_bytes(blake2b(name.encode("utf-8", "replace"), digest_size=8).digest(), "little")
+
+
+def _size(count: int) -> str:
+    return f"{count // 2**20} MiB" if count >= 2**20 else f"{count} bytes"
+
+
+def _settle(pool: _Open, report: Report) -> Pool:
+    if not pool.text.strip():
+        report(Problem(pool.source, f"question {pool.id!r} has no text; expected it in at least one of its rollouts"))
+    accepted = {normalize_answer(reference) for reference in pool.references}
+    rollouts: list[Rollout] = []
+    for sample_id, item in _numbered(pool, report):
+        rollout = item.parsed.rollout
+        label = rollout.label
+        if label is None and pool.references and rollout.problem is None and rollout.setting == WEBQA:
+            # exact_match, with the references normalised once a pool.
+            given = normalize_answer(rollout.answer)
+            label = float(given != "" and given in accepted)
+        if label is not rollout.label or sample_id != rollout.sample_id or rollout.source is None:
+            rollout = Rollout(
+                sample_id,
+                rollout.answer,
+                rollout.searches,
+                label,
+                rollout.confidence,
+                rollout.setting,
+                rollout.views,
+                rollout.problem,
+                rollout.source or item.source,
+            )
+        rollouts.append(rollout)
+    return Pool(Question(pool.id, pool.text, pool.references, pool.dataset), tuple(rollouts))
+
+
+def _numbered(pool: _Open, report: Report) -> Iterator[tuple[int, Placed]]:
+    """Every rollout with a sample id of its own: given ids first, then free ones in file order, then above all."""
+    given: dict[int, Placed] = {}
+    unnumbered: list[Placed] = []
+    clashing: list[Placed] = []
+    for item in pool.entries:
+        if not item.parsed.is_numbered:
+            unnumbered.append(item)
+            continue
+        sample_id = item.parsed.rollout.sample_id
+        holder = given.setdefault(sample_id, item)
+        if holder is item:
+            continue
+        if _is_same(holder.parsed.rollout, item.parsed.rollout):
+            report(Problem(item.source, f"rollout {sample_id} repeats {holder.source}; the repetition was dropped"))
+        elif holder.parsed.rollout.problem is not None and item.parsed.rollout.problem is None:
+            # A retry of a broken rollout: the good one takes the place.
+            given[sample_id] = item
+            clashing.append(holder)
+        else:
+            clashing.append(item)
+    yield from given.items()
+    free = 0
+    used = set(given)
+    for item in unnumbered:
+        while free in used:
+            free += 1
+        used.add(free)
+        yield free, item
+    for above, item in enumerate(clashing, max(used, default=-1) + 1):
+        old = item.parsed.rollout.sample_id
+        holder = given[old]
+        report(Problem(item.source, f"rollout {old} differs from {holder.source} with the same id; it is now {above}"))
+        yield above, item
+
+
+def _is_same(one: Rollout, other: Rollout) -> bool:
+    return one == (other if one.source == other.source else replace(other, source=one.source))

@@ -1,0 +1,284 @@
+"""The import layers and the few structural rules of the package, checked on the source text.
+
+The tables below are the rules; the code only reads imports with `ast`, also those inside functions and under
+TYPE_CHECKING.
+"""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+SRC = Path(__file__).parents[1] / "src"
+PACKAGE = "tracerank"
+
+# Lowest first; a layer imports only what stands on earlier lines, and siblings on one line not each other.
+LAYERS = (
+    ("errors",),
+    ("pools",),
+    ("readers", "embedding", "graphs"),
+    ("model",),
+    ("training", "methods"),
+    ("search_settings",),
+    ("rollouts", "evaluation"),
+    ("serving", "scale"),
+    ("cli",),
+)
+# The package root and `python -m tracerank` import anything; nobody imports them.
+ROOT_MODULES = ("tracerank", "tracerank.__main__")
+
+# A trailing * stands for any rest of the module's name.
+MAY_IMPORT_TORCH = ("model", "training", "methods.trace*")
+MAY_IMPORT_TORCH_IN_FUNCTIONS = ("cli",)
+MAY_PRINT = ("cli",)
+WITHOUT_NUMPY = ("errors", "pools")
+# Importing these must not load torch, not even through another module.
+LOADS_WITHOUT_TORCH = ("errors", "pools", "readers", "embedding", "graphs", "methods", "cli")
+
+FORBIDDEN_NAMES = ("utils", "helpers", "common", "manager", "trace")
+MAX_LINES = 350
+
+RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
+
+
+@dataclass(frozen=True)
+class Import:
+    """One imported module, where, and whether the statement runs when its module is imported."""
+
+    module: str
+    line: int
+    runs_at_import: bool
+    is_relative: bool = False
+
+
+@dataclass(frozen=True)
+class Module:
+    """One source file under its dotted name."""
+
+    name: str
+    path: str
+    source: str
+
+    @property
+    def layer(self) -> str | None:
+        """First part below the package; None for the root modules."""
+        return None if self.name in ROOT_MODULES else self.name.split(".")[1]
+
+    def imports(self) -> list[Import]:
+        return list(_imports(ast.parse(self.source), runs_at_import=True))
+
+    def is_in(self, patterns: tuple[str, ...]) -> bool:
+        return any(_matches(self.name, f"{PACKAGE}.{pattern}") for pattern in patterns)
+
+    def at(self, line: int) -> str:
+        return f"{self.path}:{line}"
+
+
+def _matches(name: str, pattern: str) -> bool:
+    if pattern.endswith("*"):
+        return name.startswith(pattern[:-1])
+    return name == pattern or name.startswith(pattern + ".")
+
+
+def _imports(node: ast.AST, runs_at_import: bool) -> Iterator[Import]:
+    for child in ast.iter_child_nodes(node):
+        match child:
+            case ast.Import(names=names):
+                for alias in names:
+                    yield Import(alias.name, child.lineno, runs_at_import)
+            case ast.ImportFrom(module=module, names=names, level=level):
+                # `from tracerank import graphs` asks the root, whatever it asks for.
+                yield Import(module or "", child.lineno, runs_at_import, is_relative=level > 0)
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
+                yield from _imports(child, runs_at_import=False)
+            case ast.If(test=ast.Name(id="TYPE_CHECKING") | ast.Attribute(attr="TYPE_CHECKING"), orelse=orelse):
+                for statement in child.body:
+                    yield from _imports(ast.Module([statement], []), runs_at_import=False)
+                yield from _imports(ast.Module(orelse, []), runs_at_import)
+            case _:
+                yield from _imports(child, runs_at_import)
+
+
+def modules() -> list[Module]:
+    found = []
+    for path in sorted((SRC / PACKAGE).rglob("*.py")):
+        parts = path.relative_to(SRC).with_suffix("").parts
+        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        found.append(Module(name, path.relative_to(SRC.parent).as_posix(), path.read_text(encoding="utf-8")))
+    return found
+
+
+def layer_violations(module: Module) -> list[str]:
+    found = []
+    if module.layer is not None and module.layer not in RANK:
+        found.append(f"{module.path}: '{module.layer}' has no place in LAYERS; give it one")
+    for imported in module.imports():
+        where = module.at(imported.line)
+        top, _, rest = imported.module.partition(".")
+        if imported.is_relative:
+            found.append(f"{where}: relative import; write the full name")
+        elif top != PACKAGE or module.layer is None:
+            continue
+        elif imported.module in ROOT_MODULES:
+            found.append(f"{where}: imports the package root; import the module that defines the name")
+        else:
+            target = rest.split(".")[0]
+            found += [f"{where}: {why}" for why in _why_forbidden(module.layer, target)]
+    return found
+
+
+def _why_forbidden(layer: str, target: str) -> list[str]:
+    if target == layer or layer not in RANK:
+        return []
+    if target not in RANK:
+        return [f"imports {PACKAGE}.{target}, which has no place in LAYERS"]
+    if RANK[target] > RANK[layer]:
+        return [f"'{layer}' imports '{target}', which lies above it"]
+    if RANK[target] == RANK[layer]:
+        return [f"'{layer}' imports its sibling '{target}'; move what both need below them"]
+    return []
+
+
+def library_violations(module: Module) -> list[str]:
+    found = []
+    for imported in module.imports():
+        top = imported.module.partition(".")[0]
+        lazy = not imported.runs_at_import and module.is_in(MAY_IMPORT_TORCH_IN_FUNCTIONS)
+        if top == "torch" and not (lazy or module.is_in(MAY_IMPORT_TORCH)):
+            found.append(f"{module.at(imported.line)}: imports torch; allowed in {', '.join(MAY_IMPORT_TORCH)}")
+        if top == "numpy" and module.is_in(WITHOUT_NUMPY):
+            found.append(f"{module.at(imported.line)}: imports numpy; {module.layer} stays without it")
+    return found
+
+
+def print_violations(module: Module) -> list[str]:
+    if module.is_in(MAY_PRINT):
+        return []
+    calls = [node for node in ast.walk(ast.parse(module.source)) if isinstance(node, ast.Call)]
+    return [
+        f"{module.at(call.lineno)}: print(); only {', '.join(MAY_PRINT)} writes to the terminal"
+        for call in calls
+        if isinstance(call.func, ast.Name) and call.func.id == "print"
+    ]
+
+
+def shape_violations(module: Module) -> list[str]:
+    found = []
+    lines = len(module.source.splitlines())
+    if lines > MAX_LINES:
+        found.append(f"{module.path}: {lines} lines, more than {MAX_LINES}; split it by noun")
+    for part in module.name.split("."):
+        if part in FORBIDDEN_NAMES:
+            found.append(f"{module.path}: '{part}' says nothing or shadows the standard library; name what it holds")
+    return found
+
+
+def torch_free_modules(found: list[Module]) -> list[str]:
+    return [module.name for module in found if module.is_in(LOADS_WITHOUT_TORCH) and not module.is_in(MAY_IMPORT_TORCH)]
+
+
+def first_to_load_torch(names: list[str]) -> str:
+    """The first of the names whose import, in a fresh interpreter, brings torch in; or the traceback of a failure."""
+    script = (
+        "import importlib, sys\n"
+        f"sys.path.insert(0, {str(SRC)!r})\n"
+        "for name in sys.argv[1:]:\n"
+        "    importlib.import_module(name)\n"
+        "    if 'torch' in sys.modules: sys.exit(name)\n"
+    )
+    command = [sys.executable, "-c", script, *names]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120).stderr.strip()
+
+
+def report(violations: list[str]) -> str:
+    return "\n" + "\n".join(violations)
+
+
+def test_imports_point_down_the_layers() -> None:
+    violations = [line for module in modules() for line in layer_violations(module)]
+    assert not violations, report(violations)
+
+
+def test_torch_and_numpy_stay_where_they_belong() -> None:
+    violations = [line for module in modules() for line in library_violations(module)]
+    assert not violations, report(violations)
+
+
+def test_only_the_command_line_prints() -> None:
+    violations = [line for module in modules() for line in print_violations(module)]
+    assert not violations, report(violations)
+
+
+def test_modules_are_short_and_named_by_what_they_hold() -> None:
+    violations = [line for module in modules() for line in shape_violations(module)]
+    assert not violations, report(violations)
+
+
+def test_importing_the_package_does_not_load_torch() -> None:
+    culprit = first_to_load_torch([PACKAGE])
+    assert not culprit, culprit
+
+
+def test_reading_voting_and_the_command_line_load_without_torch() -> None:
+    culprit = first_to_load_torch(torch_free_modules(modules()))
+    assert not culprit, culprit
+
+
+# The rules themselves can fail: each is shown a module that breaks it.
+
+
+def written(name: str, source: str) -> Module:
+    return Module(f"{PACKAGE}.{name}", f"src/{name}.py", source)
+
+
+def test_an_upward_import_inside_a_function_is_found() -> None:
+    module = written("graphs.build", "def build():\n    from tracerank.model.net import Net\n")
+    assert layer_violations(module) == ["src/graphs.build.py:2: 'graphs' imports 'model', which lies above it"]
+
+
+def test_an_upward_import_for_type_checking_is_found() -> None:
+    module = written("pools.pool", "if TYPE_CHECKING:\n    from tracerank.readers.base import Reader\n")
+    assert len(layer_violations(module)) == 1
+
+
+def test_an_import_between_siblings_is_found() -> None:
+    [line] = layer_violations(written("methods.voting", "import tracerank.training.fit"))
+    assert "sibling 'training'" in line
+
+
+def test_an_import_of_the_root_is_found() -> None:
+    [line] = layer_violations(written("cli.main", "from tracerank import Pool"))
+    assert "package root" in line
+
+
+def test_a_relative_import_is_found() -> None:
+    [line] = layer_violations(written("cli.main", "from .demo import run"))
+    assert "relative import" in line
+
+
+def test_an_unknown_layer_is_found() -> None:
+    [line] = layer_violations(written("extras.thing", ""))
+    assert "no place in LAYERS" in line
+
+
+def test_a_downward_import_is_fine() -> None:
+    assert layer_violations(written("cli.main", "from tracerank.pools.types import Question")) == []
+
+
+def test_torch_is_refused_in_graphs_and_at_the_top_of_the_command_line() -> None:
+    assert library_violations(written("graphs.stats", "import torch"))
+    assert library_violations(written("cli.demo", "from torch import nn"))
+    assert not library_violations(written("cli.demo", "def demo():\n    import torch\n"))
+    assert not library_violations(written("methods.trace_method", "import torch"))
+
+
+def test_numpy_is_refused_in_pools() -> None:
+    assert library_violations(written("pools.types", "import numpy as np"))
+
+
+def test_print_long_modules_and_empty_names_are_refused() -> None:
+    assert print_violations(written("graphs.stats", "print('x')"))
+    assert shape_violations(written("graphs.stats", "\n" * (MAX_LINES + 1)))
+    assert shape_violations(written("graphs.utils", ""))
