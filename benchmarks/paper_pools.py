@@ -13,6 +13,12 @@ from tracerank.pools.types import BROWSING, Document, Evidence, Question, Rollou
 WEBQA_SEARCHES = ((1, 0.58), (2, 0.27), (3, 0.11), (4, 0.04))
 """How many searches a rollout makes: mean 1.61, so that 12.6 rollouts see 61 chunks."""
 
+PHRASINGS = [1 / (p + 0.5) for p in range(24)]
+"""How readily a search is worded in each of its ways; fitted, with POPULARITY, to the paper's edges, groups and Jaccard 0.50."""
+
+POPULARITY = [1 / (c + 1) ** 2.4 for c in range(48)]
+"""How readily a chunk is returned for a hop."""
+
 
 def webqa_pools(count: int, seed: int = 0, rollouts: float = 12.6) -> list[Pool]:
     """Pools of the WebQA setting; ``rollouts`` is the mean number of retained ones."""
@@ -36,29 +42,30 @@ def _answers(rng: random.Random, number: int) -> list[str]:
 
 
 def _webqa_pool(rng: random.Random, number: int, rollouts: float) -> Pool:
-    chunks = [f'(Title: "t{number}-{c}") chunk {c} of question {number}' for c in range(36)]
-    popularity = [1 / (c + 1) ** 1.55 for c in range(len(chunks))]
-    phrasings = [f"question {number} phrased {p}" for p in range(40)]
-    liking = [1 / (p + 2) for p in range(len(phrasings))]
+    chunks = [f'(Title: "t{number}-{c}") chunk {c} of question {number}' for c in range(48)]
     returned: dict[str, tuple[Evidence, ...]] = {}
     answers = _answers(rng, number)
     made = []
     for sample in range(_around(rng, rollouts, min(3, int(rollouts / 4)))):
         searches = []
-        for _ in range(rng.choices(*zip(*WEBQA_SEARCHES, strict=True))[0]):
-            query = rng.choices(phrasings, liking)[0]
-            if any(query == search.query for search in searches) or (searches and rng.random() < 0.35):
-                query = f"follow-up {number} {rng.randrange(1000)}"  # agents rarely ask the same twice
+        for hop in range(rng.choices(*zip(*WEBQA_SEARCHES, strict=True))[0]):
+            query = f"question {number} hop {hop} phrased {rng.choices(range(24), PHRASINGS)[0]}"
             if query not in returned:
-                chosen: list[int] = []
-                while len(chosen) < 3:
-                    chunk = rng.choices(range(len(chunks)), popularity)[0]
-                    if chunk not in chosen:
-                        chosen.append(chunk)
+                # A later hop asks for something else: its most popular chunks are others.
+                chosen = _ranked_choice(rng, hop * 2)
                 returned[query] = tuple(Evidence(chunks[c], rank=r + 1) for r, c in enumerate(chosen))
             searches.append(Search(query, returned[query]))
         made.append(Rollout(sample, answers[sample % 512], tuple(searches), label=float(rng.random() < 0.4)))
     return Pool(Question(str(number), f"question {number}"), tuple(made))
+
+
+def _ranked_choice(rng: random.Random, shift: int) -> list[int]:
+    chosen: list[int] = []
+    while len(chosen) < 3:
+        chunk = (rng.choices(range(len(POPULARITY)), POPULARITY)[0] + shift) % len(POPULARITY)
+        if chunk not in chosen:
+            chosen.append(chunk)
+    return chosen
 
 
 def _browsing_pool(rng: random.Random, number: int, rollouts: float) -> Pool:

@@ -74,7 +74,9 @@ def test_an_unrecognised_record_is_read_like_its_neighbours(tmp_path: Path) -> N
 
 def test_a_file_of_an_unknown_format_names_its_keys_and_the_known_formats(tmp_path: Path) -> None:
     path = lines(tmp_path, {"prompt": "x", "chosen": "y"}, {"prompt": "z"})
-    with pytest.raises(ReadError, match=r"rows.jsonl:1: no known format, .* keys: prompt, chosen; known formats: canon"):
+    with pytest.raises(
+        ReadError, match=r"rows.jsonl:1: no known format, .* keys: prompt, chosen; known formats: canon"
+    ):
         read_pools(path)
 
 

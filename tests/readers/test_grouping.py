@@ -17,7 +17,12 @@ SIZE = 100
 
 
 def placed(
-    question: str, sample: int | None, answer: str | None = "Paris", text: str = "", line: int = 0, **question_fields: Any
+    question: str,
+    sample: int | None,
+    answer: str | None = "Paris",
+    text: str = "",
+    line: int = 0,
+    **question_fields: Any,
 ) -> Placed:
     """A rollout of 100 bytes; ``sample=None`` is unnumbered, ``text`` defaults to the question's id."""
     asked = Question(question, text or f"{question}?", **question_fields)
@@ -44,7 +49,12 @@ def test_rollouts_are_grouped_whatever_their_order_and_pools_keep_that_of_appear
 def test_unnumbered_rollouts_take_the_free_ids_in_file_order() -> None:
     items = [placed("q", None, "x"), placed("q", 1, "y"), placed("q", None, "z"), placed("q", None, "x")]
     (pool,), problems = grouped(items)
-    assert [(rollout.sample_id, rollout.answer) for rollout in pool.rollouts] == [(0, "x"), (1, "y"), (2, "z"), (3, "x")]
+    assert [(rollout.sample_id, rollout.answer) for rollout in pool.rollouts] == [
+        (0, "x"),
+        (1, "y"),
+        (2, "z"),
+        (3, "x"),
+    ]
     assert problems == []
 
 
@@ -217,7 +227,11 @@ def picky(*fails: str) -> tuple[list[Pool], list[str]]:
 
 def test_an_unreadable_rollout_keeps_its_place_and_its_siblings() -> None:
     (pool,), problems = picky("", "with place", "without place", "deeply", "")
-    assert [(rollout.sample_id, rollout.problem) for rollout in pool.rollouts] == [(0, None), (1, "bad steps"), (4, None)]
+    assert [(rollout.sample_id, rollout.problem) for rollout in pool.rollouts] == [
+        (0, None),
+        (1, "bad steps"),
+        (4, None),
+    ]
     assert problems == [
         "f:1: bad steps; the rollout keeps its place but cannot be chosen",
         "f:2: no question; the record was dropped",

@@ -13,7 +13,9 @@ from tracerank.readers.ranked import _normalized, split_ranked
 
 UNIT_FACTS = Path(__file__).parents[2].parent / "shared" / "golden" / "unit_facts.json"
 
-markers = st.sampled_from(["Doc 1 (Title: A)", 'Doc 2(Title: "B (c)")', "Doc 3", "Doc", "\n", "\r", " ", "(Title:", '""', ")"])
+markers = st.sampled_from(
+    ["Doc 1 (Title: A)", 'Doc 2(Title: "B (c)")', "Doc 3", "Doc", "\n", "\r", " ", "(Title:", '""', ")"]
+)
 returns = st.lists(st.one_of(markers, st.text(max_size=12))).map("".join)
 
 
@@ -93,7 +95,16 @@ def test_text_without_markers_is_one_chunk() -> None:
 
 @pytest.mark.parametrize(
     "message",
-    ["", "  \n", "No results found.", "no results", "Error: timeout", "Search failed", "None", "[Error] HTTP error 500"],
+    [
+        "",
+        "  \n",
+        "No results found.",
+        "no results",
+        "Error: timeout",
+        "Search failed",
+        "None",
+        "[Error] HTTP error 500",
+    ],
 )
 def test_a_message_instead_of_results_is_no_evidence(message: str) -> None:
     assert split_ranked(message) == ()

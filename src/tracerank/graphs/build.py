@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from tracerank.graphs.packed import NO_TEXT, Ints, pack
+from tracerank.graphs.packed import HEADER, NO_TEXT, Ints, pack
 from tracerank.graphs.schema import GraphRecipe
 from tracerank.pools.answers import normalize_answer
 from tracerank.pools.pool import Pool
@@ -36,6 +36,10 @@ class PoolGraph:
     packed: Ints
     """The structure as one array: see ``graphs/packed.py``."""
     retained: Retained
+
+    def rollout_candidate(self) -> list[int]:
+        """The candidate of each kept rollout."""
+        return self.packed[HEADER : HEADER + len(self.retained.kept)].tolist()
 
 
 class _Numbering(dict[str, int]):

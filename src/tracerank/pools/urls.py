@@ -115,8 +115,10 @@ def _authority(parts: SplitResult) -> str:
     """Host and port in lower case; a user name and password only as a digest, for they are secrets."""
     userinfo, at, host = parts.netloc.rpartition("@")
     host = host.lower()
+    host.encode()  # raises for lone surrogates
     if not at:
         return host
+    urlsplit(f"//{host}")  # raises for a bracket that the user info had balanced
     if _HIDDEN_USERINFO.fullmatch(userinfo):
         return f"{userinfo}@{host}"
     name, colon, password = userinfo.partition(":")

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-_TOOLS: Mapping[str, str] = {
-    prefix + tool: tool for tool in ("search", "open", "find") for prefix in ("browser.", "browser_", "")
-}
+from tracerank.readers.browser_values import cleaned, part_text, text_of, tool_of, whole_number
+
 _OBSERVATION_KINDS = {"open": "open_observation", "find": "find_match"}
 _NO_CLAIMS: Mapping[str, Any] = MappingProxyType({})
 _CLAIMS = ("source_event_id", "source_cursor")
@@ -66,49 +65,6 @@ class Conversation:
     """Text of the last final message; None: there is none."""
 
 
-def tool_of(name: object) -> str | None:
-    """``search``, ``open`` or ``find`` for a tool name, also one with harmony remains; None for any other tool."""
-    if not isinstance(name, str):
-        return None
-    return _TOOLS.get(name) or _TOOLS.get(_cleaned(name).removeprefix("functions.").removesuffix("json").rstrip())
-
-
-def text_of(content: object) -> str:
-    """The text of a message's content: a string, or a list of parts of which all text counts."""
-    if isinstance(content, str):
-        return content
-    if isinstance(content, list):
-        return "\n".join(_part_text(part) for part in content if isinstance(part, dict | str))
-    return _part_text(content) if isinstance(content, dict) else ""
-
-
-def encodable(text: str) -> str:
-    """The text with lone surrogates, which no encoding can hold, replaced by U+FFFD."""
-    if text.isascii():
-        return text
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return text
-
-
-def whole_number(value: object) -> int | None:
-    """An integer given as a number or as its digits; None for anything else."""
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, int):
-        return value
-    if isinstance(value, float):
-        return int(value) if value.is_integer() else None
-    if isinstance(value, str) and len(value) <= 18:
-        try:
-            return int(value)
-        except ValueError:
-            return None
-    return None
-
-
 def call_names(message: Mapping[str, Any]) -> Iterator[str]:
     """Names of all tools that a message calls, as they were logged."""
     for name in (message.get("recipient"), *(function.get("name") for _, function in _functions(message))):
@@ -128,7 +84,7 @@ def read_messages(messages: Sequence[object]) -> Conversation:
     for index, message in enumerate(messages):
         if not isinstance(message, dict):
             continue
-        role = _cleaned(message.get("role"))
+        role = cleaned(message.get("role"))
         if role == "assistant":
             made = [_Call(len(calls) + place, index, *call) for place, call in enumerate(_calls(message))]
             calls += made
@@ -136,10 +92,10 @@ def read_messages(messages: Sequence[object]) -> Conversation:
             # Without ids a return answers the message right before it; older calls stay unanswered.
             unnamed = [call for call in made if call.id is None] or unnamed
             if not message.get("tool_calls") and tool_of(message.get("recipient")) is None:
-                channel = _cleaned(message.get("channel"))
+                channel = cleaned(message.get("channel"))
                 if channel == "final":
                     final = message
-                elif not channel and _cleaned(message.get("recipient")) in ("", "all"):
+                elif not channel and cleaned(message.get("recipient")) in ("", "all"):
                     last_plain = message
         elif role == "tool":
             answered = _answered(message, by_id, unnamed)
@@ -160,18 +116,6 @@ def read_typed_events(entries: Sequence[object]) -> tuple[ToolEvent, ...]:
         if event is not None:
             events.setdefault(event.event, event)
     return tuple(events[number] for number in sorted(events))
-
-
-def _cleaned(name: object) -> str:
-    # Serving stacks leave harmony tokens in names: "browser.search<|channel|>commentary".
-    if not isinstance(name, str):
-        return ""
-    return name.partition("<|")[0].strip().lower()
-
-
-def _part_text(part: dict[str, Any] | str) -> str:
-    text = part if isinstance(part, str) else part.get("text")
-    return text if isinstance(text, str) else ""
 
 
 def _result_text(content: object) -> str:
@@ -218,20 +162,20 @@ def _functions(message: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], 
 
 
 def _id(value: object) -> str | None:
-    return str(value) if isinstance(value, str | int) and value != "" else None
+    number = whole_number(value)
+    return str(number) if number is not None else value or None if isinstance(value, str) else None
 
 
 def _answered(message: Mapping[str, Any], by_id: dict[str, _Call], unnamed: list[_Call]) -> _Call | None:
     """The waiting call that a tool message answers, no longer waiting; None: it answers none of ours."""
     name = message.get("name")
+    tool = tool_of(name)
     call_id = _id(message.get("tool_call_id"))
     if call_id is not None:
         call = by_id.get(call_id)
-        if call is None or (name and tool_of(name) != call.tool):
-            return None
-        return by_id.pop(call_id)
+        return by_id.pop(call_id) if call is not None and (not name or tool == call.tool) else None
     for place, call in enumerate(unnamed):
-        if not name or tool_of(name) == call.tool:
+        if not name or tool == call.tool:
             return unnamed.pop(place)
     return None
 
@@ -257,17 +201,19 @@ def _typed_event(entry: Mapping[str, Any]) -> ToolEvent | None:
     observation = None
     if parts is not None:
         wanted = _OBSERVATION_KINDS.get(tool)
-        observation = "\n\n".join(_part_text(part) for part in parts if part.get("kind") == wanted)
+        shown = (part_text(part) for part in parts if part.get("kind") == wanted)
+        observation = "\n\n".join(filter(None, shown))
     result = entry.get("result")
+    arguments_valid = entry.get("arguments_valid")
     return ToolEvent(
         event,
         tool,
         arguments,
-        bool(entry.get("arguments_valid", has_arguments)),
+        has_arguments if arguments_valid is None else bool(arguments_valid),
         called_at,
         whole_number(entry.get("result_message_index")),
         whole_number(entry.get("result_cursor")),
-        text_of(result) if result is not None else "\n\n".join(map(_part_text, parts or ())),
+        text_of(result) if result is not None else "\n\n".join(map(part_text, parts or ())),
         observation,
         {claim: entry[claim] for claim in _CLAIMS if claim in entry},
     )

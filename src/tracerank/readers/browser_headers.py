@@ -7,11 +7,13 @@ rules live in ``pools/documents.py``. Every step is linear in the length of the 
 import codecs
 import re
 import unicodedata
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from urllib.parse import unquote, unquote_to_bytes
 
 from tracerank.pools.answers import normalize_text
 from tracerank.pools.urls import OFFICIAL, canonical_url
+from tracerank.readers.browser_values import encodable
 
 # The browser prints title and address first; what looks like an address further on belongs to the page.
 _HEADER_SPAN = 2_000
@@ -25,9 +27,8 @@ _ADDRESS = re.compile(r"\(https?://")
 _PARENTHESIS = re.compile(r"[()]")
 _ADDRESS_BEFORE_FIELD = re.compile(r"\)\s++URL:")
 _VIEWPORT = re.compile(r"\s*\*\*viewing lines[^\n]*\*\*\s*")
-_FIELD_AHEAD = re.compile(r"\s*+(?:L\d++:[^\S\n]*+\n\s*+)*+(?:L\d++:)?\s*+URL:\s*+(\S*+)")
-_LINE_NUMBER = re.compile(r"^[^\S\n]*L\d+:\s?", re.M)
-_FIELD = re.compile(r"\s*URL:\s*")
+_FIELD = re.compile(r"\s*+(?:L\d++:[^\S\n]*+\n\s*+)*+(?:L\d++:)?\s*+URL:[^\S\n]*+(\S*+)")
+_LINE_NUMBER = re.compile(r"[^\S\n]*L\d+:")
 _UNFINISHED_ESCAPE = re.compile(r"%[0-9a-fA-F]?\Z")
 
 
@@ -69,7 +70,7 @@ def read_header(text: str) -> PageHeader:
             return PageHeader("document", status="doc_id_without_url_header", number=number)
         return PageHeader()
     kind = "find" if is_find else "document"
-    title = normalize_text(header[: opening.start()]) or None
+    title = encodable(normalize_text(header[: opening.start()])) or None
     end = _address_end(content, header, opening.start(), has_lines)
     if end is None:
         return PageHeader(kind, status="ambiguous_header_boundary", number=number, title=title)
@@ -84,7 +85,7 @@ def read_header(text: str) -> PageHeader:
     else:
         url = canonical_url(encoded or displayed, OFFICIAL)
         status = "returned_URL_field_matches_display" if agrees else "returned_document_header"
-    return PageHeader(kind, url, displayed, agrees, status, number, title)
+    return PageHeader(kind, url, encodable(displayed), agrees, status, number, title)
 
 
 def _address_end(content: str, header: str, start: int, has_lines: bool) -> int | None:
@@ -105,37 +106,44 @@ def _address_end(content: str, header: str, start: int, has_lines: bool) -> int 
 def _url_field(content: str, start: int, displayed: str) -> str | None:
     """The ``URL:`` field right below the header, put together from its lines, when it spells the displayed address."""
     viewport = _VIEWPORT.match(content, start)
-    start = viewport.end() if viewport else start
-    ahead = _FIELD_AHEAD.match(content, start)
-    if ahead is None:
-        return None
-    if ahead[1] == displayed and "%" not in displayed:
-        return displayed if canonical_url(displayed, OFFICIAL) else None
-    limit = max(2_048, 5 * len(displayed) + 64)
-    # Four times the limit leaves room for the line numbers that are about to go.
-    lines = _LINE_NUMBER.sub("", content[start : start + 4 * limit])
-    field = _FIELD.match(lines)
+    field = _FIELD.match(content, viewport.end() if viewport else start)
     if field is None:
         return None
-    value = lines[field.end() : field.end() + limit + 1]
-    words = value.split()
-    if len(value) > limit and not value[-1].isspace():
-        words.pop()
+    if field[1] == displayed and "%" not in displayed:
+        return displayed if canonical_url(displayed, OFFICIAL) else None
+    words = _field_words(content, field.start(1), max(2_048, 5 * len(displayed) + 64))
     candidate = _first_words_as_long(words, displayed)
     if candidate is None or normalize_text(unquote(candidate)) != normalize_text(displayed):
         return None
     return candidate if canonical_url(candidate, OFFICIAL) else None
 
 
-def _first_words_as_long(words: list[str], displayed: str) -> str | None:
+def _field_words(content: str, start: int, limit: int) -> Iterator[str]:
+    """The words from ``start`` on within the limit, without the line numbers; long addresses are wrapped."""
+    while limit > 0 and start < len(content):
+        end = content.find("\n", start, start + limit + 1)
+        words = content[start : start + limit + 1 if end < 0 else end].split()
+        if end < 0 and start + limit + 1 < len(content) and not content[start + limit].isspace():
+            words.pop()
+        yield from words
+        if end < 0:
+            return
+        limit -= end + 1 - start
+        number = _LINE_NUMBER.match(content, end + 1)
+        start = number.end() if number else end + 1
+
+
+def _first_words_as_long(words: Iterable[str], displayed: str) -> str | None:
     """The first words, joined, that decode to as many visible characters as are displayed.
 
     Lengths are counted decomposed: unlike composed ones they add up, so each word is decoded only once.
     """
     wanted = _visible_length(displayed)
     decoder = codecs.getincrementaldecoder("utf-8")()
+    taken: list[str] = []
     length, rest = 0, ""
-    for count, word in enumerate(words, start=1):
+    for word in words:
+        taken.append(word)
         piece = rest + word
         unfinished = _UNFINISHED_ESCAPE.search(piece)
         rest = unfinished[0] if unfinished else ""
@@ -147,7 +155,7 @@ def _first_words_as_long(words: list[str], displayed: str) -> str | None:
             return None
         # A line may end inside an escape or inside a character.
         if length == wanted and not rest and not decoder.getstate()[0]:
-            return "".join(words[:count])
+            return "".join(taken)
     return None
 
 

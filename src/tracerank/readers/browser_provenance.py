@@ -4,7 +4,7 @@ Cursors are resolved at the time of the call, against the views that had come ba
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from tracerank.readers.browser_events import ToolEvent
@@ -60,19 +60,23 @@ def establish_provenance(events: Sequence[ToolEvent]) -> dict[int, Provenance]:
     return provenance
 
 
-def chain_roots(events: Sequence[ToolEvent], provenance: dict[int, Provenance]) -> dict[int, int]:
+def chain_roots(events: Sequence[ToolEvent], provenance: Mapping[int, Provenance]) -> dict[int, int]:
     """The event at which each event's chain of parents starts: a search, or the first view of an orphan chain."""
     searches = {event.event for event in events if event.tool == "search"}
-    roots: dict[int, int] = {}
+    # None: the chain runs in a circle, as contradictory typed events can; each of its events then stands alone.
+    roots: dict[int, int | None] = {}
     for event in events:
-        current, climbed = event.event, set[int]()
-        while current not in roots and current not in climbed:
-            climbed.add(current)
+        climbed: dict[int, None] = {}
+        current: int | None = event.event
+        root: int | None = None
+        while current is not None and current not in climbed:
+            if current in roots:
+                root = roots[current]
+                break
+            climbed[current] = None
             parent = None if current in searches else provenance[current].parent
             if parent is None:
-                roots[current] = current
-            else:
-                current = parent
-        # A circle has no start; only contradictory typed events can form one.
-        roots[event.event] = roots.get(current, event.event)
-    return roots
+                root = current
+            current = parent
+        roots.update(dict.fromkeys(climbed, root))
+    return {event: event if root is None else root for event, root in roots.items()}

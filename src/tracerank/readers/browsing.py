@@ -10,22 +10,14 @@ from reprlib import repr as short_repr
 
 from tracerank.pools.types import BROWSING, Question, Rollout
 from tracerank.readers.base import Parsed, Record, reject
-from tracerank.readers.browser_events import (
-    Conversation,
-    call_names,
-    encodable,
-    read_messages,
-    read_typed_events,
-    text_of,
-    tool_of,
-    whole_number,
-)
+from tracerank.readers.browser_events import Conversation, call_names, read_messages, read_typed_events
+from tracerank.readers.browser_values import encodable, plain_text, text_of, tool_of, whole_number
 from tracerank.readers.browser_views import read_views
 
 _ID_FIELDS = ("qid", "question_id", "id")
 _TEXT_FIELDS = ("question", "query")
 _SAMPLE_FIELDS = ("sample_id", "traj_idx", "seed")
-# The paper's browsing rollouts were sampled with seeds from 42 on.
+# The published browsing rollouts were sampled with the seeds 42, 43 and so on.
 _FIRST_SEED = 42
 _LABELS = {
     **dict.fromkeys(("true", "1", "1.0", "yes", "correct"), 1.0),
@@ -60,7 +52,7 @@ class BrowsingReader:
         if problem is not None:
             reject(problem, known, sample_id)
         conversation = _conversation(record)
-        text = text or conversation.question or ""
+        text = text or encodable(conversation.question or "")
         if not text.strip():
             reject("no question: expected 'question', 'query' or a user message with text", known, sample_id)
         views, searches = read_views(conversation.events)
@@ -126,22 +118,26 @@ def _problem(record: Record) -> str | None:
     """Why the record cannot be a rollout, in terms of its fields."""
     name, value = _first_given(record, _ID_FIELDS)
     if not (value is None or isinstance(value, str) or whole_number(value) is not None):
-        return f"field {name!r} must be text or a whole number, got {short_repr(value)}"
+        return f"field {name!r} must be text or a whole number, got {_shown(value)}"
     name, value = _first_given(record, _TEXT_FIELDS)
     if not (value is None or isinstance(value, str)):
         return f"field {name!r} must be text, got {type(value).__name__}"
     name, value = _first_given(record, _SAMPLE_FIELDS)
     if not (value is None or whole_number(value) is not None):
-        return f"field {name!r} must be a whole number, got {short_repr(value)}"
+        return f"field {name!r} must be a whole number, got {_shown(value)}"
     name, value = _first_given(record, ("messages", "tool_events"))
     if value is None:
         return "a browsing rollout needs a list 'messages' or 'tool_events'"
     if not isinstance(value, list):
         return f"field {name!r} must be a list, got {type(value).__name__}"
     name, value = _first_given(record, _answer_fields(record))
-    if isinstance(value, bool) or not (value is None or isinstance(value, str | int | float)):
+    if not (value is None or plain_text(value) is not None):
         return f"field {name!r} must be text, got {type(value).__name__}"
     return None
+
+
+def _shown(value: object) -> str:
+    return short_repr(value) if isinstance(value, str | float) else type(value).__name__
 
 
 def _conversation(record: Record) -> Conversation:
@@ -156,13 +152,13 @@ def _answer_fields(record: Record) -> tuple[str, ...]:
 
 
 def _answer(record: Record, conversation: Conversation) -> str | None:
-    _, value = _first_given(record, _answer_fields(record))
-    if value is None:
-        value = conversation.answer
-    return None if value is None else encodable(str(value).strip())
+    answer = plain_text(_first_given(record, _answer_fields(record))[1])
+    if answer is None:
+        answer = conversation.answer
+    return None if answer is None else encodable(answer.strip())
 
 
 def _label(value: object) -> float | None:
-    if isinstance(value, bool | int | float | str):
-        return _LABELS.get(str(value).strip().lower())
-    return None
+    if isinstance(value, str):
+        return _LABELS.get(value.strip().lower())
+    return float(value) if isinstance(value, int | float) and value in (0, 1) else None

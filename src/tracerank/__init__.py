@@ -1,0 +1,44 @@
+"""tracerank: choose the best existing answer among K completed search-agent rollouts."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from tracerank.errors import TraceRankError
+from tracerank.methods.base import Decision, Method
+from tracerank.methods.voting import MajorityVote
+from tracerank.pools.canonical import write_pools
+from tracerank.pools.pool import Pool
+from tracerank.pools.types import Candidate, Document, Evidence, Question, Rollout, Search
+from tracerank.readers import iter_pools, read_pools
+
+if TYPE_CHECKING:
+    from tracerank.methods.trace_selector import TraceSelector
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Candidate",
+    "Decision",
+    "Document",
+    "Evidence",
+    "MajorityVote",
+    "Method",
+    "Pool",
+    "Question",
+    "Rollout",
+    "Search",
+    "TraceRankError",
+    "TraceSelector",
+    "iter_pools",
+    "read_pools",
+    "write_pools",
+]
+
+_NEEDS_TORCH = {"TraceSelector": "tracerank.methods.trace_selector"}
+"""Resolved on first use, so that reading, voting and statistics work without torch."""
+
+
+def __getattr__(name: str) -> object:
+    if name in _NEEDS_TORCH:
+        return getattr(import_module(_NEEDS_TORCH[name]), name)
+    raise AttributeError(f"module 'tracerank' has no attribute {name!r}")

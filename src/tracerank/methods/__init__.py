@@ -1,0 +1,1 @@
+"""Pool to decision: selectors, votes and, later, aggregators."""

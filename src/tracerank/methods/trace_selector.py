@@ -1,0 +1,134 @@
+"""TRACE as a method: the one bridge from pools and texts to tensors and back."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from tracerank.embedding.base import Embedder, check_vectors
+from tracerank.embedding.named import embedder_named
+from tracerank.errors import CheckpointError, TraceRankError
+from tracerank.graphs.batch import collate
+from tracerank.graphs.build import PoolGraph, build_graph
+from tracerank.methods.base import Decision
+from tracerank.model.checkpoint import Checkpoint, EncoderIdentity, load_checkpoint, save_checkpoint
+from tracerank.model.inputs import Vectors, as_tensors
+from tracerank.model.net import TraceNet
+from tracerank.model.official import load_official
+from tracerank.pools.pool import Pool
+
+BLOCK_POOLS = 32
+"""Pools scored together: enough for efficient products, few enough for the states to stay in cache."""
+
+EMBEDDED_POOLS = 256
+"""Pools whose texts are embedded together, so that an encoder gets large batches."""
+
+
+class TraceSelector:
+    """Scores every retained rollout of a pool and returns the best existing answer."""
+
+    name = "trace"
+
+    def __init__(self, checkpoint: Checkpoint, embedder: Embedder) -> None:
+        wanted = checkpoint.encoder
+        if embedder.name != wanted.name or embedder.width != wanted.width:
+            raise CheckpointError(
+                f"the checkpoint was trained on vectors of {wanted.name!r} ({wanted.width} wide), but the embedder is "
+                f"{embedder.name!r} ({embedder.width} wide); use the same encoder or train again"
+            )
+        self.checkpoint = checkpoint
+        self.embedder = embedder
+
+    @classmethod
+    def load(cls, folder: str | Path, embedder: Embedder | None = None) -> "TraceSelector":
+        """From a checkpoint folder; the embedder is found by the name it was trained with unless given."""
+        checkpoint = load_checkpoint(folder)
+        return cls(checkpoint, embedder or embedder_named(checkpoint.encoder.name))
+
+    @classmethod
+    def from_official(cls, path: str | Path, embedder: Embedder) -> "TraceSelector":
+        """From the official release's ``best.pt``, with the recipe that reproduces its behaviour."""
+        net = load_official(path)
+        if embedder.width != net.config.width:
+            raise CheckpointError(
+                f"{path}: made for vectors {net.config.width} wide, but {embedder.name!r} gives {embedder.width}"
+            )
+        return cls(Checkpoint(net, EncoderIdentity(embedder.name, embedder.width)), embedder)
+
+    def save(self, folder: str | Path) -> None:
+        save_checkpoint(self.checkpoint, folder)
+
+    @property
+    def net(self) -> TraceNet:
+        return self.checkpoint.net
+
+    def decide(self, pool: Pool) -> Decision:
+        """The decision for one pool."""
+        return self.decide_many([pool])[0]
+
+    def decide_many(self, pools: Sequence[Pool]) -> list[Decision]:
+        """Decisions for many pools, embedded and scored in batches."""
+        return list(self.iter_decisions(pools))
+
+    def iter_decisions(self, pools: Iterable[Pool]) -> Iterator[Decision]:
+        """Decisions for a stream of pools, in order, in bounded memory."""
+        stream = iter(pools)
+        while chunk := list(islice(stream, EMBEDDED_POOLS)):
+            graphs = [build_graph(pool, self.net.recipe) for pool in chunk]
+            rows, table = self._embed(graphs)
+            for begin in range(0, len(chunk), BLOCK_POOLS):
+                block = slice(begin, begin + BLOCK_POOLS)
+                scores = self._score(graphs[block], rows, table)
+                for pool, graph, part in zip(chunk[block], graphs[block], scores, strict=True):
+                    yield _decision(pool, graph, part)
+
+    def _embed(self, graphs: Sequence[PoolGraph]) -> tuple[dict[str, int], torch.Tensor]:
+        rows: dict[str, int] = {}
+        for graph in graphs:
+            for text in graph.texts.all():
+                rows.setdefault(text, len(rows))
+        texts = list(rows)
+        vectors = self.embedder.embed(texts)
+        checked = check_vectors(vectors, len(texts), self.embedder.width, self.embedder.name, texts)
+        return rows, torch.from_numpy(checked)
+
+    def _score(self, graphs: Sequence[PoolGraph], rows: dict[str, int], table: torch.Tensor) -> list[np.ndarray]:
+        batch = collate([graph.packed for graph in graphs])
+        if batch.candidates == 0:
+            return [np.zeros(0, np.float32)] * len(graphs)
+        with torch.inference_mode():
+            tensors = as_tensors(batch, self.net.recipe, sharing_layers=len(self.net.layers))
+            scores = self.net(tensors, look_up(graphs, rows, table)).numpy()
+        if not np.isfinite(scores).all():
+            raise TraceRankError("the selector produced scores that are not finite; the checkpoint is damaged")
+        return np.split(scores, batch.candidate_offsets()[1:-1])
+
+
+def look_up(graphs: Sequence[PoolGraph], rows: dict[str, int], table: torch.Tensor) -> Vectors:
+    """Where the vectors of the graphs' texts lie in the table."""
+
+    def rows_of(texts: Iterable[str]) -> torch.Tensor:
+        return torch.from_numpy(np.fromiter((rows[text] for text in texts), np.int64))
+
+    return Vectors(
+        table,
+        rows_of(graph.texts.question for graph in graphs),
+        rows_of(text for graph in graphs for text in graph.texts.queries),
+        rows_of(text for graph in graphs for text in graph.texts.contents),
+        rows_of(text for graph in graphs for text in graph.texts.answers),
+    )
+
+
+def _decision(pool: Pool, graph: PoolGraph, scores: np.ndarray) -> Decision:
+    kept = graph.retained.kept
+    if not kept:
+        return Decision(pool.question.id, None, None, dropped=graph.retained.dropped)
+    by_sample = {
+        rollout.sample_id: float(scores[candidate])
+        for rollout, candidate in zip(kept, graph.rollout_candidate(), strict=True)
+    }
+    # max() keeps the first of equals: ties go to the earliest rollout.
+    winner = max(kept, key=lambda rollout: by_sample[rollout.sample_id])
+    return Decision(pool.question.id, winner.answer, winner.sample_id, by_sample, graph.retained.dropped)

@@ -1,0 +1,105 @@
+"""A selector on disk: a folder with ``config.json`` and ``model.safetensors``. Never a pickle."""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any, TypeVar
+
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+
+from tracerank.errors import CheckpointError
+from tracerank.graphs.schema import GraphRecipe
+from tracerank.model.net import NetConfig, TraceNet
+
+FORMAT = "tracerank-checkpoint/1"
+CONFIG_FILE = "config.json"
+WEIGHTS_FILE = "model.safetensors"
+
+T = TypeVar("T", GraphRecipe, NetConfig, "EncoderIdentity")
+
+
+@dataclass(frozen=True, slots=True)
+class EncoderIdentity:
+    """Which embedder made the vectors that a net was trained on."""
+
+    name: str
+    width: int
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """Everything needed to use a trained net without being told who trained it."""
+
+    net: TraceNet
+    encoder: EncoderIdentity
+    training: Mapping[str, Any] = field(default_factory=dict)
+    """Summary of the run that made it: setting, questions, best epoch, validation figures."""
+
+
+def save_checkpoint(checkpoint: Checkpoint, folder: str | Path) -> None:
+    """Write the folder; each file appears whole or not at all."""
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    config = {
+        "format": FORMAT,
+        "recipe": asdict(checkpoint.net.recipe),
+        "net": asdict(checkpoint.net.config),
+        "encoder": asdict(checkpoint.encoder),
+        "training": dict(checkpoint.training),
+    }
+    weights = folder / f"{WEIGHTS_FILE}.part"
+    save_file({name: tensor.contiguous() for name, tensor in checkpoint.net.state_dict().items()}, weights)
+    os.replace(weights, folder / WEIGHTS_FILE)
+    part = folder / f"{CONFIG_FILE}.part"
+    part.write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
+    os.replace(part, folder / CONFIG_FILE)
+
+
+def load_checkpoint(folder: str | Path) -> Checkpoint:
+    """Read a folder written by ``save_checkpoint``."""
+    folder = Path(folder)
+    path = folder / CONFIG_FILE
+    try:
+        config = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise CheckpointError(
+            f"{folder}: no checkpoint here; expected a folder with {CONFIG_FILE} and {WEIGHTS_FILE}"
+        ) from None
+    except (OSError, ValueError) as error:
+        raise CheckpointError(f"{path}: cannot be read: {error}") from None
+    if not isinstance(config, dict) or config.get("format") != FORMAT:
+        found = config.get("format") if isinstance(config, dict) else type(config).__name__
+        raise CheckpointError(f"{path}: format is {found!r}; this version reads {FORMAT!r}")
+    recipe = _restore(GraphRecipe, config.get("recipe"), path, "recipe")
+    net = TraceNet(_restore(NetConfig, config.get("net"), path, "net"), recipe)
+    load_weights(net, folder / WEIGHTS_FILE)
+    encoder = _restore(EncoderIdentity, config.get("encoder"), path, "encoder")
+    return Checkpoint(net.eval(), encoder, config.get("training") or {})
+
+
+def load_weights(net: TraceNet, path: Path) -> None:
+    """Fill a net from a safetensors file, all tensors and no others."""
+    try:
+        state = load_file(path)
+        net.load_state_dict(state)
+    except FileNotFoundError:
+        raise CheckpointError(f"{path}: missing; the checkpoint is incomplete") from None
+    except (OSError, SafetensorError) as error:
+        raise CheckpointError(f"{path}: damaged: {error}") from None
+    except RuntimeError as error:
+        reason = " ".join(str(error).split())[:300]
+        raise CheckpointError(f"{path}: does not fit its {CONFIG_FILE}: {reason}") from None
+
+
+def _restore(kind: type[T], values: object, path: Path, section: str) -> T:
+    known = {item.name for item in fields(kind)}
+    if not isinstance(values, dict) or not set(values) <= known:
+        unknown = sorted(set(values) - known) if isinstance(values, dict) else values
+        raise CheckpointError(f"{path}: section {section!r} does not fit this version: {unknown}")
+    try:
+        return kind(**{key: tuple(value) if isinstance(value, list) else value for key, value in values.items()})
+    except TypeError as error:
+        raise CheckpointError(f"{path}: section {section!r} is incomplete: {error}") from None

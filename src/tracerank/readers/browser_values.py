@@ -1,0 +1,73 @@
+"""Single values of browser logs as they really arrive: names with tokens in them, text in parts, numbers as text.
+
+Each function takes anything and never raises. Holds nothing about messages or events.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+_TOOLS: Mapping[str, str] = {
+    prefix + tool: tool for tool in ("search", "open", "find") for prefix in ("browser.", "browser_", "")
+}
+
+
+def tool_of(name: object) -> str | None:
+    """``search``, ``open`` or ``find`` for a tool name; None for any other tool."""
+    if not isinstance(name, str):
+        return None
+    return _TOOLS.get(name) or _TOOLS.get(cleaned(name).removeprefix("functions.").removesuffix("json").rstrip())
+
+
+def cleaned(name: object) -> str:
+    """A name without the harmony tokens that serving stacks leave in it; empty for what is no name."""
+    if not isinstance(name, str):
+        return ""
+    return name.partition("<|")[0].strip().lower()
+
+
+def text_of(content: object) -> str:
+    """The text of a message's content: a string, or a list of parts of which all text counts."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        return "\n".join(part_text(part) for part in content if isinstance(part, dict | str))
+    return part_text(content) if isinstance(content, dict) else ""
+
+
+def part_text(part: dict[str, Any] | str) -> str:
+    """The text of one part of a message's content."""
+    text = part if isinstance(part, str) else part.get("text")
+    return text if isinstance(text, str) else ""
+
+
+def encodable(text: str) -> str:
+    """The text with lone surrogates, which no encoding can hold, replaced by U+FFFD."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
+def whole_number(value: object) -> int | None:
+    """An integer of at most 64 bits, given as a number or as its digits; None for anything else."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, str) and len(value) <= 20:
+        try:
+            value = int(value)
+        except ValueError:
+            return None
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return value if isinstance(value, int) and -(1 << 63) <= value < 1 << 63 else None
+
+
+def plain_text(value: object) -> str | None:
+    """Text, or a number as text; None for anything else."""
+    if isinstance(value, str):
+        return value
+    number = value if isinstance(value, float) else whole_number(value)
+    return None if number is None else str(number)

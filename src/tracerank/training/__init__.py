@@ -1,0 +1,1 @@
+"""Learning to select: losses, examples on disk, resumable fitting."""

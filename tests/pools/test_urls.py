@@ -1,0 +1,113 @@
+"""Canonical URLs: the official facts, what the default rules add, and idempotence."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from tracerank.pools.urls import DEFAULT, OFFICIAL, UrlRules, canonical_url, refine_url
+
+GOLDEN = Path(__file__).parents[2].parent / "shared" / "golden"
+
+PIECES = st.sampled_from(
+    "http https HTTP :// // : @ / ? # % %41 %2f %2F %7e %e9 %C3%A9 [ ] [::1] :80 :443 :0443 :99999 h ex.org münchen.de "
+    "user userinfo-sha256- a é ß İ K １ ／ ［ ％ 。 . .. ~ ( ) = & + ; \x00 \n \u00a0 \u2028 \ud800 xn--a".split(" ")
+    + [" ", "\t"]
+)
+URLS = st.builds(
+    "{}{}".format,
+    st.sampled_from(["", "http://", "https://", "https://ex.org", "http://u:p@h:80/"]),
+    st.lists(PIECES, max_size=8).map("".join),
+)
+
+
+def test_the_official_rules_reproduce_every_recorded_fact() -> None:
+    if not GOLDEN.is_dir():
+        pytest.skip(f"golden data is not at {GOLDEN}")
+    facts = json.loads((GOLDEN / "unit_facts.json").read_text(encoding="utf-8"))["canonical_url"]
+    assert {str(fact["input"]): canonical_url(fact["input"], OFFICIAL) for fact in facts} == {
+        str(fact["input"]): fact["output"] for fact in facts
+    }
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ("https://ex.org:443/a", "https://ex.org/a"),
+        ("http://ex.org:80/a", "http://ex.org/a"),
+        ("http://ex.org:/a", "http://ex.org/a"),
+        ("http://ex.org", "http://ex.org/"),
+        ("http://ex.org?q=1", "http://ex.org/?q=1"),
+        ("https://münchen.de/", "https://xn--mnchen-3ya.de/"),
+        ("https://MÜNCHEN.de:443", "https://xn--mnchen-3ya.de/"),
+    ],
+)
+def test_the_default_rules_join_what_the_official_ones_keep_apart(left: str, right: str) -> None:
+    assert canonical_url(left) == canonical_url(right) == right
+    assert canonical_url(left, OFFICIAL) != canonical_url(right, OFFICIAL)
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ("http://ex.org/", "https://ex.org/"),
+        ("http://ex.org:443/", "http://ex.org/"),
+        ("https://ex.org:80/", "https://ex.org/"),
+        ("https://ex.org/a", "https://ex.org/a/"),
+        ("https://ex.org/a%2Fb", "https://ex.org/a/b"),
+        ("https://ex.org/?x=a%26b", "https://ex.org/?x=a&b"),
+        ("https://user@ex.org/", "https://ex.org/"),
+        ("https://user:@ex.org/", "https://user@ex.org/"),
+        ("https://www.ex.org/", "https://ex.org/"),
+    ],
+)
+def test_different_sources_stay_apart_under_all_rules(left: str, right: str) -> None:
+    assert canonical_url(left) != canonical_url(right)
+    assert canonical_url(left, OFFICIAL) != canonical_url(right, OFFICIAL)
+
+
+def test_each_rule_acts_alone() -> None:
+    url = "https://münchen.de:443"
+    assert canonical_url(url, UrlRules(True, False, False)) == "https://münchen.de"
+    assert canonical_url(url, UrlRules(False, True, False)) == "https://xn--mnchen-3ya.de:443"
+    assert canonical_url(url, UrlRules(False, False, True)) == "https://münchen.de:443/"
+
+
+def test_a_host_that_cannot_be_encoded_is_kept() -> None:
+    assert canonical_url("https://" + "ü" * 80 + ".de/") == "https://" + "ü" * 80 + ".de/"
+
+
+def test_an_ipv6_host_keeps_its_own_colons() -> None:
+    assert canonical_url("https://[::1]:443/a") == "https://[::1]/a"
+    assert canonical_url("https://[2001:db8::80]/a") == "https://[2001:db8::80]/a"
+
+
+def test_passwords_never_show() -> None:
+    url = canonical_url("https://user:secret@ex.org/a")
+    assert url is not None
+    assert "secret" not in url
+    assert canonical_url(url) == url
+
+
+@pytest.mark.parametrize("value", [None, 5, True, [], {}, "", "x", "https://", "https://h/" + "a" * 70_000])
+def test_what_is_no_web_address_has_no_canonical_form(value: object) -> None:
+    assert canonical_url(value) is None
+
+
+@given(URLS)
+@example("https://［::1］/")
+@example("https://[x]@h[/")
+def test_canonical_urls_are_canonical(url: str) -> None:
+    for rules in (DEFAULT, OFFICIAL):
+        once = canonical_url(url, rules)
+        if once is not None:
+            assert canonical_url(once, rules) == once
+            once.encode()
+
+
+@given(URLS)
+def test_the_default_form_can_be_had_from_the_official_one(url: str) -> None:
+    lossless = canonical_url(url, OFFICIAL)
+    assert canonical_url(url) == (None if lossless is None else refine_url(lossless, DEFAULT))
