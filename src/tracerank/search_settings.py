@@ -1,12 +1,17 @@
 """WEBQA and BROWSING: which graph recipe, loss rule and optimisation belong together.
 
-The two settings differ only in the values gathered here.
+The two settings differ only in the values gathered here and in ``graphs/recipes.py``.
 """
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
 
 from tracerank.errors import UsageError
+from tracerank.graphs.recipes import BROWSING_RECIPE, WEBQA_RECIPE
 from tracerank.graphs.schema import GraphRecipe
+from tracerank.training.losses import LossRule
+from tracerank.training.plan import TrainingPlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,30 +20,26 @@ class SearchSetting:
 
     name: str
     recipe: GraphRecipe
+    plan: TrainingPlan
 
 
 WEBQA = SearchSetting(
-    name="webqa",
-    recipe=GraphRecipe(
-        slots=("rank1", "rank2", "rank3"),
-        slot_by="rank",
-        starts=True,
-        backward_time=False,
-        keeps_bare_searches=False,
-        content_links=("within", "cross"),
-        needs_evidence=True,
-    ),
+    "webqa",
+    WEBQA_RECIPE,
+    TrainingPlan(loss=LossRule(listwise_needs_negatives=False), batch_pools=256, mixed_among="samples"),
 )
 
 BROWSING = SearchSetting(
-    name="browsing",
-    recipe=GraphRecipe(
-        slots=("open", "find"),
-        slot_by="tool",
-        starts=False,
-        backward_time=True,
-        keeps_bare_searches=True,
-        documents="pool",
-        needs_evidence=False,
-    ),
+    "browsing",
+    BROWSING_RECIPE,
+    TrainingPlan(loss=LossRule(listwise_needs_negatives=True), batch_pools=4, mixed_among="retained"),
 )
+
+SETTINGS: Mapping[str, SearchSetting] = MappingProxyType({setting.name: setting for setting in (WEBQA, BROWSING)})
+
+
+def setting_named(name: str) -> SearchSetting:
+    """The setting of this name."""
+    if name not in SETTINGS:
+        raise UsageError(f"no search setting is called {name!r}; choose one of {', '.join(SETTINGS)}")
+    return SETTINGS[name]

@@ -122,7 +122,7 @@ def test_a_hand_written_line_needs_little() -> None:
     assert row.rollout.searches[0].evidence[0].text == "a b"
 
 
-WRONG = [
+WRONG: list[tuple[str, Any, str | None]] = [
     ("question", 5, "field 'question': expected a string, got 5"),
     ("question_id", None, None),
     ("question_id", "", "field 'question_id': expected a nonempty string, got ''"),

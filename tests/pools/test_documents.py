@@ -34,11 +34,8 @@ def find(event: int, parent: int | None) -> View:
 
 
 def continuation(event: int, parent: int | None, url: str | None = None, **fields: object) -> View:
-    return (
-        page(event, url, parent=parent, continues=True, **fields)
-        if parent is None
-        else replace(page(event, url, **fields), parent=parent, continues=True)
-    )
+    """An Open that names no target."""
+    return replace(page(event, url, **fields), parent=parent, continues=True)
 
 
 def rollout(sample_id: int, *views: View) -> Rollout:

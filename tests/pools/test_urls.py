@@ -12,9 +12,49 @@ from tracerank.pools.urls import DEFAULT, OFFICIAL, UrlRules, canonical_url, ref
 GOLDEN = Path(__file__).parents[2].parent / "shared" / "golden"
 
 PIECES = st.sampled_from(
-    "http https HTTP :// // : @ / ? # % %41 %2f %2F %7e %e9 %C3%A9 [ ] [::1] :80 :443 :0443 :99999 h ex.org münchen.de "
-    "user userinfo-sha256- a é ß İ K １ ／ ［ ％ 。 . .. ~ ( ) = & + ; \x00 \n \u00a0 \u2028 \ud800 xn--a".split(" ")
-    + [" ", "\t"]
+    [
+        *(
+            "http",
+            "https",
+            "HTTP",
+            "://",
+            "//",
+            ":",
+            "@",
+            "/",
+            "?",
+            "#",
+            "%",
+            "[",
+            "]",
+            "[::1]",
+            "(",
+            ")",
+            "=",
+            "&",
+            "+",
+        ),
+        *("%41", "%2f", "%2F", "%7e", "%e9", "%C3%A9", ":80", ":443", ":0443", ":99999", "h", "ex.org", "münchen.de"),
+        *(
+            "user",
+            "userinfo-sha256-",
+            "xn--a",
+            "a",
+            "é",
+            "ß",
+            "İ",
+            "\u212a",
+            "１",
+            "／",
+            "［",
+            "％",
+            "。",
+            ".",
+            "..",
+            "~",
+        ),
+        *(";", " ", "\t", "\x00", "\n", "\u00a0", "\u2028", "\ud800"),
+    ]
 )
 URLS = st.builds(
     "{}{}".format,

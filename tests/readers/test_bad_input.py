@@ -10,13 +10,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tracerank.errors import TraceRankError
+from tracerank.pools.canonical import rollout_to_record
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question, Rollout
-from tracerank.pools.canonical import rollout_to_record
 from tracerank.readers import Problem, read_pools
 
 RETURN = "Doc 1(Title: A) x\nDoc 2(Title: B) y\nDoc 3(Title: C) z"
-WRONG_VALUES = [
+WRONG_VALUES: list[Any] = [
     None,
     True,
     0,

@@ -47,7 +47,7 @@ def pools() -> dict[int, Pool]:
 @pytest.fixture(scope="module")
 def expected() -> dict[int, dict[str, Any]]:
     facts = json.loads((GOLDEN / "browsing_expected.json").read_text(encoding="utf-8"))
-    nothing: dict[str, Any] = dict.fromkeys(LISTS, [])
+    nothing: dict[str, Any] = {name: [] for name in LISTS}
     # The one question without candidates has none of the lists.
     return {question["qid"]: {**nothing, "distinct_documents": 0, **question} for question in facts["questions"]}
 

@@ -71,6 +71,12 @@ def test_a_different_rollout_with_a_used_id_moves_above_the_largest() -> None:
     assert problems == ["f:2: rollout 0 differs from f:1 with the same id; it is now 3"]
 
 
+def test_reading_the_same_rollouts_twice_changes_nothing() -> None:
+    items = [placed("q", 0, "x", line=1), placed("q", 0, "y", line=2), placed("q", 1, "z", line=3)]
+    once, twice = grouped(items)[0], grouped([*items, *items])[0]
+    assert once == twice
+
+
 def test_a_good_retry_takes_the_place_of_a_broken_rollout() -> None:
     broken = Placed(Parsed(Question("q", ""), Rollout(0, None, problem="cut")), "f:1", SIZE)
     (pool,), _ = grouped([broken, placed("q", 0, "x")])

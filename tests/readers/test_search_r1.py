@@ -199,8 +199,11 @@ def test_a_record_without_text_keeps_its_place() -> None:
         parse(None, sample_id=3)
 
 
-@given(st.lists(st.sampled_from([*"<>/ \n", "<search>", "</search>", "<information>", "</information>", "<answer>",
-                                 "</answer>", "<think>", PROMPT, INVALID, DOCS, "Question: x", "Assistant:"])))  # fmt: skip
+tag_names = ("search", "information", "answer", "think")
+fragments = [*(f"<{slash}{name}>" for name in tag_names for slash in ("", "/")), PROMPT, INVALID, DOCS, "Question: x"]
+
+
+@given(st.lists(st.sampled_from([*fragments, "Assistant:", *"<>/ \n"])))
 def test_no_jumble_of_tags_raises(parts: list[str]) -> None:
     rollout = parse("".join(parts)).rollout
     assert all(search.evidence for search in rollout.searches)

@@ -25,8 +25,8 @@ class UrlRules:
 DEFAULT = UrlRules()
 OFFICIAL = UrlRules(drops_default_port=False, encodes_host=False, adds_root_path=False)
 
-# No server accepts longer ones; without a bound a hostile page could become a document key.
-_LONGEST = 1 << 16
+LONGEST_URL = 1 << 16
+"""Servers accept far less; without a bound a hostile page could become a document key."""
 _WORTH_KEEPING = 1 << 11
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
@@ -50,7 +50,7 @@ _QUERY_KEEPS = "=&?/:@-._~%+"
 
 def canonical_url(value: object, rules: UrlRules = DEFAULT) -> str | None:
     """The one spelling of a web address under the rules; None for what is not a well-formed http(s) URL."""
-    if not isinstance(value, str) or len(value) > _LONGEST:
+    if not isinstance(value, str) or len(value) > LONGEST_URL:
         return None
     plain = _PLAIN.fullmatch(value)
     url = plain[1] if plain else _rebuilt(value) if len(value) <= _WORTH_KEEPING else _rebuild(value)

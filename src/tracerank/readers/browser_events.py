@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+import orjson
+
 from tracerank.readers.browser_values import cleaned, part_text, text_of, tool_of, whole_number
 
 _OBSERVATION_KINDS = {"open": "open_observation", "find": "find_match"}
@@ -129,7 +131,11 @@ def _result_text(content: object) -> str:
 
 def _json(text: str) -> object:
     try:
-        return json.loads(text)
+        return orjson.loads(text)
+    except ValueError:
+        pass
+    try:
+        return json.loads(text)  # accepts more: lone surrogates, NaN
     except (ValueError, RecursionError):
         return None
 

@@ -105,7 +105,12 @@ def _evidence_text(event: ToolEvent) -> str:
 
 
 def _normalised(text: str) -> str:
-    """``normalize_text``, encodable, and quick for the common case: no white space but single blanks."""
+    """``normalize_text``, encodable, and quick for the common case: no white space but one or two blanks."""
     if not text.isascii():
         text = unicodedata.normalize("NFC", text)
-    return text.strip() if text.isprintable() and "  " not in text else encodable(" ".join(text.split()))
+    if text.isprintable():
+        # Wrapped lines end in a blank.
+        text = text.replace("  ", " ")
+        if "  " not in text:
+            return text.strip()
+    return encodable(" ".join(text.split()))

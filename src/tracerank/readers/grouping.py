@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
+from typing import NamedTuple
 
 from tracerank.errors import MalformedRollout, ReadError
 from tracerank.pools.answers import normalize_answer, normalize_text
@@ -60,6 +61,14 @@ def group(placed: Iterable[Placed], report: Report, window_bytes: int | None = W
         yield grouping.close()
 
 
+class _Entry(NamedTuple):
+    """What a pool keeps of a placed rollout."""
+
+    rollout: Rollout
+    is_numbered: bool
+    source: str
+
+
 @dataclass(slots=True)
 class _Open:
     """A pool that may still receive rollouts."""
@@ -79,7 +88,7 @@ class _Open:
     """Bytes of its own records."""
     dataset: str | None = None
     references: tuple[str, ...] = ()
-    entries: list[Placed] = field(default_factory=list)
+    entries: list[_Entry] = field(default_factory=list)
     has_conflict: bool = False
 
     def is_about(self, text: str) -> bool:
@@ -100,13 +109,14 @@ class _Grouping:
         self._count = 0
 
     def add(self, item: Placed) -> None:
-        question = item.parsed.question
+        parsed = item.parsed
+        question = parsed.question
         for pool in self._open.get(question.id, ()):
             if pool.is_about(question.text):
                 break
         else:
             pool = self._begin(question, item.source)
-        pool.entries.append(item)
+        pool.entries.append(_Entry(parsed.rollout, parsed.is_numbered, item.source))
         pool.own += item.size
         self._bytes += item.size
         self._count += 1
@@ -190,8 +200,8 @@ def _settle(pool: _Open, report: Report) -> Pool:
         report(Problem(pool.source, f"question {pool.id!r} has no text; expected it in at least one of its rollouts"))
     accepted = {normalize_answer(reference) for reference in pool.references}
     rollouts: list[Rollout] = []
-    for sample_id, item in _numbered(pool, report):
-        rollout = item.parsed.rollout
+    for sample_id, entry in _numbered(pool, report):
+        rollout = entry.rollout
         label = rollout.label
         if label is None and pool.references and rollout.problem is None and rollout.setting == WEBQA:
             # exact_match, with the references normalised once a pool.
@@ -207,46 +217,47 @@ def _settle(pool: _Open, report: Report) -> Pool:
                 rollout.setting,
                 rollout.views,
                 rollout.problem,
-                rollout.source or item.source,
+                rollout.source or entry.source,
             )
         rollouts.append(rollout)
     return Pool(Question(pool.id, pool.text, pool.references, pool.dataset), tuple(rollouts))
 
 
-def _numbered(pool: _Open, report: Report) -> Iterator[tuple[int, Placed]]:
+def _numbered(pool: _Open, report: Report) -> Iterator[tuple[int, _Entry]]:
     """Every rollout with a sample id of its own: given ids first, then free ones in file order, then above all."""
-    given: dict[int, Placed] = {}
-    unnumbered: list[Placed] = []
-    clashing: list[Placed] = []
-    for item in pool.entries:
-        if not item.parsed.is_numbered:
-            unnumbered.append(item)
+    given: dict[int, _Entry] = {}
+    unnumbered: list[_Entry] = []
+    clashing: list[_Entry] = []
+    for entry in pool.entries:
+        if not entry.is_numbered:
+            unnumbered.append(entry)
             continue
-        sample_id = item.parsed.rollout.sample_id
-        holder = given.setdefault(sample_id, item)
-        if holder is item:
+        sample_id = entry.rollout.sample_id
+        holder = given.setdefault(sample_id, entry)
+        if holder is entry:
             continue
-        if _is_same(holder.parsed.rollout, item.parsed.rollout):
-            report(Problem(item.source, f"rollout {sample_id} repeats {holder.source}; the repetition was dropped"))
-        elif holder.parsed.rollout.problem is not None and item.parsed.rollout.problem is None:
+        rivals = [holder, *(other for other in clashing if other.rollout.sample_id == sample_id)]
+        if same := next((other for other in rivals if _is_same(other.rollout, entry.rollout)), None):
+            report(Problem(entry.source, f"rollout {sample_id} repeats {same.source}; the repetition was dropped"))
+        elif holder.rollout.problem is not None and entry.rollout.problem is None:
             # A retry of a broken rollout: the good one takes the place.
-            given[sample_id] = item
+            given[sample_id] = entry
             clashing.append(holder)
         else:
-            clashing.append(item)
+            clashing.append(entry)
     yield from given.items()
     free = 0
     used = set(given)
-    for item in unnumbered:
+    for entry in unnumbered:
         while free in used:
             free += 1
         used.add(free)
-        yield free, item
-    for above, item in enumerate(clashing, max(used, default=-1) + 1):
-        old = item.parsed.rollout.sample_id
+        yield free, entry
+    for above, entry in enumerate(clashing, max(used, default=-1) + 1):
+        old = entry.rollout.sample_id
         holder = given[old]
-        report(Problem(item.source, f"rollout {old} differs from {holder.source} with the same id; it is now {above}"))
-        yield above, item
+        report(Problem(entry.source, f"rollout {old} differs from {holder.source} with the same id; it is now {above}"))
+        yield above, entry
 
 
 def _is_same(one: Rollout, other: Rollout) -> bool:

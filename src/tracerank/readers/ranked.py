@@ -14,13 +14,14 @@ from tracerank.pools.types import Evidence
 STRICT_RANKS = (1, 2, 3)
 """The paper's searches return exactly three chunks (section 3.2)."""
 
-_MARKER = re.compile(r"Doc\s*([0-9]{1,9})\s*(?=\(Title:)")
-_LENIENT_MARKER = re.compile(r"Doc\s*([0-9]{1,9})\s*[:.]?\s*(?=\(?\s*Title\s*:)")
+# Possessive, so that long runs of white space cost linear time.
+_MARKER = re.compile(r"Doc\s*+([0-9]{1,9})\s*+(?=\(Title:)")
+_LENIENT_MARKER = re.compile(r"Doc\s*+([0-9]{1,9})\s*+[:.]?\s*+(?=\(?\s*+Title\s*+:)")
 _CUT_MARKER = re.compile(r"[\r\n]\s*Doc\s*[0-9]{1,9}\s*(?:\(\s*(?:T(?:i(?:t(?:le?)?)?)?)?)?\s*\Z")
 _CUT_MARKER_REACH = 40
 _EMPTY_CHUNKS = ("", "(", "(Title:", "Title:")
 _QUOTED_TITLE = re.compile(r'\(Title: ?"([^"]*(?:""[^"]*)*)"\)')
-_OPEN_TITLE = re.compile(r"Title\s*:[ \t]*([^\r\n]+)[\r\n]")
+_OPEN_TITLE = re.compile(r"Title\s*+:[ \t]*+([^\r\n]++)[\r\n]")
 _NOT_A_RESULT = re.compile(
     r"\W*(?:no\b.{0,40}\b(?:results?|documents?|passages?|information|matches)\b|nothing (?:was )?found"
     r"|(?:search |retrieval |request |http |connection )*(?:error|failed|failure|timed? ?out)\b"
@@ -60,14 +61,20 @@ def split_ranked(text: str, strict: bool = False) -> tuple[Evidence, ...]:
         raw = text[starts[place - 1] : ends[place]]
         if place == len(ranks) and not strict and "Doc" in raw[-_CUT_MARKER_REACH:]:
             raw = _without_cut_marker(raw)
-        chunk, title = _chunk(raw.strip())
-        if strict or chunk not in _EMPTY_CHUNKS:
-            chunks.append(Evidence(chunk, title, None, ranks[place - 1]))
+        chunk = _evidence(raw.strip(), ranks[place - 1])
+        if strict or chunk.text not in _EMPTY_CHUNKS:
+            chunks.append(chunk)
     return tuple(chunks)
 
 
 # The rollouts of a pool see the same chunks again and again: sharing them saves time and memory.
 @lru_cache(maxsize=4096)
+def _evidence(raw: str, rank: int) -> Evidence:
+    text, title = _chunk(raw)
+    return Evidence(text, title, None, rank)
+
+
+@lru_cache(maxsize=2048)
 def _chunk(raw: str) -> tuple[str, str | None]:
     text = _normalized(raw)
     return text, _title(text, raw)

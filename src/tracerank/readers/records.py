@@ -12,6 +12,7 @@ import re
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -32,7 +33,6 @@ _GZIP_MAGIC = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
 _BUFFER_BYTES = 1 << 18
 _ARRAY_START = re.compile(rb"\[\s*(?:[{\]]|$)")
-_OPEN_ENDED = re.compile(rb"[{\[,:]\s*$")
 _JSON_TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],]', re.DOTALL)
 _EXPECTED = "expected one JSON object per line (JSON Lines) or a JSON array of objects"
 
@@ -130,16 +130,31 @@ def _from_stream(name: str, stream: io.BufferedReader) -> Iterator[RecordAt | Pr
     if not first:
         raise ReadError(f"{name}: the file is empty; {_EXPECTED}")
     if _ARRAY_START.match(first) or (first.startswith(b"[") and _is_json(first)):
-        yield from _from_array(name, first + b"\n" + stream.read())
-    elif first.startswith(b"{") and _OPEN_ENDED.search(first) and not _is_json(first):
+        items = _from_array(name, first + b"\n" + stream.read())
+    elif first.startswith(b"{") and first.endswith((b"{", b"[", b",", b":")) and not _is_json(first):
         # A pretty-printed object; or, once in a blue moon, a first line cut off at such a place.
         data = first + b"\n" + stream.read()
-        if _is_json(data):
-            yield _record(_decode(data), name, len(data))
-        else:
-            yield from _from_lines(name, number, first, iter(data.splitlines()[1:]))
+        whole = _is_json(data)
+        items = iter([_read_one(data, name)]) if whole else _from_lines(name, number, iter(data.splitlines()))
     else:
-        yield from _from_lines(name, number, first, stream)
+        items = _from_lines(name, number, chain((first,), stream))
+    yield from _with_a_record(name, items)
+
+
+def _with_a_record(name: str, items: Iterator[RecordAt | Problem]) -> Iterator[RecordAt | Problem]:
+    """The items, unless there is no record among them: then the file is not what the user thinks it is."""
+    early: list[Problem] = []
+    for item in items:
+        if isinstance(item, RecordAt):
+            yield from early
+            yield item
+            yield from items
+            return
+        early.append(item)
+        if len(early) >= PATIENCE:
+            raise ReadError(f"{name}: nothing in the first {PATIENCE} lines is a JSON object; {_EXPECTED}")
+    found = f"no JSON object in it ({early[0]})" if early else "the file is empty"
+    raise ReadError(f"{name}: {found}; {_EXPECTED}")
 
 
 def _refuse_binary(name: str, head: bytes) -> None:
@@ -161,29 +176,11 @@ def _is_utf8(head: bytes) -> bool:
     return True
 
 
-def _from_lines(name: str, number: int, first: bytes, rest: Iterator[bytes]) -> Iterator[RecordAt | Problem]:
-    early: list[Problem] | None = []
-    line = first
-    while True:
+def _from_lines(name: str, number: int, lines: Iterator[bytes]) -> Iterator[RecordAt | Problem]:
+    for line in lines:
         if line and not line.isspace():
-            item = _read_one(line, f"{name}:{number}")
-            if early is None:
-                yield item
-            elif isinstance(item, Problem):
-                early.append(item)
-                if len(early) >= PATIENCE:
-                    raise ReadError(f"{name}: none of the first {PATIENCE} lines is a JSON object; {_EXPECTED}")
-            else:
-                yield from early
-                early = None
-                yield item
-        following = next(rest, None)
-        if following is None:
-            break
-        line = following
+            yield _read_one(line, f"{name}:{number}")
         number += 1
-    if early:
-        raise ReadError(f"{name}: no line is a JSON object ({early[0]}); {_EXPECTED}")
 
 
 def _from_array(name: str, data: bytes) -> Iterator[RecordAt | Problem]:
@@ -192,11 +189,8 @@ def _from_array(name: str, data: bytes) -> Iterator[RecordAt | Problem]:
     except ValueError:
         yield from _from_damaged_array(name, data)
         return
-    if not values:
-        raise ReadError(f"{name}: the JSON array is empty; {_EXPECTED}")
-    size = len(data) // len(values)
     for index, value in enumerate(values):
-        yield _record(value, f"{name}:[{index}]", size)
+        yield _record(value, f"{name}:[{index}]", len(data) // len(values))
 
 
 def _from_damaged_array(name: str, data: bytes) -> Iterator[RecordAt | Problem]:

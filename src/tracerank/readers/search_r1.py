@@ -22,7 +22,7 @@ _TAGS = ("<search>", "<information>", "<answer>")
 
 _ASSISTANT = re.compile(r"<\|im_start\|>assistant\s*|<\|start_header_id\|>assistant<\|end_header_id\|>\s*")
 _ASSISTANT_LINE = re.compile(r"^Assistant:\s*", re.MULTILINE)
-_QUESTION = re.compile(r"\bQuestion:[ \t]*(\S[^\n]*?)\s*(?:<\|(?:im_end|eot_id)\|>|\n|\Z)")
+_QUESTION = re.compile(r"\bQuestion:[ \t]*+([^\s<][^\n<]*)")
 # Prompts spell out the tags, "between <search> and </search>", and give an example answer.
 _INSTRUCTION = re.compile(r"<(think|search|information|answer)>(?:\s*(?:and|query|Beijing|\.\.\.)\s*)?</\1>")
 _DOCUMENTS = re.compile(r"<information>\s*Doc\b")
@@ -125,7 +125,7 @@ def _question(record: Record, prompt: str, text: str) -> Question | None:
     asked = stated if isinstance(stated, str) and stated.strip() else None
     if asked is None:
         found = _last(_QUESTION, prompt or _before_generated(text))
-        asked = found[1] if found else prompt.strip()
+        asked = found[1].strip() if found else prompt.strip()
     identity = identity_of(record, _ID_FIELDS) or normalize_text(asked)
     references = next(filter(None, (references_of(record.get(name)) for name in _REFERENCE_FIELDS)), ())
     dataset = record.get("dataset", record.get("data_source"))
@@ -214,9 +214,9 @@ def _tagged(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _end_of_return(text: str, start: int) -> int:
-    close = text.find("</information>", start)
     following = text.find("<information>", start)
-    if close >= 0 and (following < 0 or close < following):
+    close = text.find("</information>", start, following if following >= 0 else len(text))
+    if close >= 0:
         return close
     cut = _RETURN_CUT.search(text, start)
     return cut.start() if cut else len(text)

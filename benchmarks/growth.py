@@ -1,0 +1,10 @@
+"""How the time per pool grows with K: from 16 to 256 rollouts it may grow 20-fold, where cliques would grow 256-fold."""
+
+from benchmarks.measure import best_of
+from benchmarks.sides import Bench
+
+
+def milliseconds_per_pool(setting: str, rollouts: int, count: int) -> float:
+    """Build and score, CPU time."""
+    bench = Bench.of(setting, count, rollouts=rollouts)
+    return best_of(lambda: bench.score_ours(bench.build_ours()), rounds=3) / count * 1e3

@@ -1,0 +1,22 @@
+"""How a selector is trained: the paper's settings as defaults."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from tracerank.training.losses import LossRule
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingPlan:
+    """Optimisation settings of one run (Sec. 4.1)."""
+
+    loss: LossRule
+    batch_pools: int
+    """Question graphs a step."""
+    mixed_among: Literal["samples", "retained"]
+    """Pools are kept when correct and incorrect answers occur among the first K samples, or among the retained."""
+    k: int = 16
+    epochs: int = 3
+    learning_rate: float = 3e-4
+    weight_decay: float = 1e-4
+    seed: int = 42
