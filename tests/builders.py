@@ -15,6 +15,8 @@ from torch import Tensor
 
 from tracerank.graphs.batch import GraphBatch, collate
 from tracerank.graphs.build import PoolGraph, build_graph
+from tracerank.graphs.layout import Layout, lay_out
+from tracerank.graphs.nodes import Nodes, content_cells, distinct_nodes
 from tracerank.graphs.recipes import CONTROLS, OFFICIAL_RECIPES, RECIPES
 from tracerank.graphs.schema import GraphRecipe
 from tracerank.methods.trace_selector import look_up
@@ -22,6 +24,9 @@ from tracerank.model.inputs import GraphTensors, Vectors, as_tensors
 from tracerank.model.net import NetConfig, TraceNet
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA, Document, Evidence, Question, Rollout, Search
+
+# The tests' tensors are tiny, and several test processes share the machine.
+torch.set_num_threads(1)
 
 WIDTH = 32
 SETTINGS = (WEBQA, BROWSING)
@@ -85,18 +90,18 @@ def pool(*answers: str | None) -> Pool:
 ANSWERS = ("Paris", "paris.", "The Paris", "Rome", "Oslo", "42")
 QUERIES = ("capital", "largest city", "seat of government", "capital", "", None)
 CHUNKS = tuple(f"chunk {number}" for number in range(6))
-PAGES = ("url:a", "url:b", "url:c", None)
+PAGES = ("url:a", "url:b", "url:c", "url:a", "url:b", "url:c", None)
 
 
 def random_pool(setting: str, rng: Random, *, is_regular: bool = False) -> Pool:
     """A pool with everything that can happen: repeats, copies, orphans, bare searches, no rollouts at all."""
     rollouts: list[Rollout] = []
-    for _ in range(rng.choice((0, 1, 2, 3, 4, 6))):
+    for _ in range(rng.choice((0, 1, 2, 4, 6, 8))):
         searches = _random_searches(setting, rng, is_regular)
-        if rollouts and rng.random() < 0.4:
+        if rollouts and rng.random() < 0.5:
             # Agents repeat each other: the same beginning, sometimes the same everything.
             copied = rng.choice(rollouts).searches
-            searches = copied if rng.random() < 0.5 else copied[: rng.randrange(3)] + searches
+            searches = copied if rng.random() < 0.6 else copied[: rng.randrange(3)] + searches
         answer = rng.choice((*ANSWERS, *ANSWERS, None, ""))
         problem = "unreadable" if rng.random() < 0.05 else None
         rollouts.append(Rollout(0, answer, searches, float(rng.random() < 0.4), setting=setting, problem=problem))
@@ -105,7 +110,7 @@ def random_pool(setting: str, rng: Random, *, is_regular: bool = False) -> Pool:
 
 def _random_searches(setting: str, rng: Random, is_regular: bool) -> tuple[Search, ...]:
     one = _random_visit if setting == BROWSING else _random_return
-    return tuple(one(rng, is_regular) for _ in range(rng.randrange(4)))
+    return tuple(one(rng, is_regular) for _ in range(rng.choice((0, 1, 1, 2, 3))))
 
 
 def _random_return(rng: Random, is_regular: bool) -> Search:
@@ -165,6 +170,15 @@ def graphs_of(pools: Sequence[Pool], recipe: GraphRecipe) -> list[PoolGraph]:
 
 def batch_of(pools: Sequence[Pool], recipe: GraphRecipe) -> GraphBatch:
     return collate([graph.packed for graph in graphs_of(pools, recipe)])
+
+
+def distinct_of(batch: GraphBatch, recipe: GraphRecipe, layers: int) -> Nodes:
+    """The rows that are computed when indistinguishable occurrences share one."""
+    return distinct_nodes(batch, recipe, content_cells(batch), layers)
+
+
+def layout_of(batch: GraphBatch, recipe: GraphRecipe, nodes: Nodes) -> Layout:
+    return lay_out(batch, recipe, content_cells(batch), nodes)
 
 
 def vectors_of(

@@ -99,18 +99,22 @@ def build_graph(pool: Pool, recipe: GraphRecipe) -> PoolGraph:
 
 
 def _slot_rule(recipe: GraphRecipe) -> Callable[[tuple[Evidence, ...]], list[int]]:
+    numbers = range(len(recipe.slots))
     if recipe.slot_by == "rank":
-        return partial(_slots_by_rank, len(recipe.slots) - 1)
-    return partial(_slots_by_tool, {tool: number for number, tool in enumerate(recipe.slots)})
+        return partial(_slots_by_rank, {number + 1: number for number in numbers}, numbers[-1])
+    return partial(_slots_by_tool, dict(zip(recipe.slots, numbers, strict=True)))
 
 
-def _slots_by_rank(last: int, evidence: tuple[Evidence, ...]) -> list[int]:
-    return [min((place if e.rank is None else e.rank - 1), last) for place, e in enumerate(evidence)]
+def _slots_by_rank(slot_of: dict[int | None, int], last: int, evidence: tuple[Evidence, ...]) -> list[int]:
+    ranks = [e.rank for e in evidence]
+    if None in ranks:
+        ranks = [place + 1 if rank is None else rank for place, rank in enumerate(ranks)]
+    return [slot_of.get(rank, last) for rank in ranks]
 
 
-def _slots_by_tool(numbers: dict[str, int], evidence: tuple[Evidence, ...]) -> list[int]:
+def _slots_by_tool(slot_of: dict[str, int], evidence: tuple[Evidence, ...]) -> list[int]:
     # Text that a search itself returned was shown whole, as an opened page is.
-    return [numbers.get(e.tool, 0) for e in evidence]
+    return [slot_of.get(e.tool, 0) for e in evidence]
 
 
 def _candidates(

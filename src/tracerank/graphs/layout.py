@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tracerank.graphs.batch import GraphBatch
-from tracerank.graphs.nodes import Nodes, content_cells
+from tracerank.graphs.nodes import Nodes
 from tracerank.graphs.packed import Longs
 from tracerank.graphs.schema import GraphRecipe
 from tracerank.graphs.segments import Floats, Segments, segments_of
@@ -82,20 +82,19 @@ class Layout:
     """Evidence rows by document."""
 
 
-def lay_out(batch: GraphBatch, recipe: GraphRecipe, nodes: Nodes) -> Layout:
+def lay_out(batch: GraphBatch, recipe: GraphRecipe, cells: Segments, nodes: Nodes) -> Layout:
     """The index arrays that the recipe's relations need."""
     rollout = batch.search_rollout
     follows = np.append(False, rollout[1:] == rollout[:-1])[: batch.searches]
     leads = np.append(follows[1:], False)[: batch.searches]
     begins, later, earlier = (np.flatnonzero(flag[nodes.searches]) for flag in (~follows, follows, leads))
-    cells = content_cells(batch) if recipe.content_links else None
     return Layout(
         first=Pairs(batch.rollout_pool[rollout[nodes.searches[begins]]].astype(np.int64), begins),
         next=Pairs(nodes.row_of_search[nodes.searches[later] - 1], later),
         previous=Pairs(nodes.row_of_search[np.minimum(nodes.searches[earlier] + 1, batch.searches - 1)], earlier),
         slots=_slots(batch, nodes, len(recipe.slots)),
-        cross=_cross(batch, nodes, cells) if cells and "cross" in recipe.content_links else None,
-        within=_within(batch, nodes, cells) if cells and "within" in recipe.content_links else None,
+        cross=_cross(batch, nodes, cells) if "cross" in recipe.content_links else None,
+        within=_within(batch, nodes, cells) if "within" in recipe.content_links else None,
         documents=_documents(batch, nodes) if recipe.documents != "none" else None,
     )
 

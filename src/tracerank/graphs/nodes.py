@@ -49,9 +49,9 @@ def every_node(batch: GraphBatch) -> Nodes:
     return Nodes(searches, evidence, searches, evidence, None)
 
 
-def distinct_nodes(batch: GraphBatch, recipe: GraphRecipe, layers: int) -> Nodes:
+def distinct_nodes(batch: GraphBatch, recipe: GraphRecipe, cells: Segments, layers: int) -> Nodes:
     """One row for every class of searches that ``layers`` layers cannot tell apart."""
-    colour = _search_colours(batch, recipe, rounds=layers + 2)
+    colour = _search_colours(batch, recipe, cells, rounds=layers + 2)
     _, first, class_of = np.unique(colour, return_index=True, return_inverse=True)
     if len(first) == batch.searches:
         return every_node(batch)
@@ -70,10 +70,10 @@ def distinct_nodes(batch: GraphBatch, recipe: GraphRecipe, layers: int) -> Nodes
     return Nodes(searches, evidence, row_of_search, row_of_evidence, weight)
 
 
-def _search_colours(batch: GraphBatch, recipe: GraphRecipe, rounds: int) -> Hashes:
+def _search_colours(batch: GraphBatch, recipe: GraphRecipe, cells: Segments, rounds: int) -> Hashes:
     parent = batch.evidence_search
     pool = batch.rollout_pool[batch.search_rollout]
-    cells = content_cells(batch)
+    repeats = _repeats(cells)
     counts = np.bincount(parent, minlength=batch.searches)
     begins = np.cumsum(counts) - counts
     place = (np.arange(batch.occurrences) - begins[parent]).astype(np.uint64)
@@ -95,17 +95,24 @@ def _search_colours(batch: GraphBatch, recipe: GraphRecipe, rounds: int) -> Hash
             after[:-1][follows[1:]] = search[follows]
             heard += after * _ODD[3]
         if len(evidence):
-            evidence = _evidence_round(evidence, search[parent], cells)
+            evidence = _evidence_round(evidence, search[parent], repeats)
         search = _mix(heard)
     return search
 
 
-def _evidence_round(evidence: Hashes, parent: Hashes, cells: Segments) -> Hashes:
+def _repeats(cells: Segments) -> Segments:
+    """The cells with more than one occurrence."""
+    chosen = (cells.sizes() > 1)[cells.segment]
+    return segments_of(cells.rows[chosen], cells.segment[chosen])
+
+
+def _evidence_round(evidence: Hashes, parent: Hashes, repeats: Segments) -> Hashes:
     # What an occurrence hears from its content group depends on the group and on its own rollout's cell only.
-    mixed = _mix(evidence)
-    fellows = np.empty_like(evidence)
-    fellows[cells.rows] = np.add.reduceat(mixed[cells.rows], cells.offsets)[cells.segment]
-    return _mix(evidence * _ODD[0] + parent * _ODD[1] + (fellows - mixed) * _ODD[2])
+    heard = evidence * _ODD[0] + parent * _ODD[1]
+    if repeats.count:
+        own = _mix(evidence[repeats.rows])
+        heard[repeats.rows] += (np.add.reduceat(own, repeats.offsets)[repeats.segment] - own) * _ODD[2]
+    return _mix(heard)
 
 
 _ODD = np.array(

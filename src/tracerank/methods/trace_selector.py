@@ -19,7 +19,7 @@ from tracerank.model.net import TraceNet
 from tracerank.model.official import load_official
 from tracerank.pools.pool import Pool
 
-BLOCK_POOLS = 32
+BLOCK_POOLS = 64
 """Pools scored together: enough for efficient products, few enough for the states to stay in cache."""
 
 EMBEDDED_POOLS = 256

@@ -5,7 +5,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
@@ -68,13 +68,17 @@ def load_checkpoint(folder: str | Path) -> Checkpoint:
         raise CheckpointError(
             f"{folder}: no checkpoint here; expected a folder with {CONFIG_FILE} and {WEIGHTS_FILE}"
         ) from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise CheckpointError(f"{path}: cannot be read: {error}") from None
     if not isinstance(config, dict) or config.get("format") != FORMAT:
         found = config.get("format") if isinstance(config, dict) else type(config).__name__
         raise CheckpointError(f"{path}: format is {found!r}; this version reads {FORMAT!r}")
     recipe = _restore(GraphRecipe, config.get("recipe"), path, "recipe")
-    net = TraceNet(_restore(NetConfig, config.get("net"), path, "net"), recipe)
+    sizes = _restore(NetConfig, config.get("net"), path, "net")
+    try:
+        net = TraceNet(sizes, recipe)
+    except (TypeError, ValueError, RuntimeError, ArithmeticError) as error:
+        raise CheckpointError(f"{path}: describes no network: {' '.join(str(error).split())[:200]}") from None
     load_weights(net, folder / WEIGHTS_FILE)
     encoder = _restore(EncoderIdentity, config.get("encoder"), path, "encoder")
     return Checkpoint(net.eval(), encoder, config.get("training") or {})
@@ -99,6 +103,11 @@ def _restore(kind: type[T], values: object, path: Path, section: str) -> T:
     if not isinstance(values, dict) or not set(values) <= known:
         unknown = sorted(set(values) - known) if isinstance(values, dict) else values
         raise CheckpointError(f"{path}: section {section!r} does not fit this version: {unknown}")
+    for name, hint in get_type_hints(kind).items():
+        if get_origin(hint) is Literal and values.get(name, get_args(hint)[0]) not in get_args(hint):
+            raise CheckpointError(
+                f"{path}: {section} {name!r} is {values[name]!r}; this version knows {get_args(hint)}"
+            )
     try:
         return kind(**{key: tuple(value) if isinstance(value, list) else value for key, value in values.items()})
     except TypeError as error:

@@ -12,7 +12,7 @@ from tracerank.graphs.batch import GraphBatch
 from tracerank.graphs.contexts import ContextBucket, context_buckets
 from tracerank.graphs.edges import list_edges
 from tracerank.graphs.layout import CrossLayout, Layout, Pairs, SlotLayout, WithinLayout, lay_out
-from tracerank.graphs.nodes import Nodes, distinct_nodes, every_node
+from tracerank.graphs.nodes import Nodes, content_cells, distinct_nodes, every_node
 from tracerank.graphs.schema import GraphRecipe
 from tracerank.model.segments import SegmentTensors
 
@@ -131,9 +131,10 @@ def as_tensors(
     ``explicit_edges``: list every edge; slower, but independent of the layout (and needed for merged evidence).
     """
     lists_edges = explicit_edges or recipe.merge_evidence
+    cells = content_cells(batch)
     nodes = every_node(batch)
     if sharing_layers is not None and not lists_edges:
-        nodes = distinct_nodes(batch, recipe, sharing_layers)
+        nodes = distinct_nodes(batch, recipe, cells, sharing_layers)
     if recipe.merge_evidence:
         content = np.arange(batch.contents)
     else:
@@ -150,7 +151,9 @@ def as_tensors(
         search_is_orphan=torch.from_numpy(batch.search_is_orphan[nodes.searches].astype(np.float32)[:, None]),
         has_orphans=bool(batch.search_is_orphan.any()),
         evidence_content=torch.from_numpy(content),
-        links=_edge_links(batch, recipe) if lists_edges else _links(lay_out(batch, recipe, nodes), batch, nodes),
+        links=_edge_links(batch, recipe)
+        if lists_edges
+        else _links(lay_out(batch, recipe, cells, nodes), batch, nodes),
         contexts=tuple(map(_bucket, buckets)),
     )
 

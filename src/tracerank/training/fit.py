@@ -21,7 +21,7 @@ from tracerank.training.losses import normalisers, selection_loss
 from tracerank.training.plan import TrainingPlan
 from tracerank.training.run_folder import Position, RunFolder, detached
 
-BLOCK_POOLS = 32
+BLOCK_POOLS = 64
 """A step is computed in parts of this many pools, whose states stay in cache; the gradient is the step's."""
 
 SAVE_SECONDS = 60.0

@@ -1,0 +1,76 @@
+"""The command line put together: which commands there are, and how an error ends one."""
+
+import sys
+from importlib import metadata
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from tracerank.cli.convert import convert
+from tracerank.cli.demo import demo
+from tracerank.cli.evaluate import evaluate
+from tracerank.cli.select import select
+from tracerank.cli.stats import stats
+from tracerank.cli.terminal import note
+from tracerank.cli.train import train
+from tracerank.errors import TraceRankError
+
+UNUSABLE = 2
+"""Exit code for input or arguments that cannot be used, the same that Typer gives for a wrong option."""
+INTERRUPTED = 130
+
+
+class Commands(TyperGroup):
+    """All commands; what goes wrong in one ends in a line, not in a traceback."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()  # a pipe closed by its reader is noticed here rather than at exit
+        except TraceRankError as error:
+            note(f"error: {error}")
+            raise typer.Exit(UNUSABLE) from None
+        except KeyboardInterrupt:
+            note("interrupted")
+            raise typer.Exit(INTERRUPTED) from None
+        except BrokenPipeError:
+            raise  # Typer ends quietly: nobody reads any more
+        except OSError as error:
+            note(f"error: {error.filename or 'the output'}: {error.strerror or error}")
+            raise typer.Exit(UNUSABLE) from None
+        return result
+
+
+app = typer.Typer(
+    cls=Commands, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich"
+)
+
+
+def _show_version(is_asked: bool) -> None:
+    if is_asked:
+        try:
+            typer.echo(f"tracerank {metadata.version('tracerank')}")
+        except metadata.PackageNotFoundError:
+            typer.echo("tracerank, not installed as a package")
+        raise typer.Exit()
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and stop.")
+    ] = False,
+) -> None:
+    """Choose the best existing answer among K completed search-agent rollouts."""
+
+
+EXAMPLE = "Example:\n\n"
+
+# A command is a function in a module of its own that imports torch, and whatever needs it, inside the function only.
+app.command(epilog=f"{EXAMPLE}tracerank select pools.jsonl --checkpoint checkpoints/webqa -k 16 -o out.jsonl")(select)
+app.command(epilog=f"{EXAMPLE}tracerank evaluate pools.jsonl --checkpoint checkpoints/webqa -k 2,4,8,16")(evaluate)
+app.command(epilog=f"{EXAMPLE}tracerank stats pools.jsonl -k 16")(stats)
+app.command(epilog=f"{EXAMPLE}tracerank convert logs/*.jsonl -o pools.jsonl.gz")(convert)
+app.command(epilog="Example: tracerank train webqa pools.jsonl -o checkpoints/webqa")(train)
+app.command(epilog="Example: tracerank demo")(demo)

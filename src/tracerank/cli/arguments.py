@@ -1,0 +1,43 @@
+"""Arguments that several commands take, each worded once."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tracerank.readers.detect import AUTO, READERS
+
+Files = Annotated[
+    list[Path],
+    typer.Argument(metavar="FILE", help="Files of rollouts, JSON Lines or JSON, plain or gzip.", show_default=False),
+]
+ReaderName = Annotated[
+    str,
+    typer.Option("--reader", metavar="NAME", help=f"Format of the files: {', '.join((AUTO, *READERS))}."),
+]
+FirstK = Annotated[
+    int | None,
+    typer.Option(
+        "-k",
+        metavar="K",
+        min=1,
+        help="Use the K rollouts with the lowest sample ids of each question; all of them if not given.",
+        show_default=False,
+    ),
+]
+Checkpoint = Annotated[
+    str | None,
+    typer.Option("--checkpoint", metavar="FOLDER", help="Folder of the trained selector.", show_default=False),
+]
+ProblemsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--problems",
+        metavar="FILE",
+        help="Write every problem met while reading to this file, as JSON Lines; without it the first 10 are shown.",
+        show_default=False,
+    ),
+]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite the output if it exists.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar and no summary.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, unrounded, instead of a table.")]

@@ -1,0 +1,57 @@
+"""``docs/cli.md``, written from the command line itself: ``python -m tracerank.cli.docs docs/cli.md``."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from tracerank.cli.app import EXAMPLE, app
+
+HEADER = """# Command line
+
+Written by `make docs` from the commands' own help; a test checks that it is up to date. Every command ends with 0 when
+it is done, with 2 when its input or arguments cannot be used (one line on stderr says why), and with 130 when it was
+interrupted. Results go to stdout or to the file named; progress, problems and summaries go to stderr.
+"""
+
+
+def reference() -> str:
+    """The reference as Markdown."""
+    root: Any = typer.main.get_command(app)
+    return "\n".join([HEADER, *(_section(name, command) for name, command in root.commands.items())])
+
+
+def _section(name: str, command: Any) -> str:
+    arguments = [param for param in command.params if param.param_type_name == "argument"]
+    options = [param for param in command.params if param.param_type_name == "option" and param.name != "help"]
+    needed = [f"{param.opts[0]} {param.metavar}" for param in options if param.required]
+    usage = " ".join(["tracerank", name, *map(_argument, arguments), *needed, "[options]"])
+    lines = [f"## tracerank {name}", "", *_paragraphs(command.help), "```", usage, "```", ""]
+    lines += [f"- `{_argument(param)}`: {param.help}" for param in arguments]
+    lines += [f"- `{_option(param)}`: {param.help}{_default(param)}" for param in options]
+    lines += ["", "Example:", "", "```", command.epilog.removeprefix(EXAMPLE), "```", ""]
+    return "\n".join(lines)
+
+
+def _paragraphs(text: str | None) -> list[str]:
+    return [line for part in (text or "").split("\n\n") for line in (" ".join(part.split()), "")]
+
+
+def _argument(param: Any) -> str:
+    return f"{param.metavar}…" if param.nargs == -1 else str(param.metavar)
+
+
+def _option(param: Any) -> str:
+    return ", ".join(param.opts) + ("" if param.is_flag else f" {param.metavar}")
+
+
+def _default(param: Any) -> str:
+    if param.required:
+        return " Required."
+    return "" if param.is_flag or param.default is None else f" Default: `{param.default}`."
+
+
+if __name__ == "__main__":
+    [target] = sys.argv[1:]
+    Path(target).write_text(reference(), encoding="utf-8")

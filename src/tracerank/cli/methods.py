@@ -1,0 +1,25 @@
+"""Methods by name: the one table from words on the command line to what settles a pool."""
+
+from enum import StrEnum
+
+from tracerank.errors import UsageError
+from tracerank.methods.base import Method
+from tracerank.methods.voting import MajorityVote
+
+
+class MethodName(StrEnum):
+    """What ``--method`` takes."""
+
+    TRACE = "trace"
+    MAJORITY = "majority"
+
+
+def method_named(name: MethodName, checkpoint: str | None) -> Method:
+    """The method, with its checkpoint loaded if it needs one."""
+    if name is MethodName.MAJORITY:
+        return MajorityVote()
+    if checkpoint is None:
+        raise UsageError("--checkpoint FOLDER is needed to select with TRACE; --method majority works without")
+    from tracerank.methods.trace_selector import TraceSelector
+
+    return TraceSelector.load(checkpoint)

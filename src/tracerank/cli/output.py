@@ -1,0 +1,136 @@
+"""Files that commands write: never over an input, never half a file under the final name."""
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO
+
+from tracerank.cli.terminal import json_text, note
+from tracerank.errors import UsageError
+
+
+def check_output(path: Path, inputs: Sequence[Path], force: bool) -> None:
+    """Refuse a name that would cost the user a file."""
+    if path.is_dir():
+        raise UsageError(f"{path}: is a directory; name a file in it")
+    if not path.parent.is_dir():
+        raise UsageError(f"{path}: the folder {path.parent} does not exist; make it first")
+    if any(path.exists() and other.exists() and path.samefile(other) for other in inputs):
+        raise UsageError(f"{path}: is one of the input files; choose another name")
+    if path.is_file() and not force:
+        raise UsageError(f"{path}: exists already; choose another name or overwrite it with --force")
+
+
+def _check_regular(path: Path) -> None:
+    # Renaming onto a pipe or a device would replace it.
+    if path.exists() and not path.is_file():
+        raise UsageError(f"{path}: is not a regular file; name one")
+
+
+def fingerprint(files: Sequence[Path]) -> list[dict[str, Any]]:
+    """What tells whether files are still the same: name, size and time of change."""
+    stats = ((path.resolve(), path.stat()) for path in files)
+    return [{"path": str(path), "bytes": found.st_size, "modified": found.st_mtime_ns} for path, found in stats]
+
+
+def digest(folder: str | None) -> str | None:
+    """SHA-256 of a checkpoint's files; of a name that is no folder, the name."""
+    if folder is None or not Path(folder).is_dir():
+        return folder
+    whole = hashlib.sha256()
+    for path in sorted(path for path in Path(folder).iterdir() if path.suffix in (".json", ".safetensors")):
+        with open(path, "rb") as file:
+            whole.update(hashlib.file_digest(file, "sha256").digest())
+    return whole.hexdigest()
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[BinaryIO]:
+    """A file that appears under its name when the block ends well, and not at all otherwise."""
+    _check_regular(path)
+    part = path.with_name(f"{path.name}.part")
+    try:
+        with open(part, "wb") as file:
+            yield file
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+class ResumableLines:
+    """JSON Lines under ``NAME.part``, renamed when complete; an interrupted run with the same arguments goes on."""
+
+    def __init__(self, path: Path, run: Mapping[str, Any], force: bool = False) -> None:
+        _check_regular(path)
+        self._path = path
+        self._part = path.with_name(f"{path.name}.part")
+        self._about = path.with_name(f"{path.name}.part.json")
+        # As it will be read back, for comparison.
+        self._run = json.loads(json_text(run))
+        self._force = force
+
+    def __enter__(self) -> "ResumableLines":
+        if self._part.exists() and not self._is_ours():
+            if not self._force:
+                raise UsageError(
+                    f"{self._part}: was left by a run with other arguments or inputs; "
+                    "delete it, or start over with --force"
+                )
+            self._part.unlink()
+        if not self._part.exists():
+            self._about.write_text(json_text(self._run), encoding="utf-8")
+        self._file = open(self._part, "a+b")
+        self._file.truncate(_sound_bytes(self._file))
+        self._file.seek(0, os.SEEK_END)
+        return self
+
+    def done(self) -> Iterator[dict[str, Any]]:
+        """The lines that the interrupted run has left, in order."""
+        with open(self._part, "rb") as file:
+            yield from map(json.loads, file)
+
+    def write(self, record: Mapping[str, Any]) -> None:
+        """One more line, out of our hands at once."""
+        self._file.write(json_text(record).encode() + b"\n")
+        self._file.flush()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        is_done, is_empty = kind is None, self._file.tell() == 0
+        if is_done:
+            os.fsync(self._file.fileno())
+        self._file.close()
+        if is_done:
+            os.replace(self._part, self._path)
+        elif is_empty:
+            self._part.unlink()
+        else:
+            note(f"what was done is kept in {self._part}; the same command goes on from there")
+        if is_done or is_empty:
+            self._about.unlink(missing_ok=True)
+
+    def _is_ours(self) -> bool:
+        try:
+            return bool(json.loads(self._about.read_text(encoding="utf-8")) == self._run)
+        except (OSError, ValueError):
+            return False
+
+
+def _sound_bytes(file: BinaryIO) -> int:
+    """How much of the file, from its beginning, is whole lines of JSON objects."""
+    file.seek(0)
+    length = 0
+    for line in file:
+        try:
+            is_sound = line.endswith(b"\n") and isinstance(json.loads(line), dict)
+        except ValueError:
+            is_sound = False
+        if not is_sound:
+            break
+        length += len(line)
+    return length

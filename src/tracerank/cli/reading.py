@@ -1,0 +1,69 @@
+"""The pools of the files named on the command line, and the sentence that sums them up."""
+
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tracerank.errors import ReadError
+from tracerank.pools.pool import Pool
+from tracerank.readers import iter_pools
+from tracerank.readers.grouping import WINDOW_BYTES, Report
+from tracerank.readers.records import iter_records
+
+
+def pools_of(
+    files: Sequence[Path], reader: str, report: Report, k: int | None = None, is_grouped: bool = True
+) -> Iterator[Pool]:
+    """Pools one by one, cut to their first K rollouts; a file that is missing is refused before any work.
+
+    Files that are not grouped by question are held in memory.
+    """
+    for path in files:
+        if not path.exists() or path.is_dir():
+            next(iter_records(path), None)  # raises, in the reader's words
+    window = WINDOW_BYTES if is_grouped else None
+    return _some(iter_pools(files, reader, report, window), files, k)
+
+
+def _some(pools: Iterator[Pool], files: Sequence[Path], k: int | None) -> Iterator[Pool]:
+    is_empty = True
+    for pool in pools:
+        is_empty = False
+        yield pool if k is None else pool.first(k)
+    if is_empty:
+        names = ", ".join(map(str, files))
+        raise ReadError(f"{names}: not one usable rollout; see the problems above and docs/file-formats.md")
+
+
+def _clock() -> float:
+    return time.monotonic()
+
+
+@dataclass(slots=True)
+class Summary:
+    """What has gone by, for the last line of a command."""
+
+    questions: int = 0
+    rollouts: int = 0
+    empty: int = 0
+    dropped: Counter[str] = field(default_factory=Counter)
+    began: float = field(default_factory=_clock)
+
+    def add(self, pool: Pool, sample_id: int | None, dropped: Mapping[int, str]) -> None:
+        """One settled pool."""
+        from tracerank.graphs.stats import drop_reasons  # brings numpy, for which --help shall not wait
+
+        self.questions += 1
+        self.rollouts += len(pool)
+        self.empty += sample_id is None
+        self.dropped.update(drop_reasons(pool, dropped))
+
+    def __str__(self) -> str:
+        reasons = ", ".join(f"{count:,} {reason}" for reason, count in self.dropped.most_common())
+        dropped = f"{self.dropped.total():,} of {self.rollouts:,} rollouts dropped"
+        return (
+            f"{self.questions:,} questions, {self.empty:,} of them without a candidate; "
+            f"{dropped}{f' ({reasons})' if reasons else ''}; {_clock() - self.began:.1f} s"
+        )

@@ -1,0 +1,104 @@
+"""``tracerank select``: one decision per question, as JSON Lines."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tracerank.cli.arguments import Checkpoint, Files, FirstK, Force, ProblemsFile, Quiet, ReaderName
+from tracerank.cli.methods import MethodName, method_named
+from tracerank.cli.output import ResumableLines, check_output, digest, fingerprint
+from tracerank.cli.problems import Problems
+from tracerank.cli.progress import working
+from tracerank.cli.reading import Summary, pools_of
+from tracerank.cli.terminal import note, print_json
+from tracerank.errors import UsageError
+from tracerank.evaluation.evaluate import decide_stream
+from tracerank.methods.base import Decision
+from tracerank.pools.pool import Pool
+from tracerank.readers.detect import AUTO
+
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="File for the decisions; stdout if not given. It is written as FILE.part and renamed at the end; "
+        "after an interruption the same command goes on where it stopped.",
+        show_default=False,
+    ),
+]
+Chosen = Annotated[MethodName, typer.Option("--method", metavar="NAME", help="What decides: trace or majority.")]
+
+
+def select(
+    files: Files,
+    checkpoint: Checkpoint = None,
+    k: FirstK = None,
+    reader: ReaderName = AUTO,
+    output: Output = None,
+    method: Chosen = MethodName.TRACE,
+    force: Force = False,
+    problems: ProblemsFile = None,
+    quiet: Quiet = False,
+) -> None:
+    """Choose the best existing answer of every question.
+
+    Prints one JSON object per question with the keys question_id, question, answer, sample_id, scores and dropped;
+    answer and sample_id are null when no rollout can be chosen.
+    """
+    if output is not None:
+        check_output(output, files, force)
+        if output.suffix == ".gz":
+            raise UsageError(f"{output}: decisions are written as plain JSON Lines; choose a name without .gz")
+    summary = Summary()
+    # Lines on the same terminal would tear the bar apart.
+    hides_bar = quiet or (output is None and sys.stdout.isatty())
+    with ExitStack() as stack:
+        report = stack.enter_context(Problems(problems, keep=(*files, output)))
+        bar = stack.enter_context(working("loading", quiet=hides_bar))
+        pools = bar.over(pools_of(files, reader, report, k))
+        chosen = method_named(method, checkpoint)
+        bar.describe("selecting")
+        write: Callable[[dict[str, Any]], None] = print_json
+        if output is not None:
+            run = {
+                "files": fingerprint(files),
+                "reader": reader,
+                "k": k,
+                "method": str(method),
+                "checkpoint": digest(checkpoint),
+            }
+            lines = stack.enter_context(ResumableLines(output, run, force))
+            _skip(lines.done(), pools, summary, output)
+            write = lines.write
+        for pool, decision in decide_stream(chosen, pools):
+            write(_record(pool, decision))
+            summary.add(pool, decision.sample_id, decision.dropped)
+    if not quiet:
+        note(str(summary))
+
+
+def _record(pool: Pool, decision: Decision) -> dict[str, Any]:
+    return {
+        "question_id": pool.question.id,
+        "question": pool.question.text,
+        "answer": decision.answer,
+        "sample_id": decision.sample_id,
+        "scores": dict(decision.scores),
+        "dropped": dict(decision.dropped),
+    }
+
+
+def _skip(done: Iterator[dict[str, Any]], pools: Iterator[Pool], summary: Summary, output: Path) -> None:
+    """Pass over the pools that an interrupted run has settled; they come in the same order again."""
+    for record in done:
+        pool = next(pools, None)
+        if pool is None or pool.question.id != record.get("question_id"):
+            raise UsageError(f"{output}.part: does not follow the order of the input; delete it and start over")
+        dropped = {int(sample_id): reason for sample_id, reason in record["dropped"].items()}
+        summary.add(pool, record["sample_id"], dropped)

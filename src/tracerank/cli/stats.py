@@ -1,0 +1,130 @@
+"""``tracerank stats``: how much the rollouts of a question share (App. A.3)."""
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from enum import StrEnum
+from itertools import chain
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tracerank.cli.arguments import AsJson, Files, FirstK, ProblemsFile, Quiet, ReaderName
+from tracerank.cli.problems import Problems
+from tracerank.cli.progress import working
+from tracerank.cli.reading import pools_of
+from tracerank.cli.terminal import new_table, print_json, print_table
+from tracerank.errors import UsageError
+from tracerank.pools.pool import Pool
+from tracerank.pools.types import BROWSING, WEBQA
+from tracerank.readers.detect import AUTO
+
+if TYPE_CHECKING:
+    from tracerank.graphs.stats import GraphStatistics
+
+
+class SettingName(StrEnum):
+    """What ``--setting`` takes."""
+
+    AUTO = "auto"
+    WEBQA = WEBQA
+    BROWSING = BROWSING
+
+
+Setting = Annotated[
+    SettingName,
+    typer.Option("--setting", metavar="NAME", help="Whose graphs to build: webqa, browsing, or auto: by the rollouts."),
+]
+
+
+def stats(
+    files: Files,
+    setting: Setting = SettingName.AUTO,
+    k: FirstK = None,
+    reader: ReaderName = AUTO,
+    as_json: AsJson = False,
+    problems: ProblemsFile = None,
+    quiet: Quiet = False,
+) -> None:
+    """Count what the rollouts of a question share: groups, pairs, message edges, overlap.
+
+    Groups are contents or documents that at least two rollouts saw; pairs are occurrences of one group in different
+    rollouts. Means are over question graphs; overlap is the Jaccard similarity of two rollouts' retrieved sets.
+    """
+    # They bring numpy, for which --help shall not wait.
+    from tracerank.graphs.recipes import RECIPES
+    from tracerank.graphs.stats import graph_statistics
+
+    with Problems(problems, keep=files) as report, working("counting", quiet=quiet) as bar:
+        pools = bar.over(pools_of(files, reader, report, k))
+        name, pools = _settle(pools) if setting is SettingName.AUTO else (str(setting), pools)
+        statistics = graph_statistics(pools, RECIPES[name])
+    if as_json:
+        print_json(_json(statistics, name, k), indent=2)
+    else:
+        _print(statistics, name)
+
+
+def _settle(pools: Iterator[Pool]) -> tuple[str, Iterator[Pool]]:
+    """The setting of the first pool that shows one, and all the pools, which must agree."""
+    early = []
+    for pool in pools:
+        early.append(pool)
+        if _shows_setting(pool):
+            break
+    name = early[-1].setting
+    return name, _agreeing(chain(early, pools), name)
+
+
+def _agreeing(pools: Iterator[Pool], name: str) -> Iterator[Pool]:
+    for pool in pools:
+        if _shows_setting(pool) and pool.setting != name:
+            raise UsageError(
+                f"question {pool.question.id!r} has {pool.setting} rollouts, those before it {name}; "
+                "count them apart, or choose with --setting"
+            )
+        yield pool
+
+
+def _shows_setting(pool: Pool) -> bool:
+    return any(rollout.problem is None for rollout in pool.rollouts)
+
+
+def _json(statistics: "GraphStatistics", setting: str, k: int | None) -> dict[str, Any]:
+    return {
+        "setting": setting,
+        "k": k,
+        **{name: value for name, value in asdict(statistics).items() if name != "edges_mean"},
+        "edges_mean": {str(relation): mean for relation, mean in statistics.edges_mean.items()},
+    }
+
+
+def _print(statistics: "GraphStatistics", setting: str) -> None:
+    counts = new_table("", "total", "a question", title=f"{setting}: {statistics.questions:,} questions")
+    for name, total in (
+        ("rollouts", statistics.rollouts),
+        ("retained", statistics.retained),
+        *((f"dropped: {reason}", count) for reason, count in statistics.dropped.items()),
+        ("searches", statistics.searches),
+        ("evidence occurrences", statistics.occurrences),
+    ):
+        counts.add_row(name, f"{total:,}", f"{statistics.mean(total):,.1f}")
+    print_table(counts)
+    shared = new_table("shared across rollouts", "groups", "pairs", "median", "P90", "graphs %", "overlap")
+    for rule, found in statistics.sharing.items():
+        shared.add_row(
+            rule,
+            f"{found.groups_mean:,.1f}",
+            f"{found.pairs_mean:,.1f}",
+            f"{found.pairs_median:,.1f}",
+            f"{found.pairs_p90:,.1f}",
+            f"{100 * found.graphs_share:.1f}",
+            "–" if found.overlap_mean is None else f"{found.overlap_mean:.2f}",
+        )
+    if statistics.differing_content is not None:
+        shared.caption = f"same-document pairs with different content: {100 * statistics.differing_content:.1f} %"
+        shared.caption_justify = "left"
+    print_table(shared)
+    edges = new_table("directed message edges", "a graph")
+    for relation, mean in statistics.edges_mean.items():
+        edges.add_row(f"{relation.source} → {relation.target} ({relation.name})", f"{mean:,.1f}")
+    print_table(edges)

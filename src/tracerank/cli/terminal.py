@@ -1,0 +1,70 @@
+"""What reaches the terminal: text made harmless, notes on stderr, tables and JSON on stdout.
+
+Rollouts quote web pages, and a page can hold anything: escape sequences, text that runs backwards, rich markup.
+"""
+
+import json
+import re
+import sys
+from functools import cache
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+# C1 controls, soft hyphen, zero-width and direction marks, line separators, lone surrogates, invisible tags.
+_UNSAFE = (
+    "\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
+    "\ud800-\udfff\ufeff\ufff9-\ufffb\U000e0000-\U000e007f"
+)
+_UNSAFE_IN_TEXT = re.compile(f"[\x00-\x1f{_UNSAFE}]")
+_UNSAFE_IN_JSON = re.compile(f"[{_UNSAFE}]")  # JSON escapes the C0 controls itself
+
+_LONGEST = 600
+"""Characters of one note; a log can hold a line of megabytes."""
+
+
+def harmless(text: str) -> str:
+    """The text on one line, with everything that could steer a terminal spelled out."""
+    return _UNSAFE_IN_TEXT.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def note(text: str) -> None:
+    """One line on stderr, above a progress bar if there is one."""
+    shortened = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    stderr_console().print(harmless(shortened), soft_wrap=True)
+
+
+def json_text(value: object, indent: int | None = None) -> str:
+    """JSON that reads back as the same value, encodes as UTF-8 and is safe to print."""
+    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    return _UNSAFE_IN_JSON.sub(lambda found: json.dumps(found[0])[1:-1], text)
+
+
+def print_json(value: object, indent: int | None = None) -> None:
+    """One JSON value on stdout, at once, as UTF-8 whatever the locale."""
+    sys.stdout.buffer.write(json_text(value, indent).encode() + b"\n")
+    sys.stdout.buffer.flush()
+
+
+def new_table(*columns: str, title: str | None = None) -> Table:
+    """A plain table: the first column to the left, numbers to the right."""
+    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    for number, column in enumerate(columns):
+        table.add_column(column, justify="right" if number else "left", no_wrap=True)
+    return table
+
+
+def print_table(table: Table) -> None:
+    """A table on stdout, as wide as it needs to be: a narrow terminal wraps it, but no figure is cut off."""
+    Console(width=1000, **_PLAIN).print(table)
+
+
+@cache
+def stderr_console() -> Console:
+    """The one console for stderr, so that notes and a progress bar know of each other."""
+    return Console(stderr=True, **_PLAIN)
+
+
+_PLAIN: dict[str, Any] = {"markup": False, "emoji": False, "highlight": False}
