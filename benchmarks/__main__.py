@@ -34,9 +34,7 @@ def stages(name: str, console: Console) -> dict[str, Paired]:
     steps = bench.training_steps(bench.setting.plan.batch_pools)
     return {
         "build + batch": paired(bench.build_twin, bench.build_ours, rounds=4),
-        "scoring, batch 256": paired(
-            lambda: bench.score_twin(twin_batch), lambda: bench.score_ours(blocks), rounds=5
-        ),
+        "scoring, batch 256": paired(lambda: bench.score_twin(twin_batch), lambda: bench.score_ours(blocks), rounds=5),
         "training step": paired(*steps, rounds=2 if name == "webqa" else 12),
     }
 

@@ -1,4 +1,4 @@
-"""How the time per pool grows with K: from 16 to 256 rollouts it may grow 20-fold, where cliques would grow 256-fold."""
+"""How the time per pool grows with K: 20-fold is allowed from 16 to 256, where cliques would grow 256-fold."""
 
 from benchmarks.measure import best_of
 from benchmarks.sides import Bench

@@ -1,4 +1,4 @@
-"""Peak memory while scoring 256 pools, each side in a process of its own: ``python -m benchmarks.memory SETTING SIDE``."""
+"""Peak memory while scoring 256 pools, each side in a process of its own (``-m benchmarks.memory SETTING SIDE``)."""
 
 import subprocess
 import sys

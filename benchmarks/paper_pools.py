@@ -14,7 +14,7 @@ WEBQA_SEARCHES = ((1, 0.58), (2, 0.27), (3, 0.11), (4, 0.04))
 """How many searches a rollout makes: mean 1.61, so that 12.6 rollouts see 61 chunks."""
 
 PHRASINGS = [1 / (p + 0.5) for p in range(24)]
-"""How readily a search is worded in each of its ways; fitted, with POPULARITY, to the paper's edges, groups and Jaccard 0.50."""
+"""How readily a search is worded in each of its ways; fitted, with POPULARITY, to the published figures."""
 
 POPULARITY = [1 / (c + 1) ** 2.4 for c in range(48)]
 """How readily a chunk is returned for a hop."""
@@ -88,8 +88,6 @@ def _browsing_pool(rng: random.Random, number: int, rollouts: float) -> Pool:
                     evidence.append(Evidence(text, tool="find", document=pages[page]))
             searches.append(Search(f"question {number} search {sample} {s}", tuple(evidence)))
         made.append(
-            Rollout(
-                sample, answers[sample % 512], tuple(searches), label=float(rng.random() < 0.4), setting=BROWSING
-            )
+            Rollout(sample, answers[sample % 512], tuple(searches), label=float(rng.random() < 0.4), setting=BROWSING)
         )
     return Pool(Question(str(number), f"question {number}"), tuple(made))

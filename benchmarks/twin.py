@@ -180,7 +180,9 @@ class Twin(nn.Module):
             x = {
                 **x,
                 **{
-                    name: norm(x[name] + functional.dropout(functional.gelu(updates[name]), self.dropout, self.training))
+                    name: norm(
+                        x[name] + functional.dropout(functional.gelu(updates[name]), self.dropout, self.training)
+                    )
                     for name, norm in norms.items()
                 },
             }
@@ -196,7 +198,8 @@ class Twin(nn.Module):
         source = torch.cat((s[0], e[0] + len(x["search"])))
         target = torch.cat((s[1], e[1]))
         query, key, value = (
-            layer(rows).view(-1, self.heads, 64) for layer, rows in ((self.q, answers), (self.k, states), (self.v, states))
+            layer(rows).view(-1, self.heads, 64)
+            for layer, rows in ((self.q, answers), (self.k, states), (self.v, states))
         )
         weights = softmax((query[target] * key[source]).sum(-1) / 8.0, target, num_nodes=len(answers))
         read = scatter(weights.unsqueeze(-1) * value[source], target, dim=0, dim_size=len(answers)).flatten(1)

@@ -63,7 +63,7 @@ def averages(layout: Layout, batch: GraphBatch, recipe: GraphRecipe, nodes: Node
     got |= {"same_content_within": within, "same_content_cross": cross}
     if layout.documents is not None:
         assert layout.documents.count == batch.documents
-        got["in_document"] = _sums(layout.documents, evidence) / layout.documents.sizes()[:, None]
+        got["in_document"] = _sums(layout.documents, evidence) / layout.documents.weights()[:, None]
         got["holds"] = np.eye(batch.documents)[batch.evidence_document[nodes.evidence]]
     return got
 
@@ -82,7 +82,7 @@ def _of_slot(layout: Layout, slot: int, slots: int, searches: int, evidence: int
             to_evidence[search * slots + slot, search] = to_search[search, search * slots + slot] = 1
         return to_evidence, to_search
     begin, end = layout.slots.slot_begins[slot : slot + 2]
-    means = _sums(layout.slots.pairs, evidence) / layout.slots.pairs.sizes()[:, None]
+    means = _sums(layout.slots.pairs, evidence) / layout.slots.pairs.lengths()[:, None]
     for pair in range(begin, end):
         to_search[layout.slots.searches[pair]] += means[pair]
     for row, pair in enumerate(layout.slots.evidence_pair):
@@ -205,15 +205,15 @@ def test_segments_are_runs_of_equal_keys() -> None:
     segments = segments_of(np.array([4, 2, 7, 1]), np.array([0, 0, 3, 5]))
     assert segments.offsets.tolist() == [0, 2, 3]
     assert segments.segment.tolist() == [0, 0, 1, 2]
-    assert segments.sizes().tolist() == [2, 1, 1]
+    assert segments.lengths().tolist() == [2, 1, 1]
 
 
 def test_weighted_segments_weigh_the_sum_of_their_rows() -> None:
     weight = np.array([2.0, 3.0, 1.0], np.float32)
-    assert segments_of(np.array([0, 1, 2]), np.array([5, 5, 6]), weight).sizes().tolist() == [5.0, 1.0]
+    assert segments_of(np.array([0, 1, 2]), np.array([5, 5, 6]), weight).weights().tolist() == [5.0, 1.0]
 
 
 def test_no_rows_are_no_segments() -> None:
     nothing = segments_of(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.float32))
     assert nothing.count == 0
-    assert nothing.sizes().tolist() == []
+    assert nothing.lengths().tolist() == []

@@ -42,7 +42,7 @@ def by_loop(net: TraceNet, answers: Tensor, searches: Tensor, evidence: Tensor, 
     )
 
 
-def block(readout: Readout = "answer", recipe: object = WEBQA_RECIPE) -> tuple[TraceNet, AttentionReadout]:
+def block(readout: Readout = "answer") -> tuple[TraceNet, AttentionReadout]:
     net = small_net(WEBQA_RECIPE, readout=readout)
     assert net.attention is not None
     return net, net.attention

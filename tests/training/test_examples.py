@@ -99,9 +99,7 @@ def test_examples_left_half_written_are_made_again_without_embedding_twice(tmp_p
 
 def test_counts_say_why_pools_were_left_out(tmp_path: Path) -> None:
     pools = generate_pools(40, seed=5)
-    unlabelled = Pool(
-        pools[0].question, tuple(replace(rollout, label=None) for rollout in pools[0].rollouts)
-    )
+    unlabelled = Pool(pools[0].question, tuple(replace(rollout, label=None) for rollout in pools[0].rollouts))
     right = Pool(pools[1].question, tuple(replace(rollout, label=1.0) for rollout in pools[1].rollouts))
     empty = Pool(pools[2].question, ())
     examples = prepare(tmp_path, [unlabelled, right, empty, *pools[3:]])

@@ -45,7 +45,12 @@ def demo(output: Folder = Path("runs/demo"), quiet: Quiet = False) -> None:
     typer.echo(f"right % of {len(held_out)} questions that the selector has not seen, K=16")
     table = new_table("method", "right %")
     rows = {row.method: row for row in fold(evaluate([vote, selector], held_out, [16]))}
-    for method, label in (("single", "single rollout"), ("majority", "majority"), ("trace", "TRACE"), ("oracle", "oracle")):
+    for method, label in (
+        ("single", "single rollout"),
+        ("majority", "majority"),
+        ("trace", "TRACE"),
+        ("oracle", "oracle"),
+    ):
         table.add_row(label, f"{100 * (rows[method].accuracy or 0):.1f}")
     print_table(table)
     if not quiet:
@@ -78,10 +83,10 @@ def _print_decisions(pools: list[Pool], votes: list[Decision], decisions: list[D
         normalize_answer(vote.answer) == normalize_answer(decision.answer)
         for vote, decision in zip(votes, decisions, strict=True)
     ]
-    shown = [place for place in range(len(pools)) if not same[place]][: SHOWN - 1] + [same.index(True)]
+    differing, agreeing = ([place for place in range(len(pools)) if same[place] is wanted] for wanted in (False, True))
     typer.echo(f"vote and selector side by side: they disagree on {same.count(False)} of {len(pools)} questions")
     table = new_table("question", "the vote", "", "TRACE", "")
-    for place in shown:
+    for place in (*differing[: SHOWN - 1], *agreeing[:1]):
         cells = [cell for decision in (votes[place], decisions[place]) for cell in _cells(pools[place], decision)]
         table.add_row(harmless(pools[place].question.text), *cells)
     for column in table.columns:

@@ -6,7 +6,7 @@ from typing import Any
 
 import typer
 
-from tracerank.cli.app import EXAMPLE, app
+from tracerank.cli.app import app
 
 HEADER = """# Command line
 
@@ -25,12 +25,12 @@ def reference() -> str:
 def _section(name: str, command: Any) -> str:
     arguments = [param for param in command.params if param.param_type_name == "argument"]
     options = [param for param in command.params if param.param_type_name == "option" and param.name != "help"]
-    needed = [f"{param.opts[0]} {param.metavar}" for param in options if param.required]
+    needed = [f"{param.opts[0]} {_value(param)}" for param in options if param.required]
     usage = " ".join(["tracerank", name, *map(_argument, arguments), *needed, "[options]"])
     lines = [f"## tracerank {name}", "", *_paragraphs(command.help), "```", usage, "```", ""]
     lines += [f"- `{_argument(param)}`: {param.help}" for param in arguments]
     lines += [f"- `{_option(param)}`: {param.help}{_default(param)}" for param in options]
-    lines += ["", "Example:", "", "```", command.epilog.removeprefix(EXAMPLE), "```", ""]
+    lines += ["", "Example:", "", "```", (command.epilog or "").removeprefix("Example:").strip(), "```", ""]
     return "\n".join(lines)
 
 
@@ -39,11 +39,15 @@ def _paragraphs(text: str | None) -> list[str]:
 
 
 def _argument(param: Any) -> str:
-    return f"{param.metavar}…" if param.nargs == -1 else str(param.metavar)
+    return _value(param) + ("…" if param.nargs == -1 else "")
 
 
 def _option(param: Any) -> str:
-    return ", ".join(param.opts) + ("" if param.is_flag else f" {param.metavar}")
+    return ", ".join(param.opts) + ("" if param.is_flag else f" {_value(param)}")
+
+
+def _value(param: Any) -> str:
+    return param.metavar or str(param.name).upper()
 
 
 def _default(param: Any) -> str:

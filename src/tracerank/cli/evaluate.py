@@ -108,11 +108,11 @@ def _kept(records: Iterator[Record], path: Path | None) -> Iterator[Record]:
 def _print(rows: list[Row], ks: list[int]) -> None:
     has_f1 = any(row.f1 is not None for row in rows)
     title = f"accuracy %{' / F1 %' if has_f1 else ''} over {max(row.questions for row in rows):,} questions"
-    table = new_table("method", *(f"K={k}" for k in ks), title=title)
+    table = new_table("method", *(f"K={k}" for k in ks))
     for method in dict.fromkeys(row.method for row in rows):
         cells = [_cell(row, has_f1) for row in rows if row.method == method]
         table.add_row(LABELS.get(method, method), *cells)
-    print_table(table)
+    print_table(table, title)
 
 
 def _cell(row: Row, has_f1: bool) -> str:

@@ -99,7 +99,7 @@ def _json(statistics: "GraphStatistics", setting: str, k: int | None) -> dict[st
 
 
 def _print(statistics: "GraphStatistics", setting: str) -> None:
-    counts = new_table("", "total", "a question", title=f"{setting}: {statistics.questions:,} questions")
+    counts = new_table("", "total", "a question")
     for name, total in (
         ("rollouts", statistics.rollouts),
         ("retained", statistics.retained),
@@ -108,7 +108,7 @@ def _print(statistics: "GraphStatistics", setting: str) -> None:
         ("evidence occurrences", statistics.occurrences),
     ):
         counts.add_row(name, f"{total:,}", f"{statistics.mean(total):,.1f}")
-    print_table(counts)
+    print_table(counts, f"{setting}: {statistics.questions:,} questions")
     shared = new_table("shared across rollouts", "groups", "pairs", "median", "P90", "graphs %", "overlap")
     for rule, found in statistics.sharing.items():
         shared.add_row(
@@ -120,10 +120,10 @@ def _print(statistics: "GraphStatistics", setting: str) -> None:
             f"{100 * found.graphs_share:.1f}",
             "–" if found.overlap_mean is None else f"{found.overlap_mean:.2f}",
         )
-    if statistics.differing_content is not None:
-        shared.caption = f"same-document pairs with different content: {100 * statistics.differing_content:.1f} %"
-        shared.caption_justify = "left"
     print_table(shared)
+    if statistics.differing_content is not None:
+        share = f"{100 * statistics.differing_content:.1f} %"
+        typer.echo(f" same-document pairs with different content: {share}\n")
     edges = new_table("directed message edges", "a graph")
     for relation, mean in statistics.edges_mean.items():
         edges.add_row(f"{relation.source} → {relation.target} ({relation.name})", f"{mean:,.1f}")

@@ -48,17 +48,20 @@ def print_json(value: object, indent: int | None = None) -> None:
     sys.stdout.buffer.flush()
 
 
-def new_table(*columns: str, title: str | None = None) -> Table:
+def new_table(*columns: str) -> Table:
     """A plain table: the first column to the left, numbers to the right."""
-    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for number, column in enumerate(columns):
         table.add_column(column, justify="right" if number else "left", no_wrap=True)
     return table
 
 
-def print_table(table: Table) -> None:
+def print_table(table: Table, title: str | None = None) -> None:
     """A table on stdout, as wide as it needs to be: a narrow terminal wraps it, but no figure is cut off."""
-    Console(width=1000, **_PLAIN).print(table)
+    console = Console(width=1000, **_PLAIN)
+    if title is not None:
+        console.print(title, style="bold")
+    console.print(table)
 
 
 @cache

@@ -13,21 +13,20 @@ from tracerank.cli.problems import Problems
 from tracerank.cli.progress import working
 from tracerank.cli.reading import pools_of
 from tracerank.cli.terminal import note
-from tracerank.embedding.named import embedder_named
 from tracerank.readers.detect import AUTO
+
+OWN = "the paper's, see docs/paper-map.md"
 
 Setting = Annotated[str, typer.Argument(metavar="webqa|browsing", help="The search setting.", show_default=False)]
 OutputFolder = Annotated[
     Path, typer.Option("-o", "--output", metavar="FOLDER", help="Where the checkpoint goes.", show_default=False)
 ]
 Encoder = Annotated[str, typer.Option("--encoder", metavar="NAME", help="The embedder of all texts.")]
-K = Annotated[int | None, typer.Option("-k", min=2, help="Rollouts per question [default: 16].", show_default=False)]
-Epochs = Annotated[int | None, typer.Option(min=1, help="[default: 3]", show_default=False)]
-BatchPools = Annotated[
-    int | None, typer.Option("--batch", min=1, help="Questions a step [default: 256 webqa, 4 browsing].", show_default=False)
-]
-LearningRate = Annotated[float | None, typer.Option(min=0.0, help="[default: 0.0003]", show_default=False)]
-Seed = Annotated[int | None, typer.Option(min=0, help="[default: 42]", show_default=False)]
+K = Annotated[int | None, typer.Option("-k", min=2, help="Rollouts per question.", show_default=OWN)]
+Epochs = Annotated[int | None, typer.Option(min=1, help="Times that every question is seen.", show_default=OWN)]
+BatchPools = Annotated[int | None, typer.Option("--batch", min=1, help="Questions a step.", show_default=OWN)]
+LearningRate = Annotated[float | None, typer.Option(min=0.0, help="Of AdamW, constant.", show_default=OWN)]
+Seed = Annotated[int | None, typer.Option(min=0, help="Of weights, order and dropout.", show_default=OWN)]
 
 
 def train(
@@ -49,7 +48,8 @@ def train(
     Pools with only right or only wrong answers are left out; 5% of the questions are held out to choose the best
     epoch. An interrupted run goes on when the same command is given again, and ends with the same weights.
     """
-    # Here, because everything below needs torch.
+    # Here, because this needs numpy and torch, which help should not wait for.
+    from tracerank.embedding.named import embedder_named
     from tracerank.model.net import NetConfig
     from tracerank.search_settings import setting_named
     from tracerank.training.examples import prepare_examples

@@ -125,5 +125,3 @@ def _append_bytes(path: Path, data: bytes) -> None:
             file.write(data)
     except OSError as error:
         raise EmbeddingError(f"{path}: cannot be written: {error.strerror}") from None
-
-

@@ -14,6 +14,7 @@ from tracerank.pools.answers import normalize_answer
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Evidence, Retained
 
+
 @dataclass(frozen=True, slots=True)
 class GraphTexts:
     """The distinct texts of one graph, by node type; the arrays hold indices into them."""
@@ -39,7 +40,7 @@ class PoolGraph:
 
     def rollout_candidate(self) -> list[int]:
         """The candidate of each kept rollout."""
-        return self.packed[HEADER : HEADER + len(self.retained.kept)].tolist()
+        return [int(candidate) for candidate in self.packed[HEADER : HEADER + len(self.retained.kept)]]
 
 
 class _Numbering(dict[str, int]):
@@ -117,9 +118,7 @@ def _slots_by_tool(slot_of: dict[str, int], evidence: tuple[Evidence, ...]) -> l
     return [slot_of.get(e.tool, 0) for e in evidence]
 
 
-def _candidates(
-    retained: Retained, recipe: GraphRecipe
-) -> tuple[tuple[str, ...], list[int], list[int], list[int]]:
+def _candidates(retained: Retained, recipe: GraphRecipe) -> tuple[tuple[str, ...], list[int], list[int], list[int]]:
     """Answer texts, the candidate of each rollout, and each candidate's text and votes."""
     surface = [rollout.answer or "" for rollout in retained.kept]
     groups = _Numbering()

@@ -54,7 +54,7 @@ def _distinct(source: Longs, target: Longs) -> Edges:
 def _content_edges(batch: GraphBatch) -> dict[str, Edges]:
     order = np.argsort(batch.evidence_content, kind="stable")
     groups = segments_of(order, batch.evidence_content[order])
-    sizes = groups.sizes()[groups.segment]
+    sizes = groups.lengths()[groups.segment]
     begins = groups.offsets[groups.segment]
     source = np.repeat(order, sizes)
     place = np.arange(len(source)) - np.repeat(np.cumsum(sizes) - sizes, sizes)

@@ -149,12 +149,18 @@ def _cross(batch: GraphBatch, nodes: Nodes, cells: Segments) -> CrossLayout | No
     own, target_cell = _cells_of(nodes, cells, targets)
     cell_group = np.searchsorted(group_content, content[own.rows[own.offsets]])
     return CrossLayout(
-        groups, group_content, own, cell_group, _inverse(groups.sizes()[cell_group] - own.sizes()), targets, target_cell
+        groups,
+        group_content,
+        own,
+        cell_group,
+        _inverse(groups.weights()[cell_group] - own.weights()),
+        targets,
+        target_cell,
     )
 
 
 def _within(batch: GraphBatch, nodes: Nodes, cells: Segments) -> WithinLayout | None:
-    sizes = cells.sizes()
+    sizes = cells.lengths()
     size_of = np.empty(len(cells.rows), np.int64)
     size_of[cells.rows] = sizes[cells.segment]
     targets = np.flatnonzero(size_of[nodes.evidence] > 1)

@@ -79,7 +79,9 @@ def _search_colours(batch: GraphBatch, recipe: GraphRecipe, cells: Segments, rou
     place = (np.arange(batch.occurrences) - begins[parent]).astype(np.uint64)
     has_evidence = counts > 0
     follows = np.append(False, batch.search_rollout[1:] == batch.search_rollout[:-1])[: batch.searches]
-    search = _mix(_unsigned(batch.search_query) * _ODD[0] + _unsigned(pool) * _ODD[1] + _unsigned(batch.search_is_orphan))
+    search = _mix(
+        _unsigned(batch.search_query) * _ODD[0] + _unsigned(pool) * _ODD[1] + _unsigned(batch.search_is_orphan)
+    )
     evidence = _mix(_unsigned(batch.evidence_content) * _ODD[0] + _unsigned(batch.evidence_slot) * _ODD[1])
     if recipe.documents != "none":
         evidence = _mix(evidence + _unsigned(batch.evidence_document) * _ODD[2])
@@ -102,7 +104,7 @@ def _search_colours(batch: GraphBatch, recipe: GraphRecipe, cells: Segments, rou
 
 def _repeats(cells: Segments) -> Segments:
     """The cells with more than one occurrence."""
-    chosen = (cells.sizes() > 1)[cells.segment]
+    chosen = (cells.lengths() > 1)[cells.segment]
     return segments_of(cells.rows[chosen], cells.segment[chosen])
 
 
@@ -115,9 +117,7 @@ def _evidence_round(evidence: Hashes, parent: Hashes, repeats: Segments) -> Hash
     return _mix(heard)
 
 
-_ODD = np.array(
-    [0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93], dtype=np.uint64
-)
+_ODD = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93], dtype=np.uint64)
 
 
 def _unsigned(values: NDArray[np.int32]) -> Hashes:

@@ -54,9 +54,7 @@ CONTROLS: Mapping[str, Mapping[str, GraphRecipe]] = MappingProxyType(
             {
                 "no cross-rollout": replace(BROWSING_RECIPE, documents="rollout"),
                 "no Doc or content links": replace(BROWSING_RECIPE, documents="none"),
-                "content links only": replace(
-                    BROWSING_RECIPE, documents="none", content_links=("within", "cross")
-                ),
+                "content links only": replace(BROWSING_RECIPE, documents="none", content_links=("within", "cross")),
                 "Doc and content links": replace(BROWSING_RECIPE, content_links=("within", "cross")),
                 "merge evidence": replace(BROWSING_RECIPE, merge_evidence=True),
                 "merge answers": replace(BROWSING_RECIPE, merge_answers=True),

@@ -26,10 +26,14 @@ class Segments:
     def count(self) -> int:
         return len(self.offsets)
 
-    def sizes(self) -> NDArray[np.float32] | Longs:
-        """The weight of each segment."""
+    def lengths(self) -> Longs:
+        """How many entries each segment has."""
+        return np.diff(np.append(self.offsets, len(self.rows)))
+
+    def weights(self) -> Floats:
+        """How much each segment's entries count together."""
         if self.weight is None:
-            return np.diff(np.append(self.offsets, len(self.rows)))
+            return self.lengths().astype(np.float32)
         return np.add.reduceat(self.weight, self.offsets) if self.count else self.weight
 
 

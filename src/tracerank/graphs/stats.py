@@ -158,7 +158,7 @@ def _count(group: Ints | Longs, batch: GraphBatch, overlaps: bool = True) -> _Co
         return np.bincount(pool, weights=values, minlength=batch.pools).astype(np.int64)
 
     return _Counts(
-        groups=per_graph((groups.sizes() > 1).astype(np.int64)),
+        groups=per_graph((groups.lengths() > 1).astype(np.int64)),
         pairs=per_graph((total**2 - squares) // 2),  # sum over r < s of n_gr n_gs
         within=per_graph(squares - total),
         overlaps=tuple(_overlaps(groups.segment, cells % rollouts, batch)) if overlaps else (),

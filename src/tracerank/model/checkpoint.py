@@ -109,6 +109,7 @@ def _restore(kind: type[T], values: object, path: Path, section: str) -> T:
                 f"{path}: {section} {name!r} is {values[name]!r}; this version knows {get_args(hint)}"
             )
     try:
-        return kind(**{key: tuple(value) if isinstance(value, list) else value for key, value in values.items()})
+        given: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
+        return kind(**given)
     except TypeError as error:
         raise CheckpointError(f"{path}: section {section!r} is incomplete: {error}") from None

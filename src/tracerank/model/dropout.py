@@ -17,11 +17,12 @@ class _Dropout(torch.autograd.Function):
         bits = words.view(torch.int16)[: states.numel()].view_as(states)
         kept = bits >= threshold - LEVELS // 2
         ctx.save_for_backward(kept)
-        ctx.scale = LEVELS / (LEVELS - threshold)
-        return states * kept * ctx.scale
+        scale = LEVELS / (LEVELS - threshold)
+        ctx.scale = scale
+        return states * kept * scale
 
     @staticmethod
-    def backward(ctx, grad: Tensor) -> tuple[Tensor, None]:  # type: ignore[no-untyped-def, override]
+    def backward(ctx, grad: Tensor) -> tuple[Tensor, None]:  # type: ignore[no-untyped-def]
         (kept,) = ctx.saved_tensors
         return grad * kept * ctx.scale, None
 

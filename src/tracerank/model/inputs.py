@@ -151,9 +151,7 @@ def as_tensors(
         search_is_orphan=torch.from_numpy(batch.search_is_orphan[nodes.searches].astype(np.float32)[:, None]),
         has_orphans=bool(batch.search_is_orphan.any()),
         evidence_content=torch.from_numpy(content),
-        links=_edge_links(batch, recipe)
-        if lists_edges
-        else _links(lay_out(batch, recipe, cells, nodes), batch, nodes),
+        links=_edge_links(batch, recipe) if lists_edges else _links(lay_out(batch, recipe, cells, nodes), batch, nodes),
         contexts=tuple(map(_bucket, buckets)),
     )
 

@@ -97,7 +97,7 @@ class RelationLayer(nn.Module):
             message = torch.addmm(self.search_bias(), ranks, self.slot_of_weight.view(-1, self.hidden))
         else:
             message = self.search_bias().repeat(len(searches), 1)
-            means = segment_mean(evidence, links.slots.pairs).split([len(part) for part in links.slots.searches])
+            means = torch.split(segment_mean(evidence, links.slots.pairs), [len(part) for part in links.slots.searches])
             for rows, mean, weight in zip(links.slots.searches, means, self.slot_of_weight.unbind(), strict=True):
                 message.index_add_(0, rows, mean @ weight)
         if "starts" in self.weight:

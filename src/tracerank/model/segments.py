@@ -24,13 +24,12 @@ class SegmentTensors:
 
     @classmethod
     def of(cls, segments: Segments) -> "SegmentTensors":
-        sizes = torch.from_numpy(segments.sizes())
         return cls(
             torch.from_numpy(segments.rows),
             torch.from_numpy(segments.offsets),
             torch.from_numpy(segments.segment),
             None if segments.weight is None else torch.from_numpy(segments.weight),
-            sizes.to(torch.float32).reciprocal().unsqueeze(1),
+            torch.from_numpy(segments.weights()).reciprocal().unsqueeze(1),
             segments.count == len(segments.rows) and segments.weight is None,
         )
 
@@ -43,7 +42,7 @@ class _SegmentSum(torch.autograd.Function):
         return functional.embedding_bag(rows, states, offsets, mode="sum")
 
     @staticmethod
-    def backward(ctx, grad: Tensor) -> tuple[Tensor, None, None, None]:  # type: ignore[no-untyped-def, override]
+    def backward(ctx, grad: Tensor) -> tuple[Tensor, None, None, None]:  # type: ignore[no-untyped-def]
         rows, segment = ctx.saved_tensors
         # Without shared nodes each row belongs to at most one segment, so its gradient is a copy, not a sum.
         spread = grad.new_zeros(ctx.count, grad.shape[1])

@@ -114,10 +114,7 @@ class Rollout:
 
     @property
     def has_evidence(self) -> bool:
-        for search in self.searches:  # plainer and three times faster than any() over a generator
-            if search.evidence:
-                return True
-        return False
+        return any(search.evidence for search in self.searches)
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,7 +80,8 @@ class ExampleSet:
 
     def labels(self, numbers: NDArray[np.int64]) -> NDArray[np.float32]:
         """Labels of all candidates of the examples."""
-        return _joined([self._labels[self._span(number, 2)] for number in numbers])
+        labels: NDArray[np.float32] = _joined([self._labels[self._span(number, 2)] for number in numbers])
+        return labels
 
     def candidate_pool(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         """For each of these labels, the place of its example among ``numbers``."""

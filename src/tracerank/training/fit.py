@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -171,7 +172,9 @@ class _Run:
             value = float(loss.detach())
             if not np.isfinite(value):
                 where = f"epoch {self.position.epoch + 1}, step {self.position.step + 1}"
-                raise TrainingError(f"{self.out}: the loss is {value} at {where}; lower the learning rate or check labels")
+                raise TrainingError(
+                    f"{self.out}: the loss is {value} at {where}; lower the learning rate or check labels"
+                )
             loss.backward()  # type: ignore[no-untyped-call]
             total += value
         self.optimizer.step()
@@ -229,7 +232,7 @@ def validate(net: TraceNet, examples: ExampleSet, numbers: NDArray[np.int64]) ->
             tensors = as_tensors(block.batch, net.recipe, sharing_layers=len(net.layers))
             scores = net(tensors, block.vectors).numpy()
         offsets = block.batch.candidate_offsets()
-        for first, end in zip(offsets, offsets[1:], strict=False):
+        for first, end in pairwise(offsets):
             best = int(first + np.argmax(scores[first:end]))
             right += float(block.labels[best] > 0.5)
             f1 += float(block.f1[best])

@@ -1,0 +1,56 @@
+"""A small world on disk, a tiny untrained checkpoint and a way to run the command line in this process."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from typer.testing import CliRunner, Result
+
+from tracerank.cli.app import app
+from tracerank.embedding.base import HashEmbedder
+from tracerank.graphs.recipes import RECIPES
+from tracerank.model.checkpoint import Checkpoint, EncoderIdentity, save_checkpoint
+from tracerank.model.net import NetConfig, TraceNet
+from tracerank.pools.canonical import write_pools
+from tracerank.pools.pool import Pool
+from tracerank.rollouts.world import generate_pools
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture(scope="session")
+def pools() -> list[Pool]:
+    return generate_pools(12, seed=5, k=6)
+
+
+@pytest.fixture(scope="session")
+def world(pools: list[Pool], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("world") / "pools.jsonl"
+    write_pools(path, pools)
+    return path
+
+
+@pytest.fixture(scope="session")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    torch.manual_seed(0)
+    embedder = HashEmbedder(64)
+    config = NetConfig(width=64, hidden=32, heads=4, feed_forward=64, layers=2)
+    net = TraceNet(config, RECIPES["webqa"]).eval()
+    folder = tmp_path_factory.mktemp("checkpoint")
+    save_checkpoint(Checkpoint(net, EncoderIdentity(embedder.name, embedder.width)), folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def run() -> Run:
+    def invoke(*arguments: object) -> Result:
+        return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+    return invoke
+
+
+def json_lines(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.split("\n") if line]

@@ -1,0 +1,83 @@
+"""``tracerank evaluate``: the table, its machine-readable twin and the records behind it."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run, json_lines
+from tests.cli.test_app import error_of
+from tracerank.evaluation.evaluate import evaluate, fold
+from tracerank.methods.trace_selector import TraceSelector
+from tracerank.methods.voting import MajorityVote
+from tracerank.pools.canonical import write_pools
+from tracerank.pools.pool import Pool
+from tracerank.pools.types import BROWSING, Question, Rollout
+
+
+def test_the_table_has_a_row_per_method_and_a_column_per_k(run: Run, world: Path, checkpoint: Path) -> None:
+    result = run("evaluate", world, "--checkpoint", checkpoint, "-k", "4,2")
+    assert result.exit_code == 0, result.output
+    rows = [line.split() for line in result.stdout.splitlines() if line.strip()]
+    assert " ".join(rows[0]) == "accuracy % / F1 % over 12 questions"
+    assert rows[1] == ["method", "K=2", "K=4"]
+    assert [row[0] for row in rows[3:]] == ["single", "majority", "TRACE", "oracle"]
+    assert all(len(row) == 1 + 2 * 3 for row in rows[3:])
+
+
+def test_json_is_unrounded_and_equals_the_library(run: Run, world: Path, checkpoint: Path, pools: list[Pool]) -> None:
+    result = run("evaluate", world, "--checkpoint", checkpoint, "-k", "2,6", "--json")
+    rows = json.loads(result.stdout)["rows"]
+    wanted = fold(evaluate([MajorityVote(), TraceSelector.load(checkpoint)], pools, [2, 6]))
+    assert [(row["method"], row["k"]) for row in rows] == [(row.method, row.k) for row in wanted]
+    assert [row["accuracy"] for row in rows] == [row.accuracy for row in wanted]
+    assert [row["f1"] for row in rows] == [row.f1 for row in wanted]
+
+
+def test_without_a_checkpoint_the_row_of_trace_is_left_out(run: Run, world: Path) -> None:
+    rows = json.loads(run("evaluate", world, "-k", "2", "--json").stdout)["rows"]
+    assert [row["method"] for row in rows] == ["single", "majority", "oracle"]
+
+
+def test_records_are_written_on_request(run: Run, world: Path, tmp_path: Path) -> None:
+    path = tmp_path / "records.jsonl"
+    assert run("evaluate", world, "-k", "1,2", "--records", path).exit_code == 0
+    records = json_lines(path.read_text())
+    assert len(records) == 12 * 2 * 3
+    assert list(records[0]) == ["question_id", "dataset", "method", "k", "answer", "sample_id", "correct", "f1"]
+    assert "exists already" in error_of(run("evaluate", world, "-k", "1,2", "--records", path))
+
+
+def test_a_failed_run_leaves_no_records(run: Run, world: Path, tmp_path: Path) -> None:
+    (tmp_path / "bad.jsonl").write_bytes(b"\x00\x01")
+    assert run("evaluate", world, tmp_path / "bad.jsonl", "--records", tmp_path / "records.jsonl").exit_code == 2
+    assert os.listdir(tmp_path) == ["bad.jsonl"]
+
+
+def test_f1_is_left_out_where_there_are_no_references(run: Run, tmp_path: Path) -> None:
+    rollouts = [Rollout(0, "a", label=1.0, setting=BROWSING), Rollout(1, "b", label=0.0, setting=BROWSING)]
+    write_pools(tmp_path / "pools.jsonl", [Pool.of(Question("q", "?"), rollouts)])
+    result = run("evaluate", tmp_path / "pools.jsonl", "-k", "2")
+    assert result.stdout.startswith("accuracy % over 1 questions")
+    assert ["single", "50.0"] in [line.split() for line in result.stdout.splitlines()]
+
+
+def test_questions_without_label_or_reference_are_reported_apart(run: Run, tmp_path: Path) -> None:
+    judged = Pool.of(Question("a", "?", ("x",)), [Rollout(0, "x")])
+    unknown = Pool.of(Question("b", "?"), [Rollout(0, "x")])
+    write_pools(tmp_path / "both.jsonl", [judged, unknown])
+    result = run("evaluate", tmp_path / "both.jsonl", "-k", "1")
+    assert "1 questions have neither a label nor a reference" in result.stderr
+    write_pools(tmp_path / "unknown.jsonl", [unknown])
+    assert "not one of 1 questions has a label" in error_of(run("evaluate", tmp_path / "unknown.jsonl"))
+
+
+def test_pools_smaller_than_k_are_mentioned(run: Run, world: Path) -> None:
+    assert "12 questions at K=8, 12 questions at K=16" in run("evaluate", world).stderr
+    assert run("evaluate", world, "-k", "6").stderr == ""
+
+
+@pytest.mark.parametrize("ks", ["", "two", "0,2", "2,,4", "1.5"])
+def test_a_k_that_is_no_list_of_numbers_is_refused(run: Run, world: Path, ks: str) -> None:
+    assert "expected whole numbers from 1 on" in error_of(run("evaluate", world, "-k", ks))

@@ -1,0 +1,293 @@
+"""``tracerank select``: decisions as JSON Lines, to stdout or to a file that survives a kill."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Run, json_lines
+from tests.cli.test_app import error_of
+from tracerank.methods.trace_selector import TraceSelector
+from tracerank.methods.voting import MajorityVote
+from tracerank.pools.canonical import write_pools
+from tracerank.pools.pool import Pool
+from tracerank.pools.types import Question, Rollout
+
+KEYS = ["question_id", "question", "answer", "sample_id", "scores", "dropped"]
+
+
+def test_every_question_gets_one_line_with_the_decision_of_the_selector(
+    run: Run, world: Path, checkpoint: Path, pools: list[Pool]
+) -> None:
+    result = run("select", world, "--checkpoint", checkpoint)
+    assert result.exit_code == 0, result.output
+    found = json_lines(result.stdout)
+    assert [list(record) for record in found] == [KEYS] * len(pools)
+    for record, pool, decision in zip(found, pools, TraceSelector.load(checkpoint).decide_many(pools), strict=True):
+        assert (record["question_id"], record["question"]) == (pool.question.id, pool.question.text)
+        assert (record["answer"], record["sample_id"]) == (decision.answer, decision.sample_id)
+        assert {int(key): score for key, score in record["scores"].items()} == decision.scores
+        assert {int(key): reason for key, reason in record["dropped"].items()} == decision.dropped
+
+
+def test_k_takes_the_first_rollouts_by_sample_id(run: Run, world: Path, checkpoint: Path) -> None:
+    found = json_lines(run("select", world, "--checkpoint", checkpoint, "-k", "2").stdout)
+    assert all({*record["scores"], *record["dropped"]} == {"0", "1"} for record in found)
+
+
+def test_the_majority_needs_no_checkpoint(run: Run, world: Path, pools: list[Pool]) -> None:
+    found = json_lines(run("select", world, "--method", "majority").stdout)
+    assert [record["sample_id"] for record in found] == [MajorityVote().decide(pool).sample_id for pool in pools]
+
+
+def test_trace_without_a_checkpoint_is_refused(run: Run, world: Path) -> None:
+    assert "--checkpoint FOLDER is needed" in error_of(run("select", world))
+
+
+def test_an_unusable_checkpoint_is_refused(run: Run, world: Path, checkpoint: Path, tmp_path: Path) -> None:
+    assert "no checkpoint here" in error_of(run("select", world, "--checkpoint", tmp_path / "missing"))
+    for name, words in (("qwen-embedding", "no embedder is called"), ("hash-32", "was trained on vectors of")):
+        other = tmp_path / name
+        shutil.copytree(checkpoint, other)
+        config = json.loads((other / "config.json").read_text())
+        config["encoder"]["name"] = name
+        (other / "config.json").write_text(json.dumps(config))
+        assert words in error_of(run("select", world, "--checkpoint", other))
+
+
+def test_a_summary_stands_on_stderr_unless_quiet(run: Run, world: Path) -> None:
+    result = run("select", world, "--method", "majority")
+    assert result.stderr.startswith("12 questions, 0 of them without a candidate; ")
+    assert "of 72 rollouts dropped" in result.stderr
+    assert run("select", world, "--method", "majority", "--quiet").stderr == ""
+
+
+def test_an_empty_pool_has_no_answer_and_is_counted(run: Run, tmp_path: Path) -> None:
+    write_pools(tmp_path / "pools.jsonl", [Pool.of(Question("q", "?"), [Rollout(0, None)])])
+    result = run("select", tmp_path / "pools.jsonl", "--method", "majority")
+    [record] = json_lines(result.stdout)
+    assert (record["answer"], record["sample_id"], record["dropped"]) == (None, None, {"0": "no answer"})
+    assert "1 of them without a candidate; 1 of 1 rollouts dropped (1 no answer)" in result.stderr
+
+
+def test_a_truncated_last_line_costs_only_itself(run: Run, world: Path, tmp_path: Path) -> None:
+    text = world.read_bytes()
+    (tmp_path / "cut.jsonl").write_bytes(text[:-40])
+    result = run("select", tmp_path / "cut.jsonl", "--method", "majority")
+    assert result.exit_code == 0
+    assert len(json_lines(result.stdout)) == 12
+    assert result.stderr.startswith(f"problem: {tmp_path / 'cut.jsonl'}:72: not JSON")
+
+
+# Output files.
+
+
+def test_a_file_holds_what_stdout_would_and_nothing_is_left_beside_it(run: Run, world: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out.jsonl"
+    result = run("select", world, "--method", "majority", "-o", output)
+    assert result.stdout == ""
+    assert output.read_text() == run("select", world, "--method", "majority").stdout
+    assert os.listdir(tmp_path) == ["out.jsonl"]
+
+
+def test_an_existing_output_is_overwritten_only_by_force(run: Run, world: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out.jsonl"
+    output.write_text("precious\n")
+    assert "exists already" in error_of(run("select", world, "--method", "majority", "-o", output))
+    assert output.read_text() == "precious\n"
+    assert run("select", world, "--method", "majority", "-o", output, "--force").exit_code == 0
+    assert len(json_lines(output.read_text())) == 12
+
+
+def test_outputs_that_cannot_be_are_refused(run: Run, world: Path, tmp_path: Path) -> None:
+    def refusal(output: Path) -> str:
+        return error_of(run("select", world, "--method", "majority", "--force", "-o", output))
+
+    assert "is a directory" in refusal(tmp_path)
+    assert "does not exist" in refusal(tmp_path / "no" / "out.jsonl")
+    assert "one of the input files" in refusal(world)
+    assert "without .gz" in refusal(tmp_path / "out.jsonl.gz")
+    os.mkfifo(tmp_path / "pipe")
+    assert "not a regular file" in refusal(tmp_path / "pipe")
+
+
+# Going on after an interruption.
+
+
+class Crash(BaseException):
+    """Stands in for a kill: nothing catches it."""
+
+
+def crash(*_: object) -> None:
+    raise Crash
+
+
+def crash_after(questions: int, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Make the vote break down after so many questions; gives the ids it was asked about."""
+    asked: list[str] = []
+    decide = MajorityVote.decide
+
+    def deciding(self: MajorityVote, pool: Pool) -> Any:
+        if len(asked) == questions:
+            raise Crash
+        asked.append(pool.question.id)
+        return decide(self, pool)
+
+    monkeypatch.setattr(MajorityVote, "decide", deciding)
+    return asked
+
+
+def interrupted_run(run: Run, world: Path, output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        crash_after(5, patch)
+        with pytest.raises(Crash):
+            run("select", world, "--method", "majority", "-o", output)
+
+
+def test_the_same_command_goes_on_where_it_was_interrupted(
+    run: Run, world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output = tmp_path / "out.jsonl"
+    part = tmp_path / "out.jsonl.part"
+    whole = run("select", world, "--method", "majority")
+    interrupted_run(run, world, output, monkeypatch)
+    assert len(json_lines(part.read_text())) == 5
+    assert not output.exists()
+    with part.open("a") as file:
+        file.write('{"question_id": "5-00005", "questi')  # the line that was being written
+    asked = crash_after(1000, monkeypatch)
+    result = run("select", world, "--method", "majority", "-o", output)
+    assert result.exit_code == 0, result.output
+    assert len(asked) == 7
+    assert output.read_text() == whole.stdout
+    assert result.stderr.split(";")[:2] == whole.stderr.split(";")[:2]
+    assert os.listdir(tmp_path) == ["out.jsonl"]
+
+
+def test_lines_after_a_damaged_one_are_decided_again(
+    run: Run, world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output = tmp_path / "out.jsonl"
+    interrupted_run(run, world, output, monkeypatch)
+    part = tmp_path / "out.jsonl.part"
+    lines = part.read_bytes().splitlines(keepends=True)
+    part.write_bytes(b"".join([*lines[:2], b"\0\0\0\n", *lines[3:]]))
+    assert run("select", world, "--method", "majority", "-o", output).exit_code == 0
+    assert output.read_text() == run("select", world, "--method", "majority").stdout
+
+
+@pytest.mark.parametrize("other", [("-k", "2"), ("--reader", "canonical")])
+def test_what_a_run_with_other_arguments_left_is_not_continued(
+    run: Run, world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, other: tuple[str, str]
+) -> None:
+    output = tmp_path / "out.jsonl"
+    interrupted_run(run, world, output, monkeypatch)
+    command = ("select", world, "--method", "majority", "-o", output, *other)
+    assert "other arguments or inputs" in error_of(run(*command))
+    assert run(*command, "--force").exit_code == 0
+    assert output.read_text() == run("select", world, "--method", "majority", *other).stdout
+
+
+def test_a_changed_input_is_not_continued(
+    run: Run, world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine = tmp_path / "pools.jsonl"
+    shutil.copy(world, mine)
+    interrupted_run(run, mine, tmp_path / "out.jsonl", monkeypatch)
+    mine.write_bytes(b"\n" + mine.read_bytes())
+    line = error_of(run("select", mine, "--method", "majority", "-o", tmp_path / "out.jsonl"))
+    assert "other arguments or inputs" in line
+
+
+def test_another_checkpoint_is_not_continued(
+    run: Run, world: Path, checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine = tmp_path / "checkpoint"
+    shutil.copytree(checkpoint, mine)
+    command = ("select", world, "--checkpoint", mine, "-o", tmp_path / "out.jsonl")
+    with monkeypatch.context() as patch:
+        patch.setattr("tracerank.cli.output.os.replace", crash)
+        with pytest.raises(Crash):
+            run(*command)
+    config = (mine / "config.json").read_text()
+    (mine / "config.json").write_text(config.replace('"dropout": 0.1', '"dropout": 0.2'))
+    assert "other arguments or inputs" in error_of(run(*command))
+    (mine / "config.json").write_text(config)
+    assert run(*command).exit_code == 0
+
+
+SLOW = (
+    "import signal, time\n"
+    # Children of a background shell ignore it otherwise.
+    "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    "from tracerank.methods.voting import MajorityVote\n"
+    "decide = MajorityVote.decide\n"
+    "MajorityVote.decide = lambda self, pool: (time.sleep(0.1), decide(self, pool))[1]\n"
+    "from tracerank.cli import main\n"
+    "main()\n"
+)
+
+
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130)])
+def test_a_killed_process_loses_no_line(run: Run, world: Path, tmp_path: Path, sent: signal.Signals, code: int) -> None:
+    output, part = tmp_path / "out.jsonl", tmp_path / "out.jsonl.part"
+    arguments = ["select", str(world), "--method", "majority", "-o", str(output)]
+    process = subprocess.Popen([sys.executable, "-c", SLOW, *arguments], stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while not part.exists() or part.read_bytes().count(b"\n") < 3:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    process.send_signal(sent)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == code
+    assert "Traceback" not in errors
+    assert not output.exists()
+    assert 3 <= part.read_bytes().count(b"\n") < 12
+    assert run(*arguments).exit_code == 0
+    assert output.read_text() == run("select", world, "--method", "majority").stdout
+
+
+# Hostile text.
+
+
+def test_hostile_text_reads_back_as_it_was_but_steers_no_terminal(run: Run, tmp_path: Path) -> None:
+    hostile = "\x1b[2J\x9b31m\u202eevil\u2028 [bold]red[/bold] :smile: \x07\x7f é 漢"
+    question = Question("id\x1b]0;x\x07", f"who {hostile}?")
+    write_pools(tmp_path / "pools.jsonl", [Pool.of(question, [Rollout(0, hostile)])])
+    result = run("select", tmp_path / "pools.jsonl", "--method", "majority")
+    [record] = json_lines(result.stdout)
+    assert (record["question_id"], record["question"], record["answer"]) == (question.id, question.text, hostile)
+    assert not set(result.stdout) & set("\x1b\x9b\u202e\u2028\x07\x7f")
+    assert "é 漢" in result.stdout
+
+
+def test_a_hostile_problem_is_shown_harmless(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "[red]\x1b[2J.jsonl"
+    write_pools(path, [Pool.of(Question("a", "?"), [Rollout(0, "x")])])
+    path.write_bytes(path.read_bytes() + b"nonsense\n")
+    result = run("select", path, "--method", "majority")
+    assert result.exit_code == 0
+    assert "\x1b" not in result.stderr
+    assert "[red]\\x1b[2J.jsonl:2: not JSON" in result.stderr
+
+
+def test_a_rollout_with_the_same_id_and_other_content_is_reported_and_kept(
+    run: Run, pools: list[Pool], tmp_path: Path
+) -> None:
+    path = tmp_path / "pools.jsonl"
+    write_pools(path, [pools[0]])
+    lines = path.read_text()
+    write_pools(path, [Pool.of(pools[0].question, [replace(pools[0].rollouts[0], answer="other")])])
+    path.write_text(lines + path.read_text())
+    result = run("select", path, "--method", "majority")
+    [record] = json_lines(result.stdout)
+    assert len(record["scores"]) + len(record["dropped"]) == 7
+    assert "it is now 6" in result.stderr
