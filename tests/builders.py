@@ -25,9 +25,6 @@ from tracerank.model.net import NetConfig, TraceNet
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA, Document, Evidence, Question, Rollout, Search
 
-# The tests' tensors are tiny, and several test processes share the machine.
-torch.set_num_threads(1)
-
 WIDTH = 32
 SETTINGS = (WEBQA, BROWSING)
 
@@ -82,7 +79,9 @@ def pool_of(*rollouts: Rollout, question: str = "What is the capital?") -> Pool:
 
 def pool(*answers: str | None) -> Pool:
     """Only the answers matter: every rollout makes one search, its own, with three chunks."""
-    return pool_of(*(rollout(a, ranked(f"search {i}", *(f"chunk {i}.{r}" for r in "123"))) for i, a in enumerate(answers)))
+    return pool_of(
+        *(rollout(a, ranked(f"search {i}", *(f"chunk {i}.{r}" for r in "123"))) for i, a in enumerate(answers))
+    )
 
 
 # Pools, drawn at random.
@@ -203,7 +202,9 @@ def inputs_of(
     return tensors, vectors_of(graphs)
 
 
-def score(net: TraceNet, pools: Sequence[Pool], *, is_shared: bool = False, explicit_edges: bool = False) -> list[Tensor]:
+def score(
+    net: TraceNet, pools: Sequence[Pool], *, is_shared: bool = False, explicit_edges: bool = False
+) -> list[Tensor]:
     """The scores of each pool's candidates; ``is_shared``: indistinguishable occurrences are computed once."""
     graphs = graphs_of(pools, net.recipe)
     batch = collate([graph.packed for graph in graphs])

@@ -57,7 +57,9 @@ def slow_graph(pools: Sequence[Pool], recipe: GraphRecipe) -> SlowGraph:
 def _add_pool(graph: SlowGraph, pool: Pool, recipe: GraphRecipe) -> None:
     query = len(graph.questions)
     graph.questions.append(pool.question.text)
-    kept = [r for r in pool.rollouts if r.problem is None and r.answer and (r.has_evidence or not recipe.needs_evidence)]
+    kept = [
+        r for r in pool.rollouts if r.problem is None and r.answer and (r.has_evidence or not recipe.needs_evidence)
+    ]
     candidates = _candidates(kept, query, recipe)
     graph.candidates += _distinct(candidates)
     documents: dict[object, int] = {}

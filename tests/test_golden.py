@@ -3,7 +3,6 @@
 import hashlib
 import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from tests.golden import GOLDEN
 from tracerank.embedding.base import Sha256Embedder
 from tracerank.graphs.batch import GraphBatch, collate
 from tracerank.graphs.build import PoolGraph, build_graph
@@ -27,13 +27,11 @@ from tracerank.pools.types import BROWSING, WEBQA
 from tracerank.readers import read_pools
 from tracerank.training.losses import LossRule, selection_loss
 
-GOLDEN = Path(__file__).parents[1].parent / "shared" / "golden"
 K = 16
 QUESTIONS = {WEBQA: 40, BROWSING: 20}
 LOSS_RULES = {WEBQA: LossRule(listwise_needs_negatives=False), BROWSING: LossRule(listwise_needs_negatives=True)}
-DOCUMENT_RELATIONS = ("in_document", "holds")
 
-pytestmark = pytest.mark.skipif(not GOLDEN.is_dir(), reason=f"golden data is not at {GOLDEN}")
+pytestmark = pytest.mark.skipif(not GOLDEN.is_dir(), reason=f"the official outputs are not at {GOLDEN}")
 
 BOTH = pytest.mark.parametrize("setting", [WEBQA, BROWSING])
 EACH = pytest.mark.parametrize(("setting", "index"), [(s, i) for s, count in QUESTIONS.items() for i in range(count)])
@@ -226,9 +224,7 @@ def test_candidates_have_the_same_votes_and_embedded_answers(
 
 
 @EACH
-def test_nodes_are_as_many_and_carry_the_same_texts(
-    references: dict[str, Reference], setting: str, index: int
-) -> None:
+def test_nodes_are_as_many_and_carry_the_same_texts(references: dict[str, Reference], setting: str, index: int) -> None:
     fact, graph = references[setting].facts[index], references[setting].graph(index)
     batch = references[setting].batch(index)
     if fact["empty"]:
@@ -267,7 +263,9 @@ def test_edges_are_the_same(references: dict[str, Reference], setting: str, inde
 def test_the_same_evidence_shares_documents(references: dict[str, Reference], index: int) -> None:
     fact, batch = references[BROWSING].facts[index], references[BROWSING].batch(index)
     order = evidence_order(references[BROWSING].graph(index))
-    pairs = {(int(batch.evidence_document[row]), fact["evidence"][number]["document"]) for row, number in enumerate(order)}
+    pairs = {
+        (int(batch.evidence_document[row]), fact["evidence"][number]["document"]) for row, number in enumerate(order)
+    }
     assert len(pairs) == len({ours for ours, _ in pairs}) == len({theirs for _, theirs in pairs})
 
 

@@ -91,7 +91,9 @@ def test_a_merged_answer_reads_all_its_rollouts() -> None:
 
 def test_a_merged_evidence_node_is_read_once_by_each_candidate() -> None:
     recipe = CONTROLS[WEBQA]["merge evidence"]
-    twice = pool_of(rollout("x", ranked("a", "c", "d", "e"), ranked("b", "c", "d", "e")), rollout("y", ranked("a", "c")))
+    twice = pool_of(
+        rollout("x", ranked("a", "c", "d", "e"), ranked("b", "c", "d", "e")), rollout("y", ranked("a", "c"))
+    )
     batch = batch_of([twice], recipe)
     read = read_by(buckets_of(batch, every_node(batch), recipe))
     assert read == {0: Counter([0, 1, 3, 4, 5]), 1: Counter([2, 3])}

@@ -1,6 +1,7 @@
 """Occurrences that no layer can tell apart are computed once, and only those."""
 
 from collections.abc import Hashable
+from dataclasses import replace
 
 import pytest
 import torch
@@ -28,6 +29,7 @@ from tracerank.graphs.nodes import Nodes, content_cells, every_node
 from tracerank.graphs.recipes import BROWSING_RECIPE, CONTROLS, WEBQA_RECIPE
 from tracerank.graphs.schema import GraphRecipe
 from tracerank.model.inputs import as_tensors
+from tracerank.model.net import TraceNet
 from tracerank.model.propagate import States
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA, Rollout, Search
@@ -148,7 +150,7 @@ def test_every_shared_row_has_the_state_of_all_it_stands_for() -> None:
     torch.testing.assert_close(shared.evidence[nodes.row_of_evidence], alone.evidence, atol=2e-5, rtol=0)
 
 
-def _states(net: torch.nn.Module, pools: list[Pool], sharing_layers: int | None) -> States:
+def _states(net: TraceNet, pools: list[Pool], sharing_layers: int | None) -> States:
     with torch.no_grad():
         tensors, vectors = inputs_of(pools, BROWSING_RECIPE, sharing_layers=sharing_layers)
         query, _, states = net.encode(tensors, vectors)
@@ -179,6 +181,16 @@ def test_identical_rollouts_collapse_in_the_tensors_too() -> None:
 def test_identical_rollouts_of_two_pools_stay_apart() -> None:
     pools = [pool_of(rollout("x", *WEBQA_ROLLOUT)), pool_of(rollout("x", *WEBQA_ROLLOUT))]
     assert len(distinct_of(batch_of(pools, WEBQA_RECIPE), WEBQA_RECIPE, LAYERS).searches) == 4
+
+
+def test_searches_that_say_and_show_nothing_stay_apart_where_their_questions_speak_to_them() -> None:
+    recipe = replace(WEBQA_RECIPE, keeps_bare_searches=True, needs_evidence=False)
+    pools = [pool_of(rollout("x", Search("")), question=question) for question in ("one?", "another?")]
+    assert len(distinct_of(batch_of(pools, recipe), recipe, LAYERS).searches) == 2
+    net = small_net(recipe)
+    torch.testing.assert_close(
+        torch.cat(score(net, pools, is_shared=True)), torch.cat(score(net, pools)), atol=5e-5, rtol=0
+    )
 
 
 def test_a_search_that_begins_alike_and_goes_on_differently_is_shared_without_backward_time() -> None:

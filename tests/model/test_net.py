@@ -258,7 +258,10 @@ def _unused(setting: str, layers: int) -> list[str]:
         return ["document"]
     last = f"layers.{layers - 1}"
     # The last document states speak to nobody; with one layer evidence hears the shared initial one.
-    return [f"{last}.{name}" for name in ("weight.in_document", "bias.in_document", "document_norm.weight", "document_norm.bias")]
+    return [
+        f"{last}.{name}"
+        for name in ("weight.in_document", "bias.in_document", "document_norm.weight", "document_norm.bias")
+    ]
 
 
 @pytest.mark.parametrize("setting", SETTINGS)

@@ -84,7 +84,8 @@ def official(setting: str) -> Mapping[str, Tensor]:
 
 def written(path: Path, setting: str = WEBQA, **changes: object) -> Path:
     torch.save(
-        {"task": TASK_OF[setting], "epoch": 3, "embedding_dim": WIDTH, "model_state": dict(official(setting))} | changes,
+        {"task": TASK_OF[setting], "epoch": 3, "embedding_dim": WIDTH, "model_state": dict(official(setting))}
+        | changes,
         path,
     )
     return path

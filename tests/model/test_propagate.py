@@ -168,7 +168,9 @@ def twin() -> ModuleType:
     return benchmarks.twin
 
 
-def by_twin(twin: ModuleType, net: TraceNet, pools: list[Pool], *, lists_absent_relations: bool = True) -> tuple[Tensor, Tensor]:
+def by_twin(
+    twin: ModuleType, net: TraceNet, pools: list[Pool], *, lists_absent_relations: bool = True
+) -> tuple[Tensor, Tensor]:
     """PyG's scores and the gradient of their fixed mixture with regard to the vectors."""
     rows, table = table_of(net, pools)
     data = twin.collate_twin([twin.build_twin(each, net.recipe, rows, table) for each in pools])
@@ -220,7 +222,11 @@ def test_pyg_gives_the_same_scores_and_gradients(twin: ModuleType, setting: str)
 
 def test_pyg_gives_the_same_scores_for_copies_and_searches_without_text(twin: ModuleType) -> None:
     net = small_net(WEBQA_RECIPE, **ORACLE_SIZES)
-    pools = [each for each in random_pools(WEBQA, 12, seed=7, is_regular=True) if graphs_of([each], WEBQA_RECIPE)[0].retained.kept]
+    pools = [
+        each
+        for each in random_pools(WEBQA, 12, seed=7, is_regular=True)
+        if graphs_of([each], WEBQA_RECIPE)[0].retained.kept
+    ]
     assert len(pools) > 4
     torch.testing.assert_close(by_ours(net, pools)[0], by_twin(twin, net, pools)[0], atol=5e-5, rtol=0)
 
@@ -252,13 +258,13 @@ def segments(keys: list[int], weight: list[float] | None = None) -> SegmentTenso
 def test_a_segment_sum_and_its_gradient_are_those_of_a_loop(keys: list[int]) -> None:
     torch.manual_seed(0)
     states = torch.randn(len(keys), 4, requires_grad=True)
-    wanted = torch.stack([sum(states[row] for row in range(len(keys)) if keys[row] == key) for key in sorted(set(keys))])
+    wanted = torch.stack(
+        [sum(states[row] for row in range(len(keys)) if keys[row] == key) for key in sorted(set(keys))]
+    )
     got = segment_sum(states, segments(keys))
     mixture = torch.randn_like(got)
     torch.testing.assert_close(got, wanted)
-    torch.testing.assert_close(
-        *(torch.autograd.grad((sums * mixture).sum(), states)[0] for sums in (got, wanted))
-    )
+    torch.testing.assert_close(*(torch.autograd.grad((sums * mixture).sum(), states)[0] for sums in (got, wanted)))
     with torch.no_grad():
         torch.testing.assert_close(segment_sum(states, segments(keys)), wanted)
         means = torch.stack([states[[k == key for k in keys]].mean(0) for key in sorted(set(keys))])

@@ -38,7 +38,10 @@ def by_loop(net: TraceNet, answers: Tensor, searches: Tensor, evidence: Tensor, 
     kinds = net.attention.type_embedding
     rows = [state + kinds[0] for state in searches] + [state + kinds[1] for state in evidence]
     return torch.stack(
-        [attended(net, answer, [rows[row] for row in context]) for answer, context in zip(answers, contexts, strict=True)]
+        [
+            attended(net, answer, [rows[row] for row in context])
+            for answer, context in zip(answers, contexts, strict=True)
+        ]
     )
 
 
@@ -59,7 +62,8 @@ def test_attention_is_a_softmax_over_the_own_context_candidate_by_candidate(read
     mixture = torch.randn_like(got)
     weights = [*inputs, *attention.parameters()]
     for ours, theirs in zip(
-        *(torch.autograd.grad((read * mixture).sum(), weights, retain_graph=True) for read in (got, wanted)), strict=True
+        *(torch.autograd.grad((read * mixture).sum(), weights, retain_graph=True) for read in (got, wanted)),
+        strict=True,
     ):
         torch.testing.assert_close(ours, theirs, atol=1e-4, rtol=1e-4)
 

@@ -1,6 +1,7 @@
 """The three objectives against direct loops over candidates and questions (Eq. 13, App. A.4)."""
 
 import math
+from itertools import pairwise
 from random import Random
 
 import pytest
@@ -151,7 +152,7 @@ def test_a_step_computed_in_parts_is_the_whole(rule: LossRule, seed: int, cuts: 
     _, labels, pool = tensors(questions)
     over = normalisers(labels, pool, len(questions), rule)
     bounds = [0, *sorted(cuts), len(questions)]
-    parts = [loss_of(questions[a:b], 2.0, rule, over) for a, b in zip(bounds, bounds[1:], strict=False)]
+    parts = [loss_of(questions[a:b], 2.0, rule, over) for a, b in pairwise(bounds)]
     torch.testing.assert_close(sum(part for part, _ in parts), whole, atol=1e-5, rtol=1e-5)
     torch.testing.assert_close(torch.cat([part for _, part in parts]), gradient, atol=1e-6, rtol=1e-4)
 
