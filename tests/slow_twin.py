@@ -173,7 +173,7 @@ def weight_and_bias(layer: RelationLayer, recipe: GraphRecipe, relation: str) ->
 
 
 def propagated(net: TraceNet, graph: SlowGraph, states: SlowStates) -> SlowStates:
-    """Eq. 5, node by node and relation by relation."""
+    """Eq. 4, node by node and relation by relation."""
     queries = [encoded(net, "query", text) for text in graph.questions]
     for layer in net.layers:
         assert isinstance(layer, RelationLayer)

@@ -171,7 +171,7 @@ def test_every_evidence_occurrence_has_one_document() -> None:
     assert edge_count(samples, BROWSING_RECIPE, "in_document") == batch_of([samples], BROWSING_RECIPE).occurrences == 4
 
 
-# Initial states: Eq. 4, App. A.4.
+# Initial states: Eq. 3, App. A.4.
 
 
 @BOTH
@@ -226,7 +226,7 @@ def test_an_orphan_has_a_zero_input_and_an_indicator_that_begins_as_zero() -> No
     assert graphs_of([samples], BROWSING_RECIPE)[0].texts.queries == ("a",)  # no synthetic query is embedded
 
 
-# Propagation: Eq. 5, App. A.4.
+# Propagation: Eq. 4, App. A.4.
 
 
 @BOTH

@@ -1,4 +1,4 @@
-"""Eq. 5 three times over: without edges, with listed edges, and as loops; and once more by PyG."""
+"""Eq. 4 three times over: without edges, with listed edges, and as loops; and once more by PyG."""
 
 from dataclasses import replace
 from types import ModuleType

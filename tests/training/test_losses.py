@@ -1,4 +1,4 @@
-"""The three objectives against direct loops over candidates and questions (Eq. 13, App. A.4)."""
+"""The three objectives against direct loops over candidates and questions (Eq. 11, App. A.4)."""
 
 import math
 from itertools import pairwise

@@ -81,6 +81,8 @@ def load_checkpoint(folder: str | Path) -> Checkpoint:
         raise CheckpointError(f"{path}: describes no network: {' '.join(str(error).split())[:200]}") from None
     load_weights(net, folder / WEIGHTS_FILE)
     encoder = _restore(EncoderIdentity, config.get("encoder"), path, "encoder")
+    if encoder.width != sizes.width:
+        raise CheckpointError(f"{path}: the encoder is {encoder.width} wide, but the net expects {sizes.width}")
     return Checkpoint(net.eval(), encoder, config.get("training") or {})
 
 
@@ -111,5 +113,5 @@ def _restore(kind: type[T], values: object, path: Path, section: str) -> T:
     try:
         given: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
         return kind(**given)
-    except TypeError as error:
-        raise CheckpointError(f"{path}: section {section!r} is incomplete: {error}") from None
+    except (TypeError, ValueError) as error:
+        raise CheckpointError(f"{path}: section {section!r} does not fit this version: {error}") from None

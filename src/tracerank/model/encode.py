@@ -1,4 +1,4 @@
-"""Trained vector to state: the type-specific encoders of Eq. 4 and App. A.4."""
+"""Trained vector to state: the type-specific encoders of Eq. 3 and App. A.4."""
 
 import torch
 from torch import Tensor, nn

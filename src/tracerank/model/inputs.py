@@ -110,7 +110,7 @@ class GraphTensors:
     candidate_pool: Tensor
     candidate_answer: Tensor
     vote_features: Tensor
-    """[candidates, 2]: log(1 + votes) and the share of votes (Eq. 4)."""
+    """[candidates, 2]: log(1 + votes) and the share of votes (Eq. 3)."""
     search_query: Tensor
     """Row of the query table; the row after the last stands for a search without text."""
     search_is_orphan: Tensor

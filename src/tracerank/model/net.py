@@ -33,6 +33,14 @@ class NetConfig:
     initial_scale: float = 10.0
     largest_scale: float = 100.0
 
+    def __post_init__(self) -> None:
+        if min(self.width, self.hidden, self.heads, self.feed_forward) < 1 or self.layers < 0:
+            raise ValueError("sizes must be positive")
+        if self.hidden % self.heads:
+            raise ValueError(f"hidden ({self.hidden}) must be a multiple of heads ({self.heads})")
+        if not 0 <= self.dropout < 1:
+            raise ValueError(f"dropout must be at least 0 and below 1, got {self.dropout}")
+
 
 class TraceNet(nn.Module):
     """Scores every candidate of a batch of graphs."""
@@ -61,6 +69,8 @@ class TraceNet(nn.Module):
                 hidden, config.heads, config.feed_forward, config.dropout, fixed_query=config.readout == "fixed"
             )
         )
+        if config.readout == "two_stage" and self.attention is not None:
+            nn.init.zeros_(self.attention.output_norm.weight)  # the residual starts as nothing
         self.query_readout = nn.Linear(hidden, hidden)
         self.answer_readout = nn.Linear(hidden, hidden)
         self.log_scale = nn.Parameter(torch.tensor(math.log(config.initial_scale)))

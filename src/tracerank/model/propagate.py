@@ -1,4 +1,4 @@
-"""Cross-rollout evidence propagation: relation-specific GraphSAGE layers (Eq. 5, App. A.4).
+"""Cross-rollout evidence propagation: relation-specific GraphSAGE layers (Eq. 4, App. A.4).
 
 Every relation transforms the mean of its neighbours and adds its bias, also where the neighbourhood is empty.
 The layer never lists edges: what a relation means is a reshape, a selection or a group sum of ``Links``.

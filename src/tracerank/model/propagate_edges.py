@@ -16,7 +16,7 @@ from tracerank.model.propagate import RelationLayer, States
 def propagate_edges(
     layer: RelationLayer, states: States, query: Tensor, links: EdgeLinks, slots: tuple[str, ...]
 ) -> States:
-    """One layer of Eq. 5 with the neighbours listed edge by edge."""
+    """One layer of Eq. 4 with the neighbours listed edge by edge."""
     searches, evidence, documents = states[:3]
 
     def heard(name: str, spoken: Tensor, weight: Tensor, listeners: int) -> Tensor:

@@ -1,4 +1,4 @@
-"""Each candidate reads the states of its own rollout: the answer-conditioned QFormer (Eq. 6-8, App. A.4)."""
+"""Each candidate reads the states of its own rollout: the answer-conditioned QFormer (Eq. 5-8, App. A.4)."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""The three objectives of learning to select, with their eligibility rules (Eq. 13, App. A.4)."""
+"""The three objectives of learning to select, with their eligibility rules (Eq. 11, App. A.4)."""
 
 from dataclasses import dataclass
 
