@@ -110,15 +110,16 @@ def test_every_state_is_the_one_that_loops_find(setting: str, explicit_edges: bo
         torch.testing.assert_close(fast.documents, torch.stack(slow.documents), atol=1e-5, rtol=0)
 
 
+@pytest.mark.parametrize("is_regular", [False, True])
 @pytest.mark.parametrize("name", ["webqa: paper", "browsing: Doc and content links"])
-def test_the_shortcut_of_the_first_layer_changes_nothing(name: str) -> None:
+def test_the_shortcut_of_the_first_layer_changes_nothing(name: str, is_regular: bool) -> None:
     net = small_net(SEPARATE_RECIPES[name])
-    tensors, vectors = inputs_of(random_pools(setting_of(name), 12, seed=4), net.recipe)
+    tensors, vectors = inputs_of(random_pools(setting_of(name), 12, seed=4, is_regular=is_regular), net.recipe)
     with torch.no_grad():
         query, _, states = net.encode(tensors, vectors)
-        assert states.contents is not None
+        assert states.tables is not None
         fast = net.propagate(states, query, tensors)
-        plain = net.propagate(states._replace(contents=None), query, tensors)
+        plain = net.propagate(states._replace(tables=None), query, tensors)
     torch.testing.assert_close(fast.evidence, plain.evidence, atol=1e-5, rtol=0)
     torch.testing.assert_close(fast.searches, plain.searches, atol=1e-5, rtol=0)
 
@@ -129,9 +130,11 @@ def test_propagation_leaves_its_inputs_alone(recipe: GraphRecipe) -> None:
     tensors, vectors = inputs_of(random_pools(WEBQA if recipe is WEBQA_RECIPE else BROWSING, 8, seed=5), recipe)
     with torch.no_grad():
         query, _, states = net.encode(tensors, vectors)
-        before = [None if state is None else state.clone() for state in (query, *states)]
+        assert states.tables is not None
+        given = [query, *states[:3], *states.tables]
+        before = [None if state is None else state.clone() for state in given]
         net.propagate(states, query, tensors)
-    for state, copy in zip((query, *states), before, strict=True):
+    for state, copy in zip(given, before, strict=True):
         assert (state is None) if copy is None else torch.equal(state, copy)
 
 

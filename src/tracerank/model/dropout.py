@@ -15,16 +15,14 @@ class _Dropout(torch.autograd.Function):
     def forward(ctx, states: Tensor, threshold: int) -> Tensor:  # type: ignore[no-untyped-def]
         words = torch.empty((states.numel() + 3) // 4, dtype=torch.int64).random_(-(2**63), None)
         bits = words.view(torch.int16)[: states.numel()].view_as(states)
-        kept = bits >= threshold - LEVELS // 2
-        ctx.save_for_backward(kept)
-        scale = LEVELS / (LEVELS - threshold)
-        ctx.scale = scale
-        return states * kept * scale
+        mask = torch.where(bits >= threshold - LEVELS // 2, LEVELS / (LEVELS - threshold), 0.0)
+        ctx.save_for_backward(mask)
+        return states * mask
 
     @staticmethod
     def backward(ctx, grad: Tensor) -> tuple[Tensor, None]:  # type: ignore[no-untyped-def]
-        (kept,) = ctx.saved_tensors
-        return grad * kept * ctx.scale, None
+        (mask,) = ctx.saved_tensors
+        return grad * mask, None
 
 
 def dropout(states: Tensor, rate: float, *, training: bool) -> Tensor:

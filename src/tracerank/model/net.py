@@ -11,7 +11,7 @@ from torch.nn import functional
 from tracerank.graphs.schema import GraphRecipe, relations
 from tracerank.model.encode import TypeEncoder
 from tracerank.model.inputs import GraphTensors, Links, Vectors
-from tracerank.model.propagate import RelationLayer, States
+from tracerank.model.propagate import RelationLayer, States, Tables
 from tracerank.model.propagate_edges import GraphReadout, propagate_edges
 from tracerank.model.readout import AttentionReadout
 
@@ -87,15 +87,17 @@ class TraceNet(nn.Module):
         table = vectors.table
         queries = torch.cat((self.search_encoder(table, vectors.queries), self.search_encoder.of_zero()))
         searches = queries.index_select(0, graph.search_query)
-        if self.orphan is not None and graph.has_orphans:
+        has_orphans = self.orphan is not None and graph.has_orphans
+        if self.orphan is not None and has_orphans:
             searches = searches + graph.search_is_orphan * self.orphan
         contents = self.evidence_encoder(table, vectors.contents)
         answers = self.answer_encoder(table, vectors.answers).index_select(0, graph.candidate_answer)
         documents = None if self.document is None else self.document.expand(graph.documents, -1)
+        tables = Tables(None if has_orphans else queries, graph.search_query, contents, graph.evidence_content)
         return (
             self.query_encoder(table, vectors.questions),
             answers + self.votes(graph.vote_features),
-            States(searches, contents.index_select(0, graph.evidence_content), documents, contents),
+            States(searches, contents.index_select(0, graph.evidence_content), documents, tables),
         )
 
     def propagate(self, states: States, query: Tensor, graph: GraphTensors) -> States:

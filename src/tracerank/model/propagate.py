@@ -18,6 +18,16 @@ from tracerank.model.inputs import CrossTensors, Links, SlotTensors, WithinTenso
 from tracerank.model.segments import segment_mean, segment_sum
 
 
+class Tables(NamedTuple):
+    """States before the first layer, one row per distinct text: occurrences of a text are still equal."""
+
+    queries: Tensor | None
+    """None: orphans make searches of the same text differ."""
+    search_query: Tensor
+    contents: Tensor
+    evidence_content: Tensor
+
+
 class States(NamedTuple):
     """Node states that propagation updates."""
 
@@ -25,8 +35,8 @@ class States(NamedTuple):
     evidence: Tensor
     documents: Tensor | None
     """None: the recipe has no documents."""
-    contents: Tensor | None = None
-    """Before the first layer: the state of each content, which all its occurrences still share."""
+    tables: Tables | None = None
+    """Only before the first layer, which then computes with distinct texts instead of occurrences."""
 
 
 class RelationLayer(nn.Module):
@@ -90,32 +100,45 @@ class RelationLayer(nn.Module):
         return torch.stack((*self.slot_bias.unbind(), *(self.bias[n] for n in names if n in self.bias))).sum(0)
 
     def _to_searches(self, states: States, query: Tensor, links: Links) -> Tensor:
-        searches, evidence = states.searches, states.evidence
-        if links.slots is None:
-            # Evidence of one search is consecutive: a row holds its ranks side by side.
-            ranks = evidence.reshape(len(searches), self.slots * self.hidden)
-            message = torch.addmm(self.search_bias(), ranks, self.slot_of_weight.view(-1, self.hidden))
-        else:
-            message = self.search_bias().repeat(len(searches), 1)
-            means = torch.split(segment_mean(evidence, links.slots.pairs), [len(part) for part in links.slots.searches])
-            for rows, mean, weight in zip(links.slots.searches, means, self.slot_of_weight.unbind(), strict=True):
-                message.index_add_(0, rows, mean @ weight)
+        message = self._from_evidence(states, links.slots)
         if "starts" in self.weight:
             begun = (query @ self.weight["starts"]).index_select(0, links.first.speakers)
             message.index_add_(0, links.first.listeners, begun)
         for name, pairs in (("next", links.next), ("previous", links.previous)):
             if name in self.weight and len(pairs.listeners):
-                heard = searches.index_select(0, pairs.speakers) @ self.weight[name]
+                heard = states.searches.index_select(0, pairs.speakers) @ self.weight[name]
                 message.index_add_(0, pairs.listeners, heard)
+        return message
+
+    def _from_evidence(self, states: States, slots: SlotTensors | None) -> Tensor:
+        bias, tables, searches = self.search_bias(), states.tables, len(states.searches)
+        if slots is None and (tables is None or len(tables.contents) >= searches):
+            # Evidence of one search is consecutive: a row holds its ranks side by side.
+            ranks = states.evidence.reshape(searches, self.slots * self.hidden)
+            return torch.addmm(bias, ranks, self.slot_of_weight.view(-1, self.hidden))
+        message = bias.repeat(searches, 1)
+        if slots is None and tables is not None:
+            places = tables.evidence_content.view(-1, self.slots)
+            for weight, contents in zip(self.slot_of_weight.unbind(), places.unbind(1), strict=True):
+                message += (tables.contents @ weight).index_select(0, contents)
+        elif slots is not None:
+            means = torch.split(segment_mean(states.evidence, slots.pairs), [len(rows) for rows in slots.searches])
+            for rows, mean, weight in zip(slots.searches, means, self.slot_of_weight.unbind(), strict=True):
+                message.index_add_(0, rows, mean @ weight)
         return message
 
     def _to_evidence(self, states: States, links: Links) -> Tensor:
         bias = self.evidence_bias()
-        if links.slots is None:
-            flat = self.slot_weight.view(self.hidden, -1)
-            message = torch.addmm(bias.repeat(self.slots), states.searches, flat).view(-1, self.hidden)
-        else:
+        if links.slots is not None:
             message = self._from_slots(states.searches, bias, links.slots)
+        else:
+            flat, biases = self.slot_weight.view(self.hidden, -1), bias.repeat(self.slots)
+            tables = states.tables
+            if tables is not None and tables.queries is not None and len(tables.queries) < len(states.searches):
+                message = torch.addmm(biases, tables.queries, flat).index_select(0, tables.search_query)
+            else:
+                message = torch.addmm(biases, states.searches, flat)
+            message = message.view(-1, self.hidden)
         if links.cross is not None:
             self._add_cross(message, states, links.cross)
         if links.within is not None:
@@ -133,9 +156,11 @@ class RelationLayer(nn.Module):
 
     def _add_cross(self, message: Tensor, states: States, cross: CrossTensors) -> None:
         weight = self.weight["same_content_cross"]
-        if states.contents is not None:
+        if states.tables is not None:
             # All occurrences of a content are still equal, and so is their mean.
-            moved = (states.contents.index_select(0, cross.group_content) @ weight).index_select(0, cross.cell_group)
+            moved = (states.tables.contents.index_select(0, cross.group_content) @ weight).index_select(
+                0, cross.cell_group
+            )
         else:
             # Mean over the group without the own rollout: (group sum - own cell) / (group size - cell size).
             own = segment_sum(states.evidence, cross.cells)
@@ -145,8 +170,9 @@ class RelationLayer(nn.Module):
 
     def _add_within(self, message: Tensor, states: States, within: WithinTensors) -> None:
         weight = self.weight["same_content_within"]
-        if states.contents is not None:
-            moved = (states.contents.index_select(0, within.cell_content) @ weight).index_select(0, within.target_cell)
+        if states.tables is not None:
+            contents = states.tables.contents.index_select(0, within.cell_content)
+            moved = (contents @ weight).index_select(0, within.target_cell)
         else:
             cell = segment_sum(states.evidence, within.cells).index_select(0, within.target_cell)
             moved = ((cell - states.evidence.index_select(0, within.targets)) * within.target_scale) @ weight
