@@ -4,15 +4,13 @@ Knows nothing of vectors: a node holds the index of its text. Edges are not list
 array (``graphs/edges.py`` lists them for statistics and tests), so building is linear in the occurrences.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 from tracerank.graphs.packed import HEADER, NO_TEXT, Ints, pack
 from tracerank.graphs.schema import GraphRecipe
 from tracerank.pools.answers import normalize_answer
 from tracerank.pools.pool import Pool
-from tracerank.pools.types import Evidence, Retained
+from tracerank.pools.types import Evidence, Retained, Search
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,34 +52,19 @@ class _Numbering(dict[str, int]):
 def build_graph(pool: Pool, recipe: GraphRecipe) -> PoolGraph:
     """The graph of what the recipe retains of the pool."""
     retained = pool.retained(recipe.retention, recipe.document_rules)
-    slots_of = _slot_rule(recipe)
+    searches = [
+        (number, search)
+        for number, rollout in enumerate(retained.kept)
+        for search in rollout.searches
+        if search.evidence or recipe.keeps_bare_searches
+    ]
+    occurrences = [evidence for _, search in searches for evidence in search.evidence]
+    evidence_search = [node for node, (_, search) in enumerate(searches) for _ in search.evidence]
     queries, contents, documents = _Numbering(), _Numbering(), _Numbering()
-    search_rollout: list[int] = []
-    search_query: list[int] = []
-    orphans: list[int] = []
-    evidence_search: list[int] = []
-    slots: list[int] = []
-    evidence_content: list[int] = []
-    evidence_document: list[int] = []
-    for number, rollout in enumerate(retained.kept):
-        scope = f"{number}/" if recipe.documents == "rollout" else ""
-        for search in rollout.searches:
-            evidence = search.evidence
-            if not (evidence or recipe.keeps_bare_searches):
-                continue
-            if recipe.documents != "none":
-                # A source that nobody named is its own document: it must link nothing.
-                begin = len(slots)
-                evidence_document += [
-                    documents[scope + e.document.key if e.document else f"unnamed:{begin + place}"]
-                    for place, e in enumerate(evidence)
-                ]
-            evidence_search += [len(search_rollout)] * len(evidence)
-            slots += slots_of(evidence)
-            evidence_content += [contents[occurrence.text] for occurrence in evidence]
-            search_rollout.append(number)
-            search_query.append(queries[search.query] if search.query else NO_TEXT)
-            orphans.append(search.query is None)
+    search_rollout = [number for number, _ in searches]
+    search_query = [queries[search.query] if search.query else NO_TEXT for _, search in searches]
+    evidence_content = [contents[evidence.text] for evidence in occurrences]
+    evidence_document = [documents[key] for key in _document_keys(recipe, occurrences, evidence_search, search_rollout)]
     answers, rollout_candidate, candidate_answer, votes = _candidates(retained, recipe)
     packed = pack(
         (len(queries), len(contents), len(answers), len(documents)),
@@ -90,32 +73,39 @@ def build_graph(pool: Pool, recipe: GraphRecipe) -> PoolGraph:
         candidate_votes=votes,
         search_rollout=search_rollout,
         search_query=search_query,
-        search_is_orphan=orphans,
+        search_is_orphan=[search.query is None for _, search in searches],
         evidence_search=evidence_search,
-        evidence_slot=slots,
+        evidence_slot=_slots(recipe, searches, occurrences),
         evidence_content=evidence_content,
         evidence_document=evidence_document,
     )
     return PoolGraph(GraphTexts(pool.question.text, tuple(queries), tuple(contents), answers), packed, retained)
 
 
-def _slot_rule(recipe: GraphRecipe) -> Callable[[tuple[Evidence, ...]], list[int]]:
-    numbers = range(len(recipe.slots))
-    if recipe.slot_by == "rank":
-        return partial(_slots_by_rank, {number + 1: number for number in numbers}, numbers[-1])
-    return partial(_slots_by_tool, dict(zip(recipe.slots, numbers, strict=True)))
+def _document_keys(
+    recipe: GraphRecipe, occurrences: list[Evidence], evidence_search: list[int], search_rollout: list[int]
+) -> list[str]:
+    if recipe.documents == "none":
+        return []
+    # A source that nobody named is its own document: it must link nothing.
+    keys = [e.document.key if e.document else f"unnamed:{place}" for place, e in enumerate(occurrences)]
+    if recipe.documents == "pool":
+        return keys
+    return [f"{search_rollout[search]}/{key}" for search, key in zip(evidence_search, keys, strict=True)]
 
 
-def _slots_by_rank(slot_of: dict[int | None, int], last: int, evidence: tuple[Evidence, ...]) -> list[int]:
-    ranks = [e.rank for e in evidence]
+def _slots(recipe: GraphRecipe, searches: list[tuple[int, Search]], occurrences: list[Evidence]) -> list[int]:
+    last = len(recipe.slots) - 1
+    if recipe.slot_by == "tool":
+        slot_of_tool = {tool: number for number, tool in enumerate(recipe.slots)}
+        # Text that a search itself returned was shown whole, as an opened page is.
+        return [slot_of_tool.get(evidence.tool, 0) for evidence in occurrences]
+    ranks = [evidence.rank for evidence in occurrences]
     if None in ranks:
-        ranks = [place + 1 if rank is None else rank for place, rank in enumerate(ranks)]
-    return [slot_of.get(rank, last) for rank in ranks]
-
-
-def _slots_by_tool(slot_of: dict[str, int], evidence: tuple[Evidence, ...]) -> list[int]:
-    # Text that a search itself returned was shown whole, as an opened page is.
-    return [slot_of.get(e.tool, 0) for e in evidence]
+        places = [place for _, search in searches for place in range(1, len(search.evidence) + 1)]
+        ranks = [place if rank is None else rank for rank, place in zip(ranks, places, strict=True)]
+    slot_of_rank: dict[int | None, int] = {number + 1: number for number in range(last)}
+    return [slot_of_rank.get(rank, last) for rank in ranks]
 
 
 def _candidates(retained: Retained, recipe: GraphRecipe) -> tuple[tuple[str, ...], list[int], list[int], list[int]]:
