@@ -1,7 +1,7 @@
 """Labelled pools as examples on disk: packed graphs, vector rows, labels. Training maps them, never loads them.
 
 Files: ``graphs.i32``, ``rows.i32``, ``labels.f32`` and ``f1.f32`` hold the examples end to end; ``index.i64`` holds
-where each ends and whether it is held out (40 bytes a question, the only part kept in memory); ``vectors/`` is a
+where each ends and whether it is held out (32 bytes a question, the only part kept in memory); ``vectors/`` is a
 ``VectorStore``; ``manifest.json`` is written last and says what all this was made from.
 """
 

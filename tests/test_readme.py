@@ -1,0 +1,59 @@
+"""What the README tells a newcomer to type works."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from tracerank.cli.app import app
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which the demo has run."""
+    folder = tmp_path_factory.mktemp("readme")
+    result = CliRunner().invoke(app, ["demo", "-o", str(folder / "runs" / "demo"), "--quiet"])
+    assert result.exit_code == 0, result.output
+    return folder
+
+
+def test_the_example_runs_and_prints_what_it_says(demo: Path) -> None:
+    example = re.search(r"```python\n(.*?)```\n\n```\n(.*?)```", README, re.DOTALL)
+    assert example is not None
+    code, shown = example.groups()
+    run = subprocess.run([sys.executable, "-c", code], cwd=demo, capture_output=True, text=True, check=True)
+    assert run.stdout.splitlines()[0] == shown.splitlines()[0]
+    assert len(run.stdout.splitlines()) == len(shown.splitlines())
+
+
+def test_the_demo_beats_the_vote_on_questions_it_has_not_seen(demo: Path) -> None:
+    files = [str(demo / "runs/demo/pools.jsonl"), "--checkpoint", str(demo / "runs/demo/checkpoint")]
+    result = CliRunner().invoke(app, ["evaluate", *files, "-k", "16", "--json"])
+    assert result.exit_code == 0, result.output
+    accuracy = dict(re.findall(r'"method": "(\w+)".*?"accuracy": ([\d.]+)', result.stdout, re.DOTALL))
+    assert float(accuracy["trace"]) > float(accuracy["majority"]) + 0.1
+
+
+def test_every_file_that_the_readme_links_exists() -> None:
+    links = re.findall(r"\]\(([^)#]+)\)", README)
+    assert links
+    assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+def test_the_file_tree_names_every_package() -> None:
+    packages = {
+        path.name for path in (ROOT / "src/tracerank").iterdir() if path.is_dir() and path.name != "__pycache__"
+    }
+    assert {name for name in packages if f"  {name}/" not in README} == set()
+
+
+def test_every_module_of_the_paper_map_exists() -> None:
+    text = (ROOT / "docs/paper-map.md").read_text(encoding="utf-8")
+    for path in re.findall(r"`((?:tests|pools|readers|graphs|model|training|methods|evaluation)/[\w/]+\.py)`", text):
+        assert (ROOT / path).exists() or (ROOT / "src/tracerank" / path).exists(), path
