@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.golden import GOLDEN
+from tests.golden import GOLDEN, needs_golden
 from tracerank.embedding.base import Sha256Embedder
 from tracerank.graphs.batch import GraphBatch, collate
 from tracerank.graphs.build import PoolGraph, build_graph
@@ -31,7 +31,7 @@ K = 16
 QUESTIONS = {WEBQA: 40, BROWSING: 20}
 LOSS_RULES = {WEBQA: LossRule(listwise_needs_negatives=False), BROWSING: LossRule(listwise_needs_negatives=True)}
 
-pytestmark = pytest.mark.skipif(not GOLDEN.is_dir(), reason=f"the official outputs are not at {GOLDEN}")
+pytestmark = needs_golden
 
 BOTH = pytest.mark.parametrize("setting", [WEBQA, BROWSING])
 EACH = pytest.mark.parametrize(("setting", "index"), [(s, i) for s, count in QUESTIONS.items() for i in range(count)])

@@ -1,6 +1,5 @@
 """Embedders that need no model, and the check every embedder's output passes."""
 
-import json
 import os
 import subprocess
 import sys
@@ -11,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.golden import needs_golden, unit_facts
 from tracerank.embedding.base import Embedder, HashEmbedder, Sha256Embedder, check_vectors
 from tracerank.errors import EmbeddingError
 
 REPOSITORY = Path(__file__).parents[2]
-UNIT_FACTS = REPOSITORY.parent / "shared" / "golden" / "unit_facts.json"
 
 
 def similarity(one: str, other: str) -> float:
@@ -100,9 +99,9 @@ def test_the_sha256_rule_gives_the_values_computed_by_hand() -> None:
     assert np.linalg.norm(vector) == pytest.approx(1.0)
 
 
-@pytest.mark.skipif(not UNIT_FACTS.exists(), reason="the golden data is not beside the repository (../shared/golden)")
+@needs_golden
 def test_the_sha256_rule_gives_the_golden_values() -> None:
-    facts = json.loads(UNIT_FACTS.read_text(encoding="utf-8"))["embedding_rule"]
+    facts = unit_facts("embedding_rule")
     assert facts
     for fact in facts:
         vector = Sha256Embedder().embed([fact["text"]])[0]

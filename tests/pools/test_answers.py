@@ -1,34 +1,24 @@
 """Normalisation, exact match and F1 against the official functions."""
 
-import json
-from pathlib import Path
-from typing import Any
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.golden import needs_golden, unit_facts
 from tracerank.pools.answers import exact_match, normalize_answer, normalize_text, token_f1
 
-UNIT_FACTS = Path(__file__).parents[2].parent / "shared" / "golden" / "unit_facts.json"
 
-
-def facts(name: str) -> list[dict[str, Any]]:
-    if not UNIT_FACTS.exists():
-        pytest.skip(f"golden data not found at {UNIT_FACTS}")
-    found: list[dict[str, Any]] = json.loads(UNIT_FACTS.read_text())[name]
-    return found
-
-
+@needs_golden
 def test_answers_are_normalised_like_the_official_ones() -> None:
-    for fact in facts("normalize_answer"):
+    for fact in unit_facts("normalize_answer"):
         # The official function takes any falsy value for no answer; ours only knows strings and None.
         given_answer = fact["input"] if isinstance(fact["input"], str) else None
         assert normalize_answer(given_answer) == fact["output"], fact["input"]
 
 
+@needs_golden
 def test_exact_match_and_f1_equal_the_official_scores() -> None:
-    for fact in facts("answer_scores"):
+    for fact in unit_facts("answer_scores"):
         scores = [exact_match(fact["answer"], fact["references"]), token_f1(fact["answer"], fact["references"])]
         assert scores == pytest.approx(fact["em_f1"]), fact
 

@@ -1,15 +1,11 @@
 """Canonical URLs: the official facts, what the default rules add, and idempotence."""
 
-import json
-from pathlib import Path
-
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.golden import needs_golden, unit_facts
 from tracerank.pools.urls import DEFAULT, OFFICIAL, UrlRules, canonical_url, refine_url
-
-GOLDEN = Path(__file__).parents[2].parent / "shared" / "golden"
 
 PIECES = st.sampled_from(
     [
@@ -63,10 +59,9 @@ URLS = st.builds(
 )
 
 
+@needs_golden
 def test_the_official_rules_reproduce_every_recorded_fact() -> None:
-    if not GOLDEN.is_dir():
-        pytest.skip(f"golden data is not at {GOLDEN}")
-    facts = json.loads((GOLDEN / "unit_facts.json").read_text(encoding="utf-8"))["canonical_url"]
+    facts = unit_facts("canonical_url")
     assert {str(fact["input"]): canonical_url(fact["input"], OFFICIAL) for fact in facts} == {
         str(fact["input"]): fact["output"] for fact in facts
     }

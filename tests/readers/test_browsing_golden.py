@@ -3,18 +3,17 @@
 import hashlib
 import json
 from collections import defaultdict
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.golden import GOLDEN, needs_golden, unit_facts
 from tracerank.pools.documents import OFFICIAL_RULES, fallback_key
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, RETENTION_RULES, Evidence, Question, Retained, Rollout
 from tracerank.readers.browser_headers import read_header
 from tracerank.readers.browsing import BrowsingReader
 
-GOLDEN = Path(__file__).parents[2].parent / "shared" / "golden"
 K = 16
 FIRST_SEED = 42
 LISTS = (
@@ -26,7 +25,7 @@ LISTS = (
     "tool_event_provenance",
 )
 
-pytestmark = pytest.mark.skipif(not GOLDEN.is_dir(), reason=f"golden data is not at {GOLDEN}")
+pytestmark = needs_golden
 
 
 @pytest.fixture(scope="module")
@@ -168,7 +167,7 @@ def test_every_event_has_the_same_parent_cursor_and_validity(
 
 
 def test_page_headers_are_read_as_the_official_parser_does() -> None:
-    for fact in json.loads((GOLDEN / "unit_facts.json").read_text(encoding="utf-8"))["page_identity"]:
+    for fact in unit_facts("page_identity"):
         header = read_header(fact["input"])
         assert {
             "view_type": header.kind,

@@ -1,17 +1,13 @@
 """Splitting one search return into ranked chunks."""
 
-import json
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.golden import needs_golden, unit_facts
 from tracerank.errors import MalformedRollout
 from tracerank.pools.answers import normalize_text
 from tracerank.readers.ranked import _normalized, split_ranked
-
-UNIT_FACTS = Path(__file__).parents[2].parent / "shared" / "golden" / "unit_facts.json"
 
 markers = st.sampled_from(
     ["Doc 1 (Title: A)", 'Doc 2(Title: "B (c)")', "Doc 3", "Doc", "\n", "\r", " ", "(Title:", '""', ")"]
@@ -31,10 +27,9 @@ def titles(returned: str) -> list[str | None]:
     return [evidence.title for evidence in split_ranked(returned)]
 
 
+@needs_golden
 def test_the_strict_splitter_agrees_with_the_official_one() -> None:
-    if not UNIT_FACTS.exists():
-        pytest.skip(f"golden data not found at {UNIT_FACTS}")
-    for fact in json.loads(UNIT_FACTS.read_text())["ranked_chunks"]:
+    for fact in unit_facts("ranked_chunks"):
         if "error" in fact:
             with pytest.raises(MalformedRollout):
                 split_ranked(fact["input"], strict=True)

@@ -3,21 +3,20 @@
 import hashlib
 import json
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.golden import GOLDEN, needs_golden
 from tracerank.pools.answers import exact_match, normalize_answer, token_f1
 from tracerank.pools.pool import Pool
 from tracerank.readers import Problem, read_pools
 
-GOLDEN = Path(__file__).parents[2].parent / "shared" / "golden"
 RAW = GOLDEN / "webqa_raw.jsonl"
 EXPECTED = GOLDEN / "webqa_expected.json"
 QUESTIONS = 40
 
-pytestmark = pytest.mark.skipif(not RAW.exists() or not EXPECTED.exists(), reason=f"golden data not found in {GOLDEN}")
+pytestmark = needs_golden
 
 
 @cache

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.golden import golden_file
+from tests.golden import GOLDEN, needs_golden
 from tracerank.embedding.base import HashEmbedder
 from tracerank.errors import TrainingError
 from tracerank.graphs.build import build_graph
@@ -25,13 +25,14 @@ def prepare(folder: Path, pools: list[Pool], setting: SearchSetting = WEBQA, sou
     return prepare_examples(pools, setting.recipe, setting.plan, EMBEDDER, folder, source)
 
 
+@needs_golden
 @pytest.mark.parametrize(("setting", "name"), [(WEBQA, "webqa"), (BROWSING, "browsing")])
 def test_training_keeps_and_splits_the_questions_that_the_official_code_keeps(
     setting: SearchSetting, name: str
 ) -> None:
-    wanted = json.loads(golden_file(f"{name}_expected.json").read_text())["train_split_filter"]
+    wanted = json.loads((GOLDEN / f"{name}_expected.json").read_text())["train_split_filter"]
     kept = {}
-    for pool in read_pools(golden_file(f"{name}_raw.jsonl")):
+    for pool in read_pools(GOLDEN / f"{name}_raw.jsonl"):
         first = pool.first(setting.plan.k)
         if why_not_trainable(first, build_graph(first, setting.recipe), setting.plan) is None:
             kept[pool.question.id] = "validation" if is_validation(pool.question.text) else "train"

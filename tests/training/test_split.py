@@ -1,16 +1,14 @@
 """The 95/5 split."""
 
-import json
-
 import pytest
 
-from tests.golden import golden_file
+from tests.golden import needs_golden, unit_facts
 from tracerank.training.split import is_validation
 
 
+@needs_golden
 def test_the_split_is_the_official_one() -> None:
-    facts = json.loads(golden_file("unit_facts.json").read_text())["question_split"]
-    for fact in facts:
+    for fact in unit_facts("question_split"):
         assert is_validation(fact["question"]) == (fact["split"] == "validation"), fact
 
 
