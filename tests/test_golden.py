@@ -3,6 +3,7 @@
 import hashlib
 import json
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from tracerank.graphs.recipes import OFFICIAL_RECIPES, RECIPES
 from tracerank.methods.trace_selector import TraceSelector, look_up
 from tracerank.model.inputs import as_tensors
 from tracerank.model.official import ANSWER, EVIDENCE, RELATIONS, SLOTS, translate
+from tracerank.pools.canonical import write_pools
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA
 from tracerank.readers import read_pools
@@ -202,6 +204,13 @@ def _context_edges(batch: GraphBatch, order: list[int], setting: str) -> dict[st
 
 
 # Graphs.
+
+
+@BOTH
+def test_a_converted_file_holds_the_same_pools(setting: str, tmp_path: Path) -> None:
+    pools = read_pools(GOLDEN / f"{setting}_raw.jsonl")
+    write_pools(tmp_path / "pools.jsonl.gz", pools)
+    assert read_pools(tmp_path / "pools.jsonl.gz") == pools
 
 
 @EACH

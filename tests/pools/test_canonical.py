@@ -78,6 +78,15 @@ def pool(name: str, *answers: str) -> Pool:
     return Pool.of(Question(name, f"{name}?"), [Rollout(number, answer) for number, answer in enumerate(answers)])
 
 
+def test_the_excerpts_of_a_find_view_stay_apart() -> None:
+    found = Evidence("one excerpt\n\nanother", tool="find")
+    rollout = Rollout(0, "a", (Search("q", (found,)),))
+    assert record_to_parsed(rollout_to_record(Question("q", "?"), rollout)).rollout == rollout
+    raw = rollout_to_record(Question("q", "?"), rollout)
+    raw["searches"][0]["evidence"][0]["text"] = " one  excerpt\n \n\n another\n"
+    assert record_to_parsed(raw).rollout == rollout
+
+
 @given(questions, rollouts)
 def test_everything_survives_a_round_trip(question: Question, rollout: Rollout) -> None:
     line = json.loads(json.dumps(rollout_to_record(question, rollout)))

@@ -20,6 +20,11 @@ def normalize_text(text: str) -> str:
     return " ".join(text.split())
 
 
+def normalize_excerpts(text: str) -> str:
+    """``normalize_text`` of each excerpt of a Find view; empty lines keep them apart."""
+    return "\n\n".join(filter(None, map(normalize_text, re.split(r"\n\s*\n", text))))
+
+
 def normalize_answer(answer: str | None) -> str:
     """Lower case, ASCII punctuation and English articles removed, white space collapsed."""
     bare = (answer or "").lower().translate(_DROP_PUNCTUATION)

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, NoReturn, cast
 import orjson
 
 from tracerank.errors import MalformedRollout, ReadError, UsageError
-from tracerank.pools.answers import normalize_text
+from tracerank.pools.answers import normalize_excerpts, normalize_text
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import RETENTION_RULES, WEBQA, Document, Evidence, Question, Rollout, Search, View
 
@@ -193,7 +193,7 @@ def _search(item: object, where: str) -> Search:
 def _evidence(record: Mapping[str, Any], where: str) -> Evidence:
     values = _values(record, _EVIDENCE, where)
     # Hand-written files hold raw text; equal content must be equal text.
-    values["text"] = normalize_text(values["text"])
+    values["text"] = (normalize_excerpts if values.get("tool") == "find" else normalize_text)(values["text"])
     document = record.get("document")
     if document is not None:
         values["document"] = Document(**_values(document, _DOCUMENT, f"{where}.document"))

@@ -29,7 +29,7 @@ class Evidence:
     """One occurrence of text that the agent saw."""
 
     text: str
-    """NFC, white space collapsed: occurrences with equal text have the same content."""
+    """NFC, white space collapsed, so that equal text is equal content; empty lines part the excerpts of a Find view."""
     title: str | None = None
     url: str | None = None
     rank: int | None = None
