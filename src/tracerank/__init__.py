@@ -12,6 +12,7 @@ from tracerank.pools.types import Candidate, Document, Evidence, Question, Rollo
 from tracerank.readers import iter_pools, read_pools
 
 if TYPE_CHECKING:
+    from tracerank.embedding.load import load_embedder
     from tracerank.methods.trace_selector import TraceSelector
 
 __version__ = "0.1.0"
@@ -30,15 +31,19 @@ __all__ = [
     "TraceRankError",
     "TraceSelector",
     "iter_pools",
+    "load_embedder",
     "read_pools",
     "write_pools",
 ]
 
-_NEEDS_TORCH = {"TraceSelector": "tracerank.methods.trace_selector"}
-"""Resolved on first use, so that reading, voting and statistics work without torch."""
+_ON_FIRST_USE = {
+    "TraceSelector": "tracerank.methods.trace_selector",
+    "load_embedder": "tracerank.embedding.load",
+}
+"""So that reading, voting and statistics work without torch."""
 
 
 def __getattr__(name: str) -> object:
-    if name in _NEEDS_TORCH:
-        return getattr(import_module(_NEEDS_TORCH[name]), name)
+    if name in _ON_FIRST_USE:
+        return getattr(import_module(_ON_FIRST_USE[name]), name)
     raise AttributeError(f"module 'tracerank' has no attribute {name!r}")

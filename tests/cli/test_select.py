@@ -54,7 +54,7 @@ def test_trace_without_a_checkpoint_is_refused(run: Run, world: Path) -> None:
 
 def test_an_unusable_checkpoint_is_refused(run: Run, world: Path, checkpoint: Path, tmp_path: Path) -> None:
     assert "no checkpoint here" in error_of(run("select", world, "--checkpoint", tmp_path / "missing"))
-    for name, words in (("qwen-embedding", "no embedder is called"), ("hash-32", "was trained on vectors of")):
+    for name, words in (("qwen-embedding", "no encoder is called"), ("hash-32", "was trained on vectors of")):
         other = tmp_path / name
         shutil.copytree(checkpoint, other)
         config = json.loads((other / "config.json").read_text())

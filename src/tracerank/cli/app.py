@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from tracerank.cli.cache import cache
 from tracerank.cli.convert import convert
 from tracerank.cli.demo import demo
 from tracerank.cli.evaluate import evaluate
@@ -74,3 +75,4 @@ app.command(epilog=f"{EXAMPLE}tracerank stats pools.jsonl -k 16")(stats)
 app.command(epilog=f"{EXAMPLE}tracerank convert logs/*.jsonl -o pools.jsonl.gz")(convert)
 app.command(epilog="Example: tracerank train webqa pools.jsonl -o checkpoints/webqa")(train)
 app.command(epilog="Example: tracerank demo")(demo)
+app.add_typer(cache, name="cache")

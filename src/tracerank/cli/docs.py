@@ -1,6 +1,7 @@
 """``docs/cli.md``, written from the command line itself: ``python -m tracerank.cli.docs docs/cli.md``."""
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,16 @@ interrupted. Results go to stdout or to the file named; progress, problems and s
 def reference() -> str:
     """The reference as Markdown."""
     root: Any = typer.main.get_command(app)
-    return "\n".join([HEADER, *(_section(name, command) for name, command in root.commands.items())])
+    return "\n".join([HEADER, *(_section(name, command) for name, command in _commands(root.commands))])
+
+
+def _commands(commands: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Every command with its full name, those of groups too."""
+    for name, command in commands.items():
+        if hasattr(command, "commands"):
+            yield from _commands(command.commands, f"{prefix}{name} ")
+        else:
+            yield f"{prefix}{name}", command
 
 
 def _section(name: str, command: Any) -> str:

@@ -20,6 +20,9 @@ def method_named(name: MethodName, checkpoint: str | None) -> Method:
         return MajorityVote()
     if checkpoint is None:
         raise UsageError("--checkpoint FOLDER is needed to select with TRACE; --method majority works without")
+    from tracerank.cli.encoders import encoder_named
     from tracerank.methods.trace_selector import TraceSelector
+    from tracerank.model.checkpoint import load_checkpoint
 
-    return TraceSelector.load(checkpoint)
+    loaded = load_checkpoint(checkpoint)
+    return TraceSelector(loaded, encoder_named(loaded.encoder.name))

@@ -21,7 +21,14 @@ Setting = Annotated[str, typer.Argument(metavar="webqa|browsing", help="The sear
 OutputFolder = Annotated[
     Path, typer.Option("-o", "--output", metavar="FOLDER", help="Where the checkpoint goes.", show_default=False)
 ]
-Encoder = Annotated[str, typer.Option("--encoder", metavar="NAME", help="The embedder of all texts.")]
+Encoder = Annotated[
+    str,
+    typer.Option(
+        "--encoder",
+        metavar="NAME",
+        help="Of all texts: default (all-MiniLM-L6-v2), hash-256 (no model), a folder, a hub id or URL#model.",
+    ),
+]
 K = Annotated[int | None, typer.Option("-k", min=2, help="Rollouts per question.", show_default=OWN)]
 Epochs = Annotated[int | None, typer.Option(min=1, help="Times that every question is seen.", show_default=OWN)]
 BatchPools = Annotated[int | None, typer.Option("--batch", min=1, help="Questions a step.", show_default=OWN)]
@@ -49,7 +56,7 @@ def train(
     epoch. An interrupted run goes on when the same command is given again, and ends with the same weights.
     """
     # Here, because this needs numpy and torch, which help should not wait for.
-    from tracerank.embedding.named import embedder_named
+    from tracerank.cli.encoders import encoder_named
     from tracerank.model.net import NetConfig
     from tracerank.search_settings import setting_named
     from tracerank.training.examples import prepare_examples
@@ -59,7 +66,7 @@ def train(
     chosen = setting_named(setting)
     given = {"k": k, "epochs": epochs, "batch_pools": batch, "learning_rate": learning_rate, "seed": seed}
     plan = replace(chosen.plan, **{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
-    embedder = embedder_named(encoder)
+    embedder = encoder_named(encoder)
     with Problems(problems, keep=files) as report, working("preparing", quiet=quiet) as bar:
         pools = bar.over(pools_of(files, reader, report))
         source = json.dumps(fingerprint(files))

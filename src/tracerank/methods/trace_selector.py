@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from tracerank.embedding.base import Embedder, check_vectors
-from tracerank.embedding.named import embedder_named
+from tracerank.embedding.load import load_embedder
 from tracerank.errors import CheckpointError, TraceRankError
 from tracerank.graphs.batch import collate
 from tracerank.graphs.build import PoolGraph, build_graph
@@ -45,7 +45,7 @@ class TraceSelector:
     def load(cls, folder: str | Path, embedder: Embedder | None = None) -> "TraceSelector":
         """From a checkpoint folder; the embedder is found by the name it was trained with unless given."""
         checkpoint = load_checkpoint(folder)
-        return cls(checkpoint, embedder or embedder_named(checkpoint.encoder.name))
+        return cls(checkpoint, embedder or load_embedder(checkpoint.encoder.name))
 
     @classmethod
     def from_official(cls, path: str | Path, embedder: Embedder) -> "TraceSelector":

@@ -1,0 +1,299 @@
+"""Vectors on disk by content: each distinct text is embedded once ever, whoever asks and however often it is killed.
+
+``cache.json`` says what the folder is and which LMDB file is current. That file holds, for each encoder fingerprint, a
+record (width, count) and one value per text: the raw little-endian vector. Entries are only ever added; pruning writes
+a new file with what stays and then points ``cache.json`` at it. Embeds nothing unless wrapped around an embedder.
+"""
+
+import os
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracerank.embedding.base import Embedder, Vectors, check_vectors
+from tracerank.embedding.cache_entries import (
+    KEY_BYTES,
+    FingerprintRecord,
+    append_vectors,
+    iterate_vectors,
+    prefix_in,
+    prefix_of,
+    put_records,
+    read_record,
+    read_records,
+    record_key,
+    vector_keys,
+)
+from tracerank.embedding.cache_folder import CacheFolder
+from tracerank.embedding.lmdb_file import FIRST_MAP_BYTES, MAX_MAP_BYTES, LmdbFile, Transaction
+from tracerank.errors import EmbeddingError
+
+EMBEDDED_TEXTS = 512
+"""Texts embedded and stored at a time: what a kill can cost."""
+_COPIED_ENTRIES = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class CacheInfo:
+    """What a cache holds."""
+
+    folder: str
+    dtype: str
+    entries: int
+    bytes: int
+    """Length of the file on disk."""
+    fingerprints: tuple[FingerprintRecord, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BadEntry:
+    """An entry that cannot be used; pruning leaves it out."""
+
+    key: str
+    """Hexadecimal."""
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class CacheCheck:
+    """What reading every vector has shown."""
+
+    entries: int
+    """Vectors read, bad ones included."""
+    bad: tuple[BadEntry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """What pruning removed."""
+
+    entries: int
+    bad: int
+    """Those among them that were damaged."""
+    bytes_before: int
+    bytes_after: int
+
+
+class VectorCache:
+    """Content-addressed vectors of any number of encoders; many processes read while one writes."""
+
+    def __init__(
+        self,
+        folder: str | Path,
+        dtype: str | None = None,
+        is_readonly: bool = False,
+        map_bytes: int = FIRST_MAP_BYTES,
+        max_map_bytes: int = MAX_MAP_BYTES,
+    ) -> None:
+        """Open the folder or make it; ``dtype`` None takes the one it has, float16 in a new one."""
+        self.folder = Path(folder)
+        self._arguments = (self.folder, dtype, is_readonly, map_bytes, max_map_bytes)
+        self._files = CacheFolder(self.folder, dtype, is_readonly, map_bytes, max_map_bytes)
+        self.dtype = self._files.dtype
+        self._little_endian = np.dtype(self.dtype).newbyteorder("<")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return VectorCache, self._arguments  # a spawned process opens its own
+
+    def width(self, fingerprint: str) -> int | None:
+        """How wide this encoder's vectors are; None if there are none."""
+        record = self._files.read(lambda transaction: read_record(transaction, fingerprint))
+        return None if record is None else record.width
+
+    def get_many(self, fingerprint: str, texts: Sequence[str]) -> list[Vectors | None]:
+        """The vector of each text, None where there is none; the vectors are rows of one array."""
+        vectors = np.empty((len(texts), self.width(fingerprint) or 0), np.float32)
+        found = self.read_into(fingerprint, texts, vectors)
+        return [row if is_found else None for row, is_found in zip(vectors, found, strict=True)]
+
+    def read_into(self, fingerprint: str, texts: Sequence[str], rows: NDArray[np.floating[Any]]) -> NDArray[np.bool_]:
+        """Copy each stored vector from the mapped file into its row; which ones were found."""
+        keys = list(vector_keys(fingerprint, texts))
+
+        def copy(transaction: Transaction) -> NDArray[np.bool_]:
+            found = np.zeros(len(keys), np.bool_)
+            record = read_record(transaction, fingerprint)
+            if record is None:
+                return found
+            _check_width(self.folder, record, rows.shape[1])
+            size = record.width * self._little_endian.itemsize
+            for row, key in enumerate(keys):
+                value = transaction.get(key)
+                if value is not None and len(value) == size:  # a damaged one counts as missing
+                    rows[row] = np.frombuffer(value, self._little_endian)
+                    found[row] = True
+            return found
+
+        return self._files.read(copy)
+
+    def put_many(self, fingerprint: str, texts: Sequence[str], vectors: NDArray[np.floating[Any]]) -> int:
+        """Store the vectors in one transaction and say how many were new; a text that has one keeps it."""
+        self.check_writable()
+        stored = self._stored(fingerprint, texts, vectors)
+        keys = list(vector_keys(fingerprint, texts))
+
+        def put(transaction: Transaction) -> int:
+            record = read_record(transaction, fingerprint) or FingerprintRecord(fingerprint, stored.shape[1], 0)
+            _check_width(self.folder, record, stored.shape[1])
+            added = 0
+            for key, row in zip(keys, stored, strict=True):
+                value = row.tobytes()
+                if transaction.put(key, value, overwrite=False):
+                    added += 1
+                elif len(transaction.get(key, b"")) != len(value):
+                    transaction.put(key, value)
+            put_records(transaction, [replace(record, count=record.count + added)])
+            return added
+
+        return self._files.write(put)
+
+    def rounded(self, vectors: Vectors) -> Vectors:
+        """The vectors as they will be read back."""
+        return vectors.astype(self.dtype).astype(np.float32)
+
+    def check_writable(self) -> None:
+        """Refuse now rather than after the work whose result could not be stored."""
+        self._files.check_writable()
+
+    def info(self) -> CacheInfo:
+        """What the cache holds, by its own counts."""
+        records = self._files.read(read_records)
+        entries = sum(record.count for record in records)
+        return CacheInfo(str(self.folder), self.dtype, entries, self._files.bytes(), tuple(records))
+
+    def verify(self) -> CacheCheck:
+        """Read every vector: its length fits its encoder's width, its values are finite, the counts are right."""
+
+        def check(transaction: Transaction) -> CacheCheck:
+            records = {prefix_of(record.fingerprint): record for record in read_records(transaction)}
+            counts: Counter[bytes] = Counter()
+            bad = []
+            for key, value in iterate_vectors(transaction):
+                prefix = prefix_in(key)
+                counts[prefix] += 1
+                if why := self._fault(records.get(prefix), key, value):
+                    bad.append(BadEntry(key.hex(), why))
+            for prefix, record in records.items():
+                if record.count != counts[prefix]:
+                    why = f"counts {record.count} vectors of {record.fingerprint!r}, there are {counts[prefix]}"
+                    bad.append(BadEntry(record_key(prefix).hex(), why))
+            return CacheCheck(counts.total(), tuple(bad))
+
+        return self._files.read(check)
+
+    def prune(self, *fingerprints: str) -> Pruned:
+        """Remove the vectors of these encoders, and every damaged one; the file shrinks."""
+        return self._rewrite(lambda known: {name for name in known if name not in fingerprints}, fingerprints)
+
+    def keep_only(self, *fingerprints: str) -> Pruned:
+        """Remove the vectors of all encoders but these, and every damaged one; the file shrinks."""
+        return self._rewrite(lambda known: known & set(fingerprints), fingerprints)
+
+    def _rewrite(self, chosen: Callable[[set[str]], set[str]], named: Collection[str]) -> Pruned:
+        before = self._files.bytes()
+
+        def copy(transaction: Transaction, target: LmdbFile) -> tuple[int, int]:
+            records = {prefix_of(record.fingerprint): record for record in read_records(transaction)}
+            known = {record.fingerprint for record in records.values()}
+            if unknown := sorted(set(named) - known):
+                listed = ", ".join(repr(name) for name in sorted(known)) or "none at all"
+                raise EmbeddingError(f"{self.folder}: has no vectors of {unknown[0]!r}; it has {listed}")
+            kept = chosen(known)
+            seen, bad = 0, 0
+            counts: Counter[bytes] = Counter()
+            pending: list[tuple[bytes, memoryview]] = []
+            for key, value in iterate_vectors(transaction):
+                seen += 1
+                prefix = prefix_in(key)
+                record = records.get(prefix)
+                if self._fault(record, key, value):
+                    bad += 1
+                elif record is not None and record.fingerprint in kept:
+                    counts[prefix] += 1
+                    pending.append((key, value))
+                if len(pending) == _COPIED_ENTRIES:
+                    append_vectors(target, pending)
+                    pending = []
+            append_vectors(target, pending)
+            remaining = [replace(records[prefix], count=count) for prefix, count in counts.items()]
+            target.write(lambda transaction: put_records(transaction, remaining))
+            return seen - counts.total(), bad
+
+        removed, bad = self._files.replace(copy)
+        return Pruned(removed, bad, before, self._files.bytes())
+
+    def _stored(self, fingerprint: str, texts: Sequence[str], vectors: NDArray[np.floating[Any]]) -> NDArray[Any]:
+        width = vectors.shape[1] if isinstance(vectors, np.ndarray) and vectors.ndim == 2 else 0
+        checked = check_vectors(vectors, len(texts), width, fingerprint, texts)
+        with np.errstate(over="ignore"):
+            stored = checked.astype(self._little_endian)
+        if not np.isfinite(stored).all():
+            raise EmbeddingError(f"{fingerprint}: vectors exceed half precision; normalise them or use a float32 cache")
+        return stored
+
+    def _fault(self, record: FingerprintRecord | None, key: bytes, value: memoryview) -> str | None:
+        if record is None or len(key) != KEY_BYTES:
+            return "belongs to no encoder"
+        if len(value) != record.width * self._little_endian.itemsize:
+            return f"{len(value)} bytes; {record.width} values of {self.dtype} expected ({record.fingerprint})"
+        if not np.isfinite(np.frombuffer(value, self._little_endian)).all():
+            return f"not finite ({record.fingerprint})"
+        return None
+
+
+class CachedEmbedder:
+    """Any embedder, asked only for texts that the cache lacks; a run that was killed goes on where it was."""
+
+    def __init__(self, embedder: Embedder, cache: VectorCache, chunk: int = EMBEDDED_TEXTS) -> None:
+        if chunk < 1:
+            raise ValueError(f"chunk must be at least 1, got {chunk}")
+        self.embedder = embedder
+        self.cache = cache
+        self.chunk = chunk
+        self.name = embedder.name
+        self.width = embedder.width
+        self.fingerprint = str(getattr(embedder, "fingerprint", None) or f"{embedder.name}/{embedder.width}")
+        self.hits = 0
+        """Texts whose vector was there, or had just been asked for."""
+        self.misses = 0
+        """Texts embedded."""
+
+    def embed(self, texts: list[str]) -> Vectors:
+        vectors = np.zeros((len(texts), self.width), np.float32)
+        found = self.cache.read_into(self.fingerprint, texts, vectors)
+        rows_of: dict[str, list[int]] = {}
+        for row in np.flatnonzero(~found).tolist():
+            rows_of.setdefault(texts[row], []).append(row)
+        missing = list(rows_of)
+        self.hits += len(texts) - len(missing)
+        if missing:
+            self.cache.check_writable()
+        for start in range(0, len(missing), self.chunk):
+            asked = missing[start : start + self.chunk]
+            made = check_vectors(self.embedder.embed(asked), len(asked), self.width, self.name, asked)
+            self.cache.put_many(self.fingerprint, asked, made)
+            self.misses += len(asked)
+            for text, vector in zip(asked, self.cache.rounded(made), strict=True):
+                vectors[rows_of[text]] = vector  # as a later run will read it
+        return vectors
+
+
+def default_cache_folder() -> Path:
+    """TRACERANK_CACHE if set, else a folder under the user's cache directory."""
+    if chosen := os.environ.get("TRACERANK_CACHE"):
+        return Path(chosen).expanduser()
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "tracerank" / "vectors"
+
+
+def _check_width(folder: Path, record: FingerprintRecord, width: int) -> None:
+    if record.width != width:
+        raise EmbeddingError(
+            f"{folder}: vectors of {record.fingerprint!r} are {record.width} wide, not {width}; "
+            f"if the encoder has changed, remove them: tracerank cache prune '{record.fingerprint}'"
+        )

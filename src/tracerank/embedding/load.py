@@ -1,0 +1,44 @@
+"""An embedder from what a user writes: a name, a folder, a hub id or the address of a server. Loads torch only then."""
+
+from pathlib import Path
+
+from tracerank.embedding.base import Embedder, Sha256Embedder
+from tracerank.embedding.named import embedder_named
+from tracerank.errors import EmbeddingError
+
+UNNAMED_MODEL = "default"
+"""Asked of a server when the address names no model; servers of a single model ignore it."""
+
+
+def load_embedder(spec: str, dims: int | None = None) -> Embedder:
+    """``default``, ``hash-N``, ``sha256-4096``, a model's folder, a hub id, or ``http(s)://host[:port][/v1][#model]``."""
+    if dims is not None and dims < 1:
+        raise EmbeddingError(f"dims must be at least 1, got {dims}")
+    if spec.startswith(("http://", "https://")):
+        return _server(spec, dims)
+    if spec.startswith("hash-") or spec == Sha256Embedder.name:
+        embedder = embedder_named(spec)
+        if dims not in (None, embedder.width):
+            raise EmbeddingError(f"{spec}: always {embedder.width} wide; leave dims out or name another embedder")
+        return embedder
+
+    from tracerank.embedding.local import DEFAULT_NAME, LocalEmbedder, default_model_folder
+
+    if spec in ("default", DEFAULT_NAME):
+        return LocalEmbedder(default_model_folder(), dims, name=DEFAULT_NAME)
+    if not spec.strip() or ("/" not in spec and not Path(spec).is_dir()):
+        raise EmbeddingError(
+            f"no encoder is called {spec!r}; use 'default', 'hash-256', a model's folder, a hub id such as org/model, "
+            "a server's http address, or pass an object with embedder="
+        )
+    return LocalEmbedder(spec, dims)
+
+
+def _server(spec: str, dims: int | None) -> Embedder:
+    try:
+        from tracerank.embedding.http import HttpEmbedder
+        from tracerank.embedding.http_config import HttpConfig
+    except ImportError as error:
+        raise EmbeddingError(f"embedding through a server needs {error.name}; pip install httpx") from None
+    address, _, model = spec.partition("#")
+    return HttpEmbedder(HttpConfig(address, model or UNNAMED_MODEL, dimensions=dims))

@@ -1,0 +1,518 @@
+"""Vectors from a server that misbehaves in every way we know of."""
+
+import base64
+import json
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tracerank.embedding.base import Embedder, HashEmbedder
+from tracerank.embedding.http import HttpEmbedder, pack, sendable
+from tracerank.embedding.http_config import HttpConfig
+from tracerank.embedding.http_reply import retry_after
+from tracerank.errors import EmbeddingError
+
+KEY = "sk-very-secret-0123456789"
+WORDS = HashEmbedder(16)
+
+
+class Reply:
+    """What the server does with one request."""
+
+    def __init__(
+        self, status: int = 200, body: Any = None, headers: dict[str, str] | None = None, cut: bool = False
+    ) -> None:
+        self.status = status
+        self.body = body if isinstance(body, bytes) else json.dumps(body).encode()
+        self.headers = headers or {}
+        self.cut = cut
+
+
+def good(request: dict[str, Any]) -> Reply:
+    """Hash vectors in the encoding that was asked for, last row first."""
+    rows = [{"index": i, "embedding": vector.tolist()} for i, vector in enumerate(WORDS.embed(request["input"]))]
+    if request.get("encoding_format") == "base64":
+        for row in rows:
+            row["embedding"] = base64.b64encode(np.asarray(row["embedding"], "<f4").tobytes()).decode()
+    return Reply(body={"object": "list", "data": rows[::-1]})
+
+
+def error(status: int, message: str, **headers: str) -> Reply:
+    return Reply(status, {"error": {"message": message}}, {name.replace("_", "-"): v for name, v in headers.items()})
+
+
+Behaviour = Callable[[dict[str, Any]], Reply]
+
+
+class Server:
+    """A local server that records what it is asked and answers as the test says."""
+
+    def __init__(self) -> None:
+        self.behaviour: Behaviour = good
+        self.first: list[Reply] = []
+        self.models: Reply = Reply(404, {})
+        self.requests: list[dict[str, Any]] = []
+        self.authorizations: list[str | None] = []
+        self.paths: list[str] = []
+        self.most_at_once = 0
+        self._at_once = 0
+        self._lock = threading.Lock()
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self.url = f"http://127.0.0.1:{self._http.server_port}"
+        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        self._http.shutdown()
+        self._http.server_close()
+
+    def answer(self, request: dict[str, Any]) -> Reply:
+        with self._lock:
+            self._at_once += 1
+            self.most_at_once = max(self.most_at_once, self._at_once)
+            self.requests.append(request)
+            planned = self.first.pop(0) if self.first else None
+        try:
+            return planned or self.behaviour(request)
+        finally:
+            with self._lock:
+                self._at_once -= 1
+
+    def _handler(self) -> type[BaseHTTPRequestHandler]:
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            wbufsize = -1  # headers and body in one packet, or each answer waits 40 ms for an acknowledgement
+
+            def do_POST(self) -> None:
+                outer.paths.append(self.path)
+                outer.authorizations.append(self.headers.get("Authorization"))
+                request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                self._send(outer.answer(request))
+
+            def do_GET(self) -> None:
+                self._send(outer.models)
+
+            def _send(self, reply: Reply) -> None:
+                try:
+                    self.send_response(reply.status)
+                    for name, value in reply.headers.items():
+                        self.send_header(name, value)
+                    self.send_header("Content-Length", str(len(reply.body)))
+                    self.end_headers()
+                    self.wfile.write(reply.body[: len(reply.body) // 2] if reply.cut else reply.body)
+                except ConnectionError:
+                    reply.cut = True  # the client has given up waiting
+                self.close_connection = reply.cut
+
+            def log_message(self, format: str, *args: Any) -> None: ...
+
+        return Handler
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    found = Server()
+    yield found
+    found.close()
+
+
+@pytest.fixture(autouse=True)
+def no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TRACERANK_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+
+
+@pytest.fixture
+def slept() -> list[float]:
+    """Seconds of every wait; nobody waits."""
+    return []
+
+
+@pytest.fixture
+def make(server: Server, slept: list[float]) -> Iterator[Callable[..., HttpEmbedder]]:
+    made: list[HttpEmbedder] = []
+
+    def make(**values: Any) -> HttpEmbedder:
+        config = HttpConfig(**({"url": server.url, "model": "words"} | values))
+        made.append(HttpEmbedder(config, pause=lambda _, seconds: slept.append(seconds), chance=lambda: 0.0))
+        return made[-1]
+
+    yield make
+    for embedder in made:
+        embedder.close()
+
+
+Make = Callable[..., HttpEmbedder]
+
+
+def failure(embedder: HttpEmbedder, texts: list[str]) -> str:
+    with pytest.raises(EmbeddingError) as caught:
+        embedder.embed(texts)
+    assert caught.value.__cause__ is None
+    return str(caught.value)
+
+
+# --- what comes back ---
+
+
+def test_rows_follow_the_texts_though_the_server_reverses_them(server: Server, make: Make) -> None:
+    embedder: Embedder = make()
+    texts = ["Paris", "the river Rema", "", "café", "Paris"]
+    vectors = embedder.embed(texts)
+    assert vectors.dtype == np.float32
+    assert np.array_equal(vectors, WORDS.embed(texts))
+    assert server.requests[0] == {
+        "model": "words",
+        "input": ["Paris", "the river Rema", " ", "café", "Paris"],
+        "encoding_format": "base64",
+    }
+
+
+@pytest.mark.parametrize("ending", ["", "/", "/v1", "/v1/", "/v1/embeddings"])
+def test_the_address_may_stop_anywhere(server: Server, make: Make, ending: str) -> None:
+    embedder = make(url=server.url + ending)
+    embedder.embed(["a"])
+    assert server.paths == ["/v1/embeddings"]
+    assert embedder.name == f"{server.url}/v1#words"
+
+
+def test_the_width_is_learned_by_the_first_request(server: Server, make: Make) -> None:
+    embedder = make()
+    assert embedder.width == 16
+    assert embedder.embed([]).shape == (0, 16)
+    assert len(server.requests) == 1
+    other = make()
+    other.embed(["a"])
+    assert other.width == 16
+    assert len(server.requests) == 2
+
+
+def test_dimensions_are_asked_for_and_part_of_the_name(server: Server, make: Make) -> None:
+    embedder = make(dimensions=16)
+    assert embedder.width == 16
+    assert embedder.name.endswith("#words#16")
+    embedder.embed(["a"])
+    assert server.requests[0]["dimensions"] == 16
+
+
+def test_a_server_that_ignores_dimensions_is_found_out(make: Make) -> None:
+    assert "width 16; expected 8 (does the model support 'dimensions'?)" in failure(make(dimensions=8), ["a"])
+
+
+def test_a_server_that_ignores_base64_is_understood(server: Server, make: Make) -> None:
+    server.behaviour = lambda request: good(request | {"encoding_format": "float"})
+    assert np.array_equal(make().embed(["a", "b c"]), WORDS.embed(["a", "b c"]))
+    assert len(server.requests) == 1
+
+
+def test_a_server_that_refuses_base64_is_asked_once_and_then_left_alone(server: Server, make: Make) -> None:
+    server.behaviour = lambda request: (
+        error(422, "encoding_format: extra fields not permitted") if "encoding_format" in request else good(request)
+    )
+    texts = [f"text {i}" for i in range(10)]
+    assert np.array_equal(make(max_items=2).embed(texts), WORDS.embed(texts))
+    assert sum("encoding_format" in request for request in server.requests) == 1
+    assert len(server.requests) == 6
+
+
+def test_half_a_surrogate_pair_does_not_stop_a_request(server: Server, make: Make) -> None:
+    assert make().embed(["a\ud800b", "\ud83d\ude00"]).shape == (2, 16)
+    assert server.requests[0]["input"] == ["a\ufffdb", "😀"]
+    assert sendable("") == " "
+
+
+# --- batches ---
+
+
+def test_requests_keep_to_both_limits() -> None:
+    assert pack([1] * 5, 2, 100) == [range(2), range(2, 4), range(4, 5)]
+    assert pack([5, 5, 1, 30, 1, 1], 9, 10) == [range(2), range(2, 3), range(3, 4), range(4, 6)]
+    assert pack([], 2, 10) == []
+
+
+def test_a_given_counter_decides_what_fits(server: Server) -> None:
+    with HttpEmbedder(HttpConfig(server.url, "words", max_tokens=3), count_tokens=lambda text: len(text)) as embedder:
+        embedder.embed(["ab", "c", "d", "efghi"])
+    assert sorted(request["input"] for request in server.requests) == [["ab", "c"], ["d"], ["efghi"]]
+
+
+def test_concurrency_is_bounded_and_leaves_the_order_alone(server: Server, make: Make) -> None:
+    def slow(request: dict[str, Any]) -> Reply:
+        time.sleep(0.02 * (int(request["input"][0].split()[-1]) % 3))
+        return good(request)
+
+    server.behaviour = slow
+    embedder = make(max_items=1, concurrency=3)
+    texts = [f"text number {i}" for i in range(20)]
+    found: list[np.ndarray] = []
+    threads = [threading.Thread(target=lambda: found.append(embedder.embed(texts))) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(np.array_equal(vectors, WORDS.embed(texts)) for vectors in found)
+    assert len(found) == 2
+    assert 2 <= server.most_at_once <= 3
+
+
+# --- failures that pass ---
+
+
+def test_retry_after_is_honoured_and_the_rest_backs_off(server: Server, make: Make, slept: list[float]) -> None:
+    server.first = [error(429, "slow down", Retry_After="7"), error(500, "oops"), error(503, "loading")]
+    assert np.array_equal(make().embed(["a"]), WORDS.embed(["a"]))
+    assert slept == [7.0, 1.0, 2.0]
+
+
+def test_chance_shortens_a_wait_by_up_to_half(server: Server) -> None:
+    slept: list[float] = []
+    server.first = [error(500, "oops")]
+    with HttpEmbedder(
+        HttpConfig(server.url, "words"), pause=lambda _, seconds: slept.append(seconds), chance=lambda: 1.0
+    ) as embedder:
+        embedder.embed(["a"])
+    assert slept == [0.25]
+
+
+def test_a_wait_beyond_the_bound_is_an_error(server: Server, make: Make, slept: list[float]) -> None:
+    server.first = [error(429, "daily limit", Retry_After="3600")]
+    assert "asks to wait 3600 s, more than 60 s (HTTP 429: daily limit)" in failure(make(), ["a"])
+    assert slept == []
+
+
+def test_retry_after_may_be_a_date_or_nonsense() -> None:
+    assert 0.0 == retry_after(None) == retry_after("soon") == retry_after("Wed, 21 Oct 2015 07:28:00 GMT")
+    assert retry_after("1.5") == 1.5
+    assert retry_after("Wed, 21 Oct 2099 07:28:00 GMT") > 1e9
+
+
+def test_errors_that_stay_are_given_up(server: Server, make: Make, slept: list[float]) -> None:
+    server.behaviour = lambda _: error(502, "bad gateway")
+    message = failure(make(retries=2), ["a"])
+    assert message == f"{server.url}/v1/embeddings: gave up after 3 attempts: HTTP 502: bad gateway"
+    assert len(server.requests) == 3
+    assert len(slept) == 2
+
+
+def test_an_exhausted_quota_is_not_tried_again(server: Server, make: Make) -> None:
+    server.behaviour = lambda _: Reply(429, {"error": {"message": "pay first", "code": "insufficient_quota"}})
+    assert "HTTP 429: pay first" in failure(make(), ["a"])
+    assert len(server.requests) == 1
+
+
+def test_cut_connections_are_tried_again(server: Server, make: Make) -> None:
+    whole = good({"input": ["a"]}).body
+    # Cut before the promised length, and a body that is short from the start.
+    server.first = [Reply(body=whole, cut=True), Reply(body=whole[:-9]), Reply(body=b"")]
+    assert np.array_equal(make().embed(["a"]), WORDS.embed(["a"]))
+    assert len(server.requests) == 4
+
+
+def test_timeouts_are_tried_again(server: Server, make: Make) -> None:
+    calls = iter(range(9))
+
+    def late(request: dict[str, Any]) -> Reply:
+        if next(calls) == 0:
+            time.sleep(0.4)
+        return good(request)
+
+    server.behaviour = late
+    assert np.array_equal(make(timeout=0.2).embed(["a"]), WORDS.embed(["a"]))
+    server.behaviour = lambda request: time.sleep(0.3) or good(request)  # type: ignore[func-returns-value]
+    assert "gave up after 1 attempt: no answer within 0.1 s" in failure(make(timeout=0.1, retries=0), ["a"])
+
+
+def test_nobody_at_the_address_is_said(make: Make) -> None:
+    assert "http://127.0.0.1:9/v1/embeddings: gave up after 2 attempts: no connection" in failure(
+        make(url="http://127.0.0.1:9", retries=1), ["a"]
+    )
+
+
+def test_one_failed_request_ends_the_call_and_the_waits_of_the_others(server: Server) -> None:
+    server.first = [good({"input": ["0"]})]
+    server.behaviour = lambda request: error(400, "no") if request["input"] == ["1"] else error(503, "busy")
+    config = HttpConfig(server.url, "words", max_items=1, first_delay=30.0)
+    with HttpEmbedder(config) as embedder:  # with the real pause
+        begin = time.monotonic()
+        assert "HTTP 400: no" in failure(embedder, [str(i) for i in range(50)])
+        assert time.monotonic() - begin < 10
+    assert len(server.requests) < 20
+
+
+# --- answers that cannot be used ---
+
+
+def rows(*items: tuple[Any, Any]) -> Reply:
+    return Reply(body={"data": [{"index": index, "embedding": vector} for index, vector in items]})
+
+
+BAD_REPLIES = {
+    "too few rows": (rows((0, [1.0])), "returned 1 vectors for 2 texts"),
+    "too many rows": (rows((0, [1.0]), (1, [1.0]), (2, [1.0])), "returned 3 vectors for 2 texts"),
+    "duplicate index": (rows((0, [1.0]), (0, [1.0])), "two vectors with index 0"),
+    "missing index": (rows((0, [1.0]), (None, [1.0])), "index None; expected 0 to 1"),
+    "index beyond": (rows((0, [1.0]), (2, [1.0])), "index 2; expected 0 to 1"),
+    "NaN": (rows((0, [1.0, 2.0]), (1, [1.0, float("nan")])), "the vector of text 1 'b' is not finite"),
+    "null": (rows((0, [1.0]), (1, [None])), "not a list of numbers"),
+    "too large": (rows((0, [1.0]), (1, [1e300])), "text 1 'b' is not finite"),
+    "text": (rows((0, ["1"]), (1, ["2"])), "not a list of numbers"),
+    "empty": (rows((0, []), (1, [])), "not a list of numbers"),
+    "nested": (rows((0, [[1.0]]), (1, [[1.0]])), "not a list of numbers"),
+    "ragged": (rows((0, [[1.0], 2.0]), (1, [1.0])), "neither base64 float32 nor numbers"),
+    "two widths": (rows((0, [1.0]), (1, [1.0, 2.0])), r"different widths in one reply: \[1, 2\]"),
+    "broken base64": (rows((0, "AAAA$"), (1, "AAAA")), "neither base64 float32 nor numbers"),
+    "odd base64": (rows((0, "AAAA"), (1, "AAAA")), "neither base64 float32 nor numbers"),
+    "no data": (Reply(body={"embedding": [1.0]}), "without a list 'data'"),
+    "a list": (Reply(body=[1.0]), "without a list 'data'"),
+    "HTML": (Reply(body=b"<html>welcome</html>"), "not JSON; is it an OpenAI-compatible server"),
+    "an error inside": (Reply(body={"error": {"message": "upstream died"}}), "answered with an error: upstream died"),
+    "a redirect": (Reply(307, {}, {"Location": "http://elsewhere.invalid"}), "HTTP 307"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_REPLIES)
+def test_an_unusable_answer_is_one_clear_error_that_names_the_address(server: Server, make: Make, case: str) -> None:
+    reply, expected = BAD_REPLIES[case]
+    server.behaviour = lambda _: reply
+    with pytest.raises(EmbeddingError, match=expected) as caught:
+        make().embed(["a", "b"])
+    assert str(caught.value).startswith(f"{server.url}/v1/embeddings: ")
+    assert len(server.requests) == 1
+
+
+def test_a_width_that_changes_between_requests_is_an_error(server: Server, make: Make) -> None:
+    embedder = make()
+    embedder.embed(["a"])
+    server.behaviour = lambda _: rows((0, [1.0]))
+    assert "returned vectors of width 1; expected 16" in failure(embedder, ["b"])
+
+
+# --- refusals ---
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_refused_key_is_named_by_its_variable_and_not_tried_again(
+    server: Server, make: Make, monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    server.behaviour = lambda _: error(status, f"Incorrect API key provided: {KEY}")
+    assert "the server wants a key" in failure(make(), ["a"])
+    monkeypatch.setenv("TRACERANK_API_KEY", KEY)
+    assert f"the server refuses the key in $TRACERANK_API_KEY (HTTP {status})" in failure(make(), ["a"])
+    monkeypatch.setenv("MY_KEY", KEY)
+    assert "the key in $MY_KEY" in failure(make(key_variable="MY_KEY"), ["a"])
+    assert len(server.requests) == 3
+
+
+def test_a_key_is_taken_from_its_variable_and_openais_only_goes_to_openai(
+    server: Server, make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    embedder = make()
+    embedder.embed(["a"])
+    monkeypatch.setenv("OPENAI_API_KEY", "second")
+    embedder.embed(["a"])
+    monkeypatch.setenv("TRACERANK_API_KEY", "first\n")
+    embedder.embed(["a"])
+    assert server.authorizations == [None, None, "Bearer first"]
+    monkeypatch.delenv("TRACERANK_API_KEY")
+    assert HttpConfig("https://api.openai.com/v1", "m").key_source == "OPENAI_API_KEY"
+    assert HttpConfig("https://api.openai.com.evil.org/v1", "m").key_source is None
+    assert "$ELSEWHERE is not set" in failure(make(key_variable="ELSEWHERE"), ["a"])
+
+
+def test_the_key_appears_nowhere(
+    server: Server, make: Make, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    monkeypatch.setenv("TRACERANK_API_KEY", KEY)
+    embedder = make(retries=0)
+    embedder.embed(["a"])
+    echo = f"you sent Bearer {KEY}, why?"
+    messages = []
+    for status in (400, 401, 403, 404, 413, 418, 429, 500):
+        server.behaviour = lambda _, status=status: error(status, echo)  # type: ignore[misc]
+        messages.append(failure(embedder, ["a"]))
+    server.behaviour = lambda _: Reply(body={"error": echo})
+    messages.append(failure(embedder, ["a"]))
+    server.behaviour = lambda _: Reply(
+        500, f"{'x' * 290}{KEY}".encode()
+    )  # not even its beginning, where a message is cut
+    messages.append(failure(embedder, ["a"]))
+    assert server.authorizations[-1] == f"Bearer {KEY}"
+    shown = [*messages, repr(embedder), repr(embedder.config), embedder.name, str(vars(embedder)), caplog.text]
+    assert not [text for text in shown if KEY[:8] in text]
+    assert "you sent Bearer ***" in messages[0]
+
+
+def test_a_key_that_cannot_be_sent_is_not_quoted(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    for damaged in (f"{KEY}\n{KEY}", f"{KEY}é"):
+        monkeypatch.setenv("TRACERANK_API_KEY", damaged)
+        message = failure(make(), ["a"])
+        assert "the key in $TRACERANK_API_KEY holds a character no key has" in message
+        assert KEY not in message
+
+
+@pytest.mark.parametrize("url", [f"http://me:{KEY}@host", f"http://host/v1?api-key={KEY}", f"http://host:{KEY}/v1"])
+def test_an_address_with_a_key_in_it_is_refused_without_repeating_it(url: str) -> None:
+    with pytest.raises(EmbeddingError) as caught:
+        HttpConfig(url, "words")
+    assert KEY not in str(caught.value)
+
+
+@pytest.mark.parametrize("url", ["localhost:8080", "ftp://host", "", "http://", "http://[::1"])
+def test_what_is_no_address_is_refused(url: str) -> None:
+    with pytest.raises(EmbeddingError, match="expected http://HOST"):
+        HttpConfig(url, "words")
+
+
+def test_limits_below_one_are_refused() -> None:
+    with pytest.raises(ValueError, match="max_items must be at least 1, got 0"):
+        HttpConfig("http://host", "words", max_items=0)
+    with pytest.raises(ValueError, match="timeout must be positive"):
+        HttpConfig("http://host", "words", timeout=0)
+
+
+@pytest.mark.parametrize(
+    ("status", "words"), [(404, "The model `words` does not exist."), (400, "unknown model words")]
+)
+def test_an_unknown_model_lists_those_the_server_has(server: Server, make: Make, status: int, words: str) -> None:
+    server.behaviour = lambda _: error(status, words)
+    assert failure(make(), ["a"]).endswith("check the address and the model's name")
+    server.models = Reply(body={"data": [{"id": "qwen3"}, {"id": "bge-m3"}]})
+    message = failure(make(), ["a"])
+    assert message.endswith(f"no model 'words' (HTTP {status}: {words}); the server has: bge-m3, qwen3")
+
+
+def test_a_refused_dimension_is_no_matter_of_length_or_model(server: Server, make: Make) -> None:
+    words = 'Model "words" does not support matryoshka, the maximum dimensions is 4'
+    server.behaviour = lambda _: error(400, words)
+    assert failure(make(dimensions=8), ["a", "b"]).endswith(f"/v1/embeddings: HTTP 400: {words}")
+
+
+TOO_LONG = {
+    "TEI's batch": (413, "batch size 4 > maximum allowed batch size 1"),
+    "OpenAI's context": (400, "This model's maximum context length is 8192 tokens"),
+    "llama.cpp's batch": (500, "input (601 tokens) is too large to process. increase the physical batch size"),
+    "Ollama's context": (400, "the input length exceeds the context length"),
+}
+
+
+@pytest.mark.parametrize("case", TOO_LONG)
+def test_what_is_too_long_is_halved_until_it_fits(server: Server, make: Make, slept: list[float], case: str) -> None:
+    status, words = TOO_LONG[case]
+    server.behaviour = lambda request: error(status, words) if len("".join(request["input"])) > 8 else good(request)
+    texts = ["aaa", "bbb", "ccc", "ddd", "eee"]
+    embedder = make()
+    assert np.array_equal(embedder.embed(texts), WORDS.embed(texts))
+    assert slept == []
+    message = failure(embedder, [*texts, "a text that is long", "f"])
+    assert (
+        f"HTTP {status}: {words}; text 5 'a text that is long' is too long (19 characters, about 7 tokens)" in message
+    )

