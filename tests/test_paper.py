@@ -25,11 +25,12 @@ from tests.builders import (
     vector,
 )
 from tracerank.embedding.base import HashEmbedder
+from tracerank.embedding.identity import EncoderIdentity
 from tracerank.graphs.edges import list_edges
 from tracerank.graphs.recipes import BROWSING_RECIPE, CONTROLS, RECIPES, WEBQA_RECIPE
 from tracerank.graphs.schema import GraphRecipe, relations
 from tracerank.methods.trace_selector import TraceSelector
-from tracerank.model.checkpoint import Checkpoint, EncoderIdentity
+from tracerank.model.checkpoint import Checkpoint
 from tracerank.model.net import NetConfig, TraceNet
 from tracerank.model.propagate import RelationLayer
 from tracerank.pools.pool import Pool

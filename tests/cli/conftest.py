@@ -11,8 +11,9 @@ from typer.testing import CliRunner, Result
 
 from tracerank.cli.app import app
 from tracerank.embedding.base import HashEmbedder
+from tracerank.embedding.identity import EncoderIdentity
 from tracerank.graphs.recipes import RECIPES
-from tracerank.model.checkpoint import Checkpoint, EncoderIdentity, save_checkpoint
+from tracerank.model.checkpoint import Checkpoint, save_checkpoint
 from tracerank.model.net import NetConfig, TraceNet
 from tracerank.pools.canonical import write_pools
 from tracerank.pools.pool import Pool

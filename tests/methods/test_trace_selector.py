@@ -8,11 +8,12 @@ import pytest
 
 from tests.builders import pool
 from tracerank.embedding.base import HashEmbedder
+from tracerank.embedding.identity import EncoderIdentity
 from tracerank.errors import CheckpointError, EmbeddingError, TraceRankError
 from tracerank.graphs.recipes import CONTROLS, WEBQA_RECIPE
 from tracerank.methods import trace_selector
 from tracerank.methods.trace_selector import TraceSelector
-from tracerank.model.checkpoint import Checkpoint, EncoderIdentity
+from tracerank.model.checkpoint import Checkpoint
 from tracerank.model.net import NetConfig, TraceNet
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question, Rollout

@@ -80,7 +80,7 @@ def test_a_checkpoint_says_what_it_is_in_plain_json(tmp_path: Path) -> None:
     saved(tmp_path)
     config = json.loads((tmp_path / CONFIG_FILE).read_text())
     assert config["format"] == FORMAT
-    assert config["encoder"] == {"name": "hash-32", "width": WIDTH}
+    assert (config["encoder"]["name"], config["encoder"]["width"]) == ("hash-32", WIDTH)
     assert config["net"]["hidden"] == 16
     assert config["recipe"]["slots"] == ["rank1", "rank2", "rank3"]
 

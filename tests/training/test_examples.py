@@ -9,6 +9,7 @@ import pytest
 
 from tests.golden import GOLDEN, needs_golden
 from tracerank.embedding.base import HashEmbedder
+from tracerank.embedding.identity import REFERENCE_TEXTS
 from tracerank.errors import TrainingError
 from tracerank.graphs.build import build_graph
 from tracerank.pools.pool import Pool
@@ -92,7 +93,8 @@ def test_examples_left_half_written_are_made_again_without_embedding_twice(tmp_p
 
     class Refusing(HashEmbedder):
         def embed(self, texts: list[str]) -> np.ndarray:
-            raise AssertionError("vectors were stored already")
+            assert set(texts) <= set(REFERENCE_TEXTS), "vectors were stored already"
+            return super().embed(texts)
 
     again = prepare_examples(pools, WEBQA.recipe, WEBQA.plan, Refusing(32), tmp_path, "world")
     assert again.block(again.train()).labels.tolist() == wanted

@@ -10,6 +10,7 @@ from typer.core import TyperGroup
 from tracerank.cli.cache import cache
 from tracerank.cli.convert import convert
 from tracerank.cli.demo import demo
+from tracerank.cli.embed import embed
 from tracerank.cli.evaluate import evaluate
 from tracerank.cli.select import select
 from tracerank.cli.stats import stats
@@ -75,4 +76,5 @@ app.command(epilog=f"{EXAMPLE}tracerank stats pools.jsonl -k 16")(stats)
 app.command(epilog=f"{EXAMPLE}tracerank convert logs/*.jsonl -o pools.jsonl.gz")(convert)
 app.command(epilog="Example: tracerank train webqa pools.jsonl -o checkpoints/webqa")(train)
 app.command(epilog="Example: tracerank demo")(demo)
+app.command(epilog="Example: tracerank embed pools.jsonl --encoder default")(embed)
 app.add_typer(cache, name="cache")

@@ -29,6 +29,19 @@ Checkpoint = Annotated[
     str | None,
     typer.Option("--checkpoint", metavar="FOLDER", help="Folder of the trained selector.", show_default=False),
 ]
+OtherEncoder = Annotated[
+    str | None,
+    typer.Option(
+        "--encoder",
+        metavar="NAME",
+        help="Encoder to use instead of the checkpoint's own: default, hash-256, a folder, a hub id or URL#model.",
+        show_default=False,
+    ),
+]
+AllowMismatch = Annotated[
+    bool,
+    typer.Option("--allow-encoder-mismatch", help="Go on although the encoder's vectors are not the checkpoint's."),
+]
 ProblemsFile = Annotated[
     Path | None,
     typer.Option(

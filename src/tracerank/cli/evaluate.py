@@ -8,7 +8,17 @@ from typing import Annotated
 
 import typer
 
-from tracerank.cli.arguments import AsJson, Checkpoint, Files, Force, ProblemsFile, Quiet, ReaderName
+from tracerank.cli.arguments import (
+    AllowMismatch,
+    AsJson,
+    Checkpoint,
+    Files,
+    Force,
+    OtherEncoder,
+    ProblemsFile,
+    Quiet,
+    ReaderName,
+)
 from tracerank.cli.methods import MethodName, method_named
 from tracerank.cli.output import check_output, whole_file
 from tracerank.cli.problems import Problems
@@ -42,6 +52,8 @@ def evaluate(
     checkpoint: Checkpoint = None,
     k: Ks = "2,4,8,16",
     reader: ReaderName = AUTO,
+    encoder: OtherEncoder = None,
+    allow_encoder_mismatch: AllowMismatch = False,
     as_json: AsJson = False,
     records: RecordsFile = None,
     force: Force = False,
@@ -61,7 +73,7 @@ def evaluate(
         short: Counter[int] = Counter()
         pools = _measured(bar.over(pools_of(files, reader, report)), ks, short)
         names = [MethodName.MAJORITY, *([MethodName.TRACE] if checkpoint else [])]
-        methods = [method_named(name, checkpoint) for name in names]
+        methods = [method_named(name, checkpoint, encoder, allow_encoder_mismatch) for name in names]
         bar.describe("evaluating")
         rows = fold(_kept(evaluate_pools(methods, pools, ks), records))
     if not any(row.questions for row in rows):

@@ -14,7 +14,9 @@ class MethodName(StrEnum):
     MAJORITY = "majority"
 
 
-def method_named(name: MethodName, checkpoint: str | None) -> Method:
+def method_named(
+    name: MethodName, checkpoint: str | None, encoder: str | None = None, allow_encoder_mismatch: bool = False
+) -> Method:
     """The method, with its checkpoint loaded if it needs one."""
     if name is MethodName.MAJORITY:
         return MajorityVote()
@@ -25,4 +27,5 @@ def method_named(name: MethodName, checkpoint: str | None) -> Method:
     from tracerank.model.checkpoint import load_checkpoint
 
     loaded = load_checkpoint(checkpoint)
-    return TraceSelector(loaded, encoder_named(loaded.encoder.name))
+    embedder = encoder_named(encoder or loaded.encoder.name)
+    return TraceSelector(loaded, embedder, allow_encoder_mismatch=allow_encoder_mismatch)

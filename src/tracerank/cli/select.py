@@ -8,7 +8,17 @@ from typing import Annotated, Any
 
 import typer
 
-from tracerank.cli.arguments import Checkpoint, Files, FirstK, Force, ProblemsFile, Quiet, ReaderName
+from tracerank.cli.arguments import (
+    AllowMismatch,
+    Checkpoint,
+    Files,
+    FirstK,
+    Force,
+    OtherEncoder,
+    ProblemsFile,
+    Quiet,
+    ReaderName,
+)
 from tracerank.cli.methods import MethodName, method_named
 from tracerank.cli.output import ResumableLines, check_output, digest, fingerprint
 from tracerank.cli.problems import Problems
@@ -42,6 +52,8 @@ def select(
     reader: ReaderName = AUTO,
     output: Output = None,
     method: Chosen = MethodName.TRACE,
+    encoder: OtherEncoder = None,
+    allow_encoder_mismatch: AllowMismatch = False,
     force: Force = False,
     problems: ProblemsFile = None,
     quiet: Quiet = False,
@@ -62,7 +74,7 @@ def select(
         report = stack.enter_context(Problems(problems, keep=(*files, output)))
         bar = stack.enter_context(working("loading", quiet=hides_bar))
         pools = bar.over(pools_of(files, reader, report, k))
-        chosen = method_named(method, checkpoint)
+        chosen = method_named(method, checkpoint, encoder, allow_encoder_mismatch)
         bar.describe("selecting")
         write: Callable[[dict[str, Any]], None] = print_json
         if output is not None:
@@ -72,6 +84,7 @@ def select(
                 "k": k,
                 "method": str(method),
                 "checkpoint": digest(checkpoint),
+                "encoder": encoder,
             }
             lines = stack.enter_context(ResumableLines(output, run, force))
             _skip(lines.done(), pools, summary, output)

@@ -8,12 +8,13 @@ import numpy as np
 import torch
 
 from tracerank.embedding.base import Embedder, check_vectors
+from tracerank.embedding.identity import AGREEMENT, EncoderIdentity, agreement
 from tracerank.embedding.load import load_embedder
 from tracerank.errors import CheckpointError, TraceRankError
 from tracerank.graphs.batch import collate
 from tracerank.graphs.build import PoolGraph, build_graph
 from tracerank.methods.base import Decision
-from tracerank.model.checkpoint import Checkpoint, EncoderIdentity, load_checkpoint, save_checkpoint
+from tracerank.model.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from tracerank.model.inputs import Vectors, as_tensors
 from tracerank.model.net import TraceNet
 from tracerank.model.official import load_official
@@ -31,21 +32,19 @@ class TraceSelector:
 
     name = "trace"
 
-    def __init__(self, checkpoint: Checkpoint, embedder: Embedder) -> None:
-        wanted = checkpoint.encoder
-        if embedder.name != wanted.name or embedder.width != wanted.width:
-            raise CheckpointError(
-                f"the checkpoint was trained on vectors of {wanted.name!r} ({wanted.width} wide), but the embedder is "
-                f"{embedder.name!r} ({embedder.width} wide); use the same encoder or train again"
-            )
+    def __init__(self, checkpoint: Checkpoint, embedder: Embedder, *, allow_encoder_mismatch: bool = False) -> None:
+        _check_encoder(checkpoint.encoder, embedder, allow_encoder_mismatch)
         self.checkpoint = checkpoint
         self.embedder = embedder
 
     @classmethod
-    def load(cls, folder: str | Path, embedder: Embedder | None = None) -> "TraceSelector":
+    def load(
+        cls, folder: str | Path, embedder: Embedder | None = None, *, allow_encoder_mismatch: bool = False
+    ) -> "TraceSelector":
         """From a checkpoint folder; the embedder is found by the name it was trained with unless given."""
         checkpoint = load_checkpoint(folder)
-        return cls(checkpoint, embedder or load_embedder(checkpoint.encoder.name))
+        embedder = embedder or load_embedder(checkpoint.encoder.name)
+        return cls(checkpoint, embedder, allow_encoder_mismatch=allow_encoder_mismatch)
 
     @classmethod
     def from_official(cls, path: str | Path, embedder: Embedder) -> "TraceSelector":
@@ -104,6 +103,28 @@ class TraceSelector:
         if not np.isfinite(scores).all():
             raise TraceRankError("the selector produced scores that are not finite; the checkpoint is damaged")
         return np.split(scores, batch.candidate_offsets()[1:-1])
+
+
+def _check_encoder(wanted: EncoderIdentity, embedder: Embedder, allow_mismatch: bool) -> None:
+    """Refuse an embedder whose vectors are not those that the net was trained on."""
+    both = (
+        f"the checkpoint was trained on vectors of {wanted.name!r} ({wanted.width} wide), but the embedder is "
+        f"{embedder.name!r} ({embedder.width} wide)"
+    )
+    if embedder.width != wanted.width:
+        raise CheckpointError(f"{both}; use the same encoder or train again")
+    if allow_mismatch:
+        return
+    if not wanted.reference_vectors:
+        if embedder.name != wanted.name:
+            raise CheckpointError(f"{both}; use the same encoder or train again")
+        return
+    found = agreement(wanted, embedder)
+    if found < AGREEMENT:
+        raise CheckpointError(
+            f"{both}, and their vectors disagree: cosine {found:.3f} on the reference texts, {AGREEMENT} is needed; "
+            "use the same encoder, train again, or override with allow_encoder_mismatch (--allow-encoder-mismatch)"
+        )
 
 
 def look_up(graphs: Sequence[PoolGraph], rows: dict[str, int], table: torch.Tensor) -> Vectors:

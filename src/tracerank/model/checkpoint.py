@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
+from tracerank.embedding.identity import EncoderIdentity
 from tracerank.errors import CheckpointError
 from tracerank.graphs.schema import GraphRecipe
 from tracerank.model.net import NetConfig, TraceNet
@@ -18,15 +19,7 @@ FORMAT = "tracerank-checkpoint/1"
 CONFIG_FILE = "config.json"
 WEIGHTS_FILE = "model.safetensors"
 
-T = TypeVar("T", GraphRecipe, NetConfig, "EncoderIdentity")
-
-
-@dataclass(frozen=True, slots=True)
-class EncoderIdentity:
-    """Which embedder made the vectors that a net was trained on."""
-
-    name: str
-    width: int
+T = TypeVar("T", GraphRecipe, NetConfig, EncoderIdentity)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +104,11 @@ def _restore(kind: type[T], values: object, path: Path, section: str) -> T:
                 f"{path}: {section} {name!r} is {values[name]!r}; this version knows {get_args(hint)}"
             )
     try:
-        given: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
+        given: dict[str, Any] = {name: _frozen(value) for name, value in values.items()}
         return kind(**given)
     except (TypeError, ValueError) as error:
         raise CheckpointError(f"{path}: section {section!r} does not fit this version: {error}") from None
+
+
+def _frozen(value: object) -> object:
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value

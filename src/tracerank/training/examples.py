@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from tracerank.embedding.base import Embedder
+from tracerank.embedding.identity import EncoderIdentity, identify
 from tracerank.embedding.store import VectorStore, open_table
 from tracerank.errors import TrainingError
 from tracerank.graphs.batch import GraphBatch, collate
@@ -65,6 +66,11 @@ class ExampleSet:
 
     def __len__(self) -> int:
         return len(self._index)
+
+    @property
+    def encoder(self) -> EncoderIdentity:
+        """Whose vectors these are."""
+        return EncoderIdentity(**self.manifest["encoder"])
 
     @property
     def width(self) -> int:
@@ -166,7 +172,8 @@ def prepare_examples(
         return ExampleSet(folder)
     counts = _write(pools, recipe, plan, VectorStore(folder / "vectors", embedder), folder)
     part = folder / "manifest.json.part"
-    part.write_text(json.dumps({"format": FORMAT, "made_from": made_from, "counts": counts}, indent=2) + "\n")
+    manifest = {"format": FORMAT, "made_from": made_from, "encoder": asdict(identify(embedder)), "counts": counts}
+    part.write_text(json.dumps(manifest) + "\n", encoding="utf-8")
     os.replace(part, folder / "manifest.json")
     return ExampleSet(folder)
 

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -14,7 +13,7 @@ from torch import Tensor
 
 from tracerank.errors import TrainingError
 from tracerank.graphs.schema import GraphRecipe
-from tracerank.model.checkpoint import Checkpoint, EncoderIdentity, load_weights, save_checkpoint
+from tracerank.model.checkpoint import Checkpoint, load_weights, save_checkpoint
 from tracerank.model.inputs import as_tensors
 from tracerank.model.net import NetConfig, TraceNet
 from tracerank.training.examples import ExampleSet
@@ -207,7 +206,6 @@ class _Run:
     def write_checkpoint(self) -> Checkpoint:
         """The best epoch as a checkpoint folder."""
         load_weights(self.net, self.folder.best_path)
-        made_from: dict[str, Any] = self.examples.manifest["made_from"]
         best = self.position
         summary = {
             "questions": {"train": len(self.learn), "validation": len(self.held_out)},
@@ -217,7 +215,7 @@ class _Run:
             "validation_f1": best.best_f1,
             "plan": asdict(self.plan),
         }
-        checkpoint = Checkpoint(self.net.eval(), EncoderIdentity(**made_from["encoder"]), summary)
+        checkpoint = Checkpoint(self.net.eval(), self.examples.encoder, summary)
         save_checkpoint(checkpoint, self.out)
         return checkpoint
 

@@ -1,0 +1,64 @@
+"""Whether two encoders make the same vectors."""
+
+import numpy as np
+import pytest
+
+from tests.builders import pool
+from tracerank.embedding.base import HashEmbedder
+from tracerank.embedding.identity import REFERENCE_TEXTS, agreement, identify
+from tracerank.errors import CheckpointError
+from tracerank.graphs.recipes import WEBQA_RECIPE
+from tracerank.methods.trace_selector import TraceSelector
+from tracerank.model.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from tracerank.model.net import NetConfig, TraceNet
+
+WIDTH = 32
+
+
+class Elsewhere(HashEmbedder):
+    """The same model behind another name, a little or very different."""
+
+    def __init__(self, noise: float) -> None:
+        super().__init__(WIDTH)
+        self.name = "http://host/v1#hash"
+        self.noise = noise
+
+    def embed(self, texts: list[str]) -> np.ndarray:
+        vectors = super().embed(texts)
+        return vectors + self.noise * np.random.default_rng(0).standard_normal(vectors.shape).astype(np.float32)
+
+
+def checkpoint() -> Checkpoint:
+    net = TraceNet(NetConfig(WIDTH, hidden=16, layers=1, feed_forward=32), WEBQA_RECIPE)
+    return Checkpoint(net.eval(), identify(HashEmbedder(WIDTH)))
+
+
+def test_an_encoder_agrees_with_itself() -> None:
+    identity = identify(HashEmbedder(WIDTH))
+    assert len(identity.reference_vectors) == len(REFERENCE_TEXTS)
+    assert agreement(identity, HashEmbedder(WIDTH)) == pytest.approx(1.0)
+
+
+def test_the_same_vectors_under_another_name_are_welcome() -> None:
+    assert TraceSelector(checkpoint(), Elsewhere(0.001)).decide(pool("a", "b")).answer in ("a", "b")
+
+
+def test_other_vectors_are_refused_by_how_much_they_differ() -> None:
+    with pytest.raises(CheckpointError, match=r"cosine 0\.\d{3} on the reference texts, 0\.99 is needed"):
+        TraceSelector(checkpoint(), Elsewhere(0.5))
+
+
+def test_the_user_may_insist() -> None:
+    chooser = TraceSelector(checkpoint(), Elsewhere(0.5), allow_encoder_mismatch=True)
+    assert chooser.decide(pool("a", "b")).answer in ("a", "b")
+
+
+def test_another_width_cannot_be_insisted_on() -> None:
+    with pytest.raises(CheckpointError, match="64 wide"):
+        TraceSelector(checkpoint(), HashEmbedder(64), allow_encoder_mismatch=True)
+
+
+def test_the_identity_survives_saving(tmp_path) -> None:
+    made = checkpoint()
+    save_checkpoint(made, tmp_path)
+    assert load_checkpoint(tmp_path).encoder == made.encoder
