@@ -1,9 +1,9 @@
 """An embedder from what a user writes: a name, a folder, a hub id or the address of a server. Loads torch only then."""
 
+import re
 from pathlib import Path
 
-from tracerank.embedding.base import Embedder, Sha256Embedder
-from tracerank.embedding.named import embedder_named
+from tracerank.embedding.base import Embedder, HashEmbedder, Sha256Embedder
 from tracerank.errors import EmbeddingError
 
 UNNAMED_MODEL = "default"
@@ -16,8 +16,7 @@ def load_embedder(spec: str, dims: int | None = None) -> Embedder:
         raise EmbeddingError(f"dims must be at least 1, got {dims}")
     if spec.startswith(("http://", "https://")):
         return _server(spec, dims)
-    if spec.startswith("hash-") or spec == Sha256Embedder.name:
-        embedder = embedder_named(spec)
+    if embedder := _without_model(spec):
         if dims not in (None, embedder.width):
             raise EmbeddingError(f"{spec}: always {embedder.width} wide; leave dims out or name another embedder")
         return embedder
@@ -32,6 +31,12 @@ def load_embedder(spec: str, dims: int | None = None) -> Embedder:
             "a server's http address, or pass an object with embedder="
         )
     return LocalEmbedder(spec, dims)
+
+
+def _without_model(spec: str) -> Embedder | None:
+    if match := re.fullmatch(r"hash-([1-9]\d{0,4})", spec):
+        return HashEmbedder(int(match[1]))
+    return Sha256Embedder() if spec == Sha256Embedder.name else None
 
 
 def _server(spec: str, dims: int | None) -> Embedder:

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
@@ -43,12 +43,17 @@ def save_checkpoint(checkpoint: Checkpoint, folder: str | Path) -> None:
         "encoder": asdict(checkpoint.encoder),
         "training": dict(checkpoint.training),
     }
-    weights = folder / f"{WEIGHTS_FILE}.part"
-    save_file({name: tensor.contiguous() for name, tensor in checkpoint.net.state_dict().items()}, weights)
-    os.replace(weights, folder / WEIGHTS_FILE)
-    part = folder / f"{CONFIG_FILE}.part"
-    part.write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
-    os.replace(part, folder / CONFIG_FILE)
+    weights = {name: tensor.contiguous() for name, tensor in checkpoint.net.state_dict().items()}
+    write_whole(folder / WEIGHTS_FILE, lambda part: save_file(weights, part))
+    text = json.dumps(config, indent=2) + "\n"
+    write_whole(folder / CONFIG_FILE, lambda part: part.write_text(text, encoding="utf-8"))
+
+
+def write_whole(path: Path, write: Callable[[Path], object]) -> None:
+    """Write a file beside its place and move it there, so that it is whole or absent."""
+    part = path.with_name(f"{path.name}.part")
+    write(part)
+    os.replace(part, path)
 
 
 def load_checkpoint(folder: str | Path) -> Checkpoint:

@@ -6,7 +6,6 @@ where each ends and whether it is held out (32 bytes a question, the only part k
 """
 
 import json
-import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
@@ -27,6 +26,7 @@ from tracerank.graphs.batch import GraphBatch, collate
 from tracerank.graphs.build import PoolGraph, build_graph
 from tracerank.graphs.packed import Ints
 from tracerank.graphs.schema import GraphRecipe
+from tracerank.model.checkpoint import write_whole
 from tracerank.model.inputs import Vectors
 from tracerank.pools.answers import token_f1
 from tracerank.pools.pool import Pool
@@ -171,10 +171,9 @@ def prepare_examples(
             raise TrainingError(f"{folder}: made from another {', '.join(differing)}; use another output folder")
         return ExampleSet(folder)
     counts = _write(pools, recipe, plan, VectorStore(folder / "vectors", embedder), folder)
-    part = folder / "manifest.json.part"
     manifest = {"format": FORMAT, "made_from": made_from, "encoder": asdict(identify(embedder)), "counts": counts}
-    part.write_text(json.dumps(manifest) + "\n", encoding="utf-8")
-    os.replace(part, folder / "manifest.json")
+    text = json.dumps(manifest) + "\n"
+    write_whole(folder / "manifest.json", lambda part: part.write_text(text, encoding="utf-8"))
     return ExampleSet(folder)
 
 

@@ -18,6 +18,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from tracerank.errors import TrainingError
+from tracerank.model.checkpoint import write_whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ class RunFolder:
         wanted = json.dumps(plan, indent=2, sort_keys=True) + "\n"
         if plan_path.exists() and plan_path.read_text(encoding="utf-8") != wanted:
             raise TrainingError(f"{folder}: holds a run with another plan; use another output folder or delete it")
-        _replace(plan_path, lambda part: part.write_text(wanted, encoding="utf-8"))
+        write_whole(plan_path, lambda part: part.write_text(wanted, encoding="utf-8"))
 
     def load(self) -> tuple[Position, dict[str, Tensor]] | None:
         """The last saved position with its tensors; None for a new run."""
@@ -72,11 +73,11 @@ class RunFolder:
         size = self.metrics_path.stat().st_size if self.metrics_path.exists() else 0
         position = replace(position, metrics_bytes=size)
         metadata = {"position": json.dumps(asdict(position))}
-        _replace(self._state_path, lambda part: save_file(dict(tensors), part, metadata=metadata))
+        write_whole(self._state_path, lambda part: save_file(dict(tensors), part, metadata=metadata))
         return position
 
     def save_best(self, weights: Mapping[str, Tensor]) -> None:
-        _replace(self.best_path, lambda part: save_file(dict(weights), part))
+        write_whole(self.best_path, lambda part: save_file(dict(weights), part))
 
     def log(self, **values: object) -> None:
         """Append one line to the metrics."""
@@ -87,12 +88,6 @@ class RunFolder:
         # Lines after the saved position will be written again, identically.
         if self.metrics_path.exists():
             os.truncate(self.metrics_path, size)
-
-
-def _replace(path: Path, write: Any) -> None:
-    part = path.with_name(path.name + ".part")
-    write(part)
-    os.replace(part, path)
 
 
 def detached(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
