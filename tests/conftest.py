@@ -1,6 +1,17 @@
 """Settings of the whole suite."""
 
 import os
+from collections.abc import Iterator
+
+import pytest
 
 # Before torch is imported anywhere: several test processes share few cores, and waiting threads would spin.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Tests neither use nor fill the developer's cache of vectors."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TRACERANK_CACHE", str(tmp_path_factory.mktemp("cache") / "vectors"))
+        yield

@@ -30,7 +30,7 @@ LAYERS = (
 ROOT_MODULES = ("tracerank", "tracerank.__main__")
 
 # A trailing * stands for any rest of the module's name.
-MAY_IMPORT_TORCH = ("model", "training", "methods.trace*")
+MAY_IMPORT_TORCH = ("model", "training", "methods.trace*", "embedding.int8")
 MAY_IMPORT_TORCH_IN_FUNCTIONS = ("cli", "embedding.local_models")
 MAY_PRINT = ("cli",)
 WITHOUT_NUMPY = ("errors", "pools")

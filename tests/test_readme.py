@@ -32,6 +32,13 @@ def test_the_example_runs_and_prints_what_it_says(demo: Path) -> None:
     assert len(run.stdout.splitlines()) == len(shown.splitlines())
 
 
+def test_the_demo_replaces_the_training_data_of_another_version(demo: Path) -> None:
+    manifest = demo / "runs/demo/checkpoint/training/examples/manifest.json"
+    manifest.write_text(manifest.read_text().replace('"source": "', '"source": "older '))
+    result = CliRunner().invoke(app, ["demo", "-o", str(demo / "runs" / "demo"), "--quiet"])
+    assert result.exit_code == 0, result.output
+
+
 def test_the_demo_beats_the_vote_on_questions_it_has_not_seen(demo: Path) -> None:
     files = [str(demo / "runs/demo/pools.jsonl"), "--checkpoint", str(demo / "runs/demo/checkpoint")]
     result = CliRunner().invoke(app, ["evaluate", *files, "-k", "16", "--json"])

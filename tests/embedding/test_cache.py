@@ -17,8 +17,9 @@ import pytest
 
 from tracerank.embedding import cache_folder
 from tracerank.embedding.base import HashEmbedder
-from tracerank.embedding.cache import CachedEmbedder, VectorCache, default_cache_folder
+from tracerank.embedding.cache import VectorCache, default_cache_folder
 from tracerank.embedding.cache_entries import vector_keys
+from tracerank.embedding.cached import CachedEmbedder
 from tracerank.embedding.lmdb_file import LmdbFile
 from tracerank.errors import EmbeddingError
 
@@ -30,7 +31,8 @@ SRC = Path(__file__).parents[2] / "src"
 WRITER = """
 import sys
 from tracerank.embedding.base import HashEmbedder
-from tracerank.embedding.cache import CachedEmbedder, VectorCache
+from tracerank.embedding.cache import VectorCache
+from tracerank.embedding.cached import CachedEmbedder
 folder, start, stop = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 embedder = CachedEmbedder(HashEmbedder(16), VectorCache(folder, map_bytes=1 << 16), chunk=25)
 print("ready", flush=True)
@@ -127,6 +129,24 @@ def test_each_distinct_text_is_embedded_once_ever(tmp_path: Path) -> None:
     assert (first.hits, first.misses, again.hits, again.misses) == (1, 3, 4, 0)
     assert (first.name, first.width, first.fingerprint) == ("hash-16", 16, NAME)
     assert again.embed([]).shape == (0, 16)
+
+
+def test_another_model_behind_the_same_address_is_not_mixed_in(tmp_path: Path) -> None:
+    class Server(HashEmbedder):
+        def __init__(self, model: str) -> None:
+            super().__init__(64)
+            self.name, self.fingerprint, self.model = "http://localhost/v1#default", None, model
+
+        def embed(self, texts: list[str]) -> np.ndarray:
+            return super().embed([f"{self.model} {text}" for text in texts])
+
+    cache = VectorCache(tmp_path)
+    before = CachedEmbedder(Server("one"), cache).embed(["Paris"])
+    assert CachedEmbedder(Server("one"), cache).embed(["Rome"]).shape == (1, 64)
+    replaced = CachedEmbedder(Server("a quite different one, and longer"), cache)
+    assert np.array_equal(replaced.embed(["Paris"]), before)  # nothing is asked of it yet
+    with pytest.raises(EmbeddingError, match=r"other vectors than those stored.*cosine 0\.\d+.*cache prune"):
+        replaced.embed(["Oslo"])
 
 
 def test_an_embedder_s_own_fingerprint_is_used(tmp_path: Path) -> None:

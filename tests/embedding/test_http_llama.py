@@ -11,8 +11,6 @@ from tracerank.embedding.http import HttpEmbedder
 from tracerank.embedding.http_config import HttpConfig
 from tracerank.errors import EmbeddingError
 
-pytestmark = pytest.mark.slow
-
 TEXTS = ["Who founded Velmora?", "The mill was founded by Oskan Delvari.", "", "Bananas are yellow.", "Paris 巴黎 😀"]
 
 

@@ -104,14 +104,36 @@ def test_a_lone_surrogate_is_embedded_as_a_question_mark(minilm: LocalEmbedder) 
     assert np.allclose(odd, plain, atol=1e-6)
 
 
-def test_the_default_has_a_stable_identity(minilm: LocalEmbedder) -> None:
-    embedder = load_embedder("default", dims=64)
+def test_the_float32_default_has_a_stable_identity(minilm: LocalEmbedder) -> None:
+    embedder = load_embedder("all-MiniLM-L6-v2", dims=64)
     assert (embedder.name, embedder.width) == ("all-MiniLM-L6-v2:64", 64)
     assert minilm.fingerprint == (
         "model=c59acaad1057a77b pooling=mean prompt='' max_length=256 dims=384 norm=l2"
     )  # fmt: skip
     cut = minilm.embed(["Paris"])[:, :64]
     assert np.allclose(embedder.embed(["Paris"]), cut / np.linalg.norm(cut), atol=1e-6)
+
+
+@pytest.mark.skipif(not local.multiplies_int8_fast(), reason="integer products are not faster here")
+def test_the_default_in_integers_gives_the_same_vectors_to_a_cosine_of_0995(minilm: LocalEmbedder) -> None:
+    embedder = load_embedder("default")
+    texts = [*VARIED, "no", "Yes.", "1987", "the river that flows through the capital", "x" * 3000]
+    assert (embedder.embed(texts) * minilm.embed(texts)).sum(axis=1).min() > 0.995
+    assert embedder.name == "all-MiniLM-L6-v2-int8"
+    assert embedder.fingerprint == f"{minilm.fingerprint} weights=int8"
+
+
+def test_the_default_stays_in_float32_where_integers_are_slow(
+    minilm: LocalEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local, "multiplies_int8_fast", lambda: False)
+    assert load_embedder("default").fingerprint == minilm.fingerprint
+
+
+def test_tokens_are_counted_without_padding(minilm: LocalEmbedder) -> None:
+    before = minilm.tokens_encoded
+    minilm.embed(["Paris", "Paris", "the capital of France"])
+    assert minilm.tokens_encoded - before == sum(minilm.token_counts(["Paris", "the capital of France"])) == 9
 
 
 def test_a_missing_default_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -79,7 +79,7 @@ def test_equal_scores_go_to_the_first_rollout() -> None:
 def test_streaming_gives_the_same_as_deciding_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     chooser = selector()
     pools = generate_pools(11, seed=2)
-    monkeypatch.setattr(trace_selector, "EMBEDDED_POOLS", 4)
+    monkeypatch.setattr(trace_selector, "BLOCK_POOLS", 4)
     streamed = list(chooser.iter_decisions(iter(pools)))
     assert [decision.sample_id for decision in streamed] == [chooser.decide(each).sample_id for each in pools]
 

@@ -38,6 +38,16 @@ OtherEncoder = Annotated[
         show_default=False,
     ),
 ]
+Dims = Annotated[
+    int | None,
+    typer.Option(
+        "--dims",
+        metavar="N",
+        min=1,
+        help="Cut the encoder's vectors to N numbers (Qwen3-Embedding: 32 to 4096); a server is asked for N.",
+        show_default=False,
+    ),
+]
 AllowMismatch = Annotated[
     bool,
     typer.Option("--allow-encoder-mismatch", help="Go on although the encoder's vectors are not the checkpoint's."),

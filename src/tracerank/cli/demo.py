@@ -1,5 +1,6 @@
 """``tracerank demo``: train a small selector on a generated world and watch it overrule the vote."""
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,6 +10,7 @@ import typer
 from tracerank.cli.arguments import Quiet
 from tracerank.cli.progress import working
 from tracerank.cli.terminal import harmless, new_table, note, print_table
+from tracerank.errors import TrainingError
 from tracerank.evaluation.evaluate import evaluate, fold
 from tracerank.methods.base import Decision
 from tracerank.methods.voting import MajorityVote
@@ -22,8 +24,8 @@ if TYPE_CHECKING:
 
 Folder = Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Where pools and checkpoint go.")]
 
-TRAINED_QUESTIONS = 600
-HELD_OUT_QUESTIONS = 300
+TRAINED_QUESTIONS = 400
+HELD_OUT_QUESTIONS = 200
 SHOWN = 6
 SEED = 7
 EPOCHS, BATCH_POOLS, LEARNING_RATE, HIDDEN = 3, 16, 1e-3, 64
@@ -38,9 +40,14 @@ def demo(output: Folder = Path("runs/demo"), quiet: Quiet = False) -> None:
     held_out = generate_pools(HELD_OUT_QUESTIONS, SEED + 1)
     output.mkdir(parents=True, exist_ok=True)
     write_pools(output / "pools.jsonl", held_out)
-    selector = _trained(output / "checkpoint", quiet)
+    try:
+        selector = _trained(output / "checkpoint", quiet)
+    except TrainingError:
+        shutil.rmtree(output / "checkpoint" / "training")  # of another version's demo
+        selector = _trained(output / "checkpoint", quiet)
     vote = MajorityVote()
-    decisions = selector.decide_many(held_out)
+    with working("deciding", total=len(held_out), quiet=quiet) as bar:
+        decisions = list(bar.over(selector.iter_decisions(held_out)))
     _print_decisions(held_out, [vote.decide(pool) for pool in held_out], decisions)
     typer.echo(f"right % of {len(held_out)} questions that the selector has not seen, K=16")
     table = new_table("method", "right %")
@@ -58,18 +65,20 @@ def demo(output: Folder = Path("runs/demo"), quiet: Quiet = False) -> None:
 
 
 def _trained(folder: Path, quiet: bool) -> "TraceSelector":
-    from tracerank.embedding.base import HashEmbedder
+    from tracerank.cli.encoders import encoder_named
     from tracerank.methods.trace_selector import TraceSelector
     from tracerank.model.net import NetConfig
     from tracerank.search_settings import WEBQA
     from tracerank.training.examples import prepare_examples
     from tracerank.training.fit import train
 
-    embedder = HashEmbedder()
+    embedder = encoder_named("default")
     plan = replace(WEBQA.plan, epochs=EPOCHS, batch_pools=BATCH_POOLS, learning_rate=LEARNING_RATE)
     pools = generate_pools(TRAINED_QUESTIONS, SEED)
     source = f"world {TRAINED_QUESTIONS} {SEED}"
-    examples = prepare_examples(pools, WEBQA.recipe, plan, embedder, folder / "training" / "examples", source)
+    with working("encoding", total=len(pools), quiet=quiet, delay=0.0) as bar:
+        taken = bar.over(pools)
+        examples = prepare_examples(taken, WEBQA.recipe, plan, embedder, folder / "training" / "examples", source)
     config = NetConfig(embedder.width, hidden=HIDDEN, feed_forward=4 * HIDDEN)
     steps = EPOCHS * -(-len(examples.train()) // BATCH_POOLS)
     with working("training a small selector", unit="steps", total=steps, quiet=quiet, delay=0.0) as bar:

@@ -3,16 +3,19 @@
 import time
 from itertools import islice
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tracerank.cli.arguments import Files, FirstK, ProblemsFile, Quiet, ReaderName
+from tracerank.cli.arguments import Dims, Files, FirstK, ProblemsFile, Quiet, ReaderName
 from tracerank.cli.problems import Problems
 from tracerank.cli.progress import working
 from tracerank.cli.reading import pools_of
 from tracerank.cli.terminal import note
 from tracerank.readers.detect import AUTO
+
+if TYPE_CHECKING:
+    from tracerank.embedding.cached import CachedEmbedder
 
 Encoder = Annotated[
     str, typer.Option("--encoder", metavar="NAME", help="default, hash-256, a folder, a hub id or URL#model.")
@@ -29,6 +32,7 @@ POOLS_AT_ONCE = 64
 def embed(
     files: Files,
     encoder: Encoder = "default",
+    dims: Dims = None,
     cache: CacheFolder = None,
     k: FirstK = None,
     reader: ReaderName = AUTO,
@@ -40,24 +44,43 @@ def embed(
     Each distinct text is encoded once ever; an interrupted run goes on where it stopped.
     """
     # Here, because this needs numpy and perhaps torch, which help should not wait for.
-    from tracerank.embedding.cache import CachedEmbedder, VectorCache, default_cache_folder
+    from tracerank.embedding.cache import VectorCache, default_cache_folder
+    from tracerank.embedding.cached import CachedEmbedder
     from tracerank.embedding.load import load_embedder
     from tracerank.graphs.build import build_graph
     from tracerank.graphs.recipes import RECIPES
 
-    began = time.monotonic()
-    with Problems(problems, keep=files) as report, working("loading", unit="texts", quiet=quiet) as bar:
-        pools = pools_of(files, reader, report, k)
-        vectors = CachedEmbedder(load_embedder(encoder), VectorCache(cache or default_cache_folder()))
-        while chunk := list(islice(pools, POOLS_AT_ONCE)):
-            graphs = [build_graph(pool, RECIPES[pool.setting]) for pool in chunk]
-            texts = list(dict.fromkeys(text for graph in graphs for text in graph.texts.all()))
-            vectors.embed(texts)
-            bar.advance(len(texts))
-            bar.describe(f"encoding, {vectors.hits:,} from the cache")
+    with Problems(problems, keep=files) as report:
+        with working("counting questions", quiet=quiet) as counting:
+            # Reading is a thousand times quicker than encoding, and only so the time left is known.
+            total = sum(1 for _ in counting.over(pools_of(files, reader, report, k)))
+        vectors = CachedEmbedder(load_embedder(encoder, dims), VectorCache(cache or default_cache_folder()))
+        tally = _Tally(vectors)
+        with working("encoding", total=total, quiet=quiet) as bar:
+            pools = pools_of(files, reader, lambda _: None, k)
+            while block := list(islice(pools, POOLS_AT_ONCE)):
+                graphs = [build_graph(pool, RECIPES[pool.setting]) for pool in block]
+                texts = list(dict.fromkeys(text for graph in graphs for text in graph.texts.all()))
+                for begin in range(0, len(texts), vectors.chunk):
+                    part = texts[begin : begin + vectors.chunk]
+                    vectors.embed(part)
+                    bar.advance(len(block) * len(part) / len(texts))
+                    bar.describe(f"encoding, {tally}")
     if not quiet:
-        seconds = time.monotonic() - began
-        note(
-            f"{vectors.hits + vectors.misses:,} texts: {vectors.misses:,} encoded, {vectors.hits:,} found in the "
-            f"cache; {seconds:.1f} s, {vectors.misses / max(seconds, 1e-9):.0f} new texts a second"
-        )
+        note(f"{tally}; {time.monotonic() - tally.began:.1f} s")
+
+
+class _Tally:
+    """What has been encoded, in words."""
+
+    def __init__(self, vectors: "CachedEmbedder") -> None:
+        self._vectors = vectors
+        self.began = time.monotonic()
+
+    def __str__(self) -> str:
+        texts = self._vectors.hits + self._vectors.misses
+        seconds = max(time.monotonic() - self.began, 1e-9)
+        speed = f"{self._vectors.misses / seconds:,.0f} new texts/s"
+        if tokens := self._vectors.tokens_encoded:
+            speed += f", {tokens / seconds:,.0f} tokens/s"
+        return f"{texts:,} texts, {self._vectors.hits:,} from the cache, {speed}"

@@ -22,10 +22,10 @@ def method_named(
         return MajorityVote()
     if checkpoint is None:
         raise UsageError("--checkpoint FOLDER is needed to select with TRACE; --method majority works without")
-    from tracerank.cli.encoders import encoder_named
+    from tracerank.cli.encoders import encoder_for
     from tracerank.methods.trace_selector import TraceSelector
     from tracerank.model.checkpoint import load_checkpoint
 
     loaded = load_checkpoint(checkpoint)
-    embedder = encoder_named(encoder or loaded.encoder.name)
+    embedder = encoder_for(loaded.encoder, encoder)
     return TraceSelector(loaded, embedder, allow_encoder_mismatch=allow_encoder_mismatch)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tracerank.cli.arguments import Files, ProblemsFile, Quiet, ReaderName
+from tracerank.cli.arguments import Dims, Files, ProblemsFile, Quiet, ReaderName
 from tracerank.cli.output import fingerprint
 from tracerank.cli.problems import Problems
 from tracerank.cli.progress import working
@@ -40,7 +40,8 @@ def train(
     setting: Setting,
     files: Files,
     output: OutputFolder,
-    encoder: Encoder = "hash-256",
+    encoder: Encoder = "default",
+    dims: Dims = None,
     k: K = None,
     epochs: Epochs = None,
     batch: BatchPools = None,
@@ -66,7 +67,7 @@ def train(
     chosen = setting_named(setting)
     given = {"k": k, "epochs": epochs, "batch_pools": batch, "learning_rate": learning_rate, "seed": seed}
     plan = replace(chosen.plan, **{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
-    embedder = encoder_named(encoder)
+    embedder = encoder_named(encoder, dims)
     with Problems(problems, keep=files) as report, working("preparing", quiet=quiet) as bar:
         pools = bar.over(pools_of(files, reader, report))
         source = json.dumps(fingerprint(files))

@@ -70,6 +70,7 @@ class HashEmbedder:
             raise ValueError(f"width must be at least 1, got {width}")
         self.name = f"hash-{width}"
         self.width = width
+        self.fingerprint: str | None = f"{self.name}/{width}"
 
     def embed(self, texts: list[str]) -> Vectors:
         vectors = np.zeros((len(texts), self.width), dtype=np.float32)

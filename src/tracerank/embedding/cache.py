@@ -2,7 +2,7 @@
 
 ``cache.json`` says what the folder is and which LMDB file is current. That file holds, for each encoder fingerprint, a
 record (width, count) and one value per text: the raw little-endian vector. Entries are only ever added; pruning writes
-a new file with what stays and then points ``cache.json`` at it. Embeds nothing unless wrapped around an embedder.
+a new file with what stays and then points ``cache.json`` at it. Embeds nothing: that is ``cached``'s matter.
 """
 
 import os
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracerank.embedding.base import Embedder, Vectors, check_vectors
+from tracerank.embedding.base import Vectors, check_vectors
 from tracerank.embedding.cache_entries import (
     KEY_BYTES,
     FingerprintRecord,
@@ -33,8 +33,6 @@ from tracerank.embedding.cache_folder import CacheFolder
 from tracerank.embedding.lmdb_file import FIRST_MAP_BYTES, MAX_MAP_BYTES, LmdbFile, Transaction
 from tracerank.errors import EmbeddingError
 
-EMBEDDED_TEXTS = 512
-"""Texts embedded and stored at a time: what a kill can cost."""
 _COPIED_ENTRIES = 4096
 
 
@@ -244,43 +242,6 @@ class VectorCache:
         if not np.isfinite(np.frombuffer(value, self._little_endian)).all():
             return f"not finite ({record.fingerprint})"
         return None
-
-
-class CachedEmbedder:
-    """Any embedder, asked only for texts that the cache lacks; a run that was killed goes on where it was."""
-
-    def __init__(self, embedder: Embedder, cache: VectorCache, chunk: int = EMBEDDED_TEXTS) -> None:
-        if chunk < 1:
-            raise ValueError(f"chunk must be at least 1, got {chunk}")
-        self.embedder = embedder
-        self.cache = cache
-        self.chunk = chunk
-        self.name = embedder.name
-        self.width = embedder.width
-        self.fingerprint = str(getattr(embedder, "fingerprint", None) or f"{embedder.name}/{embedder.width}")
-        self.hits = 0
-        """Texts whose vector was there, or had just been asked for."""
-        self.misses = 0
-        """Texts embedded."""
-
-    def embed(self, texts: list[str]) -> Vectors:
-        vectors = np.zeros((len(texts), self.width), np.float32)
-        found = self.cache.read_into(self.fingerprint, texts, vectors)
-        rows_of: dict[str, list[int]] = {}
-        for row in np.flatnonzero(~found).tolist():
-            rows_of.setdefault(texts[row], []).append(row)
-        missing = list(rows_of)
-        self.hits += len(texts) - len(missing)
-        if missing:
-            self.cache.check_writable()
-        for start in range(0, len(missing), self.chunk):
-            asked = missing[start : start + self.chunk]
-            made = check_vectors(self.embedder.embed(asked), len(asked), self.width, self.name, asked)
-            self.cache.put_many(self.fingerprint, asked, made)
-            self.misses += len(asked)
-            for text, vector in zip(asked, self.cache.rounded(made), strict=True):
-                vectors[rows_of[text]] = vector  # as a later run will read it
-        return vectors
 
 
 def default_cache_folder() -> Path:

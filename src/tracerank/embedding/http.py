@@ -40,6 +40,10 @@ class HttpEmbedder:
         # One pool for all calls, so that the bound holds when several threads embed.
         self._workers = ThreadPoolExecutor(config.concurrency, thread_name_prefix="tracerank-embed")
         self._width = config.dimensions
+        self.spec = f"{config.root}#{config.model}"
+        self.dims = config.dimensions
+        self.tokens_encoded = 0
+        """Tokens sent so far, as estimated."""
 
     def __repr__(self) -> str:
         return f"HttpEmbedder({self.name!r})"
@@ -47,8 +51,7 @@ class HttpEmbedder:
     @property
     def name(self) -> str:
         """Server, model and asked dimensions: one model's vectors differ between servers."""
-        asked = "" if self.config.dimensions is None else f"#{self.config.dimensions}"
-        return f"{self.config.root}#{self.config.model}{asked}"
+        return self.spec if self.dims is None else f"{self.spec}#{self.dims}"
 
     @property
     def width(self) -> int:
@@ -63,7 +66,8 @@ class HttpEmbedder:
         if not texts:
             return np.zeros((0, self.width), dtype=np.float32)
         sent = [sendable(text) for text in texts]
-        batches = pack([self._count_tokens(text) for text in sent], self.config.max_items, self.config.max_tokens)
+        tokens = [self._count_tokens(text) for text in sent]
+        batches = pack(tokens, self.config.max_items, self.config.max_tokens)
         stop = Event()
         futures: list[Future[Vectors]] = []
         parts: list[Vectors] = []
@@ -79,6 +83,7 @@ class HttpEmbedder:
                 future.cancel()
             wait(futures)
         vectors = np.concatenate(parts)
+        self.tokens_encoded += sum(tokens)
         return check_vectors(vectors, len(texts), self.width, self.config.endpoint, texts)
 
     def close(self) -> None:

@@ -5,8 +5,10 @@ few reference texts, and those decide.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tracerank.embedding.base import Embedder, check_vectors
 
@@ -31,6 +33,10 @@ class EncoderIdentity:
     """What the embedder says of its model, pooling, prompt, length, dimensions and normalisation."""
     reference_vectors: tuple[tuple[float, ...], ...] = ()
     """Vectors of REFERENCE_TEXTS; empty: unknown, then names decide."""
+    spec: str | None = None
+    """What ``load_embedder`` finds the embedder by; None: its name."""
+    dims: int | None = None
+    """Width to which the vectors were cut; None: whole."""
 
 
 def identify(embedder: Embedder) -> EncoderIdentity:
@@ -41,15 +47,21 @@ def identify(embedder: Embedder) -> EncoderIdentity:
         embedder.width,
         getattr(embedder, "fingerprint", None),
         tuple(tuple(float(value) for value in row) for row in vectors),
+        getattr(embedder, "spec", None),
+        getattr(embedder, "dims", None),
     )
 
 
 def agreement(identity: EncoderIdentity, embedder: Embedder) -> float:
     """The least cosine between the identity's reference vectors and the embedder's."""
-    wanted = np.array(identity.reference_vectors, dtype=np.float64)
-    given = _reference_vectors(embedder).astype(np.float64)
-    lengths = np.linalg.norm(wanted, axis=1) * np.linalg.norm(given, axis=1)
-    return float(np.min((wanted * given).sum(axis=1) / np.maximum(lengths, 1e-12)))
+    given = _reference_vectors(embedder)
+    return min(cosine(np.array(row), found) for row, found in zip(identity.reference_vectors, given, strict=True))
+
+
+def cosine(one: NDArray[np.floating[Any]], other: NDArray[np.floating[Any]]) -> float:
+    """Of the angle between two vectors; 0 where one has no length."""
+    first, second = one.astype(np.float64), other.astype(np.float64)
+    return float(first @ second / max(float(np.linalg.norm(first) * np.linalg.norm(second)), 1e-12))
 
 
 def _reference_vectors(embedder: Embedder) -> np.ndarray:

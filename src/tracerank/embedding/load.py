@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 from tracerank.embedding.base import Embedder, HashEmbedder, Sha256Embedder
+from tracerank.embedding.identity import EncoderIdentity
 from tracerank.errors import EmbeddingError
 
 UNNAMED_MODEL = "default"
@@ -11,7 +12,7 @@ UNNAMED_MODEL = "default"
 
 
 def load_embedder(spec: str, dims: int | None = None) -> Embedder:
-    """``default``, ``hash-N``, ``sha256-4096``, a model's folder, a hub id, or ``http(s)://host[:port][/v1][#model]``."""
+    """``default``, ``all-MiniLM-L6-v2``, ``hash-N``, ``sha256-4096``, a folder, a hub id, or ``http(s)://host[:port][/v1][#model]``."""
     if dims is not None and dims < 1:
         raise EmbeddingError(f"dims must be at least 1, got {dims}")
     if spec.startswith(("http://", "https://")):
@@ -21,16 +22,27 @@ def load_embedder(spec: str, dims: int | None = None) -> Embedder:
             raise EmbeddingError(f"{spec}: always {embedder.width} wide; leave dims out or name another embedder")
         return embedder
 
-    from tracerank.embedding.local import DEFAULT_NAME, LocalEmbedder, default_model_folder
+    from tracerank.embedding.local import DEFAULT_NAME, LocalEmbedder, default_embedder, default_model_folder
 
-    if spec in ("default", DEFAULT_NAME):
-        return LocalEmbedder(default_model_folder(), dims, name=DEFAULT_NAME)
+    if spec == "default":
+        return default_embedder(dims)
+    if spec == DEFAULT_NAME:
+        return LocalEmbedder(default_model_folder(), dims, DEFAULT_NAME, DEFAULT_NAME)
     if not spec.strip() or ("/" not in spec and not Path(spec).is_dir()):
         raise EmbeddingError(
             f"no encoder is called {spec!r}; use 'default', 'hash-256', a model's folder, a hub id such as org/model, "
             "a server's http address, or pass an object with embedder="
         )
     return LocalEmbedder(spec, dims)
+
+
+def load_identified(identity: EncoderIdentity) -> Embedder:
+    """The embedder that made some vectors, as far as it can be found on this machine."""
+    spec = identity.spec or identity.name
+    try:
+        return load_embedder(spec, identity.dims)
+    except EmbeddingError as error:
+        raise EmbeddingError(f"the checkpoint's own encoder: {error} (or name another with --encoder)") from None
 
 
 def _without_model(spec: str) -> Embedder | None:

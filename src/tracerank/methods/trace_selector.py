@@ -9,7 +9,7 @@ import torch
 
 from tracerank.embedding.base import Embedder, check_vectors
 from tracerank.embedding.identity import AGREEMENT, EncoderIdentity, agreement
-from tracerank.embedding.load import load_embedder
+from tracerank.embedding.load import load_identified
 from tracerank.errors import CheckpointError, TraceRankError
 from tracerank.graphs.batch import collate
 from tracerank.graphs.build import PoolGraph, build_graph
@@ -21,10 +21,7 @@ from tracerank.model.official import load_official
 from tracerank.pools.pool import Pool
 
 BLOCK_POOLS = 64
-"""Pools scored together: enough for efficient products, few enough for the states to stay in cache."""
-
-EMBEDDED_POOLS = 256
-"""Pools whose texts are embedded together, so that an encoder gets large batches."""
+"""Pools embedded and scored together: enough for efficient products, few enough for the states to stay in cache."""
 
 
 class TraceSelector:
@@ -41,9 +38,9 @@ class TraceSelector:
     def load(
         cls, folder: str | Path, embedder: Embedder | None = None, *, allow_encoder_mismatch: bool = False
     ) -> "TraceSelector":
-        """From a checkpoint folder; the embedder is found by the name it was trained with unless given."""
+        """From a checkpoint folder, with the embedder that it was trained with unless another is given."""
         checkpoint = load_checkpoint(folder)
-        embedder = embedder or load_embedder(checkpoint.encoder.name)
+        embedder = embedder or load_identified(checkpoint.encoder)
         return cls(checkpoint, embedder, allow_encoder_mismatch=allow_encoder_mismatch)
 
     @classmethod
@@ -74,14 +71,11 @@ class TraceSelector:
     def iter_decisions(self, pools: Iterable[Pool]) -> Iterator[Decision]:
         """Decisions for a stream of pools, in order, in bounded memory."""
         stream = iter(pools)
-        while chunk := list(islice(stream, EMBEDDED_POOLS)):
-            graphs = [build_graph(pool, self.net.recipe) for pool in chunk]
-            rows, table = self._embed(graphs)
-            for begin in range(0, len(chunk), BLOCK_POOLS):
-                block = slice(begin, begin + BLOCK_POOLS)
-                scores = self._score(graphs[block], rows, table)
-                for pool, graph, part in zip(chunk[block], graphs[block], scores, strict=True):
-                    yield _decision(pool, graph, part)
+        while block := list(islice(stream, BLOCK_POOLS)):
+            graphs = [build_graph(pool, self.net.recipe) for pool in block]
+            scores = self._score(graphs, *self._embed(graphs))
+            for pool, graph, part in zip(block, graphs, scores, strict=True):
+                yield _decision(pool, graph, part)
 
     def _embed(self, graphs: Sequence[PoolGraph]) -> tuple[dict[str, int], torch.Tensor]:
         rows: dict[str, int] = {}
