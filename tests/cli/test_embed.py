@@ -20,8 +20,8 @@ def test_every_text_is_encoded_once_ever(tmp_path: Path) -> None:
     arguments = (tmp_path / "pools.jsonl", "--encoder", "hash-32", "--cache", tmp_path / "cache")
     first, second = run(*arguments), run(*arguments)
     texts = first.split(" texts")[0]
-    assert f"{texts} texts, 0 from the cache" in first
-    assert f"{texts} texts, {texts} from the cache, 0 new texts/s" in second
+    assert f"{texts} texts, 0 of them from the cache" in first
+    assert f"{texts} texts, {texts} of them from the cache; 0 new texts/s" in second
 
 
 def test_the_models_tokens_and_a_cut_width_are_told(tmp_path: Path) -> None:

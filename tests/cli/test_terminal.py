@@ -84,7 +84,7 @@ def shown_by(monkeypatch: pytest.MonkeyPatch, stream: io.StringIO, quiet: bool =
 def test_a_terminal_gets_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     shown = shown_by(monkeypatch, Terminal())
     assert "counting" in shown
-    assert "3 of 3 questions" in shown
+    assert "3/3 questions" in shown
     assert "[b]done" in shown
 
 

@@ -65,9 +65,9 @@ def embed(
                     part = texts[begin : begin + vectors.chunk]
                     vectors.embed(part)
                     bar.advance(len(block) * len(part) / len(texts))
-                    bar.describe(f"encoding, {tally}")
+                    bar.describe(tally.brief())
     if not quiet:
-        note(f"{tally}; {time.monotonic() - tally.began:.1f} s")
+        note(str(tally))
 
 
 class _Tally:
@@ -77,10 +77,17 @@ class _Tally:
         self._vectors = vectors
         self.began = time.monotonic()
 
+    def brief(self) -> str:
+        """For the bar: texts, tokens a second, share found in the cache."""
+        texts = self._vectors.hits + self._vectors.misses
+        return f"{texts:,} texts, {self._speed()}, {self._vectors.hits / max(texts, 1):.0%} cached"
+
     def __str__(self) -> str:
         texts = self._vectors.hits + self._vectors.misses
+        seconds = time.monotonic() - self.began
+        return f"{texts:,} texts, {self._vectors.hits:,} of them from the cache; {self._speed()}; {seconds:.1f} s"
+
+    def _speed(self) -> str:
         seconds = max(time.monotonic() - self.began, 1e-9)
-        speed = f"{self._vectors.misses / seconds:,.0f} new texts/s"
-        if tokens := self._vectors.tokens_encoded:
-            speed += f", {tokens / seconds:,.0f} tokens/s"
-        return f"{texts:,} texts, {self._vectors.hits:,} from the cache, {speed}"
+        tokens = self._vectors.tokens_encoded  # unknown for encoders without a tokenizer
+        return f"{tokens / seconds:,.0f} tokens/s" if tokens else f"{self._vectors.misses / seconds:,.0f} new texts/s"

@@ -11,6 +11,8 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from tracerank.cli.terminal import stderr_console
 
 DELAY_SECONDS = 2.0
+BAR_CELLS = 12
+"""Short, so that what is said beside it fits a terminal of 80 columns."""
 
 T = TypeVar("T")
 
@@ -48,8 +50,8 @@ def working(
     """Show a bar while the block runs, unless it is short, quiet was asked for or stderr is no terminal."""
     columns = [
         TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=30),
-        TextColumn("{task.completed:,.0f}" + ("" if total is None else " of {task.total:,.0f}") + f" {unit}"),
+        BarColumn(bar_width=BAR_CELLS),
+        TextColumn("{task.completed:,.0f}" + ("" if total is None else "/{task.total:,.0f}") + f" {unit}"),
         TimeElapsedColumn(),
     ]
     if total is not None:
