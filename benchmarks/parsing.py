@@ -6,7 +6,7 @@ from pathlib import Path
 
 from benchmarks.measure import best_of
 from benchmarks.paper_pools import webqa_pools
-from tracerank.pools.answers import normalize_text
+from tracerank.answers.exact import normalize_text
 from tracerank.readers import iter_pools
 
 QUESTIONS = 400

@@ -11,9 +11,9 @@ from torch_geometric.data import Batch, HeteroData
 from torch_geometric.nn import HeteroConv, SAGEConv
 from torch_geometric.utils import scatter, softmax
 
+from tracerank.answers.exact import normalize_answer
 from tracerank.graphs.schema import GraphRecipe, relations
 from tracerank.model.net import TraceNet
-from tracerank.pools.answers import normalize_answer
 from tracerank.pools.pool import Pool
 
 Rows = dict[str, int]

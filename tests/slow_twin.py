@@ -13,10 +13,10 @@ from torch import Tensor
 from torch.nn import functional
 
 from tests.builders import vector
+from tracerank.answers.exact import normalize_answer
 from tracerank.graphs.schema import GraphRecipe, relations
 from tracerank.model.net import TraceNet
 from tracerank.model.propagate import RelationLayer
-from tracerank.pools.answers import normalize_answer
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Evidence, Rollout
 

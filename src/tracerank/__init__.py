@@ -3,9 +3,13 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from tracerank.answers.equivalence import are_equal, group_answers
+from tracerank.answers.extraction import extract_answer
 from tracerank.errors import TraceRankError
+from tracerank.methods.answer_groups import DefaultGroups, ExactGroups
 from tracerank.methods.base import Decision, Method
 from tracerank.methods.voting import MajorityVote
+from tracerank.pools.atif_export import write_atif
 from tracerank.pools.canonical import write_pools
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Candidate, Document, Evidence, Question, Rollout, Search
@@ -20,8 +24,10 @@ __version__ = "0.1.0"
 __all__ = [
     "Candidate",
     "Decision",
+    "DefaultGroups",
     "Document",
     "Evidence",
+    "ExactGroups",
     "MajorityVote",
     "Method",
     "Pool",
@@ -30,9 +36,13 @@ __all__ = [
     "Search",
     "TraceRankError",
     "TraceSelector",
+    "are_equal",
+    "extract_answer",
+    "group_answers",
     "iter_pools",
     "load_embedder",
     "read_pools",
+    "write_atif",
     "write_pools",
 ]
 

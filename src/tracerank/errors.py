@@ -20,6 +20,10 @@ class EmbeddingError(TraceRankError):
     """Text could not be turned into usable vectors."""
 
 
+class ChatError(TraceRankError):
+    """A chat model could not be asked, or its reply cannot be used."""
+
+
 class GraphError(TraceRankError):
     """A pool cannot become a graph under the given recipe."""
 

@@ -94,8 +94,8 @@ def test_an_unusable_file_ends_with_one_line(
     assert not list(tmp_path.glob("out.jsonl*"))
 
 
-def test_a_directory_is_refused(run: Run, tmp_path: Path) -> None:
-    assert "is a directory" in error_of(run("stats", tmp_path))
+def test_an_empty_folder_is_refused(run: Run, tmp_path: Path) -> None:
+    assert "holds no files" in error_of(run("stats", tmp_path))
 
 
 def test_a_missing_file_is_noticed_before_the_others_are_read(run: Run, world: Path, tmp_path: Path) -> None:

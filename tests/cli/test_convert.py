@@ -30,6 +30,23 @@ def test_scattered_rollouts_come_out_grouped(run: Run, world: Path, pools: list[
     assert found == {pool.question.id: [rollout.answer for rollout in pool.rollouts] for pool in pools}
 
 
+def test_atif_comes_out_and_reads_back_the_same(run: Run, world: Path, pools: list[Pool], tmp_path: Path) -> None:
+    output = tmp_path / "pools.atif.jsonl"
+    assert run("convert", world, "-o", output, "--to", "atif").exit_code == 0
+    assert json.loads(output.read_text().splitlines()[0])["schema_version"].startswith("ATIF-")
+    assert [[one.answer for one in pool.rollouts] for pool in read_pools(output)] == [
+        [one.answer for one in pool.rollouts] for pool in pools
+    ]
+
+
+def test_an_output_in_a_folder_that_is_read_is_refused(run: Run, world: Path, tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "a.jsonl").write_text(world.read_text())
+    output = tmp_path / "logs" / "pools.jsonl"
+    assert "lies in a folder that is read" in error_of(run("convert", tmp_path / "logs", "-o", output))
+    assert run("convert", tmp_path / "logs", "-o", tmp_path / "pools.jsonl").exit_code == 0
+
+
 def test_raw_webqa_rows_become_canonical(run: Run, tmp_path: Path) -> None:
     row = {
         "question_index": 3,

@@ -35,6 +35,24 @@ def test_json_is_unrounded_and_equals_the_library(run: Run, world: Path, checkpo
     assert [row["f1"] for row in rows] == [row.f1 for row in wanted]
 
 
+def test_votes_by_another_equality_and_labels_by_another_rule(run: Run, tmp_path: Path) -> None:
+    answers = ("977,633", "977633 people", "Rome", "I don't know", "I don't know", "I don't know")
+    rollouts = tuple(Rollout(number, answer, setting=BROWSING) for number, answer in enumerate(answers))
+    write_pools(tmp_path / "p.jsonl", [Pool(Question("q", "How many people live there?", ("977633",)), rollouts)])
+
+    def accuracy(*options: str) -> float:
+        result = run("evaluate", tmp_path / "p.jsonl", "-k", "6", "--json", *options)
+        assert result.exit_code == 0, result.output
+        return next(
+            row["accuracy"] for row in json.loads(result.stdout)["rows"] if row["method"].startswith("majority")
+        )
+
+    assert accuracy() == 0.0
+    assert accuracy("--equality", "default") == 1.0
+    assert accuracy("--equality", "default", "--labels", "contains") == 1.0
+    assert "--chat" in error_of(run("evaluate", tmp_path / "p.jsonl", "--equality", "llm"))
+
+
 def test_without_a_checkpoint_the_row_of_trace_is_left_out(run: Run, world: Path) -> None:
     rows = json.loads(run("evaluate", world, "-k", "2", "--json").stdout)["rows"]
     assert [row["method"] for row in rows] == ["single", "majority", "oracle"]

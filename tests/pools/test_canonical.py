@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tracerank.answers.exact import normalize_text
 from tracerank.errors import MalformedRollout, ReadError, UsageError
 from tracerank.pools import canonical
-from tracerank.pools.answers import normalize_text
 from tracerank.pools.canonical import SCHEMA, record_to_parsed, rollout_to_record, write_pools
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA, Document, Evidence, Question, Rollout, Search, View

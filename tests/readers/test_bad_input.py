@@ -181,8 +181,8 @@ def test_an_unusable_file_is_one_clear_error(tmp_path: Path, content: bytes) -> 
     assert "\n" not in str(caught.value)
 
 
-def test_a_directory_is_one_clear_error(tmp_path: Path) -> None:
-    with pytest.raises(TraceRankError, match="is a directory"):
+def test_an_empty_folder_is_one_clear_error(tmp_path: Path) -> None:
+    with pytest.raises(TraceRankError, match="holds no files"):
         read(tmp_path)
 
 

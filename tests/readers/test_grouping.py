@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from tracerank.answers.exact import exact_match
 from tracerank.errors import MalformedRollout, ReadError
-from tracerank.pools.answers import exact_match
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, Question, Rollout
 from tracerank.readers.base import Parsed, Record, reject

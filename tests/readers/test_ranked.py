@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.golden import needs_golden, unit_facts
+from tracerank.answers.exact import normalize_text
 from tracerank.errors import MalformedRollout
-from tracerank.pools.answers import normalize_text
 from tracerank.readers.ranked import _normalized, split_ranked
 
 markers = st.sampled_from(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.golden import GOLDEN, needs_golden
-from tracerank.pools.answers import exact_match, normalize_answer, token_f1
+from tracerank.answers.exact import exact_match, normalize_answer, token_f1
 from tracerank.pools.pool import Pool
 from tracerank.readers import Problem, read_pools
 

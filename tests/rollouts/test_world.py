@@ -11,8 +11,8 @@ from statistics import mean
 
 import pytest
 
+from tracerank.answers.exact import exact_match, normalize_answer, normalize_text
 from tracerank.embedding.base import HashEmbedder
-from tracerank.pools.answers import exact_match, normalize_answer, normalize_text
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import WEBQA, Evidence, Rollout
 from tracerank.rollouts.wording import RELATIONS, invented_answer

@@ -12,6 +12,7 @@ from tracerank.cli.convert import convert
 from tracerank.cli.demo import demo
 from tracerank.cli.embed import embed
 from tracerank.cli.evaluate import evaluate
+from tracerank.cli.inspect import inspect
 from tracerank.cli.select import select
 from tracerank.cli.stats import stats
 from tracerank.cli.terminal import note
@@ -72,6 +73,7 @@ EXAMPLE = "Example:\n\n"
 # A command is a function in a module of its own that imports torch, and whatever needs it, inside the function only.
 app.command(epilog=f"{EXAMPLE}tracerank select pools.jsonl --checkpoint checkpoints/webqa -k 16 -o out.jsonl")(select)
 app.command(epilog=f"{EXAMPLE}tracerank evaluate pools.jsonl --checkpoint checkpoints/webqa -k 2,4,8,16")(evaluate)
+app.command(epilog=f"{EXAMPLE}tracerank inspect logs/")(inspect)
 app.command(epilog=f"{EXAMPLE}tracerank stats pools.jsonl -k 16")(stats)
 app.command(epilog=f"{EXAMPLE}tracerank convert logs/*.jsonl -o pools.jsonl.gz")(convert)
 app.command(epilog="Example: tracerank train webqa pools.jsonl -o checkpoints/webqa")(train)

@@ -5,11 +5,16 @@ from typing import Annotated
 
 import typer
 
+from tracerank.cli.methods import EqualityName
 from tracerank.readers.detect import AUTO, READERS
 
 Files = Annotated[
     list[Path],
-    typer.Argument(metavar="FILE", help="Files of rollouts, JSON Lines or JSON, plain or gzip.", show_default=False),
+    typer.Argument(
+        metavar="FILE",
+        help="Files, folders or patterns of rollouts: JSON Lines, JSON, gzip, Parquet, .eval.",
+        show_default=False,
+    ),
 ]
 ReaderName = Annotated[
     str,
@@ -51,6 +56,19 @@ Dims = Annotated[
 AllowMismatch = Annotated[
     bool,
     typer.Option("--allow-encoder-mismatch", help="Go on although the encoder's vectors are not the checkpoint's."),
+]
+Equality = Annotated[
+    EqualityName,
+    typer.Option(
+        "--equality",
+        metavar="LEVEL",
+        help="When the vote takes two answers for one: exact (the paper's), default (numbers, dates, short answers "
+        "inside sentences; abstentions do not vote), semantic (by the encoder) or llm (asks --chat).",
+    ),
+]
+Chat = Annotated[
+    str | None,
+    typer.Option("--chat", metavar="URL#MODEL", help="Chat server for --equality llm.", show_default=False),
 ]
 ProblemsFile = Annotated[
     Path | None,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tracerank.answers.exact import normalize_answer
 from tracerank.cli.arguments import Quiet
 from tracerank.cli.progress import working
 from tracerank.cli.terminal import harmless, new_table, note, print_table
@@ -14,7 +15,6 @@ from tracerank.errors import TrainingError
 from tracerank.evaluation.evaluate import evaluate, fold
 from tracerank.methods.base import Decision
 from tracerank.methods.voting import MajorityVote
-from tracerank.pools.answers import normalize_answer
 from tracerank.pools.canonical import write_pools
 from tracerank.pools.pool import Pool
 from tracerank.rollouts.world import generate_pools

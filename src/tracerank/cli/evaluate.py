@@ -1,8 +1,9 @@
 """``tracerank evaluate``: the accuracy of every method for several K."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +12,9 @@ import typer
 from tracerank.cli.arguments import (
     AllowMismatch,
     AsJson,
+    Chat,
     Checkpoint,
+    Equality,
     Files,
     Force,
     OtherEncoder,
@@ -19,15 +22,17 @@ from tracerank.cli.arguments import (
     Quiet,
     ReaderName,
 )
-from tracerank.cli.methods import MethodName, method_named
+from tracerank.cli.methods import EqualityName, MethodName, MethodOptions, method_named
 from tracerank.cli.output import check_output, whole_file
 from tracerank.cli.problems import Problems
 from tracerank.cli.progress import working
 from tracerank.cli.reading import pools_of
 from tracerank.cli.terminal import json_text, new_table, note, print_json, print_table
 from tracerank.errors import UsageError
+from tracerank.evaluation import labels as labels_module
 from tracerank.evaluation.evaluate import Record, Row, fold
 from tracerank.evaluation.evaluate import evaluate as evaluate_pools
+from tracerank.evaluation.labels import labelled
 from tracerank.pools.pool import Pool
 from tracerank.readers.detect import AUTO
 
@@ -44,13 +49,35 @@ RecordsFile = Annotated[
     ),
 ]
 
-LABELS = {"trace": "TRACE"}
+
+class LabelsName(StrEnum):
+    """What ``--labels`` takes."""
+
+    AUTO = labels_module.AUTO
+    GIVEN = labels_module.GIVEN
+    EM = labels_module.EM
+    CONTAINS = labels_module.CONTAINS
+
+
+Labels = Annotated[
+    LabelsName,
+    typer.Option(
+        "--labels",
+        metavar="RULE",
+        help="What is right: given (labels of the file), em (exact match), contains (a reference stands in the "
+        "answer), or auto: given, else the dataset's own rule, else em.",
+    ),
+]
+SHOWN_NAMES = {"trace": "TRACE"}
 
 
 def evaluate(
     files: Files,
     checkpoint: Checkpoint = None,
     k: Ks = "2,4,8,16",
+    labels: Labels = LabelsName.AUTO,
+    equality: Equality = EqualityName.EXACT,
+    chat: Chat = None,
     reader: ReaderName = AUTO,
     encoder: OtherEncoder = None,
     allow_encoder_mismatch: AllowMismatch = False,
@@ -71,15 +98,17 @@ def evaluate(
         check_output(records, files, force)
     with Problems(problems, keep=(*files, records)) as report, working("loading", quiet=quiet) as bar:
         short: Counter[int] = Counter()
-        pools = _measured(bar.over(pools_of(files, reader, report)), ks, short)
+        judged = (labelled(pool, labels) for pool in bar.over(pools_of(files, reader, report)))
+        pools = _measured(judged, ks, short)
         names = [MethodName.MAJORITY, *([MethodName.TRACE] if checkpoint else [])]
-        methods = [method_named(name, checkpoint, encoder, allow_encoder_mismatch) for name in names]
+        options = MethodOptions(checkpoint, encoder, allow_encoder_mismatch, equality, chat)
+        methods = [method_named(name, options) for name in names]
         bar.describe("evaluating")
         rows = fold(_kept(evaluate_pools(methods, pools, ks), records))
     if not any(row.questions for row in rows):
         raise UsageError(f"not one of {rows[0].unjudged:,} questions has a label or a reference; nothing to compare")
     if as_json:
-        print_json({"rows": [asdict(row) for row in rows]}, indent=2)
+        print_json({"labels": str(labels), "rows": [asdict(row) for row in rows]}, indent=2)
     else:
         _print(rows, ks)
     unjudged = min(row.unjudged for row in rows)
@@ -99,7 +128,7 @@ def _parse_ks(text: str) -> list[int]:
     return ks
 
 
-def _measured(pools: Iterator[Pool], ks: list[int], short: Counter[int]) -> Iterator[Pool]:
+def _measured(pools: Iterable[Pool], ks: list[int], short: Counter[int]) -> Iterator[Pool]:
     """The pools; those too small for a K are counted under it."""
     for pool in pools:
         short.update(k for k in ks if len(pool) < k)
@@ -123,7 +152,7 @@ def _print(rows: list[Row], ks: list[int]) -> None:
     table = new_table("method", *(f"K={k}" for k in ks))
     for method in dict.fromkeys(row.method for row in rows):
         cells = [_cell(row, has_f1) for row in rows if row.method == method]
-        table.add_row(LABELS.get(method, method), *cells)
+        table.add_row(SHOWN_NAMES.get(method, method), *cells)
     print_table(table, title)
 
 

@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 
 from tracerank.cli.terminal import json_text, note
 from tracerank.errors import UsageError
+from tracerank.readers.inputs import find_files
 
 
 def check_output(path: Path, inputs: Sequence[Path], force: bool) -> None:
@@ -21,6 +22,8 @@ def check_output(path: Path, inputs: Sequence[Path], force: bool) -> None:
         raise UsageError(f"{path}: the folder {path.parent} does not exist; make it first")
     if any(path.exists() and other.exists() and path.samefile(other) for other in inputs):
         raise UsageError(f"{path}: is one of the input files; choose another name")
+    if any(other.is_dir() and path.resolve().is_relative_to(other.resolve()) for other in inputs):
+        raise UsageError(f"{path}: lies in a folder that is read; the next run would read it, too: write it elsewhere")
     if path.is_file() and not force:
         raise UsageError(f"{path}: exists already; choose another name or overwrite it with --force")
 
@@ -33,7 +36,8 @@ def _check_regular(path: Path) -> None:
 
 def fingerprint(files: Sequence[Path]) -> list[dict[str, Any]]:
     """What tells whether files are still the same: name, size and time of change."""
-    stats = ((path.resolve(), path.stat()) for path in files)
+    names = (Path(name) for path in files for name in find_files(path).names)
+    stats = ((path.resolve(), path.stat()) for path in names)
     return [{"path": str(path), "bytes": found.st_size, "modified": found.st_mtime_ns} for path, found in stats]
 
 

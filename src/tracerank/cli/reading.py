@@ -8,23 +8,27 @@ from pathlib import Path
 
 from tracerank.errors import ReadError
 from tracerank.pools.pool import Pool
-from tracerank.readers import iter_pools
+from tracerank.readers import OnRecord, iter_pools
 from tracerank.readers.grouping import WINDOW_BYTES, Report
-from tracerank.readers.records import iter_records
+from tracerank.readers.inputs import find_files
 
 
 def pools_of(
-    files: Sequence[Path], reader: str, report: Report, k: int | None = None, is_grouped: bool = True
+    files: Sequence[Path],
+    reader: str,
+    report: Report,
+    k: int | None = None,
+    is_grouped: bool = True,
+    on_record: OnRecord | None = None,
 ) -> Iterator[Pool]:
     """Pools one by one, cut to their first K rollouts; a file that is missing is refused before any work.
 
     Files that are not grouped by question are held in memory.
     """
     for path in files:
-        if not path.exists() or path.is_dir():
-            next(iter_records(path), None)  # raises, in the reader's words
+        find_files(path)  # raises, in the reader's words
     window = WINDOW_BYTES if is_grouped else None
-    return _some(iter_pools(files, reader, report, window), files, k)
+    return _some(iter_pools(files, reader, report, window, on_record), files, k)
 
 
 def _some(pools: Iterator[Pool], files: Sequence[Path], k: int | None) -> Iterator[Pool]:

@@ -10,7 +10,9 @@ import typer
 
 from tracerank.cli.arguments import (
     AllowMismatch,
+    Chat,
     Checkpoint,
+    Equality,
     Files,
     FirstK,
     Force,
@@ -19,7 +21,7 @@ from tracerank.cli.arguments import (
     Quiet,
     ReaderName,
 )
-from tracerank.cli.methods import MethodName, method_named
+from tracerank.cli.methods import EqualityName, MethodName, MethodOptions, method_named
 from tracerank.cli.output import ResumableLines, check_output, digest, fingerprint
 from tracerank.cli.problems import Problems
 from tracerank.cli.progress import working
@@ -52,6 +54,8 @@ def select(
     reader: ReaderName = AUTO,
     output: Output = None,
     method: Chosen = MethodName.TRACE,
+    equality: Equality = EqualityName.EXACT,
+    chat: Chat = None,
     encoder: OtherEncoder = None,
     allow_encoder_mismatch: AllowMismatch = False,
     force: Force = False,
@@ -74,7 +78,8 @@ def select(
         report = stack.enter_context(Problems(problems, keep=(*files, output)))
         bar = stack.enter_context(working("loading", quiet=hides_bar))
         pools = bar.over(pools_of(files, reader, report, k))
-        chosen = method_named(method, checkpoint, encoder, allow_encoder_mismatch)
+        options = MethodOptions(checkpoint, encoder, allow_encoder_mismatch, equality, chat)
+        chosen = method_named(method, options)
         bar.describe("selecting")
         write: Callable[[dict[str, Any]], None] = print_json
         if output is not None:
@@ -83,6 +88,8 @@ def select(
                 "reader": reader,
                 "k": k,
                 "method": str(method),
+                "equality": str(equality),
+                "chat": chat,
                 "checkpoint": digest(checkpoint),
                 "encoder": encoder,
             }

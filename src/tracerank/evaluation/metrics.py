@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import comb
 from types import MappingProxyType
 
-from tracerank.pools.answers import exact_match, token_f1
+from tracerank.answers.exact import exact_match, token_f1
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA, Rollout
 

@@ -6,9 +6,10 @@ array (``graphs/edges.py`` lists them for statistics and tests), so building is 
 
 from dataclasses import dataclass
 
+from tracerank.answers.equivalence import group_answers
+from tracerank.answers.exact import normalize_answer
 from tracerank.graphs.packed import HEADER, NO_TEXT, Ints, pack
 from tracerank.graphs.schema import GraphRecipe
-from tracerank.pools.answers import normalize_answer
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Evidence, Retained, Search
 
@@ -65,7 +66,7 @@ def build_graph(pool: Pool, recipe: GraphRecipe) -> PoolGraph:
     search_query = [queries[search.query] if search.query else NO_TEXT for _, search in searches]
     evidence_content = [contents[evidence.text] for evidence in occurrences]
     evidence_document = [documents[key] for key in _document_keys(recipe, occurrences, evidence_search, search_rollout)]
-    answers, rollout_candidate, candidate_answer, votes = _candidates(retained, recipe)
+    answers, rollout_candidate, candidate_answer, votes = _candidates(retained, recipe, pool.question.text)
     packed = pack(
         (len(queries), len(contents), len(answers), len(documents)),
         rollout_candidate=rollout_candidate,
@@ -108,13 +109,13 @@ def _slots(recipe: GraphRecipe, searches: list[tuple[int, Search]], occurrences:
     return [slot_of_rank.get(rank, last) for rank in ranks]
 
 
-def _candidates(retained: Retained, recipe: GraphRecipe) -> tuple[tuple[str, ...], list[int], list[int], list[int]]:
+def _candidates(
+    retained: Retained, recipe: GraphRecipe, question: str
+) -> tuple[tuple[str, ...], list[int], list[int], list[int]]:
     """Answer texts, the candidate of each rollout, and each candidate's text and votes."""
     surface = [rollout.answer or "" for rollout in retained.kept]
-    groups = _Numbering()
-    group_of_surface = {text: groups[normalize_answer(text)] for text in dict.fromkeys(surface)}
-    group_of = [group_of_surface[text] for text in surface]
-    votes = [0] * len(groups)
+    group_of = _answer_groups(surface, recipe, question)
+    votes = [0] * (max(group_of, default=-1) + 1)
     first: list[int] = []
     for index, group in enumerate(group_of):
         if votes[group] == 0:
@@ -127,3 +128,16 @@ def _candidates(retained: Retained, recipe: GraphRecipe) -> tuple[tuple[str, ...
     texts = _Numbering()
     chosen = [texts[text] for text in surface]
     return tuple(texts), list(range(len(surface))), chosen, [votes[group] for group in group_of]
+
+
+def _answer_groups(surface: list[str], recipe: GraphRecipe, question: str) -> list[int]:
+    """The group of each answer, numbered by first appearance."""
+    groups = _Numbering()
+    distinct = list(dict.fromkeys(surface))
+    keys = [normalize_answer(text) for text in distinct]
+    if recipe.equality != "exact":
+        # What answers nothing (an abstention) is one only with its like.
+        found = group_answers(distinct, question, recipe.equality)
+        keys = [key if group < 0 else f"\0{group}" for key, group in zip(keys, found, strict=True)]
+    group_of_surface = {text: groups[key] for text, key in zip(distinct, keys, strict=True)}
+    return [group_of_surface[text] for text in surface]

@@ -47,6 +47,8 @@ class GraphRecipe:
     """Control: identical content becomes one node with all its retrieval links."""
     merge_answers: bool = False
     """Control: identical answers become one candidate that reads all its rollouts."""
+    equality: Literal["exact", "default"] = "exact"
+    """Which answers count as one, for votes and merged candidates; exact is the paper's normalisation."""
     answer_text: Literal["own", "first_of_group"] = "own"
     """Which surface form of an answer is embedded; the official WebQA code takes its group's first."""
     needs_evidence: bool = True

@@ -3,21 +3,16 @@
 Holds the shape and its checks in both directions and the writing of files; reading files belongs to ``readers``.
 """
 
-import gzip
-import json
 import os
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, BinaryIO, NoReturn, cast
+from typing import Any, NoReturn
 
-import orjson
-
-from tracerank.errors import MalformedRollout, ReadError, UsageError
-from tracerank.pools.answers import normalize_excerpts, normalize_text
+from tracerank.answers.exact import normalize_excerpts, normalize_text
+from tracerank.errors import MalformedRollout, ReadError
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import RETENTION_RULES, WEBQA, Document, Evidence, Question, Rollout, Search, View
+from tracerank.pools.whole_files import write_lines
 
 SCHEMA_NAME = "tracerank-rollout"
 SCHEMA_VERSION = 1
@@ -247,40 +242,4 @@ def _wrong(field: str, expected: str, value: object) -> NoReturn:
 
 def write_pools(path: str | os.PathLike[str], pools: Iterable[Pool]) -> None:
     """Write pools as canonical JSON Lines, gzip-compressed when the name ends with .gz; all of the file or none."""
-    target = Path(os.path.realpath(path))
-    if target.is_dir():
-        raise UsageError(f"{os.fspath(path)}: is a directory; name a file in it, for example pools.jsonl.gz")
-    # A pipe or a device cannot be renamed onto.
-    goes_direct = target.exists() and not target.is_file()
-    draft = target if goes_direct else target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
-        with open(draft, "wb") as file:
-            if os.fspath(path).endswith(".gz"):
-                # Level 6 is half the time of the default 9 for the same size; no name and time: same pools, same bytes.
-                with gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
-                    _write_lines(cast(BinaryIO, packed), pools)
-            else:
-                _write_lines(file, pools)
-        if not goes_direct:
-            os.replace(draft, target)
-    except BaseException as error:
-        if not goes_direct:
-            with suppress(OSError):
-                draft.unlink()
-        if isinstance(error, OSError):
-            raise UsageError(f"{os.fspath(path)}: cannot be written ({error.strerror or error})") from None
-        raise
-
-
-def _write_lines(file: BinaryIO, pools: Iterable[Pool]) -> None:
-    for pool in pools:
-        for rollout in pool.rollouts:
-            file.write(_line(rollout_to_record(pool.question, rollout)))
-
-
-def _line(record: dict[str, Any]) -> bytes:
-    try:
-        return orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE)
-    except TypeError:
-        # Lone surrogates and integers beyond 64 bits, which only the standard library writes.
-        return json.dumps(record).encode() + b"\n"
+    write_lines(path, (rollout_to_record(pool.question, one) for pool in pools for one in pool.rollouts))

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import unquote
 
-from tracerank.pools.answers import normalize_text
+from tracerank.answers.exact import normalize_text
 from tracerank.pools.types import Document, Evidence, Rollout, Search, View
 from tracerank.pools.urls import DEFAULT, OFFICIAL, UrlRules, refine_url
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from tracerank.pools.answers import normalize_answer
+from tracerank.answers.exact import normalize_answer
 
 WEBQA = "webqa"
 BROWSING = "browsing"

@@ -1,16 +1,24 @@
-"""Any transcript file to pools. Holds the two entry points; each format has its own module."""
+"""Any transcript file to pools. Holds the two entry points; each container and each format has its own module."""
 
 import os
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 
+from tracerank.errors import ReadError
 from tracerank.pools.pool import Pool
 from tracerank.readers.base import Parsed, Reader, Record
 from tracerank.readers.detect import AUTO, READERS, assign_readers, reader_named
 from tracerank.readers.grouping import WINDOW_BYTES, Placed, Report, group, parse_record
-from tracerank.readers.records import PathLike, Problem, RecordAt, iter_records
+from tracerank.readers.inputs import find_files, iter_input
+from tracerank.readers.joining import Joiner, Joining, ScatteredRollout
+from tracerank.readers.records import PathLike, Problem, RecordAt
 
 __all__ = ["READERS", "Parsed", "Problem", "Reader", "Record", "RolloutWarning", "iter_pools", "read_pools"]
+
+
+OnRecord = Callable[[str], None]
+"""Told the name of the reader that takes each record."""
 
 
 class RolloutWarning(UserWarning):
@@ -20,7 +28,7 @@ class RolloutWarning(UserWarning):
 def read_pools(
     paths: PathLike | Iterable[PathLike], reader: str | Reader = AUTO, on_problem: Report | None = None
 ) -> list[Pool]:
-    """All pools of one or several files, rollouts grouped by question across them."""
+    """All pools of one or several files, folders or patterns, rollouts grouped by question across them."""
     return list(iter_pools(paths, reader, on_problem, window_bytes=None))
 
 
@@ -29,20 +37,59 @@ def iter_pools(
     reader: str | Reader = AUTO,
     on_problem: Report | None = None,
     window_bytes: int | None = WINDOW_BYTES,
+    on_record: OnRecord | None = None,
 ) -> Iterator[Pool]:
     """The same one by one, in constant memory as long as a question's rollouts stand near each other."""
-    files = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    places = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     chosen = (None if reader == AUTO else reader_named(reader)) if isinstance(reader, str) else reader
     report = on_problem or _warn
-    return group(_placed(files, chosen, report), report, window_bytes)
+    note = on_record or (lambda _: None)
+    joiners = [each for each in (READERS.values() if chosen is None else (chosen,)) if isinstance(each, Joiner)]
+    source = _Source(chosen, Joining(joiners, window_bytes), report, note)
+    return group(source.placed(places), report, window_bytes)
 
 
-def _placed(files: list[PathLike], reader: Reader | None, report: Report) -> Iterator[Placed]:
-    for path in files:
-        records = _sound(iter_records(path), report)
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """Rollouts out of files, with where to report what."""
+
+    reader: Reader | None
+    """None: each record's own."""
+    joining: Joining
+    report: Report
+    on_record: OnRecord
+
+    def placed(self, places: Iterable[PathLike]) -> Iterator[Placed]:
+        for place in places:
+            yield from self._from_place(place)
+        yield from self._parsed(self.joining.rest())
+
+    def _from_place(self, place: PathLike) -> Iterator[Placed]:
+        """The rollouts of a file that the user named, or of those found for him, of which some may be of no use."""
+        found = find_files(place)
+        refused: list[Problem] = []
+        is_empty = True
+        for name in found.names:
+            records = self.joining.through(_sound(iter_input(name), self.report))
+            try:
+                for placed in self._parsed(records):
+                    is_empty = False
+                    yield placed
+            except ReadError as error:
+                if found.place is None or isinstance(error, ScatteredRollout):
+                    raise
+                refused.append(Problem(name, f"{str(error).removeprefix(f'{name}: ')}; the file was left out"))
+                self.report(refused[-1])
+        if refused and is_empty and not self.joining.is_waiting:
+            count = f"none of the {len(found.names):,} files" if len(found.names) > 1 else "nothing"
+            raise ReadError(f"{found.place}: {count} could be read; the first problem: {refused[0]}")
+
+    def _parsed(self, records: Iterable[RecordAt]) -> Iterator[Placed]:
+        reader = self.reader
         assigned = assign_readers(records) if reader is None else ((reader, item) for item in records)
         for chosen, item in assigned:
-            placed = parse_record(chosen, item, report)
+            self.on_record(chosen.name)
+            placed = parse_record(chosen, item, self.report)
             if placed is not None:
                 yield placed
 

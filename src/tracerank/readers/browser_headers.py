@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from urllib.parse import unquote, unquote_to_bytes
 
-from tracerank.pools.answers import normalize_text
+from tracerank.answers.exact import normalize_text
 from tracerank.pools.urls import LONGEST_URL, OFFICIAL, canonical_url
 from tracerank.readers.browser_values import encodable
 

@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tracerank.pools.answers import normalize_text
+from tracerank.answers.exact import normalize_text
 from tracerank.pools.types import Evidence, Search, View
 from tracerank.pools.urls import OFFICIAL, canonical_url
 from tracerank.readers.browser_events import ToolEvent

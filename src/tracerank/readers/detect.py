@@ -7,16 +7,51 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 
 from tracerank.errors import ReadError, UsageError
+from tracerank.readers.anthropic_messages import AnthropicReader
+from tracerank.readers.atif import ATIFReader
 from tracerank.readers.base import Reader, Record
+from tracerank.readers.browsecomp_plus import BrowseCompPlusReader
 from tracerank.readers.browsing import BrowsingReader
 from tracerank.readers.canonical import CanonicalReader
+from tracerank.readers.chat import ChatReader
+from tracerank.readers.hotpot_agent import HotpotAgentReader
+from tracerank.readers.inspect_eval import InspectReader
+from tracerank.readers.langchain_messages import LangChainReader
+from tracerank.readers.mirothinker import MiroThinkerReader
+from tracerank.readers.openai_agents import OpenAIAgentsReader
+from tracerank.readers.openai_responses import OpenAIResponsesReader
+from tracerank.readers.r1_searcher import R1SearcherReader
+from tracerank.readers.react import ReactReader
 from tracerank.readers.records import PATIENCE, RecordAt
 from tracerank.readers.search_r1 import SearchR1Reader
+from tracerank.readers.smolagents_memory import SmolagentsReader
+from tracerank.readers.telemetry import TelemetryReader
+from tracerank.readers.tongyi import TongyiReader
 from tracerank.readers.webqa import WebQAReader
 
 AUTO = "auto"
 
-_IN_ORDER: tuple[Reader, ...] = (CanonicalReader(), WebQAReader(), SearchR1Reader(), BrowsingReader())
+_IN_ORDER: tuple[Reader, ...] = (
+    CanonicalReader(),
+    InspectReader(),
+    TelemetryReader(),
+    WebQAReader(),
+    R1SearcherReader(),
+    HotpotAgentReader(),
+    MiroThinkerReader(),
+    SmolagentsReader(),
+    BrowseCompPlusReader(),
+    TongyiReader(),  # before Search-R1, whose answer tag it shares
+    SearchR1Reader(),
+    BrowsingReader(),
+    ATIFReader(),
+    OpenAIAgentsReader(),
+    OpenAIResponsesReader(),
+    AnthropicReader(),
+    LangChainReader(),
+    ChatReader(),  # after every more specific list of messages
+    ReactReader(),
+)
 READERS: Mapping[str, Reader] = MappingProxyType({reader.name: reader for reader in _IN_ORDER})
 
 _KEYS_SHOWN = 12

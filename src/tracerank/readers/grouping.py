@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import NamedTuple
 
+from tracerank.answers.exact import normalize_answer, normalize_text
 from tracerank.errors import MalformedRollout, ReadError
-from tracerank.pools.answers import normalize_answer, normalize_text
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import WEBQA, Question, Rollout
 from tracerank.readers.base import Parsed, Reader, UnreadableRollout

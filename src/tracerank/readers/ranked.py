@@ -7,8 +7,8 @@ import re
 import unicodedata
 from functools import lru_cache
 
+from tracerank.answers.exact import normalize_text
 from tracerank.errors import MalformedRollout
-from tracerank.pools.answers import normalize_text
 from tracerank.pools.types import Evidence
 
 STRICT_RANKS = (1, 2, 3)

@@ -20,6 +20,7 @@ import orjson
 from tracerank.errors import ReadError
 from tracerank.pools.canonical import kind_of
 from tracerank.readers.base import Record
+from tracerank.readers.containers import as_record, parts_of, records_in
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -55,7 +56,7 @@ class RecordAt:
 
     value: Record
     source: str
-    """``file:line`` in JSON Lines, ``file:[index]`` in a JSON array."""
+    """``file:line`` in JSON Lines, ``file:[index]`` in a JSON array, followed by the place inside a container."""
     size: int
     """Bytes it takes in the (uncompressed) file; in an intact array, the average."""
 
@@ -138,7 +139,14 @@ def _from_stream(name: str, stream: io.BufferedReader) -> Iterator[RecordAt | Pr
         items = iter([_read_one(data, name)]) if whole else _from_lines(name, number, iter(data.splitlines()))
     else:
         items = _from_lines(name, number, chain((first,), stream))
-    yield from _with_a_record(name, items)
+    yield from _with_a_record(name, chain.from_iterable(map(_taken_apart, items)))
+
+
+def _taken_apart(item: RecordAt | Problem) -> list[RecordAt | Problem]:
+    """The records that an object holds, where it is only a container."""
+    if isinstance(item, Problem) or (parts := parts_of(item.value)) is None:
+        return [item]
+    return [_record(part.value, item.source + part.place, item.size // len(parts)) for part in parts]
 
 
 def _with_a_record(name: str, items: Iterator[RecordAt | Problem]) -> Iterator[RecordAt | Problem]:
@@ -185,12 +193,12 @@ def _from_lines(name: str, number: int, lines: Iterator[bytes]) -> Iterator[Reco
 
 def _from_array(name: str, data: bytes) -> Iterator[RecordAt | Problem]:
     try:
-        values = orjson.loads(data)
+        records = records_in(orjson.loads(data))
     except ValueError:
         yield from _from_damaged_array(name, data)
         return
-    for index, value in enumerate(values):
-        yield _record(value, f"{name}:[{index}]", len(data) // len(values))
+    for index, value in enumerate(records):
+        yield _record(value, f"{name}:[{index}]", len(data) // len(records))
 
 
 def _from_damaged_array(name: str, data: bytes) -> Iterator[RecordAt | Problem]:
@@ -232,8 +240,9 @@ def _read_one(data: bytes, source: str) -> RecordAt | Problem:
 
 
 def _record(value: Any, source: str, size: int) -> RecordAt | Problem:
-    if type(value) is dict:
-        return RecordAt(value, source, size)
+    whole = as_record(value) if type(value) is list else value
+    if type(whole) is dict:
+        return RecordAt(whole, source, size)
     return Problem(source, f"expected a JSON object, got {kind_of(value)}; it was dropped")
 
 

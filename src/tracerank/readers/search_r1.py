@@ -7,7 +7,7 @@ import re
 from collections import deque
 from collections.abc import Iterator, Mapping
 
-from tracerank.pools.answers import normalize_text
+from tracerank.answers.exact import normalize_text
 from tracerank.pools.types import Question, Rollout, Search
 from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.ranked import split_ranked

@@ -6,7 +6,7 @@ Labels are not decided here: the pool knows all references, so grouping computes
 from collections.abc import Mapping
 from typing import Any
 
-from tracerank.pools.answers import normalize_text
+from tracerank.answers.exact import normalize_text
 from tracerank.pools.canonical import kind_of
 from tracerank.pools.types import Question, Rollout, Search
 from tracerank.readers.base import Parsed, Record, reject

@@ -7,7 +7,7 @@ chunks only (the WebQA setting); no corpus is indexed and no model is asked.
 from dataclasses import dataclass
 from random import Random
 
-from tracerank.pools.answers import exact_match
+from tracerank.answers.exact import exact_match
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Evidence, Question, Rollout, Search
 from tracerank.rollouts import wording

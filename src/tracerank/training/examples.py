@@ -18,6 +18,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from tracerank.answers.exact import token_f1
 from tracerank.embedding.base import Embedder
 from tracerank.embedding.identity import EncoderIdentity, identify
 from tracerank.embedding.store import VectorStore, open_table
@@ -28,7 +29,6 @@ from tracerank.graphs.packed import Ints
 from tracerank.graphs.schema import GraphRecipe
 from tracerank.model.checkpoint import write_whole
 from tracerank.model.inputs import Vectors
-from tracerank.pools.answers import token_f1
 from tracerank.pools.pool import Pool
 from tracerank.training.plan import TrainingPlan
 from tracerank.training.split import is_validation

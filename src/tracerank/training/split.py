@@ -2,7 +2,7 @@
 
 import hashlib
 
-from tracerank.pools.answers import normalize_text
+from tracerank.answers.exact import normalize_text
 
 TRAIN_SHARE = 0.95
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.golden import needs_golden, unit_facts
-from tracerank.pools.answers import exact_match, normalize_answer, normalize_text, token_f1
+from tracerank.answers.exact import exact_match, normalize_answer, normalize_text, token_f1
 
 
 @needs_golden

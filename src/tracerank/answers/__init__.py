@@ -1,0 +1,1 @@
+"""WHAT WAS SAID: answers extracted, normalised, compared. Knows strings only; pools and methods build on it."""

@@ -1,0 +1,65 @@
+"""What a question asks for, as far as it helps to compare answers: its words, and the kind of answer it wants.
+
+An empty question asks for nothing in particular, and nothing is assumed.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tracerank.answers.english import AUXILIARIES, QUESTION_WORDS
+from tracerank.answers.folding import fold
+from tracerank.answers.numbers import parse_quantity
+from tracerank.answers.text_keys import tokens_of
+
+LONGEST_QUESTION = 10_000
+"""Characters that are read of a question."""
+# "Is it Rome?", and also "Given what we know, is it Rome?"
+_POLAR = re.compile(rf"(?:\A|[,:;.?!-] )(?:{'|'.join(sorted(AUXILIARIES))})\b", re.I)
+_YEAR = re.compile(r"\b(?:what|which) years?\b", re.I)
+_NUMBER = re.compile(
+    r"\bhow (?:many|much|old|long|far|tall|high|deep|large|big|fast|often)\b"
+    r"|\b(?:what|which) (?:is|was|are|were) the (?:total |approximate |average |estimated )?(?:area|population|height"
+    r"|length|width|depth|distance|capacity|seating capacity|number|size|elevation|price|cost|age|temperature|weight"
+    r"|speed|percentage)\b",
+    re.I,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question, read for the comparison of its answers."""
+
+    words: frozenset[str] = frozenset()
+    may_be_polar: bool | None = None
+    """Whether yes or no can answer it; None: unknown, there is no question."""
+    wants_year: bool = False
+    wants: str = ""
+    """``number``, ``date``, ``name``, or empty: any."""
+    is_where_or_when: bool = False
+    units: frozenset[str] = frozenset()
+    """Units that the question names: "How many miles" may be answered without them."""
+
+
+def read_question(question: str) -> Asked:
+    """What is asked; only the words of the question count, never an answer."""
+    text = fold(question[:LONGEST_QUESTION])
+    words = tokens_of(text)
+    if not words:
+        return Asked()
+    first_wh = next((word for word in words if word in QUESTION_WORDS), "")
+    wants_year = bool(_YEAR.search(text))
+    wants = ""
+    if _NUMBER.search(text):
+        wants = "number"
+    elif wants_year or first_wh == "when":
+        wants = "date"
+    elif first_wh in ("who", "whom", "where"):
+        wants = "name"
+    may_be_polar = not first_wh or bool(_POLAR.search(text))
+    return Asked(frozenset(words), may_be_polar, wants_year, wants, first_wh in ("where", "when"), _units(words))
+
+
+def _units(words: Iterable[str]) -> frozenset[str]:
+    named = (parse_quantity(f"1 {word}") for word in words if word.isalpha() and len(word) > 1)
+    return frozenset(quantity.unit for quantity in named if quantity is not None) - {""}

@@ -1,0 +1,58 @@
+"""Closed lists of English words that the answer rules go by; no rules here."""
+
+
+def words(text: str) -> tuple[str, ...]:
+    """The words of a list."""
+    return tuple(text.split())
+
+
+ONES = words(
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen"
+)
+TENS = words("twenty thirty forty fifty sixty seventy eighty ninety")
+ORDINALS = words(
+    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth "
+    "sixteenth seventeenth eighteenth nineteenth"
+)
+MONTHS = words("january february march april may june july august september october november december")
+
+QUESTION_WORDS = frozenset(words("who whom whose what which when where why how"))
+AUXILIARIES = frozenset(words("is are was were do does did can could has have had will would should may might must"))
+
+COPULAS = frozenset(words("is was are were"))
+VERBS = COPULAS | frozenset(
+    words(
+        "has had have did does do became become becomes won wins wrote writes made makes led leads sang sings began "
+        "came comes went gave held holds took takes built lost left bought sold met ran runs fought rose fell knew saw "
+        "died played plays lives lies stands means refers can could will would should may might must be been"
+    )
+)
+PREPOSITIONS = frozenset(words("in on at by to from with as about named called into near"))
+"""What may stand right before an answer."""
+BOUNDARIES = frozenset(
+    words(
+        "in on at from during with for since until after before who whom which that where when because while as "
+        "although though so than via through under over between"
+    )
+)
+"""What ends the phrase before it."""
+NEGATIONS = frozenset(
+    words(
+        "not no never neither nor none cannot cant without unlike except instead rather unlikely false incorrect wrong "
+        "isnt wasnt arent werent doesnt didnt dont hasnt hadnt havent wont wouldnt couldnt shouldnt"
+    )
+)
+FILLERS = frozenset(words("called named likely probably most actually simply located known as"))
+"""What may stand between "is" and the answer."""
+PRONOUNS = frozenset(words("it he she they this that there we i you both one these those who what neither"))
+
+HONORIFICS = frozenset(words("mr mrs ms dr prof professor sir dame rev reverend"))
+"""Dropped from the front of a full name."""
+TITLES = frozenset(
+    words(
+        "king queen prince princess pope emperor empress president saint st lord lady general captain colonel senator "
+        "governor chancellor duke duchess count sultan tsar"
+    )
+)
+"""May be left out in front of a full name, unless two titles contradict each other."""

@@ -1,0 +1,83 @@
+"""``tracerank inspect``: what a file was taken for, what was dropped and why, and what to be warned of."""
+
+from dataclasses import asdict, fields
+from typing import TYPE_CHECKING
+
+import typer
+
+from tracerank.cli.arguments import AsJson, Files, Quiet, ReaderName
+from tracerank.cli.progress import working
+from tracerank.cli.reading import pools_of
+from tracerank.cli.terminal import harmless, new_table, print_json, print_table
+from tracerank.readers.detect import AUTO
+
+if TYPE_CHECKING:
+    from tracerank.readers.inspection import Inspection, Occurrences
+
+LONGEST_EXAMPLE = 100
+
+
+def inspect(files: Files, reader: ReaderName = AUTO, as_json: AsJson = False, quiet: Quiet = False) -> None:
+    """Say what files hold before anything is done with them: format, counts, drops with examples, warnings."""
+    from tracerank.readers.inspection import Inspection
+
+    found = Inspection()
+    with working("reading", quiet=quiet) as bar:
+        pools = pools_of(files, reader, found.add_problem, is_grouped=False, on_record=found.add_format)
+        for pool in bar.over(pools):
+            found.add(pool)
+    if as_json:
+        # Not asdict(found), which makes pairs of what a Counter counts.
+        plain = {item.name: _plain(getattr(found, item.name)) for item in fields(found)}
+        print_json({**plain, "warnings": found.warnings()}, indent=2)
+    else:
+        _print(found)
+
+
+def _plain(value: object) -> object:
+    if not isinstance(value, dict):
+        return value
+    return {key: count if isinstance(count, int) else asdict(count) for key, count in value.items()}
+
+
+def _print(found: "Inspection") -> None:
+    formats = ", ".join(f"{name} ({count:,} records)" for name, count in found.formats.most_common())
+    typer.echo(f"format: {formats}")
+    table = new_table("", "count", "")
+    for name, count, remark in _rows(found):
+        table.add_row(name, f"{count:,}", remark)
+    table.columns[2].justify = "left"
+    print_table(table)
+    _print_occurrences("never to be chosen", "rollouts", found.dropped)
+    _print_occurrences("problems", "times", found.problems)
+    for warning in found.warnings():
+        typer.echo(f"warning: {warning}")
+
+
+def _rows(found: "Inspection") -> list[tuple[str, int, str]]:
+    sizes = sorted(found.sizes)
+    spread = f"{sizes[0]}" if sizes[0] == sizes[-1] else f"{sizes[0]} to {sizes[-1]}"
+    settings = ", ".join(f"{count:,} {name}" for name, count in found.settings.most_common())
+    right = f"{100 * found.right / found.labels:.1f}% right" if found.labels else ""
+    distinct = f"{found.distinct_answers / found.questions:.1f} distinct a question"
+    return [
+        ("questions", found.questions, f"{spread} rollouts each"),
+        ("rollouts", found.rollouts, settings),
+        ("searches", found.searches, f"{found.searches / found.rollouts:.1f} a rollout"),
+        ("evidence", found.evidence, f"{found.with_evidence:,} rollouts have some"),
+        ("documents", found.documents, f"{found.documents / found.questions:.1f} a question"),
+        ("answers", found.answers, distinct),
+        ("labels", found.labels, right),
+        ("references", found.references, "questions that have some"),
+        ("confidence", found.confidences, "rollouts that state theirs"),
+    ]
+
+
+def _print_occurrences(title: str, unit: str, counts: dict[str, "Occurrences"]) -> None:
+    if not counts:
+        return
+    table = new_table(title, unit, "for example")
+    for reason, entry in sorted(counts.items(), key=lambda item: -item[1].count):
+        table.add_row(harmless(reason)[:LONGEST_EXAMPLE], f"{entry.count:,}", harmless(entry.example)[:LONGEST_EXAMPLE])
+    table.columns[2].justify = "left"
+    print_table(table)

@@ -1,0 +1,197 @@
+"""Groups of equal answers by vectors or by a chat model, on top of the default level's groups.
+
+Both merge default groups and never part them. What rules understand, rules decide: two numbers, two dates, or yes and
+no are never merged, nor answers with different digits, nor a denial with what it denies.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracerank.answers.asked import Asked, read_question
+from tracerank.answers.english import NEGATIONS
+from tracerank.answers.equivalence import DEFAULT, NO_GROUP, Aliases, group_answers
+from tracerank.answers.extraction import extract_answer
+from tracerank.answers.folding import readable
+from tracerank.answers.readings import NAME, read_answer
+from tracerank.answers.text_keys import tokens_of
+from tracerank.embedding.base import Embedder, check_vectors
+from tracerank.errors import ChatError
+from tracerank.methods.chat import ChatMessage, ChatModel
+from tracerank.methods.verdicts import VerdictFile
+
+Similarity = NDArray[np.float32]
+
+THRESHOLD = 0.95
+"""Cosine from which two answers mean the same to the default encoder; measured by ``benchmarks/answer_equality.py``."""
+JUDGE_TOKENS = 1024
+"""Room for a model that thinks before it says one word."""
+_LONGEST_SHOWN = 2000
+_VERDICT = re.compile(r"\b(NOT (?:\w+ )?SAME|SAME|DIFFERENT)\b")
+
+
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    """One default group, seen without the order of the answers."""
+
+    texts: tuple[str, ...]
+    """Distinct, the shortest first: it stands for the group."""
+    numbers: frozenset[str]
+    denies: bool
+    is_name: bool
+    """False: a number, a date, yes or no."""
+
+    def may_equal(self, other: "_Unit") -> bool:
+        return self.is_name and other.is_name and self.numbers == other.numbers and self.denies == other.denies
+
+
+class SemanticGroups:
+    """Merges default groups while every pair of their answers is as similar as the threshold asks."""
+
+    name = "semantic"
+
+    def __init__(self, embedder: Embedder, threshold: float = THRESHOLD, aliases: Aliases = ()) -> None:
+        if not -1 <= threshold <= 1:
+            raise ValueError(f"threshold must lie between -1 and 1, got {threshold}")
+        self.embedder = embedder
+        self.threshold = threshold
+        self.aliases = aliases
+
+    def groups(self, question: str, answers: Sequence[str | None]) -> tuple[int, ...]:
+        base = group_answers(answers, question, DEFAULT, self.aliases)
+        units = _units(base, answers, read_question(question))
+        similarity = self._similarity(list(units.values()))
+        return _renumbered(base, dict(zip(units, complete_linkage(similarity, self.threshold), strict=True)))
+
+    def _similarity(self, units: Sequence[_Unit]) -> Similarity:
+        """The least cosine between any two answers of two units; -1 where they must stay apart."""
+        owner = np.array([place for place, unit in enumerate(units) for _ in unit.texts], dtype=np.int64)
+        texts = [text for unit in units for text in unit.texts]
+        found = np.full((len(units), len(units)), 2.0, dtype=np.float32)
+        if texts:
+            vectors = check_vectors(
+                self.embedder.embed(texts), len(texts), self.embedder.width, self.embedder.name, texts
+            )
+            lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+            vectors = vectors / np.maximum(lengths, np.finfo(np.float32).tiny)
+            np.minimum.at(found, (owner[:, None], owner[None, :]), vectors @ vectors.T)
+        return _kept_apart(found, units)
+
+
+class LlmGroups:
+    """Merges default groups that a chat model calls the same, each unordered pair asked once and kept."""
+
+    name = "llm"
+
+    def __init__(self, chat: ChatModel, verdicts: VerdictFile | None = None, aliases: Aliases = ()) -> None:
+        self.chat = chat
+        self.verdicts = VerdictFile(None) if verdicts is None else verdicts
+        self.aliases = aliases
+
+    def groups(self, question: str, answers: Sequence[str | None]) -> tuple[int, ...]:
+        """Asks about n(n-1)/2 pairs of n default groups, less those that rules decide."""
+        base = group_answers(answers, question, DEFAULT, self.aliases)
+        units = _units(base, answers, read_question(question))
+        listed = list(units.values())
+        similarity = np.zeros((len(listed), len(listed)), dtype=np.float32)
+        for first, one in enumerate(listed):
+            for second in range(first):
+                # Units are in the order of their texts, so a pair has one direction whatever the pool's order.
+                other = listed[second]
+                if one.is_name or other.is_name:
+                    similarity[first, second] = self.are_same(question, other.texts[0], one.texts[0])
+        similarity = np.maximum(similarity, similarity.T)
+        return _renumbered(base, dict(zip(units, complete_linkage(similarity, 0.5), strict=True)))
+
+    def are_same(self, question: str, a: str, b: str) -> bool:
+        """The model's verdict on two answers, asked in the order of their texts."""
+        low, high = sorted((a, b))
+        prompt = _prompt().format(
+            question=_quoted(question),
+            a=_quoted(low),
+            b=_quoted(high),
+        )
+        known = self.verdicts.get(self.chat.name, prompt)
+        if known is not None:
+            return known
+        reply = self.chat.reply([ChatMessage("user", prompt)], max_tokens=JUDGE_TOKENS, temperature=0.0, seed=0)
+        same = _verdict(reply.text, self.chat.name)
+        self.verdicts.put(self.chat.name, prompt, same, {"question": question, "a": low, "b": high})
+        return same
+
+
+@cache
+def _prompt() -> str:
+    return files("tracerank.methods").joinpath("prompts", "same_answer.txt").read_text(encoding="utf-8")
+
+
+def _quoted(text: str) -> str:
+    """As a JSON string, so that the end of the text cannot be faked from inside."""
+    return json.dumps(readable(text)[:_LONGEST_SHOWN])
+
+
+def _verdict(text: str, model: str) -> bool:
+    """The last verdict outside the thinking; a reply without one is an error, never a guess."""
+    said = extract_answer(text).answer or ""
+    found = _VERDICT.findall(said.upper())
+    if not found:
+        raise ChatError(f"{model}: replied neither SAME nor DIFFERENT but {said[:80]!r}")
+    return bool(found[-1] == "SAME")
+
+
+def _units(base: Sequence[int], answers: Sequence[str | None], asked: Asked) -> dict[int, _Unit]:
+    """Each default group as a unit, in the order of their texts and not of the pool."""
+    texts: dict[int, set[str]] = {}
+    kinds: dict[int, set[str]] = {}
+    for group, answer in zip(base, answers, strict=True):
+        if group != NO_GROUP and answer is not None:
+            texts.setdefault(group, set()).add(readable(answer))
+            kinds.setdefault(group, set()).add(read_answer(answer, asked).kind)
+    units = {}
+    for group, found in texts.items():
+        ordered = tuple(sorted(found, key=lambda text: (len(text), text)))
+        tokens = tokens_of(ordered[0])
+        numbers = frozenset(token for token in tokens if token[0].isdigit())
+        units[group] = _Unit(ordered, numbers, not NEGATIONS.isdisjoint(tokens), kinds[group] == {NAME})
+    return dict(sorted(units.items(), key=lambda item: item[1].texts))
+
+
+def _kept_apart(similarity: Similarity, units: Sequence[_Unit]) -> Similarity:
+    for first, one in enumerate(units):
+        for second, other in enumerate(units):
+            if first != second and not one.may_equal(other):
+                similarity[first, second] = -1.0
+    return similarity
+
+
+def complete_linkage(similarity: Similarity, threshold: float) -> list[int]:
+    """Clusters whose members are all at least that similar to each other: the closest pair merges first.
+
+    Ties go to the pair that comes first in the matrix, whose order the caller makes independent of the pool's.
+    """
+    count = len(similarity)
+    labels = list(range(count))
+    linked = similarity.astype(np.float64, copy=True)
+    np.fill_diagonal(linked, -np.inf)
+    while count > 1:
+        place = int(np.argmax(linked))
+        first, second = sorted(divmod(place, len(linked)))
+        if linked[first, second] < threshold:
+            break
+        labels = [first if label == second else label for label in labels]
+        linked[first] = linked[:, first] = np.minimum(linked[first], linked[second])
+        linked[second] = linked[:, second] = -np.inf
+        linked[first, first] = -np.inf
+        count -= 1
+    return labels
+
+
+def _renumbered(base: Sequence[int], merged: dict[int, int]) -> tuple[int, ...]:
+    numbers: dict[int, int] = {}
+    return tuple(NO_GROUP if group == NO_GROUP else numbers.setdefault(merged[group], len(numbers)) for group in base)

@@ -1,0 +1,68 @@
+"""``tracerank inspect``."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from typer.testing import CliRunner
+
+from tests.readers.sample_records import SAMPLES
+from tracerank.cli.app import app
+
+
+def written(folder: Path, *records: dict[str, Any]) -> Path:
+    path = folder / "log.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return path
+
+
+def inspected(path: Path, *options: str) -> str:
+    result = CliRunner().invoke(app, ["inspect", str(path), *options])
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def test_formats_counts_and_drops_are_told_with_examples(tmp_path: Path) -> None:
+    silent = {**SAMPLES["webqa"], "sample_id": 1, "answer": ""}
+    shown = inspected(written(tmp_path, SAMPLES["webqa"], silent, {"question_index": 1, "question": 7, "steps": []}))
+    assert "format: webqa (3 records)" in shown
+    assert "no answer" in shown
+    assert "log.jsonl:2" in shown
+    assert "log.jsonl:3" in shown
+
+
+def test_machines_get_the_same_as_json(tmp_path: Path) -> None:
+    found = json.loads(inspected(written(tmp_path, SAMPLES["webqa"], SAMPLES["openai-chat"]), "--json"))
+    assert found["formats"] == {"webqa": 1, "openai-chat": 1}
+    assert found["settings"] == {"webqa": 2}
+    assert found["answers"] == 2
+
+
+def warnings_of(path: Path) -> str:
+    return " ".join(json.loads(inspected(path, "--json"))["warnings"])
+
+
+def test_what_spoils_a_selection_is_a_warning(tmp_path: Path) -> None:
+    lonely = warnings_of(written(tmp_path, SAMPLES["openai-responses"]))
+    assert "one rollout" in lonely
+    assert "no page text: 1 of 1" in lonely
+    assert "no label" in lonely
+    twins = [{**SAMPLES["webqa"], "sample_id": number} for number in range(3)]
+    assert "2 rollouts repeat another" in warnings_of(written(tmp_path, *twins))
+    sentence = {**SAMPLES["webqa"], "answer": "a very long answer that nobody else would ever write in the same words"}
+    assert "answers are long (median 14 words)" in warnings_of(written(tmp_path, sentence))
+    idle = {**SAMPLES["webqa"], "steps": []}
+    assert "1 of 1 rollouts show no evidence" in warnings_of(written(tmp_path, idle))
+
+
+def test_a_folder_with_a_stranger_in_it_is_read_and_the_stranger_named(tmp_path: Path) -> None:
+    written(tmp_path, SAMPLES["webqa"], {**SAMPLES["webqa"], "sample_id": 1})
+    (tmp_path / "notes.txt").write_text("buy milk\n")
+    shown = inspected(tmp_path)
+    assert "format: webqa (2 records)" in shown
+    assert "notes.txt" in shown
+
+
+def test_hostile_text_cannot_steer_the_terminal(tmp_path: Path) -> None:
+    bad = {**SAMPLES["webqa"], "question_index": "\x1b[2Jx", "question": 3}
+    assert "\x1b" not in inspected(written(tmp_path, SAMPLES["webqa"], bad))
