@@ -17,7 +17,7 @@ PACKAGE = "tracerank"
 # Lowest first; a layer imports only what stands on earlier lines, and siblings on one line not each other.
 LAYERS = (
     ("errors",),
-    ("answers",),
+    ("answers", "endpoints"),
     ("pools",),
     ("readers", "embedding", "graphs"),
     ("model",),
@@ -36,7 +36,7 @@ MAY_IMPORT_TORCH_IN_FUNCTIONS = ("cli", "embedding.local_models")
 MAY_PRINT = ("cli",)
 WITHOUT_NUMPY = ("errors", "answers", "pools")
 # Importing these must not load torch, not even through another module.
-LOADS_WITHOUT_TORCH = ("errors", "answers", "pools", "readers", "embedding", "graphs", "methods", "cli")
+LOADS_WITHOUT_TORCH = ("errors", "answers", "endpoints", "pools", "readers", "embedding", "graphs", "methods", "cli")
 
 FORBIDDEN_NAMES = ("utils", "helpers", "common", "manager", "trace")
 MAX_LINES = 350

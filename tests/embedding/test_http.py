@@ -15,7 +15,7 @@ import pytest
 from tracerank.embedding.base import Embedder, HashEmbedder
 from tracerank.embedding.http import HttpEmbedder, pack, sendable
 from tracerank.embedding.http_config import HttpConfig
-from tracerank.embedding.http_reply import retry_after
+from tracerank.endpoints.replies import retry_after
 from tracerank.errors import EmbeddingError
 
 KEY = "sk-very-secret-0123456789"

@@ -14,8 +14,9 @@ from typing import Self
 import numpy as np
 
 from tracerank.embedding.base import Vectors, check_vectors
-from tracerank.embedding.http_client import EmbeddingsClient, Pause, TooLong
+from tracerank.embedding.http_client import EmbeddingsClient, TooLong
 from tracerank.embedding.http_config import HttpConfig
+from tracerank.endpoints.client import Pause
 from tracerank.errors import EmbeddingError
 
 

@@ -1,102 +1,40 @@
-"""Chat with any OpenAI-compatible server: OpenAI, vLLM, llama.cpp, Ollama.
+"""Chat with any OpenAI-compatible server: OpenAI, vLLM, llama.cpp, Ollama."""
 
-Retries what may pass (408, 429, 5xx, timeouts, cut connections) and says of everything else what to do. The key is
-read for each request and kept nowhere.
-"""
-
-import os
 import random
 import re
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from threading import Event
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
-import httpx
-
-from tracerank.embedding.http_config import KEY_VARIABLE, HttpConfig
-from tracerank.embedding.http_reply import CutReply, names_no_model, read_json, retry_after, says_too_long, server_words
-from tracerank.errors import ChatError, EmbeddingError
+from tracerank.endpoints.client import EndpointClient, Pause
+from tracerank.endpoints.server import Server
+from tracerank.errors import ChatError, TraceRankError
 from tracerank.methods.chat import ChatMessage, ChatReply, TokenLogprob
 
 
 @dataclass(frozen=True, slots=True)
-class ChatConfig:
-    """One model behind one server; holds the name of the key's variable, never the key."""
+class ChatConfig(Server):
+    """One chat model behind one server."""
 
-    url: str
-    """Address of the server, with or without ``/v1`` or ``/v1/chat/completions``; without user name or query."""
-    model: str
-    """The model's name as the server knows it."""
+    path: ClassVar[str] = "chat/completions"
+    error: ClassVar[type[TraceRankError]] = ChatError
+
     timeout: float = 120.0
     """Seconds without progress after which a request counts as failed."""
-    retries: int = 5
-    """Further attempts after 408, 429, 5xx, a timeout or a cut connection."""
-    first_delay: float = 0.5
-    """Seconds before the first retry; doubled each time, less up to half of it by chance."""
-    longest_delay: float = 60.0
-    """Seconds that any wait may take; a server that asks for more with Retry-After ends the attempt."""
     wants_logprobs: bool = False
     """Ask for the log probability of each token of the reply."""
-    key_variable: str | None = None
-    """Environment variable with the key, which must then be set; None takes TRACERANK_API_KEY if that is set."""
-
-    def __post_init__(self) -> None:
-        try:
-            _ = self._server
-        except EmbeddingError as error:
-            raise ChatError(str(error)) from None
-
-    @property
-    def _server(self) -> HttpConfig:
-        """The same server as the embedding client sees it: it checks the address and finds the key."""
-        return HttpConfig(
-            self.url.rstrip("/").removesuffix("/chat/completions"),
-            self.model,
-            timeout=self.timeout,
-            retries=self.retries,
-            first_delay=self.first_delay,
-            longest_delay=self.longest_delay,
-            key_variable=self.key_variable,
-        )
-
-    @property
-    def root(self) -> str:
-        return self._server.root
-
-    @property
-    def endpoint(self) -> str:
-        return f"{self.root}/chat/completions"
-
-    @property
-    def key_source(self) -> str | None:
-        """The variable that holds the key; OpenAI's own is sent to OpenAI only."""
-        return self._server.key_source
-
-
-@dataclass(frozen=True, slots=True)
-class _Failure:
-    """An attempt that another one may repair."""
-
-    reason: str
-    delay: float = 0.0
-    """Least seconds to wait, as the server asked."""
 
 
 class HttpChat:
     """A chat model behind a server; safe to share between threads."""
 
     def __init__(
-        self,
-        config: ChatConfig,
-        pause: Callable[[float], None] = time.sleep,
-        chance: Callable[[], float] = random.random,
+        self, config: ChatConfig, pause: Pause = Event.wait, chance: Callable[[], float] = random.random
     ) -> None:
         self.config = config
-        self._pause = pause
-        self._chance = chance
-        self._http = httpx.Client(timeout=httpx.Timeout(config.timeout, pool=None))
+        self._endpoint = EndpointClient(config, pause, chance)
 
     def __repr__(self) -> str:
         return f"HttpChat({self.name!r})"
@@ -120,17 +58,17 @@ class HttpChat:
             body["seed"] = seed
         if self.config.wants_logprobs:
             body["logprobs"] = True
-        reply = self._post(body)
-        while reply.status_code == 400 and (other := _understood(body, self._words(reply))) is not None:
+        reply = self._endpoint.post(body)
+        while reply.status_code == 400 and (other := _understood(body, self._endpoint.words(reply))) is not None:
             body = other
-            reply = self._post(body)
+            reply = self._endpoint.post(body)
         if reply.status_code != 200:
-            raise self._refusal(reply)
-        return _read_reply(self._value(reply), self.config.endpoint)
+            raise self._endpoint.refusal(reply)
+        return _read_reply(self._endpoint.value(reply), self.config.endpoint)
 
     def close(self) -> None:
         """Ends the connections; the model cannot be asked afterwards."""
-        self._http.close()
+        self._endpoint.close()
 
     def __enter__(self) -> Self:
         return self
@@ -139,85 +77,6 @@ class HttpChat:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-    def _post(self, body: dict[str, Any]) -> httpx.Response:
-        """The first answer that is final, good or bad."""
-        attempts = 0
-        while True:
-            answer = self._attempt(body)
-            if isinstance(answer, httpx.Response):
-                return answer
-            attempts += 1
-            if attempts > self.config.retries:
-                tries = "1 attempt" if attempts == 1 else f"{attempts} attempts"
-                raise ChatError(f"{self.config.endpoint}: gave up after {tries}: {answer.reason}")
-            self._pause(self._delay(attempts - 1, answer))
-
-    def _attempt(self, body: dict[str, Any]) -> httpx.Response | _Failure:
-        try:
-            reply = self._http.post(self.config.endpoint, json=body, headers=self._headers())
-        except httpx.TimeoutException:
-            return _Failure(f"no answer within {self.config.timeout:g} s")
-        except httpx.RequestError as error:
-            return _Failure(f"no connection or a cut one ({type(error).__name__}: {error})")
-        if reply.status_code == 200:
-            try:
-                self._value(reply)
-            except CutReply:
-                return _Failure("the answer was cut off")
-            return reply
-        passing = reply.status_code in (408, 429) or reply.status_code >= 500
-        hopeless = "insufficient_quota" in reply.text or reply.status_code == 501
-        words = self._words(reply)
-        if passing and not hopeless and not says_too_long(reply.status_code, words):
-            return _Failure(f"HTTP {reply.status_code}: {words}", retry_after(reply.headers.get("retry-after")))
-        return reply
-
-    def _delay(self, attempt: int, failure: _Failure) -> float:
-        longest = self.config.longest_delay
-        if failure.delay > longest:
-            asked = f"asks to wait {failure.delay:.0f} s, more than {longest:g} s"
-            raise ChatError(f"{self.config.endpoint}: {asked} ({failure.reason})")
-        backoff = min(longest, self.config.first_delay * 2.0**attempt)
-        return max(failure.delay, backoff * (1.0 - 0.5 * self._chance()))
-
-    def _refusal(self, reply: httpx.Response) -> ChatError:
-        status, words, url = reply.status_code, self._words(reply), self.config.endpoint
-        if names_no_model(status, words, reply.text):
-            hint = "check the address and the model's name"
-            return ChatError(f"{url}: no model {self.config.model!r} (HTTP {status}: {words}); {hint}")
-        if status in (401, 403):
-            source = self.config.key_source
-            if source is None:
-                return ChatError(f"{url}: the server wants a key (HTTP {status}); put it in ${KEY_VARIABLE}")
-            return ChatError(f"{url}: the server refuses the key in ${source} (HTTP {status})")
-        return ChatError(f"{url}: HTTP {status}: {words or reply.reason_phrase}")
-
-    def _key(self) -> str | None:
-        source = self.config.key_source
-        if source is None:
-            return None
-        key = os.environ.get(source, "").strip()
-        if not re.fullmatch(r"[!-~]+", key):  # httpx would quote the key while complaining
-            state = "holds a character no key has" if key else "is not set; put the server's key in it"
-            raise ChatError(f"{self.config.endpoint}: ${source} {state}")
-        return key
-
-    def _headers(self) -> dict[str, str]:
-        key = self._key()
-        return {} if key is None else {"Authorization": f"Bearer {key}"}
-
-    def _words(self, reply: httpx.Response) -> str:
-        return server_words(reply.content, self._key())
-
-    def _value(self, reply: httpx.Response) -> Any:
-        try:
-            value = read_json(reply.content, self.config.endpoint)
-        except EmbeddingError as error:
-            raise ChatError(str(error)) from None
-        if isinstance(value, dict) and value.get("error"):
-            raise ChatError(f"{self.config.endpoint}: answered with an error: {self._words(reply)}")
-        return value
 
 
 def _understood(body: dict[str, Any], words: str) -> dict[str, Any] | None:
