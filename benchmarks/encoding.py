@@ -17,7 +17,7 @@ from tracerank.embedding.local import BATCH_TEXTS, BATCH_TOKENS, LocalEmbedder, 
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "qa"
 FIXED_BATCH = 16
-"""The paper's batch (App. G)."""
+"""The paper's batch (App. H)."""
 TEXTS = 1500
 TIMED = 400
 """Texts whose encoding is timed, so that it ends in about a minute."""

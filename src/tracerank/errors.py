@@ -36,5 +36,13 @@ class TrainingError(TraceRankError):
     """Training cannot start or must not go on."""
 
 
+class CorpusError(TraceRankError):
+    """A corpus cannot be built, opened or searched."""
+
+
+class RetrieveError(TraceRankError):
+    """A retrieval server did not answer as it should."""
+
+
 class UsageError(TraceRankError):
     """A combination of arguments that cannot work."""

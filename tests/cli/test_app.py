@@ -12,7 +12,7 @@ from tests.cli.conftest import Run
 from tracerank.cli import app as app_module
 from tracerank.cli.docs import reference
 
-COMMANDS = ("select", "evaluate", "stats", "convert", "train", "demo")
+COMMANDS = ("select", "evaluate", "inspect", "stats", "convert", "embed", "train", "demo", "world")
 DOCS = Path(__file__).parents[2] / "docs" / "cli.md"
 
 

@@ -9,6 +9,7 @@ from typer.core import TyperGroup
 
 from tracerank.cli.cache import cache
 from tracerank.cli.convert import convert
+from tracerank.cli.corpus import corpus
 from tracerank.cli.demo import demo
 from tracerank.cli.embed import embed
 from tracerank.cli.evaluate import evaluate
@@ -17,6 +18,7 @@ from tracerank.cli.select import select
 from tracerank.cli.stats import stats
 from tracerank.cli.terminal import note
 from tracerank.cli.train import train
+from tracerank.cli.world import world
 from tracerank.errors import TraceRankError
 
 UNUSABLE = 2
@@ -79,4 +81,6 @@ app.command(epilog=f"{EXAMPLE}tracerank convert logs/*.jsonl -o pools.jsonl.gz")
 app.command(epilog="Example: tracerank train webqa pools.jsonl -o checkpoints/webqa")(train)
 app.command(epilog="Example: tracerank demo")(demo)
 app.command(epilog="Example: tracerank embed pools.jsonl --encoder default")(embed)
+app.command(epilog=f"{EXAMPLE}tracerank world -o pools.jsonl --setting webqa --questions 1000")(world)
 app.add_typer(cache, name="cache")
+app.add_typer(corpus, name="corpus")

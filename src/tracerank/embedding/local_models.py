@@ -20,7 +20,7 @@ from tracerank.embedding.base import Vectors
 from tracerank.errors import EmbeddingError
 
 QWEN3_MAX_LENGTH = 4096
-"""Tokens kept of a text, from its start (App. G)."""
+"""Tokens kept of a text, from its start (App. H)."""
 
 _INSTALL = "pip install sentence-transformers"
 _SAMPLED_WEIGHTS = 64  # values of each weight tensor that enter the fingerprint
@@ -82,7 +82,7 @@ class _SentenceTransformer:
 
 
 class _Qwen3:
-    """Qwen3-Embedding as in the paper: no instruction, left padding, right truncation, last token (App. A.4, G)."""
+    """Qwen3-Embedding as in the paper: no instruction, left padding, right truncation, last token (App. A.4, H)."""
 
     max_length: int | None = QWEN3_MAX_LENGTH
     pooling = "last"

@@ -1,4 +1,4 @@
-"""How much the rollouts of a question share: the counts of App. A.3 and the overlap of App. F.
+"""How much the rollouts of a question share: the counts of App. A.3 and the overlap of App. E.
 
 Everything is counted from group sizes; the quadratic number of same-content edges is never listed. Formats nothing.
 """
@@ -43,7 +43,7 @@ class Sharing:
     within_edges_mean: float
     """Ordered pairs of occurrences of one group in the same rollout."""
     overlap_mean: float | None
-    """Jaccard similarity of two rollouts' retrieved sets (App. F); None: no question has two retained rollouts."""
+    """Jaccard similarity of two rollouts' retrieved sets (App. E); None: no question has two retained rollouts."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -235,7 +235,7 @@ def _read_one(data: bytes, source: str) -> RecordAt | Problem:
         try:
             value = _decode(data)
         except ValueError as error:
-            return Problem(source, f"not JSON ({error}); expected a JSON object, the rollout was dropped")
+            return Problem(source, f"not JSON ({error}); expected a JSON object, it was dropped")
     return _record(value, source, len(data))
 
 

@@ -1,0 +1,1 @@
+"""A world with a known truth: entities, facts, pages, questions and agents that err in known ways."""
