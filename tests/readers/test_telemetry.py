@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tracerank.errors import MalformedRollout
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Rollout
-from tracerank.readers import READERS, Problem, read_pools
+from tracerank.readers import Problem, read_pools
 from tracerank.readers.chat import ChatReader
 from tracerank.readers.telemetry import TelemetryReader
 
@@ -345,7 +345,6 @@ def test_the_order_of_the_file_does_not_matter(dialect: str) -> None:
         assert rollout(Random(seed).sample(rows, len(rows))) == whole
 
 
-@pytest.mark.skipif(READER.name not in READERS, reason="not in the table of readers yet")
 def test_traces_are_recognised_without_being_told(tmp_path: Path) -> None:
     path = tmp_path / "spans.json"
     path.write_text(json.dumps([*genai_rows("t1"), *genai_rows("t2")]))
