@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from tracerank.errors import ChatError
-from tracerank.methods.chat import ChatMessage, ChatModel, ChatReply, FakeChat, TokenLogprob
+from tracerank.methods.chat import ChatModel, ChatReply, ChatTool, EmptyReply, FakeChat, Sampling, TokenLogprob
 from tracerank.methods.chat_http import ChatConfig, HttpChat
+from tracerank.pools.messages import ChatMessage, ToolCall
 
 KEY = "sk-very-secret-0123456789"
 ASKED = [ChatMessage("system", "You help."), ChatMessage("user", "Hello?")]
@@ -108,7 +109,7 @@ def make(server: Server, slept: list[float]) -> Iterator[Callable[..., HttpChat]
 
 
 def ask(chat: ChatModel, **settings: Any) -> ChatReply:
-    return chat.reply(ASKED, **{"max_tokens": 5, "seed": 3} | settings)
+    return chat.reply(ASKED, Sampling(**{"max_tokens": 5, "seed": 3} | settings))
 
 
 def test_a_request_carries_the_messages_and_settings(server: Server, make: Callable[..., HttpChat]) -> None:
@@ -258,4 +259,43 @@ def test_the_fake_says_the_same_to_the_same_messages() -> None:
     assert fake.asked == ["Hello?", "Hello?"]
     assert ask(FakeChat(lambda asked: asked.upper())).text == "HELLO?"
     with pytest.raises(ChatError):
-        fake.reply([], max_tokens=1)
+        fake.reply([], Sampling(1))
+
+
+SEARCH = ChatTool("search", "Finds pages.", {"type": "object", "properties": {"query": {"type": "string"}}})
+
+
+def called(*calls: Any, text: Any = None) -> Reply:
+    choice = {"message": {"role": "assistant", "content": text, "tool_calls": list(calls)}}
+    return Reply(body={"choices": [choice | {"finish_reason": "tool_calls"}]})
+
+
+def test_tools_calls_and_their_returns_travel_both_ways(server: Server, make: Callable[..., HttpChat]) -> None:
+    server.planned = [called({"id": "c1", "type": "function", "function": {"name": "search", "arguments": "{"}})]
+    chat = make()
+    reply = chat.reply(ASKED, Sampling(5, top_p=0.9, stop=("</s>",)), [SEARCH])
+    assert reply.tool_calls == (ToolCall("c1", "search", "{"),)  # as the model wrote it
+    turns = [*ASKED, ChatMessage("assistant", "", reply.tool_calls), ChatMessage("tool", "found", tool_call_id="c1")]
+    chat.reply(turns, Sampling(5))
+    first, second = server.requests
+    assert (first["top_p"], first["stop"]) == (0.9, ["</s>"])
+    assert first["tools"][0]["function"]["name"] == "search"
+    assert second["messages"][2]["tool_calls"][0]["function"] == {"name": "search", "arguments": "{"}
+    assert second["messages"][3] == {"role": "tool", "content": "found", "tool_call_id": "c1"}
+    assert "tools" not in second
+
+
+def test_calls_in_the_dialects_of_servers_are_read_and_nameless_ones_left_out(
+    server: Server, make: Callable[..., HttpChat]
+) -> None:
+    server.planned = [called({"function": {"name": "search", "arguments": {"query": "x"}}}, {"function": {}}, "search")]
+    assert ask(make()).tool_calls == (ToolCall("call_0", "search", '{"query": "x"}'),)
+
+
+def test_an_empty_reply_still_tells_what_it_cost(server: Server, make: Callable[..., HttpChat]) -> None:
+    server.planned = [said("", finish="length")]
+    with pytest.raises(EmptyReply, match="allow more") as caught:
+        ask(make())
+    assert caught.value.reply.is_cut
+    assert caught.value.reply.usage is not None
+    assert caught.value.reply.usage.completion_tokens == 2

@@ -7,10 +7,11 @@ import pytest
 
 from tests.llama import llama_server
 from tracerank.errors import ChatError
-from tracerank.methods.chat import ChatMessage
+from tracerank.methods.chat import Sampling
 from tracerank.methods.chat_http import ChatConfig, HttpChat
 from tracerank.methods.judged_groups import LlmGroups
 from tracerank.methods.verdicts import VerdictFile
+from tracerank.pools.messages import ChatMessage
 
 HELLO = [ChatMessage("user", "Say hello.")]
 
@@ -25,7 +26,7 @@ def chat() -> Iterator[HttpChat]:
 
 
 def test_a_real_model_replies_the_same_to_the_same_and_counts_tokens(chat: HttpChat) -> None:
-    first, second = (chat.reply(HELLO, max_tokens=8, seed=1) for _ in range(2))
+    first, second = (chat.reply(HELLO, Sampling(8, seed=1)) for _ in range(2))
     assert first.text == second.text != ""
     assert first.prompt_tokens is not None
     assert first.completion_tokens is not None
@@ -33,7 +34,7 @@ def test_a_real_model_replies_the_same_to_the_same_and_counts_tokens(chat: HttpC
 
 
 def test_a_real_model_gives_the_log_probability_of_each_token(chat: HttpChat) -> None:
-    reply = chat.reply(HELLO, max_tokens=8, seed=1)
+    reply = chat.reply(HELLO, Sampling(8, seed=1))
     assert reply.logprobs
     assert "".join(token.token for token in reply.logprobs).strip().startswith(reply.text[:3])
     assert all(token.logprob <= 0 for token in reply.logprobs)

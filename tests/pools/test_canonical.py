@@ -15,6 +15,7 @@ from tracerank.answers.exact import normalize_text
 from tracerank.errors import MalformedRollout, ReadError, UsageError
 from tracerank.pools import canonical
 from tracerank.pools.canonical import SCHEMA, record_to_parsed, rollout_to_record, write_pools
+from tracerank.pools.messages import ChatMessage, ToolCall, Usage
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA, Document, Evidence, Question, Rollout, Search, View
 from tracerank.readers import read_pools
@@ -53,6 +54,15 @@ views = st.builds(
     number=maybe_text,
     fallback=text,
 )
+calls = st.builds(ToolCall, text, text, text)
+messages = st.builds(
+    ChatMessage,
+    st.sampled_from(["system", "user", "assistant", "tool"]),
+    text,
+    st.lists(calls, max_size=2).map(tuple),
+    maybe_text,
+)
+usages = st.builds(Usage, st.integers(0, 2**40), st.integers(0, 2**40), st.integers(0, 99))
 rollouts = st.builds(
     Rollout,
     sample_id=st.integers(-(2**53), 2**53),
@@ -64,6 +74,8 @@ rollouts = st.builds(
     views=st.lists(views, max_size=2).map(tuple),
     problem=maybe_text,
     source=maybe_text,
+    messages=st.lists(messages, max_size=3).map(tuple),
+    usage=st.none() | usages,
 )
 questions = st.builds(
     Question, st.text(min_size=1, max_size=9), text, st.lists(text, max_size=3).map(tuple), st.none() | text
@@ -96,7 +108,9 @@ def test_everything_survives_a_round_trip(question: Question, rollout: Rollout) 
     assert row.is_numbered
 
 
-@pytest.mark.parametrize(("kind", "table"), [(Evidence, "_EVIDENCE"), (Document, "_DOCUMENT"), (View, "_VIEW")])
+@pytest.mark.parametrize(
+    ("kind", "table"), [(Evidence, "_EVIDENCE"), (Document, "_DOCUMENT"), (View, "_VIEW"), (Usage, "_USAGE")]
+)
 def test_the_format_knows_every_field(kind: type, table: str) -> None:
     written = {field.name for field in getattr(canonical, table)}
     assert written == {field.name for field in fields(kind)} - {"document"}
@@ -119,6 +133,11 @@ def test_an_orphan_and_a_search_without_text_stay_different() -> None:
     given_searches = (Search(None, (Evidence("x"),)), Search("", (Evidence("x"),)))
     row = record_to_parsed(rollout_to_record(Question("q", "Who?"), Rollout(0, "Ada", given_searches)))
     assert [search.query for search in row.rollout.searches] == [None, ""]
+
+
+def test_a_foreign_conversation_costs_no_rollout() -> None:
+    turns = [{"role": "user", "content": [{"type": "text", "text": "Who?"}]}, {"content": None, "tool_calls": 3}, "x"]
+    assert [turn.content for turn in record_to_parsed(record(messages=turns)).rollout.messages] == ["Who?", ""]
 
 
 def test_unknown_fields_are_ignored() -> None:

@@ -4,20 +4,36 @@ Sends nothing itself; ``chat_http.py`` talks to servers.
 """
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from tracerank.errors import ChatError
+from tracerank.pools.messages import ChatMessage, ToolCall, Usage
 
 
 @dataclass(frozen=True, slots=True)
-class ChatMessage:
-    """One turn of a conversation."""
+class Sampling:
+    """How a reply is drawn."""
 
-    role: str
-    """``system``, ``user`` or ``assistant``."""
-    content: str
+    max_tokens: int
+    temperature: float = 0.0
+    top_p: float | None = None
+    """None: the server's own."""
+    seed: int | None = None
+    """None: the server's own, another each time."""
+    stop: tuple[str, ...] = ()
+    """Texts that end the reply; servers leave them out of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChatTool:
+    """A function that the model may ask to have called."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+    """JSON schema of its arguments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +54,24 @@ class ChatReply:
     completion_tokens: int | None = None
     logprobs: tuple[TokenLogprob, ...] | None = None
     """Of each token of the text; None: not asked for or not given."""
+    tool_calls: tuple[ToolCall, ...] = ()
+    is_cut: bool = False
+    """The reply ended at ``max_tokens``, not where the model wanted."""
+
+    @property
+    def usage(self) -> Usage | None:
+        """What the reply cost; None: the server does not count."""
+        if self.prompt_tokens is None or self.completion_tokens is None:
+            return None
+        return Usage(self.prompt_tokens, self.completion_tokens)
+
+
+class EmptyReply(ChatError):
+    """The model said nothing and called no tool: nothing can be concluded, but it was asked and it cost."""
+
+    def __init__(self, message: str, reply: ChatReply) -> None:
+        super().__init__(message)
+        self.reply = reply
 
 
 class ChatModel(Protocol):
@@ -48,30 +82,31 @@ class ChatModel(Protocol):
         """Identity of the replies: they may be kept under this name."""
         ...
 
-    def reply(
-        self, messages: Sequence[ChatMessage], *, max_tokens: int, temperature: float = 0.0, seed: int | None = None
-    ) -> ChatReply:
-        """The reply; raises ``ChatError`` when there is none."""
+    def reply(self, messages: Sequence[ChatMessage], sampling: Sampling, tools: Sequence[ChatTool] = ()) -> ChatReply:
+        """The reply; raises ``ChatError`` when there is none, ``EmptyReply`` when it says nothing."""
         ...
 
 
 class FakeChat:
-    """Replies by a rule, the same to the same messages; remembers what it was asked."""
+    """Replies by a rule on the last message, the same to the same messages; remembers what it was asked."""
 
-    def __init__(self, rule: Callable[[str], str] | None = None, name: str = "fake-chat") -> None:
+    def __init__(self, rule: Callable[[str], str | ChatReply] | None = None, name: str = "fake-chat") -> None:
         self.name = name
         self.asked: list[str] = []
         """The last message of each call."""
+        self.conversations: list[tuple[ChatMessage, ...]] = []
         self._rule = rule or _digest
 
-    def reply(
-        self, messages: Sequence[ChatMessage], *, max_tokens: int, temperature: float = 0.0, seed: int | None = None
-    ) -> ChatReply:
+    def reply(self, messages: Sequence[ChatMessage], sampling: Sampling, tools: Sequence[ChatTool] = ()) -> ChatReply:
         if not messages:
             raise ChatError(f"{self.name}: nothing was asked")
         asked = messages[-1].content
         self.asked.append(asked)
-        text = " ".join(self._rule(asked).split(" ")[:max_tokens])
+        self.conversations.append(tuple(messages))
+        made = self._rule(asked)
+        if isinstance(made, ChatReply):
+            return made
+        text = " ".join(made.split(" ")[: sampling.max_tokens])
         return ChatReply(text, sum(len(message.content.split()) for message in messages), len(text.split()))
 
 

@@ -11,7 +11,8 @@ from typing import Any, ClassVar, Self
 from tracerank.endpoints.client import EndpointClient, Pause
 from tracerank.endpoints.server import Server
 from tracerank.errors import ChatError, TraceRankError
-from tracerank.methods.chat import ChatMessage, ChatReply, TokenLogprob
+from tracerank.methods.chat import ChatReply, ChatTool, EmptyReply, Sampling, TokenLogprob
+from tracerank.pools.messages import ChatMessage, message_to_record, record_to_message
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,20 +45,9 @@ class HttpChat:
         """Server and model: one model's replies differ between servers."""
         return f"{self.config.root}#{self.config.model}"
 
-    def reply(
-        self, messages: Sequence[ChatMessage], *, max_tokens: int, temperature: float = 0.0, seed: int | None = None
-    ) -> ChatReply:
-        """The model's reply; an empty one is an error, because nothing can be concluded from it."""
-        body: dict[str, Any] = {
-            "model": self.config.model,
-            "messages": [{"role": message.role, "content": message.content} for message in messages],
-            "max_tokens": max_tokens,
-            "temperature": temperature,
-        }
-        if seed is not None:
-            body["seed"] = seed
-        if self.config.wants_logprobs:
-            body["logprobs"] = True
+    def reply(self, messages: Sequence[ChatMessage], sampling: Sampling, tools: Sequence[ChatTool] = ()) -> ChatReply:
+        """The model's reply; one that says nothing is an error, because nothing can be concluded from it."""
+        body = _request(self.config, messages, sampling, tools)
         reply = self._endpoint.post(body)
         while reply.status_code == 400 and (other := _understood(body, self._endpoint.words(reply))) is not None:
             body = other
@@ -79,13 +69,35 @@ class HttpChat:
         self.close()
 
 
+def _request(
+    config: ChatConfig, messages: Sequence[ChatMessage], sampling: Sampling, tools: Sequence[ChatTool]
+) -> dict[str, Any]:
+    optional = {
+        "top_p": sampling.top_p,
+        "seed": sampling.seed,
+        "stop": list(sampling.stop) or None,
+        "logprobs": config.wants_logprobs or None,
+        "tools": [{"type": "function", "function": _function(tool)} for tool in tools] or None,
+    }
+    return {
+        "model": config.model,
+        "messages": [message_to_record(message) for message in messages],
+        "max_tokens": sampling.max_tokens,
+        "temperature": sampling.temperature,
+    } | {name: value for name, value in optional.items() if value is not None}
+
+
+def _function(tool: ChatTool) -> dict[str, Any]:
+    return {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)}
+
+
 def _understood(body: dict[str, Any], words: str) -> dict[str, Any] | None:
     """The request as a stricter server wants it; None when nothing is left to change."""
     if "max_tokens" in body and "max_completion_tokens" in words:
         return {name: value for name, value in body.items() if name != "max_tokens"} | {
             "max_completion_tokens": body["max_tokens"]
         }
-    for name in ("temperature", "seed", "logprobs"):
+    for name in ("temperature", "top_p", "seed", "logprobs"):
         if name in body and re.search(rf"\b{name}\b", words):
             return {other: value for other, value in body.items() if other != name}
     return None
@@ -97,22 +109,21 @@ def _read_reply(value: Any, url: str) -> ChatReply:
     message = choice.get("message") if isinstance(choice, dict) else None
     if not isinstance(choice, dict) or not isinstance(message, dict):
         raise ChatError(f"{url}: answered without a list 'choices' of messages; is it an OpenAI-compatible server?")
-    text = _text(message.get("content"))
-    if not text.strip():
-        why = " before max_tokens were used up; allow more" if choice.get("finish_reason") == "length" else ""
-        raise ChatError(f"{url}: the model said nothing{why}")
     usage = value.get("usage")
     counts = usage if isinstance(usage, dict) else {}
-    return ChatReply(
-        text, _count(counts.get("prompt_tokens")), _count(counts.get("completion_tokens")), _logprobs(choice)
+    said = record_to_message(message)
+    reply = ChatReply(
+        said.content,
+        _count(counts.get("prompt_tokens")),
+        _count(counts.get("completion_tokens")),
+        _logprobs(choice),
+        said.tool_calls,
+        choice.get("finish_reason") == "length",
     )
-
-
-def _text(content: object) -> str:
-    if isinstance(content, str):
-        return content
-    parts = content if isinstance(content, list) else []
-    return "".join(part["text"] for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str))
+    if not reply.text.strip() and not reply.tool_calls:
+        why = " before max_tokens were used up; allow more" if reply.is_cut else ""
+        raise EmptyReply(f"{url}: the model said nothing{why}", reply)
+    return reply
 
 
 def _count(value: object) -> int | None:

@@ -23,8 +23,9 @@ from tracerank.answers.readings import NAME, read_answer
 from tracerank.answers.text_keys import tokens_of
 from tracerank.embedding.base import Embedder, check_vectors
 from tracerank.errors import ChatError
-from tracerank.methods.chat import ChatMessage, ChatModel
+from tracerank.methods.chat import ChatModel, Sampling
 from tracerank.methods.verdicts import VerdictFile
+from tracerank.pools.messages import ChatMessage
 
 Similarity = NDArray[np.float32]
 
@@ -120,7 +121,7 @@ class LlmGroups:
         known = self.verdicts.get(self.chat.name, prompt)
         if known is not None:
             return known
-        reply = self.chat.reply([ChatMessage("user", prompt)], max_tokens=JUDGE_TOKENS, temperature=0.0, seed=0)
+        reply = self.chat.reply([ChatMessage("user", prompt)], Sampling(JUDGE_TOKENS, seed=0))
         same = _verdict(reply.text, self.chat.name)
         self.verdicts.put(self.chat.name, prompt, same, {"question": question, "a": low, "b": high})
         return same

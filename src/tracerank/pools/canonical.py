@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 from tracerank.answers.exact import normalize_excerpts, normalize_text
 from tracerank.errors import MalformedRollout, ReadError
+from tracerank.pools.messages import Usage, message_to_record, record_to_message
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import RETENTION_RULES, WEBQA, Document, Evidence, Question, Rollout, Search, View
 from tracerank.pools.whole_files import write_lines
@@ -65,6 +66,11 @@ _VIEW = (
     _Field("number", _STRING),
     _Field("fallback", _STRING, ""),
 )
+_USAGE = (
+    _Field("prompt_tokens", _INTEGER, is_required=True),
+    _Field("completion_tokens", _INTEGER, is_required=True),
+    _Field("calls", _INTEGER, 1),
+)
 _NAMES: Mapping[type, str] = {
     type(None): "null",
     bool: "true or false",
@@ -101,6 +107,8 @@ def rollout_to_record(question: Question, rollout: Rollout) -> dict[str, Any]:
         "views": [_to_record(view, _VIEW) for view in rollout.views] or None,
         "problem": rollout.problem,
         "source": rollout.source,
+        "messages": [message_to_record(message) for message in rollout.messages] or None,
+        "usage": None if rollout.usage is None else _to_record(rollout.usage, _USAGE),
     }
     return {name: value for name, value in record.items() if value is not None}
 
@@ -147,6 +155,8 @@ def record_to_parsed(record: Mapping[str, Any]) -> CanonicalRow:
         ),
         _get(record, "problem", _STRING),
         _get(record, "source", _STRING),
+        tuple(record_to_message(item) for item in _list(record, "messages") if isinstance(item, dict)),
+        None if record.get("usage") is None else Usage(**_values(record["usage"], _USAGE, "usage")),
     )
     return CanonicalRow(question, rollout, sample_id is not None)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from tracerank.answers.exact import normalize_answer
+from tracerank.pools.messages import ChatMessage, Usage
 
 WEBQA = "webqa"
 BROWSING = "browsing"
@@ -111,6 +112,10 @@ class Rollout:
     """Why the transcript could not be parsed; such a rollout keeps its place but is never retained."""
     source: str | None = None
     """``file:line`` it came from."""
+    messages: tuple[ChatMessage, ...] = ()
+    """The conversation as it was held, for export; empty: not kept. Never an input of the model."""
+    usage: Usage | None = None
+    """Tokens that the rollout cost; None: unknown."""
 
     @property
     def has_evidence(self) -> bool:
