@@ -3,7 +3,7 @@
 import gzip
 import json
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -247,6 +247,18 @@ def test_files_survive_a_round_trip(
     write_pools(path, [Pool(question, (rollout,)) for question, rollout in rows])
     if rows:
         assert [(found.question, *found.rollouts) for found in read_pools(path)] == rows
+
+
+@settings(max_examples=25)
+@given(rollouts)
+def test_a_rollout_that_gets_its_label_while_reading_keeps_all_else(
+    tmp_path_factory: pytest.TempPathFactory, rollout: Rollout
+) -> None:
+    path = tmp_path_factory.mktemp("files") / "pools.jsonl"
+    written = replace(rollout, label=None, source=None, setting=WEBQA, problem=None, answer="Ada")
+    write_pools(path, [Pool(Question("q", "Who?", ("Ada",)), (written,))])
+    [[read]] = [found.rollouts for found in read_pools(path)]
+    assert read == replace(written, label=1.0, source=read.source)
 
 
 def test_a_failed_write_leaves_the_old_file_and_no_draft(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from tracerank.errors import ReadError, UsageError
 from tracerank.pools.types import Question, Rollout
 from tracerank.readers import Parsed, Problem, Record, RolloutWarning, iter_pools, read_pools
 from tracerank.readers.detect import READERS, detect, reader_named
+from tracerank.readers.records import PATIENCE
 
 WEBQA = {"question_index": 1, "question": "Who?", "sample_id": 0, "answer": "Ada", "steps": []}
 CANONICAL = {"schema": "tracerank-rollout/1", "question_id": "1", "question": "Who?", "sample_id": 1, "answer": "Bob"}
@@ -78,6 +79,18 @@ def test_a_file_of_an_unknown_format_names_its_keys_and_the_known_formats(tmp_pa
         ReadError, match=r"rows.jsonl:1: no known format, .* keys: prompt, chosen; known formats: canon"
     ):
         read_pools(path)
+
+
+def test_conversations_without_a_single_tool_call_are_still_rollouts(tmp_path: Path) -> None:
+    def chat(answer: str) -> dict[str, Any]:
+        said = f"Answer: {answer}"
+        return {"messages": [{"role": "user", "content": "Who?"}, {"role": "assistant", "content": said}]}
+
+    (pool,) = read_pools(lines(tmp_path, chat("Ada"), {"config": 1}, chat("Bob")), on_problem=[].append)
+    assert (pool.question.text, [rollout.answer for rollout in pool.rollouts]) == ("Who?", ["Ada", "Bob"])
+    many = [chat(f"Ada {number}") for number in range(PATIENCE + 5)]
+    (pool,) = read_pools(lines(tmp_path, *many))
+    assert len(pool) == PATIENCE + 5
 
 
 def test_a_named_reader_is_not_second_guessed(tmp_path: Path) -> None:

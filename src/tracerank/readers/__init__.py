@@ -1,4 +1,4 @@
-"""Any transcript file to pools. Holds the two entry points; each container and each format has its own module."""
+"""Any transcript file to pools. Holds the entry points; each container and each format has its own module."""
 
 import os
 import warnings
@@ -14,7 +14,17 @@ from tracerank.readers.inputs import find_files, iter_input
 from tracerank.readers.joining import Joiner, Joining, ScatteredRollout
 from tracerank.readers.records import PathLike, Problem, RecordAt
 
-__all__ = ["READERS", "Parsed", "Problem", "Reader", "Record", "RolloutWarning", "iter_pools", "read_pools"]
+__all__ = [
+    "READERS",
+    "Parsed",
+    "Problem",
+    "Reader",
+    "Record",
+    "RolloutWarning",
+    "iter_pools",
+    "pools_of_records",
+    "read_pools",
+]
 
 
 OnRecord = Callable[[str], None]
@@ -41,12 +51,25 @@ def iter_pools(
 ) -> Iterator[Pool]:
     """The same one by one, in constant memory as long as a question's rollouts stand near each other."""
     places = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    source = _source(reader, on_problem, window_bytes, on_record)
+    return group(source.placed(places), source.report, window_bytes)
+
+
+def pools_of_records(
+    records: Iterable[Record], reader: str | Reader = AUTO, on_problem: Report | None = None, name: str = "request"
+) -> list[Pool]:
+    """Pools of records that are in memory already, such as the body of a request; ``name`` tells where they stood."""
+    source = _source(reader, on_problem, None, None)
+    placed = (RecordAt(record, f"{name}:[{index}]", 0) for index, record in enumerate(records))
+    return list(group(source.of_records(placed), source.report, None))
+
+
+def _source(
+    reader: str | Reader, on_problem: Report | None, window_bytes: int | None, on_record: OnRecord | None
+) -> "_Source":
     chosen = (None if reader == AUTO else reader_named(reader)) if isinstance(reader, str) else reader
-    report = on_problem or _warn
-    note = on_record or (lambda _: None)
     joiners = [each for each in (READERS.values() if chosen is None else (chosen,)) if isinstance(each, Joiner)]
-    source = _Source(chosen, Joining(joiners, window_bytes), report, note)
-    return group(source.placed(places), report, window_bytes)
+    return _Source(chosen, Joining(joiners, window_bytes), on_problem or _warn, on_record or (lambda _: None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +85,10 @@ class _Source:
     def placed(self, places: Iterable[PathLike]) -> Iterator[Placed]:
         for place in places:
             yield from self._from_place(place)
+        yield from self._parsed(self.joining.rest())
+
+    def of_records(self, records: Iterable[RecordAt]) -> Iterator[Placed]:
+        yield from self._parsed(self.joining.through(records))
         yield from self._parsed(self.joining.rest())
 
     def _from_place(self, place: PathLike) -> Iterator[Placed]:

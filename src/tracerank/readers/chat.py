@@ -46,6 +46,13 @@ class ChatReader:
         return parsed_dialogue(plain, source, read_chat(messages))
 
 
+def is_conversation(record: Record) -> bool:
+    """Whether the record holds messages in which somebody asks and an assistant answers, with or without tools."""
+    messages = _messages(decoded(record)) or ()
+    roles = {cleaned(message.get("role")) for message in messages if isinstance(message, Mapping)}
+    return {"user", "assistant"} <= roles
+
+
 class _Made(NamedTuple):
     """A call as logged."""
 

@@ -3,7 +3,7 @@
 File names are never looked at. The order of the table matters: the more specific format is asked first.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from tracerank.errors import ReadError, UsageError
@@ -13,7 +13,7 @@ from tracerank.readers.base import Reader, Record
 from tracerank.readers.browsecomp_plus import BrowseCompPlusReader
 from tracerank.readers.browsing import BrowsingReader
 from tracerank.readers.canonical import CanonicalReader
-from tracerank.readers.chat import ChatReader
+from tracerank.readers.chat import ChatReader, is_conversation
 from tracerank.readers.hotpot_agent import HotpotAgentReader
 from tracerank.readers.inspect_eval import InspectReader
 from tracerank.readers.langchain_messages import LangChainReader
@@ -31,6 +31,7 @@ from tracerank.readers.webqa import WebQAReader
 
 AUTO = "auto"
 
+_CHAT = ChatReader()
 _IN_ORDER: tuple[Reader, ...] = (
     CanonicalReader(),
     InspectReader(),
@@ -49,7 +50,7 @@ _IN_ORDER: tuple[Reader, ...] = (
     OpenAIResponsesReader(),
     AnthropicReader(),
     LangChainReader(),
-    ChatReader(),  # after every more specific list of messages
+    _CHAT,  # after every more specific list of messages
     ReactReader(),
 )
 READERS: Mapping[str, Reader] = MappingProxyType({reader.name: reader for reader in _IN_ORDER})
@@ -81,17 +82,27 @@ def assign_readers(records: Iterable[RecordAt]) -> Iterator[tuple[Reader, Record
         reader = detect(item.value) or usual
         if reader is None:
             waiting.append(item)
-            if len(waiting) >= PATIENCE:
-                break
-            continue
-        if usual is None:
+            if len(waiting) < PATIENCE:
+                continue
+            usual = _reader_of_plain(waiting)
+        elif usual is None:
             usual = reader
-            for early in waiting:
-                yield reader, early
-            waiting.clear()
-        yield reader, item
+            waiting.append(item)
+        else:
+            yield reader, item
+            continue
+        yield from ((usual, early) for early in waiting)
+        waiting.clear()
     if waiting:
-        raise ReadError(_unrecognised(waiting[0]))
+        usual = _reader_of_plain(waiting)
+        yield from ((usual, early) for early in waiting)
+
+
+def _reader_of_plain(waiting: Sequence[RecordAt]) -> Reader:
+    """Conversations without a single call say too little to be recognised one by one, but what else could they be?"""
+    if any(is_conversation(item.value) for item in waiting):
+        return _CHAT
+    raise ReadError(_unrecognised(waiting[0]))
 
 
 def _unrecognised(item: RecordAt) -> str:

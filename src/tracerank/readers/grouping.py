@@ -218,6 +218,8 @@ def _settle(pool: _Open, report: Report) -> Pool:
                 rollout.views,
                 rollout.problem,
                 rollout.source or entry.source,
+                rollout.messages,
+                rollout.usage,
             )
         rollouts.append(rollout)
     return Pool(Question(pool.id, pool.text, pool.references, pool.dataset), tuple(rollouts))
