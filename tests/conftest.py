@@ -9,6 +9,13 @@ import pytest
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Real language models one after the other: two at once would share the cores and take four times as long."""
+    for item in items:
+        if item.path.stem.endswith("_llama"):
+            item.add_marker(pytest.mark.xdist_group("llama"))
+
+
 @pytest.fixture(autouse=True, scope="session")
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Tests neither use nor fill the developer's cache of vectors."""

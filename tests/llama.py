@@ -27,7 +27,8 @@ def llama_server(*, embeds: bool, context: int = 1024) -> Iterator[str]:
         params.pooling_type = xllamacpp.llama_pooling_type.LLAMA_POOLING_TYPE_MEAN
     params.n_ctx = context
     params.n_parallel = 2
-    params.cpuparams.n_threads = 2
+    for threads in (params.cpuparams, params.cpuparams_batch):
+        threads.n_threads, threads.poll = 1, 0  # others spin while they wait, which starves the tests beside it
     params.warmup = False
     params.port = 0  # any free one
     server = xllamacpp.Server(params)

@@ -1,78 +1,28 @@
 """Chat models: the fake, and a real client against a server that misbehaves."""
 
-import json
 import logging
-import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
 
+from tests.chat_server import Reply, Server, called, error, said
 from tracerank.errors import ChatError
-from tracerank.methods.chat import ChatModel, ChatReply, ChatTool, EmptyReply, FakeChat, Sampling, TokenLogprob
+from tracerank.methods.chat import (
+    ChatModel,
+    ChatReply,
+    ChatTool,
+    EmptyReply,
+    FakeChat,
+    PromptTooLong,
+    Sampling,
+    TokenLogprob,
+)
 from tracerank.methods.chat_http import ChatConfig, HttpChat
 from tracerank.pools.messages import ChatMessage, ToolCall
 
 KEY = "sk-very-secret-0123456789"
 ASKED = [ChatMessage("system", "You help."), ChatMessage("user", "Hello?")]
-
-
-class Reply:
-    """What the server does with one request."""
-
-    def __init__(self, status: int = 200, body: Any = None, cut: bool = False, **headers: str) -> None:
-        self.status = status
-        self.body = body if isinstance(body, bytes) else json.dumps(body).encode()
-        self.cut = cut
-        self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
-
-
-def said(text: Any, finish: str = "stop", logprobs: Any = None) -> Reply:
-    choice = {"message": {"role": "assistant", "content": text}, "finish_reason": finish, "logprobs": logprobs}
-    return Reply(body={"choices": [choice], "usage": {"prompt_tokens": 7, "completion_tokens": 2}})
-
-
-def error(status: int, message: str, **headers: str) -> Reply:
-    return Reply(status, {"error": {"message": message}}, **headers)
-
-
-class Server:
-    """A local server that records what it is asked and answers as the test plans."""
-
-    def __init__(self) -> None:
-        self.planned: list[Reply] = []
-        self.requests: list[dict[str, Any]] = []
-        self.authorizations: list[str | None] = []
-        self.paths: list[str] = []
-        outer = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-            wbufsize = -1
-
-            def do_POST(self) -> None:
-                outer.paths.append(self.path)
-                outer.authorizations.append(self.headers.get("Authorization"))
-                outer.requests.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-                reply = outer.planned.pop(0) if outer.planned else said("Hi.")
-                self.send_response(reply.status)
-                for name, value in reply.headers.items():
-                    self.send_header(name, value)
-                self.send_header("Content-Length", str(len(reply.body)))
-                self.end_headers()
-                self.wfile.write(reply.body[: len(reply.body) // 2] if reply.cut else reply.body)
-                self.close_connection = reply.cut
-
-            def log_message(self, format: str, *args: Any) -> None: ...
-
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._http.server_port}"
-        threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True).start()
-
-    def close(self) -> None:
-        self._http.shutdown()
-        self._http.server_close()
 
 
 @pytest.fixture
@@ -209,6 +159,26 @@ def test_text_in_parts_and_log_probabilities_are_read(server: Server, make: Call
     assert server.requests[0]["logprobs"] is True
 
 
+def test_the_likeliest_tokens_at_a_place_are_asked_for_and_read(server: Server, make: Callable[..., HttpChat]) -> None:
+    likely = [{"token": "Hi", "logprob": -0.1}, {"token": "Ho", "logprob": -2.5}]
+    server.planned = [said("Hi", logprobs={"content": [likely[0] | {"top_logprobs": likely}]})]
+    [token] = ask(make(), top_logprobs=2).logprobs or ()
+    assert token.likely == (TokenLogprob("Hi", -0.1), TokenLogprob("Ho", -2.5))
+    assert (server.requests[0]["logprobs"], server.requests[0]["top_logprobs"]) == (True, 2)
+
+
+def test_a_server_without_log_probabilities_is_asked_without_any(server: Server, make: Callable[..., HttpChat]) -> None:
+    server.planned = [error(400, "logprobs is not supported by this model")]
+    assert ask(make(), top_logprobs=5).text == "Hi."
+    assert not {"logprobs", "top_logprobs"} & set(server.requests[-1])
+
+
+def test_a_conversation_over_the_context_is_told_apart(server: Server, make: Callable[..., HttpChat]) -> None:
+    server.planned = [error(400, "This model's maximum context length is 4096 tokens")]
+    with pytest.raises(PromptTooLong, match="HTTP 400: This model's maximum context length"):
+        ask(make())
+
+
 def test_the_key_is_sent_and_never_shown(
     server: Server,
     make: Callable[..., HttpChat],
@@ -263,11 +233,6 @@ def test_the_fake_says_the_same_to_the_same_messages() -> None:
 
 
 SEARCH = ChatTool("search", "Finds pages.", {"type": "object", "properties": {"query": {"type": "string"}}})
-
-
-def called(*calls: Any, text: Any = None) -> Reply:
-    choice = {"message": {"role": "assistant", "content": text, "tool_calls": list(calls)}}
-    return Reply(body={"choices": [choice | {"finish_reason": "tool_calls"}]})
 
 
 def test_tools_calls_and_their_returns_travel_both_ways(server: Server, make: Callable[..., HttpChat]) -> None:

@@ -26,8 +26,9 @@ def client(*replies: httpx.Response | Exception, retries: int = 2) -> tuple[Retr
             raise reply
         return reply
 
-    made = RetrieveClient(RetrieveConfig("http://host:1", retries=retries), slept.append, lambda: 0.0)
-    made._http = httpx.Client(transport=httpx.MockTransport(handle))
+    config = RetrieveConfig("http://host:1", retries=retries)
+    made = RetrieveClient(config, lambda _, seconds: slept.append(seconds), lambda: 0.0)
+    made._endpoint._http = httpx.Client(transport=httpx.MockTransport(handle))
     return made, slept, sent
 
 
@@ -74,7 +75,7 @@ def test_a_server_says_how_long_to_wait() -> None:
     made.search("velm")
     assert slept == [7.0]
     made, slept, _ = client(httpx.Response(429, headers={"retry-after": "700"}), result())
-    with pytest.raises(RetrieveError, match="gave up after 1 attempt: HTTP 429"):
+    with pytest.raises(RetrieveError, match=r"asks to wait 700 s, more than 30 s \(HTTP 429"):
         made.search("velm")
     assert slept == []
 
@@ -103,10 +104,32 @@ def test_replies_of_another_shape_are_errors(value: Any) -> None:
         made.search("velm")
 
 
+def test_a_page_instead_of_json_is_said() -> None:
+    made, _, _ = client(httpx.Response(200, text="<html>welcome</html>"))
+    with pytest.raises(RetrieveError, match="not JSON; is it a Search-R1 style retrieval server"):
+        made.search("velm")
+
+
+def test_the_key_of_a_chat_server_is_not_sent_to_a_retrieval_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRACERANK_API_KEY", "chat-key")
+    monkeypatch.setenv("OPENAI_API_KEY", "other-key")
+    config = RetrieveConfig("http://host:1")
+    assert config.read_key() is None
+    monkeypatch.setenv("TRACERANK_RETRIEVER_KEY", "own-key")
+    assert config.read_key() == "own-key"
+
+
+def test_a_server_that_wants_a_key_is_told_which_variable() -> None:
+    made, _, _ = client(httpx.Response(401, json={"error": "who are you"}))
+    with pytest.raises(RetrieveError, match=r"wants a key \(HTTP 401\); put it in \$TRACERANK_RETRIEVER_KEY"):
+        made.search("velm")
+
+
 @pytest.mark.parametrize("url", ["", "host:8000", "ftp://host", "http://", "http://[x"])
 def test_an_address_that_is_none_is_refused(url: str) -> None:
-    with pytest.raises(RetrieveError, match="is no server"):
+    with pytest.raises(RetrieveError, match=r"is no server|is damaged") as caught:
         RetrieveConfig(url)
+    assert "/retrieve" in str(caught.value)
 
 
 def test_the_path_may_be_given_or_left_out() -> None:

@@ -19,7 +19,7 @@ from tracerank.endpoints.replies import (
     says_too_long,
     server_words,
 )
-from tracerank.endpoints.server import KEY_VARIABLE, Server
+from tracerank.endpoints.server import Server
 from tracerank.errors import TraceRankError
 
 Pause = Callable[[Event, float], object]
@@ -65,7 +65,7 @@ class EndpointClient:
         try:
             value = read_json(reply.content)
         except ValueError as error:
-            raise self.server.error(f"{self.server.endpoint}: {error}") from None
+            raise self.server.error(f"{self.server.endpoint}: {error}; is it {self.server.kind}?") from None
         if isinstance(value, dict) and value.get("error"):
             raise self.server.error(f"{self.server.endpoint}: answered with an error: {self.words(reply)}")
         return value
@@ -77,14 +77,14 @@ class EndpointClient:
     def refusal(self, reply: httpx.Response) -> TraceRankError:
         """What a bad answer means for the user."""
         status, words, url, error = reply.status_code, self.words(reply), self.server.endpoint, self.server.error
-        if names_no_model(status, words, reply.text):
+        if self.server.model and names_no_model(status, words, reply.text):
             models = self._models()
             known = f"the server has: {', '.join(models)}" if models else "check the address and the model's name"
             return error(f"{url}: no model {self.server.model!r} (HTTP {status}: {words}); {known}")
         if status in (401, 403):
             source = self.server.key_source
             if source is None:
-                return error(f"{url}: the server wants a key (HTTP {status}); put it in ${KEY_VARIABLE}")
+                return error(f"{url}: the server wants a key (HTTP {status}); put it in ${self.server.usual_key}")
             return error(f"{url}: the server refuses the key in ${source} (HTTP {status})")
         return error(f"{url}: HTTP {status}: {words or reply.reason_phrase}")
 

@@ -26,7 +26,7 @@ def read_json(body: bytes) -> Any:
     except ValueError:
         if body.lstrip()[:1] in (b"", b"{", b"["):
             raise CutReply from None
-    raise ValueError("answered something that is not JSON; is it an OpenAI-compatible server?")
+    raise ValueError("answered something that is not JSON")
 
 
 def server_words(body: bytes, secret: str | None) -> str:

@@ -21,11 +21,17 @@ class Server:
     """What follows the version in the address of the endpoint."""
     error: ClassVar[type[TraceRankError]] = TraceRankError
     """What is raised when the server cannot be used."""
+    kind: ClassVar[str] = "an OpenAI-compatible server"
+    """What it should be, in words for the user."""
+    form: ClassVar[str] = "http://HOST[:PORT][/v1]"
+    """How its address is written."""
+    usual_key: ClassVar[str] = KEY_VARIABLE
+    """The variable whose key is sent if it is set."""
 
     url: str
     """Address of the server, with or without ``/v1`` or the whole endpoint; without user name or query."""
     model: str
-    """The model's name as the server knows it."""
+    """The model's name as the server knows it; empty: it serves one thing only."""
     timeout: float = 60.0
     """Seconds without progress after which a request counts as failed."""
     retries: int = 5
@@ -35,7 +41,7 @@ class Server:
     longest_delay: float = 60.0
     """Seconds that any wait may take; a server that asks for more with Retry-After ends the attempt."""
     key_variable: str | None = None
-    """Environment variable with the key, which must then be set; None takes TRACERANK_API_KEY if that is set."""
+    """Environment variable with the key, which must then be set; None takes ``usual_key`` if that is set."""
     concurrency: int = 4
     """Requests under way at once."""
 
@@ -44,15 +50,15 @@ class Server:
             parts = urlsplit(self.url)
             is_server = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
         except ValueError:
-            raise self.error("the server's address is damaged; expected http://HOST[:PORT][/v1]") from None
+            raise self.error(f"the server's address is damaged; expected {self.form}") from None
         if parts.username or parts.password or parts.query or parts.fragment:
             # The address is not repeated: it may hold a key.
             raise self.error(
                 "the server's address must be without user, query and fragment; put the key in $"
-                + (self.key_variable or KEY_VARIABLE)
+                + (self.key_variable or self.usual_key)
             )
         if not is_server:
-            raise self.error(f"{self.url!r} is no server; expected http://HOST[:PORT][/v1] or https://…")
+            raise self.error(f"{self.url!r} is no server; expected {self.form} or https://…")
         if self.concurrency < 1:
             raise ValueError(f"concurrency must be at least 1, got {self.concurrency}")
         if self.timeout <= 0 or self.retries < 0 or self.first_delay < 0 or self.longest_delay < 0:
@@ -77,7 +83,7 @@ class Server:
             return self.key_variable
         host = urlsplit(self.url).hostname or ""
         is_openai = host == OPENAI_DOMAIN or host.endswith(f".{OPENAI_DOMAIN}")
-        names = (KEY_VARIABLE, OPENAI_VARIABLE) if is_openai else (KEY_VARIABLE,)
+        names = (self.usual_key, OPENAI_VARIABLE) if is_openai else (self.usual_key,)
         return next((name for name in names if os.environ.get(name, "").strip()), None)
 
     def read_key(self) -> str | None:

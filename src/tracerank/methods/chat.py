@@ -24,6 +24,8 @@ class Sampling:
     """None: the server's own, another each time."""
     stop: tuple[str, ...] = ()
     """Texts that end the reply; servers leave them out of it."""
+    top_logprobs: int = 0
+    """How many likely tokens the server is to list at each place of the reply; 0: none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,8 @@ class TokenLogprob:
 
     token: str
     logprob: float
+    likely: tuple["TokenLogprob", ...] = ()
+    """The likeliest tokens at its place, itself among them; empty: not asked for or not given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +76,10 @@ class EmptyReply(ChatError):
     def __init__(self, message: str, reply: ChatReply) -> None:
         super().__init__(message)
         self.reply = reply
+
+
+class PromptTooLong(ChatError):
+    """The conversation does not fit the model's context: only another conversation can help."""
 
 
 class ChatModel(Protocol):

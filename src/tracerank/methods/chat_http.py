@@ -9,9 +9,10 @@ from types import TracebackType
 from typing import Any, ClassVar, Self
 
 from tracerank.endpoints.client import EndpointClient, Pause
+from tracerank.endpoints.replies import says_too_long
 from tracerank.endpoints.server import Server
 from tracerank.errors import ChatError, TraceRankError
-from tracerank.methods.chat import ChatReply, ChatTool, EmptyReply, Sampling, TokenLogprob
+from tracerank.methods.chat import ChatReply, ChatTool, EmptyReply, PromptTooLong, Sampling, TokenLogprob
 from tracerank.pools.messages import ChatMessage, message_to_record, record_to_message
 
 
@@ -53,7 +54,9 @@ class HttpChat:
             body = other
             reply = self._endpoint.post(body)
         if reply.status_code != 200:
-            raise self._endpoint.refusal(reply)
+            error = self._endpoint.refusal(reply)
+            is_long = says_too_long(reply.status_code, self._endpoint.words(reply))
+            raise PromptTooLong(str(error)) if is_long else error
         return _read_reply(self._endpoint.value(reply), self.config.endpoint)
 
     def close(self) -> None:
@@ -76,7 +79,8 @@ def _request(
         "top_p": sampling.top_p,
         "seed": sampling.seed,
         "stop": list(sampling.stop) or None,
-        "logprobs": config.wants_logprobs or None,
+        "logprobs": config.wants_logprobs or sampling.top_logprobs > 0 or None,
+        "top_logprobs": sampling.top_logprobs or None,
         "tools": [{"type": "function", "function": _function(tool)} for tool in tools] or None,
     }
     return {
@@ -97,9 +101,10 @@ def _understood(body: dict[str, Any], words: str) -> dict[str, Any] | None:
         return {name: value for name, value in body.items() if name != "max_tokens"} | {
             "max_completion_tokens": body["max_tokens"]
         }
-    for name in ("temperature", "top_p", "seed", "logprobs"):
+    for name in ("temperature", "top_p", "seed", "top_logprobs", "logprobs"):
         if name in body and re.search(rf"\b{name}\b", words):
-            return {other: value for other, value in body.items() if other != name}
+            unwanted = ("logprobs", "top_logprobs") if name == "logprobs" else (name,)
+            return {other: value for other, value in body.items() if other not in unwanted}
     return None
 
 
@@ -133,10 +138,12 @@ def _count(value: object) -> int | None:
 def _logprobs(choice: dict[str, Any]) -> tuple[TokenLogprob, ...] | None:
     given = choice.get("logprobs")
     rows = given.get("content") if isinstance(given, dict) else None
-    if not isinstance(rows, list):
-        return None
+    return _tokens(rows) if isinstance(rows, list) else None
+
+
+def _tokens(rows: object) -> tuple[TokenLogprob, ...]:
     return tuple(
-        TokenLogprob(str(row.get("token", "")), float(row["logprob"]))
-        for row in rows
+        TokenLogprob(str(row.get("token", "")), float(row["logprob"]), _tokens(row.get("top_logprobs")))
+        for row in (rows if isinstance(rows, list) else ())
         if isinstance(row, dict) and isinstance(row.get("logprob"), int | float)
     )

@@ -4,64 +4,53 @@ A failed request raises after its retries; it never passes for a search that fou
 """
 
 import random
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
-from urllib.parse import urlsplit
+from threading import Event
+from typing import Any, ClassVar
 
-import httpx
-
-from tracerank.endpoints.replies import retry_after, server_words
-from tracerank.errors import RetrieveError
+from tracerank.endpoints.client import EndpointClient, Pause
+from tracerank.endpoints.server import Server
+from tracerank.errors import RetrieveError, TraceRankError
 from tracerank.readers.browser_values import encodable
 from tracerank.rollouts.corpus.base import Passage, split_contents
 
 
 @dataclass(frozen=True, slots=True)
-class RetrieveConfig:
+class RetrieveConfig(Server):
     """Where the server is and how long to try."""
 
-    url: str
-    """Address of the server, with or without ``/retrieve``."""
+    path: ClassVar[str] = "retrieve"
+    error: ClassVar[type[TraceRankError]] = RetrieveError
+    kind: ClassVar[str] = "a Search-R1 style retrieval server"
+    form: ClassVar[str] = "http://HOST[:PORT][/retrieve]"
+    usual_key: ClassVar[str] = "TRACERANK_RETRIEVER_KEY"
+    """Its own: the key of a chat server is none of its business."""
+
+    model: str = ""
     timeout: float = 30.0
     """Seconds without progress after which a request counts as failed."""
     retries: int = 4
     """Further attempts after 408, 429, 5xx, a timeout or a cut connection."""
-    first_delay: float = 0.5
-    """Seconds before the first retry; doubled each time, less up to half of it by chance."""
     longest_delay: float = 30.0
-
-    def __post_init__(self) -> None:
-        try:
-            parts = urlsplit(self.url)
-            is_server = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-        except ValueError:
-            is_server = False
-        if not is_server:
-            raise RetrieveError(f"{self.url!r} is no server; expected http://HOST[:PORT][/retrieve]")
-        if self.timeout <= 0 or self.retries < 0 or self.first_delay < 0 or self.longest_delay < 0:
-            raise ValueError("timeout must be positive; retries and delays must not be negative")
+    """Seconds that any wait may take."""
+    concurrency: int = 64
+    """Requests under way at once."""
 
     @property
-    def endpoint(self) -> str:
-        address = self.url.rstrip("/")
-        return address if address.endswith("/retrieve") else f"{address}/retrieve"
+    def root(self) -> str:
+        """The address without ``/retrieve``; such servers have no versions."""
+        return self.url.rstrip("/").removesuffix(f"/{self.path}")
 
 
 class RetrieveClient:
     """A retriever behind a server; safe to share between threads."""
 
     def __init__(
-        self,
-        config: RetrieveConfig,
-        pause: Callable[[float], object] = time.sleep,
-        chance: Callable[[], float] = random.random,
+        self, config: RetrieveConfig, pause: Pause = Event.wait, chance: Callable[[], float] = random.random
     ) -> None:
         self.config = config
-        self._pause = pause
-        self._chance = chance
-        self._http = httpx.Client(timeout=config.timeout)
+        self._endpoint = EndpointClient(config, pause, chance)
 
     def search(self, query: str, k: int = 3) -> tuple[Passage, ...]:
         """The server's passages for one query, best first."""
@@ -72,14 +61,17 @@ class RetrieveClient:
         if not queries:
             return []
         body = {"queries": [encodable(query) for query in queries], "topk": k, "return_scores": True}
-        reply = self._post(body)
+        answer = self._endpoint.post(body)
+        if answer.status_code != 200:
+            raise self._endpoint.refusal(answer)
+        reply = self._endpoint.value(answer)
         result = reply.get("result") if isinstance(reply, dict) else None
         if not isinstance(result, list) or len(result) != len(queries):
             raise RetrieveError(f"{self.config.endpoint}: expected a list 'result' with {len(queries)} entries")
         return [tuple(self._passages(entry)[:k]) for entry in result]
 
     def close(self) -> None:
-        self._http.close()
+        self._endpoint.close()
 
     def _passages(self, entry: object) -> list[Passage]:
         if not isinstance(entry, list):
@@ -104,38 +96,6 @@ class RetrieveClient:
             place if isinstance(place, int) else None,
             url if isinstance(url, str) else None,
         )
-
-    def _post(self, body: dict[str, Any]) -> Any:
-        """The first answer that is final."""
-        attempt = 0
-        while True:
-            reply, why, wait = self._attempt(body)
-            if why is None:
-                return reply
-            if attempt >= self.config.retries or wait > self.config.longest_delay:
-                tries = "1 attempt" if attempt == 0 else f"{attempt + 1} attempts"
-                raise RetrieveError(f"{self.config.endpoint}: gave up after {tries}: {why}")
-            backoff = min(self.config.longest_delay, self.config.first_delay * 2.0**attempt)
-            self._pause(max(wait, backoff * (1.0 - 0.5 * self._chance())))
-            attempt += 1
-
-    def _attempt(self, body: dict[str, Any]) -> tuple[Any, str | None, float]:
-        """The reply's value; or why there is none yet and the least seconds to wait."""
-        try:
-            reply = self._http.post(self.config.endpoint, json=body)
-        except httpx.TimeoutException:
-            return None, f"no answer within {self.config.timeout:g} s", 0.0
-        except httpx.RequestError as error:
-            return None, f"no connection or a cut one ({type(error).__name__}: {error})", 0.0
-        if reply.status_code == 200:
-            try:
-                return reply.json(), None, 0.0
-            except ValueError:
-                return None, "the answer is not JSON, or was cut off", 0.0
-        why = f"HTTP {reply.status_code}: {server_words(reply.content, None) or reply.reason_phrase}"
-        if reply.status_code in (408, 429) or reply.status_code >= 500:
-            return None, why, retry_after(reply.headers.get("retry-after"))
-        raise RetrieveError(f"{self.config.endpoint}: {why}")
 
 
 def _text_and_title(document: dict[str, Any]) -> tuple[str, str]:
