@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tests.builders import pool
 from tracerank.methods.answer_groups import DefaultGroups
-from tracerank.methods.voting import ANSWERED, MajorityVote
+from tracerank.methods.voting import ANSWERED, MajorityVote, WithoutAbstentions
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question, Rollout
 
@@ -49,6 +49,27 @@ def test_an_abstention_has_no_vote_and_wins_only_when_nobody_answers() -> None:
     assert vote.decide(pool("N/A", "unknown")).answer == "N/A"
 
 
+def test_abstentions_can_be_left_out_of_the_papers_vote() -> None:
+    vote = MajorityVote(WithoutAbstentions())
+    given_pool = pool("I don't know", "i don't know.", "Paris, France", "Paris")
+    assert MajorityVote().decide(given_pool).answer == "I don't know"
+    decision = vote.decide(given_pool)
+    assert (decision.answer, decision.group) == ("Paris, France", (2,))
+    assert decision.scores == {0: 0.0, 1: 0.0, 2: 1.0, 3: 1.0}
+
+
+def test_where_everybody_abstains_the_first_is_returned_and_the_note_says_so() -> None:
+    decision = MajorityVote(WithoutAbstentions()).decide(pool("unknown", "N/A"))
+    assert (decision.answer, decision.group, decision.note) == ("unknown", (0,), "every rollout abstains")
+
+
+def test_the_question_decides_what_an_abstention_is() -> None:
+    answers = (Rollout(0, "None"), Rollout(1, "None"), Rollout(2, "7"))
+    vote = MajorityVote(WithoutAbstentions())
+    assert vote.decide(Pool(Question("q", "How many goals did he score?"), answers)).answer == "None"
+    assert vote.decide(Pool(Question("q", "Who wore the shirt?"), answers)).answer == "7"
+
+
 @pytest.mark.parametrize(("form", "sample_id"), [("first", 1), ("shortest", 2), ("longest", 3), ("commonest", 2)])
 def test_the_form_of_the_winner_is_a_separate_choice(form: str, sample_id: int) -> None:
     answers = ("Oslo", "It is Paris.", "Paris", "The capital of France is Paris.", "paris")
@@ -65,6 +86,8 @@ def test_an_unknown_form_is_refused() -> None:
 def test_votes_are_named_by_what_differs_from_the_paper() -> None:
     assert MajorityVote().name == "majority"
     assert MajorityVote(DefaultGroups(), "shortest").name == "majority-default-shortest"
+    assert MajorityVote(WithoutAbstentions()).name == "majority-no-abstentions"
+    assert MajorityVote(WithoutAbstentions(DefaultGroups())).name == "majority-default-no-abstentions"
 
 
 @given(st.lists(st.sampled_from(["Paris", "paris.", "the", "?!", " ", "Rome", "a Rome", None, "5", "$5"]), max_size=8))

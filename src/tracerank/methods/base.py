@@ -1,9 +1,10 @@
 """What settles a pool, and what it says."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from tracerank.pools.messages import Usage
 from tracerank.pools.pool import Pool
 
 
@@ -20,11 +21,36 @@ class Decision:
     """Sample id to score, for every retained candidate."""
     dropped: Mapping[int, str] = field(default_factory=dict)
     """Sample id to the reason why it was no candidate."""
+    group: tuple[int, ...] = ()
+    """Sample ids whose answers count as the same as the returned one; empty: the method does not group."""
+    confidence: float | None = None
+    """Estimated chance that the answer is right; None: the method has no calibrated estimate."""
+    usage: Usage | None = None
+    """Tokens that deciding cost; None: no model was asked, or nobody counted."""
+    note: str | None = None
+    """What the user should know about how it was decided, such as a forced end."""
 
 
 class Method(Protocol):
     """Any way to settle a pool."""
 
-    name: str
+    @property
+    def name(self) -> str: ...
 
     def decide(self, pool: Pool) -> Decision: ...
+
+
+class Selector(Method, Protocol):
+    """A method that was trained: settles single pools, many, and streams of them."""
+
+    def decide(self, pool: Pool) -> Decision:
+        """The decision for one pool."""
+        return next(self.iter_decisions([pool]))
+
+    def decide_many(self, pools: Sequence[Pool]) -> list[Decision]:
+        """Decisions for many pools, in batches where that helps."""
+        return list(self.iter_decisions(pools))
+
+    def iter_decisions(self, pools: Iterable[Pool]) -> Iterator[Decision]:
+        """Decisions for a stream of pools, in order, in bounded memory."""
+        ...

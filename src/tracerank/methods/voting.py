@@ -1,20 +1,85 @@
-"""Answer-level votes: what a selector has to beat."""
+"""Answer-level votes: what a selector has to beat. Weights other than one are ``weighted_vote.py``'s matter."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import fsum
 
+from tracerank.answers.abstentions import abstains
 from tracerank.answers.equivalence import EXACT, NO_GROUP
 from tracerank.answers.exact import normalize_answer
 from tracerank.methods.answer_groups import AnswerGrouping, ExactGroups
 from tracerank.methods.base import Decision
 from tracerank.pools.pool import Pool
-from tracerank.pools.types import RetentionRule, Rollout
+from tracerank.pools.types import Retained, RetentionRule, Rollout
 
 ANSWERED = RetentionRule(needs_evidence=False)
 """A vote needs no evidence: every nonempty answer counts."""
 
 FORMS = ("first", "shortest", "longest", "commonest")
 """Which member of the winning group is returned; equals go to the earliest."""
+
+_TIE_DIGITS = 9
+"""Sums that differ further behind the point are a tie: 0.7 + 0.2 and 0.9 are not the same float."""
+
+
+@dataclass(frozen=True, slots=True)
+class WithoutAbstentions:
+    """Any grouping, but answers that only say that there is none form no group."""
+
+    grouping: AnswerGrouping = field(default_factory=ExactGroups)
+
+    @property
+    def name(self) -> str:
+        own = "" if self.grouping.name == EXACT else f"{self.grouping.name}-"
+        return f"{own}no-abstentions"
+
+    def groups(self, question: str, answers: Sequence[str | None]) -> tuple[int, ...]:
+        return self.grouping.groups(question, [None if abstains(answer, question) else answer for answer in answers])
+
+
+@dataclass(frozen=True, slots=True)
+class Ballot:
+    """The answers of a pool in groups, ready to be counted."""
+
+    pool: Pool
+    retained: Retained
+    groups: tuple[int, ...]
+    """Of each kept rollout; ``NO_GROUP``: it has no vote."""
+
+    @classmethod
+    def of(cls, pool: Pool, grouping: AnswerGrouping) -> "Ballot":
+        retained = pool.retained(ANSWERED)
+        answers = [rollout.answer for rollout in retained.kept]
+        return cls(pool, retained, grouping.groups(pool.question.text, answers) if answers else ())
+
+    def settle(self, weights: Sequence[float], form: str) -> Decision:
+        """The heaviest group by one of its forms; a rollout without a vote wins only when nobody has one."""
+        kept, identity = self.retained.kept, self.pool.question.id
+        if not kept:
+            return Decision(identity, None, None, dropped=self.retained.dropped)
+        sums = self._sums(weights)
+        scores = {
+            rollout.sample_id: sums.get(group, 0.0) for rollout, group in zip(kept, self.groups, strict=True)
+        }  # what has no vote scores nothing
+        if not sums:
+            first, note = kept[0], "every rollout abstains"
+            return Decision(
+                identity, first.answer, first.sample_id, scores, self.retained.dropped, (first.sample_id,), note=note
+            )
+        # Groups are in order of first appearance and max() keeps the first of equals: the paper's tie rule.
+        best = max(sums, key=lambda group: round(sums[group], _TIE_DIGITS))
+        members = [rollout for rollout, group in zip(kept, self.groups, strict=True) if group == best]
+        winner = _of_form(members, form)
+        group = tuple(member.sample_id for member in members)
+        return Decision(identity, winner.answer, winner.sample_id, scores, self.retained.dropped, group)
+
+    def _sums(self, weights: Sequence[float]) -> dict[int, float]:
+        gathered: dict[int, list[float]] = {}
+        for group, weight in zip(self.groups, weights, strict=True):
+            if group != NO_GROUP:
+                gathered.setdefault(group, []).append(weight)
+        return {group: fsum(parts) for group, parts in gathered.items()}
 
 
 class MajorityVote:
@@ -25,28 +90,21 @@ class MajorityVote:
     """
 
     def __init__(self, grouping: AnswerGrouping | None = None, form: str = "first") -> None:
-        if form not in FORMS:
-            raise ValueError(f"form must be one of {', '.join(FORMS)}, got {form!r}")
         self.grouping = ExactGroups() if grouping is None else grouping
         self.form = form
-        of_groups = "" if self.grouping.name == EXACT else f"-{self.grouping.name}"
-        self.name = f"majority{of_groups}" + ("" if form == "first" else f"-{form}")
+        self.name = vote_name("majority", self.grouping, form)
 
     def decide(self, pool: Pool) -> Decision:
-        retained = pool.retained(ANSWERED)
-        kept = retained.kept
-        if not kept:
-            return Decision(pool.question.id, None, None, dropped=retained.dropped)
-        groups = self.grouping.groups(pool.question.text, [rollout.answer for rollout in kept])
-        votes = Counter(group for group in groups if group != NO_GROUP)
-        scores = {
-            rollout.sample_id: float(votes[group]) for rollout, group in zip(kept, groups, strict=True)
-        }  # a Counter gives 0 for what has no group
-        # max() keeps the first of equals, which is the paper's tie rule.
-        place = max(range(len(kept)), key=lambda index: votes[groups[index]])
-        members = [rollout for rollout, group in zip(kept, groups, strict=True) if group == groups[place]]
-        winner = members[0] if groups[place] == NO_GROUP else _of_form(members, self.form)
-        return Decision(pool.question.id, winner.answer, winner.sample_id, scores, retained.dropped)
+        ballot = Ballot.of(pool, self.grouping)
+        return ballot.settle([1.0] * len(ballot.groups), self.form)
+
+
+def vote_name(kind: str, grouping: AnswerGrouping, form: str) -> str:
+    """The name of a vote by what differs from the paper's; refuses a form that there is not."""
+    if form not in FORMS:
+        raise ValueError(f"form must be one of {', '.join(FORMS)}, got {form!r}")
+    parts = (kind, "" if grouping.name == EXACT else grouping.name, "" if form == "first" else form)
+    return "-".join(filter(None, parts))
 
 
 def _of_form(members: Sequence[Rollout], form: str) -> Rollout:

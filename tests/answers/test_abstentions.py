@@ -1,0 +1,94 @@
+"""Which answers only say that there is none."""
+
+import json
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.answers.abstention_table import (
+    ABSTENTIONS,
+    AFTERWARDS,
+    ANSWERS,
+    MADE_ANSWERS,
+    NOT_AFTERWARDS,
+    WITH_A_QUESTION,
+)
+from tests.shared_data import ROLLOUTS, needs_rollouts
+from tracerank.answers.abstentions import LONGEST, abstains, is_abstention
+from tracerank.answers.asked import read_question
+from tracerank.readers import iter_pools
+
+QUESTION = "What is the name of the city?"
+
+
+@pytest.mark.parametrize("language", ABSTENTIONS)
+def test_abstentions_are_recognised_with_and_without_a_question(language: str) -> None:
+    missed = [answer for answer in ABSTENTIONS[language] if not (abstains(answer) and abstains(answer, QUESTION))]
+    assert missed == []
+
+
+def test_answers_are_not_taken_for_abstentions() -> None:
+    assert [answer for answer in ANSWERS if abstains(answer)] == []
+
+
+def test_the_question_tells_abstentions_from_answers() -> None:
+    assert [row for row in WITH_A_QUESTION if not abstains(*row)] == []
+    assert [row for row in MADE_ANSWERS if abstains(*row)] == []
+
+
+def test_what_was_written_afterwards_is_recognised_too() -> None:
+    asked = "Who wrote the book?"
+    assert [answer for answer in AFTERWARDS if not abstains(answer, asked)] == []
+    assert [answer for answer in NOT_AFTERWARDS if abstains(answer, asked)] == []
+
+
+def test_the_tables_are_large_enough_to_mean_something() -> None:
+    assert sum(map(len, ABSTENTIONS.values())) + len(WITH_A_QUESTION) >= 150
+    assert len(ANSWERS) + len(MADE_ANSWERS) >= 110
+
+
+def test_no_answer_at_all_abstains() -> None:
+    assert abstains(None)
+
+
+def test_decoration_and_unusual_spaces_change_nothing() -> None:
+    for written in ("**I don't know.**", '"I don’t know"', "i DON'T  know", "\u200bI don't\u00a0know…", "_unknown_"):
+        assert abstains(written), written
+
+
+def test_a_long_text_has_something_to_tell() -> None:
+    assert not abstains("I don't know. " + "There is nothing. " * LONGEST)
+
+
+def test_a_read_question_serves_as_well_as_its_text() -> None:
+    for answer, question in (*WITH_A_QUESTION, *MADE_ANSWERS):
+        if not answer.startswith('"'):  # quotes are gone from texts that are compared
+            assert is_abstention(answer, read_question(question)) is abstains(answer, question)
+
+
+@given(st.text(max_size=200), st.text(max_size=60))
+def test_any_text_gets_a_verdict(answer: str, question: str) -> None:
+    assert abstains(answer, question) in (True, False)
+
+
+@pytest.mark.slow
+@needs_rollouts
+def test_no_right_answer_of_real_rollouts_is_taken_for_an_abstention() -> None:
+    seen: Counter[str] = Counter()
+    wrongly: list[str] = []
+    for folder in ("fireact", "knowagent", "hotpot_agent", "r1_searcher", "search_r1"):
+        for path in sorted((ROLLOUTS / folder).iterdir()):
+            if path.name.startswith("corpus"):
+                continue
+            for pool in iter_pools(path, on_problem=lambda *_: None):
+                for rollout in pool.rollouts:
+                    seen["answered"] += bool(rollout.answer)
+                    if rollout.answer and abstains(rollout.answer, pool.question.text):
+                        seen["abstained"] += 1
+                        if rollout.label:
+                            wrongly.append(json.dumps([pool.question.text, rollout.answer]))
+    assert wrongly == []
+    # 0.7% of the answers; all were looked at once.
+    assert 0.005 < seen["abstained"] / seen["answered"] < 0.01
