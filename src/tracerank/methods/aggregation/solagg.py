@@ -1,0 +1,82 @@
+"""SolAgg: one prompt over the final solutions of all rollouts; the model writes the answer (App. A.2)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tracerank.methods.aggregation.asking import AskingMethod, CountedChat, written_decision
+from tracerank.methods.aggregation.extraction import first_tagged
+from tracerank.methods.aggregation.quoting import fit_words, quoted
+from tracerank.methods.aggregation.transcripts import solution_of
+from tracerank.methods.base import Decision
+from tracerank.methods.chat import ChatModel, EmptyReply, Sampling
+from tracerank.methods.prompt_texts import prompt_text
+from tracerank.pools.messages import ChatMessage
+from tracerank.pools.pool import Pool
+from tracerank.pools.types import Retained, RetentionRule
+
+
+@dataclass(frozen=True, slots=True)
+class AggregationConfig:
+    """How SolAgg and SummAgg ask."""
+
+    max_tokens: int = 10_000
+    """Of each reply (App. A.2)."""
+    temperature: float = 1.0
+    """App. A.2."""
+    seed: int | None = 0
+    """None: the server's own, another each time; replies are then not repeatable."""
+    prompt_words: int = 15_000
+    """Words of others in one prompt, about 20,000 tokens; longer texts are cut where a mark says so."""
+    concurrency: int = 4
+    """Questions under way at once."""
+    rule: RetentionRule | None = None
+    """Which rollouts are read; None: those that the pool's setting retains, as in the paper."""
+
+    def sampling(self, draw: int = 0) -> Sampling:
+        """How a reply is drawn; different draws of one prompt differ."""
+        return Sampling(self.max_tokens, self.temperature, seed=None if self.seed is None else self.seed + draw)
+
+
+class SolAgg(AskingMethod):
+    """Integrates the final solutions."""
+
+    name = "solagg"
+
+    def __init__(self, chat: ChatModel, config: AggregationConfig | None = None) -> None:
+        self.config = config or AggregationConfig()
+        super().__init__(chat, self.config.concurrency, self.config.rule)
+
+    def settle(self, pool: Pool, retained: Retained, chat: CountedChat) -> Decision:
+        solutions = [solution_of(rollout) for rollout in retained.kept]
+        written = integrate(chat, self.config, pool.question.text, "final solution", solutions)
+        if isinstance(written, Silence):
+            return written_decision(pool, retained, None, chat.usage, written.note)
+        answer = first_tagged(written)
+        return written_decision(pool, retained, answer, chat.usage, None if answer else "no answer tag in the reply")
+
+
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """A reply that says nothing, which leaves a question unanswered but is no failed call."""
+
+    note: str
+
+
+def integrate(
+    chat: CountedChat, config: AggregationConfig, question: str, kind: str, texts: Sequence[str]
+) -> str | Silence:
+    """The model's reply to the question and one text per rollout."""
+    shown = fit_words(texts, config.prompt_words)
+    lines = [f"{kind.capitalize()} {number}: {quoted(text)}" for number, text in enumerate(shown, start=1)]
+    prompt = prompt_text("integrate").format(question=quoted(question), kind=kind, texts="\n\n".join(lines))
+    return said(chat, prompt, config.sampling())
+
+
+def said(chat: CountedChat, prompt: str, sampling: Sampling) -> str | Silence:
+    """The reply's text."""
+    try:
+        return chat.reply([ChatMessage("user", prompt)], sampling).text
+    except EmptyReply as error:
+        return Silence(
+            "the model used up its tokens and said nothing" if error.reply.is_cut else "the model said nothing"
+        )

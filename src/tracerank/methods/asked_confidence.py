@@ -1,0 +1,60 @@
+"""How sure a chat model is of a rollout's answer after reading the completed rollout, without references (App. A.2)."""
+
+import re
+from dataclasses import dataclass
+
+from tracerank.methods.aggregation.asking import CountedChat
+from tracerank.methods.aggregation.extraction import spoken
+from tracerank.methods.aggregation.quoting import cut_words, quoted
+from tracerank.methods.aggregation.transcripts import steps_of, transcript_lines
+from tracerank.methods.chat import ChatModel, ChatReply, Sampling
+from tracerank.methods.confidence import Estimate
+from tracerank.methods.prompt_texts import prompt_text
+from tracerank.methods.strict_replies import strict_reply
+from tracerank.pools.types import Rollout
+
+_STATED = re.compile(r"\bconfidence[ *]{0,4}:[ *]{0,4}([0-9]{1,3})(?![0-9/]|[.,][0-9])", re.I)
+_BARE = re.compile(r"\s*([0-9]{1,3})\s*%?\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class AskedConfidenceConfig:
+    """How confidence is asked for."""
+
+    max_tokens: int = 1024
+    """Room for a model that thinks before it says a number."""
+    prompt_words: int = 15_000
+    """Words of the rollout in one prompt, about 20,000 tokens; longer texts are cut where a mark says so."""
+    answer_words: int = 300
+
+
+class AskedConfidence:
+    """A source of confidences for weighted votes; put the chat into a ``CachedChat`` to ask about a rollout once."""
+
+    name = "asked"
+
+    def __init__(self, chat: ChatModel, config: AskedConfidenceConfig | None = None) -> None:
+        self.chat = chat
+        self.config = config or AskedConfidenceConfig()
+
+    def estimate(self, question: str, rollout: Rollout) -> Estimate | None:
+        """The stated number between 0 and 1; None: the rollout has no answer to be sure of."""
+        if not rollout.answer:
+            return None
+        chat = CountedChat(self.chat)
+        prompt = prompt_text("confidence").format(
+            question=quoted(question),
+            transcript=transcript_lines(steps_of(rollout), self.config.prompt_words),
+            answer=quoted(cut_words(rollout.answer, self.config.answer_words)),
+        )
+        wanted = "a line 'Confidence: N' with N between 0 and 100"
+        value = strict_reply(chat, prompt, Sampling(self.config.max_tokens, seed=0), percentage, wanted)
+        return Estimate(value, chat.usage)
+
+
+def percentage(reply: ChatReply) -> float | None:
+    """The last number stated as asked, between 0 and 1; None: there is none, or it lies outside 0 to 100."""
+    said = spoken(reply.text)
+    bare = _BARE.fullmatch(said)
+    found = [bare[1]] if bare else _STATED.findall(said)
+    return int(found[-1]) / 100 if found and int(found[-1]) <= 100 else None
