@@ -3,7 +3,7 @@
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 
 from tracerank.cli.terminal import json_text, note
 from tracerank.errors import UsageError
+from tracerank.methods.selectors import DEFAULT, folder_of
 from tracerank.readers.inputs import find_files
 
 
@@ -42,11 +43,12 @@ def fingerprint(files: Sequence[Path]) -> list[dict[str, Any]]:
 
 
 def digest(folder: str | None) -> str | None:
-    """SHA-256 of a checkpoint's files; of a name that is no folder, the name."""
-    if folder is None or not Path(folder).is_dir():
+    """SHA-256 of a checkpoint's files; of a name that is no folder, the name; None: of the shipped selector's."""
+    place = folder_of(folder or DEFAULT)
+    if not place.is_dir():
         return folder
     whole = hashlib.sha256()
-    for path in sorted(path for path in Path(folder).iterdir() if path.suffix in (".json", ".safetensors")):
+    for path in sorted(path for path in place.rglob("*") if path.suffix in (".json", ".safetensors")):
         with open(path, "rb") as file:
             whole.update(hashlib.file_digest(file, "sha256").digest())
     return whole.hexdigest()
@@ -68,7 +70,14 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
 class ResumableLines:
     """JSON Lines under ``NAME.part``, renamed when complete; an interrupted run with the same arguments goes on."""
 
-    def __init__(self, path: Path, run: Mapping[str, Any], force: bool = False) -> None:
+    def __init__(
+        self,
+        path: Path,
+        run: Mapping[str, Any],
+        force: bool = False,
+        finish: Callable[[Path, Path], object] | None = None,
+    ) -> None:
+        """``finish`` makes the file of the complete part, for lines in another order; None: the part is the file."""
         _check_regular(path)
         self._path = path
         self._part = path.with_name(f"{path.name}.part")
@@ -76,6 +85,7 @@ class ResumableLines:
         # As it will be read back, for comparison.
         self._run = json.loads(json_text(run))
         self._force = force
+        self._finish = finish
 
     def __enter__(self) -> "ResumableLines":
         if self._part.exists() and not self._is_ours():
@@ -110,7 +120,8 @@ class ResumableLines:
             os.fsync(self._file.fileno())
         self._file.close()
         if is_done:
-            os.replace(self._part, self._path)
+            (self._finish or os.replace)(self._part, self._path)
+            self._part.unlink(missing_ok=True)
         elif is_empty:
             self._part.unlink()
         else:

@@ -19,8 +19,8 @@ from tracerank.rollouts.lexical.queries import walk_of
 from tracerank.rollouts.lexical.questions import ParsedQuestion, QuestionKind
 from tracerank.rollouts.lexical.reader import Reader, load_weights
 from tracerank.rollouts.lexical.words import hash_of
+from tracerank.rollouts.sample import SAMPLES
 
-SAMPLES = 16  # Sec. 4.1
 _GUESS_CONFIDENCE = 0.05
 
 
@@ -31,6 +31,11 @@ class LexicalPolicy:
         self.retriever = retriever
         self.preset = preset
         self.reader = reader or Reader(load_weights())
+
+    @property
+    def name(self) -> str:
+        """What is sampled, up to the corpus and the reader's weights."""
+        return f"lexical:{self.preset.name}"
 
     def pools(self, questions: Iterable[Question], k: int = SAMPLES, seed: int = 0) -> Iterator[Pool]:
         """A pool for each question, as they come."""

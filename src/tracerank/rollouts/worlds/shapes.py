@@ -13,6 +13,7 @@ from types import MappingProxyType
 from tracerank.answers.exact import normalize_answer
 from tracerank.graphs.recipes import RECIPES
 from tracerank.graphs.stats import IDENTICAL_CONTENT, SAME_DOCUMENT, GraphStatistics, graph_statistics
+from tracerank.methods.simple import FewestTools
 from tracerank.methods.voting import MajorityVote
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA
@@ -114,7 +115,7 @@ def _webqa(pools: Sequence[Pool], statistics: GraphStatistics) -> dict[str, floa
         "single": mean(pool.rollouts[0].label or 0.0 for pool in pools),
         "oracle, retained": _share(pools, lambda pool: any(rollout.label for rollout in pool.retained().kept)),
         **{f"pass@{k}": mean(_pass_at(pool, k) for pool in pools) for k in (1, 2, 4, 8)},
-        "fewest searches": mean(_chosen(pool, _shortest(pool, in_views=False)) for pool in pools),
+        "fewest searches": mean(_chosen(pool, FewestTools().decide(pool).sample_id) for pool in pools),
         "without a search": mean(not rollout.searches for pool in pools for rollout in pool.rollouts),
         "overlap": contents.overlap_mean or 0.0,
         "edges within rollouts": contents.within_edges_mean,
@@ -125,7 +126,7 @@ def _browsing(pools: Sequence[Pool], statistics: GraphStatistics) -> dict[str, f
     documents = statistics.sharing[SAME_DOCUMENT]
     return {
         "single": mean(rollout.label or 0.0 for pool in pools for rollout in pool.rollouts),
-        "fewest tools": mean(_chosen(pool, _shortest(pool, in_views=True)) for pool in pools),
+        "fewest tools": mean(_chosen(pool, FewestTools().decide(pool).sample_id) for pool in pools),
         "documents shared": documents.groups_mean,
         "document pairs": documents.pairs_mean,
         "document pairs, median": documents.pairs_median,
@@ -145,13 +146,6 @@ def _share(pools: Sequence[Pool], holds: Callable[[Pool], bool]) -> float:
 
 def _chosen(pool: Pool, sample_id: int | None) -> float:
     return next((rollout.label or 0.0 for rollout in pool.rollouts if rollout.sample_id == sample_id), 0.0)
-
-
-def _shortest(pool: Pool, in_views: bool) -> int | None:
-    """The retained rollout with the fewest tool calls; ties go to the first."""
-    kept = pool.retained().kept
-    best = min(kept, key=lambda rollout: len(rollout.views if in_views else rollout.searches), default=None)
-    return None if best is None else best.sample_id
 
 
 def _pass_at(pool: Pool, k: int) -> float:

@@ -1,0 +1,173 @@
+"""Policies by name: the one table from words on the command line to agents, and the corpus that they search."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from tracerank.cli.corpus import RERANKED
+from tracerank.errors import UsageError
+from tracerank.rollouts.chat.limits import DEFAULT_LIMITS
+from tracerank.rollouts.lexical.presets import PRESETS
+from tracerank.rollouts.policy import Policy
+
+if TYPE_CHECKING:
+    from tracerank.rollouts.chat.style import Style
+    from tracerank.rollouts.corpus.base import Library, Retriever
+
+LEXICAL, CHAT = "lexical", "chat"
+EXPECTED = f"{', '.join(f'{LEXICAL}:{name}' for name in PRESETS)} or {CHAT}:URL,MODEL"
+
+CONCURRENCY = 8
+"""Rollouts of a chat agent under way at once, unless the user says otherwise."""
+TEMPERATURE = 1.0
+"""Of its replies, unless the user says otherwise: K rollouts are of use only where they differ."""
+
+
+class StyleName(StrEnum):
+    """What ``--style`` takes."""
+
+    TAGS = "tags"
+    TOOLS = "tools"
+    BROWSER = "browser"
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Where a policy searches: an index or a server, one of them."""
+
+    corpus: Path | None = None
+    retriever: str | None = None
+    """Address of a Search-R1 style server."""
+    rerank: str | None = None
+    """Encoder that puts the index's best passages in a new order; None: their own order."""
+
+    def __post_init__(self) -> None:
+        if (self.corpus is None) == (self.retriever is None):
+            raise UsageError("name what is searched: either --corpus INDEX or --retriever URL")
+        if self.rerank is not None and self.corpus is None:
+            raise UsageError("--rerank works on an index; give --corpus INDEX instead of --retriever URL")
+
+    def identity(self) -> Mapping[str, Any]:
+        """What tells whether the same is still searched."""
+        from tracerank.rollouts.corpus.about import read_info
+
+        fingerprint = None if self.corpus is None else read_info(self.corpus).fingerprint
+        return {"corpus": fingerprint, "retriever": self.retriever, "rerank": self.rerank}
+
+    @contextmanager
+    def opened(self) -> Iterator["Retriever"]:
+        """What is searched, until the block ends."""
+        retriever = self.load()
+        try:
+            yield retriever
+        finally:
+            if (close := getattr(retriever, "close", None)) is not None:  # a server's connections
+                close()
+
+    def load(self) -> "Retriever":
+        """What is searched."""
+        if self.corpus is None:
+            from tracerank.rollouts.retrieve_client import RetrieveClient, RetrieveConfig
+
+            return RetrieveClient(RetrieveConfig(self.retriever or ""))
+        from tracerank.rollouts.corpus.index import Corpus
+
+        if self.rerank is None:
+            return Corpus(self.corpus)
+        from tracerank.cli.encoders import encoder_named
+        from tracerank.rollouts.corpus.rerank import Reranked
+
+        return Reranked(Corpus(self.corpus), encoder_named(self.rerank), RERANKED)
+
+
+@dataclass(frozen=True, slots=True)
+class ChatOptions:
+    """What the user said about a chat agent; None: nothing."""
+
+    style: StyleName | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    max_turns: int | None = None
+    max_tokens: int | None = None
+    concurrency: int | None = None
+
+    def given(self) -> dict[str, Any]:
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyChoice:
+    """A policy as the user named it; worker processes load their own of it."""
+
+    name: str
+    sources: Sources
+    chat: ChatOptions = field(default_factory=ChatOptions)
+
+    def __post_init__(self) -> None:
+        kind, _, rest = self.name.partition(":")
+        if kind == LEXICAL and rest in PRESETS:
+            if given := self.chat.given():
+                options = ", ".join(f"--{name.replace('_', '-')}" for name in given)
+                raise UsageError(f"{options}: of use only beside --policy {CHAT}:URL,MODEL")
+        elif kind != CHAT or not rest:
+            raise UsageError(f"--policy {self.name}: no such policy; expected {EXPECTED}")
+        if self.chat.style is StyleName.BROWSER and self.sources.corpus is None:
+            raise UsageError("--style browser needs --corpus INDEX: a retrieval server cannot open pages")
+
+    @property
+    def is_chat(self) -> bool:
+        return self.name.startswith(f"{CHAT}:")
+
+    @property
+    def concurrency(self) -> int:
+        """Rollouts of a chat agent that are under way at once."""
+        return self.chat.concurrency or CONCURRENCY
+
+    @contextmanager
+    def opened(self) -> Iterator[Policy]:
+        """The policy; when the block ends its connections do, and with them whatever is still under way."""
+        with ExitStack() as stack:
+            retriever = stack.enter_context(self.sources.opened())
+            yield self._chat_policy(retriever, stack) if self.is_chat else self._lexical_policy(retriever)
+
+    def load_lexical(self) -> Policy:
+        """A lexical policy for a process of its own."""
+        return self._lexical_policy(self.sources.load())
+
+    def _lexical_policy(self, retriever: "Retriever") -> Policy:
+        from tracerank.rollouts.lexical.policy import LexicalPolicy
+
+        return LexicalPolicy(retriever, PRESETS[self.name.partition(":")[2]])
+
+    def _chat_policy(self, retriever: "Retriever", stack: ExitStack) -> Policy:
+        from tracerank.methods.chat_http import ChatConfig, HttpChat
+        from tracerank.rollouts.chat.policy import ChatPolicy
+
+        address, _, model = self.name.partition(":")[2].replace("#", ",").partition(",")
+        config = ChatConfig(address, model or "default", wants_logprobs=True, concurrency=self.concurrency)
+        said = self.chat
+        limits = replace(
+            DEFAULT_LIMITS,
+            turns=said.max_turns or DEFAULT_LIMITS.turns,
+            reply_tokens=said.max_tokens or DEFAULT_LIMITS.reply_tokens,
+        )
+        return ChatPolicy(
+            stack.enter_context(HttpChat(config)),
+            _style(said.style, retriever),
+            limits,
+            temperature=TEMPERATURE if said.temperature is None else said.temperature,
+            top_p=said.top_p,
+            concurrency=1,  # which rollouts are under way at once is the runner's business
+        )
+
+
+def _style(name: StyleName | None, retriever: "Retriever") -> "Style":
+    from tracerank.rollouts.chat.tags import TagStyle
+    from tracerank.rollouts.chat.toolboxes import browser_style, search_style
+
+    if name is StyleName.BROWSER:
+        return browser_style(cast("Library", retriever))  # an index: no other passes the checks above
+    return search_style(retriever) if name is StyleName.TOOLS else TagStyle(retriever)
