@@ -53,8 +53,8 @@ class QuestionSets:
         of_text = self._passages_of_texts()
         found = []
         for name in SETS:
-            texts = {row["id"]: (row["title"], row["text"]) for row in _rows(f"{name}_corpus")}
-            for row in _rows(f"{name}_questions"):
+            texts = {row["id"]: (row["title"], row["text"]) for row in rows_of(f"{name}_corpus")}
+            for row in rows_of(f"{name}_questions"):
                 if row["answers"] and row.get("all_gold_present", True):
                     gold = [texts[number] for number in row["gold_ids"] or () if number in texts]
                     found.append(_example(name, row, [p for text in gold for p in of_text.get(_key(*text), ())]))
@@ -96,6 +96,6 @@ def _folded(example: Example) -> str:
     return " ".join(example.question.text.lower().split())
 
 
-def _rows(name: str) -> Iterator[dict[str, Any]]:
+def rows_of(name: str) -> Iterator[dict[str, Any]]:
     with gzip.open(DATA / f"{name}.jsonl.gz") as lines:
         yield from map(orjson.loads, lines)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from tests.builders import pool
+from tests.worlds import generate_pools
 from tracerank.embedding.base import HashEmbedder
 from tracerank.embedding.identity import EncoderIdentity
 from tracerank.errors import CheckpointError, EmbeddingError, TraceRankError
@@ -17,7 +18,6 @@ from tracerank.model.checkpoint import Checkpoint
 from tracerank.model.net import NetConfig, TraceNet
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question, Rollout
-from tracerank.rollouts.world import generate_pools
 
 WIDTH = 32
 

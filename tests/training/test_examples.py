@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from tests.golden import GOLDEN, needs_golden
+from tests.worlds import generate_pools
 from tracerank.embedding.base import HashEmbedder
 from tracerank.embedding.identity import REFERENCE_TEXTS
 from tracerank.errors import TrainingError
 from tracerank.graphs.build import build_graph
 from tracerank.pools.pool import Pool
 from tracerank.readers import read_pools
-from tracerank.rollouts.world import generate_pools
 from tracerank.search_settings import BROWSING, WEBQA, SearchSetting
 from tracerank.training.examples import ExampleSet, candidate_labels, prepare_examples, why_not_trainable
 from tracerank.training.split import is_validation
@@ -41,7 +41,7 @@ def test_training_keeps_and_splits_the_questions_that_the_official_code_keeps(
 
 
 def test_examples_come_back_as_they_were_written(tmp_path: Path) -> None:
-    pools = generate_pools(30, seed=5)
+    pools = generate_pools(60, seed=5)
     examples = prepare(tmp_path, pools)
     trainable = [
         (pool, graph)

@@ -14,15 +14,16 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from tests.worlds import generate_pools, planted_pools
 from tracerank.embedding.base import HashEmbedder
 from tracerank.errors import TrainingError
 from tracerank.graphs.recipes import CONTROLS
+from tracerank.graphs.schema import GraphRecipe
 from tracerank.methods.trace_selector import TraceSelector
 from tracerank.methods.voting import MajorityVote
 from tracerank.model.checkpoint import Checkpoint
 from tracerank.model.net import NetConfig, TraceNet
 from tracerank.pools.pool import Pool
-from tracerank.rollouts.world import generate_pools
 from tracerank.search_settings import WEBQA
 from tracerank.training import fit
 from tracerank.training.examples import ExampleSet, prepare_examples
@@ -35,7 +36,7 @@ PLAN = replace(WEBQA.plan, epochs=2, batch_pools=16, learning_rate=1e-3)
 @pytest.fixture(scope="module")
 def examples(tmp_path_factory: pytest.TempPathFactory) -> ExampleSet:
     folder = tmp_path_factory.mktemp("examples")
-    return prepare_examples(generate_pools(120, seed=3), WEBQA.recipe, PLAN, HashEmbedder(32), folder, "world")
+    return prepare_examples(generate_pools(200, seed=3), WEBQA.recipe, PLAN, HashEmbedder(32), folder, "world")
 
 
 def weights(folder: Path) -> dict[str, torch.Tensor]:
@@ -182,16 +183,34 @@ def accuracy(pools: list[Pool], decisions: list) -> float:
     return float(np.mean([of.get(decision.sample_id) or 0.0 for of, decision in chosen]))
 
 
-def test_where_evidence_carries_the_answer_the_selector_beats_the_vote(tmp_path: Path) -> None:
-    embedder = HashEmbedder(128)
-    examples = prepare_examples(generate_pools(300, seed=21), WEBQA.recipe, PLAN, embedder, tmp_path / "x", "world")
-    plan = replace(PLAN, epochs=3)
-    config = NetConfig(width=128, hidden=32, layers=2, feed_forward=64)
-    checkpoint = train(examples, config, WEBQA.recipe, plan, tmp_path / "run")
-    pools = generate_pools(200, seed=22)
-    selected = accuracy(pools, TraceSelector(checkpoint, embedder).decide_many(pools))
-    voted = accuracy(pools, [MajorityVote().decide(pool) for pool in pools])
-    assert selected > voted + 0.1
+def learned(folder: Path, recipe: GraphRecipe, told_to: str) -> float:
+    """Accuracy on unseen pools after training on pools with a planted signal."""
+    embedder = HashEmbedder(64)
+    plan = replace(PLAN, epochs=8, batch_pools=8, learning_rate=3e-3)
+    pools = planted_pools(150, 21, told_to)
+    examples = prepare_examples(pools, recipe, plan, embedder, folder / "examples", told_to)
+    config = NetConfig(width=64, hidden=32, layers=2, feed_forward=64)
+    selector = TraceSelector(train(examples, config, recipe, plan, folder), embedder)
+    unseen = planted_pools(200, 22, told_to)
+    assert accuracy(unseen, [MajorityVote().decide(pool) for pool in unseen]) < 0.65
+    return accuracy(unseen, selector.decide_many(unseen))
+
+
+def test_what_a_rollout_has_read_tells_where_votes_do_not(tmp_path: Path) -> None:
+    assert learned(tmp_path, WEBQA.recipe, "own") > 0.9
+
+
+def test_what_others_have_read_is_heard_over_shared_evidence_and_only_so(tmp_path: Path) -> None:
+    assert learned(tmp_path / "full", WEBQA.recipe, "others") > 0.9
+    assert learned(tmp_path / "cut", CONTROLS["webqa"]["no cross-rollout"], "others") < 0.65
+
+
+def test_the_vote_can_be_learned_before_the_texts_are_known_by_heart(examples: ExampleSet, tmp_path: Path) -> None:
+    sizes = {}
+    for rate in (1.0, 100.0):
+        train(examples, SMALL, WEBQA.recipe, replace(PLAN, vote_rate=rate), tmp_path / str(rate))
+        sizes[rate] = float(weights(tmp_path / str(rate))["votes.weight"].abs().mean())
+    assert sizes[100.0] > 10 * sizes[1.0]
 
 
 def test_one_batch_can_be_overfitted(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from tracerank.embedding.base import HashEmbedder
 from tracerank.model.net import NetConfig
-from tracerank.rollouts.world import generate_pools
+from tests.worlds import generate_pools
 from tracerank.search_settings import WEBQA
 from tracerank.training.examples import ExampleSet, prepare_examples
 from tracerank.training.fit import train

@@ -13,7 +13,8 @@ from tracerank.embedding.load import load_identified
 from tracerank.errors import CheckpointError, TraceRankError
 from tracerank.graphs.batch import collate
 from tracerank.graphs.build import PoolGraph, build_graph
-from tracerank.methods.base import Decision
+from tracerank.methods.base import Decision, Selector
+from tracerank.methods.selectors import load_selector
 from tracerank.model.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from tracerank.model.inputs import Vectors, as_tensors
 from tracerank.model.net import TraceNet
@@ -24,21 +25,28 @@ BLOCK_POOLS = 64
 """Pools embedded and scored together: enough for efficient products, few enough for the states to stay in cache."""
 
 
-class TraceSelector:
+class TraceSelector(Selector):
     """Scores every retained rollout of a pool and returns the best existing answer."""
 
     name = "trace"
 
     def __init__(self, checkpoint: Checkpoint, embedder: Embedder, *, allow_encoder_mismatch: bool = False) -> None:
-        _check_encoder(checkpoint.encoder, embedder, allow_encoder_mismatch)
+        check_encoder(checkpoint.encoder, embedder, allow_encoder_mismatch)
         self.checkpoint = checkpoint
         self.embedder = embedder
 
     @classmethod
     def load(
         cls, folder: str | Path, embedder: Embedder | None = None, *, allow_encoder_mismatch: bool = False
+    ) -> Selector:
+        """The selector in a checkpoint folder, or a shipped one by its name, of whatever kind it is."""
+        return load_selector(folder, embedder, allow_encoder_mismatch=allow_encoder_mismatch)
+
+    @classmethod
+    def from_folder(
+        cls, folder: str | Path, embedder: Embedder | None = None, *, allow_encoder_mismatch: bool = False
     ) -> "TraceSelector":
-        """From a checkpoint folder, with the embedder that it was trained with unless another is given."""
+        """From a folder with a TRACE network, with the embedder that it was trained with unless another is given."""
         checkpoint = load_checkpoint(folder)
         embedder = embedder or load_identified(checkpoint.encoder)
         return cls(checkpoint, embedder, allow_encoder_mismatch=allow_encoder_mismatch)
@@ -59,14 +67,6 @@ class TraceSelector:
     @property
     def net(self) -> TraceNet:
         return self.checkpoint.net
-
-    def decide(self, pool: Pool) -> Decision:
-        """The decision for one pool."""
-        return self.decide_many([pool])[0]
-
-    def decide_many(self, pools: Sequence[Pool]) -> list[Decision]:
-        """Decisions for many pools, embedded and scored in batches."""
-        return list(self.iter_decisions(pools))
 
     def iter_decisions(self, pools: Iterable[Pool]) -> Iterator[Decision]:
         """Decisions for a stream of pools, in order, in bounded memory."""
@@ -99,7 +99,7 @@ class TraceSelector:
         return np.split(scores, batch.candidate_offsets()[1:-1])
 
 
-def _check_encoder(wanted: EncoderIdentity, embedder: Embedder, allow_mismatch: bool) -> None:
+def check_encoder(wanted: EncoderIdentity, embedder: Embedder, allow_mismatch: bool) -> None:
     """Refuse an embedder whose vectors are not those that the net was trained on."""
     both = (
         f"the checkpoint was trained on vectors of {wanted.name!r} ({wanted.width} wide), but the embedder is "

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
+from torch import nn
 
 from tracerank.embedding.identity import EncoderIdentity
 from tracerank.errors import CheckpointError
@@ -19,7 +20,7 @@ FORMAT = "tracerank-checkpoint/1"
 CONFIG_FILE = "config.json"
 WEIGHTS_FILE = "model.safetensors"
 
-T = TypeVar("T", GraphRecipe, NetConfig, EncoderIdentity)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,20 +72,20 @@ def load_checkpoint(folder: str | Path) -> Checkpoint:
     if not isinstance(config, dict) or config.get("format") != FORMAT:
         found = config.get("format") if isinstance(config, dict) else type(config).__name__
         raise CheckpointError(f"{path}: format is {found!r}; this version reads {FORMAT!r}")
-    recipe = _restore(GraphRecipe, config.get("recipe"), path, "recipe")
-    sizes = _restore(NetConfig, config.get("net"), path, "net")
+    recipe = restore(GraphRecipe, config.get("recipe"), path, "recipe")
+    sizes = restore(NetConfig, config.get("net"), path, "net")
     try:
         net = TraceNet(sizes, recipe)
     except (TypeError, ValueError, RuntimeError, ArithmeticError) as error:
         raise CheckpointError(f"{path}: describes no network: {' '.join(str(error).split())[:200]}") from None
     load_weights(net, folder / WEIGHTS_FILE)
-    encoder = _restore(EncoderIdentity, config.get("encoder"), path, "encoder")
+    encoder = restore(EncoderIdentity, config.get("encoder"), path, "encoder")
     if encoder.width != sizes.width:
         raise CheckpointError(f"{path}: the encoder is {encoder.width} wide, but the net expects {sizes.width}")
     return Checkpoint(net.eval(), encoder, config.get("training") or {})
 
 
-def load_weights(net: TraceNet, path: Path) -> None:
+def load_weights(net: nn.Module, path: Path) -> None:
     """Fill a net from a safetensors file, all tensors and no others."""
     try:
         state = load_file(path)
@@ -95,11 +96,12 @@ def load_weights(net: TraceNet, path: Path) -> None:
         raise CheckpointError(f"{path}: damaged: {error}") from None
     except RuntimeError as error:
         reason = " ".join(str(error).split())[:300]
-        raise CheckpointError(f"{path}: does not fit its {CONFIG_FILE}: {reason}") from None
+        raise CheckpointError(f"{path}: does not fit the configuration beside it: {reason}") from None
 
 
-def _restore(kind: type[T], values: object, path: Path, section: str) -> T:
-    known = {item.name for item in fields(kind)}
+def restore(kind: type[T], values: object, path: Path, section: str) -> T:
+    """A dataclass of ours from what a file says about it."""
+    known = {item.name for item in fields(kind)}  # type: ignore[arg-type]
     if not isinstance(values, dict) or not set(values) <= known:
         unknown = sorted(set(values) - known) if isinstance(values, dict) else values
         raise CheckpointError(f"{path}: section {section!r} does not fit this version: {unknown}")

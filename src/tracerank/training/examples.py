@@ -58,10 +58,10 @@ class ExampleSet:
         self.folder = Path(folder)
         self.manifest = read_manifest(self.folder)
         self._index = np.fromfile(self.folder / "index.i64", np.int64).reshape(-1, INDEX_COLUMNS)
-        self._graphs = _map(self.folder / "graphs.i32", np.int32)
-        self._rows = _map(self.folder / "rows.i32", np.int32)
-        self._labels = _map(self.folder / "labels.f32", np.float32)
-        self._f1 = _map(self.folder / "f1.f32", np.float32)
+        self._graphs = map_file(self.folder / "graphs.i32", np.int32)
+        self._rows = map_file(self.folder / "rows.i32", np.int32)
+        self._labels = map_file(self.folder / "labels.f32", np.float32)
+        self._f1 = map_file(self.folder / "f1.f32", np.float32)
         self._table = torch.from_numpy(open_table(self.folder / "vectors"))
 
     def __len__(self) -> int:
@@ -132,7 +132,8 @@ def _joined(parts: list[Any]) -> Any:
     return np.concatenate(parts) if parts else np.zeros(0, np.float32)
 
 
-def _map(path: Path, dtype: type) -> Any:
+def map_file(path: Path, dtype: type) -> Any:
+    """The numbers in a file, which may be empty, without reading them."""
     # As a plain array: slices of a memmap object are several times heavier.
     return np.asarray(np.memmap(path, dtype, mode="r")) if path.stat().st_size else np.zeros(0, dtype)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from tracerank.errors import TrainingError
 from tracerank.graphs.schema import GraphRecipe
@@ -104,9 +104,7 @@ class _Run:
             for name, parameter in self.net.named_parameters():
                 parameter.requires_grad_(start.learns(name))
         self.learned = {name: p for name, p in self.net.named_parameters() if p.requires_grad}
-        self.optimizer = torch.optim.AdamW(
-            self.learned.values(), lr=plan.learning_rate, weight_decay=plan.weight_decay, fused=True
-        )
+        self.optimizer = _optimizer(self.learned, plan)
         labels = examples.labels(learn)
         self.positive_weight = float((len(labels) - labels.sum()) / max(labels.sum(), 1.0))
         self.folder = RunFolder(
@@ -218,6 +216,18 @@ class _Run:
         checkpoint = Checkpoint(self.net.eval(), self.examples.encoder, summary)
         save_checkpoint(checkpoint, self.out)
         return checkpoint
+
+
+def _optimizer(learned: Mapping[str, nn.Parameter], plan: TrainingPlan) -> torch.optim.AdamW:
+    """AdamW as the paper has it, with a pace of their own for the weights of the vote features."""
+    votes = [parameter for name, parameter in learned.items() if name.startswith("votes.")]
+    others = [parameter for name, parameter in learned.items() if not name.startswith("votes.")]
+    groups = [{"params": others, "lr": plan.learning_rate}]
+    if votes:
+        # Decay is a share of the rate: kept as it was.
+        decay = plan.weight_decay / plan.vote_rate
+        groups.append({"params": votes, "lr": plan.learning_rate * plan.vote_rate, "weight_decay": decay})
+    return torch.optim.AdamW(groups, lr=plan.learning_rate, weight_decay=plan.weight_decay, fused=True)
 
 
 def validate(net: TraceNet, examples: ExampleSet, numbers: NDArray[np.int64]) -> Validation:

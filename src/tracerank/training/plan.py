@@ -19,4 +19,11 @@ class TrainingPlan:
     epochs: int = 3
     learning_rate: float = 3e-4
     weight_decay: float = 1e-4
+    vote_rate: float = 1.0
+    """Factor on the learning rate of the vote features' weights. They start at zero: with few steps they stay small
+    while texts are learned by heart; much more than 1 lets the selector start from the vote."""
     seed: int = 42
+
+    def __post_init__(self) -> None:
+        if self.vote_rate <= 0:
+            raise ValueError(f"vote_rate must be positive, got {self.vote_rate}")

@@ -1,0 +1,141 @@
+"""Why a decision fell: scores, how much each answer read of its evidence, and how widely that evidence is shared.
+
+A shape that any method can fill. Weights come from methods that read evidence; the vote has none. Formats nothing.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tracerank.methods.base import Decision
+from tracerank.pools.documents import link_documents
+from tracerank.pools.pool import Pool
+from tracerank.pools.types import Evidence, Rollout
+
+
+@dataclass(frozen=True, slots=True)
+class ReadWeights:
+    """How an answer's attention is spread over one rollout; together 1 where that is all it read."""
+
+    searches: tuple[float | None, ...]
+    """One for each search of the rollout; None: the method does not look at it."""
+    evidence: tuple[tuple[float, ...], ...]
+    """For each search, one for each of its evidence."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedEvidence:
+    """One occurrence of evidence, with what it weighed and who else saw it."""
+
+    search: int
+    """Place of its search in the rollout, from 0."""
+    place: int
+    """Place among the evidence of that search, from 0."""
+    evidence: Evidence
+    weight: float | None
+    """None: the method weighs no evidence."""
+    same_text: int
+    """How many other candidate rollouts saw the same text."""
+    same_document: int
+    """How many other candidate rollouts saw the same document, in whatever part; 0 where documents are unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedRollout:
+    """A candidate rollout and what its answer rests on."""
+
+    rollout: Rollout
+    """With documents resolved as the method saw them."""
+    score: float | None
+    """None: the method gives no score."""
+    search_weights: tuple[float | None, ...]
+    """One for each search; None: not weighed."""
+    evidence: tuple[ExplainedEvidence, ...]
+    """In the order in which it was seen."""
+
+    def strongest(self, count: int) -> tuple[ExplainedEvidence, ...]:
+        """The evidence that weighs most, each text once; without weights, what most other rollouts saw, too."""
+        weights: dict[str, float] = {}
+        first: dict[str, ExplainedEvidence] = {}
+        for seen in self.evidence:
+            text = seen.evidence.text
+            first.setdefault(text, seen)
+            weights[text] = weights.get(text, 0.0) + (seen.weight or 0.0)
+        ranked = sorted(
+            first.values(), key=lambda seen: (-weights[seen.evidence.text], -seen.same_text, -seen.same_document)
+        )
+        return tuple(ranked[:count])
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A decision and every candidate rollout explained, in sampling order."""
+
+    decision: Decision
+    rollouts: tuple[ExplainedRollout, ...]
+
+    @property
+    def has_weights(self) -> bool:
+        return any(seen.weight is not None for each in self.rollouts for seen in each.evidence)
+
+    @property
+    def selected(self) -> ExplainedRollout | None:
+        """None: nothing was selected, or the answer is newly written."""
+        wanted = self.decision.sample_id
+        return next((each for each in self.rollouts if each.rollout.sample_id == wanted), None)
+
+
+def explain_pool(pool: Pool, decision: Decision) -> Explanation:
+    """What can be said of any method's decision: who saw what."""
+    scored = [rollout for rollout in pool.rollouts if rollout.sample_id in decision.scores]
+    return explain(link_documents(scored) if scored else pool.retained().kept, decision)
+
+
+def explain(
+    candidates: Sequence[Rollout], decision: Decision, weights: Mapping[int, ReadWeights] | None = None
+) -> Explanation:
+    """The explanation of a decision among these rollouts; ``weights`` by sample id."""
+    texts, documents = _rollouts_by_text(candidates), _rollouts_by_document(candidates)
+    explained = []
+    for rollout in candidates:
+        read = None if weights is None else weights.get(rollout.sample_id)
+        explained.append(
+            ExplainedRollout(
+                rollout,
+                decision.scores.get(rollout.sample_id),
+                (None,) * len(rollout.searches) if read is None else read.searches,
+                _explained(rollout, read, texts, documents),
+            )
+        )
+    return Explanation(decision, tuple(explained))
+
+
+def _explained(
+    rollout: Rollout, read: ReadWeights | None, texts: Counter[str], documents: Counter[str]
+) -> tuple[ExplainedEvidence, ...]:
+    return tuple(
+        ExplainedEvidence(
+            number,
+            place,
+            seen,
+            None if read is None else read.evidence[number][place],
+            texts[seen.text] - 1,
+            0 if seen.document is None else documents[seen.document.key] - 1,
+        )
+        for number, search in enumerate(rollout.searches)
+        for place, seen in enumerate(search.evidence)
+    )
+
+
+def _rollouts_by_text(rollouts: Sequence[Rollout]) -> Counter[str]:
+    return Counter(text for rollout in rollouts for text in {seen.text for seen in _seen(rollout)})
+
+
+def _rollouts_by_document(rollouts: Sequence[Rollout]) -> Counter[str]:
+    return Counter(
+        key for rollout in rollouts for key in {seen.document.key for seen in _seen(rollout) if seen.document}
+    )
+
+
+def _seen(rollout: Rollout) -> list[Evidence]:
+    return [evidence for search in rollout.searches for evidence in search.evidence]
