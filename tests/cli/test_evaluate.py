@@ -53,23 +53,66 @@ def test_votes_by_another_equality_and_labels_by_another_rule(run: Run, tmp_path
     assert "--chat" in error_of(run("evaluate", tmp_path / "p.jsonl", "--equality", "llm"))
 
 
-def test_without_a_checkpoint_the_row_of_trace_is_left_out(run: Run, world: Path) -> None:
+def test_without_a_checkpoint_the_shipped_selector_is_compared(run: Run, world: Path) -> None:
     rows = json.loads(run("evaluate", world, "-k", "2", "--json").stdout)["rows"]
-    assert [row["method"] for row in rows] == ["single", "majority", "oracle"]
+    assert [row["method"] for row in rows] == ["single", "majority", "features", "oracle"]
 
 
-def test_records_are_written_on_request(run: Run, world: Path, tmp_path: Path) -> None:
-    path = tmp_path / "records.jsonl"
-    assert run("evaluate", world, "-k", "1,2", "--records", path).exit_code == 0
-    records = json_lines(path.read_text())
-    assert len(records) == 12 * 2 * 3
-    assert list(records[0]) == ["question_id", "dataset", "method", "k", "answer", "sample_id", "correct", "f1"]
-    assert "exists already" in error_of(run("evaluate", world, "-k", "1,2", "--records", path))
+def test_every_decision_is_recorded_in_the_folder(run: Run, world: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "evaluation"
+    result = run("evaluate", world, "-k", "1,2", "--methods", "majority,fewest-tools,single", "-o", folder)
+    assert result.exit_code == 0, result.output
+    records = json_lines((folder / "records.jsonl").read_text())
+    assert len(records) == 12 * 2 * 4
+    assert {record["method"] for record in records} == {"single", "majority", "fewest-tools", "oracle"}
+    assert result.stdout == run("evaluate", world, "-k", "1,2", "--methods", "majority,fewest-tools").stdout
 
 
-def test_a_failed_run_leaves_no_records(run: Run, world: Path, tmp_path: Path) -> None:
+def test_an_interrupted_evaluation_goes_on_and_ends_the_same(run: Run, world: Path, tmp_path: Path) -> None:
+    command = ("evaluate", world, "-k", "1,2", "-o", tmp_path / "e", "--subsets", "2")
+    whole = run(*command)
+    path = tmp_path / "e" / "records.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:17]) + lines[17][:30])
+    again = run(*command)
+    assert again.stdout == whole.stdout
+    rewritten = path.read_bytes().splitlines(keepends=True)
+    assert rewritten[:17] == lines[:17]
+    keys = ("question_id", "method", "k", "subset", "correct")
+    one, other = ({tuple(json.loads(line)[key] for key in keys) for line in found} for found in (lines, rewritten))
+    assert one == other
+    assert len(rewritten) == len(lines)
+
+
+def test_another_configuration_in_the_same_folder_is_refused(run: Run, world: Path, tmp_path: Path) -> None:
+    run("evaluate", world, "-k", "2", "-o", tmp_path / "e")
+    for other in (
+        ("-k", "3"),
+        ("-k", "2", "--labels", "em"),
+        ("-k", "2", "--subsets", "1"),
+        ("-k", "2", "--seed", "1"),
+    ):
+        assert "other files, methods or settings" in error_of(run("evaluate", world, "-o", tmp_path / "e", *other))
+    assert run("evaluate", world, "-o", tmp_path / "e", "-k", "3", "--force").exit_code == 0
+
+
+def test_files_of_different_backbones_are_kept_apart(run: Run, world: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "large.v2.jsonl"
+    copy.write_bytes(world.read_bytes())
+    assert run("evaluate", world, copy, "-k", "2", "-o", tmp_path / "e", "--backbone", "by-file").exit_code == 0
+    records = json_lines((tmp_path / "e" / "records.jsonl").read_text())
+    assert {record["backbone"] for record in records} == {"pools", "large"}
+    assert len(records) == 2 * 12 * 4
+    assert "one for each of the 2 files" in error_of(run("evaluate", world, copy, "--backbone", "a,b,c"))
+
+
+def test_an_unknown_method_is_refused_with_the_known_ones(run: Run, world: Path) -> None:
+    assert "majority" in error_of(run("evaluate", world, "--methods", "majority,frobnicate"))
+
+
+def test_a_run_that_cannot_begin_leaves_no_folder(run: Run, tmp_path: Path) -> None:
     (tmp_path / "bad.jsonl").write_bytes(b"\x00\x01")
-    assert run("evaluate", world, tmp_path / "bad.jsonl", "--records", tmp_path / "records.jsonl").exit_code == 2
+    assert run("evaluate", tmp_path / "bad.jsonl", "-o", tmp_path / "e").exit_code == 2
     assert os.listdir(tmp_path) == ["bad.jsonl"]
 
 

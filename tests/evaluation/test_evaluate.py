@@ -4,12 +4,13 @@ from collections.abc import Iterable, Iterator
 
 import pytest
 
+from tests.worlds import generate_pools
 from tracerank.evaluation.evaluate import Record, Row, decide_stream, evaluate, fold
 from tracerank.methods.base import Decision
 from tracerank.methods.voting import MajorityVote
+from tracerank.pools.messages import Usage
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, Question, Rollout
-from tracerank.rollouts.world import generate_pools
 
 
 def pool(*answers: str | None, right: str | None = None, name: str = "q", setting: str = "webqa") -> Pool:
@@ -71,7 +72,7 @@ def test_every_method_is_judged_on_the_first_k_rollouts() -> None:
         ("last", 3): 1.0,
         ("oracle", 3): 1.0,
     }
-    assert records[-1] == Record("q", "tests", "oracle", 3, "b", 1, 1.0, None)
+    assert records[-1] == Record("q", "tests", "oracle", 3, "b", 1, 1.0, None, group_correct=1.0)
 
 
 def test_browsing_pools_average_their_samples_for_the_single_rollout() -> None:
@@ -82,6 +83,62 @@ def test_browsing_pools_average_their_samples_for_the_single_rollout() -> None:
         ("single", 4): 0.5,
         ("oracle", 4): 1.0,
     }
+
+
+def test_the_single_rollout_of_browsing_looks_at_all_samples_whatever_k_is() -> None:
+    browsing = pool("a", "b", "b", "b", right="b", setting=BROWSING)
+    found = outcomes(evaluate([], [browsing], [1, 2, 4]))
+    assert [found["single", k] for k in (1, 2, 4)] == [0.75, 0.75, 0.75]
+
+
+def test_a_group_is_right_when_one_of_its_members_is() -> None:
+    def grouped(group: tuple[int, ...]) -> Record:
+        class Grouping:
+            name = "grouping"
+
+            def decide(self, pool: Pool) -> Decision:
+                return Decision(pool.question.id, "a", 0, group=group)
+
+        return next(r for r in evaluate([Grouping()], [pool("a", "b", "c", right="b")], [3]) if r.method == "grouping")
+
+    assert (grouped((0, 1)).correct, grouped((0, 1)).group_correct) == (0.0, 1.0)
+    assert grouped((0, 2)).group_correct == 0.0
+    assert grouped(()).group_correct == 0.0
+
+
+def test_a_record_says_what_deciding_cost_and_what_was_dropped() -> None:
+    class Asking:
+        name = "asking"
+
+        def decide(self, pool: Pool) -> Decision:
+            return Decision(
+                pool.question.id, None, None, dropped={0: "no answer"}, usage=Usage(100, 7, 3), note="forced"
+            )
+
+    [record] = [r for r in evaluate([Asking()], [pool(None, right="a")], [1]) if r.method == "asking"]
+    assert (record.prompt_tokens, record.completion_tokens, record.calls) == (100, 7, 3)
+    assert (record.note, record.dropped) == ("forced", {"no answer": 1})
+    assert record.seconds is not None
+    assert record.seconds >= 0
+
+
+def test_what_is_done_is_not_decided_again() -> None:
+    method = LastRollout()
+    pools = [pool("a", "b", right="b", name=str(number)) for number in range(4)]
+    whole = list(evaluate([method], pools, [1, 2], backbone="x"))
+    done = {record.key for record in whole[:11]}
+    rest = list(evaluate([method], pools, [1, 2], backbone="x", done=done))
+    assert {record.key for record in rest} == {record.key for record in whole} - done
+
+
+def test_random_subsets_are_recorded_apart_and_not_folded_into_the_first_k() -> None:
+    pools = [pool("a", "b", "b", "b", right="b", name=str(number)) for number in range(30)]
+    records = list(evaluate([MajorityVote()], pools, [1, 4], subsets=3))
+    votes = [record for record in records if record.method == "majority" and record.k == 1]
+    assert sorted({record.subset for record in votes}) == [0, 1, 2, 3]
+    drawn = [record.correct or 0.0 for record in votes if record.subset]
+    assert 0.5 < sum(drawn) / len(drawn) < 1
+    assert next(row.accuracy for row in fold(records) if row.method == "majority" and row.k == 1) == 0.0
 
 
 def test_an_empty_pool_counts_as_wrong_and_stays_in_the_denominator() -> None:

@@ -7,6 +7,7 @@ import pytest
 from tracerank.evaluation.metrics import (
     SINGLE_RULES,
     Outcome,
+    best_of_group,
     choice,
     correctness,
     first_sample,
@@ -86,6 +87,18 @@ def test_the_oracle_takes_the_best_f1() -> None:
 def test_a_newly_written_answer_is_judged_by_the_references() -> None:
     assert written(pool(references=("Paris",)), "paris").correct == 1.0
     assert written(pool(), "paris").correct is None
+
+
+def test_a_newly_written_answer_takes_the_label_of_a_rollout_that_gave_the_same() -> None:
+    judged = pool(Rollout(0, "The Paris!", label=1.0), Rollout(1, "Rome", label=0.0))
+    assert [written(judged, answer).correct for answer in ("paris", "rome", "Oslo")] == [1.0, 0.0, None]
+
+
+def test_the_best_of_a_group_is_unknown_only_when_nobody_judged_any() -> None:
+    mixed = pool(Rollout(0, "a", label=0.0), Rollout(1, "b"), Rollout(2, "c", label=1.0))
+    assert best_of_group(mixed, (0, 2)) == 1.0
+    assert best_of_group(mixed, (0, 1)) == 0.0
+    assert best_of_group(mixed, (1,)) is None
 
 
 def test_pass_at_k_equals_the_share_of_subsets_with_a_correct_sample() -> None:

@@ -1,8 +1,9 @@
 """``tracerank evaluate``: the accuracy of every method for several K."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict
+from collections.abc import Container, Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -17,34 +18,59 @@ from tracerank.cli.arguments import (
     Equality,
     Files,
     Force,
+    Methods,
     OtherEncoder,
     ProblemsFile,
     Quiet,
     ReaderName,
+    Seed,
 )
-from tracerank.cli.methods import EqualityName, MethodName, MethodOptions, method_named
-from tracerank.cli.output import check_output, whole_file
+from tracerank.cli.methods import EqualityName, MethodOptions, methods_named
+from tracerank.cli.output import digest, fingerprint
 from tracerank.cli.problems import Problems
-from tracerank.cli.progress import working
+from tracerank.cli.progress import Bar, working
 from tracerank.cli.reading import pools_of
-from tracerank.cli.terminal import json_text, new_table, note, print_json, print_table
+from tracerank.cli.terminal import new_table, note, print_json, print_table
 from tracerank.errors import UsageError
 from tracerank.evaluation import labels as labels_module
-from tracerank.evaluation.evaluate import Record, Row, fold
+from tracerank.evaluation.evaluate import REFERENCES, Key, Record, Row, fold
 from tracerank.evaluation.evaluate import evaluate as evaluate_pools
 from tracerank.evaluation.labels import labelled
+from tracerank.evaluation.record_folder import RecordFolder, read_evaluation
+from tracerank.methods.base import Method
 from tracerank.pools.pool import Pool
 from tracerank.readers.detect import AUTO
 
 Ks = Annotated[
     str, typer.Option("-k", metavar="K,K,…", help="Numbers of rollouts per question: the first K by sample id.")
 ]
-RecordsFile = Annotated[
+RecordsFolder = Annotated[
     Path | None,
     typer.Option(
-        "--records",
-        metavar="FILE",
-        help="Also write what each method chose on each question, as JSON Lines.",
+        "-o",
+        "--output",
+        metavar="DIR",
+        help="Folder for a record of every decision, written as it is made.",
+        show_default=False,
+    ),
+]
+Subsets = Annotated[
+    int,
+    typer.Option(
+        "--subsets",
+        metavar="N",
+        min=0,
+        help="Besides the first K, also N random subsets of K rollouts, the same for every method.",
+    ),
+]
+BY_FILE = "by-file"
+Backbone = Annotated[
+    str | None,
+    typer.Option(
+        "--backbone",
+        metavar="NAME,…",
+        help="Whose rollouts the files hold: one name for all or one a FILE (those of one name are read together), or "
+        f"{BY_FILE}: the files' own names.",
         show_default=False,
     ),
 ]
@@ -74,7 +100,12 @@ SHOWN_NAMES = {"trace": "TRACE"}
 def evaluate(
     files: Files,
     checkpoint: Checkpoint = None,
+    methods: Methods = "",
     k: Ks = "2,4,8,16",
+    output: RecordsFolder = None,
+    subsets: Subsets = 0,
+    seed: Seed = 0,
+    backbone: Backbone = None,
     labels: Labels = LabelsName.AUTO,
     equality: Equality = EqualityName.EXACT,
     chat: Chat = None,
@@ -82,40 +113,125 @@ def evaluate(
     encoder: OtherEncoder = None,
     allow_encoder_mismatch: AllowMismatch = False,
     as_json: AsJson = False,
-    records: RecordsFile = None,
     force: Force = False,
     problems: ProblemsFile = None,
     quiet: Quiet = False,
 ) -> None:
-    """Compare single rollout, majority vote, TRACE and oracle on labelled pools.
+    """Compare ways to settle a pool on labelled pools, for several K.
 
     Accuracy is the label of the chosen rollout, or exact match with the references; F1 needs references. Questions
     without a candidate count as wrong. The oracle chooses the right answer wherever one of the K rollouts has it.
-    Without --checkpoint the row of TRACE is left out.
+    Without --methods these are the majority vote and the selector. With -o every decision is recorded;
+    an interrupted run goes on when the same command is given again, and `tracerank report` makes tables and plots.
     """
     ks = _parse_ks(k)
-    if records is not None:
-        check_output(records, files, force)
-    with Problems(problems, keep=(*files, records)) as report, working("loading", quiet=quiet) as bar:
-        short: Counter[int] = Counter()
-        judged = (labelled(pool, labels) for pool in bar.over(pools_of(files, reader, report)))
-        pools = _measured(judged, ks, short)
-        names = [MethodName.MAJORITY, *([MethodName.TRACE] if checkpoint else [])]
-        options = MethodOptions(checkpoint, encoder, allow_encoder_mismatch, equality, chat)
-        methods = [method_named(name, options) for name in names]
+    if output is not None and any(path.is_dir() and output.resolve().is_relative_to(path.resolve()) for path in files):
+        raise UsageError(
+            f"{output}: lies in a folder that is read; the next run would read it, too: write it elsewhere"
+        )
+    sets = _sets(files, backbone)
+    options = MethodOptions(checkpoint, encoder, allow_encoder_mismatch, equality, chat, seed)
+    plan = _Plan(ks, subsets, seed, str(labels))
+    short: Counter[int] = Counter()
+    with ExitStack() as stack:
+        report = stack.enter_context(Problems(problems, keep=files))
+        bar = stack.enter_context(working("loading", quiet=quiet))
+        streams = [(name, pools_of(paths, reader, report)) for name, paths in sets]
+        asked = _asked(methods or "majority,selector")
+        named = methods_named(",".join(asked), options) if asked else []
+        folder = None
+        if output is not None:
+            run = {
+                "sets": [{"backbone": name, "files": fingerprint(paths)} for name, paths in sets],
+                "reader": reader,
+                "methods": [_identity(name) for name in asked],
+                "options": {**asdict(options), "checkpoint": digest(checkpoint)},
+                **asdict(plan),
+            }
+            folder = stack.enter_context(RecordFolder(output, run, force))
         bar.describe("evaluating")
-        rows = fold(_kept(evaluate_pools(methods, pools, ks), records))
+        records = _records(named, streams, plan, folder, bar, short)
+        rows = fold(records if folder is None else _kept(records, folder))
     if not any(row.questions for row in rows):
-        raise UsageError(f"not one of {rows[0].unjudged:,} questions has a label or a reference; nothing to compare")
+        unjudged = rows[0].unjudged if rows else 0
+        raise UsageError(f"not one of {unjudged:,} questions has a label or a reference; nothing to compare")
     if as_json:
         print_json({"labels": str(labels), "rows": [asdict(row) for row in rows]}, indent=2)
     else:
         _print(rows, ks)
+    if not quiet:
+        _say(rows, short, output)
+
+
+def _say(rows: list[Row], short: Counter[int], output: Path | None) -> None:
     unjudged = min(row.unjudged for row in rows)
-    if unjudged and not quiet:
+    if unjudged:
         note(f"{unjudged:,} questions have neither a label nor a reference; they are not in the figures")
-    if short and not quiet:
+    if short:
         note("fewer rollouts than K: " + ", ".join(f"{short[k]:,} questions at K={k}" for k in sorted(short)))
+    if output is not None:
+        note(f"records are in {output}; see tracerank report {output}")
+
+
+def _sets(files: list[Path], backbone: str | None) -> list[tuple[str | None, list[Path]]]:
+    """Files of one backbone are read together, those of another apart: their questions may have the same ids."""
+    if backbone is None:
+        return [(None, files)]
+    names = [path.name.split(".")[0] for path in files] if backbone == BY_FILE else backbone.split(",")
+    names = names * len(files) if len(names) == 1 else names
+    if len(names) != len(files) or not all(names):
+        raise UsageError(f"--backbone {backbone!r}: expected one name, or one for each of the {len(files)} files")
+    return [
+        (name, [path for path, own in zip(files, names, strict=True) if own == name]) for name in dict.fromkeys(names)
+    ]
+
+
+def _asked(text: str) -> list[str]:
+    """The names; single rollout and oracle are in every evaluation, so to name them changes nothing."""
+    return [name for part in text.split(",") if (name := part.strip()) not in REFERENCES]
+
+
+def _identity(name: str) -> str:
+    """A method as the folder remembers it: one with a checkpoint of its own by what that holds."""
+    method, is_own, checkpoint = name.partition("=")
+    return f"{method}={digest(checkpoint)}" if is_own else method
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """On what the methods are compared."""
+
+    ks: list[int]
+    subsets: int
+    seed: int
+    labels: str
+
+
+def _records(
+    methods: list[Method],
+    streams: list[tuple[str | None, Iterator[Pool]]],
+    plan: _Plan,
+    folder: RecordFolder | None,
+    bar: Bar,
+    short: Counter[int],
+) -> Iterator[Record]:
+    """What the sets of pools give that is not in the folder yet, one set after the other."""
+    for name, stream in streams:
+        pools = _measured((labelled(pool, plan.labels) for pool in bar.over(stream)), plan.ks, short)
+        done: Container[Key] = ()
+        if folder is not None:
+            pools, done = folder.noting(pools, plan.ks[-1], name), folder.done
+        yield from evaluate_pools(
+            methods, pools, plan.ks, subsets=plan.subsets, seed=plan.seed, backbone=name, done=done
+        )
+
+
+def _kept(records: Iterator[Record], folder: RecordFolder) -> Iterator[Record]:
+    """All records of the folder, those first that earlier attempts have left; new ones are written as they pass."""
+    yield from read_evaluation(folder.folder).records()
+    for record in records:
+        folder.write(record)
+        yield record
 
 
 def _parse_ks(text: str) -> list[int]:
@@ -133,17 +249,6 @@ def _measured(pools: Iterable[Pool], ks: list[int], short: Counter[int]) -> Iter
     for pool in pools:
         short.update(k for k in ks if len(pool) < k)
         yield pool
-
-
-def _kept(records: Iterator[Record], path: Path | None) -> Iterator[Record]:
-    """The records, each written to the file as it passes."""
-    if path is None:
-        yield from records
-        return
-    with whole_file(path) as file:
-        for record in records:
-            file.write(json_text(asdict(record)).encode() + b"\n")
-            yield record
 
 
 def _print(rows: list[Row], ks: list[int]) -> None:

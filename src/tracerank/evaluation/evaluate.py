@@ -1,23 +1,39 @@
-"""Methods on pools: one record per question, method and K, and the table folded from the records.
+"""Methods on pools: one record per question, method, K and subset, and the table folded from the records.
 
 Streams; a record keeps what was chosen, so that every figure can be traced to its questions. Rounds nothing.
 """
 
-from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+import time
+from collections import Counter, deque
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Protocol, runtime_checkable
 
-from tracerank.evaluation.metrics import SINGLE_RULES, Outcome, choice, is_judged, oracle, written
+from tracerank.evaluation.metrics import (
+    SINGLE_RULES,
+    Outcome,
+    best_of_group,
+    choice,
+    is_judged,
+    oracle,
+    written,
+)
+from tracerank.evaluation.subsets import FIRST, Cut, cuts
 from tracerank.methods.base import Decision, Method
 from tracerank.pools.pool import Pool
+from tracerank.pools.types import BROWSING
 
 SINGLE = "single"
 ORACLE = "oracle"
+REFERENCES = (SINGLE, ORACLE)
+"""Rows that every evaluation has; they are judged by rules of the paper and decide nothing."""
 
 _CHUNK_POOLS = 64
 """Few enough to hold; their cuts to several K share texts, which are then embedded once."""
+
+Key = tuple[str | None, str, str, int, int]
+"""Backbone, question, method, K and subset: what a record is about."""
 
 
 @runtime_checkable
@@ -42,6 +58,27 @@ class Record:
     """Between 0 and 1; None: nobody knows."""
     f1: float | None
     """None: the question has no references."""
+    group_correct: float | None = None
+    """Of the best answer that the method takes for the same as the chosen one; None: nobody knows."""
+    backbone: str | None = None
+    """Who made the rollouts; None: nobody said."""
+    subset: int = FIRST
+    """0: the first K rollouts; from 1 on: a random subset."""
+    seconds: float | None = None
+    """Until the decision was there, after the one before: a method that settles blocks has a block's time on the first
+    of it, so only means count. None: nothing was decided."""
+    prompt_tokens: int | None = None
+    """Tokens and calls of deciding; None: no model was asked, or nobody counted."""
+    completion_tokens: int | None = None
+    calls: int | None = None
+    note: str | None = None
+    """What the method says about its decision."""
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    """Reason to number of rollouts that were no candidates."""
+
+    @property
+    def key(self) -> Key:
+        return self.backbone, self.question_id, self.method, self.k, self.subset
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,17 +97,102 @@ class Row:
     """Questions left out of it, because nothing says whether the choice is right."""
 
 
-def evaluate(methods: Sequence[Method], pools: Iterable[Pool], ks: Sequence[int]) -> Iterator[Record]:
-    """Records of a single rollout, of each method and of the oracle, question by question."""
+def evaluate(
+    methods: Sequence[Method],
+    pools: Iterable[Pool],
+    ks: Sequence[int],
+    *,
+    subsets: int = 0,
+    seed: int = 0,
+    backbone: str | None = None,
+    done: Container[Key] = frozenset(),
+) -> Iterator[Record]:
+    """Records of a single rollout, of each method and of the oracle, each as soon as it is there.
+
+    What is done already is left out.
+    """
     stream = iter(pools)
     while chunk := list(islice(stream, _CHUNK_POOLS)):
-        cuts = [(pool, k, pool.first(k)) for pool in chunk for k in ks]
-        decided = [list(decide_stream(method, (first for _, _, first in cuts))) for method in methods]
-        for place, (pool, k, first) in enumerate(cuts):
-            yield _record(pool, SINGLE, k, SINGLE_RULES[pool.setting](first))
-            for method, made in zip(methods, decided, strict=True):
-                yield _record(pool, method.name, k, judge(first, made[place][1]))
-            yield _record(pool, ORACLE, k, oracle(first))
+        work = [_Work(pool, cut, backbone) for pool in chunk for cut in cuts(pool, ks, subsets, seed)]
+
+        def left(method: str, work: list[_Work] = work) -> list[_Work]:
+            return [each for each in work if each.key(method) not in done]
+
+        yield from (each.record(SINGLE, _single(each, max(ks))) for each in left(SINGLE))
+        for method in methods:
+            for budget in _by_budget(left(method.name)):
+                yield from _decided(method, budget)
+        yield from (each.record(ORACLE, oracle(each.cut.pool)) for each in left(ORACLE))
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """One cut of one question, for any method."""
+
+    pool: Pool
+    cut: Cut
+    backbone: str | None
+
+    def key(self, method: str) -> Key:
+        return self.backbone, self.pool.question.id, method, self.cut.k, self.cut.subset
+
+    def record(
+        self, method: str, outcome: Outcome, decision: Decision | None = None, seconds: float | None = None
+    ) -> Record:
+        # Judged by the whole pool, so that a question is in or out for every K alike.
+        is_known = is_judged(self.pool)
+        correct = outcome.correct if is_known else None
+        group = decision.group if decision else ()
+        usage = decision.usage if decision else None
+        question = self.pool.question
+        return Record(
+            question.id,
+            question.dataset,
+            method,
+            self.cut.k,
+            outcome.answer,
+            outcome.sample_id,
+            correct,
+            outcome.f1,
+            best_of_group(self.cut.pool, group) if group and is_known else correct,
+            self.backbone,
+            self.cut.subset,
+            seconds,
+            usage.prompt_tokens if usage else None,
+            usage.completion_tokens if usage else None,
+            usage.calls if usage else None,
+            decision.note if decision else None,
+            _reasons(self.cut.pool, decision.dropped) if decision else {},
+        )
+
+
+def _by_budget(work: list[_Work]) -> list[list[_Work]]:
+    """One K at a time, so that a block's time belongs to it; the largest first, so that it pays for new vectors."""
+    found: dict[tuple[int, int], list[_Work]] = {}
+    for each in work:
+        found.setdefault((each.cut.subset, -each.cut.k), []).append(each)
+    return [found[budget] for budget in sorted(found)]
+
+
+def _decided(method: Method, work: list[_Work]) -> Iterator[Record]:
+    waiting = iter(work)
+    began = time.monotonic()
+    for pool, decision in decide_stream(method, (each.cut.pool for each in work)):
+        seconds = time.monotonic() - began
+        yield next(waiting).record(method.name, judge(pool, decision), decision, seconds)
+        began = time.monotonic()
+
+
+def _single(work: _Work, largest: int) -> Outcome:
+    """Sample 0, whatever K is; of browsing, the mean over all samples that are looked at (App. A.1)."""
+    is_whole = work.pool.setting == BROWSING and work.cut.subset == FIRST
+    return SINGLE_RULES[work.pool.setting](work.pool.first(largest) if is_whole else work.cut.pool)
+
+
+def _reasons(pool: Pool, dropped: Mapping[int, str]) -> dict[str, int]:
+    from tracerank.graphs.stats import drop_reasons  # brings numpy, for which --help shall not wait
+
+    return dict(Counter(drop_reasons(pool, dropped))) if dropped else {}
 
 
 def judge(pool: Pool, decision: Decision) -> Outcome:
@@ -98,11 +220,13 @@ def decide_stream(method: Method, pools: Iterable[Pool]) -> Iterator[tuple[Pool,
 
 
 def fold(records: Iterable[Record]) -> list[Row]:
-    """Rows by method and K, in order of first appearance."""
+    """Rows of the first K rollouts: methods in order of first appearance, their K ascending."""
     sums: dict[tuple[str, int], _Sums] = {}
     for record in records:
-        sums.setdefault((record.method, record.k), _Sums()).add(record)
-    return [found.row(method, k) for (method, k), found in sums.items()]
+        if record.subset == FIRST:
+            sums.setdefault((record.method, record.k), _Sums()).add(record)
+    methods = list(dict.fromkeys(method for method, _ in sums))
+    return [sums[key].row(*key) for key in sorted(sums, key=lambda key: (methods.index(key[0]), key[1]))]
 
 
 @dataclass(slots=True)
@@ -126,10 +250,3 @@ class _Sums:
         accuracy = self.correct / self.judged if self.judged else None
         f1 = self.f1 / self.referenced if self.referenced else None
         return Row(method, k, accuracy, f1, self.judged, self.questions - self.judged)
-
-
-def _record(pool: Pool, method: str, k: int, outcome: Outcome) -> Record:
-    # Judged by the whole pool, so that a question is in or out for every K alike.
-    correct = outcome.correct if is_judged(pool) else None
-    question = pool.question
-    return Record(question.id, question.dataset, method, k, outcome.answer, outcome.sample_id, correct, outcome.f1)

@@ -1,11 +1,11 @@
 """How right a choice is, and how figures are averaged (App. A.1). Rounds nothing and reads no files."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import comb
 from types import MappingProxyType
 
-from tracerank.answers.exact import exact_match, token_f1
+from tracerank.answers.exact import exact_match, normalize_answer, token_f1
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA, Rollout
 
@@ -48,11 +48,21 @@ def choice(pool: Pool, sample_id: int | None) -> Outcome:
 
 
 def written(pool: Pool, answer: str) -> Outcome:
-    """How good an answer is that no rollout gave."""
+    """How good a newly written answer is: the label of a rollout that gave the same one, else by the references."""
     references = pool.question.references
-    if not references:
-        return Outcome(answer, None, None, None)
-    return Outcome(answer, None, exact_match(answer, references), token_f1(answer, references))
+    f1 = token_f1(answer, references) if references else None
+    key = normalize_answer(answer)
+    for rollout in pool.rollouts:
+        # Judged sets have labels and nothing to compare with: what the judge said of the same words holds.
+        if key and rollout.label is not None and normalize_answer(rollout.answer) == key:
+            return Outcome(answer, None, correctness(rollout, references), f1)
+    return Outcome(answer, None, exact_match(answer, references) if references else None, f1)
+
+
+def best_of_group(pool: Pool, sample_ids: Collection[int]) -> float | None:
+    """Correctness of the best of these rollouts; None: nobody judged any of them."""
+    found = [correctness(one, pool.question.references) for one in pool.rollouts if one.sample_id in sample_ids]
+    return max((correct for correct in found if correct is not None), default=None)
 
 
 def oracle(pool: Pool) -> Outcome:

@@ -1,0 +1,151 @@
+"""``tracerank cost``: what TRACE costs on this machine, stage by stage, beside what other methods were recorded to."""
+
+import time
+from collections.abc import Iterator
+from itertools import chain, repeat
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tracerank.cli.arguments import AllowMismatch, AsJson, Files, OtherEncoder, ProblemsFile, Quiet, ReaderName
+from tracerank.cli.problems import Problems
+from tracerank.cli.progress import working
+from tracerank.cli.reading import pools_of
+from tracerank.cli.terminal import harmless, new_table, note, print_json, print_table
+from tracerank.pools.pool import Pool
+from tracerank.readers.detect import AUTO
+from tracerank.readers.grouping import Report
+
+if TYPE_CHECKING:
+    from tracerank.evaluation.recorded_costs import RecordedCost
+    from tracerank.evaluation.stage_times import StageTimes
+
+Trained = Annotated[
+    str,
+    typer.Option("--checkpoint", metavar="FOLDER", help="Folder of the trained selector.", show_default=False),
+]
+K = Annotated[int, typer.Option("-k", metavar="K", min=1, help="Rollouts a question, the first by sample id.")]
+Questions = Annotated[
+    int, typer.Option("--questions", metavar="N", min=1, help="Measure on the first N questions of the files.")
+]
+Passes = Annotated[int, typer.Option("--passes", metavar="N", min=1, help="Passes over them; the median counts.")]
+Recorded = Annotated[
+    Path | None,
+    typer.Option(
+        "--records",
+        metavar="DIR",
+        help="Also show what the methods of this evaluation took, relative to TRACE.",
+        show_default=False,
+    ),
+]
+
+
+def cost(
+    files: Files,
+    checkpoint: Trained,
+    k: K = 16,
+    questions: Questions = 100,
+    passes: Passes = 3,
+    records: Recorded = None,
+    encoder: OtherEncoder = None,
+    allow_encoder_mismatch: AllowMismatch = False,
+    reader: ReaderName = AUTO,
+    as_json: AsJson = False,
+    problems: ProblemsFile = None,
+    quiet: Quiet = False,
+) -> None:
+    """Measure what selecting costs on this machine: read and parse, encode afresh, build graphs, score.
+
+    Every distinct text is encoded once a pass and nothing is taken from the cache. Loading the models is measured
+    apart. Making rollouts and judging answers are no part of it.
+    """
+    # They bring numpy and torch, for which --help shall not wait.
+    from tracerank.embedding.load import load_embedder, load_identified
+    from tracerank.evaluation.record_folder import read_evaluation
+    from tracerank.evaluation.recorded_costs import recorded_costs
+    from tracerank.evaluation.stage_times import ClockedEmbedder, StageClock, time_stages
+    from tracerank.methods.trace_selector import TraceSelector
+    from tracerank.model.checkpoint import load_checkpoint
+
+    evaluation = None if records is None else read_evaluation(records)
+    with Problems(problems, keep=files) as report, working("loading", "passes", passes, quiet) as bar:
+        pools_of(files, reader, report)  # a missing file is refused before the models are loaded
+        began = time.perf_counter()
+        loaded = load_checkpoint(checkpoint)
+        identity = loaded.encoder
+        embedder = load_embedder(encoder, identity.dims) if encoder else load_identified(identity)
+        clock = StageClock()
+        clocked = ClockedEmbedder(embedder, clock)
+        selector = TraceSelector(loaded, clocked, allow_encoder_mismatch=allow_encoder_mismatch)
+        loading = time.perf_counter() - began
+        bar.describe("measuring")
+        reports: Iterator[Report] = chain([report], repeat(lambda _: None))  # problems are told once, not every pass
+
+        def read() -> Iterator[Pool]:
+            return pools_of(files, reader, next(reports), k)
+
+        times = time_stages(selector, clocked, clock, read, questions, passes, bar.advance)
+    others = [] if evaluation is None else recorded_costs(evaluation, k)
+    if as_json:
+        print_json(_json(times, loading, embedder.name, k, others), indent=2)
+        return
+    _print(times, loading, harmless(embedder.name), k)
+    if evaluation is not None:
+        _print_recorded(times, others, evaluation.folder)
+    if not quiet and times.questions < questions:
+        note(f"the files hold {times.questions:,} questions only")
+
+
+def _json(times: "StageTimes", loading: float, encoder: str, k: int, others: "list[RecordedCost]") -> dict[str, Any]:
+    return {
+        "k": k,
+        "questions": times.questions,
+        "rollouts": times.rollouts,
+        "texts": times.texts,
+        "passes": times.passes,
+        "encoder": encoder,
+        "seconds": {**times.seconds, "total": times.total},
+        "seconds_per_question": times.per_question,
+        "loading_seconds": loading,
+        "recorded": [
+            {
+                "method": other.method,
+                "questions": other.questions,
+                "seconds": other.seconds,
+                "calls": other.calls,
+                "prompt_tokens": other.prompt_tokens,
+                "completion_tokens": other.completion_tokens,
+                "relative": other.relative_to(times.per_question),
+            }
+            for other in others
+        ],
+    }
+
+
+def _print(times: "StageTimes", loading: float, encoder: str, k: int) -> None:
+    table = new_table("stage", "seconds", "ms a question", "share %")
+    for stage, seconds in (*times.seconds.items(), ("total", times.total)):
+        each, share = 1000 * seconds / max(times.questions, 1), 100 * seconds / max(times.total, 1e-12)
+        table.add_row(stage, f"{seconds:,.3f}", f"{each:,.2f}", f"{share:.1f}")
+    print_table(
+        table,
+        f"TRACE on {times.questions:,} questions, K={k}, {times.texts:,} distinct texts encoded by {encoder}; "
+        f"median of {times.passes}",
+    )
+    typer.echo(f" loading checkpoint and encoder, once: {loading:.1f} s\n")
+
+
+def _print_recorded(times: "StageTimes", others: "list[RecordedCost]", folder: Path) -> None:
+    table = new_table("method", "seconds a question", "calls", "prompt tokens", "written tokens", "time / TRACE")
+    table.add_row("TRACE, measured here", f"{times.per_question:.3g}", "0", "0", "0", "1×")
+    for other in others:
+        counts = (other.calls, other.prompt_tokens, other.completion_tokens)
+        relative = other.relative_to(times.per_question)
+        table.add_row(
+            harmless(other.method),
+            "–" if other.seconds is None else f"{other.seconds:.3g}",
+            *("–" if count is None else f"{count:,.1f}" for count in counts),
+            "–" if relative is None else f"{relative:,.3g}×",
+        )
+    print_table(table, harmless(f"recorded in {folder}, per question"))

@@ -1,0 +1,120 @@
+"""``tracerank fit``: the best selector for the user's own labelled pools, never below the vote."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tracerank.cli.arguments import AsJson, Dims, Files, FirstK, Force, ProblemsFile, Quiet, ReaderName
+from tracerank.cli.evaluate import Labels, LabelsName
+from tracerank.cli.output import fingerprint
+from tracerank.cli.problems import Problems
+from tracerank.cli.progress import working
+from tracerank.cli.reading import pools_of
+from tracerank.cli.terminal import new_table, note, print_json, print_table
+from tracerank.errors import UsageError
+from tracerank.readers.detect import AUTO
+
+NO_ENCODER = "none"
+
+Folder = Annotated[
+    Path, typer.Option("-o", "--output", metavar="DIR", help="Where the selector goes.", show_default=False)
+]
+Encoder = Annotated[
+    str,
+    typer.Option(
+        "--encoder",
+        metavar="NAME",
+        help="Of all texts, for the rungs that read them: default, hash-256, a folder, a hub id or URL#model; "
+        f"{NO_ENCODER} leaves these rungs out.",
+    ),
+]
+Folds = Annotated[int, typer.Option("--folds", metavar="N", min=2, help="Parts that the questions are cut into.")]
+FitSeed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of folds, subsets and weights.")]
+
+
+def fit(
+    files: Files,
+    output: Folder,
+    encoder: Encoder = "default",
+    dims: Dims = None,
+    folds: Folds = 5,
+    seed: FitSeed = 0,
+    k: FirstK = None,
+    labels: Labels = LabelsName.AUTO,
+    reader: ReaderName = AUTO,
+    as_json: AsJson = False,
+    force: Force = False,
+    problems: ProblemsFile = None,
+    quiet: Quiet = False,
+) -> None:
+    """Find the best selector for your labelled pools, and save it, whatever it is.
+
+    Votes, feature models, TRACE and a stack of both are cross-validated by question. The simplest within one standard
+    error of the best is fitted again on all pools and leaves the vote only where held-out questions showed a gain; if
+    none did, the result is the vote. Use it with --checkpoint DIR. An interrupted run goes on when the same command is
+    given again.
+    """
+    # Here, because this needs numpy and perhaps torch, which help should not wait for.
+    from tracerank.evaluation.labels import labelled
+    from tracerank.evaluation.ladder import Ladder, labelled_pools
+    from tracerank.evaluation.ladder_folder import FitFolder
+    from tracerank.evaluation.ladder_rungs import feature_rungs
+
+    configuration = {
+        "files": fingerprint(files),
+        "reader": reader,
+        "k": k,
+        "labels": str(labels),
+        "encoder": [encoder, dims],
+        "folds": folds,
+        "seed": seed,
+    }
+    folder = FitFolder(output, configuration, force)
+    report = folder.finished
+    if report is None:
+        with Problems(problems, keep=files) as found, working("reading", quiet=quiet) as bar:
+            pools = (labelled(pool, str(labels)) for pool in bar.over(pools_of(files, reader, found, k)))
+            data = labelled_pools(pools)
+        if not data.pools:
+            raise UsageError(
+                f"not one of {sum(data.left_out.values()):,} questions is labelled; give pools with labels or with "
+                "references to compare answers with"
+            )
+        rungs = feature_rungs(data.pools, seed)
+        if encoder != NO_ENCODER:
+            from tracerank.cli.encoders import encoder_named
+            from tracerank.evaluation.ladder_networks import network_rungs
+
+            rungs += network_rungs(data.pools, encoder_named(encoder, dims), seed, folder.work)
+        ladder = Ladder(data.pools, rungs, folds, seed, folder.work)
+        with working("fitting", unit="fits", total=ladder.work, quiet=quiet) as bar:
+
+            def on_done(what: str) -> None:
+                bar.describe(what)
+                bar.advance()
+
+            report = folder.write(ladder.run(on_done), data)
+    elif not quiet:
+        note(f"{output}: fitted before, on the same files with the same settings; --force fits again")
+    _show(report, output, as_json, quiet)
+
+
+def _show(report: dict[str, Any], output: Path, as_json: bool, quiet: bool) -> None:
+    from tracerank.evaluation.ladder_folder import conclusion, fit_table
+
+    if as_json:
+        print_json(report, indent=2)
+    else:
+        made = fit_table(report)
+        table = new_table(*(column.name for column in made.columns))
+        for row in made.shown_rows():
+            table.add_row(*row)
+        print_table(table, made.title)
+        for line in (*made.notes, *conclusion(report)):
+            typer.echo(line)
+    if not quiet:
+        left_out = report["data"]["left_out"]
+        if left_out:
+            note("left out: " + ", ".join(f"{count:,} questions ({why})" for why, count in left_out.items()))
+        note(f"saved in {output}; use it with --checkpoint {output}")

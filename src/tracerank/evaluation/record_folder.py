@@ -1,0 +1,161 @@
+"""An evaluation on disk: ``config.json``, ``records.jsonl`` and ``questions.jsonl``, written as results come.
+
+A killed run loses what was under way; the same command goes on from there; another configuration is refused.
+"""
+
+import fcntl
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO
+
+from tracerank.errors import UsageError
+from tracerank.evaluation.evaluate import Key, Record
+from tracerank.evaluation.question_facts import QuestionFacts, facts_of
+from tracerank.pools.pool import Pool
+
+CONFIG, RECORDS, QUESTIONS = "config.json", "records.jsonl", "questions.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """What a folder holds; the records are many and read anew each time."""
+
+    folder: Path
+    config: Mapping[str, Any]
+    questions: tuple[QuestionFacts, ...]
+
+    def records(self) -> Iterator[Record]:
+        """As they were written; a line that a kill has torn is left out."""
+        return map(record_of, _lines(self.folder / RECORDS))
+
+
+def read_evaluation(folder: Path) -> Evaluation:
+    """The evaluation in a folder."""
+    try:
+        config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise UsageError(
+            f"{folder}: holds no evaluation; make one with `tracerank evaluate FILE -o {folder}`"
+        ) from None
+    facts = tuple(QuestionFacts.from_record(line) for line in _lines(folder / QUESTIONS))
+    return Evaluation(folder, config, facts)
+
+
+class RecordFolder:
+    """Takes the records of one run; knows those that earlier attempts at it have left."""
+
+    def __init__(self, folder: Path, config: Mapping[str, Any], is_new: bool = False) -> None:
+        """``is_new``: forget what another run has left here."""
+        self.folder = folder
+        self.done: set[Key] = set()
+        self._noted: set[tuple[str | None, str]] = set()
+        self._config = json.dumps(config, indent=2, ensure_ascii=True) + "\n"
+        self._is_new = is_new
+        self._records: BinaryIO
+        self._questions: BinaryIO
+
+    def __enter__(self) -> "RecordFolder":
+        if self.folder.exists() and not self.folder.is_dir():
+            raise UsageError(f"{self.folder}: is a file; name a folder")
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._records = open(self.folder / RECORDS, "a+b")
+        try:
+            fcntl.flock(self._records, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            self._records.close()
+            raise UsageError(f"{self.folder}: another evaluation is writing here; wait for it") from None
+        self._questions = open(self.folder / QUESTIONS, "a+b")
+        self._claim()
+        self.done = {record_of(line).key for line in _sound(self._records)}
+        self._noted = {QuestionFacts.from_record(line).key for line in _sound(self._questions)}
+        return self
+
+    def _claim(self) -> None:
+        path = self.folder / CONFIG
+        if self._is_new:
+            self._records.truncate(0)
+            self._questions.truncate(0)
+        elif path.exists() and path.read_text(encoding="utf-8") != self._config:
+            self.__exit__(None, None, None)
+            raise UsageError(
+                f"{self.folder}: holds an evaluation of other files, methods or settings ({CONFIG} says which); "
+                "choose another folder, or start over with --force"
+            )
+        draft = path.with_suffix(".part")
+        draft.write_text(self._config, encoding="utf-8")
+        os.replace(draft, path)
+
+    def write(self, record: Record) -> None:
+        """One more record, out of our hands at once."""
+        _append(self._records, asdict(record))
+
+    def noting(self, pools: Iterable[Pool], k: int, backbone: str | None) -> Iterator[Pool]:
+        """The pools, with the facts about each that is new here written down as it passes."""
+        for pool in pools:
+            if (backbone, pool.question.id) not in self._noted:
+                self._noted.add((backbone, pool.question.id))
+                _append(self._questions, asdict(facts_of(pool, k, backbone)))
+            yield pool
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        is_empty = not self._records.tell() and not self._questions.tell()
+        self._questions.close()
+        self._records.close()
+        if kind is not None and is_empty:
+            # A run that failed before its first result leaves nothing in the way of the next.
+            for name in (CONFIG, RECORDS, QUESTIONS):
+                (self.folder / name).unlink(missing_ok=True)
+            with suppress(OSError):
+                self.folder.rmdir()
+
+
+def record_of(line: Mapping[str, Any]) -> Record:
+    """A record as it was written."""
+    return Record(**line)
+
+
+def _append(file: BinaryIO, value: Mapping[str, Any]) -> None:
+    # ASCII: texts of rollouts hold lone surrogates and line separators.
+    file.write(json.dumps(value).encode() + b"\n")
+    file.flush()
+
+
+def _lines(path: Path) -> Iterator[dict[str, Any]]:
+    try:
+        with open(path, "rb") as file:
+            yield from _whole_lines(file, lambda _: None)
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read ({error.strerror}); evaluate again") from None
+
+
+def _sound(file: BinaryIO) -> Iterator[dict[str, Any]]:
+    """The whole lines of a file that is then cut behind them, ready for more."""
+    file.seek(0)
+    length = 0
+
+    def count(size: int) -> None:
+        nonlocal length
+        length += size
+
+    yield from _whole_lines(file, count)
+    file.truncate(length)
+    file.seek(0, os.SEEK_END)
+
+
+def _whole_lines(file: BinaryIO, on_line: Callable[[int], None]) -> Iterator[dict[str, Any]]:
+    for line in file:
+        try:
+            value = json.loads(line) if line.endswith(b"\n") else None
+        except ValueError:
+            value = None
+        if not isinstance(value, dict):
+            return
+        on_line(len(line))
+        yield value

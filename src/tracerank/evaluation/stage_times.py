@@ -1,0 +1,138 @@
+"""How long TRACE takes, stage by stage, on the path that decisions really take (App. H).
+
+A clock is passed from hand to hand: the pools that the selector draws and the embedder that it asks switch it. So
+nothing of the selector is repeated here, and the stages add up to the whole. Reading is timed apart.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from statistics import median
+
+import numpy as np
+
+from tracerank.embedding.base import Embedder, Vectors
+from tracerank.evaluation.evaluate import StreamingMethod
+from tracerank.pools.pool import Pool
+
+READ, ENCODE, BUILD, SCORE = "read and parse", "encode texts", "build graphs", "score and choose"
+STAGES = (READ, ENCODE, BUILD, SCORE)
+_WARM_UP = 4
+"""Pools settled before anything is measured."""
+
+
+class StageClock:
+    """Seconds per stage; one stage runs at any time."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._stage: str | None = None
+        self._since = 0.0
+        self.reset()
+
+    def switch(self, stage: str | None) -> None:
+        """The running stage ends, another begins; None: none does."""
+        now = time.perf_counter()
+        if self._stage is not None:
+            self.seconds[self._stage] += now - self._since
+        self._stage, self._since = stage, now
+
+    def reset(self) -> None:
+        self.seconds = dict.fromkeys(STAGES, 0.0)
+        self._stage = None
+
+
+class ClockedEmbedder:
+    """An embedder that encodes each text once a pass, as the paper counts, and switches the clock."""
+
+    def __init__(self, embedder: Embedder, clock: StageClock) -> None:
+        self.embedder = embedder
+        self.name = embedder.name
+        self.width = embedder.width
+        self.spec: str | None = getattr(embedder, "spec", None)
+        self.dims: int | None = getattr(embedder, "dims", None)
+        self._clock = clock
+        self._made: dict[str, Vectors] = {}
+
+    @property
+    def texts(self) -> int:
+        """Distinct texts of this pass."""
+        return len(self._made)
+
+    def forget(self) -> None:
+        """Begin another pass."""
+        self._made.clear()
+
+    def embed(self, texts: list[str]) -> Vectors:
+        self._clock.switch(ENCODE)
+        fresh = [text for text in dict.fromkeys(texts) if text not in self._made]
+        if fresh:
+            self._made.update(zip(fresh, np.asarray(self.embedder.embed(fresh), np.float32), strict=True))
+        found = np.stack([self._made[text] for text in texts]) if texts else np.zeros((0, self.width), np.float32)
+        self._clock.switch(SCORE)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class StageTimes:
+    """Medians over passes, of the whole set of questions."""
+
+    questions: int
+    rollouts: int
+    texts: int
+    """Distinct, each encoded once."""
+    seconds: dict[str, float]
+    """By stage."""
+    passes: int
+
+    @property
+    def total(self) -> float:
+        return sum(self.seconds.values())
+
+    @property
+    def per_question(self) -> float:
+        return self.total / max(self.questions, 1)
+
+
+def time_stages(
+    selector: StreamingMethod,
+    embedder: ClockedEmbedder,
+    clock: StageClock,
+    read: Callable[[], Iterable[Pool]],
+    questions: int,
+    passes: int = 3,
+    on_pass: Callable[[], None] = lambda: None,
+) -> StageTimes:
+    """Settle the first questions so many times, after a warm-up; ``read`` opens the files anew."""
+    _, pools = _read(read, questions)
+    _settle(selector, clock, pools[:_WARM_UP])
+    found: list[dict[str, float]] = []
+    for _ in range(passes):
+        each, pools = _read(read, questions)
+        clock.reset()
+        embedder.forget()
+        _settle(selector, clock, pools)
+        found.append({**clock.seconds, READ: each * len(pools)})
+        on_pass()
+    seconds = {stage: median(each[stage] for each in found) for stage in STAGES}
+    return StageTimes(len(pools), sum(map(len, pools)), embedder.texts, seconds, passes)
+
+
+def _read(read: Callable[[], Iterable[Pool]], questions: int) -> tuple[float, list[Pool]]:
+    """Seconds a question of reading everything, and the first pools: readers look ahead, so a part has no time."""
+    began, count, kept = time.perf_counter(), 0, []
+    for count, pool in enumerate(read(), start=1):
+        if count <= questions:
+            kept.append(pool)
+    return (time.perf_counter() - began) / max(count, 1), kept
+
+
+def _settle(selector: StreamingMethod, clock: StageClock, pools: Iterable[Pool]) -> None:
+    def clocked() -> Iterator[Pool]:
+        for pool in pools:
+            clock.switch(BUILD)  # what follows the last pool of a block
+            yield pool
+
+    for _ in selector.iter_decisions(clocked()):
+        pass
+    clock.switch(None)

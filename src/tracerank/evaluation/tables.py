@@ -1,0 +1,113 @@
+"""A report's tables: raw values with the kind of each column, and the texts that are made of them.
+
+Values are never rounded here except in ``shown``; CSV and JSON hold them as they are.
+"""
+
+import csv
+import io
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+Value = str | int | float | None
+
+TEXT, COUNT, PERCENT, POINTS, NUMBER, PRECISE, TIMES = (
+    "text",
+    "count",
+    "percent",
+    "points",
+    "number",
+    "precise",
+    "times",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """The head of a column, and how its values are shown."""
+
+    name: str
+    kind: str = PERCENT
+    """``percent`` and ``points`` are shares between 0 and 1 (or their differences), shown as hundredths."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of raw values; the first column names the row."""
+
+    name: str
+    """For files and machines."""
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Value, ...], ...]
+    notes: tuple[str, ...] = field(default=())
+
+    def shown_rows(self) -> list[list[str]]:
+        """Every cell as text."""
+        return [
+            [shown(value, column.kind) for value, column in zip(row, self.columns, strict=True)] for row in self.rows
+        ]
+
+    def as_json(self) -> dict[str, Any]:
+        """Unrounded, a mapping per row."""
+        names = [column.name for column in self.columns]
+        rows = [dict(zip(names, row, strict=True)) for row in self.rows]
+        return {"name": self.name, "title": self.title, "rows": rows, "notes": list(self.notes)}
+
+
+def shown(value: Value, kind: str) -> str:
+    """A cell for people; a dash where nothing is known."""
+    if value is None:
+        return "–"
+    if isinstance(value, str):
+        return value
+    if kind == PERCENT:
+        return f"{100 * value:.1f}"
+    if kind == POINTS:
+        # Plus zero, so that nothing is shown as -0.0.
+        return f"{round(100 * value, 1) + 0.0:+.1f}"
+    if kind == PRECISE:
+        return f"{value:.3g}"
+    if kind == TIMES:
+        return f"{value:,.3g}×"
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.1f}"
+
+
+def markdown(tables: Sequence[Table], title: str) -> str:
+    """A document of all tables."""
+    parts = [f"# {_inert(title)}"]
+    for table in tables:
+        head = [_inert(column.name) for column in table.columns]
+        rule = ["---" if column.kind == TEXT else "---:" for column in table.columns]
+        rows = [head, rule, *([_inert(cell) for cell in row] for row in table.shown_rows())]
+        lines = [f"| {' | '.join(row)} |" for row in rows]
+        parts += [f"## {_inert(table.title)}", "\n".join(lines), *table.notes]
+    return "\n\n".join(parts) + "\n"
+
+
+def wide_csv(table: Table) -> str:
+    """One table as CSV, unrounded; what is unknown is empty."""
+    return _csv([[column.name for column in table.columns], *table.rows])
+
+
+def long_csv(tables: Sequence[Table]) -> str:
+    """All tables as one CSV with a line per cell."""
+    cells = [
+        (table.name, row[0], column.name, value)
+        for table in tables
+        for row in table.rows
+        for value, column in zip(row[1:], table.columns[1:], strict=True)
+    ]
+    return _csv([("table", "row", "column", "value"), *cells])
+
+
+def _csv(rows: Sequence[Sequence[Value]]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()
+
+
+def _inert(text: str) -> str:
+    """Names come from files: nothing in them may end a cell or become markup."""
+    return re.sub(r"([\\|<>`*_\[\]])", r"\\\1", " ".join(text.split()))

@@ -1,0 +1,75 @@
+"""The clock that goes through TRACE's stages."""
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+import numpy as np
+import pytest
+
+from tests.builders import pool
+from tracerank.embedding.base import HashEmbedder
+from tracerank.evaluation import stage_times
+from tracerank.evaluation.stage_times import BUILD, ENCODE, READ, SCORE, ClockedEmbedder, StageClock, time_stages
+from tracerank.methods.base import Decision
+from tracerank.pools.pool import Pool
+
+
+class Time:
+    """A clock that moves only when told."""
+
+    now = 0.0
+
+    def perf_counter(self) -> float:
+        return self.now
+
+
+class Selector:
+    """Settles blocks of two: building takes 1 s a pool, scoring 3 s a block."""
+
+    def __init__(self, embedder: ClockedEmbedder, time: Time) -> None:
+        self.embedder, self.time = embedder, time
+
+    def iter_decisions(self, pools: Iterable[Pool]) -> Iterator[Decision]:
+        stream = iter(pools)
+        while block := list(islice(stream, 2)):
+            self.time.now += len(block)
+            self.embedder.embed([pool.question.text for pool in block])
+            self.time.now += 3
+            yield from (Decision(pool.question.id, None, None) for pool in block)
+
+
+class SlowEmbedder(HashEmbedder):
+    """Takes 10 s a text."""
+
+    def __init__(self, time: Time) -> None:
+        super().__init__(8)
+        self.time = time
+
+    def embed(self, texts: list[str]) -> np.ndarray:
+        self.time.now += 10 * len(texts)
+        return super().embed(texts)
+
+
+def test_each_stage_gets_its_own_time_and_each_text_is_encoded_once_a_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    time = Time()
+    monkeypatch.setattr(stage_times, "time", time)
+    clock = StageClock()
+    embedder = ClockedEmbedder(SlowEmbedder(time), clock)
+
+    def read() -> Iterator[Pool]:
+        for _ in range(8):  # twice as many as are measured
+            time.now += 0.5
+            yield pool("a", "b")  # all ask the same question
+
+    found = time_stages(Selector(embedder, time), embedder, clock, read, questions=4, passes=3)
+    assert found.seconds == {READ: 2.0, ENCODE: 10.0, BUILD: 4.0, SCORE: 6.0}
+    assert (found.questions, found.rollouts, found.texts) == (4, 8, 1)
+    assert found.per_question == 22 / 4
+
+
+def test_vectors_are_those_of_the_embedder() -> None:
+    plain = HashEmbedder(16)
+    clocked = ClockedEmbedder(plain, StageClock())
+    texts = ["a b", "c", "a b"]
+    assert np.array_equal(clocked.embed(texts), plain.embed(texts))
+    assert clocked.embed([]).shape == (0, 16)

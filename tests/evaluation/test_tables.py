@@ -1,0 +1,59 @@
+"""Cells for people, values for machines."""
+
+import csv
+import io
+
+import pytest
+
+from tracerank.evaluation.tables import (
+    COUNT,
+    NUMBER,
+    PERCENT,
+    POINTS,
+    PRECISE,
+    TEXT,
+    TIMES,
+    Column,
+    Table,
+    Value,
+    long_csv,
+    markdown,
+    shown,
+    wide_csv,
+)
+
+TABLE = Table("main", "accuracy", (Column("method", TEXT), Column("a|b"), Column("n", COUNT)), (("x", 1 / 3, 7),))
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "text"),
+    [
+        (1 / 3, PERCENT, "33.3"),
+        (0.0312, POINTS, "+3.1"),
+        (-0.0001, POINTS, "+0.0"),
+        (-0.05, POINTS, "-5.0"),
+        (1234567, COUNT, "1,234,567"),
+        (1234.56, NUMBER, "1,234.6"),
+        (0.000123456, PRECISE, "0.000123"),
+        (12.34, TIMES, "12.3×"),
+        (None, PERCENT, "–"),
+        ("x", TEXT, "x"),
+    ],
+)
+def test_cells_are_rounded_for_people(value: Value, kind: str, text: str) -> None:
+    assert shown(value, kind) == text
+
+
+def test_csv_and_json_are_unrounded() -> None:
+    assert wide_csv(TABLE) == f"method,a|b,n\nx,{1 / 3},7\n"
+    assert list(csv.reader(io.StringIO(long_csv([TABLE]))))[1:] == [
+        ["main", "x", "a|b", str(1 / 3)],
+        ["main", "x", "n", "7"],
+    ]
+    assert TABLE.as_json()["rows"] == [{"method": "x", "a|b": 1 / 3, "n": 7}]
+
+
+def test_names_from_files_cannot_break_a_markdown_table() -> None:
+    hostile = Table("t", "t", (Column("method", TEXT), Column("v")), (("a | b\n| <img src=x> [l](u) `c`", None),))
+    line = markdown([hostile], "title").splitlines()[-1]
+    assert line == r"| a \| b \| \<img src=x\> \[l\](u) \`c\` | – |"
