@@ -1,10 +1,7 @@
 """The server over a real index, asked by our client and by clients that get it wrong."""
 
 import json
-import socket
 import sys
-import threading
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,6 +9,7 @@ import httpx
 import pytest
 
 from tests.rollouts.shelves import RIVERS, corpus_of
+from tests.served import served
 from tracerank.errors import UsageError
 from tracerank.rollouts.corpus.index import Corpus
 from tracerank.rollouts.retrieve_client import RetrieveClient, RetrieveConfig
@@ -28,18 +26,8 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
 
 @pytest.fixture(scope="module")
 def url(corpus: Corpus) -> Iterator[str]:
-    app = retrieve_app(corpus, {"passages": len(corpus)}, LIMITS)
-    server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off"))
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
-        thread.start()
-        while not server.started:
-            assert thread.is_alive()
-            time.sleep(0.01)
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-        server.should_exit = True
-        thread.join(10)
+    with served(retrieve_app(corpus, {"passages": len(corpus)}, LIMITS), lifespan="off") as address:
+        yield address
 
 
 @pytest.fixture(scope="module")

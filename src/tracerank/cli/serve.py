@@ -1,0 +1,102 @@
+"""``tracerank serve``: the selector as an HTTP service."""
+
+import gc
+import os
+from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated
+
+import typer
+
+from tracerank.cli.arguments import AllowMismatch, Checkpoint, Equality, OtherEncoder, Quiet
+from tracerank.cli.methods import EqualityName, MethodOptions, method_named
+from tracerank.cli.problems import Problems
+from tracerank.cli.progress import working
+from tracerank.cli.reading import pools_of
+from tracerank.cli.terminal import note
+from tracerank.cli.version import installed_version
+from tracerank.cli.view import write_page
+from tracerank.errors import UsageError
+from tracerank.methods.base import Method
+from tracerank.readers.detect import AUTO
+
+TOKEN_VARIABLE = "TRACERANK_SERVICE_TOKEN"
+INSTALL = "pip install 'tracerank[serve]'"
+CLOSING_SECONDS = 30
+COLLECT_AFTER = 20_000
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+MethodChoice = Annotated[str, typer.Option("--method", metavar="NAME", help="What decides, as in select.")]
+Host = Annotated[str, typer.Option("--host", metavar="NAME", help="Address to listen on; loopback unless you say so.")]
+Port = Annotated[int, typer.Option("--port", metavar="N", min=1, max=65535, help="Port to listen on.")]
+Waiting = Annotated[int, typer.Option("--queue", metavar="N", min=1, help="Requests that may wait; more get 429.")]
+Seconds = Annotated[float, typer.Option("--timeout", metavar="S", min=0.001, help="Seconds until a request gets 504.")]
+Megabytes = Annotated[int, typer.Option("--max-body", metavar="MB", min=1, help="Longest body; more gets 413.")]
+Viewed = Annotated[
+    list[Path] | None,
+    typer.Option("--view", metavar="FILE", help="Show these files at /view; may be repeated.", show_default=False),
+]
+
+
+def serve(
+    checkpoint: Checkpoint = None,
+    method: MethodChoice = "selector",
+    equality: Equality = EqualityName.EXACT,
+    host: Host = "127.0.0.1",
+    port: Port = 8100,
+    queue: Waiting = 256,
+    timeout: Seconds = 60.0,
+    max_body: Megabytes = 32,
+    view: Viewed = None,
+    encoder: OtherEncoder = None,
+    allow_encoder_mismatch: AllowMismatch = False,
+    quiet: Quiet = False,
+) -> None:
+    """Answer POST /v1/select, /v1/rerank, /v1/explain and /v1/view until interrupted; what was accepted is finished.
+
+    Requests of many clients are settled together. A bearer token is wanted when TRACERANK_SERVICE_TOKEN is set. /docs
+    describes every endpoint, /metrics is for Prometheus.
+    """
+    try:
+        import uvicorn
+
+        from tracerank.serving.micro_batches import BatchLimits
+        from tracerank.serving.select_service import ServiceLimits, select_app
+    except ImportError as error:
+        raise UsageError(f"serving needs {error.name}; {INSTALL}") from None
+    token = os.environ.get(TOKEN_VARIABLE, "").strip() or None
+    if host not in LOOPBACK and token is None:
+        note(f"warning: everybody who reaches {host} may use this service; set {TOKEN_VARIABLE} to ask for a token")
+    options = MethodOptions(checkpoint, encoder, allow_encoder_mismatch, equality)
+    limits = ServiceLimits(max_body * 2**20, timeout, BatchLimits(waiting=queue))
+    chosen = method_named(method, options)
+    with ExitStack() as stack:
+        page = None
+        if view:
+            page = Path(stack.enter_context(TemporaryDirectory(prefix="tracerank-"))) / "view.html"
+            _write_view(page, view, chosen, options, quiet)
+        app = select_app(chosen, installed_version(), limits, token, page)
+        if not quiet:
+            note(f"{method} at http://{host}:{port}/v1/select, described at /docs; Ctrl-C ends it")
+        _spare_collections()
+        uvicorn.run(
+            app,
+            host=host,
+            port=port,
+            log_level="warning",
+            access_log=False,
+            timeout_graceful_shutdown=CLOSING_SECONDS,
+        )
+
+
+def _write_view(page: Path, files: list[Path], method: Method, options: MethodOptions, quiet: bool) -> None:
+    with Problems(None) as report, working("explaining", quiet=quiet) as bar:
+        write_page(page, bar.over(pools_of(files, AUTO, report)), method, options, files)
+
+
+def _spare_collections() -> None:
+    """A request makes thousands of objects and no cycles: looking for some all the time costs a third of serving."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(COLLECT_AFTER, 20, 50)

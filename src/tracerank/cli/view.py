@@ -1,0 +1,92 @@
+"""``tracerank view``: pools and decisions as one page for the browser."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tracerank.cli.arguments import (
+    AllowMismatch,
+    Chat,
+    Checkpoint,
+    Equality,
+    Files,
+    FirstK,
+    Force,
+    OtherEncoder,
+    ProblemsFile,
+    Quiet,
+    ReaderName,
+    Seed,
+)
+from tracerank.cli.methods import METHOD_NAMES, EqualityName, MethodOptions, method_named
+from tracerank.cli.output import check_output, whole_file
+from tracerank.cli.problems import Problems
+from tracerank.cli.progress import working
+from tracerank.cli.reading import pools_of
+from tracerank.cli.terminal import note
+from tracerank.methods.base import Method
+from tracerank.methods.voting import MajorityVote
+from tracerank.pools.pool import Pool
+from tracerank.readers.detect import AUTO
+
+Output = Annotated[
+    Path, typer.Option("-o", "--output", metavar="FILE", help="The page to write, as HTML.", show_default=False)
+]
+Chosen = Annotated[
+    str, typer.Option("--method", metavar="NAME", help=f"What decides; known are {', '.join(METHOD_NAMES)}.")
+]
+
+
+def view(
+    files: Files,
+    output: Output,
+    checkpoint: Checkpoint = None,
+    method: Chosen = "selector",
+    k: FirstK = None,
+    reader: ReaderName = AUTO,
+    equality: Equality = EqualityName.EXACT,
+    chat: Chat = None,
+    seed: Seed = 0,
+    encoder: OtherEncoder = None,
+    allow_encoder_mismatch: AllowMismatch = False,
+    force: Force = False,
+    problems: ProblemsFile = None,
+    quiet: Quiet = False,
+) -> None:
+    """Write one page that shows rollouts side by side, the evidence that they share and what spoke for the winner.
+
+    The page holds everything, loads nothing from the network and opens from disk. With a checkpoint, the attention of
+    each answer on its own evidence is shown; the vote has none.
+    """
+    check_output(output, files, force)
+    options = MethodOptions(checkpoint, encoder, allow_encoder_mismatch, equality, chat, seed)
+    with ExitStack() as stack:
+        report = stack.enter_context(Problems(problems, keep=(*files, output)))
+        bar = stack.enter_context(working("loading", quiet=quiet))
+        pools = bar.over(pools_of(files, reader, report, k))
+        chosen = method_named(method, options)
+        bar.describe("explaining")
+        size = write_page(output, pools, chosen, options, files)
+    if not quiet:
+        note(f"{size / 1e6:,.1f} MB written to {output}; open it in a browser")
+
+
+def write_page(
+    output: Path, pools: Iterable[Pool], method: Method, options: MethodOptions, files: Sequence[Path]
+) -> int:
+    """The page of these pools, written all or not at all; how many bytes it has."""
+    from tracerank.serving.explaining import explained
+    from tracerank.serving.viewer.page import About, page_parts
+    from tracerank.serving.viewer.question_data import question_data
+
+    vote = method_named("majority", options)
+    assert isinstance(vote, MajorityVote)
+    questions: Iterator[dict[str, Any]] = (
+        question_data(pool, explanation, vote.grouping) for pool, explanation in explained(method, pools)
+    )
+    about = About(", ".join(path.name or str(path) for path in files), method.name)
+    with whole_file(output) as file:
+        return sum(file.write(part) for part in page_parts(questions, about))

@@ -1,0 +1,83 @@
+"""Inspect AI: a solver that runs another one K times and keeps the best, and a reducer that picks among epochs."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from tracerank.errors import UsageError
+from tracerank.methods.base import Method
+from tracerank.serving.adapters.settled import settle
+
+if TYPE_CHECKING:
+    from inspect_ai.scorer import Score, ScoreReducer
+    from inspect_ai.solver import Generate, Solver, TaskState
+
+INSTALL = "pip install inspect-ai"
+METADATA = "tracerank"
+"""Where the solver leaves its decision, and where the reducer looks for a score's rollout."""
+
+
+def best_of(inner: "Solver", method: Method, k: int) -> "Solver":
+    """A solver that forks K runs of ``inner`` and goes on with the state of the rollout that ``method`` chooses."""
+    try:
+        from anyio import to_thread
+        from inspect_ai.solver import fork, solver
+    except ImportError as error:
+        raise UsageError(f"the Inspect solver needs {error.name}; {INSTALL}") from None
+
+    @solver(name="tracerank_best_of")
+    def made(method: str, k: int) -> "Solver":  # what the log tells of it
+        async def solve(state: "TaskState", generate: "Generate") -> "TaskState":
+            states = await fork(state, [inner] * k)
+            records = [rollout_record(one, place) for place, one in enumerate(states)]
+            found = await to_thread.run_sync(partial(settle, chosen_by, state.input_text, records))
+            chosen = states[found.decision.sample_id or 0]
+            chosen.metadata[METADATA] = dict(found.told)
+            return chosen
+
+        return solve
+
+    chosen_by = method
+    return made(method.name, k)
+
+
+def picked_by(method: Method) -> "ScoreReducer":
+    """A reducer whose score of a sample is that of the epoch that ``method`` chooses.
+
+    It sees answers; a scorer that keeps ``rollout_record(state)`` in its metadata, under ``tracerank``, shows the
+    evidence, too.
+    """
+    try:
+        from inspect_ai.scorer import score_reducer
+    except ImportError as error:
+        raise UsageError(f"the Inspect reducer needs {error.name}; {INSTALL}") from None
+
+    @score_reducer(name=f"picked_by_{method.name}")
+    def made() -> "ScoreReducer":
+        def reduce(scores: "list[Score]") -> "Score":
+            return scores[_picked(method, scores)]
+
+        return reduce
+
+    return made()
+
+
+def rollout_record(state: "TaskState", epoch: int | None = None) -> dict[str, Any]:
+    """The state as a record that tracerank reads; the target is left out, which no selector may see."""
+    return {
+        "id": str(state.sample_id),
+        "epoch": state.epoch if epoch is None else epoch,
+        "input": state.input_text,
+        "target": "",
+        "messages": [message.model_dump(mode="json") for message in state.messages],
+        "output": state.output.model_dump(mode="json"),
+    }
+
+
+def _picked(method: Method, scores: "Sequence[Score]") -> int:
+    records = [
+        {**kept, "epoch": place} if isinstance(kept := (score.metadata or {}).get(METADATA), dict) else
+        {"question_id": "sample", "answer": score.answer, "searches": []}
+        for place, score in enumerate(scores)
+    ]  # fmt: skip
+    return settle(method, None, records, [score.answer for score in scores]).decision.sample_id or 0

@@ -1,0 +1,72 @@
+"""The selector as tools of the Model Context Protocol, built on the official ``mcp`` package (extra ``mcp``)."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Lock
+from typing import Annotated, Any
+
+from mcp.server import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+from pydantic import Field
+
+from tracerank.errors import TraceRankError
+from tracerank.methods.base import Method
+from tracerank.serving.explaining import explained
+from tracerank.serving.wire import (
+    ROLLOUTS_LIMIT,
+    ExplainReply,
+    SelectReply,
+    SelectRequest,
+    UnreadableRequest,
+    explain_reply,
+    pool_of,
+    select_reply,
+)
+
+INSTRUCTIONS = (
+    "Several rollouts of a search agent answered the same question. select_rollout returns the best existing answer "
+    "without further search or generation; explain_selection also says what evidence spoke for each candidate."
+)
+QuestionText = Annotated[str, Field(description="The question that all rollouts answer.")]
+Rollouts = Annotated[
+    list[dict[str, Any]],
+    Field(
+        min_length=1,
+        max_length=ROLLOUTS_LIMIT,
+        description="One object per rollout: {answer, searches: [{query, evidence: [{text, title, url, rank}]}]}, or "
+        "{messages: […]} of a chat with tool calls.",
+    ),
+]
+
+
+def mcp_server(method: Method, version: str) -> MCPServer[Any]:
+    """A server with the two tools; ``run()`` speaks over stdin and stdout."""
+    server: MCPServer[Any] = MCPServer("tracerank", instructions=INSTRUCTIONS, version=version, log_level="WARNING")
+
+    turns = Lock()  # tools run in threads, and a method need not be safe to share
+
+    @server.tool()
+    def select_rollout(question: QuestionText, rollouts: Rollouts) -> SelectReply:
+        """Choose the best existing answer among completed rollouts of one question."""
+        with _told(), turns:
+            pool, problems = pool_of(SelectRequest(question=question, rollouts=rollouts))
+            return select_reply(pool, method.decide(pool), problems)
+
+    @server.tool()
+    def explain_selection(question: QuestionText, rollouts: Rollouts) -> ExplainReply:
+        """Choose the best existing answer and say which evidence spoke for each candidate."""
+        with _told(), turns:
+            pool, problems = pool_of(SelectRequest(question=question, rollouts=rollouts))
+            [(_, explanation)] = explained(method, [pool])
+            return explain_reply(pool, explanation, problems)
+
+    return server
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """What goes wrong is told to the agent in our words; of any other exception it would learn nothing."""
+    try:
+        yield
+    except (UnreadableRequest, TraceRankError) as error:
+        raise ToolError(str(error)) from None

@@ -1,0 +1,199 @@
+"""The selector as a web service: selecting, ranking, explaining, a page to look at, health, figures, a description.
+
+Requests of many clients are settled together. Built on FastAPI and Prometheus' client; the ``serve`` extra has both.
+"""
+
+import json
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+from fastapi import APIRouter, FastAPI, HTTPException, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from fastapi.routing import APIRoute
+from pydantic import BaseModel
+
+from tracerank.methods.base import Method
+from tracerank.serving.guards import BodyLimit, KnownToken
+from tracerank.serving.micro_batches import BatchLimits
+from tracerank.serving.service_metrics import CONTENT_TYPE, Counted
+from tracerank.serving.service_pages import HTML, add_pages, page_of_pool
+from tracerank.serving.settling import Settling
+from tracerank.serving.wire import (
+    ErrorReply,
+    ExplainReply,
+    HealthReply,
+    RerankReply,
+    RerankRequest,
+    SelectReply,
+    SelectRequest,
+    UnreadableRequest,
+    explain_reply,
+    rerank_reply,
+    rollouts_to_rank,
+    select_reply,
+)
+
+MISTAKES_TOLD = 5
+"""Of a request with many mistakes, the first ones are told."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceLimits:
+    """What a request may take; more is refused with a reason."""
+
+    body_bytes: int = 32 * 2**20
+    """A longer body is answered with 413."""
+    seconds: float = 60.0
+    """What is not settled by then is answered with 504."""
+    batches: BatchLimits = field(default_factory=BatchLimits)
+    """A full queue is answered with 429."""
+
+
+DEFAULT_LIMITS = ServiceLimits()
+REFUSALS: dict[int | str, dict[str, Any]] = {
+    status: {"model": ErrorReply, "description": reason}
+    for status, reason in {
+        401: "A token is wanted.",
+        413: "The body is too long.",
+        422: "No pool can be made of the request.",
+        429: "Too many requests wait; come back later.",
+        503: "The service is closing, or what its method depends on does not answer.",
+        504: "It took too long.",
+    }.items()
+}
+
+
+def select_app(
+    method: Method,
+    version: str,
+    limits: ServiceLimits = DEFAULT_LIMITS,
+    token: str | None = None,
+    view: Path | None = None,
+) -> FastAPI:
+    """The web application; ``token`` is what clients must show, if any, ``view`` a page to show at ``/view``."""
+    settling = Settling(method, limits.seconds, limits.batches)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        await run_in_threadpool(settling.batches.close)
+
+    app = FastAPI(
+        title="tracerank", version=version, summary="Which of K finished rollouts to return.", lifespan=lifespan
+    )
+    app.add_exception_handler(RequestValidationError, _tell_mistakes)
+    app.include_router(_questions(settling, method.name))
+    app.include_router(_monitoring(settling, method.name, version))
+    add_pages(app, method.name, version, view)
+    app.add_middleware(BodyLimit, limit=limits.body_bytes)
+    if token is not None:
+        app.add_middleware(KnownToken, token=token)
+    app.add_middleware(Counted, metrics=settling.metrics)  # added last, so outermost: refusals are counted, too
+    return app
+
+
+def _questions(settling: Settling, method: str) -> APIRouter:
+    router = APIRouter(route_class=_OrjsonRoute, prefix="/v1", responses=REFUSALS)
+
+    @router.post("/select", response_model=SelectReply)
+    async def select(request: SelectRequest, http: Request) -> Response:
+        """The best existing answer of one question."""
+        pool, problems = await settling.read(request, _size(http))
+        return _reply(select_reply(pool, await settling.decide(pool), problems))
+
+    @router.post("/rerank", response_model=RerankReply)
+    async def rerank(request: RerankRequest, http: Request) -> Response:
+        """The rollouts of one question, best first."""
+        try:
+            rollouts = rollouts_to_rank(request)
+        except UnreadableRequest as error:
+            raise HTTPException(422, str(error)) from None
+        pool, _ = await settling.read(rollouts, _size(http))
+        return _reply(rerank_reply(await settling.decide(pool), len(rollouts.rollouts), request.top_n))
+
+    @router.post("/explain", response_model=ExplainReply)
+    async def explain(request: SelectRequest, http: Request) -> Response:
+        """The decision on one question, and what spoke for each candidate."""
+        pool, problems = await settling.read(request, _size(http))
+        return _reply(explain_reply(pool, await settling.explain(pool), problems))
+
+    @router.post("/view", **HTML)
+    async def view(request: SelectRequest, http: Request) -> Response:
+        """The decision on one question as a page: rollouts side by side, and the evidence that they share."""
+        pool, _ = await settling.read(request, _size(http))
+        return await run_in_threadpool(page_of_pool, pool, await settling.explain(pool), method)
+
+    return router
+
+
+def _monitoring(settling: Settling, method: str, version: str) -> APIRouter:
+    router = APIRouter()
+
+    @router.get("/health")
+    async def health() -> HealthReply:
+        """Whether requests are answered, and by what."""
+        return HealthReply(status="ok", method=method, waiting=settling.batches.waiting(), version=version)
+
+    @router.get(
+        "/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}, 401: REFUSALS[401]}
+    )
+    async def metrics() -> Response:
+        """Figures for Prometheus."""
+        return Response(settling.metrics.page(), media_type=CONTENT_TYPE)
+
+    return router
+
+
+def _reply(reply: BaseModel) -> Response:
+    """As JSON at once: it was checked when it was made, and need not be once more."""
+    return Response(reply.model_dump_json(), media_type="application/json")
+
+
+def _size(request: Request) -> int | None:
+    announced = request.headers.get("content-length", "")
+    return int(announced) if announced.isdecimal() else None
+
+
+class _OrjsonRequest(Request):
+    """Read several times as fast; and what cannot be said in UTF-8 is met here, not when it stands in a reply."""
+
+    async def json(self) -> Any:
+        body = await self.body()
+        try:
+            return orjson.loads(body)
+        except orjson.JSONDecodeError:
+            if b"\\u" not in body:
+                raise
+            return _without_half_characters(body)
+
+
+def _without_half_characters(body: bytes) -> Any:
+    """Pages hold lone surrogates, which Python writes as JSON all the same: each becomes a question mark."""
+    try:
+        whole = json.dumps(json.loads(body), ensure_ascii=False)
+    except (RecursionError, UnicodeDecodeError) as error:
+        raise json.JSONDecodeError(str(error), "", 0) from None
+    return orjson.loads(whole.encode("utf-8", "replace"))
+
+
+class _OrjsonRoute(APIRoute):
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+
+        async def handle_quickly(request: Request) -> Response:
+            return await handle(_OrjsonRequest(request.scope, request.receive))
+
+        return handle_quickly
+
+
+async def _tell_mistakes(_: Request, error: Exception) -> JSONResponse:
+    """Where and what, in a line; the library's own answer repeats the whole body."""
+    assert isinstance(error, RequestValidationError)
+    told = [f"{'.'.join(map(str, mistake['loc']))}: {mistake['msg']}" for mistake in error.errors()[:MISTAKES_TOLD]]
+    return JSONResponse({"detail": "; ".join(told)}, 422)

@@ -1,0 +1,1 @@
+"""Pools and decisions as one page that needs no network."""

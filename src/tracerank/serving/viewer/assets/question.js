@@ -1,0 +1,54 @@
+// One question, put together: head, candidates, reasons, lanes.
+
+const mainBox = document.getElementById("main");
+const view = { number: null, lanes: null };
+
+async function openQuestion(number, onBack) {
+  view.number = number;
+  let data;
+  try {
+    data = await questionData(number);
+  } catch (error) {
+    showTrouble(error);
+    return;
+  }
+  if (view.number !== number) return; // another one was opened meanwhile
+  const lanes = lanesSection(data);
+  const onShow = (rollout) => showLane(lanes, rollout);
+  const body = element(
+    "div",
+    { class: "question" },
+    questionHead(data, onBack),
+    element(
+      "div",
+      { class: "panels" },
+      element("div", { class: "column" }, candidatesPanel(data, onShow), matrixPanel(data)),
+      whyPanel(data),
+    ),
+    lanes.section,
+  );
+  watchEvidence(body, (evidence) => {
+    lanes.lit = evidence;
+    lightUp(body, evidence);
+    drawLinks(lanes);
+  });
+  view.resizing?.disconnect();
+  view.lanes?.observer?.disconnect();
+  mainBox.replaceChildren(body);
+  mainBox.scrollTop = 0;
+  view.lanes = lanes;
+  view.resizing = new ResizeObserver(() => drawLinks(lanes));
+  view.resizing.observe(lanes.inner);
+  document.title = `${clipped(data.question || data.id, 60)} · tracerank`;
+}
+
+function showTrouble(error) {
+  mainBox.replaceChildren(
+    element(
+      "div",
+      { class: "empty tall" },
+      element("p", {}, "This question cannot be shown: its data is damaged, or the browser is too old to unpack it."),
+      element("p", { class: "aside" }, String(error)),
+    ),
+  );
+}

@@ -1,0 +1,134 @@
+// Why this one: the evidence that weighs most, who else saw it, and what the runner-up had instead.
+
+const STRONGEST = 5;
+
+function whyPanel(data) {
+  const panel = element(
+    "section",
+    { class: "panel why", "aria-labelledby": "why-title" },
+    element("h2", { id: "why-title" }, "Why this one"),
+  );
+  const selected = data.bySample.get(data.selected.sample);
+  if (!selected) {
+    const isWritten = data.selected.answer !== null;
+    const words = isWritten ? "The answer was newly written; no single rollout gave it." : "Nothing was selected.";
+    panel.append(element("p", { class: "empty" }, words));
+    return panel;
+  }
+  panel.append(verdictSentence(data, selected), strongestList(data, selected, STRONGEST));
+  if (data.runnerUp) panel.append(comparison(data, selected, data.runnerUp));
+  return panel;
+}
+
+function verdictSentence(data, selected) {
+  const other = data.runnerUp;
+  const words = [`Rollout #${selected.sample}`];
+  if (selected.score !== null) words.push(` scores ${scoreText(selected.score)}`);
+  if (other && selected.score !== null) {
+    const differs = other.group !== selected.group;
+    words.push(`; the best ${differs ? "other answer" : "other rollout"} scores ${scoreText(other.score)}`);
+  }
+  words.push(selected.score === null ? " was chosen. " : ". ");
+  words.push(
+    data.has_weights
+      ? "Its answer looked most at:"
+      : "This method weighs no evidence, so what most other rollouts saw comes first:",
+  );
+  return element("p", { class: "lead" }, words.join(""));
+}
+
+/** The heaviest evidence, each text once; without weights the most shared. */
+function strongest(rollout, count) {
+  const texts = new Map();
+  for (const seen of rollout.evidence) {
+    const known = texts.get(seen.text);
+    if (known) known.weight += seen.weight || 0;
+    else texts.set(seen.text, { seen, weight: seen.weight || 0 });
+  }
+  const all = [...texts.values()];
+  all.sort(
+    (a, b) =>
+      b.weight - a.weight || b.seen.same_text - a.seen.same_text || b.seen.same_document - a.seen.same_document,
+  );
+  return all.slice(0, count);
+}
+
+function strongestList(data, rollout, count) {
+  const found = strongest(rollout, count);
+  if (found.length === 0) return element("p", { class: "empty" }, "It rests on no evidence.");
+  const heaviest = Math.max(...found.map(({ weight }) => weight));
+  const rows = found.map(({ seen, weight }) => reason(data, rollout, seen, weight, heaviest));
+  return element("ol", { class: "strongest" }, rows);
+}
+
+function reason(data, rollout, seen, weight, heaviest) {
+  const row = button(
+    { class: "reason", "data-text": seen.text, "data-document": seen.document },
+    () => openEvidence(data, seen),
+    element(
+      "span",
+      { class: "reason-weight" },
+      data.has_weights && element("span", { class: "number" }, percent(weight)),
+      data.has_weights && bar(heaviest ? weight / heaviest : 0, "heat-bar"),
+    ),
+    element(
+      "span",
+      { class: "reason-text" },
+      evidenceName(data, seen) && foreign("b", "", clipped(evidenceName(data, seen), 90)),
+      foreign("span", "snippet", clipped(gist(data, seen), 220)),
+      element("span", { class: "reason-sharing" }, sharing(seen), " ", witnesses(data, seen, rollout)),
+    ),
+  );
+  return element("li", {}, row);
+}
+
+function comparison(data, selected, other) {
+  const own = new Set(selected.evidence.map((seen) => seen.text));
+  const others = new Set(other.evidence.map((seen) => seen.text));
+  const both = [...own].filter((text) => others.has(text)).length;
+  const rows = [
+    ["answer", (rollout) => [groupMark(data, rollout), " ", foreign("span", "", clipped(rollout.answer || "", 90))]],
+    ["label", (rollout) => verdict(rollout.label) ?? "unknown"],
+    ["score", (rollout) => scoreText(rollout.score)],
+    ["votes", (rollout) => String(data.groupOf.get(rollout.group)?.members.length ?? 0)],
+    ["searches", (rollout) => String(rollout.searches.length)],
+    ["distinct evidence", (rollout) => String(new Set(rollout.evidence.map((seen) => seen.text)).size)],
+    ["of it shared", (rollout) => sharedPart(rollout)],
+  ];
+  if (data.has_weights) rows.push(["attention on shared", (rollout) => percent(sharedWeight(rollout))]);
+  const body = rows.map(([name, cell]) => {
+    const cells = [selected, other].map((rollout) => element("td", {}, cell(rollout)));
+    return element("tr", {}, element("th", { scope: "row" }, name), cells);
+  });
+  return element(
+    "details",
+    { class: "comparison", open: true },
+    element("summary", {}, "Against the runner-up"),
+    element("table", {}, element("thead", {}, comparisonHead(selected, other)), element("tbody", {}, body)),
+    element("p", { class: "aside" }, overlapSentence(both, own.size - both, others.size - both)),
+    element("h3", {}, data.has_weights ? "The runner-up looked most at" : "The runner-up's most shared evidence"),
+    strongestList(data, other, 3),
+  );
+}
+
+function comparisonHead(selected, other) {
+  const cells = [`selected #${selected.sample}`, `runner-up #${other.sample}`];
+  return element("tr", {}, element("td"), cells.map((cell) => element("th", { scope: "col" }, cell)));
+}
+
+function overlapSentence(both, own, others) {
+  return `Seen by both: ${both}; by the selected one only: ${own}; by the runner-up only: ${others}.`;
+}
+
+function isShared(seen) {
+  return seen.same_text > 0 || seen.same_document > 0;
+}
+
+function sharedPart(rollout) {
+  const texts = new Map(rollout.evidence.map((seen) => [seen.text, isShared(seen)]));
+  return texts.size === 0 ? "–" : percent([...texts.values()].filter(Boolean).length / texts.size);
+}
+
+function sharedWeight(rollout) {
+  return rollout.evidence.filter(isShared).reduce((sum, seen) => sum + (seen.weight || 0), 0);
+}

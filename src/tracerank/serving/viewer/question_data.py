@@ -1,0 +1,180 @@
+"""One question as the page shows it: a JSON object with everything in it, and its line in the list of questions.
+
+Each distinct text and document is held once and pointed to by number. Knows nothing of HTML.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tracerank.answers.equivalence import NO_GROUP
+from tracerank.evaluation.evaluate import judge
+from tracerank.evaluation.metrics import is_judged
+from tracerank.methods.answer_groups import AnswerGrouping, ExactGroups
+from tracerank.methods.base import Decision
+from tracerank.methods.explanation import ExplainedEvidence, ExplainedRollout, Explanation, explain
+from tracerank.methods.voting import MajorityVote
+from tracerank.pools.pool import Pool
+from tracerank.pools.types import RETENTION_RULES, Evidence, Rollout, Search
+
+LISTED_CHARACTERS = 240
+"""Of a question or an answer in the list, which holds thousands; the whole text comes with the question."""
+
+CALIBRATED, SCORE_SHARE, AGREEMENT = "confidence", "score share", "agreement"
+"""What the figure beside an answer is: a calibrated estimate, the answer's part of all scores, or of all votes."""
+
+
+@dataclass(slots=True)
+class _Shared:
+    """Numbers distinct texts and documents in the order in which they are met."""
+
+    texts: dict[str, int] = field(default_factory=dict)
+    documents: dict[str, int] = field(default_factory=dict)
+    urls: list[str | None] = field(default_factory=list)
+
+    def text(self, evidence: Evidence) -> int:
+        return self.texts.setdefault(evidence.text, len(self.texts))
+
+    def document(self, evidence: Evidence) -> int | None:
+        found = evidence.document
+        if found is None:
+            return None
+        if found.key not in self.documents:
+            self.documents[found.key] = len(self.documents)
+            self.urls.append(found.url or evidence.url)
+        return self.documents[found.key]
+
+
+def question_data(pool: Pool, explanation: Explanation, grouping: AnswerGrouping | None = None) -> dict[str, Any]:
+    """Everything that the page shows of one question; ``grouping`` says which answers count as one."""
+    grouping = grouping or ExactGroups()
+    decision = explanation.decision
+    vote = MajorityVote(grouping).decide(pool)
+    answers = [decision.answer, *(rollout.answer for rollout in pool.rollouts)]
+    chosen_group, *groups = grouping.groups(pool.question.text, answers)
+    shared = _Shared()
+    explained = {each.rollout.sample_id: each for each in explanation.rollouts}
+    rollouts = [
+        _rollout(pool, rollout, explained.get(rollout.sample_id), decision, group, shared)
+        for rollout, group in zip(pool.rollouts, groups, strict=True)
+    ]
+    of_vote = next((one["group"] for one in rollouts if one["sample"] == vote.sample_id), NO_GROUP)
+    return {
+        "id": pool.question.id,
+        "question": pool.question.text,
+        "dataset": pool.question.dataset,
+        "references": list(pool.question.references),
+        "has_weights": explanation.has_weights,
+        "selected": _choice(pool, decision, chosen_group),
+        "vote": _choice(pool, vote, of_vote),
+        "agrees": _agrees(decision, vote, chosen_group, of_vote),
+        "confidence": _confidence(explanation, rollouts, chosen_group),
+        "rollouts": rollouts,
+        "texts": list(shared.texts),
+        "documents": shared.urls,
+    }
+
+
+def list_entry(data: dict[str, Any]) -> dict[str, Any]:
+    """What the list of questions holds of one."""
+    votes = sum(one["group"] == data["selected"]["group"] != NO_GROUP for one in data["rollouts"])
+    return {
+        "id": _cut(data["id"]),
+        "question": _cut(data["question"]),
+        "selected": _cut(data["selected"]["answer"]),
+        "vote": _cut(data["vote"]["answer"]),
+        "right": data["selected"]["right"],
+        "vote_right": data["vote"]["right"],
+        "agrees": data["agrees"],
+        "confidence": data["confidence"]["value"],
+        "votes": votes,
+        "rollouts": len(data["rollouts"]),
+    }
+
+
+def _cut(text: str | None) -> str | None:
+    if text is None or len(text) <= LISTED_CHARACTERS:
+        return text
+    return f"{text[: LISTED_CHARACTERS - 1]}…"
+
+
+def _choice(pool: Pool, decision: Decision, group: int) -> dict[str, Any]:
+    return {
+        "answer": decision.answer,
+        "sample": decision.sample_id,
+        "group": group,
+        "right": judge(pool, decision).correct if is_judged(pool) else None,
+        "note": decision.note,
+    }
+
+
+def _agrees(decision: Decision, vote: Decision, group: int, of_vote: int) -> bool:
+    if group == NO_GROUP or of_vote == NO_GROUP:
+        return decision.answer == vote.answer
+    return group == of_vote
+
+
+def _confidence(explanation: Explanation, rollouts: Sequence[dict[str, Any]], group: int) -> dict[str, Any]:
+    """The method's own estimate; else the answer's part of the scores, where they compete; else of the votes."""
+    own = explanation.decision.confidence
+    if own is not None:
+        return {"value": own, "kind": CALIBRATED}
+    scored = [one for one in rollouts if one["score"] is not None]
+    if explanation.has_weights and scored:
+        # TRACE is trained with a softmax over the candidates of a pool.
+        highest = max(one["score"] for one in scored)
+        parts = [math.exp(one["score"] - highest) for one in scored]
+        own = sum(part for part, one in zip(parts, scored, strict=True) if one["group"] == group) / sum(parts)
+        return {"value": own, "kind": SCORE_SHARE}
+    answered = [one for one in rollouts if one["group"] != NO_GROUP]
+    same = sum(one["group"] == group for one in answered)
+    return {"value": same / len(answered) if answered else None, "kind": AGREEMENT}
+
+
+def _rollout(
+    pool: Pool, rollout: Rollout, explained: ExplainedRollout | None, decision: Decision, group: int, shared: _Shared
+) -> dict[str, Any]:
+    # What was dropped is shown as it was read, without weights; its texts link to others all the same.
+    shown = explained or explain([rollout], decision).rollouts[0]
+    by_place = {(seen.search, seen.place): seen for seen in shown.evidence}
+    return {
+        "sample": rollout.sample_id,
+        "answer": rollout.answer,
+        "group": group,
+        "score": shown.score,
+        "label": rollout.label,
+        "confidence": rollout.confidence,
+        "dropped": None if explained else _why_dropped(pool, rollout, decision),
+        "searches": [
+            _search(search, weight, [by_place[number, place] for place in range(len(search.evidence))], shared)
+            for number, (search, weight) in enumerate(zip(shown.rollout.searches, shown.search_weights, strict=True))
+        ],
+    }
+
+
+def _why_dropped(pool: Pool, rollout: Rollout, decision: Decision) -> str:
+    """The method's own reason; some tell none."""
+    given = decision.dropped.get(rollout.sample_id)
+    return given or RETENTION_RULES[pool.setting].reason_to_drop(rollout) or "not considered by the method"
+
+
+def _search(
+    search: Search, weight: float | None, evidence: Sequence[ExplainedEvidence], shared: _Shared
+) -> dict[str, Any]:
+    return {"query": search.query, "weight": weight, "evidence": [_evidence(seen, shared) for seen in evidence]}
+
+
+def _evidence(seen: ExplainedEvidence, shared: _Shared) -> dict[str, Any]:
+    evidence = seen.evidence
+    return {
+        "text": shared.text(evidence),
+        "document": shared.document(evidence),
+        "title": evidence.title,
+        "url": evidence.url,
+        "rank": evidence.rank,
+        "tool": evidence.tool,
+        "weight": seen.weight,
+        "same_text": seen.same_text,
+        "same_document": seen.same_document,
+    }

@@ -1,0 +1,269 @@
+"""What clients send and get: JSON bodies, and their way into a pool and out of a decision."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tracerank.errors import ReadError, UsageError
+from tracerank.methods.base import Decision
+from tracerank.methods.explanation import ExplainedRollout, Explanation
+from tracerank.pools.pool import Pool
+from tracerank.readers import Problem, pools_of_records
+from tracerank.readers.detect import AUTO, READERS, detect
+
+ROLLOUTS_LIMIT = 256
+"""Most rollouts of a request."""
+
+EXPLAINED_TEXTS = 5
+"""Texts that an explanation shows of a candidate."""
+
+_CANONICAL = READERS["canonical"]
+
+RolloutRecord = Annotated[
+    dict[str, Any],
+    Field(
+        description="A rollout in the canonical form (answer, searches with query and evidence) or in any format that "
+        "tracerank reads, such as chat messages; docs/file-formats.md lists them."
+    ),
+]
+
+
+class UnreadableRequest(Exception):
+    """A request out of which no pool can be made."""
+
+
+class SelectRequest(BaseModel):
+    """One question and its rollouts."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {
+                    "question": "Who wrote the first program?",
+                    "rollouts": [
+                        {
+                            "answer": "Ada Lovelace",
+                            "searches": [
+                                {"query": "first program", "evidence": [{"text": "Ada Lovelace wrote it.", "rank": 1}]}
+                            ],
+                        },
+                        {"answer": "Charles Babbage", "searches": []},
+                    ],
+                }
+            ]
+        },
+    )
+    question: Annotated[str | None, Field(description="May be left out when the rollouts say it.")] = None
+    question_id: str | None = None
+    rollouts: Annotated[list[RolloutRecord], Field(min_length=1, max_length=ROLLOUTS_LIMIT)]
+    k: Annotated[int | None, Field(ge=1, le=ROLLOUTS_LIMIT, description="Use the first K rollouts only.")] = None
+    reader: Annotated[str, Field(description="Name of the format; auto recognises it.")] = AUTO
+
+
+class SelectReply(BaseModel):
+    """What ``tracerank select`` writes on a line, and what could not be read as it stood."""
+
+    question_id: str
+    question: str
+    answer: Annotated[str | None, Field(description="null: no rollout can be chosen.")]
+    sample_id: int | None
+    scores: dict[int, float]
+    dropped: dict[int, str]
+    group: list[int]
+    confidence: float | None
+    note: str | None
+    problems: list[str]
+
+
+class RerankRequest(BaseModel):
+    """Rollouts to order, in the shape of Cohere's rerank (``documents``) or of TEI's (``texts``)."""
+
+    model_config = ConfigDict(extra="ignore")
+    query: str
+    documents: Annotated[list[str | RolloutRecord] | None, Field(min_length=1, max_length=ROLLOUTS_LIMIT)] = None
+    texts: Annotated[list[str | RolloutRecord] | None, Field(min_length=1, max_length=ROLLOUTS_LIMIT)] = None
+    top_n: Annotated[int | None, Field(ge=1)] = None
+    model: str | None = None
+
+
+class RankedRollout(BaseModel):
+    """One rollout and how it fares; the shares of all rollouts add up to one."""
+
+    index: int
+    relevance_score: float
+    score: float
+
+
+class RerankReply(BaseModel):
+    """The rollouts, best first; those that cannot be chosen come last with a share of 0."""
+
+    id: str
+    results: list[RankedRollout]
+
+
+class WeighedEvidence(BaseModel):
+    """A text that the answer rests on."""
+
+    text: str
+    title: str | None
+    url: str | None
+    query: Annotated[str | None, Field(description="The search that led to it; null: unknown.")]
+    weight: Annotated[float | None, Field(description="Share of the answer's attention; null: the method has none.")]
+    same_text: Annotated[int, Field(description="How many other candidate rollouts saw the same text.")]
+    same_document: Annotated[int, Field(description="How many other candidate rollouts saw the same document.")]
+
+
+class ExplainedCandidate(BaseModel):
+    """One candidate, its score and the evidence that counts most for it."""
+
+    sample_id: int
+    answer: str
+    score: float | None
+    searches: int
+    evidence: list[WeighedEvidence]
+
+
+class ExplainReply(BaseModel):
+    """A decision and its candidates, best first, with what spoke for each."""
+
+    decision: SelectReply
+    has_weights: Annotated[bool, Field(description="false: the method weighs no evidence; order is by sharing.")]
+    candidates: list[ExplainedCandidate]
+
+
+class HealthReply(BaseModel):
+    """Whether requests are answered, and by what."""
+
+    status: Literal["ok"]
+    method: str
+    waiting: int
+    version: str
+
+
+class ErrorReply(BaseModel):
+    """What went wrong and what to do."""
+
+    detail: str
+
+
+def pool_of(request: SelectRequest) -> tuple[Pool, list[str]]:
+    """The pool in a request and what could not be read as it stood."""
+    problems: list[Problem] = []
+    shared = {
+        name: value for name, value in (("question", request.question), ("question_id", request.question_id)) if value
+    }
+    records = [_complete({**shared, **record}, index) for index, record in enumerate(request.rollouts)]
+    # The usual case, for which no other reader need be asked.
+    is_canonical = request.reader == AUTO and all(map(_CANONICAL.recognises, records))
+    try:
+        pools = pools_of_records(records, _CANONICAL if is_canonical else request.reader, problems.append)
+    except (ReadError, UsageError) as error:
+        raise UnreadableRequest(str(error)) from None
+    if not pools:
+        raise UnreadableRequest("no rollout could be read: " + "; ".join(map(str, problems[:3])))
+    if len(pools) > 1:
+        ids = ", ".join(repr(pool.question.id) for pool in pools[:3])
+        raise UnreadableRequest(f"the rollouts belong to {len(pools)} questions ({ids}); send one question a request")
+    return pools[0] if request.k is None else pools[0].first(request.k), [str(problem) for problem in problems]
+
+
+def _complete(record: dict[str, Any], index: int) -> Mapping[str, Any]:
+    """What nobody recognises but has an answer is a canonical rollout that did no search."""
+    record.setdefault("question_id", "request")
+    if "answer" in record and not _CANONICAL.recognises(record) and detect(record) is None:
+        record.setdefault("searches", [])
+        record.setdefault("sample_id", index)
+    return record
+
+
+def select_reply(pool: Pool, decision: Decision, problems: Sequence[str]) -> SelectReply:
+    """The decision as a client gets it."""
+    return SelectReply(
+        question_id=pool.question.id,
+        question=pool.question.text,
+        answer=decision.answer,
+        sample_id=decision.sample_id,
+        scores=dict(decision.scores),
+        dropped=dict(decision.dropped),
+        group=list(decision.group),
+        confidence=decision.confidence,
+        note=decision.note,
+        problems=list(problems),
+    )
+
+
+def explain_reply(pool: Pool, explanation: Explanation, problems: Sequence[str]) -> ExplainReply:
+    """The explanation as a client gets it; each candidate with the few texts that count most."""
+    chosen = explanation.decision.sample_id
+    ordered = sorted(
+        explanation.rollouts,
+        key=lambda each: (each.rollout.sample_id != chosen, -(each.score or 0.0), each.rollout.sample_id),
+    )
+    return ExplainReply(
+        decision=select_reply(pool, explanation.decision, problems),
+        has_weights=explanation.has_weights,
+        candidates=[_candidate(each) for each in ordered],
+    )
+
+
+def _candidate(each: ExplainedRollout) -> ExplainedCandidate:
+    searches = each.rollout.searches
+    return ExplainedCandidate(
+        sample_id=each.rollout.sample_id,
+        answer=each.rollout.answer or "",
+        score=each.score,
+        searches=len(searches),
+        evidence=[
+            WeighedEvidence(
+                text=seen.evidence.text,
+                title=seen.evidence.title,
+                url=seen.evidence.url,
+                query=searches[seen.search].query,
+                weight=seen.weight,
+                same_text=seen.same_text,
+                same_document=seen.same_document,
+            )
+            for seen in each.strongest(EXPLAINED_TEXTS)
+        ],
+    )
+
+
+def rollouts_to_rank(request: RerankRequest) -> SelectRequest:
+    """The documents as rollouts, numbered by their places; a bare string is an answer."""
+    given = request.documents if request.documents is not None else request.texts
+    if given is None:
+        raise UnreadableRequest("expected 'documents' (or 'texts'): the rollouts or answers to rank")
+    records = [{"answer": item} if isinstance(item, str) else _unnested(item) for item in given]
+    numbered = [{**record, "sample_id": place} for place, record in enumerate(records)]
+    return SelectRequest(question=request.query, rollouts=numbered)
+
+
+def _unnested(item: dict[str, Any]) -> dict[str, Any]:
+    """Cohere's form of a document, an object with a text, is an answer."""
+    return {"answer": item["text"]} if set(item) <= {"text", "id"} and isinstance(item.get("text"), str) else item
+
+
+def rerank_reply(decision: Decision, count: int, top_n: int | None) -> RerankReply:
+    """All places in the order of their scores, the chosen one first."""
+    shares = _shares(decision.scores)
+    order = sorted(
+        range(count), key=lambda place: (place != decision.sample_id, -decision.scores.get(place, -math.inf), place)
+    )
+    ranked = [
+        RankedRollout(index=place, relevance_score=shares.get(place, 0.0), score=decision.scores.get(place, 0.0))
+        for place in order
+    ]
+    return RerankReply(id=decision.question_id, results=ranked[:top_n])
+
+
+def _shares(scores: Mapping[int, float]) -> dict[int, float]:
+    """Softmax: order is the method's, and the values lie between 0 and 1 whatever its scale."""
+    if not scores:
+        return {}
+    highest = max(scores.values())
+    weights = {place: math.exp(score - highest) for place, score in scores.items()}
+    total = sum(weights.values())
+    return {place: weight / total for place, weight in weights.items()}

@@ -1,0 +1,81 @@
+"""The command: what it serves, what it warns of, what it refuses."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.cli.conftest import Run
+from tests.served import served
+
+uvicorn = pytest.importorskip("uvicorn")
+pytest.importorskip("fastapi")
+
+BODY = {"question": "Capital?", "rollouts": [{"answer": "Rome"}, {"answer": "Paris"}, {"answer": "paris"}]}
+
+
+@pytest.fixture
+def visited(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[str], None]], list[dict[str, Any]]]:
+    """Lets a visitor ask the service that the command would run, and keeps how it would be run."""
+    monkeypatch.setattr("tracerank.cli.serve._spare_collections", lambda: None)  # this process lives on
+
+    def by(visitor: Callable[[str], None]) -> list[dict[str, Any]]:
+        runs: list[dict[str, Any]] = []
+
+        def run(app: Any, **options: Any) -> None:
+            runs.append(options)
+            with served(app) as url:
+                visitor(url)
+
+        monkeypatch.setattr(uvicorn, "run", run)
+        return runs
+
+    return by
+
+
+def test_the_command_serves_on_loopback_and_shows_files(run: Run, visited: Any, world: Path, checkpoint: Path) -> None:
+    pages = []
+
+    def visitor(url: str) -> None:
+        assert httpx.get(f"{url}/health").json()["method"] == "trace"
+        assert 'href="view"' in httpx.get(url).text
+        pages.append(httpx.get(f"{url}/view"))
+
+    runs = visited(visitor)
+    result = run("serve", "--checkpoint", checkpoint, "--view", world, "--port", 8123)
+    assert result.exit_code == 0, result.output
+    assert (runs[0]["host"], runs[0]["port"]) == ("127.0.0.1", 8123)
+    assert "http://127.0.0.1:8123/v1/select" in result.output
+    assert "warning" not in result.output
+    assert pages[0].headers["content-type"].startswith("text/html")
+    assert "default-src 'none'" in pages[0].headers["content-security-policy"]
+    assert world.name in pages[0].text
+
+
+def test_a_token_comes_from_the_environment(run: Run, visited: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    statuses = []
+
+    def visitor(url: str) -> None:
+        statuses.append(httpx.post(f"{url}/v1/select", json=BODY).status_code)
+        statuses.append(httpx.post(f"{url}/v1/select", json=BODY, headers={"authorization": "Bearer s"}).status_code)
+
+    visited(visitor)
+    assert "may use this service" in run("serve", "--method", "majority", "--host", "0.0.0.0", "-q").output
+    monkeypatch.setenv("TRACERANK_SERVICE_TOKEN", "s")
+    assert "may use" not in run("serve", "--method", "majority", "--host", "0.0.0.0", "-q").output
+    assert statuses == [200, 200, 401, 200]
+
+
+def test_what_cannot_be_served_is_told_before_anything_listens(run: Run, visited: Any, tmp_path: Path) -> None:
+    runs = visited(lambda url: None)
+    for arguments, reason in (
+        (("--method", "trace"), "--checkpoint FOLDER is needed"),
+        (("--checkpoint", tmp_path / "none"), "none"),
+        (("--method", "majority", "--view", tmp_path / "absent.jsonl"), "absent.jsonl"),
+    ):
+        result = run("serve", *arguments)
+        assert result.exit_code == 2
+        assert reason in result.output
+    assert runs == []

@@ -1,0 +1,85 @@
+"""The module around real DSPy modules, with DSPy's own scripted model."""
+
+import warnings
+from typing import Any
+
+import pytest
+
+from tracerank.errors import UsageError
+from tracerank.methods.base import Decision
+from tracerank.methods.voting import MajorityVote
+from tracerank.pools.pool import Pool
+from tracerank.serving.adapters.dspy_module import selecting_module
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    dspy = pytest.importorskip("dspy")
+    from dspy.utils import DummyLM
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+
+
+class Scripted(DummyLM):
+    """Says its answers in turn, whichever copy is asked, and notes how it was copied."""
+
+    def __init__(self, answers: list[dict[str, Any]]) -> None:
+        super().__init__(answers)
+        self.copies: list[dict[str, Any]] = []
+
+    def copy(self, **changes: Any) -> "Scripted":
+        self.copies.append(changes)
+        return self
+
+
+class Noted:
+    """The vote; keeps the pool that it was shown."""
+
+    name = "noted"
+
+    def decide(self, pool: Pool) -> Decision:
+        self.pool = pool
+        return MajorityVote().decide(pool)
+
+
+def test_the_inner_module_runs_with_rollout_ids_of_its_own_and_the_vote_decides() -> None:
+    model = Scripted([{"answer": "Rome"}, {"answer": "Paris"}, {"answer": "paris"}])
+    with dspy.context(lm=model):
+        chosen = selecting_module(dspy.Predict("question -> answer"), MajorityVote(), k=3)(question="Capital?")
+    assert (chosen.answer, chosen.decision["group"]) == ("Paris", [1, 2])
+    assert model.copies == [{"rollout_id": place, "temperature": 1.0} for place in range(3)]
+
+
+def test_a_failed_run_is_left_out_and_all_failed_are_told() -> None:
+    class Moody(dspy.Module):
+        def forward(self, question: str) -> Any:
+            told = dspy.Predict("question -> answer")(question=question)
+            if told.answer == "fail":
+                raise ValueError("no tool answered")
+            return told
+
+    with dspy.context(lm=Scripted([{"answer": said} for said in ("fail", "Paris", "fail", "fail")])):
+        assert selecting_module(Moody(), MajorityVote(), k=2)(question="Capital?").answer == "Paris"
+        with pytest.raises(UsageError, match="all 2 runs"):
+            selecting_module(Moody(), MajorityVote(), k=2)(question="Capital?")
+
+
+def test_trajectories_of_react_become_searches_and_evidence() -> None:
+    def search(query: str) -> str:
+        """Search the web."""
+        return "Paris is the capital of France."
+
+    steps = [
+        {"next_thought": "Look.", "next_tool_name": "search", "next_tool_args": '{"query": "capital of France"}'},
+        {"next_thought": "Done.", "next_tool_name": "finish", "next_tool_args": "{}"},
+        {"reasoning": "As it says.", "answer": "Paris"},
+    ]
+    method = Noted()
+    with dspy.context(lm=Scripted([*steps, *steps])):
+        agent = dspy.ReAct("question -> answer", tools=[search])
+        chosen = selecting_module(agent, method, k=2)(question="Capital of France?")
+    assert chosen.answer == "Paris"
+    for rollout in method.pool.rollouts:
+        assert [one.query for one in rollout.searches] == ["capital of France"]
+        assert "Paris is the capital" in rollout.searches[0].evidence[0].text
+        assert rollout.answer == "Paris"
+    assert method.pool.question.text == "Capital of France?"

@@ -1,0 +1,75 @@
+"""The page as bytes: what may run is named by digest, and no data can end the element that holds it."""
+
+import base64
+import hashlib
+import json
+import re
+from importlib import resources
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.serving.viewer.markup import Elements, unpacked
+from tests.serving.viewer.pages import bridge_pool, explained, hostile_pool, page_of, voted
+from tracerank.pools.types import BROWSING
+from tracerank.serving.viewer.page import SCRIPTS, STYLES, About, page_parts, safe_json
+
+ASSETS = resources.files("tracerank.serving.viewer").joinpath("assets")
+
+
+def digest(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def test_exactly_the_pages_own_script_and_style_may_run() -> None:
+    elements = Elements(page_of(voted([bridge_pool()])))
+    texts = elements.texts
+    policy = elements.policy()
+    assert f"script-src {digest(texts['script'])};" in policy
+    assert f"style-src {digest(texts['style'])};" in policy
+    assert policy.startswith("default-src 'none';")
+    assert "unsafe" not in policy
+    assert not any(name.startswith("on") or name == "style" for _, attrs in elements.found for name in attrs)
+
+
+def test_hostile_data_adds_no_element_and_comes_back_as_it_was() -> None:
+    questions = voted([hostile_pool()])
+    plain, hostile = Elements(page_of(voted([bridge_pool()]))), Elements(page_of(questions))
+    assert [tag for tag, _ in hostile.found] == [tag for tag, _ in plain.found]
+    texts = hostile.texts
+    assert unpacked(texts["question-0"]) == questions[0]
+    listed = json.loads(texts["list-data"])["questions"]
+    assert [entry["id"] for entry in listed] == [questions[0]["id"]]
+    assert len(listed[0]["question"]) <= 240
+
+
+@given(st.text())
+def test_json_in_the_page_is_ascii_without_markup_and_reads_back(text: str) -> None:
+    written = safe_json({"text": text + "</script><!--&\u2028\u2029\ud800"})
+    assert written.isascii()
+    assert not set("<>&") & set(written)
+    assert json.loads(written)["text"].startswith(text)
+
+
+def test_equal_texts_and_documents_are_held_once() -> None:
+    [data] = explained([bridge_pool()], BROWSING)
+    seen = [seen for rollout in data["rollouts"] for search in rollout["searches"] for seen in search["evidence"]]
+    assert len(seen) == 5
+    assert len(data["texts"]) == 3
+    assert len(data["documents"]) == 2
+
+
+def test_the_same_questions_give_the_same_bytes() -> None:
+    questions = voted([bridge_pool()])
+    assert page_of(questions) == page_of(questions)
+    assert len(list(page_parts(iter(questions), About("pools.jsonl", "majority")))) == 3
+
+
+def test_scripts_build_elements_from_text_only() -> None:
+    names = {path.name for path in ASSETS.iterdir()}
+    assert names == {*SCRIPTS, *STYLES, "page.html"}
+    forbidden = re.compile(
+        r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|</script|fetch\("
+    )
+    for name in (*SCRIPTS, *STYLES):
+        assert not forbidden.search(ASSETS.joinpath(name).read_text(encoding="utf-8")), name

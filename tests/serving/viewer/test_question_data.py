@@ -1,0 +1,87 @@
+"""What the page is told about a question: choices, agreement, labels, confidence, and who was dropped and why."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.builders import pool, pool_of, ranked, rollout
+from tests.serving.viewer.pages import BRIDGE, bridge_pool, explained, voted
+from tracerank.methods.answer_groups import DefaultGroups
+from tracerank.methods.base import Decision
+from tracerank.methods.explanation import explain_pool
+from tracerank.pools.pool import Pool
+from tracerank.pools.types import BROWSING
+from tracerank.serving.viewer.question_data import list_entry, question_data
+
+
+def decided(pool: Pool, **fields: object) -> dict[str, object]:
+    decision = Decision(pool.question.id, **fields)  # type: ignore[arg-type]
+    return question_data(pool, explain_pool(pool, decision))
+
+
+def test_selected_and_voted_answers_are_compared_as_the_vote_compares() -> None:
+    three = pool("Rome", "Paris", "paris.")
+    agreeing = decided(three, answer="paris.", sample_id=2, scores={0: 0.1, 1: 0.2, 2: 0.3})
+    assert agreeing["agrees"]
+    differing = decided(three, answer="Rome", sample_id=0, scores={0: 0.3, 1: 0.2, 2: 0.1})
+    assert not differing["agrees"]
+    assert differing["vote"]["answer"] == "Paris"  # type: ignore[index]
+
+
+def test_the_grouping_settles_which_answers_count_as_one() -> None:
+    two = pool("Busan", "Busan, South Korea")
+    exact, default = voted([two])[0], question_data(two, explain_pool(two, _first(two)), DefaultGroups())
+    assert len({one["group"] for one in exact["rollouts"]}) == 2
+    assert len({one["group"] for one in default["rollouts"]}) == 1
+
+
+def _first(pool: Pool) -> Decision:
+    return Decision(pool.question.id, pool.rollouts[0].answer, 0, {0: 1.0, 1: 0.0})
+
+
+def test_a_calibrated_confidence_goes_before_any_stand_in() -> None:
+    data = decided(pool("a", "b"), answer="a", sample_id=0, scores={0: 2.0, 1: 1.0}, confidence=0.83)
+    assert data["confidence"] == {"value": 0.83, "kind": "confidence"}
+
+
+def test_votes_stand_in_by_agreement_and_scores_by_their_softmax() -> None:
+    [data] = voted([pool("a", "a", "b", None)])
+    assert data["confidence"] == {"value": pytest.approx(2 / 3), "kind": "agreement"}
+    [data] = explained([bridge_pool()], BROWSING)
+    assert data["confidence"]["kind"] == "score share"
+    assert 0 < data["confidence"]["value"] < 1
+
+
+def test_labels_references_and_drop_reasons_are_told() -> None:
+    [data] = voted([bridge_pool()])
+    assert data["references"] == ["Ines Tarrow"]
+    assert data["selected"]["right"] == 1.0
+    assert [one["label"] for one in data["rollouts"]] == [1.0, 1.0, 0.0, None]
+    assert [one["dropped"] for one in data["rollouts"]] == [None, None, None, "no answer"]
+    assert data["rollouts"][3]["searches"][0]["evidence"][0]["text"] == data["texts"].index(BRIDGE)
+
+
+def test_without_labels_nothing_is_called_right_or_wrong() -> None:
+    [data] = voted([pool("a", "b")])
+    assert data["selected"]["right"] is None
+    assert list_entry(data)["right"] is None
+
+
+def test_a_newly_written_answer_belongs_to_no_rollout() -> None:
+    data = decided(pool("a", "b"), answer="c", sample_id=None)
+    assert data["selected"]["sample"] is None  # type: ignore[index]
+    assert all(one["score"] is None and one["dropped"] is None for one in data["rollouts"])  # type: ignore[attr-defined]
+    assert list_entry(data)["votes"] == 0
+
+
+def test_an_unreadable_rollout_keeps_its_place_and_its_reason() -> None:
+    broken = pool_of(rollout("a", ranked("q", "x")), rollout("b"))
+    broken = Pool(broken.question, (broken.rollouts[0], replace(broken.rollouts[1], problem="line 7 is not JSON")))
+    [data] = explained([broken])
+    assert [one["dropped"] for one in data["rollouts"]] == [None, "line 7 is not JSON"]
+
+
+def test_the_list_counts_who_gives_the_selected_answer() -> None:
+    [data] = voted([pool("a", "A.", "b", None)])
+    entry = list_entry(data)
+    assert (entry["votes"], entry["rollouts"], entry["agrees"]) == (2, 4, True)

@@ -1,0 +1,61 @@
+"""``tracerank view``: files in, one page out."""
+
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner, Result
+
+from tests.serving.viewer.markup import Elements, unpacked
+from tests.serving.viewer.pages import bridge_pool, selector
+from tracerank.cli.app import Commands
+from tracerank.cli.view import view
+from tracerank.pools.canonical import write_pools
+from tracerank.pools.types import BROWSING
+
+program = typer.Typer(cls=Commands, add_completion=False)
+program.callback()(lambda: None)
+program.command()(view)
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(program, ["view", *map(str, arguments)])
+
+
+@pytest.fixture
+def pools(tmp_path: Path) -> Path:
+    path = tmp_path / "pools.jsonl"
+    write_pools(path, [bridge_pool()])
+    return path
+
+
+def data_of(page: Path) -> dict[str, object]:
+    return unpacked(Elements(page.read_bytes()).texts["question-0"])
+
+
+def test_without_a_method_the_vote_decides(pools: Path, tmp_path: Path) -> None:
+    result = run(pools, "-o", tmp_path / "report.html")
+    assert result.exit_code == 0, result.output
+    assert "open it in a browser" in result.stderr
+    data = data_of(tmp_path / "report.html")
+    assert data["question"] == "Who opened the bridge of Aldwater?"
+    assert not data["has_weights"]
+
+
+def test_a_checkpoint_brings_attention(pools: Path, tmp_path: Path) -> None:
+    selector(BROWSING).save(tmp_path / "checkpoint")
+    result = run(pools, "--checkpoint", tmp_path / "checkpoint", "-k", 2, "-o", tmp_path / "report.html", "-q")
+    assert result.exit_code == 0, result.output
+    data = data_of(tmp_path / "report.html")
+    assert data["has_weights"]
+    assert len(data["rollouts"]) == 2  # type: ignore[arg-type]
+
+
+def test_an_existing_page_and_a_missing_file_are_left_alone(pools: Path, tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    page.write_text("mine")
+    assert run(pools, "-o", page).exit_code == 2
+    assert page.read_text() == "mine"
+    assert run(tmp_path / "missing.jsonl", "-o", tmp_path / "other.html").exit_code == 2
+    assert not (tmp_path / "other.html").exists()
+    assert run(pools, "-o", page, "--force", "-q").exit_code == 0

@@ -1,0 +1,319 @@
+"""The page in headless Chromium: open, filter, choose, hover, keys, colours, narrow screens, large pools."""
+
+import re
+from typing import Any
+
+import pytest
+
+from tests.serving.viewer.pages import bridge_pool, explained, many_questions, voted, wide_pool
+from tracerank.methods.base import Decision
+from tracerank.pools.pool import Pool
+from tracerank.pools.types import BROWSING
+from tracerank.rollouts.worlds.generate import iter_world
+from tracerank.rollouts.worlds.presets import PAPER
+
+try:
+    from playwright.sync_api import expect
+except ImportError:  # the browser fixture then says so
+    expect = None
+
+
+@pytest.fixture(scope="module")
+def world() -> list[dict[str, Any]]:
+    return explained(list(iter_world(PAPER["webqa"], 40, seed=5, k=6)))
+
+
+@pytest.fixture(scope="module")
+def bridge() -> list[dict[str, Any]]:
+    return explained([bridge_pool()], BROWSING)
+
+
+def test_the_page_opens_from_disk_with_the_first_question(open_page, keep, world) -> None:
+    page = open_page(world)
+    expect(page.locator("h1")).to_have_text(world[0]["question"])
+    expect(page.locator("#count")).to_have_text("40 questions")
+    expect(page.locator(".candidate")).to_have_count(len([r for r in world[0]["rollouts"] if r["score"] is not None]))
+    expect(page.locator(".lane")).to_have_count(6)
+    assert page.title().endswith("· tracerank")
+    keep(page)
+
+
+def test_filters_narrow_the_list_and_combine(open_page, world) -> None:
+    page = open_page(world)
+    differs = [q for q in world if not q["agrees"]]
+    right = [q for q in differs if q["selected"]["right"] == 1]
+    wrong = [q for q in differs if q["selected"]["right"] == 0]
+    assert differs
+    assert right
+    assert wrong
+    chip = page.locator("[data-filter=differs]")
+    chip.click()
+    expect(chip).to_have_attribute("aria-pressed", "true")
+    expect(page.locator("#count")).to_have_text(f"{len(differs)} of 40 questions")
+    page.locator("[data-filter=right]").click()
+    expect(page.locator("#count")).to_have_text(f"{len(right)} of 40 questions")
+    page.locator("[data-filter=wrong]").click()
+    expect(page.locator("[data-filter=right]")).to_have_attribute("aria-pressed", "false")
+    expect(page.locator("#count")).to_have_text(f"{len(wrong)} of 40 questions")
+
+
+def test_low_confidence_is_a_filter(open_page, world) -> None:
+    page = open_page(world)
+    low = [q for q in world if q["confidence"]["value"] < 0.5]
+    page.locator("[data-filter=low]").click()
+    expect(page.locator("#count")).to_have_text(f"{len(low)} of 40 questions")
+
+
+def test_search_finds_words_and_says_when_there_are_none(open_page, world) -> None:
+    page = open_page(world)
+    page.locator("#search").fill(world[7]["question"].upper())
+    expect(page.locator(".row")).to_have_count(sum(q["question"] == world[7]["question"] for q in world))
+    page.locator("#search").fill("no such words anywhere")
+    expect(page.locator(".list .empty")).to_contain_text("No question fits")
+    page.get_by_role("button", name="Show all").click()
+    expect(page.locator("#count")).to_have_text("40 questions")
+
+
+def test_a_question_is_chosen_by_a_click_and_kept_in_the_address(open_page, world) -> None:
+    page = open_page(world)
+    page.locator("#row-3").click()
+    expect(page.locator(".crumb.id")).to_have_text(world[3]["id"])
+    expect(page.locator("#row-3")).to_have_attribute("aria-selected", "true")
+    assert page.url.endswith("#/4")
+    page.go_back()
+    page.locator("#row-5").click()
+    expect(page.locator(".crumb.id")).to_have_text(world[5]["id"])
+
+
+def test_an_address_opens_its_question(open_page, world) -> None:
+    page = open_page(world, address="#/9")
+    expect(page.locator(".crumb.id")).to_have_text(world[8]["id"])
+
+
+def test_head_and_candidates_tell_answers_references_and_labels(open_page, bridge) -> None:
+    page = open_page(voted([bridge_pool()]), method="vote by hand")
+    expect(page.locator(".fact.is-selected")).to_contain_text("Ines Tarrow")
+    expect(page.locator(".fact.is-selected .verdict")).to_have_text("✓ right")
+    expect(page.locator(".verdicts")).to_contain_text("Reference")
+    expect(page.locator(".candidate .group")).to_have_text(["A", "A", "B"])
+    expect(page.locator(".candidates")).to_contain_text("1 × no answer")
+
+
+def test_hovering_evidence_lights_it_up_everywhere_and_draws_its_links(open_page, keep, bridge) -> None:
+    page = open_page(bridge)
+    shared = page.locator(".lane[data-sample='0'] .card").first
+    shared.scroll_into_view_if_needed()
+    shared.hover()
+    text = shared.get_attribute("data-text")
+    expect(page.locator(".card.lit")).to_have_count(3)  # in #0, #1 and the dropped #3
+    assert {card.get_attribute("data-text") for card in page.locator(".card.lit").all()} == {text}
+    expect(page.locator(".card.kin")).to_have_count(1)
+    expect(page.locator(".lane[data-sample='2'] .card.kin")).to_have_count(1)
+    assert page.locator(".link.text.lit").count() >= 1
+    assert page.locator(".link.document.lit").count() >= 1
+    expect(page.locator(".reason.lit").first).to_be_visible()
+    keep(page)
+    page.locator("#search").hover()
+    expect(page.locator(".lit")).to_have_count(0)
+
+
+def test_links_can_be_drawn_for_all_or_not_at_all(open_page) -> None:
+    page = open_page(explained([wide_pool(6, 10)]))
+    expect(page.locator(".link").first).to_be_attached()
+    of_selected = page.locator(".link").count()
+    page.locator("[data-choice=links-all]").click()
+    assert page.locator(".link").count() > of_selected > 0
+    page.locator("[data-choice=links-none]").click()
+    expect(page.locator(".link")).to_have_count(0)
+
+
+def test_attention_shades_cards_and_leads_the_reasons(open_page, bridge) -> None:
+    page = open_page(bridge)
+    [selected] = [r for r in bridge[0]["rollouts"] if r["sample"] == bridge[0]["selected"]["sample"]]
+    weights = [seen["weight"] for search in selected["searches"] for seen in search["evidence"]]
+    lane = page.locator(".lane.is-selected")
+    shades = [
+        float(card.evaluate("card => card.style.getPropertyValue('--heat-share')"))
+        for card in lane.locator(".card").all()
+    ]
+    assert shades == pytest.approx([(weight / max(weights)) ** 2 for weight in weights], abs=1e-3)
+    sums: dict[int, float] = {}
+    for seen in (seen for search in selected["searches"] for seen in search["evidence"]):
+        sums[seen["text"]] = sums.get(seen["text"], 0) + seen["weight"]
+    listed = page.locator(".why > .strongest .reason")
+    assert [int(row.get_attribute("data-text")) for row in listed.all()] == sorted(sums, key=lambda text: -sums[text])
+
+
+def test_without_weights_the_page_says_so_and_shows_what_is_shared(open_page, keep) -> None:
+    page = open_page(voted([bridge_pool()]), method="majority")
+    expect(page.locator(".why .lead")).to_contain_text("weighs no evidence")
+    expect(page.locator(".legend")).to_contain_text("no attention")
+    expect(page.locator(".why > .strongest .reason").first).to_contain_text("also in 1 other rollout")
+    expect(page.locator(".card-weight")).to_have_count(0)
+    expect(page.locator(".comparison")).to_contain_text("The ferryman")
+    keep(page)
+
+
+def test_evidence_opens_whole_with_everyone_who_saw_it(open_page, bridge) -> None:
+    page = open_page(bridge)
+    page.locator(".lane[data-sample='0'] .card").first.click()
+    dialog = page.locator("#details")
+    expect(dialog).to_be_visible()
+    expect(dialog.locator(".whole-text")).to_have_text("The bridge was opened in 1931 by the mayor of Aldwater.")
+    expect(dialog.locator(".seen-by summary")).to_contain_text("Seen by 4 rollouts")
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+
+
+def test_keys_move_search_open_and_close(open_page, world) -> None:
+    page = open_page(world)
+    expect(page.locator(".crumb.id")).to_have_text(world[0]["id"])
+    page.keyboard.press("j")
+    page.keyboard.press("ArrowDown")
+    expect(page.locator(".crumb.id")).to_have_text(world[2]["id"])
+    page.keyboard.press("k")
+    expect(page.locator(".crumb.id")).to_have_text(world[1]["id"])
+    page.keyboard.press("/")
+    expect(page.locator("#search")).to_be_focused()
+    page.keyboard.type("jk")
+    expect(page.locator("#search")).to_have_value("jk")
+    page.keyboard.press("Escape")
+    expect(page.locator("#search")).to_have_value("")
+    page.keyboard.press("Escape")
+    expect(page.locator("#list")).to_be_focused()
+    page.keyboard.press("?")
+    expect(page.locator("#help")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator("#help")).to_be_hidden()
+
+
+def test_keys_walk_the_lanes_and_enter_opens_the_evidence_in_focus(open_page, bridge) -> None:
+    page = open_page(bridge)
+    expect(page.locator(".lane").first).to_be_attached()
+    page.keyboard.press("l")
+    expect(page.locator(".lane").nth(0)).to_be_focused()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".lane").nth(1)).to_be_focused()
+    page.keyboard.press("h")
+    expect(page.locator(".lane").nth(0)).to_be_focused()
+    page.keyboard.press("Tab")
+    expect(page.locator(".lane").nth(0).locator(".card").first).to_be_focused()
+    expect(page.locator(".card.lit").first).to_be_attached()
+    page.keyboard.press("Enter")
+    expect(page.locator("#details")).to_be_visible()
+
+
+def brightness(page: Any) -> float:
+    colour = page.evaluate("() => getComputedStyle(document.body).backgroundColor")
+    return sum(map(float, re.findall(r"[\d.]+", colour)[:3])) / 3
+
+
+def test_colours_follow_the_system_until_they_are_chosen(open_page, keep, world) -> None:
+    page = open_page(world, color_scheme="dark")
+    expect(page.locator("h1")).to_be_visible()
+    assert brightness(page) < 60
+    keep(page)
+    page.keyboard.press("t")
+    assert brightness(page) > 200
+    for _ in range(50):  # the browser hands what is stored to the next page when it finds the time
+        page.reload()
+        expect(page.locator("h1")).to_be_visible()
+        if brightness(page) > 200:
+            break
+        page.wait_for_timeout(100)
+    assert brightness(page) > 200, "the choice is remembered"
+    page.locator("#theme").click()
+    assert brightness(page) < 60
+
+
+def test_a_narrow_screen_shows_list_and_question_in_turn_without_scrolling_sideways(open_page, keep, world) -> None:
+    page = open_page(world, width=390)
+    expect(page.locator("#list")).to_be_visible()
+    expect(page.locator("#main")).to_be_hidden()
+    keep(page, "list")
+    page.locator("#row-1").click()
+    expect(page.locator("h1")).to_be_visible()
+    expect(page.locator("#list")).to_be_hidden()
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
+    assert page.evaluate("() => document.querySelector('.main').scrollWidth") <= 390
+    keep(page, "question")
+    page.locator(".lanes-section").scroll_into_view_if_needed()
+    keep(page, "lanes")
+    page.get_by_role("button", name="Back to the list").click()
+    expect(page.locator("#list")).to_be_visible()
+
+
+def test_two_thousand_questions_open_with_little_work(open_page, keep) -> None:
+    page = open_page(many_questions(2000))
+    expect(page.locator("#count")).to_have_text("2,000 questions")
+    expect(page.locator(".lane .card").first).to_be_attached()
+    assert page.locator(".row").count() < 60
+    # Of the browser's own clock, which other processes do not advance; half a second is usual.
+    assert scripting_seconds(page) < 3
+    page.locator("#search").fill("number 1777?")
+    expect(page.locator(".row")).to_have_count(1)
+    page.locator(".row").click()
+    expect(page.locator("h1")).to_have_text("Question number 1777?")
+    page.locator("#search").fill("")
+    page.locator("#list").evaluate("box => { box.scrollTop = box.scrollHeight }")
+    expect(page.locator("#row-1999")).to_be_visible()
+    keep(page)
+
+
+def scripting_seconds(page: Any) -> float:
+    """Time that the page's thread has worked so far."""
+    session = page.context.new_cdp_session(page)
+    session.send("Performance.enable", {"timeDomain": "threadTicks"})
+    page.reload()
+    expect(page.locator(".lane .card").first).to_be_attached()
+    metrics = {metric["name"]: metric["value"] for metric in session.send("Performance.getMetrics")["metrics"]}
+    return float(metrics["TaskDuration"])
+
+
+def test_large_pools_fill_only_the_lanes_in_view(open_page, keep) -> None:
+    page = open_page(explained([wide_pool(64, 50)]))
+    expect(page.locator(".lane")).to_have_count(64)
+    expect(page.locator(".lane .card").first).to_be_visible()
+    assert page.locator(".card").count() < 800, "of 3,200"
+    scroller = page.locator(".lanes")
+    page.locator(".main").evaluate("box => { box.scrollTop = box.scrollHeight }")
+    scroller.evaluate("box => { box.scrollTop = 600; box.scrollLeft = box.scrollWidth }")
+    expect(page.locator(".lane").last.locator(".card")).to_have_count(50)
+    expect(page.locator(".lane").last.locator(".lane-head")).to_be_in_viewport()
+    expect(page.locator(".lane").first.locator(".card")).to_have_count(0)
+    page.locator(".lane").last.locator(".card").nth(20).hover()
+    assert page.locator(".link.lit").count() >= 1
+    assert page.locator(".link").count() <= 400
+    keep(page)
+
+
+def test_the_matrix_shows_which_candidates_saw_a_document(open_page, bridge) -> None:
+    page = open_page(bridge)
+    rows = page.locator(".matrix-row:not(.is-head)")
+    expect(rows).to_have_count(1)  # the other document was seen once
+    expect(rows.locator(".cell.is-seen")).to_have_count(3)
+    rows.hover()
+    expect(page.locator(".card.lit, .card.kin")).to_have_count(4)
+
+
+def test_a_newly_written_answer_leaves_the_candidates_without_scores(open_page) -> None:
+    class Writer:
+        name = "writer"
+
+        def decide(self, pool: Pool) -> Decision:
+            return Decision(pool.question.id, "The mayor", None, note="written from all of them")
+
+    page = open_page(voted([bridge_pool()], Writer()), method="writer")
+    expect(page.locator(".fact.is-selected")).to_contain_text("The mayor")
+    expect(page.locator(".why")).to_contain_text("newly written")
+    expect(page.locator(".candidate")).to_have_count(3)
+    expect(page.locator(".question-head")).to_contain_text("written from all of them")
+
+
+def test_a_pool_without_candidates_and_an_empty_page_have_something_to_say(open_page) -> None:
+    nobody = Pool(bridge_pool().question, bridge_pool().rollouts[3:])
+    page = open_page(explained([nobody], BROWSING))
+    expect(page.locator(".candidates .empty")).to_contain_text("No rollout can be chosen")
+    expect(page.locator(".why .empty")).to_contain_text("Nothing was selected")
+    expect(page.locator(".lane.is-dropped")).to_have_count(1)
+    expect(open_page([]).locator("#main")).to_contain_text("There are no questions")
