@@ -7,7 +7,7 @@ DEV_STAMP := .venv/.installed-dev
 PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: setup demo test test-all check fix bench docs clean help
+.PHONY: setup browser demo test test-all check fix bench docs clean help
 
 $(STAMP): pyproject.toml constraints.txt
 	@echo "installing into .venv (a minute or two the first time)"
@@ -28,11 +28,18 @@ setup: $(DEV_STAMP)  ## create .venv and install everything into it
 demo: $(STAMP)  ## generate a small world, train on it and compare with voting
 	$(BIN)/tracerank demo
 
-test: setup  ## run the tests that take seconds
-	$(BIN)/python -m pytest -n 2
+# The pages are tested in a real browser, which Debian packages; who may not install it is told by the tests that skip.
+APT := apt-get install -y -qq --no-install-recommends chromium
+browser:
+	@command -v chromium >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || { \
+	  echo "installing Chromium for the tests of the viewer"; \
+	  $(APT) >/dev/null 2>&1 || { apt-get update -qq && $(APT) >/dev/null 2>&1; } || echo "Chromium cannot be installed"; }
 
-test-all: setup  ## run every test, also those on real data
-	$(BIN)/python -m pytest -n 2 -m ""
+test: setup browser  ## run the tests that take seconds
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+test-all: setup browser  ## run every test, also those on real data
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -m ""
 
 check: setup  ## lint, formatting and types, without changing a file
 	$(BIN)/ruff check .

@@ -19,7 +19,7 @@ LAYERS = (
     ("errors",),
     ("answers", "endpoints"),
     ("pools",),
-    ("readers", "embedding", "graphs"),
+    ("readers", "embedding", "graphs", "features"),
     ("model",),
     ("training", "methods"),
     ("search_settings",),
@@ -36,7 +36,9 @@ MAY_IMPORT_TORCH_IN_FUNCTIONS = ("cli", "embedding.local_models")
 MAY_PRINT = ("cli",)
 WITHOUT_NUMPY = ("errors", "answers", "pools")
 # Importing these must not load torch, not even through another module.
-LOADS_WITHOUT_TORCH = ("errors", "answers", "endpoints", "pools", "readers", "embedding", "graphs", "methods", "cli")
+LOADS_WITHOUT_TORCH = (
+    *("errors", "answers", "endpoints", "pools", "readers", "embedding", "graphs", "features", "methods", "cli"),
+)
 
 FORBIDDEN_NAMES = ("utils", "helpers", "common", "manager", "trace")
 MAX_LINES = 350

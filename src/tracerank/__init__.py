@@ -3,12 +3,15 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from tracerank.answers.abstentions import abstains
 from tracerank.answers.equivalence import are_equal, group_answers
 from tracerank.answers.extraction import extract_answer
 from tracerank.errors import TraceRankError
 from tracerank.methods.answer_groups import DefaultGroups, ExactGroups
 from tracerank.methods.base import Decision, Method
-from tracerank.methods.voting import MajorityVote
+from tracerank.methods.simple import FewestTools, RandomRollout, SingleRollout
+from tracerank.methods.voting import MajorityVote, WithoutAbstentions
+from tracerank.methods.weighted_vote import WeightedVote
 from tracerank.pools.atif_export import write_atif
 from tracerank.pools.canonical import write_pools
 from tracerank.pools.pool import Pool
@@ -17,6 +20,7 @@ from tracerank.readers import iter_pools, read_pools
 
 if TYPE_CHECKING:
     from tracerank.embedding.load import load_embedder
+    from tracerank.methods.selectors import load_selector
     from tracerank.methods.trace_selector import TraceSelector
 
 __version__ = "0.1.0"
@@ -28,19 +32,26 @@ __all__ = [
     "Document",
     "Evidence",
     "ExactGroups",
+    "FewestTools",
     "MajorityVote",
     "Method",
     "Pool",
     "Question",
+    "RandomRollout",
     "Rollout",
     "Search",
+    "SingleRollout",
     "TraceRankError",
     "TraceSelector",
+    "WeightedVote",
+    "WithoutAbstentions",
+    "abstains",
     "are_equal",
     "extract_answer",
     "group_answers",
     "iter_pools",
     "load_embedder",
+    "load_selector",
     "read_pools",
     "write_atif",
     "write_pools",
@@ -49,6 +60,7 @@ __all__ = [
 _ON_FIRST_USE = {
     "TraceSelector": "tracerank.methods.trace_selector",
     "load_embedder": "tracerank.embedding.load",
+    "load_selector": "tracerank.methods.selectors",
 }
 """So that reading, voting and statistics work without torch."""
 

@@ -9,6 +9,7 @@ import pytest
 import torch
 from typer.testing import CliRunner, Result
 
+from tests.worlds import generate_pools
 from tracerank.cli.app import app
 from tracerank.embedding.base import HashEmbedder
 from tracerank.embedding.identity import EncoderIdentity
@@ -17,7 +18,6 @@ from tracerank.model.checkpoint import Checkpoint, save_checkpoint
 from tracerank.model.net import NetConfig, TraceNet
 from tracerank.pools.canonical import write_pools
 from tracerank.pools.pool import Pool
-from tracerank.rollouts.world import generate_pools
 
 Run = Callable[..., Result]
 

@@ -12,7 +12,10 @@ from tests.cli.conftest import Run
 from tracerank.cli import app as app_module
 from tracerank.cli.docs import reference
 
-COMMANDS = ("select", "evaluate", "inspect", "stats", "convert", "embed", "train", "demo", "world")
+COMMANDS = (
+    *("select", "evaluate", "inspect", "stats", "convert", "train", "report", "ablate", "cost", "view", "serve", "mcp"),
+    *("rollout", "world", "embed", "demo", "fit"),
+)
 DOCS = Path(__file__).parents[2] / "docs" / "cli.md"
 
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
+from tests.worlds import generate_pools
 from tracerank.cli.app import app
 from tracerank.pools.canonical import write_pools
-from tracerank.rollouts.world import generate_pools
 
 
 def run(*arguments: object) -> str:

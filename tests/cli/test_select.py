@@ -21,7 +21,10 @@ from tracerank.pools.canonical import write_pools
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question, Rollout
 
-KEYS = ["question_id", "question", "answer", "sample_id", "scores", "dropped"]
+KEYS = [
+    *("question_id", "question", "answer", "sample_id", "scores", "dropped"),
+    *("group", "confidence", "usage", "note"),
+]
 
 
 def test_every_question_gets_one_line_with_the_decision_of_the_selector(
@@ -48,8 +51,40 @@ def test_the_majority_needs_no_checkpoint(run: Run, world: Path, pools: list[Poo
     assert [record["sample_id"] for record in found] == [MajorityVote().decide(pool).sample_id for pool in pools]
 
 
+def test_a_record_tells_who_voted_alike_and_what_there_is_to_know(run: Run, tmp_path: Path) -> None:
+    answers = ("Rome", "1 May 2020", "May 1, 2020")
+    rollouts = [Rollout(place, text, confidence=0.5 if place else None) for place, text in enumerate(answers)]
+    write_pools(tmp_path / "pools.jsonl", [Pool.of(Question("q", "When was it?"), rollouts)])
+    result = run("select", tmp_path / "pools.jsonl", "--method", "weighted", "--equality", "default")
+    [record] = json_lines(result.stdout)
+    assert (record["answer"], record["group"]) == ("1 May 2020", [1, 2])
+    assert (record["confidence"], record["usage"]) == (None, None)
+    assert record["note"] == "1 of 3 confidences unknown, taken as the mean of the others (0.5)"
+
+
+def test_an_unknown_method_is_refused_with_the_names_of_all(run: Run, world: Path) -> None:
+    line = error_of(run("select", world, "--method", "tarot"))
+    assert line.startswith("no method is called 'tarot'; known are single, random, ")
+    assert line.endswith(", oracle")
+
+
+def test_the_oracle_is_for_labelled_pools_and_says_so(run: Run, world: Path, tmp_path: Path) -> None:
+    found = json_lines(run("select", world, "--method", "oracle").stdout)
+    assert all(record["note"].startswith("chosen by what is known to be right") for record in found)
+    write_pools(tmp_path / "pools.jsonl", [Pool.of(Question("q", "?"), [Rollout(0, "x")])])
+    result = run("select", tmp_path / "pools.jsonl", "--method", "oracle")
+    assert "question 'q': has neither labels nor references" in error_of(result)
+
+
 def test_trace_without_a_checkpoint_is_refused(run: Run, world: Path) -> None:
-    assert "--checkpoint FOLDER is needed" in error_of(run("select", world))
+    assert "--checkpoint FOLDER is needed" in error_of(run("select", world, "--method", "trace"))
+
+
+def test_without_any_choice_the_shipped_selector_decides(run: Run, world: Path) -> None:
+    shipped, named = run("select", world), run("select", world, "--checkpoint", "default")
+    assert shipped.exit_code == 0
+    assert shipped.stdout == named.stdout
+    assert all(0 <= record["confidence"] <= 1 for record in json_lines(shipped.stdout))
 
 
 def test_an_unusable_checkpoint_is_refused(run: Run, world: Path, checkpoint: Path, tmp_path: Path) -> None:
@@ -184,7 +219,10 @@ def test_lines_after_a_damaged_one_are_decided_again(
     assert output.read_text() == run("select", world, "--method", "majority").stdout
 
 
-@pytest.mark.parametrize("other", [("-k", "2"), ("--reader", "canonical")])
+@pytest.mark.parametrize(
+    "other",
+    [("-k", "2"), ("--reader", "canonical"), ("--equality", "default"), ("--seed", "1"), ("--encoder", "hash-8")],
+)
 def test_what_a_run_with_other_arguments_left_is_not_continued(
     run: Run, world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, other: tuple[str, str]
 ) -> None:

@@ -1,23 +1,32 @@
 """The command line put together: which commands there are, and how an error ends one."""
 
 import sys
-from importlib import metadata
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
+from tracerank.cli.ablate import ablate
 from tracerank.cli.cache import cache
 from tracerank.cli.convert import convert
 from tracerank.cli.corpus import corpus
+from tracerank.cli.cost import cost
 from tracerank.cli.demo import demo
 from tracerank.cli.embed import embed
 from tracerank.cli.evaluate import evaluate
+from tracerank.cli.export import export
+from tracerank.cli.fit import fit
 from tracerank.cli.inspect import inspect
+from tracerank.cli.mcp import mcp
+from tracerank.cli.report import report
+from tracerank.cli.rollout import rollout
 from tracerank.cli.select import select
+from tracerank.cli.serve import serve
 from tracerank.cli.stats import stats
 from tracerank.cli.terminal import note
 from tracerank.cli.train import train
+from tracerank.cli.version import installed_version
+from tracerank.cli.view import view
 from tracerank.cli.world import world
 from tracerank.errors import TraceRankError
 
@@ -54,10 +63,7 @@ app = typer.Typer(
 
 def _show_version(is_asked: bool) -> None:
     if is_asked:
-        try:
-            typer.echo(f"tracerank {metadata.version('tracerank')}")
-        except metadata.PackageNotFoundError:
-            typer.echo("tracerank, not installed as a package")
+        typer.echo(f"tracerank {installed_version()}")
         raise typer.Exit()
 
 
@@ -78,9 +84,20 @@ app.command(epilog=f"{EXAMPLE}tracerank evaluate pools.jsonl --checkpoint checkp
 app.command(epilog=f"{EXAMPLE}tracerank inspect logs/")(inspect)
 app.command(epilog=f"{EXAMPLE}tracerank stats pools.jsonl -k 16")(stats)
 app.command(epilog=f"{EXAMPLE}tracerank convert logs/*.jsonl -o pools.jsonl.gz")(convert)
+app.command(epilog=f"{EXAMPLE}tracerank fit labelled.jsonl -o checkpoints/mine")(fit)
 app.command(epilog="Example: tracerank train webqa pools.jsonl -o checkpoints/webqa")(train)
-app.command(epilog="Example: tracerank demo")(demo)
-app.command(epilog="Example: tracerank embed pools.jsonl --encoder default")(embed)
+app.command(epilog=f"{EXAMPLE}tracerank report runs/evaluation --format md -o runs/report")(report)
+app.command(epilog=f"{EXAMPLE}tracerank ablate pools.jsonl -o runs/ablation --seeds 3")(ablate)
+app.command(epilog=f"{EXAMPLE}tracerank cost pools.jsonl --checkpoint checkpoints/webqa")(cost)
+app.command(epilog=f"{EXAMPLE}tracerank view pools.jsonl --checkpoint checkpoints/webqa -o report.html")(view)
+app.command(epilog=f"{EXAMPLE}tracerank serve --checkpoint checkpoints/webqa --port 8100")(serve)
+app.command(epilog=f"{EXAMPLE}tracerank mcp --checkpoint checkpoints/webqa")(mcp)
+app.command(epilog=f"{EXAMPLE}tracerank rollout questions.jsonl --corpus index/ --policy lexical:base -o pools.jsonl")(
+    rollout
+)
 app.command(epilog=f"{EXAMPLE}tracerank world -o pools.jsonl --setting webqa --questions 1000")(world)
+app.command(epilog="Example: tracerank embed pools.jsonl --encoder default")(embed)
+app.command(epilog="Example: tracerank demo")(demo)
+app.add_typer(export, name="export")
 app.add_typer(cache, name="cache")
 app.add_typer(corpus, name="corpus")

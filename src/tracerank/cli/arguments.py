@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from tracerank.cli.methods import EqualityName
+from tracerank.cli.methods import METHOD_HELP, EqualityName
 from tracerank.readers.detect import AUTO, READERS
 
 Files = Annotated[
@@ -32,7 +32,12 @@ FirstK = Annotated[
 ]
 Checkpoint = Annotated[
     str | None,
-    typer.Option("--checkpoint", metavar="FOLDER", help="Folder of the trained selector.", show_default=False),
+    typer.Option(
+        "--checkpoint",
+        metavar="FOLDER",
+        help="Folder of a trained selector, or default or browsing, which come with tracerank.",
+        show_default=False,
+    ),
 ]
 OtherEncoder = Annotated[
     str | None,
@@ -57,6 +62,12 @@ AllowMismatch = Annotated[
     bool,
     typer.Option("--allow-encoder-mismatch", help="Go on although the encoder's vectors are not the checkpoint's."),
 ]
+MethodChoice = Annotated[str, typer.Option("--method", metavar="NAME", help=f"What decides: {METHOD_HELP}.")]
+Methods = Annotated[
+    str,
+    typer.Option("--methods", metavar="NAME,NAME,…", help=f"What is compared: {METHOD_HELP}."),
+]
+Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of what a method draws at random.")]
 Equality = Annotated[
     EqualityName,
     typer.Option(
@@ -68,7 +79,12 @@ Equality = Annotated[
 ]
 Chat = Annotated[
     str | None,
-    typer.Option("--chat", metavar="URL#MODEL", help="Chat server for --equality llm.", show_default=False),
+    typer.Option(
+        "--chat",
+        metavar="URL#MODEL",
+        help="Chat server, for --equality llm and methods that ask one.",
+        show_default=False,
+    ),
 ]
 ProblemsFile = Annotated[
     Path | None,

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,12 +17,14 @@ from tracerank.cli.arguments import (
     Files,
     FirstK,
     Force,
+    MethodChoice,
     OtherEncoder,
     ProblemsFile,
     Quiet,
     ReaderName,
+    Seed,
 )
-from tracerank.cli.methods import EqualityName, MethodName, MethodOptions, method_named
+from tracerank.cli.methods import EqualityName, MethodOptions, method_named, own_options
 from tracerank.cli.output import ResumableLines, check_output, digest, fingerprint
 from tracerank.cli.problems import Problems
 from tracerank.cli.progress import working
@@ -44,7 +47,6 @@ Output = Annotated[
         show_default=False,
     ),
 ]
-Chosen = Annotated[MethodName, typer.Option("--method", metavar="NAME", help="What decides: trace or majority.")]
 
 
 def select(
@@ -53,9 +55,10 @@ def select(
     k: FirstK = None,
     reader: ReaderName = AUTO,
     output: Output = None,
-    method: Chosen = MethodName.TRACE,
+    method: MethodChoice = "selector",
     equality: Equality = EqualityName.EXACT,
     chat: Chat = None,
+    seed: Seed = 0,
     encoder: OtherEncoder = None,
     allow_encoder_mismatch: AllowMismatch = False,
     force: Force = False,
@@ -64,8 +67,9 @@ def select(
 ) -> None:
     """Choose the best existing answer of every question.
 
-    Prints one JSON object per question with the keys question_id, question, answer, sample_id, scores and dropped;
-    answer and sample_id are null when no rollout can be chosen.
+    Prints one JSON object per question with the keys question_id, question, answer, sample_id, scores, dropped, group
+    (sample ids whose answers count as the same), confidence, usage (tokens) and note. answer and sample_id are null
+    when no rollout can be chosen, sample_id alone when the answer was newly written.
     """
     if output is not None:
         check_output(output, files, force)
@@ -78,7 +82,8 @@ def select(
         report = stack.enter_context(Problems(problems, keep=(*files, output)))
         bar = stack.enter_context(working("loading", quiet=hides_bar))
         pools = bar.over(pools_of(files, reader, report, k))
-        options = MethodOptions(checkpoint, encoder, allow_encoder_mismatch, equality, chat)
+        options = MethodOptions(checkpoint, encoder, allow_encoder_mismatch, equality, chat, seed)
+        method, options = own_options(method, options)
         chosen = method_named(method, options)
         bar.describe("selecting")
         write: Callable[[dict[str, Any]], None] = print_json
@@ -87,11 +92,8 @@ def select(
                 "files": fingerprint(files),
                 "reader": reader,
                 "k": k,
-                "method": str(method),
-                "equality": str(equality),
-                "chat": chat,
-                "checkpoint": digest(checkpoint),
-                "encoder": encoder,
+                "method": method,
+                "options": asdict(replace(options, checkpoint=digest(options.checkpoint))),
             }
             lines = stack.enter_context(ResumableLines(output, run, force))
             _skip(lines.done(), pools, summary, output)
@@ -111,6 +113,10 @@ def _record(pool: Pool, decision: Decision) -> dict[str, Any]:
         "sample_id": decision.sample_id,
         "scores": dict(decision.scores),
         "dropped": dict(decision.dropped),
+        "group": list(decision.group),
+        "confidence": decision.confidence,
+        "usage": None if decision.usage is None else asdict(decision.usage),
+        "note": decision.note,
     }
 
 

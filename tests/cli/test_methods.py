@@ -1,0 +1,130 @@
+"""Methods by name: the table that the command line goes by."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.builders import pool
+from tests.chat_server import Server, said
+from tests.cli.conftest import Run, json_lines
+from tracerank.cli.methods import (
+    METHOD_HELP,
+    METHOD_NAMES,
+    METHODS,
+    EqualityName,
+    MethodOptions,
+    method_named,
+    methods_named,
+)
+from tracerank.errors import CheckpointError, UsageError
+from tracerank.methods.selectors import load_selector, selector_kind
+
+NEEDS_NOTHING = [name for name, row in METHODS.items() if row.needs is None and name != "oracle"]
+
+
+@pytest.fixture
+def chat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    """A chat server, and a cache folder of the test's own."""
+    monkeypatch.setenv("TRACERANK_CACHE", str(tmp_path / "cache" / "vectors"))
+    server = Server()
+    yield server
+    server.close()
+
+
+@pytest.mark.parametrize("name", NEEDS_NOTHING)
+def test_a_method_that_needs_nothing_settles_a_pool_under_its_name(name: str) -> None:
+    method = method_named(name, MethodOptions())
+    assert method.name == ("features" if name == "selector" else name)  # what ships
+    assert method.decide(pool("Paris", "Paris.", "Rome")).sample_id is not None
+
+
+def test_every_method_is_named_in_the_help_and_says_what_it_needs() -> None:
+    for name, row in METHODS.items():
+        assert f"{name} (" in METHOD_HELP
+        if row.needs is not None:
+            with pytest.raises(UsageError, match=f"^--{row.needs} .* {name}"):
+                method_named(name, MethodOptions())
+
+
+def test_the_equality_is_that_of_the_vote_and_of_its_name() -> None:
+    options = MethodOptions(equality=EqualityName.DEFAULT)
+    assert method_named("majority", options).name == "majority-default"
+    assert method_named("weighted", options).name == "weighted-default"
+    assert method_named("majority-no-abstentions", options).name == "majority-no-abstentions"
+
+
+def test_a_list_of_methods_keeps_its_order_and_names_each_once() -> None:
+    listed = methods_named(" single, majority ,fewest-tools,", MethodOptions())
+    assert [method.name for method in listed] == ["single", "majority", "fewest-tools"]
+    with pytest.raises(UsageError, match="majority and majority are both called majority"):
+        methods_named("majority,majority", MethodOptions())
+    with pytest.raises(UsageError, match="both called majority-default"):
+        methods_named("majority,majority-default", MethodOptions(equality=EqualityName.DEFAULT))
+    with pytest.raises(UsageError, match="expected names separated by commas"):
+        methods_named(" , ", MethodOptions())
+    with pytest.raises(UsageError, match="no method is called 'MAJORITY'"):
+        methods_named("MAJORITY", MethodOptions())
+
+
+def test_a_method_can_be_given_a_checkpoint_of_its_own(checkpoint: Path) -> None:
+    assert method_named(f"trace={checkpoint}", MethodOptions()).name == "trace"
+    with pytest.raises(UsageError, match="only selector, trace, features, stack take a folder"):
+        method_named(f"majority={checkpoint}", MethodOptions())
+
+
+def test_a_folder_is_loaded_as_what_it_says_it_holds(checkpoint: Path, tmp_path: Path) -> None:
+    assert selector_kind(checkpoint) == "trace"
+    assert load_selector(checkpoint).name == "trace"
+    (tmp_path / "selector.json").write_text(json.dumps({"kind": "features"}))
+    assert selector_kind(tmp_path) == "features"
+    with pytest.raises(UsageError, match="holds a selector of kind features, not trace; use --method selector"):
+        method_named("trace", MethodOptions(checkpoint=str(tmp_path)))
+    (tmp_path / "selector.json").write_text(json.dumps({"kind": "tarot"}))
+    with pytest.raises(CheckpointError, match="of kind 'tarot'; known are trace, features, stack"):
+        load_selector(tmp_path)
+    (tmp_path / "selector.json").write_text("{")
+    with pytest.raises(CheckpointError, match="cannot be read"):
+        load_selector(tmp_path)
+    with pytest.raises(CheckpointError, match="no checkpoint here"):
+        load_selector(tmp_path / "missing")
+
+
+def test_names_begin_with_what_needs_no_training_and_end_with_the_bound() -> None:
+    assert (METHOD_NAMES[0], METHOD_NAMES[-1]) == ("single", "oracle")
+
+
+# Methods that ask a chat server.
+
+
+def test_a_chat_method_asks_once_and_then_never_again(run: Run, world: Path, chat: Server) -> None:
+    chat.rule = lambda request: said("<answer>Atlantis</answer>")
+    command = ("select", world, "--method", "solagg", "--chat", f"{chat.url}#toy", "--quiet")
+    result = run(*command)
+    assert result.exit_code == 0, result.output
+    found = json_lines(result.stdout)
+    assert {(record["answer"], record["sample_id"]) for record in found} == {("Atlantis", None)}
+    assert all(record["usage"]["calls"] == 1 for record in found)
+    assert len(chat.requests) == len(found)
+    assert run(*command).stdout == result.stdout
+    assert len(chat.requests) == len(found)
+
+
+def test_confidence_is_asked_for_where_nobody_states_it(run: Run, world: Path, chat: Server) -> None:
+    chat.rule = lambda request: said("Confidence: 80")
+    command = ("select", world, "-k", "2", "--quiet", "--chat", f"{chat.url}#toy", "--method")
+    result = run(*command, "weighted")
+    assert result.exit_code == 0, result.output
+    assert all(record["note"] is None for record in json_lines(result.stdout))
+    stated = len(chat.requests)
+    asked = json_lines(run(*command, "weighted-asked").stdout)
+    assert len(chat.requests) >= stated
+    assert all(score == pytest.approx(0.8 * round(score / 0.8)) for r in asked for score in r["scores"].values())
+
+
+def test_the_verifier_needs_a_verdict(run: Run, world: Path, chat: Server) -> None:
+    chat.rule = lambda request: said("Yes")
+    result = run("select", world, "-k", "2", "--method", "verifier", "--chat", f"{chat.url}#toy", "--quiet")
+    assert result.exit_code == 0, result.output
+    assert all(set(record["scores"].values()) <= {1.0} for record in json_lines(result.stdout))
