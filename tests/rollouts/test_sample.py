@@ -89,7 +89,8 @@ def test_an_error_in_a_thread_is_raised_after_what_was_finished() -> None:
     with pytest.raises(ChatError, match="went away"):
         got.extend(keys([one]).pop() for one in sample_in_threads(policy, tasks_left(QUESTIONS, 4), 0, threads=2))
     assert ("1", 2) not in got
-    assert {("0", 0), ("0", 1), ("0", 2), ("0", 3), ("1", 0)} <= set(got)
+    earlier = {*(("0", number) for number in range(4)), ("1", 0), ("1", 1)}
+    assert len(earlier - set(got)) <= 1  # the other thread may still be at one of them
     assert policy.made < 24
 
 
