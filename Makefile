@@ -7,7 +7,7 @@ DEV_STAMP := .venv/.installed-dev
 PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: setup browser demo test test-all check fix bench docs clean help
+.PHONY: setup browser demo test test-all check fix bench quality docs clean help
 
 $(STAMP): pyproject.toml constraints.txt
 	@echo "installing into .venv (a minute or two the first time)"
@@ -52,6 +52,11 @@ fix: setup  ## repair what ruff can repair
 
 bench: setup  ## measure time and memory
 	$(BIN)/python -m benchmarks
+
+QUALITY_CACHE ?= runs/quality
+quality: setup  ## measure every method on real, lexical and generated pools; writes docs/quality.md (needs ../shared)
+	@mkdir -p $(QUALITY_CACHE)
+	$(BIN)/python -m benchmarks.quality $(QUALITY_CACHE)
 
 docs: setup  ## regenerate docs/cli.md from the command line's own help
 	$(BIN)/python -m tracerank.cli.docs docs/cli.md

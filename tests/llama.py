@@ -26,7 +26,7 @@ def llama_server(*, embeds: bool, context: int = 1024) -> Iterator[str]:
     if embeds:
         params.pooling_type = xllamacpp.llama_pooling_type.LLAMA_POOLING_TYPE_MEAN
     params.n_ctx = context
-    params.n_parallel = 2
+    params.n_parallel = 1 if embeds else 2  # texts that are embedded together get somewhat other vectors
     for threads in (params.cpuparams, params.cpuparams_batch):
         threads.n_threads, threads.poll = 1, 0  # others spin while they wait, which starves the tests beside it
     params.warmup = False
