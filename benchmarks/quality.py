@@ -9,7 +9,6 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import islice
 from pathlib import Path
 from random import Random
 
@@ -55,6 +54,8 @@ SHIPPED = "shipped default"
 DRAWS = 3
 """Random subsets of each size; their order is random, too, so that no place stands for an agent."""
 LEXICAL_QUESTIONS, WORLD_QUESTIONS, TRAINED_QUESTIONS = 500, 500, 600
+LEXICAL_EVERY = 11
+"""One of so many lexical train questions is fitted on, spread over all sets."""
 JUDGED_SEED, TRAINED_SEED = 31, 32
 
 
@@ -169,7 +170,7 @@ def lexical_sets(embedder: Embedder, cache: Path) -> Iterator[JudgedSet]:
     sets = QuestionSets(cache)
     asked = [example.question for example in sets.of("test")]
     every = max(1, len(asked) // LEXICAL_QUESTIONS)
-    learned = trained(list(islice(lexical_pools(4), TRAINED_QUESTIONS)), embedder, cache / "quality-lexical")
+    learned = trained(list(lexical_pools(LEXICAL_EVERY)), embedder, cache / "quality-lexical")
     for name, preset in LEXICAL_PRESETS.items():
         policy = LexicalPolicy(sets.corpus, preset)
         pools = list(policy.pools(asked[::every]))

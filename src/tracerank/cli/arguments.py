@@ -77,6 +77,17 @@ Equality = Annotated[
         "inside sentences; abstentions do not vote), semantic (by the encoder) or llm (asks --chat).",
     ),
 ]
+ChatContext = Annotated[
+    int | None,
+    typer.Option(
+        "--chat-context",
+        metavar="N",
+        min=512,
+        help="Tokens that the chat model holds; replies and prompts are kept within it. Unless given, enough for the "
+        "paper's settings: 10,000 a reply.",
+        show_default=False,
+    ),
+]
 Chat = Annotated[
     str | None,
     typer.Option(

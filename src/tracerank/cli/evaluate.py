@@ -14,6 +14,7 @@ from tracerank.cli.arguments import (
     AllowMismatch,
     AsJson,
     Chat,
+    ChatContext,
     Checkpoint,
     Equality,
     Files,
@@ -109,6 +110,7 @@ def evaluate(
     labels: Labels = LabelsName.AUTO,
     equality: Equality = EqualityName.EXACT,
     chat: Chat = None,
+    chat_context: ChatContext = None,
     reader: ReaderName = AUTO,
     encoder: OtherEncoder = None,
     allow_encoder_mismatch: AllowMismatch = False,
@@ -130,7 +132,7 @@ def evaluate(
             f"{output}: lies in a folder that is read; the next run would read it, too: write it elsewhere"
         )
     sets = _sets(files, backbone)
-    options = MethodOptions(checkpoint, encoder, allow_encoder_mismatch, equality, chat, seed)
+    options = MethodOptions(checkpoint, encoder, allow_encoder_mismatch, equality, chat, seed, chat_context)
     plan = _Plan(ks, subsets, seed, str(labels))
     short: Counter[int] = Counter()
     with ExitStack() as stack:

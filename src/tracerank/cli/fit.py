@@ -59,7 +59,7 @@ def fit(
     from tracerank.evaluation.labels import labelled
     from tracerank.evaluation.ladder import Ladder, labelled_pools
     from tracerank.evaluation.ladder_folder import FitFolder
-    from tracerank.evaluation.ladder_rungs import feature_rungs
+    from tracerank.evaluation.ladder_rungs import feature_rungs, shipped_rung
 
     configuration = {
         "files": fingerprint(files),
@@ -81,7 +81,7 @@ def fit(
                 f"not one of {sum(data.left_out.values()):,} questions is labelled; give pools with labels or with "
                 "references to compare answers with"
             )
-        rungs = feature_rungs(data.pools, seed)
+        rungs = (shipped_rung(), *feature_rungs(data.pools, seed))
         if encoder != NO_ENCODER:
             from tracerank.cli.encoders import encoder_named
             from tracerank.evaluation.ladder_networks import network_rungs

@@ -50,6 +50,8 @@ class MethodOptions:
     """``URL#model`` of the model that compares answers, states confidences, judges or aggregates."""
     seed: int = 0
     """Of what is drawn at random."""
+    chat_context: int | None = None
+    """Tokens that the chat model holds; None: enough for what the paper allows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,16 +141,27 @@ def _asked_confidence(options: MethodOptions) -> "ConfidenceSource":
 
 
 def _aggregator(name: str, options: MethodOptions) -> Method:
-    from tracerank.methods.aggregation.aggagent import AggAgent
-    from tracerank.methods.aggregation.solagg import SolAgg
+    from tracerank.methods.aggregation.aggagent import AggAgent, AggAgentConfig
+    from tracerank.methods.aggregation.solagg import AggregationConfig, SolAgg
     from tracerank.methods.aggregation.summagg import SummAgg
-    from tracerank.methods.verifier import Verifier
+    from tracerank.methods.verifier import Verifier, VerifierConfig
 
+    writing, agent, judging = AggregationConfig(), AggAgentConfig(), VerifierConfig()
+    if (context := options.chat_context) is not None:
+        # A quarter for the reply; a word of others takes up to two tokens.
+        reply, words = min(writing.max_tokens, context // 4), context // 4
+        writing = replace(writing, max_tokens=reply, prompt_words=min(writing.prompt_words, words))
+        agent = replace(agent, max_tokens=reply, token_cap=min(agent.token_cap, context - 2 * reply))
+        judging = replace(
+            judging,
+            max_tokens=min(judging.max_tokens, reply),
+            evidence_words=min(judging.evidence_words, words),
+        )
     kinds: dict[str, Callable[[ChatModel], Method]] = {
-        "solagg": SolAgg,
-        "summagg": SummAgg,
-        "aggagent": AggAgent,
-        "verifier": Verifier,
+        "solagg": lambda chat: SolAgg(chat, writing),
+        "summagg": lambda chat: SummAgg(chat, writing),
+        "aggagent": lambda chat: AggAgent(chat, agent),
+        "verifier": lambda chat: Verifier(chat, judging),
     }
     return kinds[name](_cached_chat(options))
 

@@ -12,6 +12,7 @@ import typer
 from tracerank.cli.arguments import (
     AllowMismatch,
     Chat,
+    ChatContext,
     Checkpoint,
     Equality,
     Files,
@@ -58,6 +59,7 @@ def select(
     method: MethodChoice = "selector",
     equality: Equality = EqualityName.EXACT,
     chat: Chat = None,
+    chat_context: ChatContext = None,
     seed: Seed = 0,
     encoder: OtherEncoder = None,
     allow_encoder_mismatch: AllowMismatch = False,
@@ -82,7 +84,7 @@ def select(
         report = stack.enter_context(Problems(problems, keep=(*files, output)))
         bar = stack.enter_context(working("loading", quiet=hides_bar))
         pools = bar.over(pools_of(files, reader, report, k))
-        options = MethodOptions(checkpoint, encoder, allow_encoder_mismatch, equality, chat, seed)
+        options = MethodOptions(checkpoint, encoder, allow_encoder_mismatch, equality, chat, seed, chat_context)
         method, options = own_options(method, options)
         chosen = method_named(method, options)
         bar.describe("selecting")

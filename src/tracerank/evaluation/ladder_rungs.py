@@ -12,6 +12,7 @@ from tracerank.evaluation.feature_fit import FeatureFitPlan, LabelledTable, fit_
 from tracerank.methods.answer_groups import DefaultGroups
 from tracerank.methods.feature_selector import FeatureSelector
 from tracerank.methods.gated import SavableMethod
+from tracerank.methods.selectors import DEFAULT, folder_of
 from tracerank.methods.voting import FORMS, MajorityVote
 from tracerank.pools.pool import Pool
 from tracerank.training.feature_fit import TreePlan
@@ -49,6 +50,13 @@ class PoolTables:
 
 UNCALIBRATED = 1
 """Folds of ``FeatureFitPlan`` that skip its own calibration: the ladder calibrates what it returns."""
+
+
+def shipped_rung() -> Rung:
+    """The selector that comes with the package, which has nothing to learn: the best start where labels are few."""
+    return Rung(
+        "shipped", "the shipped selector, as it is", lambda places, folder: FeatureSelector.load(folder_of(DEFAULT))
+    )
 
 
 def feature_rungs(pools: Sequence[Pool], seed: int) -> tuple[Rung, ...]:
