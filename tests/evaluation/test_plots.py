@@ -48,11 +48,12 @@ def test_a_single_point_and_a_single_k_can_be_drawn(tmp_path: Path) -> None:
 
 
 def test_labels_of_equal_lines_are_moved_apart() -> None:
-    heights = plots._spread([(1.0, 0.5), (1.0, 0.5), (1.0, 0.5), (1.0, 0.9)])
+    heights = plots._spread([(1.0, 0.5), (1.0, 0.5), (1.0, 0.5), (1.0, 0.9)], [1.0] * 4)
     assert heights[3] == 0.9
     low, middle, high = sorted(heights[:3])
     assert min(high - middle, middle - low) > 0.04
-    assert plots._spread([(0.0, 0.5), (0.9, 0.5)]) == [0.5, 0.5]
+    assert plots._spread([(0.0, 0.5), (0.9, 0.5)], [0.2, 0.2]) == [0.5, 0.5]
+    assert plots._spread([(0.0, 0.5), (0.9, 0.5)], [1.0, 0.2]) != [0.5, 0.5]  # the left one's name is long
 
 
 def test_without_matplotlib_the_way_to_get_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,8 +24,8 @@ _INK, _FAINT = "#222222", "#8a8a8a"
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 _FIXED: Mapping[str, str] = {TRACE: _COLOURS[0], MAJORITY: _COLOURS[1], SINGLE: _FAINT, ORACLE: _FAINT}
 _SHOWN = {TRACE: "TRACE", SINGLE: "single rollout", ORACLE: "oracle"}
-_LABEL_GAP, _LABEL_REACH = 0.047, 0.2
-"""Height and width that a label takes, as shares of the axes."""
+_LABEL_GAP, _LETTER_WIDTH, _DOT_WIDTH = 0.047, 0.0105, 0.03
+"""Height of a label and width of its letters and of the dot before it, as shares of the axes."""
 _MOST_BANDS = 3
 
 
@@ -109,7 +109,7 @@ def _new_figure(title: str) -> "tuple[Figure, Axes]":
 def _label_ends(axes: "Axes", ends: Sequence[tuple[float, float, str, str]]) -> None:
     """Each line's name at its end, moved apart where lines end close to each other."""
     low, high = axes.get_ylim()
-    heights = _spread([(1.0, (y - low) / (high - low)) for _, y, _, _ in ends])
+    heights = _spread([(1.0, (y - low) / (high - low)) for _, y, _, _ in ends], [1.0] * len(ends))
     for (x, y, text, colour), height in zip(ends, heights, strict=True):
         leader = {"arrowstyle": "-", "color": colour, "linewidth": 0.6, "alpha": 0.6, "shrinkA": 1, "shrinkB": 3}
         _write(axes, text, colour, (x, y), xytext=(1.025, height), textcoords="axes fraction", arrowprops=leader)
@@ -119,7 +119,9 @@ def _label_dots(axes: "Axes", dots: Sequence[tuple[float, float, str, str]]) -> 
     """Each dot's name to its right, moved up or down where dots are close."""
     # Pixels of the axes to shares of them.
     places = axes.transAxes.inverted().transform(axes.transData.transform([(x, y) for x, y, _, _ in dots]))
-    heights = _spread([(float(x), float(y)) for x, y in places])
+    heights = _spread(
+        [(float(x), float(y)) for x, y in places], [_DOT_WIDTH + _LETTER_WIDTH * len(text) for _, _, text, _ in dots]
+    )
     inches = _SIZE_INCHES[1] * axes.get_position().height
     for (x, y, text, colour), height, (_, place) in zip(dots, heights, places, strict=True):
         points = (height - float(place)) * 72 * inches
@@ -131,14 +133,15 @@ def _write(axes: "Axes", text: str, colour: str, place: tuple[float, float], **w
     axes.annotate(text, place, va="center", color=colour, fontsize=9, annotation_clip=False, parse_math=False, **where)
 
 
-def _spread(places: Sequence[tuple[float, float]]) -> list[float]:
-    """Heights at which labels beside these places do not cover each other, found in a few passes of small shifts."""
+def _spread(places: Sequence[tuple[float, float]], reaches: Sequence[float]) -> list[float]:
+    """Heights at which labels to the right of these places do not cover each other, found in passes of small shifts."""
     heights = [y for _, y in places]
     order = sorted(range(len(places)), key=lambda place: heights[place])
     for _ in range(100):
         for below, above in combinations(order, 2):
             lack = _LABEL_GAP - (heights[above] - heights[below])
-            if lack > 1e-6 and abs(places[above][0] - places[below][0]) < _LABEL_REACH:
+            left, right = sorted((below, above), key=lambda place: places[place][0])
+            if lack > 1e-6 and places[right][0] - places[left][0] < reaches[left]:
                 heights[below] -= lack / 2
                 heights[above] += lack / 2
     return heights
