@@ -219,9 +219,9 @@ def main(cache: Path) -> None:
             continue
         for judged in sets(cache):
             lines = list(table(judged))
-            console.print("\n".join(lines))
+            console.print("\n".join(lines), soft_wrap=True)
             parts += [*lines, ""]
-    DOCUMENT.write_text("\n".join(parts), encoding="utf-8")
+            DOCUMENT.write_text("\n".join(parts), encoding="utf-8")
 
 
 if __name__ == "__main__":
