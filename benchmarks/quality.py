@@ -209,8 +209,8 @@ benchmarks.feature_study`, in LOG.md.
 
 Read with care: three of the real agents (r1_searcher, fireact, knowagent) were fitted on with other questions; only
 search_r1 and hotpot_agent are new to the selector, and `hotpot_agent+` is hotpot_agent with its searches repeated.
-Where containment counts as right, the longest form is the strongest vote, not the shortest: there the selector, which prefers
-short forms, is below it on hotpot_agent from K=4 on.
+Where containment counts as right, the longest form is the strongest vote, not the shortest: there the selector, which
+prefers short forms, is below it on hotpot_agent from K=4 on.
 """
 
 
