@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.answers.abstention_examples import Example, read_examples
 from tests.answers.abstention_table import (
     ABSTENTIONS,
     AFTERWARDS,
@@ -21,6 +22,10 @@ from tracerank.answers.asked import read_question
 from tracerank.readers import iter_pools
 
 QUESTION = "What is the name of the city?"
+
+
+def _verdict(example: Example) -> bool:
+    return abstains(example.answer, example.question)
 
 
 @pytest.mark.parametrize("language", ABSTENTIONS)
@@ -58,8 +63,50 @@ def test_decoration_and_unusual_spaces_change_nothing() -> None:
         assert abstains(written), written
 
 
-def test_a_long_text_has_something_to_tell() -> None:
+def test_what_the_table_was_grown_on_is_told_apart() -> None:
+    assert [example for example in read_examples("seen") if _verdict(example) is not example.abstains] == []
+
+
+@pytest.mark.parametrize("name", ["held_out", "held_out_languages"])
+def test_nine_of_ten_held_out_abstentions_are_recognised_and_hardly_an_answer_is_taken(name: str) -> None:
+    examples = read_examples(name)
+    abstentions = [example for example in examples if example.abstains]
+    answers = [example for example in examples if not example.abstains]
+    assert sum(map(_verdict, abstentions)) >= 0.9 * len(abstentions)
+    assert sum(map(_verdict, answers)) <= 0.02 * len(answers)
+
+
+def test_the_sets_share_no_example() -> None:
+    sets = [{example.answer for example in read_examples(name)} for name in ("seen", "held_out", "held_out_languages")]
+    shared = (sets[0] & sets[1]) | (sets[0] & sets[2]) | (sets[1] & sets[2])
+    assert {answer for answer in shared if len(answer.split()) > 2} == set()
+
+
+def test_a_long_text_on_one_line_has_something_to_tell() -> None:
     assert not abstains("I don't know. " + "There is nothing. " * LONGEST)
+
+
+REPORT = "The archive was founded in 1902 and moved twice. Its holdings are described on three pages.\n\n" * 20
+
+
+def test_a_long_report_abstains_when_its_first_and_last_paragraph_do() -> None:
+    denial = "I was unable to find the answer.\n\n"
+    assert abstains(f"{denial}{REPORT}Please contact the archive.")
+    assert not abstains(f"{denial}{REPORT}The founder was Anna Ott.")
+    assert not abstains(f"{denial}{REPORT}Most likely it was Anna Ott.\n\nPlease contact the archive.")
+    assert not abstains(f"{denial}{REPORT}**Answer:** Anna Ott\n\nPlease contact the archive.")
+    assert not abstains(f"{REPORT}Please contact the archive.")
+
+
+def test_lines_part_sentences_as_full_stops_do() -> None:
+    for answer in ("## Summary\n\nNothing was found\n\n## Answer\n\nUnknown", "Not found\n- searched for maps"):
+        assert abstains(answer, QUESTION)
+        assert is_abstention(answer, read_question(QUESTION))
+    assert not abstains("Not found in the first source\nAnna Ott")
+
+
+def test_idle_words_alone_are_no_abstention() -> None:
+    assert [answer for answer in ("The The", "A", "the", "Here", "N") if abstains(answer)] == []
 
 
 def test_a_read_question_serves_as_well_as_its_text() -> None:

@@ -1,27 +1,26 @@
 """Answers that only say that there is none: "I don't know", "N/A", "Das lässt sich nicht feststellen", "无法确定".
 
-The phrases are a table, ``abstentions.txt``; here are the rules. They rather miss an abstention: to take an answer
+The phrases are a table, ``abstentions.txt``; how sentences are read is in ``denials.py``; here is what the question
+changes. All rather miss an abstention: to take an answer
 for one costs its vote, to take one for an answer only leaves it what the paper gives it.
 """
 
-import re
-from dataclasses import dataclass
-from functools import cache, lru_cache
-from importlib.resources import files
+from functools import lru_cache
 
 from tracerank.answers.asked import Asked, read_question
+from tracerank.answers.denial_table import plain_words, read_rules
+from tracerank.answers.denials import denies, denies_first, may_deny, names_likely
 from tracerank.answers.english import NEGATIONS, words
 from tracerank.answers.folding import fold
 from tracerank.answers.text_keys import tokens_of
 
 LONGEST = 1200
-"""Characters; a longer text has something to tell."""
-_ENDING_WORDS = 16
-_WITHIN_LETTERS = 60
-_DEFINITION = re.compile(r"([a-z ]+) = (.+)")
-_PART = re.compile(r"\[([^\]]*)\]|([^\[\]]+)")
-_SENTENCE = re.compile(r"(?<=[\w\"')\]]{2}[.!?])\s+(?=[^\W\d_a-z])|(?<=[。！？।])\s*")
+"""Characters; of a longer text only the first and the last paragraph are read, and both must say so."""
 _QUOTES = "\"'*_"
+_AROUND = f" {_QUOTES}"
+_FEW_PARAGRAPHS = 3
+_SHORT_SONG = 2
+"""Spaces; "I Don't Know" may be meant as it is said, "I Can't Help Myself" not."""
 
 # What a question must ask for, that a text which mostly says nothing can be the answer.
 _TITLED = frozenset(
@@ -35,82 +34,59 @@ _MATHEMATICAL = frozenset(
     words("divided zero value limit slope tangent logarithm log expression equation function form solution result")
 )
 _CHOOSING = frozenset(words("or these following any either between"))
-_CLAUSES = frozenset(words("which who whose that and while than compared"))
+_SPANISH_QUESTIONS = frozenset(words("quien quienes cuando donde cual cuales que cuanto cuanta cuantos cuantas como"))
 _SYMBOLS = frozenset(("na", "n a", "nan", "null", "nil"))
+_DATED = frozenset(("tbd", "tba"))
 _INDEFINITE = frozenset(("undefined", "indeterminate"))
 
 
 def abstains(answer: str | None, question: str = "") -> bool:
     """Whether an answer is empty or only says that there is none; the question can make an answer of such words."""
-    text = fold(answer or "").strip()
-    bare = text.strip(f" {_QUOTES}")
+    text = _folded_lines(answer or "")
+    bare = text.strip(_AROUND)
     if not bare or not _short_says_nothing(bare):
         return not bare
     asked = read_question(question)
     is_quoted = text[0] == text[-1] == '"'
-    return is_abstention(bare, asked) and not (is_quoted and not _TITLED.isdisjoint(asked.words))
+    return not _can_answer(bare, asked) and not (is_quoted and not _TITLED.isdisjoint(asked.words))
 
 
 def is_abstention(text: str, asked: Asked | None = None) -> bool:
-    """The same for a folded text without quotes around it, and a question that has been read."""
-    return _short_says_nothing(text) and not _can_answer(text, asked or Asked())
+    """The same for a text without quotes around it, and a question that has been read."""
+    bare = _folded_lines(text).strip(_AROUND)
+    return _short_says_nothing(bare) and not _can_answer(bare, asked or Asked())
 
 
-@dataclass(frozen=True, slots=True)
-class _Rules:
-    """The table as patterns over " word word word"."""
+def _folded_lines(text: str) -> str:
+    """The text with one spelling for what looks alike; of a long one, the paragraphs that would have to deny."""
+    if len(text) > LONGEST:
+        text = _first_and_last(text)
+    return "\n".join(filter(None, map(fold, text.split("\n")))) if "\n" in text else fold(text)
 
-    alone: re.Pattern[str]
-    none: re.Pattern[str]
-    opening: re.Pattern[str]
-    ending: re.Pattern[str]
-    within: re.Pattern[str]
-    lead: re.Pattern[str]
-    hedge: re.Pattern[str]
-    unspaced_hedge: re.Pattern[str]
-    negation: re.Pattern[str]
+
+def _first_and_last(text: str) -> str:
+    """Two paragraphs for a long text whose first denies, unless it names a likely answer somewhere."""
+    parts = [part for part in text.split("\n\n") if part.strip()]
+    if len(parts) < _FEW_PARAGRAPHS or len(parts[0]) > LONGEST or not denies(fold(parts[0])):
+        return text
+    return text if names_likely(text) else f"{parts[0]}\n{parts[-1]}"
 
 
 def _says_nothing(text: str) -> bool:
     """Whether it does, unless the question makes it an answer."""
     if len(text) > LONGEST:
         return False
-    tokens = tokens_of(text)
-    if not tokens:
+    words = plain_words(text)
+    if not words and not tokens_of(text):
         return text.isascii()  # "-", "???"
-    rules = _rules()
-    said = _without_leads(" " + " ".join(tokens))
-    if rules.alone.fullmatch(said) or rules.none.fullmatch(said):
-        return True
-    unspaced = said.replace(" ", "")
-    if len(unspaced) <= _WITHIN_LETTERS and not unspaced.isascii() and rules.within.search(unspaced):
-        return not rules.unspaced_hedge.search(unspaced)
-    if rules.hedge.search(said):
+    if not may_deny(text, words):
         return False
-    first, *others = [" " + " ".join(tokens_of(sentence)) for sentence in _SENTENCE.split(text) if sentence.strip()]
-    return _is_empty_sentence(first) and all(map(rules.negation.search, others))
+    is_song = text.count(" ") > _SHORT_SONG + (text[:2] not in ("I ", "I'")) and _is_titled(text)
+    return bool(read_rules().none.fullmatch(words)) or (not is_song and denies(text))
 
 
 # The rollouts of a pool give the same answers again and again.
 _short_says_nothing = lru_cache(maxsize=4096)(_says_nothing)
-
-
-def _is_empty_sentence(said: str) -> bool:
-    rules = _rules()
-    said = _without_leads(said)
-    if rules.opening.match(said) or rules.alone.fullmatch(said):
-        return True
-    found = rules.ending.search(" " + " ".join(said.split()[-_ENDING_WORDS:]))
-    # "Older than Anna, whose age is not known" and "Anna, who is not mentioned" answer before they deny.
-    return found is not None and _CLAUSES.isdisjoint(said.split())
-
-
-def _without_leads(said: str) -> str:
-    """What is left; a text of leads only is left alone, because "Sorry" may be a song."""
-    rest = said
-    while found := _rules().lead.match(rest):
-        rest = rest[found.end() :]
-    return rest or said
 
 
 def _can_answer(text: str, asked: Asked) -> bool:
@@ -121,68 +97,23 @@ def _can_answer(text: str, asked: Asked) -> bool:
         return False
     if asked.words.issuperset(tokens):
         return True  # "known or unknown?"
-    if _rules().none.fullmatch(f" {said}"):
+    if read_rules().none.fullmatch(plain_words(text)):
         is_open = bool(asked.words) and not asked.may_be_polar and asked.wants != "number"
         return not is_open or not _CHOOSING.isdisjoint(asked.words)
     if said in _SYMBOLS:
         is_name = text.istitle() and text.isalpha()  # Na, Nan
         return is_name or asked.wants == "number" or not _ABBREVIATED.isdisjoint(asked.words)
+    if said in _DATED and asked.wants == "date":
+        return True
     if said in _INDEFINITE and not _MATHEMATICAL.isdisjoint(asked.words):
         return True
     is_short = 1 < len(tokens) <= 3 or tokens[0] == "i"
     if is_short and _is_titled(text) and not _TITLED.isdisjoint(asked.words):
         return True  # the album "No Answer"
     # "Is he mentioned in Genesis?" is answered by "He is not mentioned in the text".
-    return bool(asked.may_be_polar) and not NEGATIONS.isdisjoint(tokens) and not _is_about_us(f" {said}")
+    is_polar = bool(asked.may_be_polar) and _SPANISH_QUESTIONS.isdisjoint(asked.words)
+    return is_polar and not NEGATIONS.isdisjoint(tokens) and not denies_first(text)
 
 
 def _is_titled(text: str) -> bool:
-    return all(word[0].isupper() for word in text.split() if len(word) > 3)
-
-
-def _is_about_us(said: str) -> bool:
-    """Whether it says nothing by its beginning, and not only by what it denies at its end."""
-    rules = _rules()
-    bare = _without_leads(said)
-    return bool(rules.opening.match(bare) or rules.alone.fullmatch(bare) or rules.within.search(bare.replace(" ", "")))
-
-
-@cache
-def _rules() -> _Rules:
-    """The table, read once and only when it is needed."""
-    phrases: dict[str, list[str]] = {}
-    named: dict[str, str] = {}
-    table = files("tracerank.answers").joinpath("abstentions.txt").read_text(encoding="utf-8")
-    for line in table.splitlines():
-        if not line or line.startswith("#"):
-            continue
-        role, colon, phrase = line.partition(": ")
-        if colon and role.isalpha():
-            phrases.setdefault(role, []).append(_pattern(re.sub("<([a-z ]+)>", lambda found: named[found[1]], phrase)))
-        elif definition := _DEFINITION.fullmatch(line):
-            named[definition[1]] = definition[2]
-    either = {role: f"(?:{'|'.join(patterns)})" for role, patterns in phrases.items()}
-    return _Rules(
-        re.compile(f"{either['alone']}{{1,3}}"),
-        re.compile(either["none"]),
-        re.compile(f"{either['opening']}(?= |$)"),
-        re.compile(f"{either['ending']}$"),
-        re.compile(either["within"].replace(" ", "")),
-        re.compile(f"{either['lead']}(?= |$)"),
-        re.compile(f"{either['hedge']}(?= |$)"),
-        re.compile(either["hedge"].replace(" ", "")),
-        re.compile(f"{either['negation']}(?= |$)"),
-    )
-
-
-def _pattern(phrase: str) -> str:
-    """The phrase as a pattern in which each part brings the space before it."""
-    made = []
-    for found in _PART.finditer(phrase):
-        if found[2] is not None:
-            made.append("".join(f" {re.escape(word)}" for word in tokens_of(fold(found[2]))))
-            continue
-        choices = [" ".join(tokens_of(fold(choice))) for choice in found[1].split("|")]
-        listed = "|".join(f" {re.escape(choice)}" for choice in choices if choice).replace("\\ ", " ")
-        made.append(f"(?:{listed}){'?' if '' in choices else ''}")
-    return "".join(made)
+    return all(word.strip(_QUOTES)[:1].isupper() for word in text.split() if len(word) > 3) and text[-1] != "."

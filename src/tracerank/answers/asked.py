@@ -6,6 +6,7 @@ An empty question asks for nothing in particular, and nothing is assumed.
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from tracerank.answers.english import AUXILIARIES, QUESTION_WORDS
 from tracerank.answers.folding import fold
@@ -41,6 +42,7 @@ class Asked:
     """Units that the question names: "How many miles" may be answered without them."""
 
 
+@lru_cache(maxsize=4096)  # every answer of a pool asks for it again
 def read_question(question: str) -> Asked:
     """What is asked; only the words of the question count, never an answer."""
     text = fold(question[:LONGEST_QUESTION])

@@ -70,7 +70,7 @@ def read_answer(answer: str | None, asked: Asked) -> Reading:
         return Reading(NAME, (f"text:{' '.join(answer.lower().split())}",))
     core = _core(answer or "")
     text = fold(core).strip(_EMPHASIS)
-    if not text or is_abstention(text, asked):
+    if not text or is_abstention(core, asked):
         return _NO_READING
     if polar := _polarity(text, asked):
         return Reading(POLAR, (f"polar:{polar}",))
