@@ -31,6 +31,18 @@ def test_each_rung_of_the_ladder_beats_the_ones_below_it() -> None:
         assert (found.answer, found.how) == (wanted[begin], how)
 
 
+def test_a_structured_reply_gives_its_answer_field() -> None:
+    for text, wanted in (
+        ('{"answer": "Paris", "confidence": 0.8}', ("Paris", 0.8)),
+        ('```json\n{"reasoning": "…", "final_answer": "**Paris**", "confidence": "high"}\n```', ("Paris", None)),
+        ('{"answer": 1968, "confidence": 90}', ("1968", 0.9)),
+    ):
+        found = extract_answer(text)
+        assert (found.answer, found.confidence, found.how) == (*wanted, extraction.ANSWER_FIELD)
+    for text in ('{"answer": {"city": "Paris"}}', '{"answer": true}', '{"answer": ""}', '{"city": "Paris"}', "{Paris}"):
+        assert extract_answer(text).how == extraction.WHOLE_TEXT
+
+
 def test_the_final_channel_hides_the_other_channels() -> None:
     text = (
         "<|channel|>analysis<|message|>Exact Answer: Rome<|end|><|start|>assistant"

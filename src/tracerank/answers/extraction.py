@@ -1,10 +1,12 @@
 r"""The short answer and the stated confidence in an agent's final text.
 
 The ladder, first rung that holds: the final channel narrows the text; then an ``Exact Answer:`` line, the last
-``<answer>…</answer>``, the last balanced ``\boxed{…}``, a ``Final Answer:`` or ``Answer:`` line, the whole text.
+``<answer>…</answer>``, the last balanced ``\boxed{…}``, a ``Final Answer:`` or ``Answer:`` line, the answer field of a
+JSON object that is all there is, the whole text.
 Reads only what it is given: callers pass the agent's own words, never a page. Linear in the length of the text.
 """
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,6 +15,7 @@ from tracerank.answers.boxed import last_boxed, plain_latex
 from tracerank.answers.folding import readable
 
 EXACT_ANSWER, ANSWER_TAG, BOXED, ANSWER_LINE = "exact answer", "answer tag", "boxed", "answer line"
+ANSWER_FIELD = "answer field"
 FINAL_CHANNEL, WHOLE_TEXT, NOTHING = "final channel", "whole text", "nothing"
 
 
@@ -63,6 +66,8 @@ _CONFIDENCE_LABEL = re.compile(r"[\s*_;,(|-]{0,6}\bconfidence(?:[ ](?:level|scor
 _CITATION = re.compile(r"[ ]?【[^【】\n]{0,80}】")
 _EMPHASIS = re.compile(r"\A(\*\*\*|\*\*|\*|__|_|`)(?=\S)([^*_`]+)(?<=\S)\1(\.?)\Z")
 _CLOSED_BOLD = re.compile(r"\A[*_]{1,3}[ ]|[ ][*_]{1,3}\Z")
+_OBJECT = re.compile(r"(?:```(?:json)?\s*)?(\{.*\})\s*(?:```)?", re.S | re.I)
+_ANSWER_FIELDS = ("answer", "final_answer", "exact_answer", "short_answer")
 _SPECIAL_TOKEN = re.compile(r"<\|[a-z_]{1,30}\|>")
 
 
@@ -80,6 +85,8 @@ def extract_answer(text: str) -> Extracted:
     for how, answer in _rungs(visible):
         if answer:
             return Extracted(answer, confidence, how)
+    if fields := _fields(visible):
+        return Extracted(*fields, ANSWER_FIELD)
     if not _EMPTY_LABELS.sub("", visible).strip():
         return Extracted(None, confidence, NOTHING)
     return Extracted(visible, confidence, WHOLE_TEXT if channel is None else FINAL_CHANNEL)
@@ -107,6 +114,23 @@ def _rungs(text: str) -> Iterator[tuple[str, str | None]]:
     yield BOXED, None if boxed is None else readable(plain_latex(boxed))
     yield ANSWER_LINE, _last_labelled(text, _FINAL_LINE, _FINAL_HEADING)
     yield ANSWER_LINE, _last_labelled(text, _PLAIN_LINE)
+
+
+def _fields(text: str) -> tuple[str, float | None] | None:
+    """Answer and confidence of a structured reply; None: the text is no object, or its answer is no text or number."""
+    found = _OBJECT.fullmatch(text)
+    try:
+        value = json.loads(found[1]) if found else None
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(value, dict):
+        return None
+    answer = next((value[name] for name in _ANSWER_FIELDS if value.get(name) is not None), None)
+    if isinstance(answer, bool) or not isinstance(answer, str | int | float) or not str(answer).strip():
+        return None
+    sure = value.get("confidence")
+    stated = None if sure is None or isinstance(sure, dict | list) else stated_confidence(f"confidence: {sure}")
+    return _cleaned(str(answer)), stated
 
 
 def _final_channel(text: str) -> str | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tracerank.errors import ReadError
 from tracerank.pools.pool import Pool
 from tracerank.readers.base import Parsed, Reader, Record
-from tracerank.readers.detect import AUTO, READERS, assign_readers, reader_named
+from tracerank.readers.detect import AUTO, READERS, assign_readers, reader_named, taken_apart
 from tracerank.readers.grouping import WINDOW_BYTES, Placed, Report, group, parse_record
 from tracerank.readers.inputs import find_files, iter_input
 from tracerank.readers.joining import Joiner, Joining, ScatteredRollout
@@ -29,6 +29,10 @@ __all__ = [
 
 OnRecord = Callable[[str], None]
 """Told the name of the reader that takes each record."""
+
+
+_JOINERS = tuple(reader for reader in READERS.values() if isinstance(reader, Joiner))
+"""Those of our own; asking each of them whether it is one costs a request more than reading it."""
 
 
 class RolloutWarning(UserWarning):
@@ -68,7 +72,7 @@ def _source(
     reader: str | Reader, on_problem: Report | None, window_bytes: int | None, on_record: OnRecord | None
 ) -> "_Source":
     chosen = (None if reader == AUTO else reader_named(reader)) if isinstance(reader, str) else reader
-    joiners = [each for each in (READERS.values() if chosen is None else (chosen,)) if isinstance(each, Joiner)]
+    joiners = _JOINERS if chosen is None else (chosen,) if isinstance(chosen, Joiner) else ()
     return _Source(chosen, Joining(joiners, window_bytes), on_problem or _warn, on_record or (lambda _: None))
 
 
@@ -113,7 +117,7 @@ class _Source:
 
     def _parsed(self, records: Iterable[RecordAt]) -> Iterator[Placed]:
         reader = self.reader
-        assigned = assign_readers(records) if reader is None else ((reader, item) for item in records)
+        assigned = assign_readers(records) if reader is None else ((reader, r) for r in taken_apart(records, reader))
         for chosen, item in assigned:
             self.on_record(chosen.name)
             placed = parse_record(chosen, item, self.report)

@@ -24,6 +24,7 @@ _LABELS = {
     **dict.fromkeys(("false", "0", "0.0", "no", "incorrect"), 0.0),
 }
 _CURSOR = re.compile(r"\s*\[\d+\]")
+_VIEW = re.compile(r"\(web-search://|\n\s*\*\*viewing lines |\nL\d+:")
 
 
 class BrowsingReader:
@@ -69,21 +70,26 @@ class BrowsingReader:
 
 
 def _are_browsing(messages: Sequence[object]) -> bool:
-    has_channels = has_plain_names = has_cursors = has_returns = False
+    has_channels = has_cursors = has_views = has_returns = False
+    tools: set[str] = set()
     for message in messages:
         if not isinstance(message, dict):
             continue
         for name in call_names(message):
-            if tool_of(name):
+            if tool := tool_of(name):
                 if "browser" in name.lower():
                     return True
-                has_plain_names = True
+                tools.add(tool)
         if message.get("role") == "tool":
             has_returns = True
-            has_cursors = has_cursors or _CURSOR.match(text_of(message.get("content"))) is not None
+            content = text_of(message.get("content"))
+            if _CURSOR.match(content):
+                has_cursors, has_views = True, has_views or _VIEW.search(content) is not None
         has_channels = has_channels or isinstance(message.get("channel"), str)
-    # Any agent may call its tool "search"; only this browser numbers the views it returns.
-    return (has_plain_names and has_cursors) or (has_channels and not has_returns)
+    # Any agent may call its tool "search", and number what it found; only this browser returns numbered *views*, or
+    # has more tools than that.
+    is_browser = has_cursors and bool(tools) and (has_views or len(tools) > 1)
+    return is_browser or (has_channels and not has_returns)
 
 
 def _first_given(record: Record, names: Sequence[str]) -> tuple[str, object]:

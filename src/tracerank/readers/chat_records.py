@@ -37,7 +37,7 @@ _REFERENCE_FIELDS = (
 )
 _HOLDERS = ("instance", "metadata", "info", "extra_info", "item", "example", "sample")
 # The agent's own words, where the messages end without them. Beside messages, 'answer' is the reference.
-_FINAL_FIELDS = (
+FINAL_FIELDS = (
     *("prediction", "final_answer", "predicted_answer", "candidate_answer", "boxed_answer", "final_boxed_answer"),
     *("model_answer", "final_output", "final_response"),
 )
@@ -198,7 +198,7 @@ def _question_id(record: Record) -> str:
 
 
 def _final_field(record: Record) -> str | None:
-    for name in _FINAL_FIELDS:
+    for name in FINAL_FIELDS:
         text = plain_text(record.get(name))
         if text is not None and text.strip():
             return text

@@ -20,6 +20,7 @@ from tracerank.readers.langchain_messages import LangChainReader
 from tracerank.readers.mirothinker import MiroThinkerReader
 from tracerank.readers.openai_agents import OpenAIAgentsReader
 from tracerank.readers.openai_responses import OpenAIResponsesReader
+from tracerank.readers.pool_records import parts_of_pool
 from tracerank.readers.r1_searcher import R1SearcherReader
 from tracerank.readers.react import ReactReader
 from tracerank.readers.records import PATIENCE, RecordAt
@@ -78,8 +79,8 @@ def assign_readers(records: Iterable[RecordAt]) -> Iterator[tuple[Reader, Record
     """A reader for each record of one file: its own, else that of the first record that was recognised."""
     usual: Reader | None = None
     waiting: list[RecordAt] = []
-    for item in records:
-        reader = detect(item.value) or usual
+    for found, item in _detected(records):
+        reader = found or usual
         if reader is None:
             waiting.append(item)
             if len(waiting) < PATIENCE:
@@ -96,6 +97,33 @@ def assign_readers(records: Iterable[RecordAt]) -> Iterator[tuple[Reader, Record
     if waiting:
         usual = _reader_of_plain(waiting)
         yield from ((usual, early) for early in waiting)
+
+
+def _detected(records: Iterable[RecordAt]) -> Iterator[tuple[Reader | None, RecordAt]]:
+    """Each record with the reader that recognises it; a pool in one record is taken apart first."""
+    for item in records:
+        reader = detect(item.value)
+        parts = rollouts_in(item) if reader is None else None
+        if parts is None:
+            yield reader, item
+        else:
+            yield from ((detect(part.value), part) for part in parts)
+
+
+def taken_apart(records: Iterable[RecordAt], reader: Reader) -> Iterator[RecordAt]:
+    """The records for a reader that was named, pools in one record taken apart unless it knows them."""
+    for item in records:
+        parts = None if reader.recognises(item.value) else rollouts_in(item)
+        yield from (item,) if parts is None else parts
+
+
+def rollouts_in(item: RecordAt) -> list[RecordAt] | None:
+    """The rollouts of a pool that is one record; None: it is none."""
+    parts = parts_of_pool(item.value)
+    if parts is None:
+        return None
+    size = item.size // len(parts)
+    return [RecordAt(part.value, item.source + part.place, size) for part in parts]
 
 
 def _reader_of_plain(waiting: Sequence[RecordAt]) -> Reader:

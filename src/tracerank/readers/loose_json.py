@@ -3,6 +3,7 @@
 Nothing is ever evaluated and nothing raises. Every scan is linear in the length of the text and bounded in depth.
 """
 
+import ast
 import json
 import re
 from typing import Any
@@ -12,6 +13,8 @@ import orjson
 NOT_JSON = object()
 """What ``load_json`` gives for a text that is no JSON; None would be the JSON ``null``."""
 
+LONGEST_LITERAL = 1_000_000
+"""Characters; what Python printed beyond that is read as text."""
 _DEEPEST = 16
 _SPACE = re.compile(r"\s*+")
 _STOP = re.compile(r"[\"'\\]")
@@ -34,6 +37,17 @@ def load_json(text: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         return NOT_JSON
+
+
+def load_literal(text: str) -> Any:
+    """The lists, objects and strings that a text is as Python prints them; NOT_JSON for anything else."""
+    if len(text) > LONGEST_LITERAL:
+        return NOT_JSON
+    try:
+        value = ast.literal_eval(text.strip())  # parses constants and runs nothing
+    except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
+        return NOT_JSON
+    return value if isinstance(value, list | dict | str) else NOT_JSON
 
 
 def load_loosely(text: str) -> dict[str, Any]:

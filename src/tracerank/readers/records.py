@@ -21,6 +21,7 @@ from tracerank.errors import ReadError
 from tracerank.pools.canonical import kind_of
 from tracerank.readers.base import Record
 from tracerank.readers.containers import as_record, parts_of, records_in
+from tracerank.readers.pool_records import parts_of_pool
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -144,8 +145,8 @@ def _from_stream(name: str, stream: io.BufferedReader) -> Iterator[RecordAt | Pr
 
 def _taken_apart(item: RecordAt | Problem) -> list[RecordAt | Problem]:
     """The records that an object holds, where it is only a container."""
-    if isinstance(item, Problem) or (parts := parts_of(item.value)) is None:
-        return [item]
+    if isinstance(item, Problem) or (parts := parts_of(item.value)) is None or parts_of_pool(item.value) is not None:
+        return [item]  # a pool is taken apart by who knows what its rollouts look like
     return [_record(part.value, item.source + part.place, item.size // len(parts)) for part in parts]
 
 

@@ -13,9 +13,10 @@ from typing import Any
 from tracerank.answers.exact import normalize_text
 from tracerank.pools.urls import canonical_url
 from tracerank.readers.browser_values import encodable
-from tracerank.readers.loose_json import NOT_JSON, load_json
+from tracerank.readers.loose_json import NOT_JSON, load_json, load_literal
 from tracerank.readers.ranked import split_ranked
 from tracerank.readers.results import Result, blocks_of, flat_text, is_failure
+from tracerank.readers.text_layouts import laid_out
 
 _MESSAGE_LENGTH = 400
 """Longer texts are taken for content even when they begin like an error message."""
@@ -50,6 +51,8 @@ _EVIDENCE_LABEL = "Evidence in page:"
 _CONTENT = ("<Content>", "</Content>")
 _ABOUT_A_SOURCE = frozenset(("url", "link", "href", "title", "docid", "doc_id", "id", "metadata", "source", "score"))
 _ENVELOPES = ("content", "result", "results", "output", "text", "response")
+_PRINTED = ("{'", "[{'", "['", "[['")
+"""How lists and objects begin that Python printed."""
 _TEXT_PARTS = ("text", "output_text", "input_text", None)
 
 
@@ -61,6 +64,8 @@ def value_of(output: object) -> object:
     for _ in range(6):
         if isinstance(output, str):
             value = load_json(output) if output.lstrip()[:1] in ("{", "[", '"') else NOT_JSON
+            if value is NOT_JSON and output.lstrip().startswith(_PRINTED):
+                value = load_literal(output)
             if not isinstance(value, str | list | dict):
                 break
             output = value
@@ -168,7 +173,9 @@ def _text_results(text: str) -> tuple[Result, ...]:
     results = _numbered(body) or _linked(body)
     if results:
         return results
-    return tuple(Result(found.text, found.title, rank=found.rank) for found in split_ranked(body))
+    chunks = split_ranked(body)
+    is_whole = len(chunks) == 1 and chunks[0].title is None
+    return (laid_out(body) if is_whole else ()) or tuple(Result(c.text, c.title, rank=c.rank) for c in chunks)
 
 
 def _numbered(text: str) -> tuple[Result, ...]:

@@ -73,7 +73,11 @@ TOOL_NAMES = ToolNames(
         "search_query retrieve retrieval retriever retrieve_documents local_knowledge_base_retrieval knowledge_search",
         "file_search paper_search search_papers pubmed_search arxiv arxiv_search google_scholar google_scholar_search",
         "scholar_search news_search serper* serpapi* tavily* brave brave_* exa exa_* searxng* you_search jina_search",
-        "web_search_preview web_search_call firecrawl_search",
+        "web_search_preview web_search_call firecrawl_search search_documents search_docs search_corpus search_index",
+        "search_passages search_articles search_engine search_knowledge_base search_kb kb_search query_kb",
+        "query_knowledge_base query_documents query_index query_corpus knowledge_base knowledge_base_search rag rag_*",
+        "vector_search vector_store* semantic_search hybrid_search dense_search bm25* get_passages get_documents",
+        "get_relevant_documents retrieve_passages retrieve_context retrieve_docs document_search passage_search wiki",
     ),
     open=_names(
         "open open_page open_url visit visit_page visit_webpage visit_url visit_website fetch fetch_url fetch_page",
