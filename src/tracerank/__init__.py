@@ -7,7 +7,7 @@ from tracerank.answers.abstentions import abstains
 from tracerank.answers.equivalence import are_equal, group_answers
 from tracerank.answers.extraction import extract_answer
 from tracerank.errors import TraceRankError
-from tracerank.methods.answer_groups import DefaultGroups, ExactGroups
+from tracerank.methods.answer_groups import ContainmentGroups, DefaultGroups, ExactGroups
 from tracerank.methods.base import Decision, Method
 from tracerank.methods.simple import FewestTools, RandomRollout, SingleRollout
 from tracerank.methods.voting import MajorityVote, WithoutAbstentions
@@ -27,6 +27,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Candidate",
+    "ContainmentGroups",
     "Decision",
     "DefaultGroups",
     "Document",

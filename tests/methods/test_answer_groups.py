@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tracerank.answers.exact import normalize_answer
 from tracerank.embedding.base import HashEmbedder, Vectors
 from tracerank.errors import ChatError, TraceRankError
-from tracerank.methods.answer_groups import AnswerGrouping, DefaultGroups, ExactGroups
+from tracerank.methods.answer_groups import AnswerGrouping, ContainmentGroups, DefaultGroups, ExactGroups
 from tracerank.methods.chat import FakeChat
 from tracerank.methods.judged_groups import LlmGroups, SemanticGroups, complete_linkage
 from tracerank.methods.verdicts import VerdictFile
@@ -46,10 +47,47 @@ def same_when(rule: Callable[[str, str], bool]) -> FakeChat:
 SAME_INITIAL = same_when(lambda a, b: a[0].lower() == b[0].lower())
 
 
-def test_the_two_rule_levels_differ_where_the_paper_is_blind() -> None:
+def test_two_rule_levels_differ_where_the_paper_is_blind() -> None:
     answers = ["1,000", "1000", "$1000", "May 1, 2020", "1 May 2020", None]
     assert ExactGroups().groups("", answers) == (0, 0, 0, 1, 2, -1)
     assert DefaultGroups().groups("", answers) == (0, 0, 1, 2, 2, -1)
+
+
+def test_containment_is_word_for_word_and_chains() -> None:
+    grouping = ContainmentGroups()
+    answers = ["Paris", "the city of Paris, France", "parisian", "city paris", "Paris"]
+    assert grouping.groups("Where?", answers) == (0, 0, 1, 0, 0)
+    assert grouping.groups("Where?", ["city of Paris", "of the city"]) == (0, 1)
+    assert grouping.groups("Where?", ["Paris", "Lyon", "Oslo"]) == (0, 1, 2)
+    assert grouping.groups("Where?", ["Paris", "Lyon", "Oslo", "Paris or Lyon"]) == (0, 0, 1, 0)
+
+
+def test_containment_takes_yes_and_no_by_the_first_word_and_leaves_abstentions_out() -> None:
+    answers = ["Yes, no doubt", "no", "yes", "No, but yes once did", "he said no", "I don't know", None, " "]
+    assert ContainmentGroups().groups("Did he?", answers) == (0, 1, 0, 1, 2, -1, -1, -1)
+    assert ContainmentGroups().groups("Did he?", ["the", "a", "the end"]) == (0, 0, 1)
+
+
+@given(
+    st.lists(st.lists(st.sampled_from(["a1", "b1", "c1", "yes", "no", "the"]), max_size=4).map(" ".join), max_size=9)
+)
+def test_containment_is_what_pairs_say_closed_over_chains(answers: list[str]) -> None:
+    forms = [normalize_answer(answer) for answer in answers]
+
+    def alike(a: str, b: str) -> bool:
+        first, second = a.split()[:1], b.split()[:1]
+        if a == b or first in (["yes"], ["no"]) or second in (["yes"], ["no"]):
+            return a == b or first == second
+        return bool(a and b) and (f" {a} " in f" {b} " or f" {b} " in f" {a} ")
+
+    linked = [[alike(a, b) for b in forms] for a in forms]
+    for k in range(len(forms)):
+        linked = [[row[j] or (row[k] and linked[k][j]) for j in range(len(forms))] for row in linked]
+    groups = ContainmentGroups().groups("?", answers)
+    voters = [place for place, answer in enumerate(answers) if answer.strip()]
+    for i in voters:
+        for j in voters:
+            assert (groups[i] == groups[j]) is linked[i][j]
 
 
 def test_aliases_belong_to_a_grouping() -> None:
@@ -58,7 +96,13 @@ def test_aliases_belong_to_a_grouping() -> None:
 
 @pytest.mark.parametrize(
     "grouping",
-    [ExactGroups(), DefaultGroups(), SemanticGroups(HashEmbedder(64), 0.3), LlmGroups(SAME_INITIAL)],
+    [
+        ExactGroups(),
+        DefaultGroups(),
+        ContainmentGroups(),
+        SemanticGroups(HashEmbedder(64), 0.3),
+        LlmGroups(SAME_INITIAL),
+    ],
     ids=lambda grouping: grouping.name,
 )
 def test_no_grouping_depends_on_the_order_of_the_answers(grouping: AnswerGrouping) -> None:

@@ -11,7 +11,7 @@ import pytest
 from tests.builders import pool
 from tracerank.errors import CheckpointError
 from tracerank.features.table import NAMES
-from tracerank.methods.answer_groups import DefaultGroups
+from tracerank.methods.answer_groups import DefaultGroups, ExactGroups
 from tracerank.methods.base import Decision
 from tracerank.methods.feature_model import FeatureModel
 from tracerank.methods.feature_scorers import LinearScorer
@@ -97,7 +97,7 @@ def test_another_spelling_of_the_vote_is_no_other_group() -> None:
 
 def test_an_exact_vote_for_an_abstention_can_be_left() -> None:
     asked = pool("I don't know", "I don't know", "Rome")
-    selector = GatedSelector(MajorityVote(), Scored(0, 0, 1), Gate(0.0, BY_VOTE, BY_SCORE, BY_VOTES))
+    selector = GatedSelector(MajorityVote(ExactGroups()), Scored(0, 0, 1), Gate(0.0, BY_VOTE, BY_SCORE, BY_VOTES))
     assert selector.decide(asked).answer == "Rome"
     assert replace_threshold(selector, None).decide(asked).answer == "I don't know"
 
@@ -139,11 +139,13 @@ def test_a_saved_gate_decides_the_same(tmp_path: Path) -> None:
     assert encoder_of(tmp_path) is None
 
 
-def test_a_saved_vote_decides_the_same(tmp_path: Path) -> None:
-    made = CalibratedVote(MajorityVote(), BY_VOTES)
+@pytest.mark.parametrize(("vote", "answer"), [(MajorityVote(), "Rome"), (MajorityVote(ExactGroups()), "unknown")])
+def test_a_saved_vote_decides_the_same(vote: MajorityVote, answer: str, tmp_path: Path) -> None:
+    made = CalibratedVote(vote, BY_VOTES)
     made.save(tmp_path)
-    asked = pool("Paris", "Paris", "Rome")
+    asked = pool("unknown", "unknown", "Rome")
     assert load_selector(tmp_path).decide(asked) == made.decide(asked)
+    assert made.decide(asked).answer == answer
     assert encoder_of(tmp_path) is None
 
 

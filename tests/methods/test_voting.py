@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import pool
-from tracerank.methods.answer_groups import DefaultGroups
+from tracerank.methods.answer_groups import AnswerGrouping, ContainmentGroups, DefaultGroups, ExactGroups
 from tracerank.methods.voting import ANSWERED, MajorityVote, WithoutAbstentions
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question, Rollout
@@ -49,23 +49,35 @@ def test_an_abstention_has_no_vote_and_wins_only_when_nobody_answers() -> None:
     assert vote.decide(pool("N/A", "unknown")).answer == "N/A"
 
 
-def test_abstentions_can_be_left_out_of_the_papers_vote() -> None:
-    vote = MajorityVote(WithoutAbstentions())
+def test_abstentions_are_left_out_unless_the_papers_grouping_is_asked_for() -> None:
     given_pool = pool("I don't know", "i don't know.", "Paris, France", "Paris")
-    assert MajorityVote().decide(given_pool).answer == "I don't know"
-    decision = vote.decide(given_pool)
+    paper = MajorityVote(ExactGroups()).decide(given_pool)
+    assert (paper.answer, paper.group, paper.note) == ("I don't know", (0, 1), None)
+    decision = MajorityVote().decide(given_pool)
     assert (decision.answer, decision.group) == ("Paris, France", (2,))
     assert decision.scores == {0: 0.0, 1: 0.0, 2: 1.0, 3: 1.0}
 
 
-def test_where_everybody_abstains_the_first_is_returned_and_the_note_says_so() -> None:
-    decision = MajorityVote(WithoutAbstentions()).decide(pool("unknown", "N/A"))
-    assert (decision.answer, decision.group, decision.note) == ("unknown", (0,), "every rollout abstains")
+@pytest.mark.parametrize(
+    "grouping", [None, DefaultGroups(), ContainmentGroups()], ids=lambda given: given.name if given else "none"
+)
+def test_where_everybody_abstains_the_papers_rule_decides_and_the_note_says_so(grouping: AnswerGrouping | None) -> None:
+    decision = MajorityVote(grouping).decide(pool("unknown", "N/A", "I don't know.", "i don't know"))
+    assert (decision.answer, decision.group, decision.note) == ("I don't know.", (2, 3), "every rollout abstains")
+    assert decision.scores == {0: 1.0, 1: 1.0, 2: 2.0, 3: 2.0}
+    tied = MajorityVote(grouping).decide(pool("unknown", "N/A"))
+    assert (tied.answer, tied.group, tied.note) == ("unknown", (0,), "every rollout abstains")
+
+
+def test_answers_of_nothing_but_space_are_settled_too() -> None:
+    blank = Pool(Question("q", "?"), (Rollout(0, " "), Rollout(1, "\t")))
+    for grouping in (None, ExactGroups()):
+        assert MajorityVote(grouping).decide(blank).sample_id == 0
 
 
 def test_the_question_decides_what_an_abstention_is() -> None:
     answers = (Rollout(0, "None"), Rollout(1, "None"), Rollout(2, "7"))
-    vote = MajorityVote(WithoutAbstentions())
+    vote = MajorityVote()
     assert vote.decide(Pool(Question("q", "How many goals did he score?"), answers)).answer == "None"
     assert vote.decide(Pool(Question("q", "Who wore the shirt?"), answers)).answer == "7"
 
@@ -83,16 +95,17 @@ def test_an_unknown_form_is_refused() -> None:
         MajorityVote(form="prettiest")
 
 
-def test_votes_are_named_by_what_differs_from_the_paper() -> None:
-    assert MajorityVote().name == "majority"
+def test_votes_are_named_by_what_differs_from_the_default() -> None:
+    assert MajorityVote().name == MajorityVote(WithoutAbstentions()).name == "majority"
+    assert MajorityVote(ExactGroups()).name == "majority-paper"
+    assert MajorityVote(ContainmentGroups(), "shortest").name == "majority-containment-shortest"
     assert MajorityVote(DefaultGroups(), "shortest").name == "majority-default-shortest"
-    assert MajorityVote(WithoutAbstentions()).name == "majority-no-abstentions"
     assert MajorityVote(WithoutAbstentions(DefaultGroups())).name == "majority-default-no-abstentions"
 
 
 @given(st.lists(st.sampled_from(["Paris", "paris.", "the", "?!", " ", "Rome", "a Rome", None, "5", "$5"]), max_size=8))
-def test_the_plain_vote_counts_as_the_candidates_of_a_pool_do(answers: list[str | None]) -> None:
+def test_the_papers_vote_counts_as_the_candidates_of_a_pool_do(answers: list[str | None]) -> None:
     given_pool = Pool(Question("q", "?"), tuple(Rollout(i, a and a.strip()) for i, a in enumerate(answers)))
     retained = given_pool.retained(ANSWERED)
     wanted = {r.sample_id: float(c.votes) for r, c in zip(retained.kept, retained.candidates(), strict=True)}
-    assert MajorityVote().decide(given_pool).scores == wanted
+    assert MajorityVote(ExactGroups()).decide(given_pool).scores == wanted

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import pool
-from tracerank.methods.answer_groups import DefaultGroups
+from tracerank.methods.answer_groups import DefaultGroups, ExactGroups
 from tracerank.methods.confidence import Estimate
 from tracerank.methods.voting import MajorityVote
 from tracerank.methods.weighted_vote import WeightedVote
@@ -55,11 +55,15 @@ def test_without_any_confidence_it_is_the_plain_vote_and_the_note_says_so() -> N
 
 
 def test_a_confidence_of_zero_is_a_vote_that_weighs_nothing() -> None:
-    vote = WeightedVote(grouping=DefaultGroups())
-    assert vote.decide(sure(("unknown", 1.0), ("Paris", 0.0))).answer == "Paris"
+    doubtful = sure(("unknown", 1.0), ("Paris", 0.0))
+    assert WeightedVote().decide(doubtful).answer == "Paris"
+    assert WeightedVote(grouping=DefaultGroups()).decide(doubtful).answer == "Paris"
+    assert WeightedVote(grouping=ExactGroups()).decide(doubtful).answer == "unknown"
 
 
-def test_where_everybody_abstains_the_first_is_returned_with_both_notes() -> None:
+def test_where_everybody_abstains_the_heaviest_abstention_is_returned_with_both_notes() -> None:
+    surer = WeightedVote().decide(sure(("unknown", 0.3), ("N/A", 0.5)))
+    assert (surer.answer, surer.group, surer.note) == ("N/A", (1,), "every rollout abstains")
     decision = WeightedVote(grouping=DefaultGroups()).decide(sure(("unknown", None), ("N/A", 0.5)))
     assert (decision.answer, decision.group) == ("unknown", (0,))
     assert decision.note == (
@@ -88,8 +92,9 @@ def test_what_asking_cost_is_summed_and_several_rollouts_can_be_asked_at_once(co
     assert (threading.get_ident() in threads) is (concurrency == 1)
 
 
-def test_votes_are_named_by_what_differs_from_the_paper() -> None:
+def test_votes_are_named_by_what_differs_from_the_default() -> None:
     assert WeightedVote().name == "weighted"
+    assert WeightedVote(grouping=ExactGroups()).name == "weighted-paper"
     assert WeightedVote(grouping=DefaultGroups(), form="shortest").name == "weighted-default-shortest"
     with pytest.raises(ValueError, match="form must be one of"):
         WeightedVote(form="prettiest")

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from tracerank.evaluation.feature_fit import FeatureFitPlan, LabelledTable, fit_features, labelled_tables
-from tracerank.methods.answer_groups import DefaultGroups
+from tracerank.methods.answer_groups import ContainmentGroups, DefaultGroups, ExactGroups
 from tracerank.methods.feature_selector import FeatureSelector
 from tracerank.methods.gated import SavableMethod
 from tracerank.methods.selectors import DEFAULT, folder_of
@@ -17,7 +17,12 @@ from tracerank.methods.voting import FORMS, MajorityVote
 from tracerank.pools.pool import Pool
 from tracerank.training.feature_fit import TreePlan
 
-VOTES: tuple[MajorityVote, ...] = (MajorityVote(), *(MajorityVote(DefaultGroups(), form) for form in FORMS))
+VOTES: tuple[MajorityVote, ...] = (
+    MajorityVote(ExactGroups()),
+    MajorityVote(),
+    *(MajorityVote(DefaultGroups(), form) for form in FORMS),
+    *(MajorityVote(ContainmentGroups(), form) for form in FORMS[:2]),
+)
 """The votes among which the better one is chosen; the paper's first."""
 
 Fit = Callable[[Sequence[int], Path], SavableMethod]

@@ -16,15 +16,17 @@ from typing import Any, Protocol
 from tracerank.answers.equivalence import NO_GROUP
 from tracerank.embedding.base import Embedder
 from tracerank.errors import CheckpointError
-from tracerank.methods.answer_groups import AnswerGrouping, DefaultGroups, ExactGroups
+from tracerank.methods.answer_groups import AnswerGrouping, ContainmentGroups, DefaultGroups, ExactGroups
 from tracerank.methods.base import Decision, Method, Selector
 from tracerank.methods.selectors import ABOUT, GATED, KINDS, VOTE, load_selector, selector_kind
-from tracerank.methods.voting import Ballot, MajorityVote
+from tracerank.methods.voting import Ballot, MajorityVote, WithoutAbstentions
 from tracerank.pools.pool import Pool
 
 FORMAT = "tracerank-gated/1"
 SELECTOR_FOLDER = "selector"
-GROUPINGS: Mapping[str, type[AnswerGrouping]] = {each().name: each for each in (ExactGroups, DefaultGroups)}
+GROUPINGS: Mapping[str, type[AnswerGrouping]] = {
+    each().name: each for each in (ExactGroups, WithoutAbstentions, DefaultGroups, ContainmentGroups)
+}
 COLUMNS = ("score_lead", "vote_lead", "is_alone", "1")
 """What a chance is estimated from: by how much the selector's best score and the share of votes of a group lie above
 those of the best other group, and whether there is another. Not the number of rollouts: users' pools differ in it."""

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import fsum
 
 from tracerank.answers.abstentions import abstains
@@ -19,6 +19,10 @@ ANSWERED = RetentionRule(needs_evidence=False)
 FORMS = ("first", "shortest", "longest", "commonest")
 """Which member of the winning group is returned; equals go to the earliest."""
 
+NOBODY_ANSWERS = "every rollout abstains"
+PAPER, NO_ABSTENTIONS = "paper", "no-abstentions"
+"""How votes call exact equality, and exact equality without abstentions."""
+
 _TIE_DIGITS = 9
 """Sums that differ further behind the point are a tie: 0.7 + 0.2 and 0.9 are not the same float."""
 
@@ -32,7 +36,7 @@ class WithoutAbstentions:
     @property
     def name(self) -> str:
         own = "" if self.grouping.name == EXACT else f"{self.grouping.name}-"
-        return f"{own}no-abstentions"
+        return f"{own}{NO_ABSTENTIONS}"
 
     def groups(self, question: str, answers: Sequence[str | None]) -> tuple[int, ...]:
         return self.grouping.groups(question, [None if abstains(answer, question) else answer for answer in answers])
@@ -54,19 +58,18 @@ class Ballot:
         return cls(pool, retained, grouping.groups(pool.question.text, answers) if answers else ())
 
     def settle(self, weights: Sequence[float], form: str) -> Decision:
-        """The heaviest group by one of its forms; a rollout without a vote wins only when nobody has one."""
+        """The heaviest group by one of its forms; where nobody has a vote, all have, as the paper counts."""
         kept, identity = self.retained.kept, self.pool.question.id
         if not kept:
             return Decision(identity, None, None, dropped=self.retained.dropped)
+        if all(group == NO_GROUP for group in self.groups):
+            numbers: dict[str, int] = {}
+            groups = tuple(numbers.setdefault(normalize_answer(rollout.answer), len(numbers)) for rollout in kept)
+            return replace(replace(self, groups=groups).settle(weights, form), note=NOBODY_ANSWERS)
         sums = self._sums(weights)
         scores = {
             rollout.sample_id: sums.get(group, 0.0) for rollout, group in zip(kept, self.groups, strict=True)
         }  # what has no vote scores nothing
-        if not sums:
-            first, note = kept[0], "every rollout abstains"
-            return Decision(
-                identity, first.answer, first.sample_id, scores, self.retained.dropped, (first.sample_id,), note=note
-            )
         # Groups are in order of first appearance and max() keeps the first of equals: the paper's tie rule.
         best = max(sums, key=lambda group: round(sums[group], _TIE_DIGITS))
         members = [rollout for rollout, group in zip(kept, self.groups, strict=True) if group == best]
@@ -86,11 +89,12 @@ class MajorityVote:
     """A rollout of the largest group of equal answers; ties go to the earliest group.
 
     Which answers are equal is the grouping's decision, which of their forms is returned a separate one: ``first`` is
-    the paper's. What no group holds (abstentions) has no vote and wins only when nobody answers.
+    the paper's. What no group holds (abstentions) has no vote, unless nobody answers: then the commonest abstention
+    wins. ``MajorityVote(ExactGroups())`` is the paper's vote, in which abstentions count like answers.
     """
 
     def __init__(self, grouping: AnswerGrouping | None = None, form: str = "first") -> None:
-        self.grouping = ExactGroups() if grouping is None else grouping
+        self.grouping = WithoutAbstentions() if grouping is None else grouping
         self.form = form
         self.name = vote_name("majority", self.grouping, form)
 
@@ -100,10 +104,11 @@ class MajorityVote:
 
 
 def vote_name(kind: str, grouping: AnswerGrouping, form: str) -> str:
-    """The name of a vote by what differs from the paper's; refuses a form that there is not."""
+    """The name of a vote by what differs from the default; refuses a form that there is not."""
     if form not in FORMS:
         raise ValueError(f"form must be one of {', '.join(FORMS)}, got {form!r}")
-    parts = (kind, "" if grouping.name == EXACT else grouping.name, "" if form == "first" else form)
+    equality = {EXACT: PAPER, NO_ABSTENTIONS: ""}.get(grouping.name, grouping.name)
+    parts = (kind, equality, "" if form == "first" else form)
     return "-".join(filter(None, parts))
 
 

@@ -6,10 +6,10 @@ from functools import partial, reduce
 from operator import add
 from statistics import fmean
 
-from tracerank.methods.answer_groups import AnswerGrouping, ExactGroups
+from tracerank.methods.answer_groups import AnswerGrouping
 from tracerank.methods.base import Decision
 from tracerank.methods.confidence import READ_SOURCES, ConfidenceSource, Estimate, first_estimate
-from tracerank.methods.voting import Ballot, vote_name
+from tracerank.methods.voting import Ballot, WithoutAbstentions, vote_name
 from tracerank.pools.messages import Usage
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Rollout
@@ -19,7 +19,7 @@ class WeightedVote:
     """A rollout of the group with the largest sum of confidences; ties go to the earliest group.
 
     A rollout whose confidence no source knows weighs as much as the others do on average; where nobody's is known all
-    weigh one, which is the plain vote. The decision's note says so.
+    weigh one, which is the plain vote. The decision's note says so. Abstentions have no vote, as in ``MajorityVote``.
     """
 
     def __init__(
@@ -32,7 +32,7 @@ class WeightedVote:
     ) -> None:
         """``concurrency``: rollouts of a question that are estimated at once; ``kind``: what its name begins with."""
         self.sources = tuple(sources)
-        self.grouping = ExactGroups() if grouping is None else grouping
+        self.grouping = WithoutAbstentions() if grouping is None else grouping
         self.form = form
         self.concurrency = concurrency
         self.name = vote_name(kind, self.grouping, form)

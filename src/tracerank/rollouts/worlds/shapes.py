@@ -13,6 +13,7 @@ from types import MappingProxyType
 from tracerank.answers.exact import normalize_answer
 from tracerank.graphs.recipes import RECIPES
 from tracerank.graphs.stats import IDENTICAL_CONTENT, SAME_DOCUMENT, GraphStatistics, graph_statistics
+from tracerank.methods.answer_groups import ExactGroups
 from tracerank.methods.simple import FewestTools
 from tracerank.methods.voting import MajorityVote
 from tracerank.pools.pool import Pool
@@ -101,7 +102,7 @@ def measure(pools: Sequence[Pool], setting: str) -> dict[str, float]:
         "content pairs, median": contents.pairs_median,
         "content pairs, P90": contents.pairs_p90,
         "graphs that share": contents.graphs_share,
-        "majority": mean(_chosen(pool, MajorityVote().decide(pool).sample_id) for pool in pools),
+        "majority": mean(_chosen(pool, MajorityVote(ExactGroups()).decide(pool).sample_id) for pool in pools),
         "oracle": _share(pools, lambda pool: any(rollout.label for rollout in pool.rollouts)),
         "distinct answers": mean(len({normalize_answer(r.answer) for r in pool.retained().kept}) for pool in pools),
     }
