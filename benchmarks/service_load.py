@@ -5,7 +5,6 @@ another, keep their connections and ask one question after the other. Both sides
 the best round of each counts. Every reply is compared with the decision.
 """
 
-import http.client
 import multiprocessing
 import os
 import socket
@@ -45,9 +44,9 @@ START_SECONDS = 60
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A request and what its reply must say."""
+    """A request, ready to be sent, and what its reply must say."""
 
-    body: bytes
+    request: bytes
     question_id: str
     sample_id: int | None
 
@@ -80,7 +79,7 @@ def service_load(setting: str = "webqa", rounds: int = ROUNDS) -> Load:
         selector.save(folder)
         decisions = selector.decide_many(pools)
         asked = [
-            Asked(_body(pool), made.question_id, made.sample_id) for pool, made in zip(pools, decisions, strict=True)
+            Asked(_request(pool), made.question_id, made.sample_id) for pool, made in zip(pools, decisions, strict=True)
         ]
         batch_seconds, served = [], []
         with _service(Path(folder)) as port:
@@ -101,8 +100,12 @@ def _selector(setting: str) -> TraceSelector:
     return TraceSelector(Checkpoint(net, EncoderIdentity(embedder.name, embedder.width)), embedder)
 
 
-def _body(pool: Pool) -> bytes:
-    return orjson.dumps({"rollouts": [rollout_to_record(pool.question, rollout) for rollout in pool.rollouts]})
+def _request(pool: Pool) -> bytes:
+    body = orjson.dumps({"rollouts": [rollout_to_record(pool.question, rollout) for rollout in pool.rollouts]})
+    head = (
+        f"POST /v1/select HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
+    )
+    return head.encode() + b"\r\n\r\n" + body
 
 
 @contextmanager
@@ -147,19 +150,40 @@ def _clients(port: int, asked: Sequence[Asked]) -> tuple[float, list[float]]:
 
 
 def _client(port: int, asked: Sequence[Asked]) -> list[float]:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-    latencies = []
-    for one in asked:
-        begin = time.perf_counter()
-        connection.request("POST", "/v1/select", one.body, {"Content-Type": "application/json"})
-        answer = connection.getresponse()
-        content = answer.read()
-        latencies.append(time.perf_counter() - begin)
+    """Latencies of one question after the other; bare sockets, for a client's cost is not the service's."""
+    latencies, replies = [], []
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as line:
+        line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for one in asked:
+            begin = time.perf_counter()
+            line.sendall(one.request)
+            replies.append(_reply(line))
+            latencies.append(time.perf_counter() - begin)
+    for one, (status, content) in zip(asked, replies, strict=True):
         reply = orjson.loads(content)
-        if (answer.status, reply.get("question_id"), reply.get("sample_id")) != (200, one.question_id, one.sample_id):
-            raise SystemExit(f"wrong reply about {one.question_id}: {answer.status} {content[:300]!r}")
-    connection.close()
+        if (status, reply.get("question_id"), reply.get("sample_id")) != (200, one.question_id, one.sample_id):
+            raise SystemExit(f"wrong reply about {one.question_id}: {status} {content[:300]!r}")
     return latencies
+
+
+def _reply(line: socket.socket) -> tuple[int, bytes]:
+    """Status and content of a reply of known length, which all of ours are."""
+    got = b""
+    while b"\r\n\r\n" not in got:
+        got += _received(line)
+    head, _, content = got.partition(b"\r\n\r\n")
+    status, *headers = head.decode("latin-1").split("\r\n")
+    named = dict(header.lower().split(": ", 1) for header in headers)
+    while len(content) < int(named["content-length"]):
+        content += _received(line)
+    return int(status.split()[1]), content
+
+
+def _received(line: socket.socket) -> bytes:
+    part = line.recv(2**16)
+    if not part:
+        raise SystemExit("the service hung up")
+    return part
 
 
 if __name__ == "__main__":

@@ -21,8 +21,11 @@ from tracerank.rollouts.worlds.presets import PRESETS
 pytest.importorskip("fastapi")
 pytest.importorskip("prometheus_client")
 
+from tracerank.serving import settling
 from tracerank.serving.micro_batches import BatchLimits
 from tracerank.serving.select_service import ServiceLimits, select_app
+from tracerank.serving.settling import QUICK_BYTES
+from tracerank.serving.wire import SelectRequest, pool_of
 
 POOLS = list(iter_world(PRESETS["paper"]["webqa"], 20, 3, 6))
 ROLLOUTS = [{"answer": "Paris"}, {"answer": "Rome"}, {"answer": "paris."}]
@@ -201,6 +204,42 @@ def test_a_full_queue_answers_429_and_slowness_504_and_nothing_accepted_is_lost(
     with served(select_app(slow, "1", ServiceLimits(seconds=0.05))) as url:
         assert post(url, "/v1/select", body).status_code == 504
         slow.gate.set()
+
+
+@pytest.mark.parametrize("length", [10, QUICK_BYTES])
+def test_the_time_limit_covers_reading(monkeypatch: pytest.MonkeyPatch, length: int) -> None:
+    may_read = threading.Event()
+
+    def slow(request: SelectRequest) -> tuple[Pool, list[str]]:
+        may_read.wait(0.2 if length < QUICK_BYTES else 20)
+        return pool_of(request)
+
+    monkeypatch.setattr(settling, "pool_of", slow)
+    with served(select_app(MajorityVote(), "1", ServiceLimits(seconds=0.05))) as url:
+        body = {"question": "Q?", "rollouts": [*ROLLOUTS, {"answer": "x" * length}]}
+        reply = post(url, "/v1/select", body)
+        assert (reply.status_code, "within" in reply.json()["detail"]) == (504, True)
+        assert httpx.get(f"{url}/health").status_code == 200
+        may_read.set()
+
+
+def test_what_is_being_read_counts_as_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    may_read, is_reading = threading.Event(), threading.Event()
+
+    def slow(request: SelectRequest) -> tuple[Pool, list[str]]:
+        is_reading.set()
+        assert may_read.wait(20)
+        return pool_of(request)
+
+    monkeypatch.setattr(settling, "pool_of", slow)
+    limits = ServiceLimits(seconds=20, batches=BatchLimits(waiting=1))
+    with ThreadPoolExecutor(1) as clients, served(select_app(MajorityVote(), "1", limits)) as url:
+        long = {"question": "Q?", "rollouts": [*ROLLOUTS, {"answer": "x" * QUICK_BYTES}]}
+        accepted = clients.submit(post, url, "/v1/select", long)
+        assert is_reading.wait(10)
+        assert post(url, "/v1/select", {"question": "Q?", "rollouts": ROLLOUTS}).status_code == 429
+        may_read.set()
+        assert accepted.result(20).json()["answer"] == "Paris"
 
 
 def test_what_was_accepted_is_finished_when_the_service_ends() -> None:

@@ -2,6 +2,7 @@
 
 import gc
 import os
+from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,7 +26,6 @@ TOKEN_VARIABLE = "TRACERANK_SERVICE_TOKEN"
 INSTALL = "pip install 'tracerank[serve]'"
 CLOSING_SECONDS = 30
 COLLECT_AFTER = 20_000
-LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 MethodChoice = Annotated[str, typer.Option("--method", metavar="NAME", help="What decides, as in select.")]
 Host = Annotated[str, typer.Option("--host", metavar="NAME", help="Address to listen on; loopback unless you say so.")]
@@ -33,6 +33,16 @@ Port = Annotated[int, typer.Option("--port", metavar="N", min=1, max=65535, help
 Waiting = Annotated[int, typer.Option("--queue", metavar="N", min=1, help="Requests that may wait; more get 429.")]
 Seconds = Annotated[float, typer.Option("--timeout", metavar="S", min=0.001, help="Seconds until a request gets 504.")]
 Megabytes = Annotated[int, typer.Option("--max-body", metavar="MB", min=1, help="Longest body; more gets 413.")]
+AllowedHosts = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow-host",
+        metavar="NAME",
+        help="Answer requests for this host, too; may be repeated. On loopback others than localhost get 421; "
+        "elsewhere all are answered unless you name some.",
+        show_default=False,
+    ),
+]
 Viewed = Annotated[
     list[Path] | None,
     typer.Option("--view", metavar="FILE", help="Show these files at /view; may be repeated.", show_default=False),
@@ -45,6 +55,7 @@ def serve(
     equality: Equality = EqualityName.EXACT,
     host: Host = "127.0.0.1",
     port: Port = 8100,
+    allow_host: AllowedHosts = None,
     queue: Waiting = 256,
     timeout: Seconds = 60.0,
     max_body: Megabytes = 32,
@@ -61,13 +72,15 @@ def serve(
     try:
         import uvicorn
 
+        from tracerank.serving.guards import is_loopback, known_hosts
         from tracerank.serving.micro_batches import BatchLimits
         from tracerank.serving.select_service import ServiceLimits, select_app
     except ImportError as error:
         raise UsageError(f"serving needs {error.name}; {INSTALL}") from None
     token = os.environ.get(TOKEN_VARIABLE, "").strip() or None
-    if host not in LOOPBACK and token is None:
+    if not is_loopback(host) and token is None:
         note(f"warning: everybody who reaches {host} may use this service; set {TOKEN_VARIABLE} to ask for a token")
+    hosts = known_hosts(host, _host_names(allow_host or ()))
     options = MethodOptions(checkpoint, encoder, allow_encoder_mismatch, equality)
     limits = ServiceLimits(max_body * 2**20, timeout, BatchLimits(waiting=queue))
     chosen = method_named(method, options)
@@ -76,7 +89,7 @@ def serve(
         if view:
             page = Path(stack.enter_context(TemporaryDirectory(prefix="tracerank-"))) / "view.html"
             _write_view(page, view, chosen, options, quiet)
-        app = select_app(chosen, installed_version(), limits, token, page)
+        app = select_app(chosen, installed_version(), limits, token, page, hosts)
         if not quiet:
             note(f"{method} at http://{host}:{port}/v1/select, described at /docs; Ctrl-C ends it")
         _spare_collections()
@@ -88,6 +101,14 @@ def serve(
             access_log=False,
             timeout_graceful_shutdown=CLOSING_SECONDS,
         )
+
+
+def _host_names(given: Iterable[str]) -> list[str]:
+    names = [name.strip() for name in given]
+    for name in names:
+        if not name or "/" in name:
+            raise UsageError(f"--allow-host: {name!r} is no host; give the name alone, such as tracerank.example.org")
+    return names
 
 
 def _write_view(page: Path, files: list[Path], method: Method, options: MethodOptions, quiet: bool) -> None:

@@ -6,10 +6,12 @@ Holds the shape and its checks in both directions and the writing of files; read
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 from tracerank.answers.exact import normalize_excerpts, normalize_text
-from tracerank.errors import MalformedRollout, ReadError
+from tracerank.errors import ReadError
+from tracerank.pools.checked_fields import Field, Misfit, Shape, each, part, reject_field, share_of, values_of
+from tracerank.pools.checked_fields import kind_of as kind_of
 from tracerank.pools.messages import Usage, message_to_record, record_to_message
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import RETENTION_RULES, WEBQA, Document, Evidence, Question, Rollout, Search, View
@@ -18,6 +20,12 @@ from tracerank.pools.whole_files import write_lines
 SCHEMA_NAME = "tracerank-rollout"
 SCHEMA_VERSION = 1
 SCHEMA = f"{SCHEMA_NAME}/{SCHEMA_VERSION}"
+
+KNOWN_EVIDENCE = 512
+"""Occurrences without a document that are remembered while others are read."""
+KNOWN_CHARACTERS = 4096
+"""Longest that is."""
+_KNOWN: dict[tuple[tuple[str, Any], ...], Evidence] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,63 +38,52 @@ class CanonicalRow:
     """False: the line has no ``sample_id``; the rollout is numbered by its place in the file."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Field:
-    name: str
-    types: tuple[type, ...]
-    default: object = None
-    """Omitted when it has this value; a field without it must be present."""
-    is_required: bool = False
-
-
-_STRING, _INTEGER, _BOOLEAN = (str,), (int,), (bool,)
-_DOCUMENT = (_Field("key", _STRING, is_required=True), _Field("verified", _BOOLEAN, True), _Field("url", _STRING))
-_EVIDENCE = (
-    _Field("text", _STRING, is_required=True),
-    _Field("title", _STRING),
-    _Field("url", _STRING),
-    _Field("rank", _INTEGER),
-    _Field("tool", _STRING, "search"),
-    _Field("event", _INTEGER),
-    _Field("status", _STRING),
+_DOCUMENT = Shape(Field("key", str, is_required=True), Field("verified", bool, True), Field("url", str))
+_EVIDENCE = Shape(
+    Field("text", str, is_required=True),
+    Field("title", str),
+    Field("url", str),
+    Field("rank", int),
+    Field("tool", str, "search"),
+    Field("event", int),
+    Field("status", str),
+    parts=(Field("document", dict),),
 )
-_VIEW = (
-    _Field("event", _INTEGER, is_required=True),
-    _Field("tool", _STRING, is_required=True),
-    _Field("parent", _INTEGER),
-    _Field("cursor", _INTEGER),
-    _Field("is_valid", _BOOLEAN, is_required=True),
-    _Field("continues", _BOOLEAN, False),
-    _Field("requested", _STRING),
-    _Field("kind", _STRING, "unknown"),
-    _Field("url", _STRING),
-    _Field("displayed", _STRING),
-    _Field("url_field_agrees", _BOOLEAN, False),
-    _Field("header", _STRING, "missing_returned_header"),
-    _Field("number", _STRING),
-    _Field("fallback", _STRING, ""),
+_SEARCH = Shape(Field("query", str), Field("event", int), Field("evidence", list))
+_VIEW = Shape(
+    Field("event", int, is_required=True),
+    Field("tool", str, is_required=True),
+    Field("parent", int),
+    Field("cursor", int),
+    Field("is_valid", bool, is_required=True),
+    Field("continues", bool, False),
+    Field("requested", str),
+    Field("kind", str, "unknown"),
+    Field("url", str),
+    Field("displayed", str),
+    Field("url_field_agrees", bool, False),
+    Field("header", str, "missing_returned_header"),
+    Field("number", str),
+    Field("fallback", str, ""),
 )
-_USAGE = (
-    _Field("prompt_tokens", _INTEGER, is_required=True),
-    _Field("completion_tokens", _INTEGER, is_required=True),
-    _Field("calls", _INTEGER, 1),
+_USAGE = Shape(
+    Field("prompt_tokens", int, is_required=True),
+    Field("completion_tokens", int, is_required=True),
+    Field("calls", int, 1),
 )
-_NAMES: Mapping[type, str] = {
-    type(None): "null",
-    bool: "true or false",
-    int: "a whole number",
-    float: "a number",
-    str: "a string",
-    list: "a list",
-    dict: "an object",
-}
-
-
-def kind_of(value: object) -> str:
-    """What a JSON value is, in words for error messages."""
-    return _NAMES.get(type(value), type(value).__name__)
-
-
+_ROLLOUT = Shape(
+    Field("question", str),
+    Field("references", list),
+    Field("dataset", str),
+    Field("sample_id", int),
+    Field("answer", str),
+    Field("setting", str),
+    Field("searches", list),
+    Field("views", list),
+    Field("problem", str),
+    Field("source", str),
+    Field("messages", list),
+)
 # ---- rollout -> record
 
 
@@ -126,8 +123,8 @@ def _search_to_record(search: Search) -> dict[str, Any]:
     return record
 
 
-def _to_record(value: object, fields: tuple[_Field, ...]) -> dict[str, Any]:
-    pairs = ((field, getattr(value, field.name)) for field in fields)
+def _to_record(value: object, shape: Shape) -> dict[str, Any]:
+    pairs = ((field, getattr(value, field.name)) for field in shape)
     return {field.name: given for field, given in pairs if field.is_required or given != field.default}
 
 
@@ -136,115 +133,85 @@ def _to_record(value: object, fields: tuple[_Field, ...]) -> dict[str, Any]:
 
 def record_to_parsed(record: Mapping[str, Any]) -> CanonicalRow:
     """The rollout on one line, each field checked; unknown fields are ignored."""
-    question = _question(record)
-    sample_id = _get(record, "sample_id", _INTEGER)
-    answer = _get(record, "answer", _STRING)
-    setting = _get(record, "setting", _STRING) or WEBQA
+    _check_schema(record.get("schema", SCHEMA))
+    values = values_of(record, _ROLLOUT)
+    sample_id, answer = values.get("sample_id"), values.get("answer")
+    setting = values.get("setting") or WEBQA
     if setting not in RETENTION_RULES:
-        raise MalformedRollout(f"field 'setting': expected one of {', '.join(RETENTION_RULES)}, got {setting!r}")
+        raise Misfit("setting", f"expected one of {', '.join(RETENTION_RULES)}, got {setting!r}")
     rollout = Rollout(
         sample_id or 0,
         None if answer is None else answer.strip(),
-        tuple(_search(item, f"searches[{index}]") for index, item in enumerate(_list(record, "searches"))),
-        _share(record, "label"),
-        _share(record, "confidence"),
+        each(values, "searches", _search),
+        share_of(record, "label"),
+        share_of(record, "confidence"),
         setting,
-        tuple(
-            View(**{"parent": None, "cursor": None, **_values(item, _VIEW, f"views[{index}]")})
-            for index, item in enumerate(_list(record, "views"))
-        ),
-        _get(record, "problem", _STRING),
-        _get(record, "source", _STRING),
-        tuple(record_to_message(item) for item in _list(record, "messages") if isinstance(item, dict)),
-        None if record.get("usage") is None else Usage(**_values(record["usage"], _USAGE, "usage")),
+        each(values, "views", _view),
+        values.get("problem"),
+        values.get("source"),
+        tuple(record_to_message(item) for item in values.get("messages", ()) if isinstance(item, dict)),
+        None if record.get("usage") is None else Usage(**part(record, "usage", _USAGE)),
     )
-    return CanonicalRow(question, rollout, sample_id is not None)
+    return CanonicalRow(_question(record.get("question_id"), values), rollout, sample_id is not None)
 
 
-def _question(record: Mapping[str, Any]) -> Question:
-    _check_schema(record.get("schema", SCHEMA))
-    text = _get(record, "question", _STRING)
-    identity = record.get("question_id")
+def _question(identity: object, values: Mapping[str, Any]) -> Question:
+    text = values.get("question", "")
     if identity is None and text:
         identity = normalize_text(text)
     if type(identity) not in (str, int) or identity == "":
-        _wrong("question_id", "a nonempty string", identity)
-    references = _list(record, "references")
+        reject_field("question_id", "a nonempty string", identity)
+    references = values.get("references", ())
     for index, reference in enumerate(references):
         if type(reference) is not str:
-            _wrong(f"references[{index}]", "a string", reference)
-    return Question(str(identity), text or "", tuple(references), _get(record, "dataset", _STRING))
+            reject_field(f"references[{index}]", "a string", reference)
+    return Question(str(identity), text, tuple(references), values.get("dataset"))
 
 
 def _check_schema(schema: object) -> None:
+    if schema == SCHEMA:
+        return
     name, _, version = schema.partition("/") if isinstance(schema, str) else ("", "", "")
     major = version.partition(".")[0]
     if name != SCHEMA_NAME or not (major.isascii() and major.isdigit()):
-        raise MalformedRollout(f"field 'schema': expected {SCHEMA!r}, got {schema!r}")
+        raise Misfit("schema", f"expected {SCHEMA!r}, got {schema!r}")
     if int(major) > SCHEMA_VERSION:
         # Not one bad rollout: nothing in such a file can be trusted to mean what we think.
         raise ReadError(f"written in format {schema}, this tracerank reads up to {SCHEMA}; upgrade tracerank")
 
 
-def _search(item: object, where: str) -> Search:
-    record = _object(item, where)
-    evidence = tuple(
-        _evidence(_object(found, f"{where}.evidence[{index}]"), f"{where}.evidence[{index}]")
-        for index, found in enumerate(_list(record, "evidence", where))
-    )
-    return Search(_get(record, "query", _STRING, where), evidence, _get(record, "event", _INTEGER, where))
+def _search(item: object) -> Search:
+    values = values_of(item, _SEARCH)
+    return Search(values.get("query"), each(values, "evidence", _evidence), values.get("event"))
 
 
-def _evidence(record: Mapping[str, Any], where: str) -> Evidence:
-    values = _values(record, _EVIDENCE, where)
+def _evidence(item: object) -> Evidence:
+    values = values_of(item, _EVIDENCE)
+    if "document" in values:
+        values["document"] = Document(**part(values, "document", _DOCUMENT))
+        return _made(values)
+    same = tuple(values.items())
+    known = _KNOWN.get(same)
+    return known if known is not None else _remembered(same, _made(values))
+
+
+def _made(values: dict[str, Any]) -> Evidence:
     # Hand-written files hold raw text; equal content must be equal text.
     values["text"] = (normalize_excerpts if values.get("tool") == "find" else normalize_text)(values["text"])
-    document = record.get("document")
-    if document is not None:
-        values["document"] = Document(**_values(document, _DOCUMENT, f"{where}.document"))
     return Evidence(**values)
 
 
-def _values(item: object, fields: tuple[_Field, ...], where: str) -> dict[str, Any]:
-    record = _object(item, where)
-    values: dict[str, Any] = {}
-    for field in fields:
-        value = record.get(field.name)
-        if type(value) in field.types:
-            values[field.name] = value
-        elif value is not None or field.is_required:
-            _wrong(f"{where}.{field.name}", _NAMES[field.types[0]], value)
-    return values
+def _remembered(same: tuple[tuple[str, Any], ...], evidence: Evidence) -> Evidence:
+    """Rollouts of a pool see the same texts time and again; short ones are made once, as long as few others come by."""
+    if sum(len(value) for _, value in same if type(value) is str) <= KNOWN_CHARACTERS:
+        if len(_KNOWN) >= KNOWN_EVIDENCE:
+            _KNOWN.clear()
+        _KNOWN[same] = evidence
+    return evidence
 
 
-def _get(record: Mapping[str, Any], name: str, types: tuple[type, ...], where: str = "") -> Any:
-    value = record.get(name)
-    if value is not None and type(value) not in types:
-        _wrong(f"{where}.{name}" if where else name, _NAMES[types[0]], value)
-    return value
-
-
-def _list(record: Mapping[str, Any], name: str, where: str = "") -> list[Any]:
-    return _get(record, name, (list,), where) or []
-
-
-def _object(item: object, where: str) -> Mapping[str, Any]:
-    return item if isinstance(item, dict) else _wrong(where, "an object", item)
-
-
-def _share(record: Mapping[str, Any], name: str) -> float | None:
-    """A number between 0 and 1; true and false count as 1 and 0, NaN as unknown."""
-    value = record.get(name)
-    if value is None or (type(value) is float and value != value):
-        return None
-    if type(value) not in (bool, int, float) or not 0 <= value <= 1:
-        _wrong(name, "a number between 0 and 1", value)
-    return float(value)
-
-
-def _wrong(field: str, expected: str, value: object) -> NoReturn:
-    shown = repr(value) if type(value) in (int, float, bool) or value == "" else kind_of(value)
-    raise MalformedRollout(f"field '{field}': expected {expected}, got {shown}")
+def _view(item: object) -> View:
+    return View(**{"parent": None, "cursor": None, **values_of(item, _VIEW)})
 
 
 # ---- files

@@ -2,10 +2,27 @@
 
 from collections.abc import Iterable, Iterator
 
+from tracerank.embedding.base import Embedder, Vectors
 from tracerank.evaluation.evaluate import decide_stream
 from tracerank.methods.base import Method
 from tracerank.methods.explanation import Explanation, explain_pool
 from tracerank.pools.pool import Pool
+
+
+class _EmbeddedOnce:
+    """An embedder that is asked for the same texts twice in a row, for the decision and for the weights."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self.name = embedder.name
+        self.width = embedder.width
+        self._last: tuple[list[str], Vectors] | None = None
+
+    def embed(self, texts: list[str]) -> Vectors:
+        if self._last is None or self._last[0] != texts:
+            self._last = None  # not both blocks at once in memory
+            self._last = texts, self._embedder.embed(texts)
+        return self._last[1]
 
 
 def explained(method: Method, pools: Iterable[Pool]) -> Iterator[tuple[Pool, Explanation]]:
@@ -15,5 +32,7 @@ def explained(method: Method, pools: Iterable[Pool]) -> Iterator[tuple[Pool, Exp
         from tracerank.methods.trace_selector import TraceSelector
 
         assert isinstance(method, TraceSelector)
-        return explain_stream(method, pools)
+        # Its encoder was checked when the method was made.
+        once = TraceSelector(method.checkpoint, _EmbeddedOnce(method.embedder), allow_encoder_mismatch=True)
+        return explain_stream(once, pools)
     return ((pool, explain_pool(pool, decision)) for pool, decision in decide_stream(method, pools))

@@ -1,8 +1,10 @@
-"""What stands before the service: a limit on bodies, counted as they arrive, and an optional token."""
+"""What stands before the service: known hosts, a limit on bodies, counted as they arrive, and an optional token."""
 
 import base64
 import hmac
+import ipaddress
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,6 +12,56 @@ from starlette.exceptions import HTTPException
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches what listens there."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
+
+
+def known_hosts(bound: str, named: Sequence[str]) -> frozenset[str] | None:
+    """The names that a service bound there may be asked by; None: any."""
+    if is_loopback(bound):
+        return frozenset(map(_bare_host, (*LOOPBACK, bound, *named)))
+    return frozenset(map(_bare_host, named)) or None
+
+
+@dataclass(frozen=True, slots=True)
+class KnownHost:
+    """Refuses requests meant for another host.
+
+    A page in the user's browser may let its own name point at this machine and then read our replies as its own; the
+    name gives it away.
+    """
+
+    app: "ASGIApp"
+    hosts: frozenset[str]
+
+    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        asked = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
+        if asked and all(_bare_host(host) in self.hosts for host in asked):
+            await self.app(scope, receive, send)
+            return
+        await _reply(
+            send, 421, "this service does not go by the host that was asked for; see tracerank serve --allow-host"
+        )
+
+
+def _bare_host(host: str) -> str:
+    """A host as a header names it, without port, brackets and final dot, in lower case."""
+    if host.startswith("["):
+        return host[1:].partition("]")[0].lower()
+    name, colon, port = host.rpartition(":")
+    return (name if colon and port.isdecimal() and ":" not in name else host).rstrip(".").lower()
 
 
 @dataclass(frozen=True, slots=True)

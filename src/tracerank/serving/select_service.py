@@ -3,6 +3,7 @@
 Requests of many clients are settled together. Built on FastAPI and Prometheus' client; the ``serve`` extra has both.
 """
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
@@ -19,11 +20,12 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel
 
 from tracerank.methods.base import Method
-from tracerank.serving.guards import BodyLimit, KnownToken
+from tracerank.serving.guards import BodyLimit, KnownHost, KnownToken
 from tracerank.serving.micro_batches import BatchLimits
+from tracerank.serving.service_docs import add_docs
 from tracerank.serving.service_metrics import CONTENT_TYPE, Counted
 from tracerank.serving.service_pages import HTML, add_pages, page_of_pool
-from tracerank.serving.settling import Settling
+from tracerank.serving.settling import Asked, Settling
 from tracerank.serving.wire import (
     ErrorReply,
     ExplainReply,
@@ -42,6 +44,9 @@ from tracerank.serving.wire import (
 MISTAKES_TOLD = 5
 """Of a request with many mistakes, the first ones are told."""
 
+_ARRIVED = "tracerank.arrived"
+"""Where a request notes when all of it was there."""
+
 
 @dataclass(frozen=True, slots=True)
 class ServiceLimits:
@@ -50,7 +55,7 @@ class ServiceLimits:
     body_bytes: int = 32 * 2**20
     """A longer body is answered with 413."""
     seconds: float = 60.0
-    """What is not settled by then is answered with 504."""
+    """What is not read and settled by then is answered with 504."""
     batches: BatchLimits = field(default_factory=BatchLimits)
     """A full queue is answered with 429."""
 
@@ -61,6 +66,7 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
     for status, reason in {
         401: "A token is wanted.",
         413: "The body is too long.",
+        421: "The request is meant for another host.",
         422: "No pool can be made of the request.",
         429: "Too many requests wait; come back later.",
         503: "The service is closing, or what its method depends on does not answer.",
@@ -75,25 +81,37 @@ def select_app(
     limits: ServiceLimits = DEFAULT_LIMITS,
     token: str | None = None,
     view: Path | None = None,
+    hosts: frozenset[str] | None = None,
 ) -> FastAPI:
-    """The web application; ``token`` is what clients must show, if any, ``view`` a page to show at ``/view``."""
+    """The web application; ``token`` is what clients must show, if any, ``view`` a page to show at ``/view``.
+
+    ``hosts`` are the names that it answers to; None: any.
+    """
     settling = Settling(method, limits.seconds, limits.batches)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         yield
-        await run_in_threadpool(settling.batches.close)
+        await run_in_threadpool(settling.close)
 
     app = FastAPI(
-        title="tracerank", version=version, summary="Which of K finished rollouts to return.", lifespan=lifespan
+        title="tracerank",
+        version=version,
+        summary="Which of K finished rollouts to return.",
+        lifespan=lifespan,
+        docs_url=None,  # ours needs no network
+        redoc_url=None,
     )
     app.add_exception_handler(RequestValidationError, _tell_mistakes)
     app.include_router(_questions(settling, method.name))
     app.include_router(_monitoring(settling, method.name, version))
     add_pages(app, method.name, version, view)
+    add_docs(app, wants_token=token is not None)
     app.add_middleware(BodyLimit, limit=limits.body_bytes)
     if token is not None:
         app.add_middleware(KnownToken, token=token)
+    if hosts is not None:
+        app.add_middleware(KnownHost, hosts=hosts)
     app.add_middleware(Counted, metrics=settling.metrics)  # added last, so outermost: refusals are counted, too
     return app
 
@@ -104,8 +122,8 @@ def _questions(settling: Settling, method: str) -> APIRouter:
     @router.post("/select", response_model=SelectReply)
     async def select(request: SelectRequest, http: Request) -> Response:
         """The best existing answer of one question."""
-        pool, problems = await settling.read(request, _size(http))
-        return _reply(select_reply(pool, await settling.decide(pool), problems))
+        settled = await settling.decide(_asked(request, http))
+        return _reply(select_reply(settled.pool, settled.found, settled.problems))
 
     @router.post("/rerank", response_model=RerankReply)
     async def rerank(request: RerankRequest, http: Request) -> Response:
@@ -114,20 +132,20 @@ def _questions(settling: Settling, method: str) -> APIRouter:
             rollouts = rollouts_to_rank(request)
         except UnreadableRequest as error:
             raise HTTPException(422, str(error)) from None
-        pool, _ = await settling.read(rollouts, _size(http))
-        return _reply(rerank_reply(await settling.decide(pool), len(rollouts.rollouts), request.top_n))
+        settled = await settling.decide(_asked(rollouts, http))
+        return _reply(rerank_reply(settled.found, len(rollouts.rollouts), request.top_n))
 
     @router.post("/explain", response_model=ExplainReply)
     async def explain(request: SelectRequest, http: Request) -> Response:
         """The decision on one question, and what spoke for each candidate."""
-        pool, problems = await settling.read(request, _size(http))
-        return _reply(explain_reply(pool, await settling.explain(pool), problems))
+        settled = await settling.explain(_asked(request, http))
+        return _reply(explain_reply(settled.pool, settled.found, settled.problems))
 
     @router.post("/view", **HTML)
     async def view(request: SelectRequest, http: Request) -> Response:
         """The decision on one question as a page: rollouts side by side, and the evidence that they share."""
-        pool, _ = await settling.read(request, _size(http))
-        return await run_in_threadpool(page_of_pool, pool, await settling.explain(pool), method)
+        settled = await settling.explain(_asked(request, http))
+        return await run_in_threadpool(page_of_pool, settled.pool, settled.found, method)
 
     return router
 
@@ -155,9 +173,10 @@ def _reply(reply: BaseModel) -> Response:
     return Response(reply.model_dump_json(), media_type="application/json")
 
 
-def _size(request: Request) -> int | None:
-    announced = request.headers.get("content-length", "")
-    return int(announced) if announced.isdecimal() else None
+def _asked(request: SelectRequest, http: Request) -> Asked:
+    announced = http.headers.get("content-length", "")
+    since = http.scope.get(_ARRIVED, asyncio.get_running_loop().time())
+    return Asked(request, int(announced) if announced.isdecimal() else None, since)
 
 
 class _OrjsonRequest(Request):
@@ -165,6 +184,7 @@ class _OrjsonRequest(Request):
 
     async def json(self) -> Any:
         body = await self.body()
+        self.scope[_ARRIVED] = asyncio.get_running_loop().time()  # parsing counts, a client's slow line does not
         try:
             return orjson.loads(body)
         except orjson.JSONDecodeError:

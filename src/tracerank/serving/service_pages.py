@@ -18,14 +18,14 @@ from tracerank.serving.viewer.question_data import question_data
 HTML: Mapping[str, Any] = {"response_class": Response, "responses": {200: {"content": {"text/html": {}}}}}
 """How a page is described; refusals of the same endpoint are JSON."""
 
-_START_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+PLAIN_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 _VIEW_LINK = '<li><a href="view">Questions and decisions</a> of the files that this service was given</li>'
 
 
 def page_of_pool(pool: Pool, explanation: Explanation, method: str) -> Response:
     """The viewer's page of one question."""
     about = About(pool.question.id, method)
-    return HTMLResponse(page([question_data(pool, explanation)], about), headers=_headers(content_security_policy()))
+    return html_page(page([question_data(pool, explanation)], about), content_security_policy())
 
 
 def add_pages(app: FastAPI, method: str, version: str, view: Path | None) -> None:
@@ -34,8 +34,10 @@ def add_pages(app: FastAPI, method: str, version: str, view: Path | None) -> Non
     @app.get("/", **HTML)
     async def start() -> Response:
         """What is here, for people."""
-        text = _start_page().substitute(method=method, version=version, view=_VIEW_LINK if view else "")
-        return HTMLResponse(text, headers=_headers(_START_POLICY))
+        style = template("service_page.css").template
+        link = _VIEW_LINK if view else ""
+        text = template("start_page.html").substitute(style=style, method=method, version=version, view=link)
+        return html_page(text, PLAIN_POLICY)
 
     if view is not None:
 
@@ -45,11 +47,17 @@ def add_pages(app: FastAPI, method: str, version: str, view: Path | None) -> Non
             return FileResponse(view, media_type="text/html", headers=_headers(content_security_policy()))
 
 
+def html_page(content: str | bytes, policy: str) -> Response:
+    """A page that may do no more than its Content-Security-Policy says."""
+    return HTMLResponse(content, headers=_headers(policy))
+
+
 def _headers(policy: str) -> dict[str, str]:
     # A page cannot forbid to be framed by itself; only the header can.
     return {"Content-Security-Policy": f"{policy}; frame-ancestors 'none'", "X-Content-Type-Options": "nosniff"}
 
 
 @cache
-def _start_page() -> Template:
-    return Template(resources.files("tracerank.serving").joinpath("start_page.html").read_text(encoding="utf-8"))
+def template(name: str) -> Template:
+    """A file beside this module, with places to fill in."""
+    return Template(resources.files("tracerank.serving").joinpath(name).read_text(encoding="utf-8"))

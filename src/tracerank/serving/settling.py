@@ -2,11 +2,13 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from typing import Generic, TypeVar
 
-from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 from tracerank.errors import ChatError, EmbeddingError, TraceRankError
@@ -26,12 +28,38 @@ QUICK_BYTES = 2**16
 """Up to this size a request is read in a millisecond or two: less than it takes to hand it to another thread and back
 while the model computes."""
 
+LONG_READERS = 2
+"""Threads that read longer ones."""
+
 _AGAIN = {"Retry-After": "1"}
 _log = logging.getLogger(__name__)
 
 
+R = TypeVar("R", Decision, Explanation)
+
+
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class Asked:
+    """What a client sent, as far as it has been understood."""
+
+    request: SelectRequest
+    size: int | None
+    """Bytes; None: unknown."""
+    since: float
+    """When all of it had arrived, by the clock of the event loop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settled(Generic[R]):
+    """The pool in a request, what could not be read as it stood, and what the method says."""
+
+    pool: Pool
+    problems: list[str]
+    found: R
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
     """A pool and whether only the decision or also its reasons are wanted."""
 
     pool: Pool
@@ -45,8 +73,9 @@ class Settling:
         self._method = method
         self._seconds = seconds
         self._read_now = 0
+        self._long_readers = ThreadPoolExecutor(LONG_READERS, "reading")
         self._loop: asyncio.AbstractEventLoop | None = None
-        self.batches: MicroBatches[_Asked, Decision | Explanation] = MicroBatches(
+        self.batches: MicroBatches[_Item, Decision | Explanation] = MicroBatches(
             self._settle,
             limits,
             lambda count: self.metrics.batches.observe(count),
@@ -56,37 +85,49 @@ class Settling:
         )
         self.metrics = ServiceMetrics(self.batches.waiting)
 
-    async def read(self, request: SelectRequest, size: int | None) -> tuple[Pool, list[str]]:
-        """The pool in a request of so many bytes (None: unknown) and what could not be read as it stood."""
-        if self.batches.is_full():
-            raise _turned_away()  # before the work of reading is done in vain
+    async def decide(self, asked: Asked) -> Settled[Decision]:
+        pool, problems, decision = await self._settled(asked, wants_reasons=False)
+        assert isinstance(decision, Decision)
+        self.metrics.dropped.inc(len(decision.dropped))
+        return Settled(pool, problems, decision)
+
+    async def explain(self, asked: Asked) -> Settled[Explanation]:
+        pool, problems, explanation = await self._settled(asked, wants_reasons=True)
+        assert isinstance(explanation, Explanation)
+        return Settled(pool, problems, explanation)
+
+    def close(self) -> None:
+        """Take nothing more and finish what was accepted."""
+        self.batches.close()
+        self._long_readers.shutdown(wait=False, cancel_futures=True)
+
+    async def _settled(self, asked: Asked, wants_reasons: bool) -> tuple[Pool, list[str], Decision | Explanation]:
+        with self._told():
+            async with asyncio.timeout_at(asked.since + self._seconds):
+                pool, problems = await self._read(asked)
+                return pool, problems, await self._submitted(_Item(pool, wants_reasons))
+
+    async def _read(self, asked: Asked) -> tuple[Pool, list[str]]:
+        if self.batches.waiting() + self._read_now >= self.batches.limits.waiting:
+            raise QueueIsFull  # before the work of reading is done in vain
         self._read_now += 1
         try:
-            if size is not None and size <= QUICK_BYTES:
-                return pool_of(request)
+            if asked.size is not None and asked.size <= QUICK_BYTES:
+                return pool_of(asked.request)
             # Parsing a long transcript takes a while, and other clients must be answered meanwhile.
-            return await run_in_threadpool(pool_of, request)
-        except UnreadableRequest as error:
-            raise HTTPException(422, str(error)) from None
+            return await asyncio.get_running_loop().run_in_executor(self._long_readers, pool_of, asked.request)
         finally:
             self._read_now -= 1
 
-    async def decide(self, pool: Pool) -> Decision:
-        decision = await self._wait(_Asked(pool, wants_reasons=False))
-        assert isinstance(decision, Decision)
-        self.metrics.dropped.inc(len(decision.dropped))
-        return decision
-
-    async def explain(self, pool: Pool) -> Explanation:
-        explanation = await self._wait(_Asked(pool, wants_reasons=True))
-        assert isinstance(explanation, Explanation)
-        return explanation
-
-    async def _wait(self, asked: _Asked) -> Decision | Explanation:
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """What goes wrong, as a status and a line."""
         try:
-            return await self._submitted(asked)
+            yield
+        except UnreadableRequest as error:
+            raise HTTPException(422, str(error)) from None
         except QueueIsFull:
-            raise _turned_away() from None
+            raise HTTPException(429, "too many requests wait; try again", _AGAIN) from None
         except IsClosed:
             raise HTTPException(503, "the service is closing") from None
         except TimeoutError:
@@ -97,13 +138,13 @@ class Settling:
         except TraceRankError as error:
             raise HTTPException(422, str(error)) from None
 
-    async def _submitted(self, asked: _Asked) -> Decision | Explanation:
+    async def _submitted(self, item: _Item) -> Decision | Explanation:
         self._loop = asyncio.get_running_loop()
         is_done: asyncio.Future[None] = self._loop.create_future()
-        settled = self.batches.submit(asked)
+        settled = self.batches.submit(item)
         settled.add_done_callback(partial(_wake, is_done))  # in the loop, see below
         try:
-            await asyncio.wait_for(is_done, self._seconds)
+            await is_done
             return settled.result()
         finally:
             settled.cancel()  # who waits no longer costs nothing, unless it is settled right now
@@ -116,16 +157,12 @@ class Settling:
         except RuntimeError:  # the loop is closed: nobody waits any more
             hand_out()
 
-    def _settle(self, asked: Sequence[_Asked]) -> list[Decision | Explanation]:
-        plain = decide_stream(self._method, (one.pool for one in asked if not one.wants_reasons))
-        reasoned = explained(self._method, (one.pool for one in asked if one.wants_reasons))
-        return [next(reasoned)[1] if one.wants_reasons else next(plain)[1] for one in asked]
+    def _settle(self, items: Sequence[_Item]) -> list[Decision | Explanation]:
+        plain = decide_stream(self._method, (one.pool for one in items if not one.wants_reasons))
+        reasoned = explained(self._method, (one.pool for one in items if one.wants_reasons))
+        return [next(reasoned)[1] if one.wants_reasons else next(plain)[1] for one in items]
 
 
 def _wake(is_done: "asyncio.Future[None]", _: object) -> None:
     if not is_done.done():  # else nobody waits any more
         is_done.set_result(None)
-
-
-def _turned_away() -> HTTPException:
-    return HTTPException(429, "too many requests wait; try again", _AGAIN)

@@ -81,7 +81,12 @@ class SelectReply(BaseModel):
 class RerankRequest(BaseModel):
     """Rollouts to order, in the shape of Cohere's rerank (``documents``) or of TEI's (``texts``)."""
 
-    model_config = ConfigDict(extra="ignore")
+    model_config = ConfigDict(
+        extra="ignore",
+        json_schema_extra={
+            "examples": [{"query": "Capital of France?", "documents": ["Paris", "Rome", "paris"], "top_n": 2}]
+        },
+    )
     query: str
     documents: Annotated[list[str | RolloutRecord] | None, Field(min_length=1, max_length=ROLLOUTS_LIMIT)] = None
     texts: Annotated[list[str | RolloutRecord] | None, Field(min_length=1, max_length=ROLLOUTS_LIMIT)] = None

@@ -11,10 +11,10 @@ from typing import Any
 from tracerank.answers.equivalence import NO_GROUP
 from tracerank.evaluation.evaluate import judge
 from tracerank.evaluation.metrics import is_judged
-from tracerank.methods.answer_groups import AnswerGrouping, ExactGroups
+from tracerank.methods.answer_groups import AnswerGrouping
 from tracerank.methods.base import Decision
 from tracerank.methods.explanation import ExplainedEvidence, ExplainedRollout, Explanation, explain
-from tracerank.methods.voting import MajorityVote
+from tracerank.methods.voting import MajorityVote, WithoutAbstentions
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import RETENTION_RULES, Evidence, Rollout, Search
 
@@ -48,7 +48,7 @@ class _Shared:
 
 def question_data(pool: Pool, explanation: Explanation, grouping: AnswerGrouping | None = None) -> dict[str, Any]:
     """Everything that the page shows of one question; ``grouping`` says which answers count as one."""
-    grouping = grouping or ExactGroups()
+    grouping = grouping or WithoutAbstentions()
     decision = explanation.decision
     vote = MajorityVote(grouping).decide(pool)
     answers = [decision.answer, *(rollout.answer for rollout in pool.rollouts)]
