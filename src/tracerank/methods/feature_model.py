@@ -1,9 +1,7 @@
 """A fitted feature model and its folder: ``selector.json`` tells what it is, ``selector.safetensors`` its numbers."""
 
-import json
 import math
-import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,6 +16,7 @@ from tracerank.errors import CheckpointError
 from tracerank.features.table import NAMES, VERSION
 from tracerank.methods.feature_scorers import Floats, LinearScorer, Scorer, TreeScorer
 from tracerank.methods.trees import Trees
+from tracerank.model.described_folder import read_description, write_description, write_whole
 
 FORMAT = "tracerank-features/1"
 FEATURES, STACK = "features", "stack"
@@ -76,15 +75,8 @@ def save_model(model: FeatureModel, folder: str | Path) -> None:
     if model.calibration is not None:
         parts["calibration"] = model.calibration.arrays()
     arrays = {f"{part}.{name}": array for part, found in parts.items() for name, array in found.items()}
-    _replace(folder / WEIGHTS_FILE, lambda path: save_file(arrays, path))
-    text = json.dumps(about, indent=2) + "\n"
-    _replace(folder / MODEL_FILE, lambda path: path.write_text(text, encoding="utf-8"))
-
-
-def _replace(path: Path, write: Callable[[Path], object]) -> None:
-    part = path.with_name(f"{path.name}.part")
-    write(part)
-    os.replace(part, path)
+    write_whole(folder / WEIGHTS_FILE, lambda path: save_file(arrays, path))
+    write_description(folder / MODEL_FILE, about)
 
 
 def load_model(folder: str | Path) -> FeatureModel:
@@ -114,17 +106,7 @@ def load_model(folder: str | Path) -> FeatureModel:
 
 
 def _about(path: Path) -> dict[str, Any]:
-    try:
-        about = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise CheckpointError(
-            f"{path.parent}: no feature selector here; expected a folder with {MODEL_FILE} and {WEIGHTS_FILE}"
-        ) from None
-    except (OSError, ValueError, RecursionError) as error:
-        raise CheckpointError(f"{path}: cannot be read: {error}") from None
-    if not isinstance(about, dict) or about.get("format") != FORMAT:
-        found = about.get("format") if isinstance(about, dict) else type(about).__name__
-        raise CheckpointError(f"{path}: format is {found!r}; this version reads {FORMAT!r}")
+    about = read_description(path, FORMAT, "feature selector", WEIGHTS_FILE)
     if not isinstance(about.get("names"), list) or not all(isinstance(name, str) for name in about["names"]):
         raise CheckpointError(f"{path}: 'names' is no list of feature names")
     return about

@@ -9,15 +9,14 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from tracerank.embedding.base import Embedder, check_vectors
+from tracerank.embedding.base import Embedder
 from tracerank.embedding.load import load_identified
 from tracerank.errors import TraceRankError
 from tracerank.graphs.batch import collate
 from tracerank.graphs.build import PoolGraph, build_graph
 from tracerank.methods.base import Decision, Selector
 from tracerank.methods.feature_selector import NOBODY_ANSWERED
-from tracerank.methods.trace_selector import BLOCK_POOLS, check_encoder, look_up
-from tracerank.model.inputs import Vectors
+from tracerank.methods.trace_selector import BLOCK_POOLS, check_encoder, embedded, look_up
 from tracerank.model.plus_checkpoint import PlusCheckpoint, load_plus, save_plus
 from tracerank.model.plus_choice import chances, choose
 from tracerank.model.plus_facts import facts_of
@@ -61,7 +60,8 @@ class PlusSelector(Selector):
             return []
         facts = [facts_of(graph) for graph in graphs]
         batch = collate([graph.packed for graph in graphs])
-        inputs = plus_inputs(batch, self.checkpoint.recipe, self._vectors(graphs), facts)
+        vectors = look_up(graphs, *embedded(graphs, self.embedder))
+        inputs = plus_inputs(batch, self.checkpoint.recipe, vectors, facts)
         chance = chances(self.checkpoint.nets, inputs)
         if not torch.isfinite(chance).all():
             raise TraceRankError("the selector produced scores that are not finite; the checkpoint is damaged")
@@ -69,11 +69,6 @@ class PlusSelector(Selector):
         winners = choose(chance, inputs).numpy() - offsets[:-1]
         parts = np.split(chance.numpy(), offsets[1:-1])
         return [_Scored(*each) for each in zip(parts, (own.groups for own in facts), winners.tolist(), strict=True)]
-
-    def _vectors(self, graphs: Sequence[PoolGraph]) -> Vectors:
-        texts = list(dict.fromkeys(text for graph in graphs for text in graph.texts.all()))
-        made = check_vectors(self.embedder.embed(texts), len(texts), self.embedder.width, self.embedder.name, texts)
-        return look_up(graphs, {text: row for row, text in enumerate(texts)}, torch.from_numpy(made))
 
 
 @dataclass(frozen=True, slots=True)

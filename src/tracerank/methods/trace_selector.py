@@ -73,19 +73,9 @@ class TraceSelector(Selector):
         stream = iter(pools)
         while block := list(islice(stream, BLOCK_POOLS)):
             graphs = [build_graph(pool, self.net.recipe) for pool in block]
-            scores = self._score(graphs, *self._embed(graphs))
+            scores = self._score(graphs, *embedded(graphs, self.embedder))
             for pool, graph, part in zip(block, graphs, scores, strict=True):
                 yield _decision(pool, graph, part)
-
-    def _embed(self, graphs: Sequence[PoolGraph]) -> tuple[dict[str, int], torch.Tensor]:
-        rows: dict[str, int] = {}
-        for graph in graphs:
-            for text in graph.texts.all():
-                rows.setdefault(text, len(rows))
-        texts = list(rows)
-        vectors = self.embedder.embed(texts)
-        checked = check_vectors(vectors, len(texts), self.embedder.width, self.embedder.name, texts)
-        return rows, torch.from_numpy(checked)
 
     def _score(self, graphs: Sequence[PoolGraph], rows: dict[str, int], table: torch.Tensor) -> list[np.ndarray]:
         batch = collate([graph.packed for graph in graphs])
@@ -119,6 +109,17 @@ def check_encoder(wanted: EncoderIdentity, embedder: Embedder, allow_mismatch: b
             f"{both}, and their vectors disagree: cosine {found:.3f} on the reference texts, {AGREEMENT} is needed; "
             "use the same encoder, train again, or override with allow_encoder_mismatch (--allow-encoder-mismatch)"
         )
+
+
+def embedded(graphs: Sequence[PoolGraph], embedder: Embedder) -> tuple[dict[str, int], torch.Tensor]:
+    """The texts of the graphs, each once, to their rows in a table of vectors."""
+    rows: dict[str, int] = {}
+    for graph in graphs:
+        for text in graph.texts.all():
+            rows.setdefault(text, len(rows))
+    texts = list(rows)
+    checked = check_vectors(embedder.embed(texts), len(texts), embedder.width, embedder.name, texts)
+    return rows, torch.from_numpy(checked)
 
 
 def look_up(graphs: Sequence[PoolGraph], rows: dict[str, int], table: torch.Tensor) -> Vectors:

@@ -1,8 +1,6 @@
 """A selector on disk: a folder with ``config.json`` and ``model.safetensors``. Never a pickle."""
 
-import json
-import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
@@ -14,6 +12,7 @@ from torch import nn
 from tracerank.embedding.identity import EncoderIdentity
 from tracerank.errors import CheckpointError
 from tracerank.graphs.schema import GraphRecipe
+from tracerank.model.described_folder import read_description, write_description, write_whole
 from tracerank.model.net import NetConfig, TraceNet
 
 FORMAT = "tracerank-checkpoint/1"
@@ -46,32 +45,14 @@ def save_checkpoint(checkpoint: Checkpoint, folder: str | Path) -> None:
     }
     weights = {name: tensor.contiguous() for name, tensor in checkpoint.net.state_dict().items()}
     write_whole(folder / WEIGHTS_FILE, lambda part: save_file(weights, part))
-    text = json.dumps(config, indent=2) + "\n"
-    write_whole(folder / CONFIG_FILE, lambda part: part.write_text(text, encoding="utf-8"))
-
-
-def write_whole(path: Path, write: Callable[[Path], object]) -> None:
-    """Write a file beside its place and move it there, so that it is whole or absent."""
-    part = path.with_name(f"{path.name}.part")
-    write(part)
-    os.replace(part, path)
+    write_description(folder / CONFIG_FILE, config)
 
 
 def load_checkpoint(folder: str | Path) -> Checkpoint:
     """Read a folder written by ``save_checkpoint``."""
     folder = Path(folder)
     path = folder / CONFIG_FILE
-    try:
-        config = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise CheckpointError(
-            f"{folder}: no checkpoint here; expected a folder with {CONFIG_FILE} and {WEIGHTS_FILE}"
-        ) from None
-    except (OSError, ValueError, RecursionError) as error:
-        raise CheckpointError(f"{path}: cannot be read: {error}") from None
-    if not isinstance(config, dict) or config.get("format") != FORMAT:
-        found = config.get("format") if isinstance(config, dict) else type(config).__name__
-        raise CheckpointError(f"{path}: format is {found!r}; this version reads {FORMAT!r}")
+    config = read_description(path, FORMAT, "checkpoint", WEIGHTS_FILE)
     recipe = restore(GraphRecipe, config.get("recipe"), path, "recipe")
     sizes = restore(NetConfig, config.get("net"), path, "net")
     try:

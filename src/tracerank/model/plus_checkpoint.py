@@ -1,6 +1,5 @@
 """Trained ``plus`` nets on disk: ``selector.json`` says what they are, ``selector.safetensors`` holds their weights."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -12,7 +11,8 @@ from torch import nn
 from tracerank.embedding.identity import EncoderIdentity
 from tracerank.errors import CheckpointError
 from tracerank.graphs.schema import GraphRecipe
-from tracerank.model.checkpoint import load_weights, restore, write_whole
+from tracerank.model.checkpoint import load_weights, restore
+from tracerank.model.described_folder import read_description, write_description, write_whole
 from tracerank.model.plus import PlusNet
 from tracerank.model.plus_config import PlusConfig
 from tracerank.model.plus_facts import FEATURE_NAMES, FEATURE_VERSION
@@ -63,15 +63,14 @@ def save_plus(checkpoint: PlusCheckpoint, folder: str | Path) -> None:
     state = nn.ModuleList(checkpoint.nets).state_dict()
     weights = {name: tensor.contiguous() for name, tensor in state.items()}
     write_whole(folder / WEIGHTS_FILE, lambda part: save_file(weights, part))
-    text = json.dumps(about, indent=2) + "\n"
-    write_whole(folder / ABOUT_FILE, lambda part: part.write_text(text, encoding="utf-8"))
+    write_description(folder / ABOUT_FILE, about)
 
 
 def load_plus(folder: str | Path) -> PlusCheckpoint:
     """Read a folder written by ``save_plus``."""
     folder = Path(folder)
     path = folder / ABOUT_FILE
-    about = _about(path)
+    about = read_description(path, FORMAT, "plus selector", WEIGHTS_FILE)
     made_for = about.get("features")
     if made_for != {"version": FEATURE_VERSION, "names": list(FEATURE_NAMES)}:
         version = made_for.get("version") if isinstance(made_for, dict) else made_for
@@ -92,18 +91,3 @@ def load_plus(folder: str | Path) -> PlusCheckpoint:
         raise CheckpointError(f"{path}: describes no network: {' '.join(str(error).split())[:200]}") from None
     load_weights(nn.ModuleList(nets), folder / WEIGHTS_FILE)
     return PlusCheckpoint(tuple(net.eval() for net in nets), encoder, about.get("training") or {})
-
-
-def _about(path: Path) -> dict[str, Any]:
-    try:
-        about = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise CheckpointError(
-            f"{path.parent}: no plus selector here; expected a folder with {ABOUT_FILE} and {WEIGHTS_FILE}"
-        ) from None
-    except (OSError, ValueError, RecursionError) as error:
-        raise CheckpointError(f"{path}: cannot be read: {error}") from None
-    if not isinstance(about, dict) or about.get("format") != FORMAT:
-        found = about.get("format") if isinstance(about, dict) else type(about).__name__
-        raise CheckpointError(f"{path}: format is {found!r}; this version reads {FORMAT!r}")
-    return about

@@ -27,7 +27,7 @@ from tracerank.graphs.batch import GraphBatch, collate
 from tracerank.graphs.build import PoolGraph, build_graph
 from tracerank.graphs.packed import Ints
 from tracerank.graphs.schema import GraphRecipe
-from tracerank.model.checkpoint import write_whole
+from tracerank.model.described_folder import write_whole
 from tracerank.model.inputs import Vectors
 from tracerank.pools.pool import Pool
 from tracerank.training.plan import TrainingPlan

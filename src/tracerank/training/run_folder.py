@@ -18,7 +18,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from tracerank.errors import TrainingError
-from tracerank.model.checkpoint import write_whole
+from tracerank.model.described_folder import write_whole
 
 
 @dataclass(frozen=True, slots=True)
