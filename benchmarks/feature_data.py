@@ -13,6 +13,7 @@ from random import Random
 from tempfile import TemporaryDirectory
 
 import numpy as np
+from numpy.typing import NDArray
 
 import tracerank as tr
 from benchmarks.lexical_data import SETS, rows_of, split_of
@@ -45,6 +46,8 @@ class Sample:
     k: int
     labelled: LabelledTable
     """Right is what matches a reference exactly."""
+    meant: NDArray[np.bool_]
+    """Per form, whether it means what matches; a sentence around the answer does."""
     votes: Mapping[str, int]
     """Form rule of the vote to the row of the table that it returns; -1: everybody abstains."""
     single: bool
@@ -134,10 +137,12 @@ def _sample(pool: tr.Pool, source: str, drawn: Sequence[Rollout], lines: TextLin
     kept = [rollout for rollout in subset.rollouts if ANSWERED.reason_to_drop(rollout) is None]
     table = feature_table(pool.question.text, kept, lines)
     references = pool.question.references
-    right = np.array([exact_match(kept[places[0]].answer, references) for places in table.rollouts], np.bool_)
+    right = np.array([exact_match(kept[places[0]].answer, references) for places in table.rollouts], np.float64)
+    means = [np.mean([kept[place].label or 0.0 for place in places]) >= 0.5 for places in table.rollouts]
     row_of = {kept[place].sample_id: row for row, places in enumerate(table.rollouts) for place in places}
     winners = {vote.form: vote.decide(subset).sample_id for vote in VOTES}
     votes = {form: -1 if winner is None else row_of.get(winner, -1) for form, winner in winners.items()}
     single = bool(exact_match(drawn[0].answer, references))
     labelled = LabelledTable(folded(pool.question.text), table, right)
-    return Sample(source, len(drawn), labelled, votes, single, is_test)
+    meant = np.array(means, np.bool_) | (right > 0)
+    return Sample(source, len(drawn), labelled, meant, votes, single, is_test)

@@ -27,7 +27,8 @@ from benchmarks.feature_data import (
     samples_of,
     tested_questions,
 )
-from tracerank.evaluation.feature_fit import FeatureFitPlan, fit_features
+from benchmarks.wordy import wordy
+from tracerank.evaluation.feature_fit import FeatureFitPlan, LabelledTable, fit_features
 from tracerank.features.table import FAMILIES, FEATURES
 from tracerank.methods.feature_model import FeatureModel
 from tracerank.methods.feature_selector import FeatureSelector, choose
@@ -38,6 +39,10 @@ from tracerank.training.feature_fit import LinearPlan, TreePlan
 
 LEXICAL_WEIGHT = 0.1
 """Of a lexical question, where a real one has 1."""
+WORDY_SHARES, LEXICAL_WORDY_SHARES = (0.0, 0.0, 0.3, 0.6), (0.0, 0.0, 0.4)
+"""Each pool is taken so often, with such shares of its answers in longer forms."""
+WORTH_OF_MEANING = 0.2
+"""How right a form is that means the answer but is written otherwise."""
 LEXICAL_BUDGETS = (2, 3, 4, 8, 16)
 WORLD_QUESTIONS, WORLD_SEED, WORLD_WEIGHT = 2000, 900, 0.3
 """Generated browsing questions that the selector for browsing is fitted on besides."""
@@ -94,29 +99,43 @@ class Study:
         world: int = 0,
     ) -> None:
         tested = tested_questions()
-        self.sets = {
-            name: [
-                s for pool in real_pools(name) if len(pool) > 1 for s in samples_of(pool, name, BUDGETS, draws, tested)
-            ]
-            for name in sources
-        }
-        pools = lexical_pools(every) if LEXICAL.exists() else iter(())
-        drawn = (s for pool in pools for s in samples_of(pool, "lexical", LEXICAL_BUDGETS, 1, tested))
-        self.lexical = [_reticent(sample) for sample in drawn if not sample.is_test]
+        self.sets: dict[str, list[Sample]] = {}
+        """As they are."""
+        self.taught: dict[str, list[Sample]] = {}
+        """What is fitted on, longer forms among them."""
+        for name in sources:
+            pools = [pool for pool in real_pools(name) if len(pool) > 1]
+            by_share = {
+                share: [s for pool in pools for s in samples_of(wordy(pool, share), name, BUDGETS, draws, tested)]
+                for share in (sorted(set(WORDY_SHARES)) if name in MAY_TRAIN else (0.0,))
+            }
+            self.sets[name] = by_share[0.0]
+            if name in MAY_TRAIN:
+                self.taught[name] = [s for share in WORDY_SHARES for s in by_share[share] if not s.is_test]
+        self.lexical: list[Sample] = []
+        for pool in lexical_pools(every) if LEXICAL.exists() else ():
+            for share in LEXICAL_WORDY_SHARES:
+                drawn = samples_of(wordy(pool, share), "lexical", LEXICAL_BUDGETS, 1, tested)
+                self.lexical += [_reticent(sample) for sample in drawn if not sample.is_test]
         worlds = iter_world(PRESETS["paper"][BROWSING], world, WORLD_SEED) if world else ()
         self.world = [s for pool in worlds for s in samples_of(pool, "world", LEXICAL_BUDGETS, 1)]
 
     def fit(self, variant: Variant, left_out: str | None = None) -> FeatureModel:
         known = {sample.question for sample in self.sets[left_out]} if left_out else set()
-        weighted = [(s, variant.real) for name in MAY_TRAIN if name != left_out for s in self.sets[name]]
+        weighted = [(s, variant.real) for name in MAY_TRAIN if name != left_out for s in self.taught[name]]
         weighted += [(sample, variant.lexical) for sample in self.lexical]
         weighted += [(sample, variant.world) for sample in self.world]
         used = [
-            (sample.labelled, weight)
+            (_softened(sample), weight)
             for sample, weight in weighted
             if weight and not sample.is_test and sample.question not in known and len(sample.labelled.right)
         ]
         return fit_features([labelled for labelled, _ in used], variant.plan, [weight for _, weight in used])
+
+
+def _softened(sample: Sample) -> LabelledTable:
+    labelled = sample.labelled
+    return replace(labelled, right=np.maximum(labelled.right, WORTH_OF_MEANING * sample.meant))
 
 
 def _reticent(sample: Sample) -> Sample:

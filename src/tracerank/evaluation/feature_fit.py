@@ -41,8 +41,9 @@ class LabelledTable:
 
     question: str
     table: FeatureTable
-    right: NDArray[np.bool_]
-    """Per form; a form counts as right when at least half of the labels of its rollouts say so."""
+    right: NDArray[np.float64]
+    """Per form, how right it is; 1 when at least half of the labels of its rollouts say so, else 0. A form that means
+    the right thing but is not written as the references are may stand between."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ def labelled_table(pool: Pool, rollouts: Sequence[Rollout], lines: TextLines | N
         if not known:
             return None
         right.append(sum(known) / len(known) >= 0.5)
-    return LabelledTable(pool.question.text, table, np.array(right, np.bool_)) if right else None
+    return LabelledTable(pool.question.text, table, np.array(right, np.float64)) if right else None
 
 
 def fit_features(
@@ -97,7 +98,7 @@ def fit_features(
         raise TrainingError("no labelled pools: give pools with references or labels")
     weights = question_weights(tables) * (1.0 if importance is None else np.asarray(importance, np.float64))
     folds = folds_of([each.question for each in tables], plan.folds)
-    winners, rights = [], []
+    winners, rights = [], []  # of meaning: confidence is not about the form
     order: list[int] = []
     for fold in range(plan.folds):
         inside, outside = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
@@ -108,7 +109,7 @@ def fit_features(
             chosen = choose(model, tables[place].table)
             row, chance = tables[place].table.values[chosen.row], float(chosen.chances[chosen.row])
             winners.append(calibration_row(row, chance))
-            rights.append(tables[place].right[chosen.row])
+            rights.append(tables[place].right[chosen.row] > 0)
             order.append(place)
     model = _fit(tables, weights, plan, extra)
     summary: dict[str, float] = {"questions": len({each.question for each in tables}), "tables": len(tables)}

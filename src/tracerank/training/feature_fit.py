@@ -26,7 +26,8 @@ class FeatureExamples:
     """[rows, features]; NaN: missing."""
     offsets: NDArray[np.int64]
     """[pools + 1]"""
-    right: NDArray[np.bool_]
+    right: Floats
+    """How right each row is, 0 to 1."""
     weights: Floats
     """Per pool; subsets of one question share a weight of one."""
 
@@ -70,7 +71,7 @@ class TreePlan:
 
 
 def fit_linear(examples: FeatureExamples, used: NDArray[np.bool_], plan: LinearPlan | None = None) -> dict[str, Floats]:
-    """Centre, scale and weights of a conditional logit: loss of a pool = -log(summed chance of its right rows)."""
+    """Centre, scale and weights of a conditional logit: loss of a pool = -log(expected rightness of a drawn row)."""
     minimize = _library("scipy.optimize").minimize
     plan = plan or LinearPlan()
     taught = _checked(examples)
@@ -79,6 +80,8 @@ def fit_linear(examples: FeatureExamples, used: NDArray[np.bool_], plan: LinearP
     offsets, starts = taught.offsets, taught.offsets[:-1]
     pool_of_row = np.repeat(np.arange(len(starts)), np.diff(offsets))
     row_weights = taught.weights[pool_of_row]
+    with np.errstate(divide="ignore"):
+        worth = np.log(taught.right)
 
     def log_sums(scores: Floats) -> tuple[Floats, Floats]:
         """Per pool the log of summed exponentials, per row its share of the sum."""
@@ -90,7 +93,7 @@ def fit_linear(examples: FeatureExamples, used: NDArray[np.bool_], plan: LinearP
     def loss(weights: Floats) -> tuple[float, Floats]:
         scores = inputs @ weights
         everything, chances = log_sums(scores)
-        of_right, targets = log_sums(np.where(taught.right, scores, -np.inf))
+        of_right, targets = log_sums(scores + worth)
         value = (taught.weights * (everything - of_right)).sum() + 0.5 * plan.l2 * (weights**2).sum()
         return float(value), inputs.T @ ((chances - targets) * row_weights) + plan.l2 * weights
 
@@ -106,12 +109,12 @@ def fit_trees(examples: FeatureExamples, plan: TreePlan | None = None) -> dict[s
     taught = examples.contested()
     data = lightgbm.Dataset(
         taught.values,
-        taught.right.astype(np.float64),
+        taught.right,
         weight=np.repeat(taught.weights, np.diff(taught.offsets)),
         params={"verbose": -1},
     )
     settings = {
-        "objective": "binary",
+        "objective": "cross_entropy",
         "num_leaves": plan.leaves,
         "learning_rate": plan.learning_rate,
         "min_data_in_leaf": plan.least_in_leaf,
