@@ -56,7 +56,7 @@ bench: setup  ## measure time and memory
 QUALITY_CACHE ?= runs/quality
 quality: setup  ## measure every method on real, lexical and generated pools; writes docs/quality.md (needs ../shared)
 	@mkdir -p $(QUALITY_CACHE)
-	$(BIN)/python -m benchmarks.quality $(QUALITY_CACHE)
+	$(BIN)/python -m benchmarks.quality $(QUALITY_CACHE) $(QUALITY_ARGS)
 
 docs: setup  ## regenerate docs/cli.md from the command line's own help
 	$(BIN)/python -m tracerank.cli.docs docs/cli.md
