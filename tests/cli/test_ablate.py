@@ -35,7 +35,7 @@ def test_the_table_has_votes_and_variants_with_deviations_and_the_papers_figures
     result = run("ablate", files / "pools.jsonl", "-o", done, *SMALL, *ROWS)
     assert "6 of 6 runs were done before" in result.stderr
     lines = {line.split("  ")[0].strip(): line for line in result.stdout.splitlines()}
-    assert {"single", "majority", "oracle", "full", "no cross-rollout", "two-stage"} <= set(lines)
+    assert {"single", "majority", "majority-paper", "oracle", "full", "no cross-rollout", "two-stage"} <= set(lines)
     assert lines["no cross-rollout"].rstrip().endswith("43.9")
     assert "mean and deviation over 2 seeds" in result.stdout
 

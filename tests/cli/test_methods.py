@@ -52,7 +52,18 @@ def test_the_equality_is_that_of_the_vote_and_of_its_name() -> None:
     options = MethodOptions(equality=EqualityName.DEFAULT)
     assert method_named("majority", options).name == "majority-default"
     assert method_named("weighted", options).name == "weighted-default"
-    assert method_named("majority-no-abstentions", options).name == "majority-no-abstentions"
+    assert method_named("majority-paper", options).name == "majority-paper"
+    assert method_named("majority", MethodOptions(equality=EqualityName.CONTAINMENT)).name == "majority-containment"
+
+
+def test_abstentions_count_when_the_papers_rule_is_asked_for() -> None:
+    unsure = pool("I don't know", "Rome", "I don't know")
+    for name in ("majority", "weighted"):
+        plain, papers = (method_named(name, MethodOptions(count_abstentions=counts)) for counts in (False, True))
+        assert (plain.name, papers.name) == (name, f"{name}-paper")
+        assert (plain.decide(unsure).answer, papers.decide(unsure).answer) == ("Rome", "I don't know")
+    with pytest.raises(UsageError, match="for --equality exact, not default"):
+        method_named("majority", MethodOptions(equality=EqualityName.DEFAULT, count_abstentions=True))
 
 
 def test_a_list_of_methods_keeps_its_order_and_names_each_once() -> None:
@@ -70,7 +81,7 @@ def test_a_list_of_methods_keeps_its_order_and_names_each_once() -> None:
 
 def test_a_method_can_be_given_a_checkpoint_of_its_own(checkpoint: Path) -> None:
     assert method_named(f"trace={checkpoint}", MethodOptions()).name == "trace"
-    with pytest.raises(UsageError, match="only selector, trace, features, stack take a folder"):
+    with pytest.raises(UsageError, match="only selector, trace, trace-plus, features, stack take a folder"):
         method_named(f"majority={checkpoint}", MethodOptions())
 
 
@@ -109,6 +120,17 @@ def test_a_chat_method_asks_once_and_then_never_again(run: Run, world: Path, cha
     assert len(chat.requests) == len(found)
     assert run(*command).stdout == result.stdout
     assert len(chat.requests) == len(found)
+
+
+def test_what_a_chat_method_cost_is_in_the_report(run: Run, world: Path, chat: Server, tmp_path: Path) -> None:
+    chat.rule = lambda request: said("<answer>Atlantis</answer>")
+    asked = ("--methods", "solagg", "--chat", f"{chat.url}#toy", "-k", "2", "-o", tmp_path / "e")
+    assert run("evaluate", world, *asked, "--quiet").exit_code == 0
+    (tmp_path / "prices.json").write_text('{"toy": {"input": 1000000, "output": 0}}')
+    found = json.loads(run("report", tmp_path / "e", "--prices", tmp_path / "prices.json", "--format", "json").stdout)
+    (row,) = next(table["rows"] for table in found["tables"] if table["name"] == "cost")
+    assert row["money a question"] == row["prompt tokens"] > 0
+    assert row["money per 1,000"] == 1000 * row["prompt tokens"]
 
 
 def test_confidence_is_asked_for_where_nobody_states_it(run: Run, world: Path, chat: Server) -> None:

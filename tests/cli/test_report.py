@@ -69,6 +69,39 @@ def test_what_cannot_be_reported_is_refused_in_a_line(run: Run, evaluated: Path,
     assert "there are single, majority, trace, oracle" in error_of(run("report", evaluated, "--against", "solagg"))
 
 
+def test_runs_of_two_checkpoints_stand_side_by_side(run: Run, world: Path, evaluated: Path, tmp_path: Path) -> None:
+    for name, folder in (("default", "one"), ("browsing", "two")):
+        arguments = (
+            "--methods",
+            f"majority,selector={name}",
+            "-k",
+            "6",
+            "-o",
+            tmp_path / folder,
+            "--label",
+            f"of {name}",
+        )
+        result = run("evaluate", world, *arguments)
+        assert result.exit_code == 0, result.output
+    found = json.loads(
+        run("report", tmp_path / "one", tmp_path / "two", evaluated, "--format", "json", "-k", "6").stdout
+    )
+    main = next(table for table in found["tables"] if table["name"] == "main")
+    names = [row["method"] for row in main["rows"]]
+    assert names.count("majority") == 1
+    assert {"features (of default)", "features (of browsing)", "trace"} <= set(names)
+
+
+def test_money_stands_beside_tokens(run: Run, evaluated: Path, tmp_path: Path) -> None:
+    prices = tmp_path / "prices.json"
+    prices.write_text('{"*": {"input": 2, "output": 8}, "currency": "USD"}')
+    result = run("report", evaluated, "--prices", prices)
+    assert result.exit_code == 0, result.output
+    assert "USD per 1,000" in result.stdout
+    prices.write_text('{"*": {"input": 2}}')
+    assert "'*' needs 'input' and 'output'" in error_of(run("report", evaluated, "--prices", prices))
+
+
 def test_names_in_data_cannot_steer_the_terminal(run: Run, evaluated: Path, tmp_path: Path) -> None:
     hostile = tmp_path / "hostile"
     hostile.mkdir()

@@ -46,6 +46,15 @@ def test_k_takes_the_first_rollouts_by_sample_id(run: Run, world: Path, checkpoi
     assert all({*record["scores"], *record["dropped"]} == {"0", "1"} for record in found)
 
 
+def test_abstentions_vote_only_when_they_are_to_count(run: Run, tmp_path: Path) -> None:
+    rollouts = tuple(Rollout(n, answer) for n, answer in enumerate(("I don't know", "I don't know", "Rome")))
+    write_pools(tmp_path / "pools.jsonl", [Pool(Question("q", "Where?"), rollouts)])
+    command = ("select", tmp_path / "pools.jsonl", "--method", "majority", "--quiet")
+    for extra, answer in ((), "Rome"), (("--count-abstentions",), "I don't know"):
+        (record,) = json_lines(run(*command, *extra).stdout)
+        assert record["answer"] == answer
+
+
 def test_the_majority_needs_no_checkpoint(run: Run, world: Path, pools: list[Pool]) -> None:
     found = json_lines(run("select", world, "--method", "majority").stdout)
     assert [record["sample_id"] for record in found] == [MajorityVote().decide(pool).sample_id for pool in pools]

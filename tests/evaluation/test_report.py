@@ -1,8 +1,9 @@
 """Records folded into tables: every figure by hand on a few questions."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from tracerank.errors import UsageError
 from tracerank.evaluation.evaluate import evaluate
 from tracerank.evaluation.pool_tables import pass_at_k_mean
+from tracerank.evaluation.price_table import PriceTable
 from tracerank.evaluation.record_folder import RecordFolder, read_evaluation
 from tracerank.evaluation.report import (
     ReportPlan,
@@ -24,6 +26,8 @@ from tracerank.evaluation.report import (
 )
 from tracerank.evaluation.score_matrix import ScoreMatrix, score_matrix
 from tracerank.evaluation.tables import Table, Value
+from tracerank.methods.aggregation.prices import Prices
+from tracerank.methods.answer_groups import ExactGroups
 from tracerank.methods.base import Decision, Method
 from tracerank.methods.voting import MajorityVote
 from tracerank.pools.messages import Usage
@@ -58,6 +62,13 @@ class Writer:
         return Decision(pool.question.id, "x", None)
 
 
+class First(Last):
+    """The same name, another choice."""
+
+    def decide(self, pool: Pool) -> Decision:
+        return replace(super().decide(pool), answer=pool.rollouts[0].answer, sample_id=0)
+
+
 def folded(
     folder: Path,
     pools: Sequence[Pool],
@@ -65,8 +76,9 @@ def folded(
     methods: Sequence[Method] = (MajorityVote(), Last()),
     backbone: str | None = None,
     subsets: int = 0,
+    config: Mapping[str, Any] | None = None,
 ) -> Path:
-    with RecordFolder(folder, {}) as target:
+    with RecordFolder(folder, config or {}) as target:
         noted = target.noting(pools, max(ks), backbone)
         for record in evaluate(methods, noted, ks, backbone=backbone, subsets=subsets):
             target.write(record)
@@ -111,6 +123,66 @@ def test_folders_of_different_methods_are_laid_side_by_side(tmp_path: Path) -> N
     one = folded(tmp_path / "a", POOLS, methods=[MajorityVote()])
     other = folded(tmp_path / "b", POOLS, methods=[Last()])
     assert rows(main_table(scores_of(one, other), 2)) == rows(main_table(scores_of(folded(tmp_path / "c", POOLS)), 2))
+
+
+def test_two_runs_under_one_name_stand_apart_by_their_labels(tmp_path: Path) -> None:
+    one = folded(tmp_path / "small", POOLS, config={"label": "8B"})
+    other = folded(tmp_path / "large", POOLS, methods=[MajorityVote(), First()])
+    scores = scores_of(one, other)
+    assert scores.methods == ("single", "majority", "trace (8B)", "trace (large)", "oracle")
+    table = rows(main_table(scores, 2))
+    assert table["trace (8B)"][2] == table["trace (large)"][2] == 0.25
+    assert [scores.values(f"trace ({name})", 2)[0] for name in ("8B", "large")] == [0.0, 1.0]
+    cost = rows(next(table for table in report_tables(scores, PLAN) if table.name == "cost"))
+    assert cost["trace (8B)"][4] == 1.0
+
+
+def test_folders_of_the_same_name_are_told_apart_by_their_parents(tmp_path: Path) -> None:
+    one = folded(tmp_path / "a" / "e", POOLS)
+    other = folded(tmp_path / "b" / "e", POOLS, methods=[First()])
+    assert {"trace (a/e)", "trace (b/e)"} < set(scores_of(one, other).methods)
+    alike = [
+        folded(tmp_path / name / "x" / "e", POOLS, methods=[method]) for name, method in (("c", First()), ("d", Last()))
+    ]
+    assert {"trace (e #1)", "trace (e #2)"} < set(scores_of(*alike).methods)
+
+
+def test_two_models_that_chose_alike_are_two_runs_and_one_model_is_one(tmp_path: Path) -> None:
+    made = [
+        folded(tmp_path / name, POOLS, config={"label": name, "models": {"trace": model, "majority": None}})
+        for name, model in (("a", "one"), ("b", "other"), ("c", "one"))
+    ]
+    assert scores_of(*made[:2]).methods == ("single", "majority", "trace (a)", "trace (b)", "oracle")
+    assert scores_of(made[0], made[2]).methods == ("single", "majority", "trace", "oracle")
+
+
+def test_a_selector_for_each_agent_is_one_row_unless_labels_say_otherwise(tmp_path: Path) -> None:
+    def made(name: str, label: str | None) -> Path:
+        config = {"label": label, "models": {"trace": name, "majority": None}}
+        return folded(tmp_path / f"{name}-{label}", POOLS, backbone=name, config=config)
+
+    assert scores_of(made("base", None), made("sft", None)).methods == ("single", "majority", "trace", "oracle")
+    apart = scores_of(made("base", "x"), made("sft", "y")).methods
+    assert apart == ("single", "majority", "trace (x)", "trace (y)", "oracle")
+
+
+def test_the_papers_vote_stands_in_for_the_vote_in_comparisons(tmp_path: Path) -> None:
+    scores = scores_of(folded(tmp_path, POOLS, methods=[MajorityVote(ExactGroups()), Last()]))
+    table = next(table for table in report_tables(scores, PLAN) if table.name == "comparison")
+    assert "difference from majority-paper" in table.title
+
+
+def test_prices_are_those_of_the_model_that_was_asked(tmp_path: Path) -> None:
+    models = {"trace": "http://there#big", "majority": None}
+    folder = folded(tmp_path, POOLS, config={"models": models})
+    table = PriceTable({"big": Prices(1_000_000.0, 500_000.0), "*": Prices(0.0, 0.0)}, "EUR")
+    scores = score_matrix([read_evaluation(folder)], table)
+    cost = next(table for table in report_tables(scores, PLAN) if table.name == "cost")
+    assert [column.name for column in cost.columns[-2:]] == ["EUR a question", "EUR per 1,000"]
+    assert rows(cost)["trace"][-2:] == (11.0, 11_000.0)
+    assert rows(cost)["majority"][-2:] == (None, None)
+    without = next(table for table in report_tables(scores_of(folder), PLAN) if table.name == "cost")
+    assert without.columns == cost.columns[:-2]
 
 
 def test_pools_of_two_agents_without_names_are_not_mixed_up(tmp_path: Path) -> None:

@@ -74,7 +74,16 @@ Equality = Annotated[
         "--equality",
         metavar="LEVEL",
         help="When the vote takes two answers for one: exact (the paper's), default (numbers, dates, short answers "
-        "inside sentences; abstentions do not vote), semantic (by the encoder) or llm (asks --chat).",
+        "inside sentences), containment (one stands in the other, word for word), semantic (by the encoder) or llm "
+        "(asks --chat).",
+    ),
+]
+CountAbstentions = Annotated[
+    bool,
+    typer.Option(
+        "--count-abstentions",
+        help='Let "I don\'t know" have a vote like any answer, as in the paper; otherwise it has one only where nobody '
+        "answers.",
     ),
 ]
 ChatContext = Annotated[
@@ -94,6 +103,16 @@ Chat = Annotated[
         "--chat",
         metavar="URL#MODEL",
         help="Chat server, for --equality llm and methods that ask one.",
+        show_default=False,
+    ),
+]
+PricesFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--prices",
+        metavar="FILE",
+        help="Also show what tokens cost: JSON or TOML, a model's name or * to the prices of a million tokens, as in "
+        '{"*": {"input": 2, "output": 8}, "currency": "USD"}.',
         show_default=False,
     ),
 ]

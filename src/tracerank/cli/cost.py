@@ -8,11 +8,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tracerank.cli.arguments import AllowMismatch, AsJson, Files, OtherEncoder, ProblemsFile, Quiet, ReaderName
+from tracerank.cli.arguments import (
+    AllowMismatch,
+    AsJson,
+    Files,
+    OtherEncoder,
+    PricesFile,
+    ProblemsFile,
+    Quiet,
+    ReaderName,
+)
 from tracerank.cli.problems import Problems
 from tracerank.cli.progress import working
 from tracerank.cli.reading import pools_of
 from tracerank.cli.terminal import harmless, new_table, note, print_json, print_table
+from tracerank.errors import UsageError
 from tracerank.pools.pool import Pool
 from tracerank.readers.detect import AUTO
 from tracerank.readers.grouping import Report
@@ -48,6 +58,7 @@ def cost(
     questions: Questions = 100,
     passes: Passes = 3,
     records: Recorded = None,
+    prices: PricesFile = None,
     encoder: OtherEncoder = None,
     allow_encoder_mismatch: AllowMismatch = False,
     reader: ReaderName = AUTO,
@@ -62,12 +73,16 @@ def cost(
     """
     # They bring numpy and torch, for which --help shall not wait.
     from tracerank.embedding.load import load_embedder, load_identified
+    from tracerank.evaluation.price_table import read_prices
     from tracerank.evaluation.record_folder import read_evaluation
     from tracerank.evaluation.recorded_costs import recorded_costs
     from tracerank.evaluation.stage_times import ClockedEmbedder, StageClock, time_stages
     from tracerank.methods.trace_selector import TraceSelector
     from tracerank.model.checkpoint import load_checkpoint
 
+    if prices is not None and records is None:
+        raise UsageError("--prices: what is measured here asks no model; name the recorded methods with --records DIR")
+    asked = None if prices is None else read_prices(prices)
     evaluation = None if records is None else read_evaluation(records)
     with Problems(problems, keep=files) as report, working("loading", "passes", passes, quiet) as bar:
         pools_of(files, reader, report)  # a missing file is refused before the models are loaded
@@ -86,13 +101,13 @@ def cost(
             return pools_of(files, reader, next(reports), k)
 
         times = time_stages(selector, clocked, clock, read, questions, passes, bar.advance)
-    others = [] if evaluation is None else recorded_costs(evaluation, k)
+    others = [] if evaluation is None else recorded_costs(evaluation, k, asked)
     if as_json:
         print_json(_json(times, loading, embedder.name, k, others), indent=2)
         return
     _print(times, loading, harmless(embedder.name), k)
     if evaluation is not None:
-        _print_recorded(times, others, evaluation.folder)
+        _print_recorded(times, others, evaluation.folder, None if asked is None else asked.currency)
     if not quiet and times.questions < questions:
         note(f"the files hold {times.questions:,} questions only")
 
@@ -116,6 +131,8 @@ def _json(times: "StageTimes", loading: float, encoder: str, k: int, others: "li
                 "calls": other.calls,
                 "prompt_tokens": other.prompt_tokens,
                 "completion_tokens": other.completion_tokens,
+                "money": other.money,
+                "money_per_thousand": other.per_thousand,
                 "relative": other.relative_to(times.per_question),
             }
             for other in others
@@ -136,9 +153,13 @@ def _print(times: "StageTimes", loading: float, encoder: str, k: int) -> None:
     typer.echo(f" loading checkpoint and encoder, once: {loading:.1f} s\n")
 
 
-def _print_recorded(times: "StageTimes", others: "list[RecordedCost]", folder: Path) -> None:
-    table = new_table("method", "seconds a question", "calls", "prompt tokens", "written tokens", "time / TRACE")
-    table.add_row("TRACE, measured here", f"{times.per_question:.3g}", "0", "0", "0", "1×")
+def _print_recorded(times: "StageTimes", others: "list[RecordedCost]", folder: Path, currency: str | None) -> None:
+    from tracerank.evaluation.tables import MONEY, shown
+
+    money = [] if currency is None else [harmless(f"{currency} {each}") for each in ("a question", "per 1,000")]
+    heads = ("seconds a question", "calls", "prompt tokens", "written tokens", "time / TRACE", *money)
+    table = new_table("method", *heads)
+    table.add_row("TRACE, measured here", f"{times.per_question:.3g}", "0", "0", "0", "1×", *("0" for _ in money))
     for other in others:
         counts = (other.calls, other.prompt_tokens, other.completion_tokens)
         relative = other.relative_to(times.per_question)
@@ -147,5 +168,6 @@ def _print_recorded(times: "StageTimes", others: "list[RecordedCost]", folder: P
             "–" if other.seconds is None else f"{other.seconds:.3g}",
             *("–" if count is None else f"{count:,.1f}" for count in counts),
             "–" if relative is None else f"{relative:,.3g}×",
+            *(shown(value, MONEY) for value in (other.money, other.per_thousand)[: len(money)]),
         )
     print_table(table, harmless(f"recorded in {folder}, per question"))

@@ -30,6 +30,8 @@ TRAINED_QUESTIONS = 400
 HELD_OUT_QUESTIONS = 200
 WORLD = PAPER[WEBQA]
 SHOWN = 6
+SHOWN_ROLLOUTS = 4
+"""Of each question that is shown: with few rollouts a vote has little to go by."""
 BUDGETS = (2, 4, 8, 16)
 SEED = 7
 HIDDEN, DROPOUT = 64, 0.5
@@ -55,7 +57,8 @@ def demo(output: Folder = Path("runs/demo"), quiet: Quiet = False) -> None:
         shutil.rmtree(output / "checkpoint" / "training")  # of another version's demo
         selector = _trained(output / "checkpoint", quiet)
     vote, shipped = MajorityVote(), load_selector()
-    _print_decisions(held_out, [vote.decide(pool) for pool in held_out], shipped.decide_many(held_out))
+    few = [pool.first(SHOWN_ROLLOUTS) for pool in held_out]
+    _print_decisions(few, [vote.decide(pool) for pool in few], shipped.decide_many(few))
     typer.echo(f"right % of {len(held_out)} questions of the generated world that no selector has seen")
     table = new_table("method", *(f"K={k}" for k in BUDGETS))
     with working("deciding", total=len(held_out), quiet=quiet) as bar:
@@ -110,7 +113,8 @@ def _print_decisions(pools: list[Pool], votes: list[Decision], decisions: list[D
         for vote, decision in zip(votes, decisions, strict=True)
     ]
     differing, agreeing = ([place for place in range(len(pools)) if same[place] is wanted] for wanted in (False, True))
-    typer.echo(f"vote and selector side by side: they disagree on {same.count(False)} of {len(pools)} questions")
+    disagreement = f"they disagree on {same.count(False)} of {len(pools)} questions"
+    typer.echo(f"vote and selector side by side, with {SHOWN_ROLLOUTS} rollouts each: {disagreement}")
     table = new_table("question", "the vote", "", "selector", "")
     for place in (*differing[: SHOWN - 1], *agreeing[:1]):
         cells = [cell for decision in (votes[place], decisions[place]) for cell in _cells(pools[place], decision)]

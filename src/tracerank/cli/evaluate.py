@@ -16,6 +16,7 @@ from tracerank.cli.arguments import (
     Chat,
     ChatContext,
     Checkpoint,
+    CountAbstentions,
     Equality,
     Files,
     Force,
@@ -26,6 +27,7 @@ from tracerank.cli.arguments import (
     ReaderName,
     Seed,
 )
+from tracerank.cli.method_identity import identity, model_of
 from tracerank.cli.methods import EqualityName, MethodOptions, methods_named
 from tracerank.cli.output import digest, fingerprint
 from tracerank.cli.problems import Problems
@@ -75,6 +77,16 @@ Backbone = Annotated[
         show_default=False,
     ),
 ]
+Label = Annotated[
+    str | None,
+    typer.Option(
+        "--label",
+        metavar="NAME",
+        help="What a report calls these runs where another folder has runs of the same methods; the folder's name if "
+        "not given.",
+        show_default=False,
+    ),
+]
 
 
 class LabelsName(StrEnum):
@@ -107,8 +119,10 @@ def evaluate(
     subsets: Subsets = 0,
     seed: Seed = 0,
     backbone: Backbone = None,
+    label: Label = None,
     labels: Labels = LabelsName.AUTO,
     equality: Equality = EqualityName.EXACT,
+    count_abstentions: CountAbstentions = False,
     chat: Chat = None,
     chat_context: ChatContext = None,
     reader: ReaderName = AUTO,
@@ -132,7 +146,9 @@ def evaluate(
             f"{output}: lies in a folder that is read; the next run would read it, too: write it elsewhere"
         )
     sets = _sets(files, backbone)
-    options = MethodOptions(checkpoint, encoder, allow_encoder_mismatch, equality, chat, seed, chat_context)
+    options = MethodOptions(
+        checkpoint, encoder, allow_encoder_mismatch, equality, chat, seed, chat_context, count_abstentions
+    )
     plan = _Plan(ks, subsets, seed, str(labels))
     short: Counter[int] = Counter()
     with ExitStack() as stack:
@@ -146,7 +162,12 @@ def evaluate(
             run = {
                 "sets": [{"backbone": name, "files": fingerprint(paths)} for name, paths in sets],
                 "reader": reader,
-                "methods": [_identity(name) for name in asked],
+                "methods": [identity(name) for name in asked],
+                "models": {
+                    method.name: model_of(name, options)
+                    for name, method in zip(filter(None, asked), named, strict=True)
+                },
+                "label": label,
                 "options": {**asdict(options), "checkpoint": digest(checkpoint)},
                 **asdict(plan),
             }
@@ -191,12 +212,6 @@ def _sets(files: list[Path], backbone: str | None) -> list[tuple[str | None, lis
 def _asked(text: str) -> list[str]:
     """The names; single rollout and oracle are in every evaluation, so to name them changes nothing."""
     return [name for part in text.split(",") if (name := part.strip()) not in REFERENCES]
-
-
-def _identity(name: str) -> str:
-    """A method as the folder remembers it: one with a checkpoint of its own by what that holds."""
-    method, is_own, checkpoint = name.partition("=")
-    return f"{method}={digest(checkpoint)}" if is_own else method
 
 
 @dataclass(frozen=True, slots=True)

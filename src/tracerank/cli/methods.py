@@ -4,7 +4,7 @@ Help and error messages are made from the table. Whatever is heavy is imported w
 """
 
 import atexit
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from tracerank.errors import UsageError
-from tracerank.methods.answer_groups import AnswerGrouping, DefaultGroups, ExactGroups
+from tracerank.methods.answer_groups import CONTAINMENT, AnswerGrouping, ContainmentGroups, DefaultGroups, ExactGroups
 from tracerank.methods.base import Method
 from tracerank.methods.confidence import READ_SOURCES
 from tracerank.methods.simple import FewestTools, Oracle, RandomRollout, SingleRollout
@@ -33,6 +33,7 @@ class EqualityName(StrEnum):
 
     EXACT = "exact"
     DEFAULT = "default"
+    CONTAINMENT = CONTAINMENT
     SEMANTIC = "semantic"
     LLM = "llm"
 
@@ -52,6 +53,8 @@ class MethodOptions:
     """Of what is drawn at random."""
     chat_context: int | None = None
     """Tokens that the chat model holds; None: enough for what the paper allows."""
+    count_abstentions: bool = False
+    """Whether "I don't know" has a vote, as in the paper."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +113,10 @@ def methods_named(text: str, options: MethodOptions) -> list[Method]:
     made: dict[str, str] = {}
     for name, method in zip(names, built, strict=True):
         if method.name in made:
-            raise UsageError(f"--methods: {made[method.name]} and {name} are both called {method.name}; name one")
+            raise UsageError(
+                f"--methods: {made[method.name]} and {name} are both called {method.name}; name one, or evaluate into "
+                "a folder each, and report both"
+            )
         made[method.name] = name
     return built
 
@@ -119,8 +125,8 @@ def _majority(options: MethodOptions) -> Method:
     return MajorityVote(_grouping(options))
 
 
-def _of_form(form: str, options: MethodOptions) -> Method:
-    return MajorityVote(DefaultGroups(), form)
+def _of_form(grouping: AnswerGrouping, form: str, options: MethodOptions) -> Method:
+    return MajorityVote(grouping, form)
 
 
 def _weighted(options: MethodOptions) -> Method:
@@ -190,9 +196,13 @@ def _selector(kind: str | None, options: MethodOptions) -> Method:
 
 def _grouping(options: MethodOptions) -> AnswerGrouping:
     if options.equality is EqualityName.EXACT:
-        return ExactGroups()
+        return ExactGroups() if options.count_abstentions else WithoutAbstentions()
+    if options.count_abstentions:
+        raise UsageError(f"--count-abstentions is the paper's rule, for --equality exact, not {options.equality}")
     if options.equality is EqualityName.DEFAULT:
         return DefaultGroups()
+    if options.equality is EqualityName.CONTAINMENT:
+        return ContainmentGroups()
     if options.equality is EqualityName.SEMANTIC:
         from tracerank.cli.encoders import encoder_named
         from tracerank.methods.judged_groups import SemanticGroups
@@ -226,21 +236,29 @@ def _http_chat(options: MethodOptions) -> "HttpChat":
     return chat
 
 
+def _votes_by(grouping: AnswerGrouping, forms: Sequence[str]) -> dict[str, MethodRow]:
+    """A row per form that is returned of the largest group."""
+    plain = f"majority-{grouping.name}"
+    rows = {plain: MethodRow(f"majority with --equality {grouping.name}", partial(_of_form, grouping, forms[0]))}
+    return rows | {
+        f"{plain}-{form}": MethodRow(f"its {form} form", partial(_of_form, grouping, form)) for form in forms[1:]
+    }
+
+
 METHODS: Mapping[str, MethodRow] = MappingProxyType(
     {
         "single": MethodRow("the first rollout", lambda _: SingleRollout()),
         "random": MethodRow("any rollout, drawn by --seed", lambda options: RandomRollout(options.seed)),
         "fewest-tools": MethodRow("the rollout with the fewest tool calls", lambda _: FewestTools()),
-        "majority": MethodRow("the commonest answer, by --equality", _majority),
-        "majority-no-abstentions": MethodRow(
-            "the same, but 'I don't know' has no vote", lambda _: MajorityVote(WithoutAbstentions())
-        ),
-        "majority-default": MethodRow("majority with --equality default", partial(_of_form, FORMS[0])),
-        **{f"majority-default-{form}": MethodRow(f"its {form} form", partial(_of_form, form)) for form in FORMS[1:]},
+        "majority": MethodRow("the commonest answer, by --equality; 'I don't know' has no vote", _majority),
+        "majority-paper": MethodRow("the paper's: 'I don't know' has one", lambda _: MajorityVote(ExactGroups())),
+        **_votes_by(DefaultGroups(), FORMS),
+        **_votes_by(ContainmentGroups(), FORMS[:2]),
         "weighted": MethodRow("votes weighed by confidence, asked of --chat where it is not stated", _weighted),
         "weighted-asked": MethodRow("all confidences asked, as in the paper", _weighted_asked, "chat"),
         "selector": MethodRow("whatever --checkpoint holds, or the shipped selector", partial(_selector, None)),
         "trace": MethodRow("TRACE", partial(_selector, "trace"), "checkpoint"),
+        "trace-plus": MethodRow("TRACE of the preset plus", partial(_selector, "trace-plus"), "checkpoint"),
         "features": MethodRow("a feature selector", partial(_selector, "features"), "checkpoint"),
         "stack": MethodRow("TRACE and features together", partial(_selector, "stack"), "checkpoint"),
         "verifier": MethodRow("what a chat model judges best, one by one", partial(_aggregator, "verifier"), "chat"),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tracerank.cli.arguments import Quiet
+from tracerank.cli.arguments import PricesFile, Quiet
 from tracerank.cli.progress import working
 from tracerank.cli.terminal import harmless, json_text, new_table, note, print_json, print_table
 from tracerank.errors import UsageError
@@ -58,6 +58,7 @@ def report(
     output: Output = None,
     k: MainK = None,
     against: Against = "majority",
+    prices: PricesFile = None,
     seed: Seed = 0,
     no_plots: NoPlots = False,
     quiet: Quiet = False,
@@ -65,17 +66,20 @@ def report(
     """Fold the records of evaluations into tables: accuracy, differences, budgets, coverage, pools, cost.
 
     Intervals are paired bootstraps over questions; the sign test is exact. Questions without a candidate count as
-    wrong. CSV and JSON are unrounded.
+    wrong. CSV and JSON are unrounded. Where two folders hold different runs of a method, each is shown with the label
+    of its evaluation, as in `trace (large)`.
     """
     # They bring numpy, for which --help shall not wait.
+    from tracerank.evaluation.price_table import read_prices
     from tracerank.evaluation.record_folder import read_evaluation
     from tracerank.evaluation.report import ReportPlan, report_tables
     from tracerank.evaluation.score_matrix import score_matrix
 
     plan = ReportPlan(k, against, seed)
+    asked = None if prices is None else read_prices(prices)
     with working("folding", quiet=quiet) as bar:
         evaluations = [read_evaluation(folder) for folder in folders]
-        scores = score_matrix(evaluations)
+        scores = score_matrix(evaluations, asked)
         _check(scores, plan, folders)
         bar.advance(len(scores.questions))
         tables = report_tables(scores, plan)

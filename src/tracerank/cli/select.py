@@ -14,6 +14,7 @@ from tracerank.cli.arguments import (
     Chat,
     ChatContext,
     Checkpoint,
+    CountAbstentions,
     Equality,
     Files,
     FirstK,
@@ -58,6 +59,7 @@ def select(
     output: Output = None,
     method: MethodChoice = "selector",
     equality: Equality = EqualityName.EXACT,
+    count_abstentions: CountAbstentions = False,
     chat: Chat = None,
     chat_context: ChatContext = None,
     seed: Seed = 0,
@@ -84,7 +86,9 @@ def select(
         report = stack.enter_context(Problems(problems, keep=(*files, output)))
         bar = stack.enter_context(working("loading", quiet=hides_bar))
         pools = bar.over(pools_of(files, reader, report, k))
-        options = MethodOptions(checkpoint, encoder, allow_encoder_mismatch, equality, chat, seed, chat_context)
+        options = MethodOptions(
+            checkpoint, encoder, allow_encoder_mismatch, equality, chat, seed, chat_context, count_abstentions
+        )
         method, options = own_options(method, options)
         chosen = method_named(method, options)
         bar.describe("selecting")

@@ -18,9 +18,11 @@ from tracerank.errors import UsageError
 from tracerank.evaluation.evaluate import Record, evaluate
 from tracerank.evaluation.variants import Variant
 from tracerank.graphs.schema import GraphRecipe
+from tracerank.methods.answer_groups import ExactGroups
 from tracerank.methods.trace_selector import TraceSelector
 from tracerank.methods.voting import MajorityVote
-from tracerank.model.checkpoint import Checkpoint, write_whole
+from tracerank.model.checkpoint import Checkpoint
+from tracerank.model.described_folder import write_whole
 from tracerank.model.net import NetConfig
 from tracerank.pools.canonical import write_pools
 from tracerank.pools.pool import Pool
@@ -76,9 +78,10 @@ class Ablation:
         write_pools(self._pools, (pool.first(k) for pool in pools))  # last: it says that both are there
 
     def measure_votes(self) -> None:
-        """Records of single rollout, majority vote and oracle, beside which the variants are read."""
+        """Records of single rollout, both majority votes and oracle, beside which the variants are read."""
         if not (self.folder / RECORDS).exists():
-            votes = evaluate([MajorityVote()], self.test_pools(), [self.setup.plan.k])
+            named = [MajorityVote(), MajorityVote(ExactGroups())]
+            votes = evaluate(named, self.test_pools(), [self.setup.plan.k])
             write_lines(self.folder / RECORDS, map(asdict, votes))
 
     def is_done(self, variant: Variant, seed: int) -> bool:

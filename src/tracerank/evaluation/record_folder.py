@@ -29,6 +29,18 @@ class Evaluation:
     config: Mapping[str, Any]
     questions: tuple[QuestionFacts, ...]
 
+    @property
+    def label(self) -> str | None:
+        """What the user calls it; None: nothing."""
+        label = self.config.get("label")
+        return None if label is None else str(label)
+
+    @property
+    def models(self) -> Mapping[str, str | None]:
+        """Method to the checkpoint or chat model that decided, None: none; a method may be missing in old folders."""
+        models = self.config.get("models")
+        return models if isinstance(models, dict) else {}
+
     def records(self) -> Iterator[Record]:
         """As they were written; a line that a kill has torn is left out."""
         return map(record_of, _lines(self.folder / RECORDS))
@@ -42,6 +54,8 @@ def read_evaluation(folder: Path) -> Evaluation:
         raise UsageError(
             f"{folder}: holds no evaluation; make one with `tracerank evaluate FILE -o {folder}`"
         ) from None
+    if not isinstance(config, dict):
+        raise UsageError(f"{folder / CONFIG}: damaged; evaluate again")
     facts = tuple(QuestionFacts.from_record(line) for line in _lines(folder / QUESTIONS))
     return Evaluation(folder, config, facts)
 

@@ -4,7 +4,7 @@ Tables about the pools themselves are in ``pool_tables.py``; formatting is in ``
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -13,11 +13,12 @@ from tracerank.evaluation.evaluate import ORACLE, REFERENCES, SINGLE
 from tracerank.evaluation.metrics import long_horizon_mean
 from tracerank.evaluation.pool_tables import pass_at_k_mean, pool_tables
 from tracerank.evaluation.recorded_costs import costs_at
+from tracerank.evaluation.runs import is_run_of
 from tracerank.evaluation.score_matrix import Floats, ScoreMatrix, mean
-from tracerank.evaluation.tables import COUNT, NUMBER, POINTS, PRECISE, TEXT, TIMES, Column, Table, Value
+from tracerank.evaluation.tables import COUNT, MONEY, NUMBER, POINTS, PRECISE, TEXT, TIMES, Column, Table, Value
 from tracerank.pools.types import BROWSING
 
-MAJORITY = "majority"
+MAJORITY, PAPERS_MAJORITY = "majority", "majority-paper"
 TRACE = "trace"
 METHOD = Column("method", TEXT)
 
@@ -29,7 +30,7 @@ class ReportPlan:
     k: int | None = None
     """K of the tables that show one; None: the largest."""
     against: str = MAJORITY
-    """The method that the others are compared with."""
+    """The method that the others are compared with; where there is no ``majority``, the paper's stands in for it."""
     seed: int = 0
     resamples: int = RESAMPLES
 
@@ -38,13 +39,21 @@ def report_tables(scores: ScoreMatrix, plan: ReportPlan) -> list[Table]:
     """Every table that the records allow."""
     k = plan.k or scores.ks[-1]
     tables = [main_table(scores, k), measures_table(scores, k)]
-    if plan.against in scores.methods:
-        tables.append(comparison_table(scores, k, plan))
+    if (against := baseline(scores, plan)) is not None:
+        tables.append(comparison_table(scores, k, replace(plan, against=against)))
     tables += budget_tables(scores)
     tables.append(coverage_table(scores))
     tables += pool_tables(scores, k)
     tables.append(cost_table(scores, k))
     return tables
+
+
+def baseline(scores: ScoreMatrix, plan: ReportPlan) -> str | None:
+    """What the records have of the method to compare with; None: nothing."""
+    if plan.against in scores.methods:
+        return plan.against
+    votes = (MAJORITY, PAPERS_MAJORITY) if plan.against == MAJORITY else ()
+    return next((run for vote in votes for run in scores.methods if is_run_of(run, vote)), None)
 
 
 def main_table(scores: ScoreMatrix, k: int) -> Table:
@@ -188,21 +197,27 @@ def coverage_table(scores: ScoreMatrix) -> Table:
 
 def cost_table(scores: ScoreMatrix, k: int) -> Table:
     """What deciding took, per question, in this evaluation."""
-    trace = mean(scores.values(TRACE, k, "seconds")) or 0.0
-    rows = [
-        (cost.method, cost.seconds, cost.calls, cost.prompt_tokens, cost.completion_tokens, cost.relative_to(trace))
-        for cost in costs_at(scores, k)
+    trace = next((mean(scores.values(run, k, "seconds")) for run in scores.methods if is_run_of(run, TRACE)), None)
+    columns = [
+        *(METHOD, Column("seconds", PRECISE), Column("calls", NUMBER), Column("prompt tokens", NUMBER)),
+        *(Column("written tokens", NUMBER), Column("time / TRACE", TIMES)),
     ]
+    if scores.currency is not None:
+        columns += [Column(f"{scores.currency} a question", MONEY), Column(f"{scores.currency} per 1,000", MONEY)]
+    rows = []
+    for cost in costs_at(scores, k):
+        tokens = (cost.calls, cost.prompt_tokens, cost.completion_tokens)
+        money = () if scores.currency is None else (cost.money, cost.per_thousand)
+        rows.append((cost.method, cost.seconds, *tokens, cost.relative_to(trace or 0.0), *money))
     return Table(
         "cost",
         f"cost per question at K={k}, as recorded",
-        (
-            METHOD,
-            *(Column("seconds", PRECISE), Column("calls", NUMBER), Column("prompt tokens", NUMBER)),
-            *(Column("written tokens", NUMBER), Column("time / TRACE", TIMES)),
-        ),
+        tuple(columns),
         tuple(rows),
-        ("Vectors and replies that were in the cache cost nothing here; `tracerank cost` measures fresh encoding.",),
+        (
+            "Vectors and replies that were in the cache took no time here; `tracerank cost` measures fresh encoding. "
+            "Their tokens count, and so does their price.",
+        ),
     )
 
 

@@ -1,7 +1,7 @@
 """Records as arrays: a value per question for each method, K and kind of subset. Missing is NaN."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -9,13 +9,16 @@ import numpy.typing as npt
 
 from tracerank.errors import UsageError
 from tracerank.evaluation.evaluate import ORACLE, SINGLE, Key, Record
+from tracerank.evaluation.price_table import PriceTable
 from tracerank.evaluation.question_facts import QuestionFacts
 from tracerank.evaluation.record_folder import Evaluation
+from tracerank.evaluation.runs import run_names
 from tracerank.evaluation.subsets import FIRST
 
 Floats = npt.NDArray[np.float64]
 
-MEASURES = ("correct", "group_correct", "f1", "seconds", "prompt_tokens", "completion_tokens", "calls")
+RECORDED = ("correct", "group_correct", "f1", "seconds", "prompt_tokens", "completion_tokens", "calls")
+MEASURES = (*RECORDED, "money")
 
 Column = tuple[str, int, bool]
 """Method, K, and whether it is the mean over random subsets instead of the first K."""
@@ -28,6 +31,8 @@ class ScoreMatrix:
     questions: tuple[QuestionFacts, ...]
     columns: dict[Column, Floats]
     """(questions, measures)."""
+    currency: str | None = None
+    """Of the measure money; None: no prices were given."""
 
     def values(self, method: str, k: int, measure: str = "correct", is_random: bool = False) -> Floats:
         """One number per question."""
@@ -58,15 +63,16 @@ class ScoreMatrix:
         }
 
 
-def score_matrix(evaluations: Sequence[Evaluation]) -> ScoreMatrix:
-    """The evaluations side by side; what two of them hold alike counts once."""
+def score_matrix(evaluations: Sequence[Evaluation], prices: PriceTable | None = None) -> ScoreMatrix:
+    """The evaluations side by side; what two of them hold alike counts once, runs that differ stand apart."""
     questions = _questions(evaluations)
     place = {key: number for number, key in enumerate(questions)}
     sums: dict[Column, Floats] = {}
     counts: dict[Column, Floats] = {}
     seen: dict[Key, float | None] = {}
-    for evaluation in evaluations:
-        for record in evaluation.records():
+    for evaluation, names in zip(evaluations, run_names(evaluations), strict=True):
+        for found in evaluation.records():
+            record = replace(found, method=names[found.method]) if found.method in names else found
             if record.key in seen:
                 if seen[record.key] != record.correct:
                     raise _clash(evaluation, f"question {record.question_id!r} by {record.method} at K={record.k}")
@@ -76,10 +82,14 @@ def score_matrix(evaluations: Sequence[Evaluation]) -> ScoreMatrix:
             if column not in sums:
                 sums[column], counts[column] = (np.zeros((len(place), len(MEASURES))) for _ in range(2))
             row = place[record.backbone, record.question_id]
-            _add(record, sums[column][row], counts[column][row])
+            money = None
+            if prices is not None:
+                model = evaluation.models.get(found.method)
+                money = prices.cost(model, record.prompt_tokens, record.completion_tokens)
+            _add(record, money, sums[column][row], counts[column][row])
     with np.errstate(invalid="ignore"):  # nothing known about a question is 0 / 0, and NaN is meant
         columns = {column: sums[column] / counts[column] for column in sorted(sums, key=_place_of_references)}
-    return ScoreMatrix(tuple(questions.values()), columns)
+    return ScoreMatrix(tuple(questions.values()), columns, None if prices is None else prices.currency)
 
 
 def _questions(evaluations: Sequence[Evaluation]) -> dict[tuple[str | None, str], QuestionFacts]:
@@ -95,7 +105,7 @@ def _questions(evaluations: Sequence[Evaluation]) -> dict[tuple[str | None, str]
 def _clash(evaluation: Evaluation, what: str) -> UsageError:
     return UsageError(
         f"{evaluation.folder}: {what} is different in another folder; "
-        "evaluate the pools of each agent with --backbone NAME, and each method in one folder only"
+        "evaluate the pools of each agent with --backbone NAME"
     )
 
 
@@ -104,9 +114,8 @@ def _place_of_references(column: Column) -> int:
     return {SINGLE: 0, ORACLE: 2}.get(column[0], 1)
 
 
-def _add(record: Record, sums: Floats, counts: Floats) -> None:
-    for number, measure in enumerate(MEASURES):
-        value = getattr(record, measure)
+def _add(record: Record, money: float | None, sums: Floats, counts: Floats) -> None:
+    for number, value in enumerate((*(getattr(record, measure) for measure in RECORDED), money)):
         if value is not None:
             sums[number] += value
             counts[number] += 1

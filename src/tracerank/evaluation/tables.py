@@ -12,7 +12,7 @@ from typing import Any
 
 Value = str | int | float | None
 
-TEXT, COUNT, PERCENT, POINTS, NUMBER, PRECISE, TIMES = (
+TEXT, COUNT, PERCENT, POINTS, NUMBER, PRECISE, TIMES, MONEY = (
     "text",
     "count",
     "percent",
@@ -20,6 +20,7 @@ TEXT, COUNT, PERCENT, POINTS, NUMBER, PRECISE, TIMES = (
     "number",
     "precise",
     "times",
+    "money",
 )
 
 
@@ -69,6 +70,10 @@ def shown(value: Value, kind: str) -> str:
         return f"{round(100 * value, 1) + 0.0:+.1f}"
     if kind == PRECISE:
         return f"{value:.3g}"
+    if kind == MONEY and value >= 1:
+        return f"{value:,.2f}"
+    if kind == MONEY:
+        return f"{value:.2g}"
     if kind == TIMES:
         return f"{value:,.3g}×"
     return f"{value:,}" if isinstance(value, int) else f"{value:,.1f}"

@@ -51,6 +51,17 @@ class PlusPlan:
         if min(self.epochs, self.batch_pools, self.seeds) < 1:
             raise ValueError("epochs, batch_pools and seeds must be at least 1")
 
+    def epochs_of(self, examples: int) -> int:
+        """Epochs of one net on so many examples."""
+        return min(self.epochs, -(-self.most_steps // max(self.steps_of_epoch(examples), 1)))
+
+    def steps_of_epoch(self, examples: int) -> int:
+        return -(-examples // self.batch_pools)
+
+    def steps(self, examples: int) -> int:
+        """Of all nets together."""
+        return self.seeds * self.epochs_of(examples) * self.steps_of_epoch(examples)
+
 
 def train_plus(
     examples: PlusExamples,
@@ -91,8 +102,7 @@ def _train_one(
     optimizer = _optimizer(net, plan)
     if not any(parameter.requires_grad for parameter in net.parameters()):
         return net.eval()
-    steps = -(-len(learn) // plan.batch_pools)
-    epochs = min(plan.epochs, -(-plan.most_steps // steps))
+    steps, epochs = plan.steps_of_epoch(len(learn)), plan.epochs_of(len(learn))
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, epochs * steps)
     net.train()
     for epoch in range(epochs):
