@@ -270,7 +270,7 @@ def test_an_explanation_says_what_the_candidates_rest_on(url: str) -> None:
     decision = MajorityVote().decide(pool)
     assert reply["decision"]["answer"] == decision.answer
     assert reply["candidates"][0]["sample_id"] == decision.sample_id
-    assert not reply["has_weights"]
+    assert (reply["has_weights"], reply["reasons"]) == (False, [])
     texts = {seen.text for rollout in pool.rollouts for search in rollout.searches for seen in search.evidence}
     shown = [seen for candidate in reply["candidates"] for seen in candidate["evidence"]]
     assert shown

@@ -45,7 +45,7 @@ _CROSS = ("others_found", "others_recall", "others_window", "kind_stated", "text
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class Place:
     """How an answer stands in a text that holds it."""
 
     window: float
@@ -59,18 +59,29 @@ class _Place:
     """The kind of thing that is asked for stands next to it."""
 
 
-def _holding(view: PoolView, form: Form) -> dict[int, _Place]:
+def _holding(view: PoolView, form: Form) -> dict[int, Place]:
     """Text that holds the answer to how it stands there."""
-    needle = form.line
-    weights = {word: weight for word, weight in view.weights.items() if f" {word} " not in needle}
+    weights = _asked_beside(view, form)
     return {
-        number: _place(text.text, view.heads[number], needle, weights, view.asked_kind)
+        number: _place(text.text, view.heads[number], form.line, weights, view.asked_kind)
         for number, text in enumerate(view.texts)
-        if needle in text.text
+        if form.line in text.text
     }
 
 
-def _place(text: str, head: str, needle: str, weights: Mapping[str, float], kind: str | None) -> _Place:
+def _asked_beside(view: PoolView, form: Form) -> dict[str, float]:
+    """The question's words that are not in the answer itself."""
+    return {word: weight for word, weight in view.weights.items() if f" {word} " not in form.line}
+
+
+def place_in(view: PoolView, form: Form, text: str) -> Place | None:
+    """How the answer stands in the line of a text; None: it does not."""
+    if form.line not in text:
+        return None
+    return _place(text, "", form.line, _asked_beside(view, form), view.asked_kind)
+
+
+def _place(text: str, head: str, needle: str, weights: Mapping[str, float], kind: str | None) -> Place:
     total = sum(weights.values()) or 1.0
     window = close = 0.0
     start = mentions = 0
@@ -82,7 +93,7 @@ def _place(text: str, head: str, needle: str, weights: Mapping[str, float], kind
         close = max(close, _asked_near(text, at, start, _CLOSE, weights))
         is_kind = is_kind or (kind is not None and f" {kind}" in text[max(0, at - _CLOSE) : start + _CLOSE])
     in_head = sum(weights[word] for word in weights.keys() & set(head.split()))
-    return _Place(window / total, close / total, in_head / total, mentions, is_kind)
+    return Place(window / total, close / total, in_head / total, mentions, is_kind)
 
 
 def _asked_near(text: str, at: int, end: int, reach: int, weights: Mapping[str, float]) -> float:
@@ -90,7 +101,7 @@ def _asked_near(text: str, at: int, end: int, reach: int, weights: Mapping[str, 
     return sum(weights[word] for word in weights.keys() & near)
 
 
-def _own(view: PoolView, form: Form, own: list[int], holds: Mapping[int, _Place]) -> dict[str, float]:
+def _own(view: PoolView, form: Form, own: list[int], holds: Mapping[int, Place]) -> dict[str, float]:
     if not own:
         return dict.fromkeys(_OWN, NAN)
     found = [[number for number in view.seen[place].ranks if number in holds] for place in own]
@@ -113,7 +124,7 @@ def _own(view: PoolView, form: Form, own: list[int], holds: Mapping[int, _Place]
     }
 
 
-def _cross(view: PoolView, form: Form, others: list[int], holds: Mapping[int, _Place]) -> dict[str, float]:
+def _cross(view: PoolView, form: Form, others: list[int], holds: Mapping[int, Place]) -> dict[str, float]:
     readers = sum(bool(seen.ranks) for seen in view.seen)
     if not readers:
         return dict.fromkeys(_CROSS, NAN)

@@ -128,4 +128,15 @@ FEATURES: tuple[Feature, ...] = (
 )  # fmt: skip
 
 NAMES = tuple(feature.name for feature in FEATURES)
+FAMILY_MEANINGS = {
+    "pool": "what the whole pool is like",
+    "votes": "how many rollouts agree",
+    "support": "how its own evidence holds the answer",
+    "cross_support": "how the evidence of other rollouts holds it",
+    "overlap": "how much its rollouts read what others read",
+    "effort": "how much its rollouts searched",
+    "confidence": "how sure its rollouts say they are",
+    "shape": "how well it looks like what was asked for",
+    "form": "how it is written beside similar answers",
+}
 FAMILIES = tuple(dict.fromkeys(feature.family for feature in FEATURES))

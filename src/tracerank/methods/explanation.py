@@ -12,6 +12,9 @@ from tracerank.pools.documents import link_documents
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Evidence, Rollout
 
+ATTENTION, SUPPORT = "attention", "support"
+"""What weights may be: where an answer looked, or which texts hold it beside what was asked."""
+
 
 @dataclass(frozen=True, slots=True)
 class ReadWeights:
@@ -68,11 +71,25 @@ class ExplainedRollout:
 
 
 @dataclass(frozen=True, slots=True)
+class Reason:
+    """One respect in which the chosen answer differs from the best other one."""
+
+    name: str
+    meaning: str
+    gain: float
+    """By how much it moved the score; negative: it spoke against the choice."""
+
+
+@dataclass(frozen=True, slots=True)
 class Explanation:
     """A decision and every candidate rollout explained, in sampling order."""
 
     decision: Decision
     rollouts: tuple[ExplainedRollout, ...]
+    weights_are: str = ATTENTION
+    """What weights mean, where there are any."""
+    reasons: tuple[Reason, ...] = ()
+    """The strongest first, then what spoke against it; empty: the method gives none."""
 
     @property
     def has_weights(self) -> bool:
@@ -92,7 +109,11 @@ def explain_pool(pool: Pool, decision: Decision) -> Explanation:
 
 
 def explain(
-    candidates: Sequence[Rollout], decision: Decision, weights: Mapping[int, ReadWeights] | None = None
+    candidates: Sequence[Rollout],
+    decision: Decision,
+    weights: Mapping[int, ReadWeights] | None = None,
+    weights_are: str = ATTENTION,
+    reasons: tuple[Reason, ...] = (),
 ) -> Explanation:
     """The explanation of a decision among these rollouts; ``weights`` by sample id."""
     texts, documents = _rollouts_by_text(candidates), _rollouts_by_document(candidates)
@@ -107,7 +128,7 @@ def explain(
                 _explained(rollout, read, texts, documents),
             )
         )
-    return Explanation(decision, tuple(explained))
+    return Explanation(decision, tuple(explained), weights_are, reasons)
 
 
 def _explained(

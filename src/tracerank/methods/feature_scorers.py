@@ -41,6 +41,11 @@ class LinearScorer:
         found: NDArray[np.float64] = np.nan_to_num((values - self.center) / self.scale) @ self.weights
         return found
 
+    def parts(self, row: Floats) -> NDArray[np.float64]:
+        """What each feature adds to the score of a row."""
+        found: NDArray[np.float64] = np.nan_to_num((row - self.center) / self.scale) * self.weights
+        return found
+
     def arrays(self) -> dict[str, NDArray[Any]]:
         return {"center": self.center, "scale": self.scale, "weights": self.weights}
 

@@ -11,12 +11,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from tracerank.embedding.base import check_vectors
 from tracerank.graphs.batch import collate
 from tracerank.graphs.build import PoolGraph, build_graph
 from tracerank.graphs.schema import GraphRecipe
 from tracerank.methods.explanation import Explanation, ReadWeights, explain
-from tracerank.methods.trace_selector import BLOCK_POOLS, TraceSelector, look_up
+from tracerank.methods.trace_selector import BLOCK_POOLS, TraceSelector, embedded, look_up
 from tracerank.model.inputs import GraphTensors, Vectors, as_tensors
 from tracerank.model.net import TraceNet
 from tracerank.pools.pool import Pool
@@ -34,7 +33,8 @@ def explain_stream(selector: TraceSelector, pools: Iterable[Pool]) -> Iterator[t
     while block := list(islice(stream, BLOCK_POOLS)):
         decisions = selector.decide_many(block)
         graphs = [build_graph(pool, selector.net.recipe) for pool in block]
-        weights = read_weights(selector.net, graphs, _embedded(selector, graphs))
+        vectors = look_up(graphs, *embedded(graphs, selector.embedder))
+        weights = read_weights(selector.net, graphs, vectors)
         for pool, graph, decision, read in zip(block, graphs, decisions, weights, strict=True):
             yield pool, explain(graph.retained.kept, decision, read)
 
@@ -54,13 +54,6 @@ def read_weights(net: TraceNet, graphs: Sequence[PoolGraph], vectors: Vectors) -
         _by_rollout(graph, net.recipe, shares[begin:end])
         for graph, begin, end in zip(graphs, offsets[:-1], offsets[1:], strict=True)
     ]
-
-
-def _embedded(selector: TraceSelector, graphs: Sequence[PoolGraph]) -> Vectors:
-    texts = list(dict.fromkeys(text for graph in graphs for text in graph.texts.all()))
-    embedder = selector.embedder
-    made = check_vectors(embedder.embed(texts), len(texts), embedder.width, embedder.name, texts)
-    return look_up(graphs, {text: row for row, text in enumerate(texts)}, torch.from_numpy(made))
 
 
 def _shares(net: TraceNet, graph: GraphTensors, vectors: Vectors) -> list[Shares]:

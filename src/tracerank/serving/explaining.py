@@ -1,4 +1,4 @@
-"""Decisions with their reasons: by the attention of a method that reads evidence, else by what rollouts share."""
+"""Decisions with their reasons: by attention, by what holds the answers, else by what rollouts share."""
 
 from collections.abc import Iterable, Iterator
 
@@ -6,6 +6,8 @@ from tracerank.embedding.base import Embedder, Vectors
 from tracerank.evaluation.evaluate import decide_stream
 from tracerank.methods.base import Method
 from tracerank.methods.explanation import Explanation, explain_pool
+from tracerank.methods.feature_explain import explain_features
+from tracerank.methods.feature_selector import FeatureSelector
 from tracerank.pools.pool import Pool
 
 
@@ -35,4 +37,6 @@ def explained(method: Method, pools: Iterable[Pool]) -> Iterator[tuple[Pool, Exp
         # Its encoder was checked when the method was made.
         once = TraceSelector(method.checkpoint, _EmbeddedOnce(method.embedder), allow_encoder_mismatch=True)
         return explain_stream(once, pools)
+    if isinstance(method, FeatureSelector):
+        return explain_features(method, pools)
     return ((pool, explain_pool(pool, decision)) for pool, decision in decide_stream(method, pools))

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -131,11 +132,21 @@ class ExplainedCandidate(BaseModel):
     evidence: list[WeighedEvidence]
 
 
+class ReasonReply(BaseModel):
+    """In one respect, the chosen answer beside the best other one; a negative gain spoke against it."""
+
+    name: str
+    meaning: str
+    gain: float
+
+
 class ExplainReply(BaseModel):
     """A decision and its candidates, best first, with what spoke for each."""
 
     decision: SelectReply
     has_weights: Annotated[bool, Field(description="false: the method weighs no evidence; order is by sharing.")]
+    weights_are: Annotated[str, Field(description="'attention' of the answer, or 'support': texts that hold it.")]
+    reasons: Annotated[list[ReasonReply], Field(description="What set the choice apart, as far as the method tells.")]
     candidates: list[ExplainedCandidate]
 
 
@@ -210,6 +221,8 @@ def explain_reply(pool: Pool, explanation: Explanation, problems: Sequence[str])
     return ExplainReply(
         decision=select_reply(pool, explanation.decision, problems),
         has_weights=explanation.has_weights,
+        weights_are=explanation.weights_are,
+        reasons=[ReasonReply(**asdict(reason)) for reason in explanation.reasons],
         candidates=[_candidate(each) for each in ordered],
     )
 

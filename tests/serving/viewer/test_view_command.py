@@ -33,13 +33,14 @@ def data_of(page: Path) -> dict[str, object]:
     return unpacked(Elements(page.read_bytes()).texts["question-0"])
 
 
-def test_without_a_method_the_vote_decides(pools: Path, tmp_path: Path) -> None:
+def test_without_a_method_the_shipped_selector_decides_and_gives_reasons(pools: Path, tmp_path: Path) -> None:
     result = run(pools, "-o", tmp_path / "report.html")
     assert result.exit_code == 0, result.output
     assert "open it in a browser" in result.stderr
     data = data_of(tmp_path / "report.html")
     assert data["question"] == "Who opened the bridge of Aldwater?"
-    assert not data["has_weights"]
+    assert (data["has_weights"], data["weights_are"]) == (True, "support")
+    assert data["reasons"]
 
 
 def test_a_checkpoint_brings_attention(pools: Path, tmp_path: Path) -> None:

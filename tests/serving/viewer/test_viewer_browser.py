@@ -7,10 +7,13 @@ import pytest
 
 from tests.serving.viewer.pages import bridge_pool, explained, many_questions, voted, wide_pool
 from tracerank.methods.base import Decision
+from tracerank.methods.selectors import load_selector
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING
 from tracerank.rollouts.worlds.generate import iter_world
 from tracerank.rollouts.worlds.presets import PAPER
+from tracerank.serving.explaining import explained as reasoned
+from tracerank.serving.viewer.question_data import question_data
 
 try:
     from playwright.sync_api import expect
@@ -144,9 +147,24 @@ def test_attention_shades_cards_and_leads_the_reasons(open_page, bridge) -> None
     assert [int(row.get_attribute("data-text")) for row in listed.all()] == sorted(sums, key=lambda text: -sums[text])
 
 
+def test_the_shipped_selector_shows_what_holds_the_answer_and_what_set_it_apart(open_page, keep) -> None:
+    ((pool, explanation),) = reasoned(load_selector(), [bridge_pool()])
+    data = question_data(pool, explanation)
+    page = open_page([data], method="features")
+    expect(page.locator(".respect")).to_have_count(len(data["reasons"]))
+    expect(page.locator(".respect .number").first).to_have_text(f"+{data['reasons'][0]['gain']:.2f}")
+    selected = next(rollout for rollout in data["rollouts"] if rollout["sample"] == data["selected"]["sample"])
+    held = {seen["text"] for s in selected["searches"] for seen in s["evidence"] if seen["weight"]}
+    shown = [int(row.get_attribute("data-text")) for row in page.locator(".why > .strongest .reason").all()]
+    assert set(shown) == held
+    expect(page.locator(".legend")).to_contain_text("holds the answer")
+    keep(page)
+
+
 def test_without_weights_the_page_says_so_and_shows_what_is_shared(open_page, keep) -> None:
     page = open_page(voted([bridge_pool()]), method="majority")
-    expect(page.locator(".why .lead")).to_contain_text("weighs no evidence")
+    expect(page.locator(".why .lead").last).to_contain_text("weighs no evidence")
+    expect(page.locator(".respects")).to_have_count(0)
     expect(page.locator(".legend")).to_contain_text("no attention")
     expect(page.locator(".why > .strongest .reason").first).to_contain_text("also in 1 other rollout")
     expect(page.locator(".card-weight")).to_have_count(0)

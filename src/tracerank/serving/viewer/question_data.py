@@ -5,7 +5,7 @@ Each distinct text and document is held once and pointed to by number. Knows not
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from tracerank.answers.equivalence import NO_GROUP
@@ -13,7 +13,7 @@ from tracerank.evaluation.evaluate import judge
 from tracerank.evaluation.metrics import is_judged
 from tracerank.methods.answer_groups import AnswerGrouping
 from tracerank.methods.base import Decision
-from tracerank.methods.explanation import ExplainedEvidence, ExplainedRollout, Explanation, explain
+from tracerank.methods.explanation import ATTENTION, ExplainedEvidence, ExplainedRollout, Explanation, explain
 from tracerank.methods.voting import MajorityVote, WithoutAbstentions
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import RETENTION_RULES, Evidence, Rollout, Search
@@ -66,6 +66,8 @@ def question_data(pool: Pool, explanation: Explanation, grouping: AnswerGrouping
         "dataset": pool.question.dataset,
         "references": list(pool.question.references),
         "has_weights": explanation.has_weights,
+        "weights_are": explanation.weights_are,
+        "reasons": [asdict(reason) for reason in explanation.reasons],
         "selected": _choice(pool, decision, chosen_group),
         "vote": _choice(pool, vote, of_vote),
         "agrees": _agrees(decision, vote, chosen_group, of_vote),
@@ -121,7 +123,7 @@ def _confidence(explanation: Explanation, rollouts: Sequence[dict[str, Any]], gr
     if own is not None:
         return {"value": own, "kind": CALIBRATED}
     scored = [one for one in rollouts if one["score"] is not None]
-    if explanation.has_weights and scored:
+    if explanation.has_weights and explanation.weights_are == ATTENTION and scored:
         # TRACE is trained with a softmax over the candidates of a pool.
         highest = max(one["score"] for one in scored)
         parts = [math.exp(one["score"] - highest) for one in scored]

@@ -10,7 +10,7 @@ function evidenceCard(data, rollout, seen) {
       class: `card ${shared ? "is-shared" : ""}`,
       "data-text": seen.text,
       "data-document": seen.document,
-      "aria-label": `${name || "evidence"}, ${weightWords(seen)}${sharing(seen)}`,
+      "aria-label": `${name || "evidence"}, ${weightWords(data, seen)}${sharing(seen)}`,
     },
     () => openEvidence(data, seen),
     element(
@@ -29,8 +29,8 @@ function evidenceCard(data, rollout, seen) {
   return withVariable(card, "--heat-share", share.toFixed(3));
 }
 
-function weightWords(seen) {
-  return seen.weight === null ? "" : `attention ${percent(seen.weight)}, `;
+function weightWords(data, seen) {
+  return seen.weight === null ? "" : `${data.weights_are} ${percent(seen.weight)}, `;
 }
 
 /** Calls back with the evidence under the pointer or the focus, and with null when there is none. */

@@ -40,7 +40,7 @@ function lanesHead(lanes) {
       "p",
       { class: "legend" },
       data.has_weights
-        ? legend("heat", "attention of the answer")
+        ? legend("heat", data.weights_are === "support" ? "holds the answer" : "attention of the answer")
         : element("span", {}, "no attention: this method reads no evidence"),
       legend("line", "same text"),
       legend("dashes", "same document"),

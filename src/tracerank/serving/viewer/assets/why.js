@@ -15,7 +15,9 @@ function whyPanel(data) {
     panel.append(element("p", { class: "empty" }, words));
     return panel;
   }
-  panel.append(verdictSentence(data, selected), strongestList(data, selected, STRONGEST));
+  panel.append(verdictSentence(data, selected));
+  if (data.reasons.length > 0) panel.append(reasonsList(data.reasons));
+  panel.append(element("p", { class: "lead" }, evidenceSentence(data, selected)), strongestList(data, selected, STRONGEST));
   if (data.runnerUp) panel.append(comparison(data, selected, data.runnerUp));
   return panel;
 }
@@ -28,13 +30,37 @@ function verdictSentence(data, selected) {
     const differs = other.group !== selected.group;
     words.push(`; the best ${differs ? "other answer" : "other rollout"} scores ${scoreText(other.score)}`);
   }
-  words.push(selected.score === null ? " was chosen. " : ". ");
-  words.push(
-    data.has_weights
-      ? "Its answer looked most at:"
-      : "This method weighs no evidence, so what most other rollouts saw comes first:",
-  );
+  words.push(selected.score === null ? " was chosen." : ".");
   return element("p", { class: "lead" }, words.join(""));
+}
+
+function evidenceSentence(data, rollout) {
+  if (!data.has_weights) return "This method weighs no evidence, so what most other rollouts saw comes first:";
+  if (data.weights_are !== "support") return "Its answer looked most at:";
+  if (rollout.heaviest > 0) return "Evidence that holds its answer, next to what was asked:";
+  return rollout.evidence.length > 0
+    ? "None of its evidence holds the answer; what most other rollouts saw comes first:"
+    : "";
+}
+
+/** What set the answer apart from the best other one, in the method's own terms. */
+function reasonsList(reasons) {
+  const most = Math.max(...reasons.map(({ gain }) => Math.abs(gain)));
+  const rows = reasons.map(({ meaning, gain }) =>
+    element(
+      "li",
+      { class: gain < 0 ? "respect against" : "respect" },
+      element("span", { class: "number" }, `${gain < 0 ? "−" : "+"}${Math.abs(gain).toFixed(2)}`),
+      bar(Math.abs(gain) / most, "gain-bar"),
+      element("span", {}, meaning),
+    ),
+  );
+  return element(
+    "div",
+    { class: "respects" },
+    element("h3", {}, "What set it apart from the best other answer"),
+    element("ul", {}, rows),
+  );
 }
 
 /** The heaviest evidence, each text once; without weights the most shared. */
@@ -54,7 +80,10 @@ function strongest(rollout, count) {
 }
 
 function strongestList(data, rollout, count) {
-  const found = strongest(rollout, count);
+  const most = strongest(rollout, count);
+  // A text that does not hold the answer is no reason for it where others do.
+  const isSupported = data.weights_are === "support" && most.some(({ weight }) => weight > 0);
+  const found = isSupported ? most.filter(({ weight }) => weight > 0) : most;
   if (found.length === 0) return element("p", { class: "empty" }, "It rests on no evidence.");
   const heaviest = Math.max(...found.map(({ weight }) => weight));
   const rows = found.map(({ seen, weight }) => reason(data, rollout, seen, weight, heaviest));
@@ -95,7 +124,7 @@ function comparison(data, selected, other) {
     ["distinct evidence", (rollout) => String(new Set(rollout.evidence.map((seen) => seen.text)).size)],
     ["of it shared", (rollout) => sharedPart(rollout)],
   ];
-  if (data.has_weights) rows.push(["attention on shared", (rollout) => percent(sharedWeight(rollout))]);
+  if (data.has_weights) rows.push([`${data.weights_are} on shared`, (rollout) => percent(sharedWeight(rollout))]);
   const body = rows.map(([name, cell]) => {
     const cells = [selected, other].map((rollout) => element("td", {}, cell(rollout)));
     return element("tr", {}, element("th", { scope: "row" }, name), cells);
@@ -106,9 +135,15 @@ function comparison(data, selected, other) {
     element("summary", {}, "Against the runner-up"),
     element("table", {}, element("thead", {}, comparisonHead(selected, other)), element("tbody", {}, body)),
     element("p", { class: "aside" }, overlapSentence(both, own.size - both, others.size - both)),
-    element("h3", {}, data.has_weights ? "The runner-up looked most at" : "The runner-up's most shared evidence"),
+    element("h3", {}, runnerUpHeading(data, other)),
     strongestList(data, other, 3),
   );
+}
+
+function runnerUpHeading(data, other) {
+  if (!data.has_weights) return "The runner-up's most shared evidence";
+  if (data.weights_are !== "support") return "The runner-up looked most at";
+  return other.heaviest > 0 ? "What holds the runner-up's answer" : "Nothing the runner-up saw holds its answer";
 }
 
 function comparisonHead(selected, other) {
