@@ -31,6 +31,7 @@ OnRecord = Callable[[str], None]
 """Told the name of the reader that takes each record."""
 
 
+_OWN = frozenset(READERS.values())
 _JOINERS = tuple(reader for reader in READERS.values() if isinstance(reader, Joiner))
 """Those of our own; asking each of them whether it is one costs a request more than reading it."""
 
@@ -72,7 +73,10 @@ def _source(
     reader: str | Reader, on_problem: Report | None, window_bytes: int | None, on_record: OnRecord | None
 ) -> "_Source":
     chosen = (None if reader == AUTO else reader_named(reader)) if isinstance(reader, str) else reader
-    joiners = _JOINERS if chosen is None else (chosen,) if isinstance(chosen, Joiner) else ()
+    if chosen is None or chosen in _OWN:
+        joiners = tuple(joiner for joiner in _JOINERS if chosen in (None, joiner))
+    else:
+        joiners = (chosen,) if isinstance(chosen, Joiner) else ()
     return _Source(chosen, Joining(joiners, window_bytes), on_problem or _warn, on_record or (lambda _: None))
 
 
