@@ -9,7 +9,7 @@ from benchmarks.growth import milliseconds_per_pool
 from benchmarks.measure import Paired, paired
 from benchmarks.memory import COUNT, peak_megabytes
 from benchmarks.parsing import webqa_questions_per_second
-from benchmarks.service_load import service_load
+from benchmarks.service_load import WORKERS, service_load
 from benchmarks.sides import Bench
 
 TARGETS = {
@@ -68,7 +68,8 @@ def main() -> None:
     for line in encoding_lines():
         console.print(line)
     console.print(f"parsing: {webqa_questions_per_second():.0f} WebQA questions of 16 rollouts a second (aim: 1000)")
-    console.print(f"service, webqa: {service_load()}")
+    for workers in WORKERS:
+        console.print(f"service, webqa, {service_load(workers=workers)}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The service under load against ``decide_many``: ``python -m benchmarks.service_load [webqa|browsing]``.
+"""The service under load against ``decide_many``: ``python -m benchmarks.service_load [webqa|browsing [WORKERS]]``.
 
 ``tracerank serve`` runs in a process of its own with an untrained TRACE checkpoint at the paper's widths; clients, in
 another, keep their connections and ask one question after the other. Both sides see the same pools, take turns, and
@@ -37,6 +37,8 @@ CLIENTS = 16
 QUESTIONS = 512
 ROLLOUTS = 16
 ROUNDS = 3
+WORKERS = (2, 0)
+"""Processes that settle; 0: the one that also reads the requests."""
 SHARE_TARGET = 0.6
 """Least throughput of the service as a share of ``decide_many``."""
 START_SECONDS = 60
@@ -55,6 +57,7 @@ class Asked:
 class Load:
     """The best round of both sides."""
 
+    workers: int
     batch_rate: float
     """Pools a second of ``decide_many``."""
     served_rate: float
@@ -65,13 +68,14 @@ class Load:
     def __str__(self) -> str:
         p50, p95 = (1e3 * float(np.percentile(self.latencies, part)) for part in (50, 95))
         return (
-            f"{CLIENTS} clients get {self.served_rate:.0f} decisions a second, p50 {p50:.0f} ms, p95 {p95:.0f} ms; "
+            f"{self.workers} workers: {CLIENTS} clients get {self.served_rate:.0f} decisions a second, "
+            f"p50 {p50:.0f} ms, p95 {p95:.0f} ms; "
             f"decide_many {self.batch_rate:.0f}: {self.served_rate / self.batch_rate:.0%} "
             f"(to reach: >= {SHARE_TARGET:.0%}); every reply was there and right"
         )
 
 
-def service_load(setting: str = "webqa", rounds: int = ROUNDS) -> Load:
+def service_load(setting: str = "webqa", workers: int = 0, rounds: int = ROUNDS) -> Load:
     """Both sides in turns."""
     pools = list(iter_world(PAPER[setting], QUESTIONS, 3, ROLLOUTS))
     with tempfile.TemporaryDirectory() as folder:
@@ -82,7 +86,7 @@ def service_load(setting: str = "webqa", rounds: int = ROUNDS) -> Load:
             Asked(_request(pool), made.question_id, made.sample_id) for pool, made in zip(pools, decisions, strict=True)
         ]
         batch_seconds, served = [], []
-        with _service(Path(folder)) as port:
+        with _service(Path(folder), workers) as port:
             _ask_all(port, asked[: 4 * CLIENTS])
             for _ in range(rounds):
                 begin = time.perf_counter()
@@ -90,7 +94,7 @@ def service_load(setting: str = "webqa", rounds: int = ROUNDS) -> Load:
                 batch_seconds.append(time.perf_counter() - begin)
                 served.append(_ask_all(port, asked))
     seconds, latencies = min(served)
-    return Load(len(pools) / min(batch_seconds), len(pools) / seconds, tuple(latencies))
+    return Load(workers, len(pools) / min(batch_seconds), len(pools) / seconds, tuple(latencies))
 
 
 def _selector(setting: str) -> TraceSelector:
@@ -109,12 +113,13 @@ def _request(pool: Pool) -> bytes:
 
 
 @contextmanager
-def _service(checkpoint: Path) -> Iterator[int]:
+def _service(checkpoint: Path, workers: int) -> Iterator[int]:
     """The port of a service that answers; it is asked to end, and must end well."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "tracerank", "serve", "--checkpoint", checkpoint, "--port", str(port), "--quiet"]
+    command += ["--workers", str(workers)]
     with subprocess.Popen(command, env={**os.environ, "OMP_NUM_THREADS": "1"}) as process:
         try:
             _await(port, process)
@@ -188,4 +193,6 @@ def _received(line: socket.socket) -> bytes:
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    print(f"service, {sys.argv[1] if sys.argv[1:] else 'webqa'}: {service_load(*sys.argv[1:2])}")
+    chosen, *others = sys.argv[1:] or ["webqa"]
+    for count in map(int, others or WORKERS):
+        print(f"service, {chosen}, {service_load(chosen, count)}")

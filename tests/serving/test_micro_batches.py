@@ -39,7 +39,7 @@ def doubling() -> Iterator[Doubling]:
 
 
 def test_what_waits_is_settled_together_and_each_gets_its_own(doubling: Doubling) -> None:
-    batches: MicroBatches[int, int] = MicroBatches(doubling, BatchLimits(batch=8, waiting=100))
+    batches: MicroBatches[int, int] = MicroBatches([doubling], BatchLimits(batch=8, waiting=100))
     doubling.hold()
     first = batches.submit(0)
     assert doubling.begun.wait(10)
@@ -50,8 +50,20 @@ def test_what_waits_is_settled_together_and_each_gets_its_own(doubling: Doubling
     batches.close()
 
 
+def test_of_many_who_ask_half_are_settled_while_the_others_ask_anew(doubling: Doubling) -> None:
+    batches: MicroBatches[int, int] = MicroBatches([doubling], BatchLimits(part=2))
+    doubling.hold()
+    futures = [batches.submit(0)]
+    assert doubling.begun.wait(10)
+    futures += [batches.submit(number) for number in range(1, 7)]
+    doubling.gate.set()
+    assert [future.result(10) for future in futures] == [2 * number for number in range(7)]
+    assert [len(batch) for batch in doubling.batches] == [1, 4, 2]  # 4 of 1 + 6, then 3 of 4 + 2, but there are 2
+    batches.close()
+
+
 def test_a_bad_item_costs_its_neighbours_nothing(doubling: Doubling) -> None:
-    batches: MicroBatches[int, int] = MicroBatches(doubling, BatchLimits(gather_seconds=0.2))
+    batches: MicroBatches[int, int] = MicroBatches([doubling], BatchLimits(gather_seconds=0.2))
     futures = [batches.submit(number) for number in (1, -1, 3)]
     assert (futures[0].result(10), futures[2].result(10)) == (2, 6)
     with pytest.raises(ValueError, match="negative"):
@@ -66,7 +78,7 @@ def test_an_outage_does_not_make_everybody_wait_for_the_same() -> None:
         asked.append(len(items))
         raise ConnectionError("nobody answers")
 
-    batches: MicroBatches[int, int] = MicroBatches(down, BatchLimits(gather_seconds=0.2), outages=(ConnectionError,))
+    batches: MicroBatches[int, int] = MicroBatches([down], BatchLimits(gather_seconds=0.2), outages=(ConnectionError,))
     futures = [batches.submit(number) for number in range(9)]
     for future in futures:
         with pytest.raises(ConnectionError):
@@ -79,7 +91,7 @@ def test_a_batch_waits_for_what_is_known_to_come_but_not_for_ever() -> None:
     doubling, coming = Doubling(), threading.Event()
     coming.set()
     limits = BatchLimits(gather_seconds=0.01, longest_seconds=5.0)
-    batches: MicroBatches[int, int] = MicroBatches(doubling, limits, is_more_coming=coming.is_set)
+    batches: MicroBatches[int, int] = MicroBatches([doubling], limits, is_more_coming=coming.is_set)
     first = batches.submit(1)
     assert not doubling.begun.wait(0.1)
     second = batches.submit(2)
@@ -89,13 +101,13 @@ def test_a_batch_waits_for_what_is_known_to_come_but_not_for_ever() -> None:
     batches.close()
     coming.set()
     limits = BatchLimits(gather_seconds=0.01, longest_seconds=0.05)
-    batches = MicroBatches(doubling, limits, is_more_coming=coming.is_set)
+    batches = MicroBatches([doubling], limits, is_more_coming=coming.is_set)
     assert batches.submit(3).result(10) == 6
     batches.close()
 
 
 def test_a_full_queue_turns_away_and_closing_finishes_what_was_accepted(doubling: Doubling) -> None:
-    batches: MicroBatches[int, int] = MicroBatches(doubling, BatchLimits(waiting=3))
+    batches: MicroBatches[int, int] = MicroBatches([doubling], BatchLimits(waiting=3))
     doubling.hold()
     accepted = [batches.submit(1)]
     assert doubling.begun.wait(10)
@@ -117,7 +129,7 @@ def test_a_full_queue_turns_away_and_closing_finishes_what_was_accepted(doubling
 
 
 def test_who_went_away_before_his_turn_costs_nothing(doubling: Doubling) -> None:
-    batches: MicroBatches[int, int] = MicroBatches(doubling, BatchLimits())
+    batches: MicroBatches[int, int] = MicroBatches([doubling], BatchLimits())
     doubling.hold()
     first = batches.submit(1)
     assert doubling.begun.wait(10)

@@ -4,9 +4,10 @@ import gc
 import os
 from collections.abc import Iterable
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -22,14 +23,28 @@ from tracerank.errors import UsageError
 from tracerank.methods.base import Method
 from tracerank.readers.detect import AUTO
 
+if TYPE_CHECKING:
+    from tracerank.serving.settlers import MethodProcess
+
 TOKEN_VARIABLE = "TRACERANK_SERVICE_TOKEN"
 INSTALL = "pip install 'tracerank[serve]'"
 CLOSING_SECONDS = 30
 COLLECT_AFTER = 20_000
+PART = 8
+"""Of a batch that leaves some to the other workers, the least: smaller ones cost more a pool."""
 
 MethodChoice = Annotated[str, typer.Option("--method", metavar="NAME", help="What decides, as in select.")]
 Host = Annotated[str, typer.Option("--host", metavar="NAME", help="Address to listen on; loopback unless you say so.")]
 Port = Annotated[int, typer.Option("--port", metavar="N", min=1, max=65535, help="Port to listen on.")]
+Workers = Annotated[
+    int,
+    typer.Option(
+        "--workers",
+        metavar="N",
+        min=0,
+        help="Processes that settle, each with the method in its memory; 0 settles in this one.",
+    ),
+]
 Waiting = Annotated[int, typer.Option("--queue", metavar="N", min=1, help="Requests that may wait; more get 429.")]
 Seconds = Annotated[float, typer.Option("--timeout", metavar="S", min=0.001, help="Seconds until a request gets 504.")]
 Megabytes = Annotated[int, typer.Option("--max-body", metavar="MB", min=1, help="Longest body; more gets 413.")]
@@ -56,6 +71,7 @@ def serve(
     host: Host = "127.0.0.1",
     port: Port = 8100,
     allow_host: AllowedHosts = None,
+    workers: Workers = 0,
     queue: Waiting = 256,
     timeout: Seconds = 60.0,
     max_body: Megabytes = 32,
@@ -82,14 +98,15 @@ def serve(
         note(f"warning: everybody who reaches {host} may use this service; set {TOKEN_VARIABLE} to ask for a token")
     hosts = known_hosts(host, _host_names(allow_host or ()))
     options = MethodOptions(checkpoint, encoder, allow_encoder_mismatch, equality)
-    limits = ServiceLimits(max_body * 2**20, timeout, BatchLimits(waiting=queue))
-    chosen = method_named(method, options)
+    limits = ServiceLimits(max_body * 2**20, timeout, BatchLimits(part=PART if workers else None, waiting=queue))
+    chosen = method_named(method, options) if view or not workers else None
     with ExitStack() as stack:
         page = None
-        if view:
+        if view and chosen is not None:
             page = Path(stack.enter_context(TemporaryDirectory(prefix="tracerank-"))) / "view.html"
             _write_view(page, view, chosen, options, quiet)
-        app = select_app(chosen, installed_version(), limits, token, page, hosts)
+        settled_by = chosen if chosen is not None and not workers else _processes(workers, method, options)
+        app = select_app(settled_by, installed_version(), limits, token, page, hosts)
         if not quiet:
             note(f"{method} at http://{host}:{port}/v1/select, described at /docs; Ctrl-C ends it")
         _spare_collections()
@@ -101,6 +118,23 @@ def serve(
             access_log=False,
             timeout_graceful_shutdown=CLOSING_SECONDS,
         )
+
+
+def _processes(count: int, method: str, options: MethodOptions) -> "list[MethodProcess]":
+    """All of them started, then all of them ready."""
+    from tracerank.serving.settlers import MethodProcess
+
+    threads = None if count == 1 else max(1, (os.cpu_count() or 1) // count)
+    made = [MethodProcess(partial(_method_of_worker, method, options), threads) for _ in range(count)]
+    for process in made:
+        process.await_ready()
+    return made
+
+
+def _method_of_worker(method: str, options: MethodOptions) -> Method:
+    made = method_named(method, options)
+    _spare_collections()
+    return made
 
 
 def _host_names(given: Iterable[str]) -> list[str]:

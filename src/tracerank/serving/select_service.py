@@ -5,7 +5,7 @@ Requests of many clients are settled together. Built on FastAPI and Prometheus' 
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +25,7 @@ from tracerank.serving.micro_batches import BatchLimits
 from tracerank.serving.service_docs import add_docs
 from tracerank.serving.service_metrics import CONTENT_TYPE, Counted
 from tracerank.serving.service_pages import HTML, add_pages, page_of_pool
+from tracerank.serving.settlers import OwnMethod, Settler
 from tracerank.serving.settling import Asked, Settling
 from tracerank.serving.wire import (
     ErrorReply,
@@ -76,7 +77,7 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
 
 
 def select_app(
-    method: Method,
+    method: Method | Sequence[Settler],
     version: str,
     limits: ServiceLimits = DEFAULT_LIMITS,
     token: str | None = None,
@@ -85,9 +86,12 @@ def select_app(
 ) -> FastAPI:
     """The web application; ``token`` is what clients must show, if any, ``view`` a page to show at ``/view``.
 
-    ``hosts`` are the names that it answers to; None: any.
+    The method settles in a thread of this process, settlers where they are. ``hosts`` are the names that it answers to;
+    None: any.
     """
-    settling = Settling(method, limits.seconds, limits.batches)
+    settlers = method if isinstance(method, Sequence) else [OwnMethod(method)]
+    name = settlers[0].name
+    settling = Settling(settlers, limits.seconds, limits.batches)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -103,9 +107,9 @@ def select_app(
         redoc_url=None,
     )
     app.add_exception_handler(RequestValidationError, _tell_mistakes)
-    app.include_router(_questions(settling, method.name))
-    app.include_router(_monitoring(settling, method.name, version))
-    add_pages(app, method.name, version, view)
+    app.include_router(_questions(settling, name))
+    app.include_router(_monitoring(settling, name, version))
+    add_pages(app, name, version, view)
     add_docs(app, wants_token=token is not None)
     app.add_middleware(BodyLimit, limit=limits.body_bytes)
     if token is not None:

@@ -1,4 +1,4 @@
-"""A method behind a queue: pools of many requests settled together, and what goes wrong as an HTTP status."""
+"""Settlers behind a queue: pools of many requests settled together, and what goes wrong as an HTTP status."""
 
 import asyncio
 import logging
@@ -12,13 +12,12 @@ from typing import Generic, TypeVar
 from starlette.exceptions import HTTPException
 
 from tracerank.errors import ChatError, EmbeddingError, TraceRankError
-from tracerank.evaluation.evaluate import decide_stream
-from tracerank.methods.base import Decision, Method
+from tracerank.methods.base import Decision
 from tracerank.methods.explanation import Explanation
 from tracerank.pools.pool import Pool
-from tracerank.serving.explaining import explained
 from tracerank.serving.micro_batches import BatchLimits, IsClosed, MicroBatches, QueueIsFull
 from tracerank.serving.service_metrics import ServiceMetrics
+from tracerank.serving.settlers import Item, ProcessEnded, Settler
 from tracerank.serving.wire import SelectRequest, UnreadableRequest, pool_of
 
 OUTAGES = (EmbeddingError, ChatError)
@@ -58,28 +57,20 @@ class Settled(Generic[R]):
     found: R
 
 
-@dataclass(frozen=True, slots=True)
-class _Item:
-    """A pool and whether only the decision or also its reasons are wanted."""
-
-    pool: Pool
-    wants_reasons: bool
-
-
 class Settling:
-    """Reads, decides and explains; decisions and explanations take turns in one thread."""
+    """Reads, and has decided or explained by whichever settler is free."""
 
-    def __init__(self, method: Method, seconds: float, limits: BatchLimits) -> None:
-        self._method = method
+    def __init__(self, settlers: Sequence[Settler], seconds: float, limits: BatchLimits) -> None:
+        self._settlers = settlers
         self._seconds = seconds
         self._read_now = 0
         self._long_readers = ThreadPoolExecutor(LONG_READERS, "reading")
         self._loop: asyncio.AbstractEventLoop | None = None
-        self.batches: MicroBatches[_Item, Decision | Explanation] = MicroBatches(
-            self._settle,
+        self.batches: MicroBatches[Item, Decision | Explanation] = MicroBatches(
+            [settler.settle for settler in settlers],
             limits,
             lambda count: self.metrics.batches.observe(count),
-            OUTAGES,
+            (*OUTAGES, ProcessEnded),
             lambda: self._read_now > 0,
             self._run_in_loop,
         )
@@ -99,13 +90,15 @@ class Settling:
     def close(self) -> None:
         """Take nothing more and finish what was accepted."""
         self.batches.close()
+        for settler in self._settlers:
+            settler.close()
         self._long_readers.shutdown(wait=False, cancel_futures=True)
 
     async def _settled(self, asked: Asked, wants_reasons: bool) -> tuple[Pool, list[str], Decision | Explanation]:
         with self._told():
             async with asyncio.timeout_at(asked.since + self._seconds):
                 pool, problems = await self._read(asked)
-                return pool, problems, await self._submitted(_Item(pool, wants_reasons))
+                return pool, problems, await self._submitted(Item(pool, wants_reasons))
 
     async def _read(self, asked: Asked) -> tuple[Pool, list[str]]:
         if self.batches.waiting() + self._read_now >= self.batches.limits.waiting:
@@ -130,6 +123,9 @@ class Settling:
             raise HTTPException(429, "too many requests wait; try again", _AGAIN) from None
         except IsClosed:
             raise HTTPException(503, "the service is closing") from None
+        except ProcessEnded as error:
+            _log.error("%s", error)
+            raise HTTPException(503, "settling broke off; try again", _AGAIN) from None
         except TimeoutError:
             raise HTTPException(504, f"not settled within {self._seconds:g} s") from None
         except OUTAGES as error:
@@ -138,7 +134,7 @@ class Settling:
         except TraceRankError as error:
             raise HTTPException(422, str(error)) from None
 
-    async def _submitted(self, item: _Item) -> Decision | Explanation:
+    async def _submitted(self, item: Item) -> Decision | Explanation:
         self._loop = asyncio.get_running_loop()
         is_done: asyncio.Future[None] = self._loop.create_future()
         settled = self.batches.submit(item)
@@ -156,11 +152,6 @@ class Settling:
             self._loop.call_soon_threadsafe(hand_out)
         except RuntimeError:  # the loop is closed: nobody waits any more
             hand_out()
-
-    def _settle(self, items: Sequence[_Item]) -> list[Decision | Explanation]:
-        plain = decide_stream(self._method, (one.pool for one in items if not one.wants_reasons))
-        reasoned = explained(self._method, (one.pool for one in items if one.wants_reasons))
-        return [next(reasoned)[1] if one.wants_reasons else next(plain)[1] for one in items]
 
 
 def _wake(is_done: "asyncio.Future[None]", _: object) -> None:

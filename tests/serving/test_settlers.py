@@ -1,0 +1,107 @@
+"""A method in a process of its own: the same answers, its errors, its death, its end."""
+
+import os
+import signal
+from collections.abc import Iterator
+from functools import partial
+
+import httpx
+import pytest
+
+from tests.served import served
+from tracerank.cli.methods import MethodOptions, method_named
+from tracerank.errors import CheckpointError, TraceRankError, UsageError
+from tracerank.methods.base import Decision, Method
+from tracerank.methods.explanation import Explanation
+from tracerank.methods.voting import MajorityVote
+from tracerank.pools.pool import Pool
+from tracerank.rollouts.worlds.generate import iter_world
+from tracerank.rollouts.worlds.presets import PAPER
+from tracerank.serving.settlers import Item, MethodProcess, OwnMethod, ProcessEnded
+
+pytest.importorskip("fastapi")
+pytest.importorskip("prometheus_client")
+
+from tracerank.serving.micro_batches import BatchLimits
+from tracerank.serving.select_service import ServiceLimits, select_app
+
+POOLS = list(iter_world(PAPER["webqa"], 6, 3, 4))
+BODY = {"question": "Q?", "rollouts": [{"answer": "Paris"}, {"answer": "Rome"}, {"answer": "paris"}]}
+
+
+class Moody:
+    """A vote that fails or dies when the question says so."""
+
+    name = "moody"
+
+    def decide(self, pool: Pool) -> Decision:
+        if pool.question.text == "fail":
+            raise CheckpointError("it cannot be done; do it otherwise")
+        if pool.question.text == "fault":
+            raise ZeroDivisionError("a fault of ours")
+        if pool.question.text == "die":
+            os.kill(os.getpid(), signal.SIGKILL)
+        return MajorityVote().decide(pool)
+
+
+def moody() -> Method:
+    return Moody()
+
+
+@pytest.fixture(scope="module")
+def process() -> Iterator[MethodProcess]:
+    made = MethodProcess(moody)
+    yield made
+    made.close()
+
+
+def asking(text: str) -> Item:
+    pool = POOLS[0]
+    question = type(pool.question)(pool.question.id, text)
+    return Item(Pool(question, pool.rollouts), wants_reasons=False)
+
+
+def test_it_decides_and_explains_as_here(process: MethodProcess) -> None:
+    items = [Item(pool, wants_reasons=bool(place % 2)) for place, pool in enumerate(POOLS)]
+    found = process.settle(items)
+    assert found == OwnMethod(Moody()).settle(items)
+    assert [type(one) for one in found] == [Decision, Explanation] * 3
+    assert process.name == "moody"
+
+
+def test_errors_come_over_and_it_goes_on(process: MethodProcess) -> None:
+    with pytest.raises(CheckpointError, match="do it otherwise"):
+        process.settle([asking("fail")])
+    with pytest.raises(RuntimeError, match="ZeroDivisionError: a fault of ours"):
+        process.settle([asking("fault")])
+    assert process.settle([asking("go on")])
+
+
+def test_a_dead_process_is_replaced(process: MethodProcess) -> None:
+    for _ in range(2):
+        with pytest.raises(ProcessEnded):
+            process.settle([asking("die")])
+        assert process.settle([asking("go on")])
+
+
+def test_what_prevents_the_method_is_told_at_once() -> None:
+    broken = MethodProcess(partial(method_named, "nonsense", MethodOptions()))
+    with pytest.raises(UsageError, match="nonsense"):
+        broken.await_ready()
+    broken.close()
+    assert issubclass(ProcessEnded, TraceRankError)
+
+
+def test_several_processes_serve_and_end_with_the_service() -> None:
+    processes = [MethodProcess(moody, threads=1) for _ in range(2)]
+    limits = ServiceLimits(batches=BatchLimits(part=2))
+    with served(select_app(processes, "1", limits)) as url, httpx.Client() as http:
+        assert http.get(f"{url}/health").json()["method"] == "moody"
+        assert http.post(f"{url}/v1/select", json=BODY).json()["answer"] == "Paris"
+        assert http.post(f"{url}/v1/explain", json=BODY).json()["decision"]["group"] == [0, 2]
+        died = http.post(f"{url}/v1/select", json={**BODY, "question": "die"})
+        assert (died.status_code, died.headers["retry-after"]) == (503, "1")
+        failed = http.post(f"{url}/v1/select", json={**BODY, "question": "fail"})
+        assert (failed.status_code, failed.json()["detail"]) == (422, "it cannot be done; do it otherwise")
+        assert http.post(f"{url}/v1/select", json=BODY).status_code == 200
+    assert [process.is_running() for process in processes] == [False, False]
