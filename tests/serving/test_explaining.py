@@ -1,9 +1,14 @@
-"""Reasons cost no second embedding."""
+"""Reasons cost no second embedding, and a gate passes them on."""
+
+import pytest
 
 from tests.serving.viewer.pages import selector
 from tracerank.embedding.base import Embedder, Vectors
+from tracerank.methods.gated import BY_VOTE, Chance, Gate, GatedSelector
+from tracerank.methods.selectors import load_selector
 from tracerank.methods.trace_explain import explain_stream
 from tracerank.methods.trace_selector import BLOCK_POOLS, TraceSelector
+from tracerank.methods.voting import MajorityVote
 from tracerank.rollouts.worlds.generate import iter_world
 from tracerank.rollouts.worlds.presets import PAPER
 from tracerank.serving.explaining import explained
@@ -30,3 +35,18 @@ def test_texts_are_embedded_once_a_block_and_the_reasons_stay_the_same() -> None
     found = list(explained(TraceSelector(chooser.checkpoint, counting), pools))
     assert counting.calls == 2
     assert found == list(explain_stream(chooser, pools))
+
+
+@pytest.mark.parametrize("threshold", [None, 0.0])
+def test_behind_a_gate_reasons_are_given_where_the_selector_has_its_way(threshold: float | None) -> None:
+    by_score, even = Chance((4.0, 0.0, 0.0, 0.0)), Chance((0.0, 0.0, 0.0, 0.0))
+    gated = GatedSelector(MajorityVote(), load_selector(), Gate(threshold, BY_VOTE, by_score, even))
+    pools = list(iter_world(PAPER["webqa"], 30, 3, 4))
+    found = [explanation for _, explanation in explained(gated, pools)]
+    assert [each.decision for each in found] == gated.decide_many(pools)
+    own = load_selector().decide_many(pools)
+    kept = [each for each, choice in zip(found, own, strict=True) if choice.sample_id not in each.decision.group]
+    assert all(each.reasons == () for each in kept)
+    assert bool(kept) is (threshold is None)
+    assert any(each.reasons for each in found)
+    assert all(each.has_weights for each in found)

@@ -190,9 +190,10 @@ class GatedSelector(Selector):
         batched = getattr(self.selector, "iter_decisions", None)
         while block := list(islice(stream, _BLOCK_POOLS)):
             own = batched(block) if batched else map(self.selector.decide, block)
-            yield from map(self._settle, block, own)
+            yield from map(self.settle, block, own)
 
-    def _settle(self, pool: Pool, own: Decision) -> Decision:
+    def settle(self, pool: Pool, own: Decision) -> Decision:
+        """What is decided, given what the selector decided."""
         voted = self.vote.decide(pool)
         sides = sides_of(ballot_of(pool), self.vote, voted, own)
         return voted if sides is None else gated_decision(pool, sides, own, self.gate)

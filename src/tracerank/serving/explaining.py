@@ -1,6 +1,7 @@
 """Decisions with their reasons: by attention, by what holds the answers, else by what rollouts share."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from tracerank.embedding.base import Embedder, Vectors
 from tracerank.evaluation.evaluate import decide_stream
@@ -8,6 +9,7 @@ from tracerank.methods.base import Method
 from tracerank.methods.explanation import Explanation, explain_pool
 from tracerank.methods.feature_explain import explain_features
 from tracerank.methods.feature_selector import FeatureSelector
+from tracerank.methods.gated import GatedSelector
 from tracerank.pools.pool import Pool
 
 
@@ -37,6 +39,16 @@ def explained(method: Method, pools: Iterable[Pool]) -> Iterator[tuple[Pool, Exp
         # Its encoder was checked when the method was made.
         once = TraceSelector(method.checkpoint, _EmbeddedOnce(method.embedder), allow_encoder_mismatch=True)
         return explain_stream(once, pools)
+    if isinstance(method, GatedSelector):
+        return _behind_gate(method, pools)
     if isinstance(method, FeatureSelector):
         return explain_features(method, pools)
     return ((pool, explain_pool(pool, decision)) for pool, decision in decide_stream(method, pools))
+
+
+def _behind_gate(method: GatedSelector, pools: Iterable[Pool]) -> Iterator[tuple[Pool, Explanation]]:
+    """What the selector says; its reasons only where the gate lets its choice through."""
+    for pool, own in explained(method.selector, pools):
+        decision = method.settle(pool, own.decision)
+        is_own = own.decision.sample_id in decision.group
+        yield pool, replace(own, decision=decision, reasons=own.reasons if is_own else ())
