@@ -95,6 +95,11 @@ def test_a_chat_whose_tool_numbers_its_results_is_no_browser() -> None:
 
 
 @given(st.text(alphabet=list("[]1234. \n#-<>/documentTitle:*Ab"), max_size=300))
-def test_any_text_is_read_without_an_error_and_loses_no_letters_of_its_own(text: str) -> None:
-    for result in laid_out(text):
-        assert result.text or result.url
+def test_any_text_gives_ranked_results_made_of_its_own_words_in_its_own_order(text: str) -> None:
+    results = laid_out(text)
+    assert [result.rank for result in results] == list(range(1, len(results) + 1))
+    rest = text
+    for result in results:
+        for line in filter(None, map(str.strip, (result.text or "").split("\n"))):
+            before, found, rest = rest.partition(line)
+            assert found, (before, line)

@@ -3,6 +3,7 @@
 Reasons are those of the linear part alone: what trees add is not a sum of features.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 import numpy as np
@@ -36,15 +37,9 @@ def explain_features(selector: FeatureSelector, pools: Iterable[Pool]) -> Iterat
 
 
 def _read(rollout: Rollout, weights: dict[str, float]) -> ReadWeights:
-    evidence = (
-        tuple(weights[seen.text] / _times(rollout, seen.text) for seen in search.evidence)
-        for search in rollout.searches
-    )
+    times = Counter(seen.text for search in rollout.searches for seen in search.evidence)
+    evidence = (tuple(weights[seen.text] / times[seen.text] for seen in search.evidence) for search in rollout.searches)
     return ReadWeights((None,) * len(rollout.searches), tuple(evidence))
-
-
-def _times(rollout: Rollout, text: str) -> int:
-    return sum(seen.text == text for search in rollout.searches for seen in search.evidence)
 
 
 def reasons(model: FeatureModel, table: FeatureTable) -> tuple[Reason, ...]:
