@@ -51,19 +51,19 @@ fix: setup  ## repair what ruff can repair
 	$(BIN)/ruff format .
 
 bench: setup  ## measure time and memory
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m studies.speed
 
 QUALITY_CACHE ?= runs/quality
 quality: setup  ## measure every method on real, lexical and generated pools; writes docs/quality.md (needs ../shared)
 	@mkdir -p $(QUALITY_CACHE)
-	$(BIN)/python -m benchmarks.quality $(QUALITY_CACHE) $(QUALITY_ARGS)
+	$(BIN)/python -m studies.quality $(QUALITY_CACHE) $(QUALITY_ARGS)
 
 docs: setup  ## regenerate docs/cli.md from the command line's own help
 	$(BIN)/python -m tracerank.cli.docs docs/cli.md
 
 clean:  ## remove .venv, caches and build products
 	rm -rf .venv build dist src/*.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
-	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests studies -name __pycache__ -type d -prune -exec rm -rf {} +
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

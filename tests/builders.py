@@ -13,17 +13,17 @@ import torch
 from hypothesis import strategies as st
 from torch import Tensor
 
-from tracerank.graphs.batch import GraphBatch, collate
-from tracerank.graphs.build import PoolGraph, build_graph
-from tracerank.graphs.layout import Layout, lay_out
-from tracerank.graphs.nodes import Nodes, content_cells, distinct_nodes
-from tracerank.graphs.recipes import CONTROLS, OFFICIAL_RECIPES, RECIPES
-from tracerank.graphs.schema import GraphRecipe
-from tracerank.methods.trace_selector import look_up
-from tracerank.model.inputs import GraphTensors, Vectors, as_tensors
-from tracerank.model.net import NetConfig, TraceNet
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA, Document, Evidence, Question, Rollout, Search
+from tracerank.selectors.trace.graphs.batch import GraphBatch, collate
+from tracerank.selectors.trace.graphs.build import PoolGraph, build_graph
+from tracerank.selectors.trace.graphs.layout import Layout, lay_out
+from tracerank.selectors.trace.graphs.nodes import Nodes, content_cells, distinct_nodes
+from tracerank.selectors.trace.graphs.recipes import CONTROLS, OFFICIAL_RECIPES, RECIPES
+from tracerank.selectors.trace.graphs.schema import GraphRecipe
+from tracerank.selectors.trace.inputs import GraphTensors, Vectors, as_tensors
+from tracerank.selectors.trace.net import NetConfig, TraceNet
+from tracerank.selectors.trace.selector import look_up
 
 WIDTH = 32
 SETTINGS = (WEBQA, BROWSING)

@@ -3,9 +3,9 @@
 import threading
 from collections.abc import Callable, Sequence
 
+from tracerank.endpoints.chat import ChatReply, ChatTool, EmptyReply, Sampling
+from tracerank.endpoints.messages import ChatMessage, ToolCall
 from tracerank.errors import ChatError
-from tracerank.methods.chat import ChatReply, ChatTool, EmptyReply, Sampling
-from tracerank.pools.messages import ChatMessage, ToolCall
 
 Said = str | ChatReply | Exception
 Script = Callable[[Sequence[ChatMessage], Sampling], Said]

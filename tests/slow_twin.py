@@ -14,11 +14,11 @@ from torch.nn import functional
 
 from tests.builders import vector
 from tracerank.answers.exact import normalize_answer
-from tracerank.graphs.schema import GraphRecipe, relations
-from tracerank.model.net import TraceNet
-from tracerank.model.propagate import RelationLayer
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Evidence, Rollout
+from tracerank.selectors.trace.graphs.schema import GraphRecipe, relations
+from tracerank.selectors.trace.net import TraceNet
+from tracerank.selectors.trace.propagate import RelationLayer
 
 
 @dataclass

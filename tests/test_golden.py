@@ -13,21 +13,21 @@ from torch import Tensor
 
 from tests.golden import GOLDEN, needs_golden
 from tracerank.embedding.base import Sha256Embedder
-from tracerank.graphs.batch import GraphBatch, collate
-from tracerank.graphs.build import PoolGraph, build_graph
-from tracerank.graphs.contexts import context_buckets
-from tracerank.graphs.edges import list_edges
-from tracerank.graphs.nodes import every_node
-from tracerank.graphs.packed import NO_TEXT, unpack
-from tracerank.graphs.recipes import OFFICIAL_RECIPES, RECIPES
-from tracerank.methods.trace_selector import TraceSelector, look_up
-from tracerank.model.inputs import as_tensors
-from tracerank.model.official import ANSWER, EVIDENCE, RELATIONS, SLOTS, translate
 from tracerank.pools.canonical import write_pools
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA
 from tracerank.readers import read_pools
-from tracerank.training.losses import LossRule, selection_loss
+from tracerank.selectors.trace.graphs.batch import GraphBatch, collate
+from tracerank.selectors.trace.graphs.build import PoolGraph, build_graph
+from tracerank.selectors.trace.graphs.contexts import context_buckets
+from tracerank.selectors.trace.graphs.edges import list_edges
+from tracerank.selectors.trace.graphs.nodes import every_node
+from tracerank.selectors.trace.graphs.packed import NO_TEXT, unpack
+from tracerank.selectors.trace.graphs.recipes import OFFICIAL_RECIPES, RECIPES
+from tracerank.selectors.trace.inputs import as_tensors
+from tracerank.selectors.trace.official import ANSWER, EVIDENCE, RELATIONS, SLOTS, translate
+from tracerank.selectors.trace.selector import TraceSelector, look_up
+from tracerank.selectors.trace.training.losses import LossRule, selection_loss
 
 K = 16
 QUESTIONS = {WEBQA: 40, BROWSING: 20}

@@ -26,16 +26,16 @@ from tests.builders import (
 )
 from tracerank.embedding.base import HashEmbedder
 from tracerank.embedding.identity import EncoderIdentity
-from tracerank.graphs.edges import list_edges
-from tracerank.graphs.recipes import BROWSING_RECIPE, CONTROLS, RECIPES, WEBQA_RECIPE
-from tracerank.graphs.schema import GraphRecipe, relations
-from tracerank.methods.trace_selector import TraceSelector
-from tracerank.model.checkpoint import Checkpoint
-from tracerank.model.net import NetConfig, TraceNet
-from tracerank.model.propagate import RelationLayer
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA
-from tracerank.training.losses import LossRule, normalisers
+from tracerank.selectors.trace.checkpoint import Checkpoint
+from tracerank.selectors.trace.graphs.edges import list_edges
+from tracerank.selectors.trace.graphs.recipes import BROWSING_RECIPE, CONTROLS, RECIPES, WEBQA_RECIPE
+from tracerank.selectors.trace.graphs.schema import GraphRecipe, relations
+from tracerank.selectors.trace.net import NetConfig, TraceNet
+from tracerank.selectors.trace.propagate import RelationLayer
+from tracerank.selectors.trace.selector import TraceSelector
+from tracerank.selectors.trace.training.losses import LossRule, normalisers
 
 BOTH = pytest.mark.parametrize("recipe", [WEBQA_RECIPE, BROWSING_RECIPE], ids=[WEBQA, BROWSING])
 

@@ -66,5 +66,7 @@ def test_the_file_tree_names_every_package() -> None:
 
 def test_every_module_of_the_paper_map_exists() -> None:
     text = (ROOT / "docs/paper-map.md").read_text(encoding="utf-8")
-    for path in re.findall(r"`((?:tests|pools|readers|graphs|model|training|methods|evaluation)/[\w/]+\.py)`", text):
+    for path in re.findall(
+        r"`((?:tests|answers|pools|readers|methods|selectors|evaluation|fitting|agents)/[\w/]+\.py)`", text
+    ):
         assert (ROOT / path).exists() or (ROOT / "src/tracerank" / path).exists(), path

@@ -3,9 +3,9 @@
 from random import Random
 
 from tests.builders import pool_of, ranked, rollout
+from tracerank.agents.worlds.generate import iter_world
+from tracerank.agents.worlds.presets import PAPER
 from tracerank.pools.pool import Pool
-from tracerank.rollouts.worlds.generate import iter_world
-from tracerank.rollouts.worlds.presets import PAPER
 
 
 def generate_pools(questions: int, seed: int, k: int = 16, setting: str = "webqa") -> list[Pool]:

@@ -20,8 +20,8 @@ from tracerank.readers import iter_pools, read_pools
 
 if TYPE_CHECKING:
     from tracerank.embedding.load import load_embedder
-    from tracerank.methods.selectors import load_selector
-    from tracerank.methods.trace_selector import TraceSelector
+    from tracerank.selectors.load import load_selector
+    from tracerank.selectors.trace.selector import TraceSelector
 
 __version__ = "0.1.0"
 
@@ -59,9 +59,9 @@ __all__ = [
 ]
 
 _ON_FIRST_USE = {
-    "TraceSelector": "tracerank.methods.trace_selector",
+    "TraceSelector": "tracerank.selectors.trace.selector",
     "load_embedder": "tracerank.embedding.load",
-    "load_selector": "tracerank.methods.selectors",
+    "load_selector": "tracerank.selectors.load",
 }
 """So that reading, voting and statistics work without torch."""
 

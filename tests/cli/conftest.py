@@ -13,11 +13,11 @@ from tests.worlds import generate_pools
 from tracerank.cli.app import app
 from tracerank.embedding.base import HashEmbedder
 from tracerank.embedding.identity import EncoderIdentity
-from tracerank.graphs.recipes import RECIPES
-from tracerank.model.checkpoint import Checkpoint, save_checkpoint
-from tracerank.model.net import NetConfig, TraceNet
 from tracerank.pools.canonical import write_pools
 from tracerank.pools.pool import Pool
+from tracerank.selectors.trace.checkpoint import Checkpoint, save_checkpoint
+from tracerank.selectors.trace.graphs.recipes import RECIPES
+from tracerank.selectors.trace.net import NetConfig, TraceNet
 
 Run = Callable[..., Result]
 

@@ -144,7 +144,7 @@ def test_an_interruption_ends_with_130(run: Run, world: Path, monkeypatch: pytes
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tracerank.graphs.stats.graph_statistics", interrupted)
+    monkeypatch.setattr("tracerank.selectors.trace.graphs.stats.graph_statistics", interrupted)
     result = run("stats", world)
     assert result.exit_code == app_module.INTERRUPTED == 130
     assert result.stderr == "interrupted\n"

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Run
-from tests.evaluation.test_ladder import cited
-from tracerank.methods.selectors import load_selector
+from tests.fitting.test_ladder import cited
 from tracerank.pools.canonical import write_pools
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question, Rollout
+from tracerank.selectors.load import load_selector
 
 pytest.importorskip("scipy")
 

@@ -19,7 +19,7 @@ from tracerank.cli.methods import (
     methods_named,
 )
 from tracerank.errors import CheckpointError, UsageError
-from tracerank.methods.selectors import load_selector, selector_kind
+from tracerank.selectors.load import load_selector, selector_kind
 
 NEEDS_NOTHING = [name for name, row in METHODS.items() if row.needs is None and name != "oracle"]
 

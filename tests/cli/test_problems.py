@@ -7,7 +7,7 @@ import pytest
 from tests.cli.conftest import Run, json_lines
 from tests.cli.test_app import error_of
 from tracerank.cli.problems import Problems
-from tracerank.readers.records import Problem
+from tracerank.readers.files.records import Problem
 
 
 def damaged(world: Path, folder: Path, lines: int) -> Path:

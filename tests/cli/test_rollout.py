@@ -16,16 +16,16 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
+from tests.agents.shelves import RIVERS, corpus_of, write_rows
 from tests.chat_server import Reply, Server, error, said
 from tests.cli.conftest import json_lines
 from tests.cli.test_app import error_of
-from tests.rollouts.shelves import RIVERS, corpus_of, write_rows
 from tests.served import served
+from tracerank.agents.corpus.index import Corpus
+from tracerank.agents.lexical.policy import LexicalPolicy
 from tracerank.cli.app import Commands
 from tracerank.cli.rollout import rollout
 from tracerank.readers import iter_pools
-from tracerank.rollouts.corpus.index import Corpus
-from tracerank.rollouts.lexical.policy import LexicalPolicy
 from tracerank.serving.retrieve_server import retrieve_app
 
 ROOT = Path(__file__).parents[2]

@@ -15,11 +15,11 @@ import pytest
 
 from tests.cli.conftest import Run, json_lines
 from tests.cli.test_app import error_of
-from tracerank.methods.trace_selector import TraceSelector
 from tracerank.methods.voting import MajorityVote
 from tracerank.pools.canonical import write_pools
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question, Rollout
+from tracerank.selectors.trace.selector import TraceSelector
 
 KEYS = [
     *("question_id", "question", "answer", "sample_id", "scores", "dropped"),

@@ -8,11 +8,11 @@ import pytest
 
 from tests.cli.conftest import Run
 from tests.cli.test_app import error_of
-from tracerank.graphs.recipes import RECIPES
-from tracerank.graphs.stats import graph_statistics
 from tracerank.pools.canonical import write_pools
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, Document, Evidence, Question, Rollout, Search
+from tracerank.selectors.trace.graphs.recipes import RECIPES
+from tracerank.selectors.trace.graphs.stats import graph_statistics
 
 
 @pytest.fixture

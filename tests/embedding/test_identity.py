@@ -9,10 +9,10 @@ from tracerank.embedding.base import HashEmbedder
 from tracerank.embedding.identity import REFERENCE_TEXTS, EncoderIdentity, agreement, identify
 from tracerank.embedding.load import load_embedder, load_identified
 from tracerank.errors import CheckpointError, EmbeddingError
-from tracerank.graphs.recipes import WEBQA_RECIPE
-from tracerank.methods.trace_selector import TraceSelector
-from tracerank.model.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
-from tracerank.model.net import NetConfig, TraceNet
+from tracerank.selectors.trace.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from tracerank.selectors.trace.graphs.recipes import WEBQA_RECIPE
+from tracerank.selectors.trace.net import NetConfig, TraceNet
+from tracerank.selectors.trace.selector import TraceSelector
 
 WIDTH = 32
 

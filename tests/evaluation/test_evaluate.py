@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator
 import pytest
 
 from tests.worlds import generate_pools
+from tracerank.endpoints.messages import Usage
 from tracerank.evaluation.evaluate import Record, Row, decide_stream, evaluate, fold
 from tracerank.methods.base import Decision
 from tracerank.methods.voting import MajorityVote
-from tracerank.pools.messages import Usage
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, Question, Rollout
 

@@ -7,7 +7,7 @@ import pytest
 from tests.builders import pool
 from tracerank.errors import UsageError
 from tracerank.evaluation.labels import AUTO, CONTAINS, DECLARED, EM, GIVEN, declared_rule, labelled
-from tracerank.evaluation.metrics import choice
+from tracerank.pools.correctness import choice
 from tracerank.pools.pool import Pool
 
 

@@ -4,20 +4,8 @@ from itertools import combinations
 
 import pytest
 
-from tracerank.evaluation.metrics import (
-    SINGLE_RULES,
-    Outcome,
-    best_of_group,
-    choice,
-    correctness,
-    first_sample,
-    is_judged,
-    long_horizon_mean,
-    mean_sample,
-    oracle,
-    pass_at_k,
-    written,
-)
+from tracerank.evaluation.metrics import SINGLE_RULES, first_sample, long_horizon_mean, mean_sample, oracle, pass_at_k
+from tracerank.pools.correctness import Outcome, best_of_group, choice, correctness, is_judged, written
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA, Question, Rollout
 

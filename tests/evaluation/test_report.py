@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tracerank.endpoints.messages import Usage
 from tracerank.errors import UsageError
 from tracerank.evaluation.evaluate import evaluate
 from tracerank.evaluation.pool_tables import pass_at_k_mean
@@ -30,7 +31,6 @@ from tracerank.methods.aggregation.prices import Prices
 from tracerank.methods.answer_groups import ExactGroups
 from tracerank.methods.base import Decision, Method
 from tracerank.methods.voting import MajorityVote
-from tracerank.pools.messages import Usage
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, Question, Rollout
 

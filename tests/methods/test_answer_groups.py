@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from tracerank.answers.exact import normalize_answer
 from tracerank.embedding.base import HashEmbedder, Vectors
+from tracerank.endpoints.chat import FakeChat
 from tracerank.errors import ChatError, TraceRankError
 from tracerank.methods.answer_groups import AnswerGrouping, ContainmentGroups, DefaultGroups, ExactGroups
-from tracerank.methods.chat import FakeChat
 from tracerank.methods.judged_groups import LlmGroups, SemanticGroups, complete_linkage
 from tracerank.methods.verdicts import VerdictFile
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from tracerank.endpoints.messages import ChatMessage
 from tracerank.methods.confidence import (
     READ_SOURCES,
     ConfidenceSource,
@@ -12,7 +13,6 @@ from tracerank.methods.confidence import (
     StatedConfidence,
     first_estimate,
 )
-from tracerank.pools.messages import ChatMessage
 from tracerank.pools.types import Rollout
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from tests.builders import browsed, found, opened, pool, pool_of, ranked, rollout
 from tracerank.errors import TraceRankError
-from tracerank.evaluation.metrics import correctness
 from tracerank.methods.simple import FewestTools, Oracle, RandomRollout, SingleRollout, tool_calls
+from tracerank.pools.correctness import correctness
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, Question, Rollout, View
 

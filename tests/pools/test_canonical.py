@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tracerank.answers.exact import normalize_text
+from tracerank.endpoints.messages import ChatMessage, ToolCall, Usage
 from tracerank.errors import MalformedRollout, ReadError, UsageError
 from tracerank.pools import canonical
 from tracerank.pools.canonical import SCHEMA, record_to_parsed, rollout_to_record, write_pools
-from tracerank.pools.messages import ChatMessage, ToolCall, Usage
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA, Document, Evidence, Question, Rollout, Search, View
 from tracerank.readers import read_pools

@@ -2,54 +2,22 @@
 
 from typing import Any
 
-from tests.readers import (
-    test_anthropic_messages as anthropic,
-)  # fmt: skip
-from tests.readers import (
-    test_atif as atif,
-)
-from tests.readers import (
-    test_bad_input as plain,
-)
-from tests.readers import (
-    test_browsecomp_plus as browsecomp_plus,
-)
-from tests.readers import (
-    test_browsing as browsing,
-)
-from tests.readers import (
-    test_chat as chat,
-)
-from tests.readers import (
-    test_hotpot_agent as hotpot_agent,
-)
-from tests.readers import (
-    test_inspect_eval as inspect_eval,
-)
-from tests.readers import (
-    test_langchain_messages as langchain,
-)
-from tests.readers import (
-    test_mirothinker as mirothinker,
-)
-from tests.readers import (
-    test_openai_agents as openai_agents,
-)
-from tests.readers import (
-    test_openai_responses as openai_responses,
-)
-from tests.readers import (
-    test_r1_searcher as r1_searcher,
-)
-from tests.readers import (
-    test_react as react,
-)
-from tests.readers import (
-    test_smolagents_memory as smolagents,
-)
-from tests.readers import (
-    test_tongyi as tongyi,
-)
+from tests.readers.files import test_bad_input as plain
+from tests.readers.formats import test_anthropic_messages as anthropic
+from tests.readers.formats import test_atif as atif
+from tests.readers.formats import test_browsecomp_plus as browsecomp_plus
+from tests.readers.formats import test_browsing as browsing
+from tests.readers.formats import test_chat as chat
+from tests.readers.formats import test_hotpot_agent as hotpot_agent
+from tests.readers.formats import test_inspect_eval as inspect_eval
+from tests.readers.formats import test_langchain_messages as langchain
+from tests.readers.formats import test_mirothinker as mirothinker
+from tests.readers.formats import test_openai_agents as openai_agents
+from tests.readers.formats import test_openai_responses as openai_responses
+from tests.readers.formats import test_r1_searcher as r1_searcher
+from tests.readers.formats import test_react as react
+from tests.readers.formats import test_smolagents_memory as smolagents
+from tests.readers.formats import test_tongyi as tongyi
 
 Record = dict[str, Any]
 URL = "https://ex.org/a"

@@ -39,11 +39,11 @@ def test_turning_every_verdict_round_changes_no_score(name: str) -> None:
     torch = pytest.importorskip("torch")
     from tracerank.embedding.base import HashEmbedder
     from tracerank.embedding.identity import identify
-    from tracerank.methods.trace_selector import TraceSelector
     from tracerank.methods.voting import MajorityVote
-    from tracerank.model.checkpoint import Checkpoint
-    from tracerank.model.net import NetConfig, TraceNet
-    from tracerank.search_settings import BROWSING
+    from tracerank.selectors.trace.checkpoint import Checkpoint
+    from tracerank.selectors.trace.net import NetConfig, TraceNet
+    from tracerank.selectors.trace.selector import TraceSelector
+    from tracerank.selectors.trace.settings import BROWSING
 
     torch.manual_seed(0)
     embedder = HashEmbedder(32)

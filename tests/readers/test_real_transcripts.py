@@ -13,13 +13,13 @@ from tracerank.pools.types import Evidence
 from tracerank.readers import Problem, read_pools
 from tracerank.readers.base import Reader
 from tracerank.readers.detect import READERS as KNOWN
-from tracerank.readers.hotpot_agent import HotpotAgentReader
-from tracerank.readers.mirothinker import MiroThinkerReader
-from tracerank.readers.r1_searcher import R1SearcherReader
-from tracerank.readers.react import ReactReader
-from tracerank.readers.records import RecordAt, iter_records
-from tracerank.readers.smolagents_memory import SmolagentsReader
-from tracerank.readers.tongyi import TongyiReader
+from tracerank.readers.files.records import RecordAt, iter_records
+from tracerank.readers.formats.hotpot_agent import HotpotAgentReader
+from tracerank.readers.formats.mirothinker import MiroThinkerReader
+from tracerank.readers.formats.r1_searcher import R1SearcherReader
+from tracerank.readers.formats.react import ReactReader
+from tracerank.readers.formats.smolagents_memory import SmolagentsReader
+from tracerank.readers.formats.tongyi import TongyiReader
 
 # A worktree elsewhere names the folder in the environment.
 REAL = Path(os.environ.get("TRACERANK_SHARED", SHARED)) / "data" / "rollouts"

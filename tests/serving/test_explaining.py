@@ -3,14 +3,14 @@
 import pytest
 
 from tests.serving.viewer.pages import selector
+from tracerank.agents.worlds.generate import iter_world
+from tracerank.agents.worlds.presets import PAPER
 from tracerank.embedding.base import Embedder, Vectors
-from tracerank.methods.gated import BY_VOTE, Chance, Gate, GatedSelector
-from tracerank.methods.selectors import load_selector
-from tracerank.methods.trace_explain import explain_stream
-from tracerank.methods.trace_selector import BLOCK_POOLS, TraceSelector
 from tracerank.methods.voting import MajorityVote
-from tracerank.rollouts.worlds.generate import iter_world
-from tracerank.rollouts.worlds.presets import PAPER
+from tracerank.selectors.gate.selector import BY_VOTE, Chance, Gate, GatedSelector
+from tracerank.selectors.load import load_selector
+from tracerank.selectors.trace.explain import explain_stream
+from tracerank.selectors.trace.selector import BLOCK_POOLS, TraceSelector
 from tracerank.serving.explaining import explained
 
 

@@ -8,11 +8,11 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.rollouts.shelves import RIVERS, corpus_of
+from tests.agents.shelves import RIVERS, corpus_of
 from tests.served import served
+from tracerank.agents.corpus.index import Corpus
+from tracerank.agents.retrieve_client import RetrieveClient, RetrieveConfig
 from tracerank.errors import UsageError
-from tracerank.rollouts.corpus.index import Corpus
-from tracerank.rollouts.retrieve_client import RetrieveClient, RetrieveConfig
 from tracerank.serving.retrieve_server import RequestLimits, retrieve_app
 
 uvicorn = pytest.importorskip("uvicorn")

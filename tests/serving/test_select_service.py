@@ -10,13 +10,13 @@ import httpx
 import pytest
 
 from tests.served import served
+from tracerank.agents.worlds.generate import iter_world
+from tracerank.agents.worlds.presets import PRESETS
 from tracerank.errors import ChatError, EmbeddingError, GraphError
 from tracerank.methods.base import Decision
 from tracerank.methods.voting import MajorityVote
 from tracerank.pools.canonical import rollout_to_record
 from tracerank.pools.pool import Pool
-from tracerank.rollouts.worlds.generate import iter_world
-from tracerank.rollouts.worlds.presets import PRESETS
 
 pytest.importorskip("fastapi")
 pytest.importorskip("prometheus_client")

@@ -9,14 +9,14 @@ import httpx
 import pytest
 
 from tests.served import served
+from tracerank.agents.worlds.generate import iter_world
+from tracerank.agents.worlds.presets import PAPER
 from tracerank.cli.methods import MethodOptions, method_named
 from tracerank.errors import CheckpointError, TraceRankError, UsageError
 from tracerank.methods.base import Decision, Method
 from tracerank.methods.explanation import Explanation
 from tracerank.methods.voting import MajorityVote
 from tracerank.pools.pool import Pool
-from tracerank.rollouts.worlds.generate import iter_world
-from tracerank.rollouts.worlds.presets import PAPER
 from tracerank.serving.settlers import Item, MethodProcess, OwnMethod, ProcessEnded
 
 pytest.importorskip("fastapi")

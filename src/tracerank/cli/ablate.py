@@ -17,9 +17,9 @@ from tracerank.cli.world import Setting, WorldSetting
 from tracerank.readers.detect import AUTO
 
 if TYPE_CHECKING:
-    from tracerank.evaluation.ablation import Ablation
-    from tracerank.evaluation.ablation_rows import AblationRow
-    from tracerank.evaluation.variants import Variant
+    from tracerank.fitting.ablation import Ablation
+    from tracerank.fitting.ablation_rows import AblationRow
+    from tracerank.fitting.variants import Variant
 
 Folder = Annotated[
     Path,
@@ -78,9 +78,9 @@ def ablate(
     """
     # Here, because this needs numpy and torch, which help should not wait for.
     from tracerank.cli.encoders import encoder_named
-    from tracerank.evaluation.ablation import Ablation, AblationSetup
-    from tracerank.evaluation.variants import variants_named
-    from tracerank.search_settings import setting_named
+    from tracerank.fitting.ablation import Ablation, AblationSetup
+    from tracerank.fitting.variants import variants_named
+    from tracerank.selectors.trace.settings import setting_named
 
     chosen = variants_named(str(setting), variants)
     given = {"k": k, "epochs": epochs, "batch_pools": batch, "learning_rate": learning_rate, "vote_rate": vote_rate}
@@ -100,7 +100,7 @@ def ablate(
 
 
 def _run_all(ablation: "Ablation", variants: "tuple[Variant, ...]", seeds: int, quiet: bool) -> None:
-    from tracerank.training.fit import StepReport
+    from tracerank.selectors.trace.training.fit import StepReport
 
     todo = [(variant, seed) for seed in range(seeds) for variant in variants if not ablation.is_done(variant, seed)]
     with working("training", unit="runs", total=len(todo), quiet=quiet) as bar:
@@ -117,8 +117,8 @@ def _run_all(ablation: "Ablation", variants: "tuple[Variant, ...]", seeds: int, 
 
 
 def _rows(ablation: "Ablation", variants: "tuple[Variant, ...]", seeds: int) -> "list[AblationRow]":
-    from tracerank.evaluation.ablation_rows import ablation_row
-    from tracerank.evaluation.variants import FULL
+    from tracerank.fitting.ablation_rows import ablation_row
+    from tracerank.fitting.variants import FULL
 
     by_name = {variant.name: [ablation.records(variant, seed) for seed in range(seeds)] for variant in variants}
     full = by_name.get(FULL)

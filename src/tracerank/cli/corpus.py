@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tracerank.agents.corpus.passages import DEFAULT_RULE, PassageRule
 from tracerank.cli.arguments import AsJson, Force, ProblemsFile, Quiet
 from tracerank.cli.problems import Problems
 from tracerank.cli.progress import working
 from tracerank.cli.terminal import harmless, new_table, note, print_json, print_table
 from tracerank.errors import UsageError
-from tracerank.rollouts.corpus.passages import DEFAULT_RULE, PassageRule
 
 if TYPE_CHECKING:
-    from tracerank.rollouts.corpus.about import CorpusInfo
-    from tracerank.rollouts.corpus.base import Passage, Retriever
-    from tracerank.rollouts.corpus.index import Corpus
+    from tracerank.agents.corpus.about import CorpusInfo
+    from tracerank.agents.corpus.base import Passage, Retriever
+    from tracerank.agents.corpus.index import Corpus
 
 RERANKED = 20
 """Passages that --rerank puts in a new order, unless --depth says otherwise."""
@@ -62,7 +62,7 @@ def build(
     quiet: Quiet = False,
 ) -> None:
     """Cut documents into passages and index them; the folder appears when all is done."""
-    from tracerank.rollouts.corpus.build import build_corpus
+    from tracerank.agents.corpus.build import build_corpus
 
     with Problems(problems, keep=files) as report, working("indexing", unit="documents", quiet=quiet) as bar:
         info = build_corpus(
@@ -81,7 +81,7 @@ def build(
 @corpus.command(epilog="Example:\n\ntracerank corpus info index/")
 def info(index: Index, as_json: AsJson = False) -> None:
     """Show what an index holds and how it was made."""
-    from tracerank.rollouts.corpus.about import read_info
+    from tracerank.agents.corpus.about import read_info
 
     found = read_info(index)
     if as_json:
@@ -127,7 +127,7 @@ def serve(
 
 
 def _opened(index: Path) -> "Corpus":
-    from tracerank.rollouts.corpus.index import Corpus
+    from tracerank.agents.corpus.index import Corpus
 
     return Corpus(index)
 
@@ -137,8 +137,8 @@ def _retriever(opened: "Corpus", rerank: str | None, depth: int) -> "Retriever":
         if depth != RERANKED:
             raise UsageError("--depth is of use only beside --rerank NAME")
         return opened
+    from tracerank.agents.corpus.rerank import Reranked
     from tracerank.cli.encoders import encoder_named
-    from tracerank.rollouts.corpus.rerank import Reranked
 
     return Reranked(opened, encoder_named(rerank), depth)
 

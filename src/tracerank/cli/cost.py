@@ -77,8 +77,8 @@ def cost(
     from tracerank.evaluation.record_folder import read_evaluation
     from tracerank.evaluation.recorded_costs import recorded_costs
     from tracerank.evaluation.stage_times import ClockedEmbedder, StageClock, time_stages
-    from tracerank.methods.trace_selector import TraceSelector
-    from tracerank.model.checkpoint import load_checkpoint
+    from tracerank.selectors.trace.checkpoint import load_checkpoint
+    from tracerank.selectors.trace.selector import TraceSelector
 
     if prices is not None and records is None:
         raise UsageError("--prices: what is measured here asks no model; name the recorded methods with --records DIR")

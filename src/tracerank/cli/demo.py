@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tracerank.agents.worlds.generate import iter_world
+from tracerank.agents.worlds.presets import PAPER
 from tracerank.answers.exact import normalize_answer
 from tracerank.cli.arguments import Quiet
 from tracerank.cli.progress import working
@@ -18,11 +20,9 @@ from tracerank.methods.voting import MajorityVote
 from tracerank.pools.canonical import write_pools
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import WEBQA
-from tracerank.rollouts.worlds.generate import iter_world
-from tracerank.rollouts.worlds.presets import PAPER
 
 if TYPE_CHECKING:
-    from tracerank.methods.trace_selector import TraceSelector
+    from tracerank.selectors.trace.selector import TraceSelector
 
 Folder = Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Where pools and checkpoint go.")]
 
@@ -46,7 +46,7 @@ def demo(output: Folder = Path("runs/demo"), quiet: Quiet = False) -> None:
     The world is generated and its agents err as told: they meet namesakes and old pages, stop early and misread. The
     shipped selector has seen nothing of it. A minute of training is little for a network: LOG.md has what more gives.
     """
-    from tracerank.methods.selectors import load_selector
+    from tracerank.selectors.load import load_selector
 
     held_out = list(iter_world(WORLD, HELD_OUT_QUESTIONS, SEED + 1))
     output.mkdir(parents=True, exist_ok=True)
@@ -78,11 +78,11 @@ def demo(output: Folder = Path("runs/demo"), quiet: Quiet = False) -> None:
 
 def _trained(folder: Path, quiet: bool) -> "TraceSelector":
     from tracerank.cli.encoders import encoder_named
-    from tracerank.methods.trace_selector import TraceSelector
-    from tracerank.model.net import NetConfig
-    from tracerank.search_settings import setting_named
-    from tracerank.training.examples import prepare_examples
-    from tracerank.training.fit import train
+    from tracerank.selectors.trace.net import NetConfig
+    from tracerank.selectors.trace.selector import TraceSelector
+    from tracerank.selectors.trace.settings import setting_named
+    from tracerank.selectors.trace.training.examples import prepare_examples
+    from tracerank.selectors.trace.training.fit import train
 
     embedder = encoder_named("default")
     setting = setting_named(WEBQA)

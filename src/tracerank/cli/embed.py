@@ -47,8 +47,8 @@ def embed(
     from tracerank.embedding.cache import VectorCache, default_cache_folder
     from tracerank.embedding.cached import CachedEmbedder
     from tracerank.embedding.load import load_embedder
-    from tracerank.graphs.build import build_graph
-    from tracerank.graphs.recipes import RECIPES
+    from tracerank.selectors.trace.graphs.build import build_graph
+    from tracerank.selectors.trace.graphs.recipes import RECIPES
 
     with Problems(problems, keep=files) as report:
         with working("counting questions", quiet=quiet) as counting:

@@ -21,7 +21,7 @@ from tracerank.pools.whole_files import write_lines
 from tracerank.readers.detect import AUTO
 
 if TYPE_CHECKING:
-    from tracerank.rollouts.sft import Choice, Examples
+    from tracerank.agents.sft import Choice, Examples
 
 DEFAULT_METHOD = "selector"
 
@@ -108,7 +108,7 @@ def sft(
     One JSON object a line: messages, tools if any are called, question_id, sample_id and the reason why the rollout
     was kept. Conversations that were kept are written verbatim.
     """
-    from tracerank.rollouts.sft import examples_of
+    from tracerank.agents.sft import examples_of
 
     if keep is KeepName.CORRECT and (method or checkpoint):
         raise UsageError("--method and --checkpoint are of use only beside --keep selected")
@@ -126,14 +126,14 @@ def sft(
 
 
 def _correct(pools: Iterator[Pool]) -> Iterator[tuple[Pool, "list[Choice]"]]:
-    from tracerank.rollouts.sft import correct_rollouts
+    from tracerank.agents.sft import correct_rollouts
 
     return ((pool, correct_rollouts(pool)) for pool in pools)
 
 
 def _selected(pools: Iterator[Pool], name: str, checkpoint: str | None) -> Iterator[tuple[Pool, "list[Choice]"]]:
+    from tracerank.agents.sft import selected_rollouts
     from tracerank.evaluation.evaluate import decide_stream
-    from tracerank.rollouts.sft import selected_rollouts
 
     method = method_named(name, MethodOptions(checkpoint))
     return ((pool, selected_rollouts(pool, decision, method.name)) for pool, decision in decide_stream(method, pools))

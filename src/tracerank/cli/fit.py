@@ -57,9 +57,9 @@ def fit(
     """
     # Here, because this needs numpy and perhaps torch, which help should not wait for.
     from tracerank.evaluation.labels import labelled
-    from tracerank.evaluation.ladder import Ladder, labelled_pools
-    from tracerank.evaluation.ladder_folder import FitFolder
-    from tracerank.evaluation.ladder_rungs import feature_rungs, shipped_rung
+    from tracerank.fitting.folder import FitFolder
+    from tracerank.fitting.ladder import Ladder, labelled_pools
+    from tracerank.fitting.rungs import feature_rungs, shipped_rung
 
     configuration = {
         "files": fingerprint(files),
@@ -84,7 +84,7 @@ def fit(
         rungs = (shipped_rung(), *feature_rungs(data.pools, seed))
         if encoder != NO_ENCODER:
             from tracerank.cli.encoders import encoder_named
-            from tracerank.evaluation.ladder_networks import network_rungs
+            from tracerank.fitting.networks import network_rungs
 
             rungs += network_rungs(data.pools, encoder_named(encoder, dims), seed, folder.work)
         ladder = Ladder(data.pools, rungs, folds, seed, folder.work)
@@ -101,7 +101,7 @@ def fit(
 
 
 def _show(report: dict[str, Any], output: Path, as_json: bool, quiet: bool) -> None:
-    from tracerank.evaluation.ladder_folder import conclusion, fit_table
+    from tracerank.fitting.folder import conclusion, fit_table
 
     if as_json:
         print_json(report, indent=2)

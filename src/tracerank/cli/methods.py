@@ -20,8 +20,8 @@ from tracerank.methods.voting import FORMS, MajorityVote, WithoutAbstentions
 from tracerank.methods.weighted_vote import WeightedVote
 
 if TYPE_CHECKING:
-    from tracerank.methods.chat import ChatModel
-    from tracerank.methods.chat_http import HttpChat
+    from tracerank.endpoints.chat import ChatModel
+    from tracerank.endpoints.chat_http import HttpChat
     from tracerank.methods.confidence import ConfidenceSource
 
 CONCURRENCY = 4
@@ -173,14 +173,14 @@ def _aggregator(name: str, options: MethodOptions) -> Method:
 
 
 def _oracle(options: MethodOptions) -> Method:
-    from tracerank.evaluation.metrics import correctness
+    from tracerank.pools.correctness import correctness
 
     return Oracle(correctness)
 
 
 def _selector(kind: str | None, options: MethodOptions) -> Method:
     """The checkpoint's selector, when it is what the name says; the shipped one when none is given."""
-    from tracerank.methods.selectors import DEFAULT, encoder_of, load_selector, selector_kind
+    from tracerank.selectors.load import DEFAULT, encoder_of, load_selector, selector_kind
 
     folder = options.checkpoint or DEFAULT
     found = selector_kind(folder)
@@ -222,13 +222,13 @@ def _grouping(options: MethodOptions) -> AnswerGrouping:
 def _cached_chat(options: MethodOptions) -> "ChatModel":
     """The chat model, asked the same only once, whoever asks."""
     from tracerank.embedding.cache import default_cache_folder
-    from tracerank.methods.chat_cache import CachedChat
+    from tracerank.endpoints.chat_cache import CachedChat
 
     return CachedChat(_http_chat(options), default_cache_folder().parent / "chat")
 
 
 def _http_chat(options: MethodOptions) -> "HttpChat":
-    from tracerank.methods.chat_http import ChatConfig, HttpChat
+    from tracerank.endpoints.chat_http import ChatConfig, HttpChat
 
     address, _, model = (options.chat or "").partition("#")
     chat = HttpChat(ChatConfig(address, model or "default"))

@@ -11,8 +11,8 @@ from typing import Any, BinaryIO
 
 from tracerank.cli.terminal import json_text, note
 from tracerank.errors import UsageError
-from tracerank.methods.selectors import DEFAULT, folder_of
-from tracerank.readers.inputs import find_files
+from tracerank.readers.files.inputs import find_files
+from tracerank.selectors.load import DEFAULT, folder_of
 
 
 def check_output(path: Path, inputs: Sequence[Path], force: bool) -> None:

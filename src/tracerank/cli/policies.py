@@ -7,15 +7,15 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from tracerank.agents.chat.limits import DEFAULT_LIMITS
+from tracerank.agents.lexical.presets import PRESETS
+from tracerank.agents.policy import Policy
 from tracerank.cli.corpus import RERANKED
 from tracerank.errors import UsageError
-from tracerank.rollouts.chat.limits import DEFAULT_LIMITS
-from tracerank.rollouts.lexical.presets import PRESETS
-from tracerank.rollouts.policy import Policy
 
 if TYPE_CHECKING:
-    from tracerank.rollouts.chat.style import Style
-    from tracerank.rollouts.corpus.base import Library, Retriever
+    from tracerank.agents.chat.style import Style
+    from tracerank.agents.corpus.base import Library, Retriever
 
 LEXICAL, CHAT = "lexical", "chat"
 EXPECTED = f"{', '.join(f'{LEXICAL}:{name}' for name in PRESETS)} or {CHAT}:URL,MODEL"
@@ -52,7 +52,7 @@ class Sources:
 
     def identity(self) -> Mapping[str, Any]:
         """What tells whether the same is still searched."""
-        from tracerank.rollouts.corpus.about import read_info
+        from tracerank.agents.corpus.about import read_info
 
         fingerprint = None if self.corpus is None else read_info(self.corpus).fingerprint
         return {"corpus": fingerprint, "retriever": self.retriever, "rerank": self.rerank}
@@ -70,15 +70,15 @@ class Sources:
     def load(self) -> "Retriever":
         """What is searched."""
         if self.corpus is None:
-            from tracerank.rollouts.retrieve_client import RetrieveClient, RetrieveConfig
+            from tracerank.agents.retrieve_client import RetrieveClient, RetrieveConfig
 
             return RetrieveClient(RetrieveConfig(self.retriever or ""))
-        from tracerank.rollouts.corpus.index import Corpus
+        from tracerank.agents.corpus.index import Corpus
 
         if self.rerank is None:
             return Corpus(self.corpus)
+        from tracerank.agents.corpus.rerank import Reranked
         from tracerank.cli.encoders import encoder_named
-        from tracerank.rollouts.corpus.rerank import Reranked
 
         return Reranked(Corpus(self.corpus), encoder_named(self.rerank), RERANKED)
 
@@ -138,13 +138,13 @@ class PolicyChoice:
         return self._lexical_policy(self.sources.load())
 
     def _lexical_policy(self, retriever: "Retriever") -> Policy:
-        from tracerank.rollouts.lexical.policy import LexicalPolicy
+        from tracerank.agents.lexical.policy import LexicalPolicy
 
         return LexicalPolicy(retriever, PRESETS[self.name.partition(":")[2]])
 
     def _chat_policy(self, retriever: "Retriever", stack: ExitStack) -> Policy:
-        from tracerank.methods.chat_http import ChatConfig, HttpChat
-        from tracerank.rollouts.chat.policy import ChatPolicy
+        from tracerank.agents.chat.policy import ChatPolicy
+        from tracerank.endpoints.chat_http import ChatConfig, HttpChat
 
         address, _, model = self.name.partition(":")[2].replace("#", ",").partition(",")
         config = ChatConfig(address, model or "default", wants_logprobs=True, concurrency=self.concurrency)
@@ -165,8 +165,8 @@ class PolicyChoice:
 
 
 def _style(name: StyleName | None, retriever: "Retriever") -> "Style":
-    from tracerank.rollouts.chat.tags import TagStyle
-    from tracerank.rollouts.chat.toolboxes import browser_style, search_style
+    from tracerank.agents.chat.tags import TagStyle
+    from tracerank.agents.chat.toolboxes import browser_style, search_style
 
     if name is StyleName.BROWSER:
         return browser_style(cast("Library", retriever))  # an index: no other passes the checks above

@@ -7,7 +7,7 @@ from typing import TextIO
 
 from tracerank.cli.terminal import json_text, note
 from tracerank.errors import UsageError
-from tracerank.readers.records import Problem
+from tracerank.readers.files.records import Problem
 
 SHOWN = 10
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from tracerank.errors import ReadError
 from tracerank.pools.pool import Pool
 from tracerank.readers import OnRecord, iter_pools
+from tracerank.readers.files.inputs import find_files
 from tracerank.readers.grouping import WINDOW_BYTES, Report
-from tracerank.readers.inputs import find_files
 
 
 def pools_of(
@@ -57,7 +57,7 @@ class Summary:
 
     def add(self, pool: Pool, sample_id: int | None, dropped: Mapping[int, str]) -> None:
         """One settled pool."""
-        from tracerank.graphs.stats import drop_reasons  # brings numpy, for which --help shall not wait
+        from tracerank.selectors.trace.graphs.stats import drop_reasons  # brings numpy, for which --help shall not wait
 
         self.questions += 1
         self.rollouts += len(pool)

@@ -10,6 +10,20 @@ from typing import Annotated, Any
 
 import typer
 
+from tracerank.agents.chat.limits import DEFAULT_LIMITS
+from tracerank.agents.policy import Policy
+from tracerank.agents.questions import digest_of, read_questions
+from tracerank.agents.sample import (
+    SAMPLES,
+    Samples,
+    Tally,
+    Task,
+    in_order,
+    sample,
+    sample_in_processes,
+    sample_in_threads,
+    tasks_left,
+)
 from tracerank.cli.arguments import Force, ProblemsFile, Quiet
 from tracerank.cli.corpus import Rerank
 from tracerank.cli.output import ResumableLines, check_output
@@ -29,20 +43,6 @@ from tracerank.errors import UsageError
 from tracerank.pools.canonical import record_to_parsed, rollout_to_record
 from tracerank.pools.types import Question
 from tracerank.pools.whole_files import write_lines
-from tracerank.rollouts.chat.limits import DEFAULT_LIMITS
-from tracerank.rollouts.policy import Policy
-from tracerank.rollouts.questions import digest_of, read_questions
-from tracerank.rollouts.sample import (
-    SAMPLES,
-    Samples,
-    Tally,
-    Task,
-    in_order,
-    sample,
-    sample_in_processes,
-    sample_in_threads,
-    tasks_left,
-)
 
 QuestionFiles = Annotated[
     list[Path],

@@ -19,7 +19,7 @@ from tracerank.pools.types import BROWSING, WEBQA
 from tracerank.readers.detect import AUTO
 
 if TYPE_CHECKING:
-    from tracerank.graphs.stats import GraphStatistics
+    from tracerank.selectors.trace.graphs.stats import GraphStatistics
 
 
 class SettingName(StrEnum):
@@ -51,8 +51,8 @@ def stats(
     rollouts. Means are over question graphs; overlap is the Jaccard similarity of two rollouts' retrieved sets.
     """
     # They bring numpy, for which --help shall not wait.
-    from tracerank.graphs.recipes import RECIPES
-    from tracerank.graphs.stats import graph_statistics
+    from tracerank.selectors.trace.graphs.recipes import RECIPES
+    from tracerank.selectors.trace.graphs.stats import graph_statistics
 
     with Problems(problems, keep=files) as report, working("counting", quiet=quiet) as bar:
         pools = bar.over(pools_of(files, reader, report, k))

@@ -25,7 +25,7 @@ from tracerank.readers.detect import AUTO
 
 if TYPE_CHECKING:
     from tracerank.embedding.base import Embedder
-    from tracerank.training.fit import StepReport
+    from tracerank.selectors.trace.training.fit import StepReport
 
 OWN = "the preset's own, see docs/paper-map.md"
 LOOKED_AT = 64
@@ -177,10 +177,10 @@ def _examples_folder(output: Path) -> Path:
 
 
 def _paper(source: _Source, given: Mapping[str, Any], output: Path) -> _Ready:
-    from tracerank.model.net import NetConfig
-    from tracerank.search_settings import setting_named
-    from tracerank.training.examples import prepare_examples
-    from tracerank.training.fit import train as fit
+    from tracerank.selectors.trace.net import NetConfig
+    from tracerank.selectors.trace.settings import setting_named
+    from tracerank.selectors.trace.training.examples import prepare_examples
+    from tracerank.selectors.trace.training.fit import train as fit
 
     chosen = setting_named(source.setting)
     plan = replace(chosen.plan, **given)
@@ -199,11 +199,11 @@ def _paper(source: _Source, given: Mapping[str, Any], output: Path) -> _Ready:
 
 
 def _plus(source: _Source, given: Mapping[str, Any], output: Path) -> _Ready:
-    from tracerank.model.plus_config import PlusConfig
-    from tracerank.model.plus_facts import plus_recipe
-    from tracerank.search_settings import setting_named
-    from tracerank.training.plus_examples import Cutting, prepare_plus
-    from tracerank.training.plus_fit import PlusPlan, train_plus
+    from tracerank.selectors.plus.config import PlusConfig
+    from tracerank.selectors.plus.examples import Cutting, prepare_plus
+    from tracerank.selectors.plus.facts import plus_recipe
+    from tracerank.selectors.plus.fit import PlusPlan, train_plus
+    from tracerank.selectors.trace.settings import setting_named
 
     k = given.get("k")
     plan = PlusPlan(**{name: value for name, value in given.items() if name != "k"})

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from tracerank.agents.worlds.generate import iter_world
+from tracerank.agents.worlds.presets import PRESETS
 from tracerank.cli.arguments import Force, Quiet
 from tracerank.cli.output import check_output
 from tracerank.cli.progress import working
@@ -13,8 +15,6 @@ from tracerank.cli.terminal import note
 from tracerank.errors import UsageError
 from tracerank.pools.canonical import write_pools
 from tracerank.pools.types import BROWSING, WEBQA
-from tracerank.rollouts.worlds.generate import iter_world
-from tracerank.rollouts.worlds.presets import PRESETS
 
 
 class WorldSetting(StrEnum):

@@ -10,18 +10,11 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Protocol, runtime_checkable
 
-from tracerank.evaluation.metrics import (
-    SINGLE_RULES,
-    Outcome,
-    best_of_group,
-    choice,
-    is_judged,
-    oracle,
-    written,
-)
-from tracerank.evaluation.subsets import FIRST, Cut, cuts
+from tracerank.evaluation.metrics import SINGLE_RULES, oracle
 from tracerank.methods.base import Decision, Method
+from tracerank.pools.correctness import Outcome, best_of_group, choice, is_judged, written
 from tracerank.pools.pool import Pool
+from tracerank.pools.subsets import FIRST, Cut, cuts
 from tracerank.pools.types import BROWSING
 
 SINGLE = "single"
@@ -190,7 +183,7 @@ def _single(work: _Work, largest: int) -> Outcome:
 
 
 def _reasons(pool: Pool, dropped: Mapping[int, str]) -> dict[str, int]:
-    from tracerank.graphs.stats import drop_reasons  # brings numpy, for which --help shall not wait
+    from tracerank.selectors.trace.graphs.stats import drop_reasons  # brings numpy, for which --help shall not wait
 
     return dict(Counter(drop_reasons(pool, dropped))) if dropped else {}
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tracerank.endpoints.messages import Usage
 from tracerank.errors import UsageError
 from tracerank.methods.aggregation.prices import Prices
-from tracerank.pools.messages import Usage
 
 ANY_MODEL = "*"
 CURRENCY = "currency"

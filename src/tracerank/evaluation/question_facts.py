@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tracerank.evaluation.metrics import correctness, is_judged
+from tracerank.pools.correctness import correctness, is_judged
 from tracerank.pools.pool import Pool
 
 
@@ -56,8 +56,8 @@ class QuestionFacts:
 def facts_of(pool: Pool, k: int, backbone: str | None = None) -> QuestionFacts:
     """The facts of a pool, with the graph of its first K samples."""
     # They bring numpy, for which --help shall not wait.
-    from tracerank.graphs.recipes import RECIPES
-    from tracerank.graphs.stats import UNREADABLE, graph_statistics
+    from tracerank.selectors.trace.graphs.recipes import RECIPES
+    from tracerank.selectors.trace.graphs.stats import UNREADABLE, graph_statistics
 
     recipe = RECIPES[pool.setting]
     retained = pool.retained()

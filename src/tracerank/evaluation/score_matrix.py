@@ -13,7 +13,7 @@ from tracerank.evaluation.price_table import PriceTable
 from tracerank.evaluation.question_facts import QuestionFacts
 from tracerank.evaluation.record_folder import Evaluation
 from tracerank.evaluation.runs import run_names
-from tracerank.evaluation.subsets import FIRST
+from tracerank.pools.subsets import FIRST
 
 Floats = npt.NDArray[np.float64]
 

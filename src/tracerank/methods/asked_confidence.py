@@ -3,13 +3,13 @@
 import re
 from dataclasses import dataclass
 
+from tracerank.endpoints.chat import ChatModel, ChatReply, Sampling
 from tracerank.methods.aggregation.asking import CountedChat
 from tracerank.methods.aggregation.extraction import spoken
 from tracerank.methods.aggregation.quoting import cut_words, quoted
 from tracerank.methods.aggregation.transcripts import steps_of, transcript_lines
-from tracerank.methods.chat import ChatModel, ChatReply, Sampling
 from tracerank.methods.confidence import Estimate
-from tracerank.methods.prompt_texts import prompt_text
+from tracerank.methods.prompts import prompt_text
 from tracerank.methods.strict_replies import strict_reply
 from tracerank.pools.types import Rollout
 

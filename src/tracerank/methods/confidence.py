@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from tracerank.answers.extraction import stated_confidence
-from tracerank.pools.messages import Usage
+from tracerank.endpoints.messages import Usage
 from tracerank.pools.types import Rollout
 
 

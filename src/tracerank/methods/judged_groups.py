@@ -22,15 +22,15 @@ from tracerank.answers.folding import readable
 from tracerank.answers.readings import NAME, read_answer
 from tracerank.answers.text_keys import tokens_of
 from tracerank.embedding.base import Embedder, check_vectors
+from tracerank.endpoints.chat import ChatModel, Sampling
+from tracerank.endpoints.messages import ChatMessage
 from tracerank.errors import ChatError
-from tracerank.methods.chat import ChatModel, Sampling
 from tracerank.methods.verdicts import VerdictFile
-from tracerank.pools.messages import ChatMessage
 
 Similarity = NDArray[np.float32]
 
 THRESHOLD = 0.95
-"""Cosine from which two answers mean the same to the default encoder; measured by ``benchmarks/answer_equality.py``."""
+"""Cosine from which two answers are one to the default encoder; measured by ``studies/quality/answer_equality.py``."""
 JUDGE_TOKENS = 1024
 """Room for a model that thinks before it says one word."""
 _LONGEST_SHOWN = 2000

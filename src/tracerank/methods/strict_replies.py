@@ -5,9 +5,9 @@ from dataclasses import replace
 from typing import TypeVar
 
 from tracerank.answers.extraction import extract_answer
+from tracerank.endpoints.chat import ChatModel, ChatReply, EmptyReply, Sampling
+from tracerank.endpoints.messages import ChatMessage
 from tracerank.errors import ChatError
-from tracerank.methods.chat import ChatModel, ChatReply, EmptyReply, Sampling
-from tracerank.pools.messages import ChatMessage
 
 ATTEMPTS = 3
 """How often a prompt is put; the later times with a temperature, because without one the reply would be the same."""

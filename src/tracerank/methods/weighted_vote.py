@@ -6,11 +6,11 @@ from functools import partial, reduce
 from operator import add
 from statistics import fmean
 
+from tracerank.endpoints.messages import Usage
 from tracerank.methods.answer_groups import AnswerGrouping
 from tracerank.methods.base import Decision
 from tracerank.methods.confidence import READ_SOURCES, ConfidenceSource, Estimate, first_estimate
 from tracerank.methods.voting import Ballot, WithoutAbstentions, vote_name
-from tracerank.pools.messages import Usage
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Rollout
 

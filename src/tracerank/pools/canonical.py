@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from tracerank.answers.exact import normalize_excerpts, normalize_text
+from tracerank.endpoints.messages import Usage, message_to_record, record_to_message
 from tracerank.errors import ReadError
 from tracerank.pools.checked_fields import Field, Misfit, Shape, each, part, reject_field, share_of, values_of
 from tracerank.pools.checked_fields import kind_of as kind_of
-from tracerank.pools.messages import Usage, message_to_record, record_to_message
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import RETENTION_RULES, WEBQA, Document, Evidence, Question, Rollout, Search, View
 from tracerank.pools.whole_files import write_lines

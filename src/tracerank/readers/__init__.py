@@ -9,10 +9,10 @@ from tracerank.errors import ReadError
 from tracerank.pools.pool import Pool
 from tracerank.readers.base import Parsed, Reader, Record
 from tracerank.readers.detect import AUTO, READERS, assign_readers, reader_named, taken_apart
+from tracerank.readers.files.inputs import find_files, iter_input
+from tracerank.readers.files.joining import Joiner, Joining, ScatteredRollout
+from tracerank.readers.files.records import PathLike, Problem, RecordAt
 from tracerank.readers.grouping import WINDOW_BYTES, Placed, Report, group, parse_record
-from tracerank.readers.inputs import find_files, iter_input
-from tracerank.readers.joining import Joiner, Joining, ScatteredRollout
-from tracerank.readers.records import PathLike, Problem, RecordAt
 
 __all__ = [
     "READERS",

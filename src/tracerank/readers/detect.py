@@ -7,28 +7,28 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from tracerank.errors import ReadError, UsageError
-from tracerank.readers.anthropic_messages import AnthropicReader
-from tracerank.readers.atif import ATIFReader
 from tracerank.readers.base import Reader, Record
-from tracerank.readers.browsecomp_plus import BrowseCompPlusReader
-from tracerank.readers.browsing import BrowsingReader
-from tracerank.readers.canonical import CanonicalReader
-from tracerank.readers.chat import ChatReader, is_conversation
-from tracerank.readers.hotpot_agent import HotpotAgentReader
-from tracerank.readers.inspect_eval import InspectReader
-from tracerank.readers.langchain_messages import LangChainReader
-from tracerank.readers.mirothinker import MiroThinkerReader
-from tracerank.readers.openai_agents import OpenAIAgentsReader
-from tracerank.readers.openai_responses import OpenAIResponsesReader
-from tracerank.readers.pool_records import parts_of_pool
-from tracerank.readers.r1_searcher import R1SearcherReader
-from tracerank.readers.react import ReactReader
-from tracerank.readers.records import PATIENCE, RecordAt
-from tracerank.readers.search_r1 import SearchR1Reader
-from tracerank.readers.smolagents_memory import SmolagentsReader
-from tracerank.readers.telemetry import TelemetryReader
-from tracerank.readers.tongyi import TongyiReader
-from tracerank.readers.webqa import WebQAReader
+from tracerank.readers.files.pool_records import parts_of_pool
+from tracerank.readers.files.records import PATIENCE, RecordAt
+from tracerank.readers.formats.anthropic_messages import AnthropicReader
+from tracerank.readers.formats.atif import ATIFReader
+from tracerank.readers.formats.browsecomp_plus import BrowseCompPlusReader
+from tracerank.readers.formats.browsing import BrowsingReader
+from tracerank.readers.formats.canonical import CanonicalReader
+from tracerank.readers.formats.chat import ChatReader, is_conversation
+from tracerank.readers.formats.hotpot_agent import HotpotAgentReader
+from tracerank.readers.formats.inspect_eval import InspectReader
+from tracerank.readers.formats.langchain_messages import LangChainReader
+from tracerank.readers.formats.mirothinker import MiroThinkerReader
+from tracerank.readers.formats.openai_agents import OpenAIAgentsReader
+from tracerank.readers.formats.openai_responses import OpenAIResponsesReader
+from tracerank.readers.formats.r1_searcher import R1SearcherReader
+from tracerank.readers.formats.react import ReactReader
+from tracerank.readers.formats.search_r1 import SearchR1Reader
+from tracerank.readers.formats.smolagents_memory import SmolagentsReader
+from tracerank.readers.formats.tongyi import TongyiReader
+from tracerank.readers.formats.webqa import WebQAReader
+from tracerank.readers.telemetry.reader import TelemetryReader
 
 AUTO = "auto"
 

@@ -15,7 +15,7 @@ from tracerank.errors import MalformedRollout, ReadError
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import WEBQA, Question, Rollout
 from tracerank.readers.base import Parsed, Reader, UnreadableRollout
-from tracerank.readers.records import Problem, RecordAt
+from tracerank.readers.files.records import Problem, RecordAt
 
 WINDOW_BYTES = 64 * 2**20
 """A pool is closed when more bytes than this of other questions' records were read since it began."""

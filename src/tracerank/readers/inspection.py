@@ -11,8 +11,8 @@ from statistics import median
 from tracerank.answers.exact import normalize_answer
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Rollout
-from tracerank.readers.assembly import URL_ONLY
-from tracerank.readers.records import Problem
+from tracerank.readers.calls.assembly import URL_ONLY
+from tracerank.readers.files.records import Problem
 
 LONG_ANSWER_WORDS = 12
 """Answers longer than this are rarely equal as strings."""

@@ -7,10 +7,10 @@ from tracerank.embedding.base import Embedder, Vectors
 from tracerank.evaluation.evaluate import decide_stream
 from tracerank.methods.base import Method
 from tracerank.methods.explanation import Explanation, explain_pool
-from tracerank.methods.feature_explain import explain_features
-from tracerank.methods.feature_selector import FeatureSelector
-from tracerank.methods.gated import GatedSelector
 from tracerank.pools.pool import Pool
+from tracerank.selectors.features.explain import explain_features
+from tracerank.selectors.features.selector import FeatureSelector
+from tracerank.selectors.gate.selector import GatedSelector
 
 
 class _EmbeddedOnce:
@@ -32,8 +32,8 @@ class _EmbeddedOnce:
 def explained(method: Method, pools: Iterable[Pool]) -> Iterator[tuple[Pool, Explanation]]:
     """Each pool with its decision explained, in order."""
     if method.name == "trace":
-        from tracerank.methods.trace_explain import explain_stream
-        from tracerank.methods.trace_selector import TraceSelector
+        from tracerank.selectors.trace.explain import explain_stream
+        from tracerank.selectors.trace.selector import TraceSelector
 
         assert isinstance(method, TraceSelector)
         # Its encoder was checked when the method was made.

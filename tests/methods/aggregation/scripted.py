@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.builders import pool_of, ranked, rollout
 from tests.chat_server import Reply, Server, called
-from tracerank.methods.chat_http import ChatConfig, HttpChat
+from tracerank.endpoints.chat_http import ChatConfig, HttpChat
 from tracerank.pools.pool import Pool
 
 Rule = Callable[[dict[str, Any]], Reply]

@@ -8,6 +8,8 @@ import pytest
 
 from tests.builders import pool_of, ranked, rollout
 from tests.llama import llama_server
+from tracerank.endpoints.chat_cache import CachedChat
+from tracerank.endpoints.chat_http import ChatConfig, HttpChat
 from tracerank.errors import ChatError
 from tracerank.methods.aggregation.aggagent import AggAgent, AggAgentConfig
 from tracerank.methods.aggregation.asking import AskingMethod
@@ -15,8 +17,6 @@ from tracerank.methods.aggregation.solagg import AggregationConfig, SolAgg
 from tracerank.methods.aggregation.summagg import SummAgg
 from tracerank.methods.asked_confidence import AskedConfidence, AskedConfidenceConfig
 from tracerank.methods.base import Decision
-from tracerank.methods.chat_cache import CachedChat
-from tracerank.methods.chat_http import ChatConfig, HttpChat
 from tracerank.methods.verifier import Verifier, VerifierConfig
 from tracerank.pools.pool import Pool
 

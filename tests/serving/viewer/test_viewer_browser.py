@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from tests.serving.viewer.pages import bridge_pool, explained, many_questions, voted, wide_pool
+from tracerank.agents.worlds.generate import iter_world
+from tracerank.agents.worlds.presets import PAPER
 from tracerank.methods.base import Decision
-from tracerank.methods.selectors import load_selector
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING
-from tracerank.rollouts.worlds.generate import iter_world
-from tracerank.rollouts.worlds.presets import PAPER
+from tracerank.selectors.load import load_selector
 from tracerank.serving.explaining import explained as reasoned
 from tracerank.serving.viewer.question_data import question_data
 

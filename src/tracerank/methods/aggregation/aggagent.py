@@ -5,6 +5,8 @@ import re
 from dataclasses import dataclass, field
 
 from tracerank.embedding.http import estimated_tokens
+from tracerank.endpoints.chat import ChatModel, ChatReply, ChatTool, EmptyReply, PromptTooLong, Sampling
+from tracerank.endpoints.messages import ChatMessage, ToolCall
 from tracerank.methods.aggregation.asking import AskingMethod, CountedChat, written_decision
 from tracerank.methods.aggregation.extraction import accepted_answer
 from tracerank.methods.aggregation.quoting import quoted
@@ -19,9 +21,7 @@ from tracerank.methods.aggregation.trajectory_tools import (
 )
 from tracerank.methods.aggregation.transcripts import described, solution_of, steps_of
 from tracerank.methods.base import Decision
-from tracerank.methods.chat import ChatModel, ChatReply, ChatTool, EmptyReply, PromptTooLong, Sampling
-from tracerank.methods.prompt_texts import prompt_text
-from tracerank.pools.messages import ChatMessage, ToolCall
+from tracerank.methods.prompts import prompt_text
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Retained, RetentionRule
 

@@ -8,10 +8,10 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
 from tracerank.answers.exact import normalize_answer
+from tracerank.endpoints.chat import ChatModel, ChatReply, ChatTool, EmptyReply, Sampling
+from tracerank.endpoints.messages import ChatMessage, Usage
 from tracerank.errors import ChatError
 from tracerank.methods.base import Decision
-from tracerank.methods.chat import ChatModel, ChatReply, ChatTool, EmptyReply, Sampling
-from tracerank.pools.messages import ChatMessage, Usage
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Retained, RetentionRule
 

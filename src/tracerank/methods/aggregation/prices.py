@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from tracerank.pools.messages import Usage
+from tracerank.endpoints.messages import Usage
 
 
 @dataclass(frozen=True, slots=True)

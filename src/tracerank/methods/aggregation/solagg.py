@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tracerank.endpoints.chat import ChatModel, EmptyReply, Sampling
+from tracerank.endpoints.messages import ChatMessage
 from tracerank.methods.aggregation.asking import AskingMethod, CountedChat, written_decision
 from tracerank.methods.aggregation.extraction import first_tagged
 from tracerank.methods.aggregation.quoting import fit_words, quoted
 from tracerank.methods.aggregation.transcripts import solution_of
 from tracerank.methods.base import Decision
-from tracerank.methods.chat import ChatModel, EmptyReply, Sampling
-from tracerank.methods.prompt_texts import prompt_text
-from tracerank.pools.messages import ChatMessage
+from tracerank.methods.prompts import prompt_text
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Retained, RetentionRule
 

@@ -2,14 +2,14 @@
 
 from functools import partial
 
+from tracerank.endpoints.chat import ChatModel
 from tracerank.methods.aggregation.asking import AskingMethod, CountedChat, all_of, written_decision
 from tracerank.methods.aggregation.extraction import report_in, tagged_or_declared
 from tracerank.methods.aggregation.quoting import quoted
 from tracerank.methods.aggregation.solagg import AggregationConfig, Silence, integrate, said
 from tracerank.methods.aggregation.transcripts import steps_of, transcript_lines
 from tracerank.methods.base import Decision
-from tracerank.methods.chat import ChatModel
-from tracerank.methods.prompt_texts import prompt_text
+from tracerank.methods.prompts import prompt_text
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Retained, Rollout
 

@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tracerank.endpoints.chat import ChatTool
+from tracerank.endpoints.messages import ToolCall
 from tracerank.errors import UsageError
 from tracerank.methods.aggregation.quoting import UNSPACED, cut_words, quoted
 from tracerank.methods.aggregation.transcripts import Step
-from tracerank.methods.chat import ChatTool
-from tracerank.pools.messages import ToolCall
 
 _TERM = re.compile(rf"[{UNSPACED}]|[^\W_{UNSPACED}]+")
 _LONGEST_QUERY = 200

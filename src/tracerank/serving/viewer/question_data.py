@@ -10,11 +10,11 @@ from typing import Any
 
 from tracerank.answers.equivalence import NO_GROUP
 from tracerank.evaluation.evaluate import judge
-from tracerank.evaluation.metrics import is_judged
 from tracerank.methods.answer_groups import AnswerGrouping
 from tracerank.methods.base import Decision
 from tracerank.methods.explanation import ATTENTION, ExplainedEvidence, ExplainedRollout, Explanation, explain
 from tracerank.methods.voting import MajorityVote, WithoutAbstentions
+from tracerank.pools.correctness import is_judged
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import RETENTION_RULES, Evidence, Rollout, Search
 

@@ -1,0 +1,103 @@
+"""Search-R1's style: the model writes ``<search>`` and ``<answer>`` tags, passages come back as ``<information>``.
+
+Needs nothing of a server but chat. The conversation alternates between user and assistant, as strict templates want it,
+and is what ``readers/formats/search_r1.py`` reads.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tracerank.agents.chat.prompts import prompt_text
+from tracerank.agents.chat.ranked_returns import ranked_return
+from tracerank.agents.chat.style import Heard, Reading, demanding
+from tracerank.agents.corpus.base import Retriever
+from tracerank.answers.exact import normalize_text
+from tracerank.endpoints.chat import ChatReply, ChatTool
+from tracerank.endpoints.messages import ChatMessage, ToolCall, message_to_record
+from tracerank.pools.types import WEBQA
+from tracerank.readers.formats.search_r1 import SearchR1Reader
+from tracerank.readers.values import encodable
+
+_ACTION = re.compile(r"<(search|answer)>")
+_END = re.compile(r"</?(?:search|information|think|answer)>")
+# A model that makes up a return believes that it has searched.
+_CLOSES = {"search": ("</search>", "<information>"), "answer": ("</answer>",)}
+# Servers leave out the text at which they stop, some of them not all of it.
+_PARTIAL_CLOSE = re.compile(r"</?[a-z]{0,11}\Z")
+# Only the environment returns information, and only templates write chat tokens.
+_NOT_THE_MODELS = re.compile(r"<(?=/?information\b|\|)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class TagStyle:
+    """Tags over ranked search."""
+
+    retriever: Retriever
+    name: str = "tags"
+    setting: str = WEBQA
+    tools: tuple[ChatTool, ...] = ()
+    stop: tuple[str, ...] = ("</search>", "</answer>")
+
+    @property
+    def prompts(self) -> tuple[str, ...]:
+        return tuple(map(prompt_text, ("tags", "tags_invalid", "tags_last_turn")))
+
+    def opening(self, question: str) -> tuple[ChatMessage, ...]:
+        """One user turn with instructions and question."""
+        # Not format(): a question may hold braces.
+        return (ChatMessage("user", prompt_text("tags").replace("{question}", encodable(question))),)
+
+    def session(self, return_characters: int) -> "TagSession":
+        return TagSession(self.retriever, return_characters)
+
+    def last_turn(self, messages: Sequence[ChatMessage]) -> tuple[ChatMessage, ...]:
+        return demanding(messages, prompt_text("tags_last_turn"))
+
+    def read(self, question: str, messages: Sequence[ChatMessage]) -> Reading:
+        """By the Search-R1 reader, which records no search that found nothing (App. A.1)."""
+        if all(message.role != "assistant" for message in messages):
+            return Reading()
+        record = {"question": question, "messages": [message_to_record(message) for message in messages]}
+        rollout = SearchR1Reader().parse(record, self.name).rollout
+        return Reading(rollout.answer or None, rollout.searches)
+
+
+@dataclass(frozen=True, slots=True)
+class TagSession:
+    """One rollout; remembers nothing but what the conversation holds."""
+
+    retriever: Retriever
+    return_characters: int
+
+    def hear(self, reply: ChatReply, is_last: bool = False) -> Heard:
+        """The reply up to the end of its first action, whose tag is closed where the server stopped."""
+        text = encodable(reply.text).rstrip()
+        at = 0
+        while tag := _ACTION.search(text, at):
+            kind, start = tag[1], tag.end()
+            close = _END.search(text, start)
+            end = at = close.start() if close else len(_PARTIAL_CLOSE.sub("", text))
+            # A query that was cut off would search for something else; an answer that was cut off is still one.
+            is_done = close[0] in _CLOSES[kind] if close else kind == "answer" or not reply.is_cut
+            if is_done and text[start:end].strip():
+                text = _own_words(text[:end])
+                calls = (ToolCall("", kind, normalize_text(text[start:])),) if kind == "search" else ()
+                return Heard(ChatMessage("assistant", f"{text}</{kind}>"), calls, is_final=kind == "answer")
+        return Heard(ChatMessage("assistant", _own_words(text)))
+
+    def answer(self, heard: Heard, calls_left: int) -> tuple[ChatMessage, ...]:
+        """The passages that were asked for, or why there are none."""
+        if not heard.calls or not calls_left:
+            return (ChatMessage("user", prompt_text("tags_invalid")),)
+        query = heard.calls[0].arguments
+        return (ChatMessage("user", information(ranked_return(self.retriever, query, self.return_characters))),)
+
+
+def information(text: str) -> str:
+    """A search's return as the model gets to see it; the text must have been disarmed."""
+    return f"<information>\n{text}\n</information>"
+
+
+def _own_words(text: str) -> str:
+    return _NOT_THE_MODELS.sub("‹", text)

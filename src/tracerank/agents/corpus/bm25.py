@@ -1,0 +1,104 @@
+"""BM25 by bm25s: built from terms, kept on disk, memory-mapped for searching; ties go to the earlier passage."""
+
+from array import array
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracerank.agents.corpus.words import INSTALL, TermReader
+from tracerank.errors import CorpusError
+
+K1, B = 1.2, 0.75
+"""Lucene's values; passages are of even length, so that little depends on them."""
+
+_BLOCK = 64
+
+
+class Ranking(NamedTuple):
+    """Numbers of passages and their scores, best first."""
+
+    passages: NDArray[np.int64]
+    scores: NDArray[np.float32]
+
+
+class Bm25Writer:
+    """Takes the indexed texts one by one, in the order of their numbers."""
+
+    def __init__(self, terms: TermReader) -> None:
+        self._bm25s = _library()
+        self._reader = terms
+        self._numbers: dict[str, int] = {}
+        self._texts: list[array[int]] = []
+
+    @property
+    def terms(self) -> int:
+        """Distinct terms so far."""
+        return len(self._numbers)
+
+    def append(self, text: str) -> None:
+        numbers = self._numbers
+        terms = self._reader.terms(text)
+        self._texts.append(array("i", [numbers.setdefault(term, len(numbers)) for term in terms]))
+
+    def save(self, folder: Path) -> None:
+        """Compute the scores and write them."""
+        if not self._numbers:
+            raise CorpusError("no document holds a word to search for; is the text in the field 'text'?")
+        # Its numba backend would sum in another order.
+        index = self._bm25s.BM25(k1=K1, b=B, method="lucene", backend="numpy", csc_backend="numpy")
+        index.index((self._texts, self._numbers), create_empty_token=False, show_progress=False)
+        index.save(folder, show_progress=False)
+
+
+class Bm25Index:
+    """A saved index; only the vocabulary is held in memory."""
+
+    def __init__(self, folder: Path, terms: TermReader) -> None:
+        self._terms = terms
+        self._index = _library().BM25.load(folder, mmap=True, show_progress=False)
+        self._index.unique_token_ids_set = set()  # megabytes that only its own retrieve() needs
+        for name in ("data", "indices", "indptr"):
+            # The same mapped memory, without the cost that numpy's memmap class adds to each slice.
+            self._index.scores[name] = np.asarray(self._index.scores[name])
+
+    @property
+    def passages(self) -> int:
+        return int(self._index.scores["num_docs"])
+
+    @property
+    def vocabulary(self) -> int:
+        return len(self._index.vocab_dict)
+
+    def rank(self, query: str, k: int) -> Ranking:
+        """The k best passages that share a term with the query."""
+        numbers = self._index.get_tokens_ids(self._terms.terms(query))
+        if not numbers or k < 1:
+            return Ranking(np.empty(0, np.int64), np.empty(0, np.float32))
+        scores: NDArray[np.float32] = self._index.get_scores_from_ids(numbers)
+        touched = np.flatnonzero(scores >= _bound(scores, k))
+        found = scores[touched]
+        order = np.argsort(-found, kind="stable")[:k]
+        return Ranking(touched[order], found[order])
+
+
+def _bound(scores: NDArray[np.float32], k: int) -> float:
+    """A positive score that the k-th best reaches if it is positive: the k-th best of the maxima of blocks.
+
+    Far quicker than a partition of all scores, most of which are zero.
+    """
+    least = float(np.finfo(np.float32).tiny)
+    blocks = len(scores) // _BLOCK
+    if blocks < k:
+        return least
+    maxima = scores[: blocks * _BLOCK].reshape(blocks, _BLOCK).max(axis=1)
+    return max(least, float(np.partition(maxima, blocks - k)[blocks - k]))
+
+
+def _library() -> Any:
+    try:
+        import bm25s  # type: ignore[import-untyped,unused-ignore]
+    except ImportError as error:
+        raise CorpusError(f"searching a corpus needs {error.name}; {INSTALL}") from None
+    return bm25s

@@ -1,0 +1,187 @@
+"""Running a policy over questions: what is left to sample, by one process or several, and what came of it.
+
+Keeps no files: whoever calls saves each rollout as it comes, and leaves out the next time what has been saved.
+"""
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass
+from itertools import islice
+from queue import SimpleQueue
+from threading import Thread
+from typing import TypeVar
+
+from tracerank.agents.policy import Policy
+from tracerank.endpoints.messages import Usage
+from tracerank.pools.types import Question, Rollout
+
+SAMPLES = 16  # Sec. 4.1
+_TASKS_A_WORKER = 2
+"""Under way or waiting, so that no worker waits for us and little is held in memory."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Rollouts of one question that are still to be made."""
+
+    question: Question
+    samples: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """A rollout that was made, and its question."""
+
+    question: Question
+    rollout: Rollout
+
+
+Samples = Generator[Sampled, None, None]
+"""Close it to end the work."""
+
+
+def tasks_left(questions: Iterable[Question], k: int, done: Collection[tuple[str, int]] = ()) -> Iterator[Task]:
+    """The samples 0 to k-1 of every question without those that are done, given as question id and sample id."""
+    for question in questions:
+        samples = tuple(sample for sample in range(k) if (question.id, sample) not in done)
+        if samples:
+            yield Task(question, samples)
+
+
+def sample(policy: Policy, tasks: Iterable[Task], seed: int = 0) -> Samples:
+    """The rollouts one after the other."""
+    for task in tasks:
+        for rollout in policy.rollouts(task.question, task.samples, seed):
+            yield Sampled(task.question, rollout)
+
+
+def sample_in_threads(policy: Policy, tasks: Iterable[Task], seed: int, threads: int) -> Samples:
+    """Each rollout as soon as it is made, for a policy that waits for servers; the first error ends it all."""
+    single = (Task(task.question, (number,)) for task in tasks for number in task.samples)
+    waiting: SimpleQueue[Task | None] = SimpleQueue()
+    finished: SimpleQueue[Sampled | BaseException] = SimpleQueue()
+
+    def work() -> None:
+        while (task := waiting.get()) is not None:
+            try:
+                [made] = sample(policy, (task,), seed)
+                finished.put(made)
+            except BaseException as error:  # raised where the results are taken
+                finished.put(error)
+
+    # Not an executor: its threads are waited for at exit, and a user who interrupts should not wait for a server.
+    for _ in range(threads):
+        Thread(target=work, name="tracerank-sample", daemon=True).start()
+    try:
+        under_way = _put(waiting, islice(single, threads))
+        while under_way:
+            made = finished.get()
+            if isinstance(made, BaseException):
+                yield from _already_made(finished)
+                raise made
+            under_way += _put(waiting, islice(single, 1)) - 1
+            yield made
+    finally:
+        _put(waiting, [None] * threads)
+
+
+def sample_in_processes(load: Callable[[], Policy], tasks: Iterable[Task], seed: int, processes: int) -> Samples:
+    """Question by question as they are done, for a policy that computes; each process loads its own."""
+    tasks = iter(tasks)
+    context = multiprocessing.get_context("spawn")
+    workers = ProcessPoolExecutor(processes, context, _start_worker, (load,))
+    try:
+        under_way: set[Future[list[Sampled]]] = set()
+        while True:
+            wanted = processes * _TASKS_A_WORKER - len(under_way)
+            under_way |= {workers.submit(_run_task, task, seed) for task in islice(tasks, wanted)}
+            if not under_way:
+                return
+            done, under_way = wait(under_way, return_when=FIRST_COMPLETED)
+            for future in done:
+                yield from future.result()
+    finally:
+        workers.shutdown(cancel_futures=True)
+
+
+def _already_made(finished: "SimpleQueue[Sampled | BaseException]") -> Iterator[Sampled]:
+    """What others finished before the one that failed is noticed; it was paid for."""
+    while not finished.empty():
+        made = finished.get()
+        if isinstance(made, Sampled):
+            yield made
+
+
+def _put(queue: "SimpleQueue[T]", items: Iterable[T]) -> int:
+    count = 0
+    for item in items:
+        queue.put(item)
+        count += 1
+    return count
+
+
+_loaded: list[Policy] = []
+"""The policy of a worker process."""
+
+
+def _start_worker(load: Callable[[], Policy]) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent says when to stop
+    Thread(target=_end_with_parent, daemon=True).start()
+    _loaded.append(load())
+
+
+def _end_with_parent() -> None:
+    # A parent that is killed cannot say goodbye, and the queue of a pool stays open as long as a worker lives.
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _run_task(task: Task, seed: int) -> list[Sampled]:
+    return list(sample(_loaded[0], (task,), seed))
+
+
+@dataclass(slots=True)
+class Tally:
+    """What came of the rollouts so far."""
+
+    rollouts: int = 0
+    empty: int = 0
+    """Without an answer."""
+    without_search: int = 0
+    labelled: int = 0
+    correct: float = 0.0
+    """Sum of the labels."""
+    usage: Usage | None = None
+    """Of the rollouts whose tokens were counted; None: of none."""
+
+    def add(self, rollout: Rollout) -> None:
+        self.rollouts += 1
+        self.empty += not rollout.answer
+        self.without_search += not rollout.searches
+        if rollout.label is not None:
+            self.labelled += 1
+            self.correct += rollout.label
+        if rollout.usage is not None:
+            self.usage = rollout.usage if self.usage is None else self.usage + rollout.usage
+
+    @property
+    def answered(self) -> int:
+        return self.rollouts - self.empty
+
+    @property
+    def accuracy(self) -> float | None:
+        """Of a single rollout; None: no label is known."""
+        return self.correct / self.labelled if self.labelled else None
+
+
+def in_order(keys: Sequence[tuple[str, int]], questions: Iterable[Question]) -> list[int]:
+    """The places of (question id, sample id) pairs in the order of the questions, samples ascending."""
+    places = {question.id: place for place, question in enumerate(questions)}
+    return sorted(range(len(keys)), key=lambda at: (places[keys[at][0]], keys[at][1]))

@@ -1,0 +1,122 @@
+"""The seam to chat models: messages in, a reply out, and a fake that needs no model.
+
+Sends nothing itself; ``chat_http.py`` talks to servers.
+"""
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from tracerank.endpoints.messages import ChatMessage, ToolCall, Usage
+from tracerank.errors import ChatError
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How a reply is drawn."""
+
+    max_tokens: int
+    temperature: float = 0.0
+    top_p: float | None = None
+    """None: the server's own."""
+    seed: int | None = None
+    """None: the server's own, another each time."""
+    stop: tuple[str, ...] = ()
+    """Texts that end the reply; servers leave them out of it."""
+    top_logprobs: int = 0
+    """How many likely tokens the server is to list at each place of the reply; 0: none."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChatTool:
+    """A function that the model may ask to have called."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+    """JSON schema of its arguments."""
+
+
+@dataclass(frozen=True, slots=True)
+class TokenLogprob:
+    """One token of a reply and its natural log probability."""
+
+    token: str
+    logprob: float
+    likely: tuple["TokenLogprob", ...] = ()
+    """The likeliest tokens at its place, itself among them; empty: not asked for or not given."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChatReply:
+    """What a model said, and what it cost."""
+
+    text: str
+    prompt_tokens: int | None = None
+    """None: the server does not count."""
+    completion_tokens: int | None = None
+    logprobs: tuple[TokenLogprob, ...] | None = None
+    """Of each token of the text; None: not asked for or not given."""
+    tool_calls: tuple[ToolCall, ...] = ()
+    is_cut: bool = False
+    """The reply ended at ``max_tokens``, not where the model wanted."""
+
+    @property
+    def usage(self) -> Usage | None:
+        """What the reply cost; None: the server does not count."""
+        if self.prompt_tokens is None or self.completion_tokens is None:
+            return None
+        return Usage(self.prompt_tokens, self.completion_tokens)
+
+
+class EmptyReply(ChatError):
+    """The model said nothing and called no tool: nothing can be concluded, but it was asked and it cost."""
+
+    def __init__(self, message: str, reply: ChatReply) -> None:
+        super().__init__(message)
+        self.reply = reply
+
+
+class PromptTooLong(ChatError):
+    """The conversation does not fit the model's context: only another conversation can help."""
+
+
+class ChatModel(Protocol):
+    """A model that continues a conversation."""
+
+    @property
+    def name(self) -> str:
+        """Identity of the replies: they may be kept under this name."""
+        ...
+
+    def reply(self, messages: Sequence[ChatMessage], sampling: Sampling, tools: Sequence[ChatTool] = ()) -> ChatReply:
+        """The reply; raises ``ChatError`` when there is none, ``EmptyReply`` when it says nothing."""
+        ...
+
+
+class FakeChat:
+    """Replies by a rule on the last message, the same to the same messages; remembers what it was asked."""
+
+    def __init__(self, rule: Callable[[str], str | ChatReply] | None = None, name: str = "fake-chat") -> None:
+        self.name = name
+        self.asked: list[str] = []
+        """The last message of each call."""
+        self.conversations: list[tuple[ChatMessage, ...]] = []
+        self._rule = rule or _digest
+
+    def reply(self, messages: Sequence[ChatMessage], sampling: Sampling, tools: Sequence[ChatTool] = ()) -> ChatReply:
+        if not messages:
+            raise ChatError(f"{self.name}: nothing was asked")
+        asked = messages[-1].content
+        self.asked.append(asked)
+        self.conversations.append(tuple(messages))
+        made = self._rule(asked)
+        if isinstance(made, ChatReply):
+            return made
+        text = " ".join(made.split(" ")[: sampling.max_tokens])
+        return ChatReply(text, sum(len(message.content.split()) for message in messages), len(text.split()))
+
+
+def _digest(asked: str) -> str:
+    return hashlib.sha256(asked.encode("utf-8", "surrogatepass")).hexdigest()[:8]

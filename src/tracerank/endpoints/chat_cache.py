@@ -1,0 +1,135 @@
+"""Replies of chat models on disk: what was paid for once is never asked again, whoever asks and however it ended.
+
+One SQLite file: replies are looked up by key without being held in memory (reports of thousands of rollouts would be
+hundreds of megabytes), several threads and processes may write, and each reply is synced before it is used, so that a
+kill costs the calls under way. Failures and empty replies are never kept.
+"""
+
+import hashlib
+import json
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from tracerank.endpoints.chat import ChatModel, ChatReply, ChatTool, Sampling, TokenLogprob
+from tracerank.endpoints.messages import ChatMessage, ToolCall, message_to_record
+from tracerank.errors import TraceRankError
+
+FILE_NAME = "replies.sqlite"
+_BUSY_SECONDS = 60.0
+_TABLE = "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, model TEXT, reply TEXT NOT NULL) WITHOUT ROWID"
+
+
+class ReplyFile:
+    """Replies by key; safe to share between threads, and the file between processes."""
+
+    def __init__(self, folder: str | Path) -> None:
+        self.path = Path(folder) / FILE_NAME
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise TraceRankError(f"{self.path.parent}: cannot be made ({error.strerror or error})") from None
+        with self._open() as file:
+            file.execute("PRAGMA journal_mode=WAL")  # readers need not wait for a writer
+            file.execute(_TABLE)
+
+    def __len__(self) -> int:
+        with self._open() as file:
+            return int(file.execute("SELECT count(*) FROM replies").fetchone()[0])
+
+    def get(self, key: str) -> ChatReply | None:
+        """The reply under a key; None: there is none that can be read."""
+        with self._open() as file:
+            row = file.execute("SELECT reply FROM replies WHERE key = ?", (key,)).fetchone()
+        try:
+            return None if row is None else _reply(json.loads(row[0]))
+        except (ValueError, KeyError, TypeError):
+            return None  # of another version: it is asked again and replaced
+
+    def put(self, key: str, model: str, reply: ChatReply) -> None:
+        with self._open() as file:
+            file.execute("INSERT OR REPLACE INTO replies VALUES (?, ?, ?)", (key, model, json.dumps(asdict(reply))))
+
+    @contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        """A connection for one transaction: a fraction of a millisecond, and nothing to share between threads."""
+        try:
+            with closing(sqlite3.connect(self.path, timeout=_BUSY_SECONDS)) as file:
+                file.execute("PRAGMA synchronous=FULL")
+                with file:
+                    yield file
+        except sqlite3.DatabaseError as error:
+            raise TraceRankError(f"{self.path}: cannot be used ({error}); if it is damaged, delete it") from None
+
+
+class CachedChat:
+    """A chat model that is asked the same only once; replies from the file report what they cost when they were made.
+
+    The key is the model's name, the messages, the sampling and the tools. Where a temperature makes replies differ,
+    another seed asks again; without a seed equal requests share one reply.
+    """
+
+    def __init__(self, chat: ChatModel, folder: str | Path) -> None:
+        self._chat = chat
+        self.file = ReplyFile(folder)
+        self.asked = 0
+        """Requests that the file could not answer."""
+        self._lock = threading.Lock()
+        self._under_way: dict[str, threading.Lock] = {}
+
+    @property
+    def name(self) -> str:
+        return self._chat.name
+
+    def reply(self, messages: Sequence[ChatMessage], sampling: Sampling, tools: Sequence[ChatTool] = ()) -> ChatReply:
+        key = request_key(self.name, messages, sampling, tools)
+        known = self.file.get(key)
+        if known is not None:
+            return known
+        with self._alone(key):
+            # Cuts of one pool to several K ask the same at the same time: the second finds the first one's reply.
+            known = self.file.get(key)
+            if known is None:
+                with self._lock:
+                    self.asked += 1
+                known = self._chat.reply(messages, sampling, tools)
+                self.file.put(key, self.name, known)
+            return known
+
+    @contextmanager
+    def _alone(self, key: str) -> Iterator[None]:
+        with self._lock:
+            gate = self._under_way.setdefault(key, threading.Lock())
+        try:
+            with gate:
+                yield
+        finally:
+            with self._lock:
+                self._under_way.pop(key, None)
+
+
+def request_key(model: str, messages: Sequence[ChatMessage], sampling: Sampling, tools: Sequence[ChatTool] = ()) -> str:
+    """A digest of everything that settles how a reply is drawn."""
+    offered = [[tool.name, tool.description, dict(tool.parameters)] for tool in tools]
+    request = [model, [message_to_record(message) for message in messages], asdict(sampling), offered]
+    return hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()
+
+
+def _reply(value: Any) -> ChatReply:
+    logprobs = value["logprobs"]
+    return ChatReply(
+        value["text"],
+        value["prompt_tokens"],
+        value["completion_tokens"],
+        None if logprobs is None else tuple(map(_token, logprobs)),
+        tuple(ToolCall(**call) for call in value["tool_calls"]),
+        value["is_cut"],
+    )
+
+
+def _token(value: Any) -> TokenLogprob:
+    return TokenLogprob(value["token"], value["logprob"], tuple(map(_token, value["likely"])))

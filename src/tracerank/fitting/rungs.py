@@ -1,0 +1,79 @@
+"""The rungs of the ladder that need no encoder: the votes, and feature models fitted on some of the user's pools.
+
+A rung is a value: its name and how it is fitted. Rungs that train networks are ``ladder_networks.py``'s matter.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from tracerank.methods.answer_groups import ContainmentGroups, DefaultGroups, ExactGroups
+from tracerank.methods.voting import FORMS, MajorityVote
+from tracerank.pools.pool import Pool
+from tracerank.selectors.features.fit import FeatureFitPlan, LabelledTable, fit_features, labelled_tables
+from tracerank.selectors.features.scorer_fit import TreePlan
+from tracerank.selectors.features.selector import FeatureSelector
+from tracerank.selectors.gate.selector import SavableMethod
+from tracerank.selectors.load import DEFAULT, folder_of
+
+VOTES: tuple[MajorityVote, ...] = (
+    MajorityVote(ExactGroups()),
+    MajorityVote(),
+    *(MajorityVote(DefaultGroups(), form) for form in FORMS),
+    *(MajorityVote(ContainmentGroups(), form) for form in FORMS[:2]),
+)
+"""The votes among which the better one is chosen; the paper's first."""
+
+Fit = Callable[[Sequence[int], Path], SavableMethod]
+"""From the places of pools to learn from, and a folder to work in, to a selector."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rung:
+    """One way to learn a selector."""
+
+    name: str
+    about: str
+    fit: Fit
+
+
+@dataclass(frozen=True, slots=True)
+class PoolTables:
+    """Feature tables of pools, computed once for all folds."""
+
+    pools: Sequence[Pool]
+    seed: int
+    made: dict[int, list[LabelledTable]] = field(default_factory=dict)
+
+    def of(self, places: Sequence[int]) -> list[LabelledTable]:
+        for place in places:
+            if place not in self.made:
+                self.made[place] = labelled_tables(self.pools[place], seed=self.seed)
+        return [table for place in places for table in self.made[place]]
+
+
+UNCALIBRATED = 1
+"""Folds of ``FeatureFitPlan`` that skip its own calibration: the ladder calibrates what it returns."""
+
+
+def shipped_rung() -> Rung:
+    """The selector that comes with the package, which has nothing to learn: the best start where labels are few."""
+    return Rung(
+        "shipped", "the shipped selector, as it is", lambda places, folder: FeatureSelector.load(folder_of(DEFAULT))
+    )
+
+
+def feature_rungs(pools: Sequence[Pool], seed: int) -> tuple[Rung, ...]:
+    """Feature models, the plain one first."""
+    tables = PoolTables(pools, seed)
+    linear = FeatureFitPlan(folds=UNCALIBRATED)
+    boosted = FeatureFitPlan(trees=TreePlan(seed=seed), folds=UNCALIBRATED)
+    return (
+        Rung("features", "linear model of features of the pool", partial(_fit_features, tables, linear)),
+        Rung("features-boosted", "the same with boosted trees", partial(_fit_features, tables, boosted)),
+    )
+
+
+def _fit_features(tables: PoolTables, plan: FeatureFitPlan, places: Sequence[int], folder: Path) -> FeatureSelector:
+    return FeatureSelector(fit_features(tables.of(places), plan))

@@ -1,7 +1,0 @@
-"""Occurrences and shared evidence: pools as graphs of text keys, without any vectors."""
-
-from tracerank.graphs.batch import GraphBatch, collate
-from tracerank.graphs.build import PoolGraph, build_graph
-from tracerank.graphs.schema import GraphRecipe, Relation, relations
-
-__all__ = ["GraphBatch", "GraphRecipe", "PoolGraph", "Relation", "build_graph", "collate", "relations"]

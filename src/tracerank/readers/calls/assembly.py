@@ -1,0 +1,170 @@
+"""Tool calls to a rollout: searches with ranked evidence, and pages hung below the search that listed them.
+
+The last step of every chat-like reader. Knows no transcript format and no record fields; documents are named here,
+since such logs give addresses or ids outright and need no navigation to establish them.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from tracerank.answers.exact import normalize_excerpts, normalize_text
+from tracerank.pools.types import BROWSING, WEBQA, Document, Evidence, Rollout, Search
+from tracerank.pools.urls import canonical_url
+from tracerank.readers.calls.results import Result, blocks_of
+from tracerank.readers.calls.returns import read_pages, read_search, stated_queries, without_verdicts
+from tracerank.readers.calls.tool_calls import Target, ToolCall, kind_of_call, queries_of, targets_of
+from tracerank.readers.calls.tool_names import TOOL_NAMES, ToolNames
+from tracerank.readers.values import encodable
+
+URL_ONLY = "url_only"
+"""Status of evidence whose source is known but whose text the tool did not show."""
+
+
+def rollout_of(
+    calls: Iterable[ToolCall],
+    answer: str | None,
+    *,
+    sample_id: int | None = None,
+    label: float | None = None,
+    confidence: float | None = None,
+    source: str | None = None,
+    names: ToolNames = TOOL_NAMES,
+) -> Rollout:
+    """The rollout of an agent that made these calls, in this order, and gave this answer."""
+    searches = searches_of(calls, names)
+    has_pages = any(seen.tool != "search" for search in searches for seen in search.evidence)
+    return Rollout(
+        sample_id=sample_id or 0,
+        answer=None if answer is None else encodable(answer.strip()),
+        searches=searches,
+        label=label,
+        confidence=confidence,
+        setting=BROWSING if has_pages else WEBQA,
+        source=source,
+    )
+
+
+def searches_of(calls: Iterable[ToolCall], names: ToolNames = TOOL_NAMES) -> tuple[Search, ...]:
+    """The searches among the calls with the evidence that each led to."""
+    trail = _Trail()
+    for call in calls:
+        kind = call.kind or kind_of_call(call.name, call.arguments, names)
+        if kind == "search":
+            trail.add_search(call)
+        elif kind != "other":
+            trail.add_pages(call, kind)
+    return tuple(Search(found.query, tuple(found.evidence)) for found in trail.searches)
+
+
+@dataclass(slots=True)
+class _Found:
+    """A search whose evidence is still being collected."""
+
+    query: str | None
+    evidence: list[Evidence] = field(default_factory=list)
+
+
+class _Trail:
+    """What a rollout has searched and listed so far."""
+
+    def __init__(self) -> None:
+        self.searches: list[_Found] = []
+        self._listed: dict[str, int] = {}  # document key -> the latest search that listed it
+        self._documents: dict[str, Document] = {}  # id in a corpus -> its document
+        self._page: Document | None = None  # what an open or find without a target goes on with
+
+    def add_search(self, call: ToolCall) -> None:
+        queries = queries_of(call.arguments) or stated_queries(call.output)
+        blocks = _search_blocks(call, queries)
+        # A batch whose results cannot be told apart stays one search.
+        asked = queries if len(blocks) == len(queries) > 1 else (" | ".join(queries),)
+        for place, query in enumerate(asked):
+            found = _Found(encodable(normalize_text(query)))
+            self.searches.append(found)
+            for result in blocks[place] if place < len(blocks) else ():
+                self._list(result, found)
+
+    def _list(self, result: Result, found: _Found) -> None:
+        document = document_of(result)
+        evidence = evidence_of(result, "search", document)
+        if evidence is None:
+            return
+        if evidence.rank is None:
+            evidence = replace(evidence, rank=len(found.evidence) + 1)
+        found.evidence.append(evidence)
+        if document is not None:
+            self._listed[document.key] = len(self.searches) - 1
+            if result.doc_id is not None:
+                self._documents[result.doc_id] = document
+
+    def add_pages(self, call: ToolCall, tool: str) -> None:
+        targets = targets_of(call.arguments)
+        for result in _page_results(call, targets):
+            document = self._document(result, targets)
+            evidence = evidence_of(result, tool, document)
+            if evidence is not None:
+                self._page = document
+                self._parent(document).evidence.append(replace(evidence, rank=None))
+
+    def _document(self, result: Result, targets: Sequence[Target]) -> Document | None:
+        if not targets:
+            return document_of(result) or self._page
+        only = targets[0] if len(targets) == 1 else None
+        if only is not None and only.is_document_id:
+            result = replace(result, doc_id=only.value, url=None)
+        if result.url is not None or result.doc_id is None:
+            return document_of(result)
+        # A bare number may be a place in a list: it names a document only where a search listed it as one.
+        is_place = only is not None and not only.is_document_id and only.value == result.doc_id
+        return self._documents.get(result.doc_id) or (None if is_place else document_of(result))
+
+    def _parent(self, document: Document | None) -> _Found:
+        if not self.searches:
+            self.searches.append(_Found(None))
+        return self.searches[-1 if document is None else self._listed.get(document.key, -1)]
+
+
+def document_of(result: Result) -> Document | None:
+    """The source of a result: its address, else its id in a fixed corpus; None where nothing identifies it."""
+    url = canonical_url(result.url)
+    if url is not None:
+        return Document(f"url:{url}", url=url)
+    return None if result.doc_id is None else Document(f"doc:{encodable(normalize_text(result.doc_id))}")
+
+
+def evidence_of(result: Result, tool: str, document: Document | None) -> Evidence | None:
+    """The result as evidence; None when there is nothing to it."""
+    title = encodable(normalize_text(result.title)) if result.title else None
+    collapse = normalize_excerpts if tool == "find" else normalize_text
+    text = encodable(collapse(without_verdicts(result.text)))
+    status = None
+    if text and tool == "search" and title and not text.startswith("(Title:"):
+        # As the paper's chunks show it.
+        text = f'(Title: "{title}") {text}'
+    if not text:
+        cited = encodable(normalize_text(" ".join(dict.fromkeys(result.cited))))
+        text = " ".join(filter(None, (title, cited))) or (document.url or "" if document else "")
+        status = URL_ONLY
+    if not text:
+        return None
+    url = document.url if document is not None else None
+    return Evidence(text, title, url, result.rank, tool, document, status=status)
+
+
+def _search_blocks(call: ToolCall, queries: Sequence[str]) -> tuple[tuple[Result, ...], ...]:
+    if call.results is not None:
+        return (call.results,)
+    if call.is_error:
+        return ()
+    kept = blocks_of(call.artifact)
+    return (kept[0],) if len(kept) == 1 else kept or read_search(call.output, queries)
+
+
+def _page_results(call: ToolCall, targets: Sequence[Target]) -> tuple[Result, ...]:
+    if call.results is not None:
+        return call.results
+    if call.is_error:
+        return ()
+    values = tuple(target.value for target in targets)
+    kept = tuple(page for block in blocks_of(call.artifact) for page in block)
+    return kept or read_pages(call.output, values)

@@ -1,0 +1,156 @@
+"""A dialogue put together piece by piece: calls that wait for their returns, citations, the agent's last words.
+
+The message formats of the model vendors all come down to these pieces. Knows none of their spellings; what a whole
+dialogue is worth is settled in ``chat_records.py`` and ``assembly.py``.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from tracerank.pools.types import Question
+from tracerank.pools.urls import canonical_url
+from tracerank.readers.base import Record
+from tracerank.readers.calls.record_fields import Dialogue, question_of
+from tracerank.readers.calls.results import Result
+from tracerank.readers.calls.tool_calls import ToolCall, kind_of_call, submitted_answer
+from tracerank.readers.calls.tool_names import TOOL_NAMES, ToolNames
+from tracerank.readers.values import plain_text, whole_number
+
+FILE_SEARCH = "file_search"
+_MOST_SPANS = 20
+"""Of one source; every search that lists it repeats them."""
+_ANSWER_FIELDS = ("answer", "final_answer", "exact_answer", "short_answer", "response", "output", "result", "text")
+
+
+class DialogueBuilder:
+    """Takes the pieces in the order in which they were logged."""
+
+    def __init__(self, names: ToolNames = TOOL_NAMES) -> None:
+        self._names = names
+        self._calls: list[ToolCall] = []
+        self._waiting: dict[str, int] = {}
+        self._ids: set[str] = set()
+        self._cited: dict[str, Result] = {}
+        self._asked = ""
+        self._final: str | None = None
+
+    def ask(self, text: str) -> None:
+        """What a user said; the first words are the question."""
+        self._asked = self._asked if self._asked.strip() else text
+
+    def call(self, call: ToolCall, call_id: object = None) -> bool:
+        """A call; whether it is research, before which words are a plan and not the answer."""
+        key = _id(call_id)
+        self._ids.add(key)
+        self._waiting[key] = len(self._calls)
+        self._calls.append(call)
+        submitted = submitted_answer(call)
+        if submitted is not None:
+            self._final = submitted
+            return False
+        is_research = (call.kind or kind_of_call(call.name, call.arguments, self._names)) != "other"
+        if is_research:
+            self._final = None
+        return is_research
+
+    def knows(self, call_id: object) -> bool:
+        """Whether a call of this id was made, which formats that log calls twice ask."""
+        return _id(call_id) in self._ids
+
+    def returned(
+        self,
+        call_id: object,
+        output: object = None,
+        *,
+        is_error: bool = False,
+        artifact: object = None,
+        results: tuple[Result, ...] | None = None,
+    ) -> None:
+        """What a call brought back; a return that no waiting call asked for is nobody's."""
+        place = self._waiting.pop(_id(call_id), None)
+        if place is None:
+            return
+        made = self._calls[place]
+        if results is None and output is None:
+            results = made.results  # the call itself says what a hosted tool showed
+        if is_error and results is not None:
+            results = ()
+        self._calls[place] = replace(made, output=output, is_error=is_error, artifact=artifact, results=results)
+
+    def say(self, text: str, cited: Iterable[Result] = (), *, is_final: bool = True) -> None:
+        """What the agent said to the user, and the sources that it cites there."""
+        if is_final and text.strip():
+            self._final = text
+        for result in cited:
+            key = _key(result)
+            known = self._cited.get(key, result)
+            spans = tuple(dict.fromkeys((*known.cited, *result.cited)))[:_MOST_SPANS]
+            self._cited[key] = replace(known, title=known.title or result.title, cited=spans)
+
+    def dialogue(self) -> Dialogue:
+        """All that was said and done, each citation with the hosted call that showed its source."""
+        return Dialogue(tuple(_with_citations(self._calls, self._cited)), self._asked or None, self._final)
+
+
+def asked_question(fields: Record, asked: str | None = None) -> Question | None:
+    """The question of a record; a line of a batch that does not say what was asked goes by its own id."""
+    name = plain_text(fields.get("custom_id"))
+    if not name:
+        return question_of(fields, asked)
+    # Beside it, 'id' is that of the request.
+    rest = {key: value for key, value in fields.items() if key != "id"}
+    return question_of(rest, asked) or question_of({"question_id": name})
+
+
+def stated_answer(value: object) -> str | None:
+    """The answer in the structured output of an agent, or in its plain text; None: nothing that could be one."""
+    if isinstance(value, Mapping):
+        value = next((value[name] for name in _ANSWER_FIELDS if plain_text(value.get(name)) is not None), None)
+    return plain_text(value)
+
+
+def _with_citations(calls: list[ToolCall], cited: Mapping[str, Result]) -> list[ToolCall]:
+    if not cited:
+        return calls
+    shown: set[str] = set()
+    cited_calls: list[ToolCall] = []
+    for call in calls:
+        if call.results:
+            keys = [_key(result) for result in call.results]
+            shown.update(keys)
+            pairs = zip(call.results, keys, strict=True)
+            call = replace(call, results=tuple(_cited(result, cited.get(key)) for result, key in pairs))
+        cited_calls.append(call)
+    for is_file in (False, True):
+        rest = [found for key, found in cited.items() if key not in shown and (found.url is None) == is_file]
+        if rest:
+            _add_cited(cited_calls, rest, is_file)
+    return cited_calls
+
+
+def _cited(result: Result, also: Result | None) -> Result:
+    if also is None:
+        return result
+    return replace(result, title=result.title or also.title, cited=(*result.cited, *also.cited))
+
+
+def _add_cited(calls: list[ToolCall], rest: list[Result], is_file: bool) -> None:
+    """Sources that no call lists: they came from the last hosted search, which does not say what it found."""
+    for place in range(len(calls) - 1, -1, -1):
+        call = calls[place]
+        if call.results is not None and call.kind == "search" and (call.name == FILE_SEARCH) == is_file:
+            calls[place] = replace(call, results=(*call.results, *rest))
+            return
+    if not is_file:
+        calls.append(ToolCall("web_search", results=tuple(rest), kind="search"))
+
+
+def _key(result: Result) -> str:
+    url = canonical_url(result.url)
+    return f"url:{url}" if url is not None else f"doc:{result.doc_id}"
+
+
+def _id(value: object) -> str:
+    """An id as text; empty for a call without one, which the next return without one answers."""
+    number = whole_number(value)
+    return str(number) if number is not None else value if isinstance(value, str) else ""

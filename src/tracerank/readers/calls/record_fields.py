@@ -1,0 +1,218 @@
+"""The fields around a chat-like transcript: question, ids, references, labels; one table of names for all readers.
+
+Fields that a judge or an environment wrote are read as labels only. They never become text, confidence or answer: who
+wrote them saw the reference.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tracerank.answers.exact import normalize_text
+from tracerank.answers.extraction import extract_answer
+from tracerank.pools.types import Question
+from tracerank.readers.base import Parsed, Record, reject
+from tracerank.readers.calls.assembly import rollout_of
+from tracerank.readers.calls.tool_calls import ToolCall
+from tracerank.readers.calls.tool_names import TOOL_NAMES, ToolNames
+from tracerank.readers.files.loose_json import load_json
+from tracerank.readers.values import encodable, plain_text, text_of, whole_number
+
+_TEXT_FIELDS = ("question", "query", "problem", "user_query", "question_text")
+# Also the names of settings and data sets: a question is more than one word.
+_LOOSE_TEXT_FIELDS = ("task", "input", "prompt", "instruction", "user_prompt", "goal")
+_ID_FIELDS = (
+    *("question_id", "qid", "query_id", "question_index", "task_id", "example_id", "problem_id", "prompt_id"),
+    *("instance_id", "id"),
+)
+_SAMPLE_FIELDS = (
+    *("sample_id", "rollout_id", "rollout_index", "rollout_idx", "sample_index", "sample_idx", "traj_idx", "traj_id"),
+    *("attempt", "attempt_id", "epoch", "iteration", "iter", "trial", "seed"),
+)
+_REFERENCE_FIELDS = (
+    *("golden_answers", "gold_answers", "gold_answer", "gold", "ground_truth", "ground_truths", "reference_answer"),
+    *("reference_answers", "references", "reference", "expected_answer", "correct_answer", "target", "targets", "gts"),
+    *("answers", "answer", "solution", "reward_model"),
+)
+_HOLDERS = ("instance", "metadata", "info", "extra_info", "item", "example", "sample")
+# The agent's own words, where the messages end without them. Beside messages, 'answer' is the reference.
+FINAL_FIELDS = (
+    *("prediction", "final_answer", "predicted_answer", "candidate_answer", "boxed_answer", "final_boxed_answer"),
+    *("model_answer", "final_output", "final_response"),
+)
+_NO_ANSWERS = frozenset(("[no prediction]", "[failed]", "server error", "no answer found."))
+_LABEL_FIELDS = (
+    *("correct", "is_correct", "correctness", "all_correct", "label", "trajectory_correctness", "judge_correct"),
+    *("final_judge_result", "judge_result", "passed", "em", "exact_match", "overall_score", "score", "reward"),
+)
+_JUDGES = ("auto_judge", "judge", "judgement", "judgment", "evaluation", "eval", "eval_result", "grading", "metrics")
+_LABELS = {
+    **dict.fromkeys(("true", "1", "1.0", "yes", "correct", "c", "pass", "passed", "right"), 1.0),
+    **dict.fromkeys(("false", "0", "0.0", "no", "incorrect", "i", "fail", "failed", "wrong"), 0.0),
+}
+_JSON_FIELDS = (
+    *("messages", "conversation", "conversations", "trajectory", "rollout", "history", "completion", "prompt"),
+    *_HOLDERS,
+    *_JUDGES,
+)
+_RANDOM_ID = re.compile(
+    r"(?:[a-z]{2,12}[-_])?[0-9a-f-]{20,}|(?:chatcmpl|resp|msg|run|thread|trace|session)[-_].+", re.I
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Dialogue:
+    """What a transcript comes down to."""
+
+    calls: tuple[ToolCall, ...] = ()
+    """In the order in which they were made."""
+    asked: str | None = None
+    """Text of the first user message."""
+    final: str | None = None
+    """The agent's last words, from which the answer is extracted; None: it never answered."""
+
+
+def decoded(record: Record) -> dict[str, Any]:
+    """The record with the columns decoded that tables keep as JSON strings."""
+    plain = dict(record)
+    for name in _JSON_FIELDS:
+        value = plain.get(name)
+        if isinstance(value, str) and value[:1] in ("{", "["):
+            inner = load_json(value)
+            plain[name] = inner if isinstance(inner, list | dict) else value
+    return plain
+
+
+def parsed_dialogue(
+    record: Record,
+    source: str,
+    dialogue: Dialogue,
+    *,
+    names: ToolNames = TOOL_NAMES,
+    question: Question | None = None,
+    sample_id: int | None = None,
+    label: float | None = None,
+) -> Parsed:
+    """A transcript and the fields around it as a rollout; what a reader knows better than the table is passed in."""
+    question = question or question_of(record, dialogue.asked)
+    if question is None:
+        reject("no question: expected 'question', 'query', a question id or a user message with text")
+    if sample_id is None:
+        sample_id = sample_id_of(record)
+    final = dialogue.final if dialogue.final and dialogue.final.strip() else _final_field(record)
+    found = None if final is None or normalize_text(final).lower() in _NO_ANSWERS else extract_answer(final)
+    rollout = rollout_of(
+        dialogue.calls,
+        found.answer if found else None,
+        sample_id=sample_id,
+        label=label_of(record) if label is None else label,
+        confidence=found.confidence if found else None,
+        source=source,
+        names=names,
+    )
+    return Parsed(question, rollout, is_numbered=sample_id is not None)
+
+
+def question_of(record: Record, asked: str | None = None) -> Question | None:
+    """The question of a record; ``asked`` is what the first user message says. None: neither text nor id."""
+    text = _question_text(record) or (asked or "").strip()
+    identity = _question_id(record) or normalize_text(text)
+    if not identity:
+        return None
+    dataset = record.get("dataset", record.get("data_source"))
+    return Question(
+        encodable(identity), encodable(text), references_of(record), dataset if isinstance(dataset, str) else None
+    )
+
+
+def sample_id_of(record: Record) -> int | None:
+    """The rollout's place in sampling order; None: not stated."""
+    return next((n for name in _SAMPLE_FIELDS if (n := whole_number(record.get(name))) is not None), None)
+
+
+def references_of(record: Record) -> tuple[str, ...]:
+    """The accepted answers; beside a transcript the field ``answer`` is one of them, not what the agent said."""
+    for holder in _holders(record):
+        for name in _REFERENCE_FIELDS:
+            found = tuple(dict.fromkeys(_references(holder.get(name), 3)))
+            if found:
+                return found
+    return ()
+
+
+def label_of(record: Record) -> float | None:
+    """Whether the answer is correct according to the record; None: unknown, also when the judge failed."""
+    judges = [judge for name in _JUDGES if isinstance(judge := record.get(name), Mapping)]
+    judges += [inner for judge in judges if isinstance(inner := judge.get("metrics"), Mapping)]
+    for holder in (record, *judges):
+        said = holder.get("judge_text")
+        if isinstance(said, str) and said.lstrip().lower().startswith("error"):
+            return None
+        for name in _LABEL_FIELDS:
+            label = label_value(holder.get(name))
+            if label is not None:
+                return label
+    return None
+
+
+def label_value(value: object) -> float | None:
+    """A verdict as a number from 0 to 1; None for what is no verdict."""
+    if isinstance(value, str):
+        return _LABELS.get(value.strip().lower())
+    return float(value) if isinstance(value, bool | int | float) and 0 <= value <= 1 else None
+
+
+def _holders(record: Record) -> Iterator[Mapping[str, Any]]:
+    yield record
+    for name in _HOLDERS:
+        holder = record.get(name)
+        if isinstance(holder, Mapping):
+            yield holder
+
+
+def _question_text(record: Record) -> str:
+    for holder in _holders(record):
+        for name in _TEXT_FIELDS:
+            value = holder.get(name)
+            if isinstance(value, str) and value.strip():
+                return value.strip()
+    for name in _LOOSE_TEXT_FIELDS:
+        value = record.get(name)
+        if isinstance(value, list):
+            users = [m for m in value if isinstance(m, Mapping) and m.get("role") == "user"]
+            value = text_of(users[-1].get("content")) if users else None
+        if isinstance(value, str) and len(value.split(maxsplit=1)) > 1:
+            return value.strip()
+    return ""
+
+
+def _question_id(record: Record) -> str:
+    for name in _ID_FIELDS:
+        value = record.get(name)
+        text = value.strip() if isinstance(value, str) else str(n) if (n := whole_number(value)) is not None else ""
+        # A bare 'id' may be that of the rollout: such ids are random.
+        if text and not (name == "id" and _RANDOM_ID.fullmatch(text)):
+            return text
+    return ""
+
+
+def _final_field(record: Record) -> str | None:
+    for name in FINAL_FIELDS:
+        text = plain_text(record.get(name))
+        if text is not None and text.strip():
+            return text
+    return None
+
+
+def _references(value: object, depth: int) -> Iterator[str]:
+    if isinstance(value, str) and value[:1] == "[":
+        inner = load_json(value)
+        value = inner if isinstance(inner, list) else value
+    if isinstance(value, list) and depth:
+        for item in value:
+            yield from _references(item, depth - 1)
+    elif isinstance(value, Mapping) and depth:
+        yield from _references(value.get("target", value.get("ground_truth")), depth - 1)
+    elif (text := plain_text(value)) is not None and text.strip():
+        yield encodable(text.strip())

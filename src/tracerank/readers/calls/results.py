@@ -1,0 +1,184 @@
+"""What a tool returned, piece by piece: one search result or page, read from the JSON shapes that tools use.
+
+Reads structured values only; texts are read in ``returns.py``. Page text stands in string fields and is never
+searched for structure here, so that it cannot pretend to be another result.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tracerank.pools.urls import canonical_url
+from tracerank.readers.values import encodable, plain_text
+
+_DEEPEST = 6
+_LIST_KEYS = (
+    *("results", "result", "organic", "organic_results", "documents", "docs", "items", "hits", "search_results"),
+    *("webPages", "web", "news", "data", "value", "retrieved_documents", "passages", "sources", "pages", "output"),
+)
+_TEXT_KEYS = (
+    *("text", "page_content", "raw_content", "extracted_info", "content", "contents", "markdown", "passage", "chunk"),
+    *("snippet", "snippets", "extra_snippets", "highlights", "body", "description", "abstract", "summary", "answer"),
+)
+_TITLE_KEYS = ("title", "name", "heading", "filename")
+_URL_KEYS = ("url", "link", "href", "uri", "source_url", "page_url", "source", "id")
+_DOCUMENT_KEYS = ("docid", "doc_id", "document_id", "file_id")
+_METADATA_KEYS = ("metadata", "meta", "kwargs", "document", "node", "extra")
+# Boxes that a search engine shows beside its ranked results.
+_BOX_KEYS = ("answerBox", "answer_box", "knowledgeGraph", "knowledge_graph")
+_QUOTED_TITLE = re.compile(r'"([^"\n]{1,300}(?:""[^"\n]{0,300}){0,20})"[ \t]*\n')
+_FRONT_MATTER = re.compile(r"---[ \t]*\n(?:(?!title:|---)[^\n]{0,500}\n){0,10}title:[ \t]*([^\n]{1,500})\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One search result, or one page that was opened or searched within."""
+
+    text: str = ""
+    """What the agent saw of it, as logged. Empty: the tool shows sources without their text."""
+    title: str | None = None
+    url: str | None = None
+    """As logged."""
+    doc_id: str | None = None
+    """Id in a fixed corpus, the same in every rollout; None also where ids only number the results of one return."""
+    rank: int | None = None
+    """1-based place in the return."""
+    cited: tuple[str, ...] = ()
+    """Spans that the answer quotes from it; they stand in where there is no text."""
+
+
+def is_failure(value: object) -> bool:
+    """Whether a structured return says that the call failed and holds nothing else."""
+    if not isinstance(value, Mapping):
+        return False
+    failed = bool(value.get("error")) or value.get("success") is False or value.get("status") in ("error", "failed")
+    return failed and not any(isinstance(value.get(key), list) and value[key] for key in _LIST_KEYS)
+
+
+def blocks_of(value: object) -> tuple[tuple[Result, ...], ...]:
+    """The results in a structured return, one block per query where it keeps them apart; empty: not understood."""
+    return tuple(block for block in _blocks(value, _DEEPEST) if block)
+
+
+def _blocks(value: object, depth: int) -> list[tuple[Result, ...]]:
+    if depth == 0 or is_failure(value):
+        return []
+    if isinstance(value, list):
+        if value and all(isinstance(item, list) for item in value):
+            return [block for item in value for block in _blocks(item, depth - 1)]
+        if value and all(_holds_results(item) for item in value):
+            # One object around the results of each query.
+            return [block for item in value for block in _blocks(item, depth - 1)]
+        return [_ranked(value)]
+    if not isinstance(value, Mapping):
+        return []
+    listed = _listing(value)
+    if listed is None:
+        return [_ranked([value])]
+    blocks = _blocks(listed, depth - 1)
+    boxes = [box for key in _BOX_KEYS if isinstance(box := value.get(key), Mapping)]
+    if boxes and len(blocks) <= 1:
+        blocks = [_ranked([*(listed if isinstance(listed, list) else ()), *boxes])]
+    return blocks
+
+
+def _listing(value: Mapping[str, Any]) -> object:
+    """The list of results inside an object; None when the object itself is one."""
+    for key in _LIST_KEYS:
+        inner = value.get(key)
+        if isinstance(inner, list) and any(isinstance(item, Mapping | list | str) for item in inner):
+            return inner
+        if isinstance(inner, Mapping) and (_holds_results(inner) or _result(inner, None) is not None):
+            return inner
+    return None
+
+
+def _holds_results(value: object) -> bool:
+    return isinstance(value, Mapping) and any(isinstance(value.get(key), list) and value[key] for key in _LIST_KEYS)
+
+
+def _ranked(items: Sequence[object]) -> tuple[Result, ...]:
+    ids = [_plain_id(item) for item in items]
+    # Ids that only count the results of one return would tie unrelated documents together.
+    if ids in ([*map(str, range(len(ids)))], [*map(str, range(1, len(ids) + 1))]):
+        ids = [None] * len(ids)
+    results = (_result(item, rank, name) for rank, (item, name) in enumerate(zip(items, ids, strict=True), start=1))
+    return tuple(result for result in results if result is not None)
+
+
+def _plain_id(item: object) -> str | None:
+    """What an item calls its id without saying whose."""
+    holders = _holders(item) if isinstance(item, Mapping) else []
+    return next(filter(None, (_first(holder, ("id", "_id")) for holder in holders)), None)
+
+
+def _holders(item: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The item and the objects inside it that say more about it."""
+    holders = [item, *(inner for key in _METADATA_KEYS if isinstance(inner := item.get(key), Mapping))]
+    # LangChain keeps metadata inside its kwargs.
+    return holders + [inner for holder in holders[1:] if isinstance(inner := holder.get("metadata"), Mapping)]
+
+
+def _result(item: object, rank: int | None, plain_id: str | None = None) -> Result | None:
+    if isinstance(item, str):
+        return Result(encodable(item), rank=rank) if item.strip() else None
+    if not isinstance(item, Mapping) or is_failure(item):
+        return None
+    holders = _holders(item)
+    text = next(filter(None, (_text(holder) for holder in holders)), "")
+    title = next(filter(None, (_first(holder, _TITLE_KEYS) for holder in holders)), None)
+    url = next(filter(None, (_url(holder) for holder in holders)), None)
+    doc_id = next(filter(None, (_first(holder, _DOCUMENT_KEYS) for holder in holders)), None)
+    if doc_id is None and url is None:
+        doc_id = plain_id
+    if not text and url is None and doc_id is None:
+        return None
+    return with_title(Result(text, title, url, doc_id, rank))
+
+
+def with_title(result: Result) -> Result:
+    """The result with the title that its text begins with: a quoted first line, or front matter."""
+    if result.title is not None:
+        return result
+    if quoted := _QUOTED_TITLE.match(result.text):
+        return replace(result, title=quoted[1].replace('""', '"').strip(), text=result.text[quoted.end() :])
+    front = _FRONT_MATTER.match(result.text)
+    return result if front is None else replace(result, title=front[1].strip())
+
+
+def _text(holder: Mapping[str, Any]) -> str:
+    for key in _TEXT_KEYS:
+        text = flat_text(holder.get(key))
+        if text.strip():
+            return encodable(text)
+    return ""
+
+
+def flat_text(value: object, depth: int = 3) -> str:
+    """All text of a string, a content part or a list of them, in order."""
+    if isinstance(value, str):
+        return value
+    if depth == 0:
+        return ""
+    if isinstance(value, Mapping):
+        return next(filter(None, (flat_text(value.get(key), depth - 1) for key in ("text", "content", "data"))), "")
+    if isinstance(value, list):
+        return "\n".join(filter(None, (flat_text(item, depth - 1) for item in value)))
+    return ""
+
+
+def _first(holder: Mapping[str, Any], keys: tuple[str, ...]) -> str | None:
+    for key in keys:
+        text = plain_text(holder.get(key))
+        if text is not None and text.strip():
+            return encodable(text.strip())
+    return None
+
+
+def _url(holder: Mapping[str, Any]) -> str | None:
+    for key in _URL_KEYS:
+        value = holder.get(key)
+        if isinstance(value, str) and canonical_url(value.strip()) is not None:
+            return value.strip()
+    return None

@@ -1,0 +1,283 @@
+"""One tool return to results: JSON, numbered or linked markdown, ``Doc 1(Title: …)`` chunks, pages, plain text.
+
+Which call a return belongs to is the transcript's business. A text is split only where the tool's own layout says so
+and, where the call is known, only at what the call asked for: a page cannot pretend to be another page. Every step is
+linear in the length of the text.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from tracerank.answers.exact import normalize_text
+from tracerank.pools.urls import canonical_url
+from tracerank.readers.calls.ranked_returns import split_ranked
+from tracerank.readers.calls.results import Result, blocks_of, flat_text, is_failure
+from tracerank.readers.calls.text_layouts import laid_out
+from tracerank.readers.files.loose_json import NOT_JSON, load_json, load_literal
+from tracerank.readers.values import encodable
+
+_MESSAGE_LENGTH = 400
+"""Longer texts are taken for content even when they begin like an error message."""
+
+_FAILURE = re.compile(
+    r"\W*(?:\w{1,20}\]\s*)?(?:"
+    r"(?:search |retrieval |request |http |server |connection |client |google |tool |call |google search )*"
+    r"(?:error|failed|failure|timed? ?out|timeout)\b"
+    r"|(?:no|nothing)\b.{0,40}\b(?:results?|documents?|passages?|information|matches|content|found)\b"
+    r"|invalid (?:request|link|url|tool|arguments?|location|docid|cursor)\b"
+    r"|(?:cannot|can't|could not|unable to) (?:access|fetch|find|load|open|reach|read|retrieve|visit)\b"
+    r"|(?:\S+ ){1,6}(?:could not be (?:accessed|fetched|found|loaded|opened|processed|reached|read|retrieved)"
+    r"|(?:was )?not found\W*$)"
+    r"|access denied|maximum length limit reached|traceback \(most recent|(?:none|null|n/?a)\W*$)",
+    re.IGNORECASE,
+)
+# Some environments tell the agent how it was graded: that is a label, never something the agent found.
+_VERDICT = re.compile(r"^[ \t]*(?:Answer is (?:IN)?CORRECT\b|Episode finished, reward\s*=)[^\n]*$", re.M | re.I)
+
+_GOOGLE = re.compile(r"A Google (?:scholar )?search for '([^\n]{0,2000})' found \d{1,6} results:?", re.IGNORECASE)
+_RULE = re.compile(r"\n=======\n")
+_NUMBERED = re.compile(r"(\d{1,3})[.)] \[")
+_SEARCH_HEADING = re.compile(r"\s*##? (?:Search|Web) Results:?[ \t]*\n", re.IGNORECASE)
+_DETAIL = re.compile(r"(?:Date published|Source|Date|Published): [^\n]{0,200}\Z")
+
+_VISITED = re.compile(r"Successfully visited the url (\S{1,4000})\.\s*\n")
+_USEFUL = re.compile(r"The useful information in (\S{1,4000}) for user goal ")
+_USEFUL_END = " as follows:"
+_LONGEST_GOAL = 4000
+_UNREACHABLE = re.compile(r"The provided webpage content could not be accessed")
+_EVIDENCE_LABEL = "Evidence in page:"
+_CONTENT = ("<Content>", "</Content>")
+_ABOUT_A_SOURCE = frozenset(("url", "link", "href", "title", "docid", "doc_id", "id", "metadata", "source", "score"))
+_ENVELOPES = ("content", "result", "results", "output", "text", "response")
+_PRINTED = ("{'", "[{'", "['", "[['")
+"""How lists and objects begin that Python printed."""
+_TEXT_PARTS = ("text", "output_text", "input_text", None)
+
+
+# ---- any return
+
+
+def value_of(output: object) -> object:
+    """A return as JSON where it is JSON, else as text: parts are joined, envelopes and double encoding unwrapped."""
+    for _ in range(6):
+        if isinstance(output, str):
+            value = load_json(output) if output.lstrip()[:1] in ("{", "[", '"') else NOT_JSON
+            if value is NOT_JSON and output.lstrip().startswith(_PRINTED):
+                value = load_literal(output)
+            if not isinstance(value, str | list | dict):
+                break
+            output = value
+        elif _are_text_parts(output):
+            output = flat_text(output)
+        elif isinstance(output, Mapping) and (inner := _enclosed(output)) is not None:
+            output = inner
+        else:
+            break
+    return encodable(without_verdicts(output)) if isinstance(output, str) else output
+
+
+def _enclosed(value: Mapping[str, Any]) -> object:
+    """What an object wraps that says nothing about a source itself, such as MCP's ``{"content": [parts]}``."""
+    if value.get("isError") is True:
+        return ""
+    if is_failure(value) or _ABOUT_A_SOURCE.intersection(value):
+        return None
+    for key in _ENVELOPES:
+        inner = value.get(key)
+        if isinstance(inner, str) or _are_text_parts(inner):
+            return inner
+    return None
+
+
+def is_failure_text(text: str) -> bool:
+    """Whether a text is the tool's message about a failure rather than content."""
+    bare = text.strip()
+    return not bare or (len(bare) <= _MESSAGE_LENGTH and _FAILURE.match(bare) is not None)
+
+
+def without_verdicts(text: str) -> str:
+    """The text without lines that an environment wrote about the correctness of the answer."""
+    return _VERDICT.sub("", text) if "nswer is " in text or "pisode finished" in text else text
+
+
+def _are_text_parts(value: object) -> bool:
+    """Whether a list is one text in parts; a list of mere strings is a list of results."""
+    if not isinstance(value, list) or not any(isinstance(part, Mapping) for part in value):
+        return False
+    return all(isinstance(part, str) or (isinstance(part, Mapping) and _is_text_part(part)) for part in value)
+
+
+def _is_text_part(part: Mapping[str, Any]) -> bool:
+    is_text = isinstance(part.get("text"), str) and part.get("type") in _TEXT_PARTS
+    return is_text and not _ABOUT_A_SOURCE.intersection(part)
+
+
+# ---- search returns
+
+
+def read_search(output: object, queries: Sequence[str] = ()) -> tuple[tuple[Result, ...], ...]:
+    """The results of a search call: a block per query when the return keeps them apart, else one block or none."""
+    value = value_of(output)
+    if not isinstance(value, str):
+        blocks = blocks_of(value)
+        return blocks if len(blocks) <= 1 or len(blocks) == len(queries) else (_joined(blocks),)
+    parts = list(_query_parts(value, queries))
+    if len(parts) > 1:
+        return tuple(_text_results(part) for part in parts)
+    results = _text_results(value)
+    return (results,) if results else ()
+
+
+def stated_queries(output: object) -> tuple[str, ...]:
+    """The queries that a return names itself, for calls whose arguments are lost."""
+    value = value_of(output)
+    if isinstance(value, Mapping):
+        parameters = value.get("searchParameters")
+        query = parameters.get("q") if isinstance(parameters, Mapping) else value.get("query")
+        return (query,) if isinstance(query, str) and query.strip() else ()
+    if not isinstance(value, str):
+        return ()
+    places = [0, *(rule.end() for rule in _RULE.finditer(value))]
+    return tuple(heading[1] for place in places if (heading := _GOOGLE.match(value, place)))
+
+
+def _joined(blocks: Sequence[tuple[Result, ...]]) -> tuple[Result, ...]:
+    results = (result for block in blocks for result in block)
+    return tuple(replace(result, rank=rank) for rank, result in enumerate(results, start=1))
+
+
+def _query_parts(text: str, queries: Sequence[str]) -> Iterator[str]:
+    """The parts of a batch's return, as many as there were queries; the whole text when that does not work out."""
+    cuts = list(_RULE.finditer(text)) if len(queries) > 1 else []
+    if len(cuts) != len(queries) - 1:
+        # A page may hold such a rule, too: those count behind which a query's own heading stands.
+        asked = {normalize_text(query) for query in queries}
+        cuts = [cut for cut in cuts if (head := _GOOGLE.match(text, cut.end())) and normalize_text(head[1]) in asked]
+    if not cuts or len(cuts) != len(queries) - 1:
+        yield text
+        return
+    for start, end in zip([0, *(cut.end() for cut in cuts)], [*(cut.start() for cut in cuts), len(text)], strict=True):
+        yield text[start:end]
+
+
+def _text_results(text: str) -> tuple[Result, ...]:
+    body = text.lstrip()
+    if heading := _GOOGLE.match(body):
+        body = body[heading.end() :].lstrip()
+    if heading := _SEARCH_HEADING.match(body):
+        body = body[heading.end() :]
+    if is_failure_text(body):
+        return ()
+    results = _numbered(body) or _linked(body)
+    if results:
+        return results
+    chunks = split_ranked(body)
+    is_whole = len(chunks) == 1 and chunks[0].title is None
+    return (laid_out(body) if is_whole else ()) or tuple(Result(c.text, c.title, rank=c.rank) for c in chunks)
+
+
+def _numbered(text: str) -> tuple[Result, ...]:
+    """``1. [title](address)`` and the lines up to the next number in sequence."""
+    lines = text.split("\n")
+    starts: list[tuple[int, str, str]] = []
+    for place, line in enumerate(lines):
+        number = _NUMBERED.match(line)
+        # Only the next number begins a result: snippets hold numbered lists of their own.
+        if number and int(number[1]) == (len(starts) + 1) and (link := _link(line[number.end() - 1 :])):
+            starts.append((place, *link))
+    return _sections(lines, starts)
+
+
+def _linked(text: str) -> tuple[Result, ...]:
+    """``[title](address)`` lines that begin the text or follow an empty line, and the lines below each."""
+    lines = text.strip().split("\n")
+    starts: list[tuple[int, str, str]] = []
+    for place, line in enumerate(lines):
+        if line.startswith("[") and (place == 0 or not lines[place - 1].strip()) and (link := _link(line)):
+            starts.append((place, *link))
+    return _sections(lines, starts) if starts and starts[0][0] == 0 else ()
+
+
+def _link(line: str) -> tuple[str, str] | None:
+    """Title and address of a line that is one markdown link."""
+    title, middle, rest = line.rstrip().rpartition("](")
+    if not middle or not rest.endswith(")") or not title.startswith("[") or canonical_url(rest[:-1]) is None:
+        return None
+    return title[1:].strip(), rest[:-1]
+
+
+def _sections(lines: list[str], starts: list[tuple[int, str, str]]) -> tuple[Result, ...]:
+    results: list[Result] = []
+    ends = [place for place, _, _ in starts[1:]] + [len(lines)]
+    for rank, ((place, title, url), end) in enumerate(zip(starts, ends, strict=False), start=1):
+        body = [line for line in lines[place + 1 : end] if not _DETAIL.match(line)]
+        results.append(Result("\n".join(body).strip(), title or None, url, rank=rank))
+    return tuple(results)
+
+
+# ---- page returns
+
+
+def read_pages(output: object, targets: Sequence[str] = ()) -> tuple[Result, ...]:
+    """What an open or find call showed, per page; ``targets`` are the addresses or ids that it asked for."""
+    value = value_of(output)
+    if isinstance(value, str):
+        pages = [_page(part, targets) for part in _page_parts(value, targets)]
+    elif isinstance(value, list) and value and all(isinstance(item, str) for item in value):
+        pages = [_page("\n\n".join(value), targets)]
+    else:
+        pages = [replace(result, rank=None) for block in blocks_of(value) for result in block]
+    shown = (page for page in pages if page is not None and not (page.text and is_failure_text(page.text)))
+    return tuple(_identified(page, targets) for page in shown)
+
+
+def _identified(page: Result, targets: Sequence[str]) -> Result:
+    """The page under the name by which it was asked for: what it says about itself may be part of the page."""
+    if len(targets) == 1:
+        if canonical_url(targets[0]) is not None:
+            return replace(page, url=targets[0], doc_id=None)
+        return page if page.url or page.doc_id else replace(page, doc_id=targets[0])
+    asked = {canonical_url(target) for target in targets} - {None}
+    return replace(page, url=None) if asked and canonical_url(page.url) not in asked else page
+
+
+def _page_parts(text: str, targets: Sequence[str]) -> Iterator[str]:
+    """The pages of a batch, cut where a rule is followed by the heading of another page that was asked for."""
+    start = 0
+    for cut in _RULE.finditer(text) if len(targets) > 1 else ():
+        if _heading(text, cut.end(), targets) is not None:
+            yield text[start : cut.start()]
+            start = cut.end()
+    yield text[start:]
+
+
+def _page(text: str, targets: Sequence[str]) -> Result | None:
+    body = text.strip()
+    heading = _heading(body, 0, targets)
+    url = None
+    if heading is not None:
+        url, end = heading
+        body = body[end:].lstrip().removeprefix(_EVIDENCE_LABEL).lstrip()
+    if is_failure_text(body) or (url and _UNREACHABLE.match(body)):
+        return None
+    return Result(_page_text(body), url=url)
+
+
+def _heading(text: str, at: int, targets: Sequence[str]) -> tuple[str, int] | None:
+    """The address in a heading that the tool wrote, and where the page begins: it names what was asked for."""
+    found = _VISITED.match(text, at) or _USEFUL.match(text, at)
+    if found is None or (targets and found[1] not in targets):
+        return None
+    end = found.end()
+    if found.re is _USEFUL:
+        close = text.find(_USEFUL_END, end - 1, end + _LONGEST_GOAL)
+        end = close + len(_USEFUL_END) if close >= 0 else end
+    return found[1], end
+
+
+def _page_text(text: str) -> str:
+    """The page without the marks that the tool put around it; marks inside belong to the page."""
+    start, end = _CONTENT
+    return text[len(start) : -len(end)].strip() if text.startswith(start) and text.endswith(end) else text

@@ -1,0 +1,170 @@
+"""One call of an agent's tool: what it was named, what it was given, what came back, and which kind of call it is.
+
+Every chat-like format reduces to a list of these. A call is classified by the table in ``tool_names.py`` and by the
+keys of its arguments. What a return says is read in ``returns.py``.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from tracerank.readers.calls.results import Result
+from tracerank.readers.calls.tool_names import TOOL_NAMES, CallKind, ToolNames, clean_name
+from tracerank.readers.files.loose_json import NOT_JSON, load_after, load_json, load_loosely
+from tracerank.readers.values import encodable, plain_text
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call and its return, as logged."""
+
+    name: str
+    """As logged, dirt included."""
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    """Read by ``parse_arguments``."""
+    output: object = None
+    """Text, parsed JSON or a list of content parts. None: nothing came back."""
+    is_error: bool = False
+    """The log itself marks the return as a failure; it is then no evidence."""
+    artifact: object = None
+    """The return in structured form (documents), where the log keeps it beside the text; preferred to ``output``."""
+    results: tuple[Result, ...] | None = None
+    """The return as the reader has understood it; preferred to everything else. None: it is to be read."""
+    kind: CallKind | None = None
+    """None: by name and arguments."""
+
+
+_QUERY_KEYS = ("query", "queries", "q", "user_query", "search_query", "search_queries", "query_list")
+# Enough to read the query of a tool that is known to search, too vague to call a tool a search.
+_LOOSE_QUERY_KEYS = (
+    *("keyword", "keywords", "search_term", "search_terms", "term", "terms", "question", "topic", "entity", "title"),
+    *("text", "input", "__arg1", "arg", "content", "action_input", "prompt"),
+)
+_URL_KEYS = ("url", "urls", "link", "links", "href", "page_url", "webpage_url", "website", "uri")
+_DOCUMENT_KEYS = ("docid", "doc_id", "docids", "doc_ids", "document_id", "document_ids")
+# Of a tool that is known to open pages; anything else may have an id, too.
+_LOOSE_TARGET_KEYS = (
+    "id",
+    "ids",
+    "page",
+    "title",
+    "path",
+    "source",
+    "target",
+    "input",
+    "__arg1",
+    "arg",
+    "action_input",
+)
+_PATTERN_KEYS = ("pattern", "keyword", "text", "query", "q", "input", "__arg1", "action_input")
+_KNOWN_KEYS = frozenset((*_QUERY_KEYS, *_URL_KEYS, *_DOCUMENT_KEYS, "pattern", "id", "answer"))
+
+_SUBMISSIONS = frozenset(("final_answer", "finish", "submit", "submit_answer", "answer", "provide_answer"))
+_ANSWER_KEYS = ("answer", "final_answer", "response", "result", "output", "text", "input", "__arg1", "action_input")
+
+
+def kind_of_call(name: object, arguments: Mapping[str, Any], names: ToolNames = TOOL_NAMES) -> CallKind:
+    """What a call does, by the name of its tool and, where that leaves room, by the keys of its arguments."""
+    known = names.kind(name)
+    if known == "other":
+        return "other"
+    has_query = any(key in arguments for key in _QUERY_KEYS)
+    has_target = any(key in arguments for key in (*_URL_KEYS, *_DOCUMENT_KEYS))
+    if known is None:
+        # A query beside an address says what the page is read for.
+        return "open" if has_target else "search" if has_query else "other"
+    if known == "search" and has_target and not has_query:
+        return "open"
+    if known == "open" and has_query and not has_target and "id" not in arguments:
+        return "search"
+    return known
+
+
+# ---- arguments
+
+
+def parse_arguments(raw: object) -> dict[str, Any]:
+    """The arguments of a call from an object, JSON, or text that resembles it; plain text becomes ``input``."""
+    for _ in range(3):  # JSON that was encoded twice, and the object in it
+        if isinstance(raw, Mapping):
+            return {key: value for key, value in raw.items() if isinstance(key, str)}
+        if not isinstance(raw, str):
+            break
+        value = load_json(raw)
+        if value is NOT_JSON:
+            return _arguments_of_text(raw)
+        raw = value
+    if isinstance(raw, list):
+        objects = [item for item in raw if isinstance(item, Mapping)]
+        return dict(objects[0]) if len(objects) == 1 else {"input": raw} if raw else {}
+    text = plain_text(raw)
+    return {"input": text} if text else {}
+
+
+def _arguments_of_text(text: str) -> dict[str, Any]:
+    bare = text.partition("<|")[0].strip()
+    found = load_loosely(bare)
+    if not found.keys() & _KNOWN_KEYS:
+        found = load_after(bare, _KNOWN_KEYS) or found
+    # Plain text may hold a colon or an equals sign; only brackets show that an object was meant.
+    if found and (bare[:1] in "{[(" or found.keys() & _KNOWN_KEYS):
+        return found
+    return {"input": bare} if bare and bare[0] not in "{[" else {}
+
+
+def queries_of(arguments: Mapping[str, Any]) -> tuple[str, ...]:
+    """What a search call asked for; several for a batch, empty when it is not logged."""
+    return _texts(arguments, _QUERY_KEYS) or _texts(arguments, _LOOSE_QUERY_KEYS)
+
+
+def pattern_of(arguments: Mapping[str, Any]) -> str | None:
+    """What a find call looked for."""
+    return next(iter(_texts(arguments, _PATTERN_KEYS)), None)
+
+
+class Target(NamedTuple):
+    """What a call asks to open."""
+
+    value: str
+    """A web address or an id."""
+    is_document_id: bool
+    """The argument's key says that the value is the id of a document, not a place in a list."""
+
+
+def targets_of(arguments: Mapping[str, Any]) -> tuple[Target, ...]:
+    """The pages or documents that an open or find call names; empty: the page at hand."""
+    for keys, is_document_id in ((_URL_KEYS, False), (_DOCUMENT_KEYS, True), (_LOOSE_TARGET_KEYS, False)):
+        found = _texts(arguments, keys)
+        if found:
+            return tuple(Target(value, is_document_id) for value in found)
+    return ()
+
+
+def submitted_answer(call: ToolCall) -> str | None:
+    """The answer that the call hands in; None when it is another kind of call."""
+    if clean_name(call.name) not in _SUBMISSIONS:
+        return None
+    return next(iter(_texts(call.arguments, _ANSWER_KEYS)), None)
+
+
+def _texts(arguments: Mapping[str, Any], keys: tuple[str, ...]) -> tuple[str, ...]:
+    """The texts of the first of the keys that holds any."""
+    for key in keys:
+        found = _listed(arguments.get(key))
+        if found:
+            return found
+    return ()
+
+
+def _listed(value: object) -> tuple[str, ...]:
+    if isinstance(value, str) and value[:1] == "[":
+        decoded = load_json(value)
+        value = decoded if isinstance(decoded, list) else value
+    texts: list[str] = []
+    for item in value if isinstance(value, list | tuple) else (value,):
+        if isinstance(item, Mapping):
+            item = next((item[key] for key in (*_QUERY_KEYS, *_URL_KEYS) if key in item), None)
+        text = plain_text(item)
+        if text is not None and text.strip():
+            texts.append(encodable(text.strip()))
+    return tuple(texts)

@@ -1,0 +1,102 @@
+"""What a path stands for: one file of any container, all files of a folder, or those that a pattern matches.
+
+Finds and opens; what the containers hold is read in ``records.py``, ``parquet.py`` and ``inspect_zip.py``. Containers
+are told apart by their first bytes, whatever the name.
+"""
+
+import glob
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tracerank.errors import ReadError
+from tracerank.readers.files.inspect_zip import iter_eval
+from tracerank.readers.files.natural_order import natural
+from tracerank.readers.files.parquet import iter_parquet
+from tracerank.readers.files.records import PathLike, Problem, RecordAt, iter_records
+
+_PARQUET_MAGIC = b"PAR1"
+_ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")  # the second: an archive without members
+_ITERATION = re.compile(r"(?:iter|iteration|run|rollout|attempt|sample|seed|trial|epoch|pass|k)[-_ ]?\d{1,9}", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The files that a path stands for, in the order in which they are read."""
+
+    names: tuple[str, ...]
+    place: str | None = None
+    """The folder or pattern in which they were found; None: the user named the file itself, so it must be readable."""
+
+
+def find_files(path: PathLike) -> Found:
+    """The files of a folder or pattern; any other path stands for itself. Raises when there is nothing."""
+    name = os.fspath(path)
+    if os.path.isdir(name):
+        names = list(_below(name))
+        if not names:
+            raise ReadError(f"{name}: the folder holds no files; hidden ones are not read")
+        return Found(in_sample_order(names), name)
+    if os.path.lexists(name):
+        return Found((name,))
+    if not glob.has_magic(name):
+        raise ReadError(f"{name}: no such file; check the path")
+    names = []
+    for match in glob.glob(name, recursive=True):
+        names += _below(match) if os.path.isdir(match) else [match]
+    if not names:
+        raise ReadError(f"{name}: no file matches the pattern; check it, ** stands for any folders")
+    return Found(in_sample_order(list(dict.fromkeys(names))), name)
+
+
+def iter_input(path: PathLike) -> Iterator[RecordAt | Problem]:
+    """The records of one file of any container, with a Problem in the place of each that is damaged."""
+    name = os.fspath(path)
+    head = _head(name)
+    if head.startswith(_PARQUET_MAGIC):
+        yield from iter_parquet(name)
+    elif head.startswith(_ZIP_MAGIC):
+        yield from iter_eval(name)
+    else:
+        yield from iter_records(path)
+
+
+def in_sample_order(names: list[str]) -> tuple[str, ...]:
+    """The files in natural order; where ``iter1/q.json`` has a twin ``iter2/q.json``, the twins stand together.
+
+    So a question's rollouts are near each other, however many questions an iteration holds.
+    """
+    keys = {name: _without_iterations(name) for name in names}
+    shared = Counter(keys.values())
+    if sum(count for count in shared.values() if count > 1) * 2 > len(names):
+        return tuple(sorted(names, key=lambda name: (natural(keys[name]), natural(name))))
+    return tuple(sorted(names, key=natural))
+
+
+def _without_iterations(name: str) -> str:
+    *folders, file = name.split(os.sep)
+    return os.sep.join([*("*" if _ITERATION.fullmatch(each) else each for each in folders), file])
+
+
+def _below(folder: str) -> Iterator[str]:
+    """Regular files at any depth; links to folders are not followed, so that a loop cannot hang us."""
+    for place, folders, files in os.walk(folder):
+        folders[:] = [each for each in folders if not each.startswith(".")]
+        for file in files:
+            name = os.path.join(place, file)
+            # A pipe or device would block or never end.
+            if not file.startswith(".") and os.path.isfile(name):
+                yield name
+
+
+def _head(name: str) -> bytes:
+    """The first bytes of a regular file; empty for anything else, since a pipe can be read only once."""
+    if not os.path.isfile(name):
+        return b""
+    try:
+        with open(name, "rb") as file:
+            return file.read(4)
+    except OSError:  # reported where the records are read
+        return b""

@@ -1,0 +1,86 @@
+"""Parquet files to records, one a row, streamed by row group.
+
+Needs pyarrow, which is optional. Columns that hold JSON as text are left to the readers, who know which ones they are.
+"""
+
+import base64
+import datetime
+import decimal
+import importlib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tracerank.errors import ReadError
+from tracerank.readers.files.records import Problem, RecordAt
+
+_ROWS = 64
+"""Rows decoded at a time: a transcript can take megabytes."""
+
+_DEEPEST = 64
+
+
+def iter_parquet(name: str) -> Iterator[RecordAt | Problem]:
+    """The rows of a Parquet file in order, with a Problem in the place of each that cannot be decoded."""
+    try:
+        module = importlib.import_module("pyarrow.parquet")
+    except ImportError:
+        raise ReadError(f"{name}: a Parquet file needs pyarrow; install it with `pip install pyarrow`") from None
+    number = 0
+    # pyarrow raises OSError, ValueError (also for broken UTF-8), NotImplementedError and others of its own.
+    try:
+        with module.ParquetFile(name) as file:
+            for batch in file.iter_batches(batch_size=_ROWS, use_threads=False):
+                for row in range(batch.num_rows):
+                    number += 1
+                    yield _row(batch, row, f"{name}:row {number}")
+    except MemoryError:
+        raise ReadError(f"{name}: a row is too large for this machine's memory; split the file") from None
+    except (OSError, ValueError, LookupError, TypeError, NotImplementedError, OverflowError) as error:
+        what = f"the Parquet data is damaged or cut off ({_one_line(error)})"
+        if number == 0:
+            raise ReadError(f"{name}: {what}, nothing could be read; fetch or write the file again") from None
+        yield Problem(f"{name}:row {number + 1}", f"{what}; what came before was read, the rest is missing")
+    if number == 0:
+        raise ReadError(f"{name}: the Parquet file has no rows")
+
+
+def _row(batch: Any, row: int, source: str) -> RecordAt | Problem:
+    try:
+        (value,) = batch.slice(row, 1).to_pylist()
+    except (ValueError, LookupError, TypeError, OverflowError) as error:
+        return Problem(source, f"the row cannot be decoded ({_one_line(error)}); it was dropped")
+    record = {str(key): _plain(item, _DEEPEST) for key, item in value.items()}
+    return RecordAt(record, source, batch.nbytes // batch.num_rows)
+
+
+def _plain(value: Any, depth: int) -> Any:
+    """A cell as JSON would hold it."""
+    if value is None or isinstance(value, str | int | float):
+        return value
+    if depth == 0:
+        return None
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item, depth - 1) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        # A map column comes as pairs.
+        if value and all(isinstance(item, tuple) and len(item) == 2 for item in value):
+            return {str(key): _plain(item, depth - 1) for key, item in value}
+        return [_plain(item, depth - 1) for item in value]
+    if isinstance(value, datetime.datetime | datetime.date | datetime.time):
+        return value.isoformat()
+    if isinstance(value, decimal.Decimal):
+        return float(value)
+    if isinstance(value, bytes):
+        return _text(value)
+    return str(value)
+
+
+def _text(value: bytes) -> str:
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return base64.b64encode(value).decode()
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())[:200].rstrip(".") or type(error).__name__

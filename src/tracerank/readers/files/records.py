@@ -1,0 +1,300 @@
+"""Files to JSON records: JSON Lines (streamed), JSON arrays and objects, gzip or plain.
+
+Knows nothing of rollouts: what a record means is the readers' business. A damaged line is reported and reading goes
+on; only a file that cannot be used at all raises.
+"""
+
+import gzip
+import io
+import json
+import os
+import re
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from tracerank.errors import ReadError
+from tracerank.pools.canonical import kind_of
+from tracerank.readers.base import Record
+from tracerank.readers.files.containers import as_record, parts_of, records_in
+from tracerank.readers.files.pool_records import parts_of_pool
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+PathLike = str | os.PathLike[str]
+
+PATIENCE = 1000
+"""Unusable lines or records from the beginning of a file after which the whole file is refused."""
+
+_GZIP_MAGIC = b"\x1f\x8b"
+_BOM = b"\xef\xbb\xbf"
+_BUFFER_BYTES = 1 << 18
+_ARRAY_START = re.compile(rb"\[\s*(?:[{\]]|$)")
+_JSON_TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],]', re.DOTALL)
+_EXPECTED = "expected one JSON object per line (JSON Lines) or a JSON array of objects"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that could not be read as it stands, and what was done about it."""
+
+    source: str
+    """``file:line``, ``file:[index]`` or the file."""
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.source}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class RecordAt:
+    """One JSON object and where it stands."""
+
+    value: Record
+    source: str
+    """``file:line`` in JSON Lines, ``file:[index]`` in a JSON array, followed by the place inside a container."""
+    size: int
+    """Bytes it takes in the (uncompressed) file; in an intact array, the average."""
+
+
+def iter_records(path: PathLike) -> Iterator[RecordAt | Problem]:
+    """The records of one file in order, with a Problem in the place of each that is damaged."""
+    name = os.fspath(path)
+    try:
+        with open(name, "rb") as file:
+            yield from _records(name, file)
+    except IsADirectoryError:
+        raise ReadError(
+            f"{name}: is a directory; name the files in it, for example {name.rstrip('/')}/*.jsonl"
+        ) from None
+    except FileNotFoundError:
+        raise ReadError(f"{name}: no such file; check the path") from None
+    except OSError as error:
+        raise ReadError(f"{name}: cannot be read ({error.strerror or error}); check the file and its rights") from None
+
+
+class _TolerantGzip(io.RawIOBase):
+    """A gzip stream whose damage ends it instead of raising, so that everything before can be used."""
+
+    def __init__(self, file: io.BufferedReader) -> None:
+        self.damage: str | None = None
+        self._stream = gzip.GzipFile(fileobj=file)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: "WriteableBuffer", /) -> int:
+        if self.damage is not None:
+            return 0
+        target = memoryview(buffer).cast("B")
+        try:
+            data = self._stream.read1(len(target))
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            self.damage = str(error).rstrip(".")
+            return 0
+        target[: len(data)] = data
+        return len(data)
+
+
+def _records(name: str, file: io.BufferedReader) -> Iterator[RecordAt | Problem]:
+    if file.peek(2)[:2] != _GZIP_MAGIC:
+        yield from _from_stream(name, file)
+        return
+    unpacked = _TolerantGzip(file)
+    found = False
+    try:
+        for item in _from_stream(name, io.BufferedReader(unpacked, _BUFFER_BYTES)):
+            found = found or isinstance(item, RecordAt)
+            yield item
+    except ReadError:
+        if unpacked.damage is None:
+            raise
+    if unpacked.damage is not None:
+        what = f"the gzip data is damaged or cut off ({unpacked.damage})"
+        if not found:
+            raise ReadError(f"{name}: {what}, nothing could be read; fetch or compress the file again")
+        yield Problem(name, f"{what}; what came before was read, the rest is missing")
+
+
+def _from_stream(name: str, stream: io.BufferedReader) -> Iterator[RecordAt | Problem]:
+    _refuse_binary(name, stream.peek(8192))
+    number, first = 0, b""
+    for line in stream:
+        number += 1
+        first = (line.removeprefix(_BOM) if number == 1 else line).strip()
+        if first:
+            break
+    if not first:
+        raise ReadError(f"{name}: the file is empty; {_EXPECTED}")
+    if _ARRAY_START.match(first) or (first.startswith(b"[") and _is_json(first)):
+        items = _from_array(name, first + b"\n" + stream.read())
+    elif first.startswith(b"{") and first.endswith((b"{", b"[", b",", b":")) and not _is_json(first):
+        # A pretty-printed object; or, once in a blue moon, a first line cut off at such a place.
+        data = first + b"\n" + stream.read()
+        whole = _is_json(data)
+        items = iter([_read_one(data, name)]) if whole else _from_lines(name, number, iter(data.splitlines()))
+    else:
+        items = _from_lines(name, number, chain((first,), stream))
+    yield from _with_a_record(name, chain.from_iterable(map(_taken_apart, items)))
+
+
+def _taken_apart(item: RecordAt | Problem) -> list[RecordAt | Problem]:
+    """The records that an object holds, where it is only a container."""
+    if isinstance(item, Problem) or (parts := parts_of(item.value)) is None or parts_of_pool(item.value) is not None:
+        return [item]  # a pool is taken apart by who knows what its rollouts look like
+    return [_record(part.value, item.source + part.place, item.size // len(parts)) for part in parts]
+
+
+def _with_a_record(name: str, items: Iterator[RecordAt | Problem]) -> Iterator[RecordAt | Problem]:
+    """The items, unless there is no record among them: then the file is not what the user thinks it is."""
+    early: list[Problem] = []
+    for item in items:
+        if isinstance(item, RecordAt):
+            yield from early
+            yield item
+            yield from items
+            return
+        early.append(item)
+        if len(early) >= PATIENCE:
+            raise ReadError(f"{name}: nothing in the first {PATIENCE} lines is a JSON object; {_EXPECTED}")
+    found = f"no JSON object in it ({early[0]})" if early else "the file is empty"
+    raise ReadError(f"{name}: {found}; {_EXPECTED}")
+
+
+def _refuse_binary(name: str, head: bytes) -> None:
+    start = head.removeprefix(_BOM).lstrip()
+    if head[:2] in (b"\xff\xfe", b"\xfe\xff") or start[1:2] == b"\0":
+        raise ReadError(f"{name}: the text is UTF-16; save it as UTF-8")
+    if start[:1] in (b"{", b"["):
+        return
+    if b"\0" in head or not _is_utf8(head):
+        raise ReadError(f"{name}: is a binary file; {_EXPECTED}, plain or gzip-compressed")
+
+
+def _is_utf8(head: bytes) -> bool:
+    """Whether the beginning of a text is UTF-8; the last character may be cut."""
+    try:
+        head.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return error.start >= len(head) - 3 and len(head) > 3
+    return True
+
+
+def _from_lines(name: str, number: int, lines: Iterator[bytes]) -> Iterator[RecordAt | Problem]:
+    for line in lines:
+        if line and not line.isspace():
+            yield _read_one(line, f"{name}:{number}")
+        number += 1
+
+
+def _from_array(name: str, data: bytes) -> Iterator[RecordAt | Problem]:
+    try:
+        records = records_in(orjson.loads(data))
+    except ValueError:
+        yield from _from_damaged_array(name, data)
+        return
+    for index, value in enumerate(records):
+        yield _record(value, f"{name}:[{index}]", len(data) // len(records))
+
+
+def _from_damaged_array(name: str, data: bytes) -> Iterator[RecordAt | Problem]:
+    """Element by element, by matching brackets, so that one bad element does not cost its siblings."""
+    depth, start, index, is_closed = 0, 0, 0, False
+    for token in _JSON_TOKEN.finditer(data):
+        mark = token.group()
+        if mark in (b"{", b"["):
+            depth += 1
+            if depth == 1:
+                start = token.end()
+            continue
+        is_end = mark in (b"}", b"]")
+        if depth == 1 and (is_end or mark == b","):
+            element = data[start : token.start()].strip()
+            if element:
+                yield _read_one(element, f"{name}:[{index}]")
+            start = token.end()
+            index += 1
+        depth -= is_end
+        if depth == 0:
+            is_closed = True
+            break
+    if not is_closed:
+        yield Problem(f"{name}:[{index}]", "the JSON array breaks off here; what came before was read")
+    elif data[start:].strip():
+        yield Problem(name, "text after the end of the JSON array was ignored")
+
+
+def _read_one(data: bytes, source: str) -> RecordAt | Problem:
+    try:
+        value = orjson.loads(data)
+    except ValueError:
+        try:
+            value = _decode(data)
+        except ValueError as error:
+            return Problem(source, f"not JSON ({error}); expected a JSON object, it was dropped")
+    return _record(value, source, len(data))
+
+
+def _record(value: Any, source: str, size: int) -> RecordAt | Problem:
+    whole = as_record(value) if type(value) is list else value
+    if type(whole) is dict:
+        return RecordAt(whole, source, size)
+    return Problem(source, f"expected a JSON object, got {kind_of(value)}; it was dropped")
+
+
+def _is_json(data: bytes) -> bool:
+    try:
+        _decode(data)
+    except ValueError:
+        return False
+    return True
+
+
+def _decode(data: bytes) -> Any:
+    """JSON as orjson reads it, else as the standard library does: NaN, lone surrogates, broken UTF-8."""
+    try:
+        return orjson.loads(data)
+    except ValueError:
+        text = data.decode("utf-8", "replace")
+    try:
+        value = json.loads(text)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{error.msg}, line {error.lineno} column {error.colno}") from None
+    return _without_surrogates(value) if "\\u" in text else value
+
+
+def _without_surrogates(value: Any) -> Any:
+    """The value with lone surrogates, which no encoder accepts, replaced by U+FFFD; without recursion."""
+    root = [value]
+    todo: list[Any] = [root]
+    while todo:
+        holder = todo.pop()
+        if isinstance(holder, dict):
+            for key in [key for key in holder if not _is_encodable(key)]:
+                holder[_encodable(key)] = holder.pop(key)
+        for place, item in holder.items() if isinstance(holder, dict) else enumerate(holder):
+            if isinstance(item, str):
+                if not _is_encodable(item):
+                    holder[place] = _encodable(item)
+            elif isinstance(item, dict | list):
+                todo.append(item)
+    return root[0]
+
+
+def _is_encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _encodable(text: str) -> str:
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

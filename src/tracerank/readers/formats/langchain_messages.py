@@ -1,0 +1,192 @@
+"""LangChain and LangGraph: messages in three serialisations, artifacts, content blocks, and executor steps.
+
+A message is brought to its plain fields first; blocks of the vendors inside it are read by their own modules. A tool's
+artifact, where documents stand whole, is preferred to the text that the model saw.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from tracerank.readers.base import Parsed, Record, reject
+from tracerank.readers.calls.dialogues import DialogueBuilder, stated_answer
+from tracerank.readers.calls.record_fields import Dialogue, decoded, parsed_dialogue, question_of, sample_id_of
+from tracerank.readers.calls.tool_calls import ToolCall, parse_arguments
+from tracerank.readers.formats.anthropic_blocks import client_output
+from tracerank.readers.formats.langchain_blocks import read_content
+from tracerank.readers.values import text_of
+
+_MESSAGE_FIELDS = ("messages", "history", "chat_history", "conversation", "trajectory", "rollout", "output", "outputs")
+_HOLDERS = ("output", "outputs", "state", "values", "channel_values", "result", "final_state")
+_AGENT, _USER, _TOOL = (
+    ("ai", "AIMessageChunk"),
+    ("human", "HumanMessageChunk"),
+    ("tool", "ToolMessageChunk", "function"),
+)
+_KINDS = {
+    "AIMessage": "ai", "HumanMessage": "human", "ToolMessage": "tool", "FunctionMessage": "function",
+}  # fmt: skip
+_INPUTS = ("input", "inputs")
+# Inside a JSON string quotes are escaped, so that no page can look like this.
+_TELLING = re.compile(r'"type"\s{0,3}:\s{0,3}"(?:ai|human)"|"(?:AI|Human)Message"')
+_STEPS = "intermediate_steps"
+
+
+class LangChainReader:
+    """One rollout a record: the messages of a state, or the steps of an agent executor."""
+
+    name = "langchain"
+
+    def recognises(self, record: Record) -> bool:
+        """By a message of the agent or the user in one of the serialisations, or by executor steps."""
+        if not isinstance(record, Mapping):
+            return False
+        column = record.get("messages")
+        if isinstance(column, str):  # a JSON column: decoding it here would cost as much as reading it
+            return column[:1] == "[" and _TELLING.search(column) is not None
+        return _messages(record) is not None or _steps(record) is not None
+
+    def parse(self, record: Record, source: str) -> Parsed:
+        """The messages as a rollout; the answer is extracted from the last message without a search."""
+        plain = decoded(record)
+        messages, steps = _messages(plain), _steps(plain)
+        # The agent's own output is read as the transcript; it is no field beside it.
+        fields = {name: value for name, value in plain.items() if name not in _HOLDERS}
+        if messages is not None:
+            dialogue = _dialogue(plain, messages)
+        elif steps is not None:
+            dialogue = _executed(plain, steps)
+        else:
+            reject("no LangChain messages: expected a list under 'messages'", question_of(fields), sample_id_of(fields))
+        return parsed_dialogue(fields, source, dialogue)
+
+
+def _dialogue(record: Record, messages: Sequence[object]) -> Dialogue:
+    builder = DialogueBuilder()
+    given = [message for name in _INPUTS for message in _listed(record.get(name)) or ()]
+    for plain in filter(None, map(_plain, given)):
+        if plain["type"] in _USER:
+            builder.ask(text_of(plain.get("content")))
+    for plain in filter(None, map(_plain, messages)):
+        _read_message(builder, plain)
+    for inputs in (record.get(name) for name in _INPUTS):
+        question = question_of(inputs) if isinstance(inputs, Mapping) else None
+        builder.ask(question.text if question else "")
+    found = builder.dialogue()
+    structured = next((one for holder in _states(record) if (one := holder.get("structured_response"))), None)
+    answer = stated_answer(structured)
+    return found if answer is None else Dialogue(found.calls, found.asked, answer)
+
+
+def _read_message(builder: DialogueBuilder, message: Mapping[str, Any]) -> None:
+    kind, content = message["type"], message.get("content")
+    if kind in _AGENT:
+        read_content(builder, message)
+        for call in _calls(message):
+            arguments = parse_arguments(call.get("args", call.get("arguments")))
+            if isinstance(call.get("name"), str) and not (call.get("id") and builder.knows(call["id"])):
+                builder.call(ToolCall(call["name"], arguments), call.get("id"))
+    elif kind in _USER:
+        builder.ask(text_of(content))
+    elif kind in _TOOL:
+        is_error = message.get("status") == "error"
+        output, artifact = client_output(content), message.get("artifact")
+        builder.returned(message.get("tool_call_id"), output, is_error=is_error, artifact=artifact)
+
+
+def _calls(message: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """The calls of an agent's message; its raw form is asked only where the parsed one is empty."""
+    found = [call for name in ("tool_calls", "invalid_tool_calls") for call in _mappings(message.get(name))]
+    if found:
+        yield from found
+        return
+    raw = message.get("additional_kwargs")
+    raw = raw if isinstance(raw, Mapping) else {}
+    for call in (*_mappings(raw.get("tool_calls")), {"function": raw.get("function_call")}):
+        function = call.get("function")
+        if isinstance(function, Mapping):
+            yield {"id": call.get("id"), "name": function.get("name"), "args": function.get("arguments")}
+
+
+# ---- where the messages are
+
+
+def _plain(message: object) -> dict[str, Any] | None:
+    """The fields of a message of any serialisation, its type among them; None for what is no message."""
+    if not isinstance(message, Mapping):
+        return None
+    fields, kind = message, message.get("type")
+    if kind == "constructor":
+        name = message.get("id")
+        fields = message.get("kwargs", {})
+        kind = _KINDS.get(str(name[-1]).removesuffix("Chunk")) if isinstance(name, list) and name else None
+    elif isinstance(message.get("data"), Mapping):
+        fields = message["data"]
+    if not isinstance(fields, Mapping) or not isinstance(kind, str) or "content" not in fields or "role" in fields:
+        return None
+    return {**fields, "type": kind}
+
+
+def _states(record: Record) -> list[Record]:
+    """The record and the states that it wraps, two deep: an output may hold a state in its values."""
+    outer = [inner for name in _HOLDERS if isinstance(inner := record.get(name), Mapping)]
+    return [
+        record,
+        *outer,
+        *(inner for one in outer for name in _HOLDERS if isinstance(inner := one.get(name), Mapping)),
+    ]
+
+
+def _messages(record: Record) -> list[Any] | None:
+    for state in _states(record):
+        for name in _MESSAGE_FIELDS:
+            found = _listed(state.get(name))
+            if found is not None:
+                return found
+    return None
+
+
+def _listed(value: object) -> list[Any] | None:
+    """The value, or the messages in it, if it is a list with a message of the agent or the user."""
+    if isinstance(value, Mapping):
+        value = value.get("messages")
+    if not isinstance(value, list):
+        return None
+    kinds = (plain["type"] for message in value if (plain := _plain(message)) is not None)
+    return value if any(kind in (*_AGENT, *_USER) for kind in kinds) else None
+
+
+# ---- the steps of an agent executor
+
+
+def _steps(record: Record) -> list[Any] | None:
+    for state in _states(record):
+        steps = state.get(_STEPS)
+        if isinstance(steps, list) and any(_action(step) is not None for step in steps):
+            return steps
+    return None
+
+
+def _action(step: object) -> Mapping[str, Any] | None:
+    """What a step called; a step is a pair of the action and what came back."""
+    action = step[0] if isinstance(step, list | tuple) and len(step) == 2 else None
+    if isinstance(action, Mapping) and isinstance(action.get("kwargs"), Mapping):
+        action = action["kwargs"]
+    return action if isinstance(action, Mapping) and isinstance(action.get("tool"), str) else None
+
+
+def _executed(record: Record, steps: list[Any]) -> Dialogue:
+    builder = DialogueBuilder()
+    for step in steps:
+        action = _action(step)
+        if action is not None:
+            builder.call(ToolCall(action["tool"], parse_arguments(action.get("tool_input"))))
+            builder.returned(None, step[1])
+    for state in _states(record):
+        builder.ask(text_of(state.get("input")))
+        builder.say(text_of(state.get("output")))
+    return builder.dialogue()
+
+
+def _mappings(value: object) -> list[Mapping[str, Any]]:
+    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []

@@ -1,0 +1,163 @@
+"""The memory of smolagents: ``agent.memory.get_full_steps()`` and the dictionaries of a ``RunResult``.
+
+A tool-calling agent logs its calls; a code agent logs code, from which the calls are read, and what the code printed.
+What several calls of one step printed is told apart by the headings of the search tool or not at all.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from tracerank.readers.base import Parsed, Record, reject
+from tracerank.readers.calls.python_calls import Bindings, calls_in_code
+from tracerank.readers.calls.record_fields import Dialogue, decoded, parsed_dialogue, question_of, sample_id_of
+from tracerank.readers.calls.results import Result
+from tracerank.readers.calls.returns import is_failure_text
+from tracerank.readers.calls.tool_calls import ToolCall, kind_of_call, parse_arguments, queries_of, submitted_answer
+from tracerank.readers.values import plain_text
+
+_STEP_FIELDS = ("steps", "full_steps", "memory", "memory_steps")
+_CODE_FIELDS = ("code_action", "tool_calls", "action_output", "model_output")
+_LOGS, _LAST_OUTPUT = "Execution logs:\n", "Last output from code snippet:\n"
+_HEADING = re.compile(r"^## Search Results[ \t]*$", re.M)
+_FROM_ZERO = re.compile(r"## Search Results[ \t]*\n+0\. \[")
+_NUMBERED = re.compile(r"^(\d{1,3})\. (?=\[)", re.M)
+_INTERPRETERS = ("python_interpreter", "python")
+
+
+class SmolagentsReader:
+    """One rollout a record: the steps of one run."""
+
+    name = "smolagents"
+
+    def recognises(self, record: Record) -> bool:
+        """By numbered steps that say what the agent did."""
+        if not isinstance(record, Mapping):
+            return False
+        steps = _steps(record)
+        return steps is not None and any(_is_action(step) for step in steps)
+
+    def parse(self, record: Record, source: str) -> Parsed:
+        """The run as a rollout; the answer is the output of the step that ended it."""
+        plain = decoded(record)
+        steps = _steps(plain)
+        if steps is None:
+            reason = f"no steps: expected a list in one of {', '.join(_STEP_FIELDS)}"
+            reject(reason, question_of(plain), sample_id_of(plain))
+        tasks = [step["task"] for step in steps if isinstance(step, Mapping) and isinstance(step.get("task"), str)]
+        asked = tasks[-1] if tasks else None
+        actions = [step for step in steps if isinstance(step, Mapping) and "step_number" in step]
+        dialogue = Dialogue(tuple(_calls(actions)), asked, _final(plain, actions))
+        # The run's 'output' is the agent's; everything else is in the steps.
+        fields = {key: value for key, value in plain.items() if key not in (*_STEP_FIELDS, "output", "prompt", "input")}
+        return parsed_dialogue(fields, source, dialogue)
+
+
+def _steps(record: Record) -> list[Any] | None:
+    for name in _STEP_FIELDS:
+        value = record.get(name)
+        if isinstance(value, Mapping):
+            value = value.get("steps")
+        if isinstance(value, list) and any(isinstance(step, Mapping) for step in value):
+            return value
+    return None
+
+
+def _is_action(step: object) -> bool:
+    return isinstance(step, Mapping) and "step_number" in step and any(name in step for name in _CODE_FIELDS)
+
+
+def _final(record: Record, actions: Sequence[Mapping[str, Any]]) -> str | None:
+    """The output of the last step that gave one; a run that reached its limit is asked for an answer once more."""
+    for step in reversed(actions):
+        error = step.get("error")
+        is_forced = isinstance(error, Mapping) and error.get("type") == "AgentMaxStepsError"
+        if step.get("is_final_answer") is True or is_forced:
+            # Tool-calling agents leave the output of this step empty.
+            handed_in = (answer for call in _tool_calls(step) if (answer := submitted_answer(call)) is not None)
+            return _said(step.get("action_output")) or _said(record.get("output")) or next(handed_in, None)
+    return _said(record.get("output"))
+
+
+def _said(output: object) -> str | None:
+    if isinstance(output, Mapping):
+        output = next((output[key] for key in ("answer", "final_answer", "content") if key in output), None)
+    if isinstance(output, list):
+        return ", ".join(text for item in output if (text := _said(item))) or None
+    return str(output).lower() if isinstance(output, bool) else plain_text(output)
+
+
+# ---- calls and what they printed
+
+
+def _calls(actions: Sequence[Mapping[str, Any]]) -> Iterator[ToolCall]:
+    bindings: Bindings = {}
+    for step in actions:
+        code = step.get("code_action")
+        made = calls_in_code(code, bindings) if isinstance(code, str) else tuple(_tool_calls(step))
+        research = [call for call in made if _kind(call) != "other"]
+        seen = _seen(step)
+        yield from _with_returns(research, seen) if seen else research
+
+
+def _kind(call: ToolCall) -> str:
+    return call.kind or kind_of_call(call.name, call.arguments)
+
+
+def _tool_calls(step: Mapping[str, Any]) -> Iterator[ToolCall]:
+    listed = step.get("tool_calls")
+    for call in listed if isinstance(listed, list) else ():
+        function = call.get("function") if isinstance(call, Mapping) else None
+        fields = function if isinstance(function, Mapping) else call
+        if isinstance(fields, Mapping) and isinstance(name := fields.get("name"), str) and name not in _INTERPRETERS:
+            yield ToolCall(name, parse_arguments(fields.get("arguments")))
+
+
+def _seen(step: Mapping[str, Any]) -> str:
+    """What a step showed the agent; the value of its last line only where that is not its answer."""
+    text = step.get("observations")
+    if not isinstance(text, str):
+        return ""
+    if isinstance(step.get("code_action"), str):
+        printed, label, value = text.removeprefix(_LOGS).rpartition(_LAST_OUTPUT)
+        if label:
+            is_result = step.get("is_final_answer") is not True and value.strip() not in ("None", printed.strip())
+            text = f"{printed}{value}" if is_result else printed
+    return text.strip()
+
+
+def _with_returns(calls: Sequence[ToolCall], seen: str) -> Iterator[ToolCall]:
+    """The calls of one step with their returns, as far as the joined text can be divided."""
+    if len(calls) <= 1:
+        yield from (replace(call, output=_from_one(seen)) for call in calls)
+        return
+    are_searches = all(_kind(call) == "search" for call in calls)
+    heads = [head.start() for head in _HEADING.finditer(seen)] if are_searches else []
+    if heads and heads[0] == 0 and len(heads) == len(calls):
+        for call, start, end in zip(calls, heads, [*heads[1:], len(seen)], strict=True):
+            yield replace(call, output=_from_one(seen[start:end]))
+    elif are_searches:
+        queries = [query for call in calls for query in queries_of(call.arguments)]
+        yield ToolCall(calls[0].name, {"queries": queries}, seen, kind="search")
+    else:
+        # Whose text this is, nobody can tell: it keeps no address, so that no page speaks for another.
+        shown = () if is_failure_text(seen) else (Result(seen, rank=1),)
+        first = next((place for place, call in enumerate(calls) if _kind(call) == "search"), 0)
+        yield from (replace(call, results=shown if place == first else ()) for place, call in enumerate(calls))
+
+
+def _from_one(text: str) -> str:
+    """A list of results that counts from zero, as one of the library's search tools does, counted from one."""
+    if not _FROM_ZERO.match(text):
+        return text
+    count = 0
+
+    def following(number: re.Match[str]) -> str:
+        nonlocal count
+        if int(number[1]) != count:
+            return number[0]
+        count += 1
+        return f"{count}. "
+
+    return _NUMBERED.sub(following, text)

@@ -1,0 +1,105 @@
+"""Rows of the paper's WebQA rollouts: ``question_index … answer, steps[{action, content, search_result}]``.
+
+Labels are not decided here: the pool knows all references, so grouping computes them.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from tracerank.answers.exact import normalize_text
+from tracerank.pools.canonical import kind_of
+from tracerank.pools.types import Question, Rollout, Search
+from tracerank.readers.base import Parsed, Record, reject
+from tracerank.readers.calls.ranked_returns import split_ranked
+
+_ID_FIELDS = ("question_id", "question_index")
+
+
+class WebQAReader:
+    """One rollout a record, each search return a text of ranked documents."""
+
+    name = "webqa"
+
+    def recognises(self, record: Record) -> bool:
+        """By its steps, the question and its index."""
+        return "steps" in record and "question" in record and ("question_index" in record or "sample_id" in record)
+
+    def parse(self, record: Record, source: str) -> Parsed:
+        """The row as a rollout; steps that are no searches are skipped."""
+        sample_id = integer_of(record.get("sample_id"))
+        question = _question(record, sample_id)
+        answer = record.get("answer")
+        if type(answer) is not str and answer is not None:
+            if type(answer) not in (int, float):
+                reject(f"field 'answer': expected a string or null, got {kind_of(answer)}", question, sample_id)
+            answer = str(answer)
+        steps = record.get("steps")
+        if type(steps) is not list and steps is not None:
+            reject(f"field 'steps': expected a list or null, got {kind_of(steps)}", question, sample_id)
+        rollout = Rollout(
+            sample_id or 0, None if answer is None else answer.strip(), _searches(steps or ()), source=source
+        )
+        return Parsed(question, rollout, sample_id is not None)
+
+
+def _question(record: Record, sample_id: int | None) -> Question:
+    text = record.get("question")
+    identity = identity_of(record, _ID_FIELDS)
+    if type(text) is not str:
+        if identity is None:
+            reject(f"field 'question': expected a string, got {kind_of(text)}, and there is no 'question_index' either")
+        if text is not None:
+            reason = f"field 'question': expected a string, got {kind_of(text)}"
+            reject(reason, Question(identity, ""), sample_id)
+        text = ""
+    dataset = record.get("dataset")
+    return Question(
+        identity or normalize_text(text),
+        text,
+        references_of(record.get("golden_answers")),
+        dataset if type(dataset) is str else None,
+    )
+
+
+def _searches(steps: list[Any] | tuple[()]) -> tuple[Search, ...]:
+    searches: list[Search] = []
+    for step in steps:
+        if type(step) is not dict:
+            continue
+        returned = step.get("search_result")
+        if type(returned) is not str:
+            continue
+        evidence = split_ranked(returned)
+        if evidence:
+            query = step.get("content")
+            searches.append(Search(normalize_text(query) if type(query) is str else "", evidence))
+    return tuple(searches)
+
+
+def references_of(value: object) -> tuple[str, ...]:
+    """Reference answers as they are found in the wild: a string, a list, or an object around one of them."""
+    if type(value) is list:
+        return tuple([item if type(item) is str else str(item) for item in value if item is not None and item != ""])
+    if isinstance(value, Mapping):
+        return references_of(value.get("target", value.get("ground_truth")))
+    if type(value) in (str, int, float) and value != "":
+        return (str(value),)
+    return ()
+
+
+def identity_of(record: Record, fields: tuple[str, ...]) -> str | None:
+    """The first of the fields that holds a usable question id."""
+    for name in fields:
+        value = record.get(name)
+        if (type(value) is str and value) or type(value) is int:
+            return str(value)
+    return None
+
+
+def integer_of(value: object) -> int | None:
+    """A whole number, possibly written as a string; None for anything else."""
+    if type(value) is int:
+        return value
+    if type(value) is str and value.isascii() and value.isdigit() and len(value) < 19:
+        return int(value)
+    return int(value) if type(value) is float and value.is_integer() else None

@@ -1,0 +1,78 @@
+"""Telemetry of agents: spans of OpenTelemetry, OpenInference, Langfuse, LangSmith and the OpenAI Agents SDK.
+
+Each dialect is a function from a record to spans, listed below; what spans mean is read in ``spans.py``. A trace is a
+rollout, and traces with the same input are rollouts of one question.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+from tracerank.readers.base import Parsed, Record, reject
+from tracerank.readers.calls.record_fields import parsed_dialogue
+from tracerank.readers.files.joining import Piece
+from tracerank.readers.telemetry.langfuse import langfuse_spans
+from tracerank.readers.telemetry.otel import otel_spans
+from tracerank.readers.telemetry.spans import Span, run_of
+from tracerank.readers.telemetry.vendors import agents_spans, langsmith_spans
+
+Dialect = Callable[[Record], Iterator[Span]]
+
+_DIALECTS: tuple[Dialect, ...] = (otel_spans, langsmith_spans, agents_spans, langfuse_spans)
+# A record without any of these is no span; most records of other formats are settled here.
+_MARKS = frozenset(
+    (
+        *("traceId", "trace_id", "context", "context.trace_id", "resourceSpans", "resource_spans", "batches"),
+        *("run_type", "object", "observations", "bookmarked", "data", "spans", "runs"),
+    )
+)
+_LISTS = ("data", "spans", "runs")
+_SPANS = "telemetry_spans"
+
+
+class TelemetryReader:
+    """One rollout a trace, joined from its spans."""
+
+    name = "telemetry"
+
+    def recognises(self, record: Record) -> bool:
+        """By spans, joined or not."""
+        return isinstance(record, Mapping) and (_SPANS in record or bool(self.pieces(record)))
+
+    def pieces(self, record: Record) -> Sequence[Piece]:
+        """The spans of a record by their trace."""
+        if not isinstance(record, Mapping) or _MARKS.isdisjoint(record):
+            return ()
+        return [Piece(span.trace, span) for span in _spans(record)]
+
+    def join(self, values: Sequence[Any]) -> Record:
+        """The spans of a trace as one record."""
+        return {_SPANS: tuple(values)}
+
+    def parse(self, record: Record, source: str) -> Parsed:
+        """The trace as a rollout; the root's input is the question, its output the answer."""
+        held = record.get(_SPANS)
+        spans = held if isinstance(held, tuple) else tuple(piece.value for piece in self.pieces(record))
+        if not spans:
+            reject("no spans: expected a trace id and a span id, or an export that holds spans")
+        if len({span.trace for span in spans}) > 1:
+            reject("spans of several traces in one record; read the file as a whole")
+        run = run_of(spans)
+        if not run.dialogue.asked:
+            reject(f"trace {spans[0].trace!r} has no question: expected it in the input of its root span")
+        return parsed_dialogue({}, source, run.dialogue, label=run.label)
+
+
+def _spans(record: Record) -> Iterator[Span]:
+    found = _own_spans(record)
+    if found:
+        yield from found
+        return
+    for key in _LISTS:  # a page of an API's answer
+        items = record.get(key)
+        if isinstance(items, list):
+            yield from chain.from_iterable(_own_spans(item) for item in items if isinstance(item, Mapping))
+
+
+def _own_spans(record: Record) -> list[Span]:
+    return next(filter(None, (list(dialect(record)) for dialect in _DIALECTS)), [])

@@ -1,0 +1,99 @@
+"""Spans of LangSmith's run exports and of the OpenAI Agents SDK's traces.
+
+The Agents SDK exports neither question nor answer where it uses the Responses API; such traces are dropped for lack of
+a question unless the trace's metadata states it.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tracerank.readers.base import Record
+from tracerank.readers.telemetry.spans import Span, SpanKind, moment
+
+_RUN_TYPES: Mapping[str, SpanKind] = {
+    **dict.fromkeys(("chain", "prompt", "parser"), "agent"),
+    "llm": "model",
+    "tool": "tool",
+    "retriever": "search",
+    "embedding": "other",
+}
+_SPAN_TYPES: Mapping[str, SpanKind] = {
+    "agent": "agent",
+    "generation": "model",
+    "function": "tool",
+    "guardrail": "judge",
+}
+
+
+def langsmith_spans(record: Record) -> Iterator[Span]:
+    """The spans of a run and of the runs inside it; nothing for any other record."""
+    todo: list[Mapping[str, Any]] = [record]
+    while todo:
+        run = todo.pop()
+        span = _run(run)
+        if span is None:
+            continue
+        yield span
+        inside = run.get("child_runs")
+        for child in inside if isinstance(inside, list) else ():
+            if isinstance(child, Mapping):
+                todo.append({**child, "trace_id": span.trace, "parent_run_id": span.id})
+
+
+def _run(record: Record) -> Span | None:
+    kind = record.get("run_type")
+    known = _RUN_TYPES.get(kind) if isinstance(kind, str) else None
+    span_id = record.get("id")
+    if known is None or not isinstance(span_id, str):
+        return None
+    trace = record.get("trace_id")
+    parents = record.get("parent_run_ids")
+    parent = record.get("parent_run_id") or (parents[-1] if isinstance(parents, list) and parents else None)
+    inputs, outputs = record.get("inputs"), record.get("outputs")
+    documents = outputs.get("documents", outputs.get("output")) if isinstance(outputs, Mapping) else None
+    return Span(
+        trace if isinstance(trace, str) and trace else span_id,
+        span_id,
+        parent if isinstance(parent, str) else None,
+        moment(record.get("start_time")),
+        known,
+        _text(record.get("name")),
+        inputs,
+        outputs,
+        documents if known == "search" else None,
+        is_error=bool(record.get("error")),
+    )
+
+
+def agents_spans(record: Record) -> Iterator[Span]:
+    """The spans of the Agents SDK's traces; nothing for any other record."""
+    kind, span_id = record.get("object"), record.get("id")
+    if kind == "trace" and isinstance(span_id, str):
+        metadata = record.get("metadata")
+        yield Span(span_id, span_id, None, -1.0, "agent", _text(record.get("workflow_name")), _asked(metadata))
+    data = record.get("span_data")
+    trace = record.get("trace_id")
+    if kind != "trace.span" or not isinstance(data, Mapping) or not isinstance(trace, str):
+        return
+    parent = record.get("parent_id")
+    yield Span(
+        trace,
+        span_id if isinstance(span_id, str) else "",
+        parent if isinstance(parent, str) else trace,
+        moment(record.get("started_at")),
+        _SPAN_TYPES.get(_text(data.get("type")), "other"),
+        _text(data.get("name")),
+        data.get("input"),
+        data.get("output"),
+        is_error=bool(record.get("error")),
+    )
+
+
+def _asked(metadata: object) -> Any:
+    """What a trace's metadata says about the question, and nothing else of it."""
+    names = ("question", "query", "input", "task", "prompt")
+    return {name: metadata[name] for name in names if name in metadata} if isinstance(metadata, Mapping) else None
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,149 @@
+"""A fitted feature model and its folder: ``selector.json`` tells what it is, ``selector.safetensors`` its numbers."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
+
+from tracerank.answers.equivalence import DEFAULT
+from tracerank.errors import CheckpointError
+from tracerank.selectors.features.scorers import Floats, LinearScorer, Scorer, TreeScorer
+from tracerank.selectors.features.table import NAMES, VERSION
+from tracerank.selectors.features.trees import Trees
+from tracerank.selectors.folders import read_description, write_description, write_whole
+
+FORMAT = "tracerank-features/1"
+FEATURES, STACK = "features", "stack"
+"""Kinds of selectors; a stack has another method's scores among its columns."""
+MODEL_FILE = "selector.json"
+WEIGHTS_FILE = "selector.safetensors"
+_HIGHEST_CHANCE = 1 - 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureModel:
+    """Everything needed to choose by features without being told who fitted it."""
+
+    scorers: tuple[tuple[Scorer, float], ...]
+    """With their weights in the mean of log chances."""
+    calibration: LinearScorer | None = None
+    """Log odds that the chosen answer is right, from its features, its log odds in the pool, and 1; None: unknown."""
+    extra: tuple[str, ...] = ()
+    """Names of columns beyond ``table.NAMES`` that a stack adds."""
+    training: Mapping[str, Any] = field(default_factory=dict)
+    """Summary of the fit: data, questions, settings, held-out figures."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return NAMES + self.extra
+
+    def confidence(self, values: Floats, chance: float) -> float | None:
+        """Calibrated chance that the chosen row is right."""
+        if self.calibration is None:
+            return None
+        row = calibration_row(values, chance)
+        return float(1 / (1 + math.exp(-float(self.calibration.scores(row[None])[0]))))
+
+
+def calibration_row(values: Floats, chance: float) -> NDArray[np.float64]:
+    """What the calibration looks at: the winner's features, the log odds of its chance in the pool, and 1."""
+    chance = min(max(chance, 1 - _HIGHEST_CHANCE), _HIGHEST_CHANCE)
+    return np.concatenate([np.asarray(values, np.float64), [math.log(chance / (1 - chance)), 1.0]])
+
+
+def save_model(model: FeatureModel, folder: str | Path) -> None:
+    """Write the folder; each file appears whole or not at all."""
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    about = {
+        "format": FORMAT,
+        "kind": STACK if model.extra else FEATURES,
+        "features": VERSION,
+        "names": list(model.names),
+        "equality": DEFAULT,
+        "scorers": [{"kind": scorer.kind, "weight": weight} for scorer, weight in model.scorers],
+        "is_calibrated": model.calibration is not None,
+        "training": dict(model.training),
+    }
+    parts = {str(place): scorer.arrays() for place, (scorer, _) in enumerate(model.scorers)}
+    if model.calibration is not None:
+        parts["calibration"] = model.calibration.arrays()
+    arrays = {f"{part}.{name}": array for part, found in parts.items() for name, array in found.items()}
+    write_whole(folder / WEIGHTS_FILE, lambda path: save_file(arrays, path))
+    write_description(folder / MODEL_FILE, about)
+
+
+def load_model(folder: str | Path) -> FeatureModel:
+    """Read and check a folder written by ``save_model``."""
+    folder = Path(folder)
+    path = folder / MODEL_FILE
+    about = _about(path)
+    names = tuple(about["names"])
+    if about.get("features") != VERSION or names[: len(NAMES)] != NAMES:
+        raise CheckpointError(
+            f"{path}: fitted on features of version {about.get('features')}, this version computes {VERSION}; fit again"
+        )
+    if about.get("equality") != DEFAULT:
+        raise CheckpointError(f"{path}: equality {about.get('equality')!r} is unknown; this version knows {DEFAULT!r}")
+    arrays = _arrays(folder / WEIGHTS_FILE)
+    try:
+        scorers = tuple(
+            (_scorer(item["kind"], _part(arrays, str(place)), len(names)), _weight(item["weight"]))
+            for place, item in enumerate(about["scorers"])
+        )
+        if not scorers:
+            raise ValueError("there is no scorer")
+        calibration = _linear(_part(arrays, "calibration"), len(names) + 2) if about["is_calibrated"] else None
+    except (KeyError, TypeError, ValueError) as error:
+        raise CheckpointError(f"{folder}: {MODEL_FILE} and {WEIGHTS_FILE} do not fit: {error}") from None
+    return FeatureModel(scorers, calibration, names[len(NAMES) :], about.get("training") or {})
+
+
+def _about(path: Path) -> dict[str, Any]:
+    about = read_description(path, FORMAT, "feature selector", WEIGHTS_FILE)
+    if not isinstance(about.get("names"), list) or not all(isinstance(name, str) for name in about["names"]):
+        raise CheckpointError(f"{path}: 'names' is no list of feature names")
+    return about
+
+
+def _arrays(path: Path) -> dict[str, NDArray[Any]]:
+    try:
+        return load_file(path)
+    except FileNotFoundError:
+        raise CheckpointError(f"{path}: missing; the selector is incomplete") from None
+    except (OSError, SafetensorError) as error:
+        raise CheckpointError(f"{path}: damaged: {error}") from None
+
+
+def _part(arrays: Mapping[str, NDArray[Any]], part: str) -> dict[str, NDArray[Any]]:
+    return {name.partition(".")[2]: array for name, array in arrays.items() if name.partition(".")[0] == part}
+
+
+def _weight(value: object) -> float:
+    if not isinstance(value, int | float) or not 0 < value < math.inf:
+        raise ValueError(f"a scorer's weight is {value!r}")
+    return float(value)
+
+
+def _scorer(kind: str, arrays: Mapping[str, NDArray[Any]], width: int) -> Scorer:
+    if kind == "linear":
+        return _linear(arrays, width)
+    if kind == "trees":
+        return TreeScorer(Trees.of_arrays(arrays, 2 * width))
+    raise ValueError(f"scorers of kind {kind!r} are unknown")
+
+
+def _linear(arrays: Mapping[str, NDArray[Any]], width: int) -> LinearScorer:
+    scorer = LinearScorer(arrays["center"], arrays["scale"], arrays["weights"])
+    for name, array in scorer.arrays().items():
+        if array.shape != (width,) or not np.isfinite(array).all():
+            raise ValueError(f"{name!r} must be {width} finite numbers")
+    if (scorer.scale <= 0).any():
+        raise ValueError("'scale' must be positive")
+    return scorer

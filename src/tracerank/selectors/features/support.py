@@ -1,0 +1,165 @@
+"""Where the answers stand in the evidence: own, of others, shared; and how close to the question's words."""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from tracerank.selectors.features.view import Form, PoolView
+
+NAN = float("nan")
+_WINDOW = 160
+"""Characters on either side of the answer, some 25 words."""
+_CLOSE = 50
+_MOST_OCCURRENCES = 3
+
+
+def support(view: PoolView) -> dict[str, list[float]]:
+    """The columns of the families ``support`` and ``cross_support``."""
+    rows = [_form_support(view, form, _members(view, form.group)) for form in view.forms]
+    return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
+
+
+def _members(view: PoolView, group: int) -> frozenset[int]:
+    return frozenset(place for form in view.forms if form.group == group for place in form.rollouts)
+
+
+def _form_support(view: PoolView, form: Form, members: Collection[int]) -> dict[str, float]:
+    own = [place for place in form.rollouts if view.seen[place].ranks]
+    outside = [place for place in range(len(view.rollouts)) if place not in members]
+    others = [place for place in outside if view.seen[place].ranks]
+    queries_own = _share(_asks(view, place, form) for place in form.rollouts if view.seen[place].queries)
+    queries_others = _share(_asks(view, place, form) for place in outside if view.seen[place].queries)
+    row = {"in_own_queries": queries_own, "in_others_queries": queries_others}
+    if form.is_polar:
+        return row | dict.fromkeys((*_OWN, *_CROSS), NAN)
+    holds = _holding(view, form)
+    return row | _own(view, form, own, holds) | _cross(view, form, others, holds)
+
+
+_OWN = (
+    *("own_found", "own_last_found", "own_rank", "own_texts", "own_recall", "own_window", "own_close", "own_head"),
+    *("own_mentions", "in_head"),
+)
+_CROSS = ("others_found", "others_recall", "others_window", "kind_stated", "texts_share", "shared_found")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """How an answer stands in a text that holds it."""
+
+    window: float
+    """Share of the question's words, by rarity, within the window around it."""
+    close: float
+    """The same for a few words around it."""
+    head: float
+    """The same for the head of the text."""
+    mentions: int
+    is_kind: bool
+    """The kind of thing that is asked for stands next to it."""
+
+
+def _holding(view: PoolView, form: Form) -> dict[int, Place]:
+    """Text that holds the answer to how it stands there."""
+    weights = _asked_beside(view, form)
+    return {
+        number: _place(text.text, view.heads[number], form.line, weights, view.asked_kind)
+        for number, text in enumerate(view.texts)
+        if form.line in text.text
+    }
+
+
+def _asked_beside(view: PoolView, form: Form) -> dict[str, float]:
+    """The question's words that are not in the answer itself."""
+    return {word: weight for word, weight in view.weights.items() if f" {word} " not in form.line}
+
+
+def place_in(view: PoolView, form: Form, text: str) -> Place | None:
+    """How the answer stands in the line of a text; None: it does not."""
+    if form.line not in text:
+        return None
+    return _place(text, "", form.line, _asked_beside(view, form), view.asked_kind)
+
+
+def _place(text: str, head: str, needle: str, weights: Mapping[str, float], kind: str | None) -> Place:
+    total = sum(weights.values()) or 1.0
+    window = close = 0.0
+    start = mentions = 0
+    is_kind = False
+    while mentions < _MOST_OCCURRENCES and (at := text.find(needle, start)) >= 0:
+        mentions += 1
+        start = at + len(needle) - 1
+        window = max(window, _asked_near(text, at, start, _WINDOW, weights))
+        close = max(close, _asked_near(text, at, start, _CLOSE, weights))
+        is_kind = is_kind or (kind is not None and f" {kind}" in text[max(0, at - _CLOSE) : start + _CLOSE])
+    in_head = sum(weights[word] for word in weights.keys() & set(head.split()))
+    return Place(window / total, close / total, in_head / total, mentions, is_kind)
+
+
+def _asked_near(text: str, at: int, end: int, reach: int, weights: Mapping[str, float]) -> float:
+    near = set(f"{text[max(0, at - reach) : at]} {text[end : end + reach]}".split())
+    return sum(weights[word] for word in weights.keys() & near)
+
+
+def _own(view: PoolView, form: Form, own: list[int], holds: Mapping[int, Place]) -> dict[str, float]:
+    if not own:
+        return dict.fromkeys(_OWN, NAN)
+    found = [[number for number in view.seen[place].ranks if number in holds] for place in own]
+    texts = {number for numbers in found for number in numbers}
+    ranks = [
+        max((1 / view.seen[place].ranks[n] for n in numbers), default=0.0)
+        for place, numbers in zip(own, found, strict=True)
+    ]
+    return {
+        "own_found": _share(map(bool, found)),
+        "own_last_found": _share(any(n in holds for n in view.seen[place].last) for place in own),
+        "own_rank": float(np.mean(ranks)),
+        "own_texts": float(np.log1p(np.mean([len(numbers) for numbers in found]))),
+        "own_recall": _recall(view, form, {n for place in own for n in view.seen[place].ranks}, bool(texts)),
+        "own_window": max((holds[number].window for number in texts), default=0.0),
+        "own_close": max((holds[number].close for number in texts), default=0.0),
+        "own_head": max((holds[number].head for number in texts), default=0.0),
+        "own_mentions": float(np.log1p(np.mean([sum(holds[n].mentions for n in numbers) for numbers in found]))),
+        "in_head": float(any(form.line in view.heads[number] for number in texts)),
+    }
+
+
+def _cross(view: PoolView, form: Form, others: list[int], holds: Mapping[int, Place]) -> dict[str, float]:
+    readers = sum(bool(seen.ranks) for seen in view.seen)
+    if not readers:
+        return dict.fromkeys(_CROSS, NAN)
+    seen_by = [sum(number in seen.ranks for seen in view.seen) for number in holds]
+    row = {
+        "kind_stated": NAN if view.asked_kind is None else float(any(place.is_kind for place in holds.values())),
+        "texts_share": len(holds) / max(1, len(view.texts)),
+        "shared_found": max(seen_by, default=0) / readers,
+    }
+    if not others:
+        return row | dict.fromkeys(("others_found", "others_recall", "others_window"), NAN)
+    seen = {number for place in others for number in view.seen[place].ranks}
+    texts = [number for number in holds if number in seen]
+    return row | {
+        "others_found": _share(any(n in holds for n in view.seen[place].ranks) for place in others),
+        "others_recall": _recall(view, form, seen, bool(texts)),
+        "others_window": max((holds[number].window for number in texts), default=0.0),
+    }
+
+
+def _recall(view: PoolView, form: Form, numbers: Iterable[int], is_found: bool) -> float:
+    """Best share of the answer's content words in one text, by rarity."""
+    if is_found:
+        return 1.0
+    texts, rarity = view.texts, view.rarity
+    total = sum(rarity[word] for word in form.content)
+    found = (sum(rarity[word] for word in form.content & texts[n].words) for n in numbers if n < len(texts))
+    return max(found, default=0.0) / total if total else 0.0
+
+
+def _asks(view: PoolView, place: int, form: Form) -> bool:
+    # A query that repeats the question contains what the question names: that is no sign of anything.
+    return form.line not in view.question.text and any(form.line in query for query in view.seen[place].queries)
+
+
+def _share(flags: Iterable[bool]) -> float:
+    values = list(flags)
+    return sum(values) / len(values) if values else NAN

@@ -1,0 +1,171 @@
+"""A pool laid out for counting: forms of answers, their groups, the distinct texts each rollout saw. No features."""
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+
+from tracerank.answers.asked import Asked, read_question
+from tracerank.answers.english import AUXILIARIES, BOUNDARIES, PREPOSITIONS, VERBS
+from tracerank.answers.equivalence import NO_GROUP, group_answers
+from tracerank.answers.exact import normalize_answer
+from tracerank.pools.types import Rollout
+from tracerank.selectors.features.words import Line, content_words, line_of, words_of
+
+MOST_TEXTS = 400
+"""Distinct texts of a pool that are searched; the rest of a very long browsing pool is only counted."""
+
+_ENDS_PHRASE = AUXILIARIES | VERBS | PREPOSITIONS | BOUNDARIES | {"of", "for"}
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """One way in which an answer is written: the rollouts whose answers are equal under the paper's normalisation."""
+
+    answer: str
+    """As most of its rollouts wrote it."""
+    words: tuple[str, ...]
+    content: frozenset[str]
+    group: int
+    rollouts: tuple[int, ...]
+    """Places in the view's rollouts."""
+    is_polar: bool = False
+    """Yes or no, which no evidence can be searched for."""
+
+    @property
+    def line(self) -> str:
+        return f" {' '.join(self.words)} "
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What one rollout saw."""
+
+    ranks: Mapping[int, int]
+    """Distinct text to its best rank; unranked evidence counts as first."""
+    last: frozenset[int]
+    """Texts of the last search that returned any."""
+    queries: tuple[str, ...]
+    """Lines of words."""
+
+
+@dataclass(frozen=True, slots=True)
+class PoolView:
+    """Everything that the features are counted from."""
+
+    question: Line
+    asked: Asked
+    weights: Mapping[str, float]
+    """Content word of the question to its rarity among the pool's texts."""
+    rollouts: tuple[Rollout, ...]
+    """Those with an answer, abstentions among them."""
+    forms: tuple[Form, ...]
+    """Of answers, not abstentions; in order of first appearance."""
+    groups: int
+    voters: int
+    """Rollouts that answered and did not abstain."""
+    texts: tuple[Line, ...]
+    heads: tuple[str, ...]
+    """First words of each text, where titles stand, as a line."""
+    seen: tuple[Seen, ...]
+    """Per rollout."""
+    asked_kind: str | None
+    """What the answer should be: "city"; None: the question does not say."""
+    rarity: Mapping[str, float]
+    """The same for the content words of the answers, too."""
+
+
+class TextLines:
+    """Lines of texts, each made once; keep one for all subsets of a pool."""
+
+    def __init__(self) -> None:
+        self._lines: dict[str, Line] = {}
+
+    def of(self, text: str) -> Line:
+        found = self._lines.get(text)
+        if found is None:
+            found = self._lines[text] = line_of(text)
+        return found
+
+
+def view_of(question: str, rollouts: Sequence[Rollout], lines: TextLines | None = None) -> PoolView:
+    """The view of the rollouts that gave an answer."""
+    lines = lines or TextLines()
+    asked = read_question(question)
+    forms = forms_of(question, asked, rollouts)
+    numbers: dict[str, int] = {}
+    seen = tuple(_seen(rollout, numbers, lines) for rollout in rollouts)
+    texts = tuple(lines.of(text) for text in list(numbers)[:MOST_TEXTS])
+    subject = content_words(words_of(question))
+    rarity = _rarity(texts, frozenset(subject).union(*(form.content for form in forms)))
+    return PoolView(
+        question=lines.of(question),
+        asked=asked,
+        weights={word: rarity[word] for word in subject},
+        rollouts=tuple(rollouts),
+        forms=forms,
+        groups=len({form.group for form in forms}),
+        voters=sum(len(form.rollouts) for form in forms),
+        texts=texts,
+        heads=tuple(text.text[:80] for text in texts),
+        seen=seen,
+        asked_kind=_asked_kind(words_of(question)),
+        rarity=rarity,
+    )
+
+
+def forms_of(question: str, asked: Asked, rollouts: Sequence[Rollout]) -> tuple[Form, ...]:
+    """The distinct answers, as they are written, without abstentions."""
+    places: dict[str, list[int]] = {}
+    for place, rollout in enumerate(rollouts):
+        answer = rollout.answer or ""
+        places.setdefault(normalize_answer(answer) or answer.strip(), []).append(place)
+    answers = [_spelling([rollouts[place].answer or "" for place in members]) for members in places.values()]
+    # Groups depend on the set of answers alone, so each form is read once.
+    groups = group_answers(answers, question)
+    forms = []
+    for answer, members, group in zip(answers, places.values(), groups, strict=True):
+        if group != NO_GROUP:
+            words = words_of(answer) or answer.lower().split()
+            is_polar = words[0] in ("yes", "no") and (len(words) == 1 or asked.may_be_polar is not False)
+            content = frozenset(content_words(words))
+            forms.append(Form(answer, tuple(words), content, group, tuple(members), is_polar))
+    return tuple(forms)
+
+
+def _spelling(answers: Sequence[str]) -> str:
+    """The commonest spelling, whatever the order; of equals the one that begins with a capital."""
+    counts = Counter(answers)
+    return min(counts, key=lambda answer: (-counts[answer], answer))
+
+
+def _asked_kind(words: Sequence[str]) -> str | None:
+    """The noun after what or which: "city" of "Which large city is …"."""
+    at = next((place for place, word in enumerate(words) if word in ("what", "which")), None)
+    if at is None:
+        return None
+    phrase = list(takewhile(lambda word: word not in _ENDS_PHRASE, words[at + 1 : at + 5]))
+    return phrase[-1] if phrase else None
+
+
+def _seen(rollout: Rollout, numbers: dict[str, int], lines: TextLines) -> Seen:
+    ranks: dict[int, int] = {}
+    last: frozenset[int] = frozenset()
+    for search in rollout.searches:
+        if not search.evidence:
+            continue
+        found = []
+        for evidence in search.evidence:
+            number = numbers.setdefault(evidence.text, len(numbers))
+            rank = evidence.rank or 1
+            ranks[number] = min(rank, ranks.get(number, rank))
+            found.append(number)
+        last = frozenset(found)
+    return Seen(ranks, last, tuple(lines.of(search.query).text for search in rollout.searches if search.query))
+
+
+def _rarity(texts: Sequence[Line], words: frozenset[str]) -> dict[str, float]:
+    counts = Counter(word for text in texts for word in words & text.words)
+    # Never zero: where all texts share a word it still is a word.
+    return {word: math.log((len(texts) + 2) / (counts[word] + 1)) + 0.1 for word in words}

@@ -1,0 +1,79 @@
+"""Votes and forms: how many rollouts agree, at which level, and how a form stands among the forms of its group."""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracerank.selectors.features.view import Form, PoolView
+
+Columns = dict[str, NDArray[np.float64]]
+_KIN = 0.6
+"""Token F1 from which two forms may mean the same, though the answer layer does not say so."""
+
+
+def votes(view: PoolView) -> Columns:
+    """The columns of the families ``votes`` and ``form``."""
+    counts = np.array([len(form.rollouts) for form in view.forms], np.float64)
+    groups = np.array([form.group for form in view.forms])
+    same = groups[:, None] == groups[None, :]
+    f1, inside, subset = _pairs(view.forms)
+    in_group = same @ counts
+    total = counts.sum()
+    others_best = np.where(same, 0.0, in_group[None, :]).max(axis=1)
+    kin = same | subset | subset.T | (f1 >= _KIN)
+    # A form agrees with its own other votes fully.
+    weights = counts[None, :] - np.eye(len(counts))
+    lengths = np.array([math.log(max(1, len(form.words))) for form in view.forms])
+    shortest = np.where(kin, lengths[None, :], np.inf).min(axis=1)
+    longest = np.where(kin, lengths[None, :], -np.inf).max(axis=1)
+    kin_votes = kin @ counts
+    kin_weights = np.where(kin, weights, 0.0)
+    return {
+        "log_votes": np.log(in_group),
+        "vote_share": in_group / total,
+        "vote_lead": (in_group - others_best) / total,
+        "form_votes": counts / total,
+        "kin_votes": kin_votes / total,
+        "kin_lead": (kin_votes - np.where(kin, 0.0, kin_votes[None, :]).max(axis=1)) / total,
+        "agreement": _mean(f1, weights),
+        "agreement_outside": _mean(f1, np.where(same, 0.0, counts[None, :])),
+        "kin_forms": np.log(kin.sum(axis=1)),
+        "form_share": counts / kin_votes,
+        "group_share": in_group / kin_votes,
+        "is_shortest": np.where(lengths <= shortest, 1.0, 0.0),
+        "is_longest": np.where(lengths >= longest, 1.0, 0.0),
+        "length_in_kin": lengths - (kin @ (counts * lengths)) / kin_votes,
+        "centrality": _mean(f1, kin_weights),
+        "subset_of": (subset @ counts - counts) / total,
+        "superset_of": (subset.T @ counts - counts) / total,
+        "contained_in": (inside @ counts - counts) / total,
+        "contains": (inside.T @ counts - counts) / total,
+        "contains_strictly": _mean(inside.T & ~np.eye(len(counts), dtype=np.bool_), kin_weights),
+    }
+
+
+def _mean(values: NDArray[np.float64] | NDArray[np.bool_], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Weighted means of rows; NaN where nothing has weight."""
+    total = weights.sum(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means: NDArray[np.float64] = (values * weights).sum(axis=1) / np.where(total > 0, total, np.nan)
+    return means
+
+
+def _pairs(forms: Sequence[Form]) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]:
+    """Token F1 of each two forms; whether the first lies, word for word, in the second; whether only its words do."""
+    count = len(forms)
+    f1, inside, subset = np.eye(count), np.eye(count, dtype=np.bool_), np.eye(count, dtype=np.bool_)
+    bags = [Counter(form.words) for form in forms]
+    lines = [form.line for form in forms]
+    for i in range(count):
+        for j in range(i):
+            if bags[i].keys() & bags[j].keys():
+                common = (bags[i] & bags[j]).total()
+                f1[i, j] = f1[j, i] = 2 * common / (len(forms[i].words) + len(forms[j].words))
+                inside[i, j], inside[j, i] = lines[i] in lines[j], lines[j] in lines[i]
+                subset[i, j], subset[j, i] = common == len(forms[i].words), common == len(forms[j].words)
+    return f1, inside, subset

@@ -1,0 +1,93 @@
+"""Trained ``plus`` nets on disk: ``selector.json`` says what they are, ``selector.safetensors`` holds their weights."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from safetensors.torch import save_file
+from torch import nn
+
+from tracerank.embedding.identity import EncoderIdentity
+from tracerank.errors import CheckpointError
+from tracerank.selectors.folders import read_description, write_description, write_whole
+from tracerank.selectors.plus.config import PlusConfig
+from tracerank.selectors.plus.facts import FEATURE_NAMES, FEATURE_VERSION
+from tracerank.selectors.plus.net import PlusNet
+from tracerank.selectors.trace.checkpoint import load_weights, restore
+from tracerank.selectors.trace.graphs.schema import GraphRecipe
+
+FORMAT = "tracerank-plus/1"
+KIND = "trace-plus"
+ABOUT_FILE = "selector.json"
+WEIGHTS_FILE = "selector.safetensors"
+
+
+@dataclass(frozen=True, slots=True)
+class PlusCheckpoint:
+    """Everything needed to use trained nets without being told who trained them."""
+
+    nets: tuple[PlusNet, ...]
+    """Of one configuration, trained from different seeds; their chances are averaged."""
+    encoder: EncoderIdentity
+    training: Mapping[str, Any] = field(default_factory=dict)
+    """Summary of the run that made them."""
+
+    def __post_init__(self) -> None:
+        if not self.nets or any((net.config, net.recipe) != (self.config, self.recipe) for net in self.nets):
+            raise ValueError("a checkpoint needs at least one net, and one configuration for all")
+
+    @property
+    def config(self) -> PlusConfig:
+        return self.nets[0].config
+
+    @property
+    def recipe(self) -> GraphRecipe:
+        return self.nets[0].recipe
+
+
+def save_plus(checkpoint: PlusCheckpoint, folder: str | Path) -> None:
+    """Write the folder; each file appears whole or not at all."""
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    about = {
+        "format": FORMAT,
+        "kind": KIND,
+        "features": {"version": FEATURE_VERSION, "names": FEATURE_NAMES},
+        "nets": len(checkpoint.nets),
+        "net": asdict(checkpoint.config),
+        "recipe": asdict(checkpoint.recipe),
+        "encoder": asdict(checkpoint.encoder),
+        "training": dict(checkpoint.training),
+    }
+    state = nn.ModuleList(checkpoint.nets).state_dict()
+    weights = {name: tensor.contiguous() for name, tensor in state.items()}
+    write_whole(folder / WEIGHTS_FILE, lambda part: save_file(weights, part))
+    write_description(folder / ABOUT_FILE, about)
+
+
+def load_plus(folder: str | Path) -> PlusCheckpoint:
+    """Read a folder written by ``save_plus``."""
+    folder = Path(folder)
+    path = folder / ABOUT_FILE
+    about = read_description(path, FORMAT, "plus selector", WEIGHTS_FILE)
+    made_for = about.get("features")
+    if made_for != {"version": FEATURE_VERSION, "names": list(FEATURE_NAMES)}:
+        version = made_for.get("version") if isinstance(made_for, dict) else made_for
+        raise CheckpointError(
+            f"{path}: trained on features of version {version}, this version computes {FEATURE_VERSION}; train again"
+        )
+    recipe = restore(GraphRecipe, about.get("recipe"), path, "recipe")
+    config = restore(PlusConfig, about.get("net"), path, "net")
+    encoder = restore(EncoderIdentity, about.get("encoder"), path, "encoder")
+    count = about.get("nets")
+    if not isinstance(count, int) or not 0 < count <= 100:
+        raise CheckpointError(f"{path}: 'nets' is {count!r}; expected how many nets there are")
+    if encoder.width != config.width:
+        raise CheckpointError(f"{path}: the encoder is {encoder.width} wide, but the nets expect {config.width}")
+    try:
+        nets = [PlusNet(config, recipe) for _ in range(count)]
+    except (TypeError, ValueError, RuntimeError, ArithmeticError, AssertionError) as error:
+        raise CheckpointError(f"{path}: describes no network: {' '.join(str(error).split())[:200]}") from None
+    load_weights(nn.ModuleList(nets), folder / WEIGHTS_FILE)
+    return PlusCheckpoint(tuple(net.eval() for net in nets), encoder, about.get("training") or {})

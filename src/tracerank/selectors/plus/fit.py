@@ -1,0 +1,162 @@
+"""Training ``plus`` nets: a fixed number of epochs at a falling rate, one net per seed, on pools of any size.
+
+No epoch is chosen: with few pools held-out figures are too noisy to choose by, and every correction is regularised
+towards the vote instead. A run takes minutes and is not resumed; its examples on disk are.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from tracerank.errors import TrainingError
+from tracerank.selectors.plus.checkpoint import PlusCheckpoint, save_plus
+from tracerank.selectors.plus.choice import chances, choose
+from tracerank.selectors.plus.config import PlusConfig
+from tracerank.selectors.plus.examples import PlusExamples
+from tracerank.selectors.plus.inputs import PlusInputs, by_pool
+from tracerank.selectors.plus.net import ABSTAINS, PlusNet
+from tracerank.selectors.plus.start import fit_start, standardise
+from tracerank.selectors.trace.training.fit import BLOCK_POOLS, StepReport
+
+
+@dataclass(frozen=True, slots=True)
+class PlusPlan:
+    """How nets are fitted."""
+
+    epochs: int = 8
+    most_steps: int = 1000
+    """Epochs beyond so many steps are left out; where there are many examples, fewer epochs do."""
+    batch_pools: int = 32
+    learning_rate: float = 3e-3
+    """At the start; it falls to zero along a cosine."""
+    graph_rate: float = 0.3
+    """Factor on the learning rate of everything that sees vectors."""
+    weight_decay: float = 0.3
+    start_penalty: float = 3.0
+    """On the squared weights of the linear correction, which is fitted first and to the end."""
+    tunes_start: bool = False
+    """The linear correction goes on learning with the others."""
+    seeds: int = 3
+    """Nets whose chances are averaged."""
+    seed: int = 42
+
+    def __post_init__(self) -> None:
+        if min(self.epochs, self.batch_pools, self.seeds) < 1:
+            raise ValueError("epochs, batch_pools and seeds must be at least 1")
+
+    def epochs_of(self, examples: int) -> int:
+        """Epochs of one net on so many examples."""
+        return min(self.epochs, -(-self.most_steps // max(self.steps_of_epoch(examples), 1)))
+
+    def steps_of_epoch(self, examples: int) -> int:
+        return -(-examples // self.batch_pools)
+
+    def steps(self, examples: int) -> int:
+        """Of all nets together."""
+        return self.seeds * self.epochs_of(examples) * self.steps_of_epoch(examples)
+
+
+def train_plus(
+    examples: PlusExamples,
+    config: PlusConfig,
+    plan: PlusPlan,
+    out: str | Path | None = None,
+    *,
+    on_step: Callable[[StepReport], None] | None = None,
+) -> PlusCheckpoint:
+    """Train the nets; written to ``out`` when it is given."""
+    learn, held_out = examples.examples.train(), examples.examples.validation()
+    if not len(learn):
+        raise TrainingError("no pool has both right and wrong answers: there is nothing to learn from; add pools")
+    with torch.random.fork_rng(devices=[]):
+        nets = tuple(_train_one(examples, learn, config, plan, number, on_step) for number in range(plan.seeds))
+    summary: dict[str, Any] = {"examples": {"train": len(learn), "validation": len(held_out)}, "plan": asdict(plan)}
+    if len(held_out):
+        summary["validation_accuracy"] = accuracy(nets, examples, held_out)
+    checkpoint = PlusCheckpoint(nets, examples.examples.encoder, summary)
+    if out is not None:
+        save_plus(checkpoint, out)
+    return checkpoint
+
+
+def _train_one(
+    examples: PlusExamples,
+    learn: NDArray[np.int64],
+    config: PlusConfig,
+    plan: PlusPlan,
+    number: int,
+    on_step: Callable[[StepReport], None] | None,
+) -> PlusNet:
+    torch.manual_seed(plan.seed + number)
+    rng = np.random.default_rng((plan.seed, number))
+    net = PlusNet(config, examples.recipe)
+    standardise(net, examples, learn)
+    fit_start(net, examples, learn, plan.start_penalty)
+    optimizer = _optimizer(net, plan)
+    if not any(parameter.requires_grad for parameter in net.parameters()):
+        return net.eval()
+    steps, epochs = plan.steps_of_epoch(len(learn)), plan.epochs_of(len(learn))
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, epochs * steps)
+    net.train()
+    for epoch in range(epochs):
+        order = rng.permutation(learn)
+        for step in range(steps):
+            block = examples.block(order[step * plan.batch_pools : (step + 1) * plan.batch_pools])
+            loss = choice_loss(net(block.inputs), block.labels, block.inputs)
+            value = float(loss.detach())
+            if not math.isfinite(value):
+                raise TrainingError(f"the loss is {value} at epoch {epoch + 1}, step {step + 1}; lower the rate")
+            optimizer.zero_grad(set_to_none=True)
+            loss.backward()  # type: ignore[no-untyped-call]
+            optimizer.step()
+            schedule.step()
+            if on_step is not None:
+                done = number * epochs + epoch + 1
+                on_step(StepReport(done, plan.seeds * epochs, step + 1, steps, value))
+    return net.eval()
+
+
+def choice_loss(scores: Tensor, labels: Tensor, inputs: PlusInputs) -> Tensor:
+    """Mean over pools of -log(summed chance of the right candidates)."""
+    right = (labels > 0.5) & (inputs.groups >= 0)
+    everything = by_pool(scores, inputs, -torch.inf).logsumexp(-1)
+    of_right = by_pool(scores.masked_fill(~right, ABSTAINS), inputs, -torch.inf).logsumexp(-1)
+    teaches = by_pool(right, inputs, missing=False).any(-1)
+    # A pool whose only right candidates count as abstentions has nothing to choose.
+    return (everything - of_right)[teaches].sum() / max(len(teaches), 1)
+
+
+def accuracy(nets: tuple[PlusNet, ...], examples: PlusExamples, numbers: NDArray[np.int64]) -> float:
+    """Share of examples whose likeliest form of the likeliest group is right."""
+    right = 0.0
+    for begin in range(0, len(numbers), BLOCK_POOLS):
+        block = examples.block(numbers[begin : begin + BLOCK_POOLS])
+        chosen = choose(chances(nets, block.inputs), block.inputs)
+        right += float((block.labels[chosen] > 0.5).sum())
+    return right / len(numbers)
+
+
+def _optimizer(net: PlusNet, plan: PlusPlan) -> torch.optim.AdamW:
+    """AdamW; the few numbers that stand for the vote do not decay, what sees vectors learns more slowly."""
+    named = dict(net.named_parameters())
+    start = [named.pop(name) for name in ("vote_scale", "linear.weight", "trust.weight") if name in named]
+    for parameter in start:
+        parameter.requires_grad_(plan.tunes_start)
+    free = [p for name, p in named.items() if name == "gate"]
+    graph = [p for name, p in named.items() if name.startswith(("trace.", "shorten.", "marks.", "enter."))]
+    others = [p for p in named.values() if not any(p is other for other in (*free, *graph))]
+    if plan.tunes_start:
+        free += start
+    groups: list[dict[str, Any]] = [{"params": others}, {"params": free, "weight_decay": 0.0}]
+    if graph:
+        # Decay is a share of the rate: kept as it was.
+        decay = plan.weight_decay / plan.graph_rate
+        groups.append({"params": graph, "lr": plan.learning_rate * plan.graph_rate, "weight_decay": decay})
+    return torch.optim.AdamW(groups, lr=plan.learning_rate, weight_decay=plan.weight_decay, fused=True)

@@ -1,0 +1,90 @@
+"""A feature selector that also looks at another method's scores, such as TRACE's."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+
+from tracerank.embedding.base import Embedder
+from tracerank.errors import CheckpointError, UsageError
+from tracerank.methods.base import Decision, Method, Selector
+from tracerank.methods.voting import ANSWERED
+from tracerank.pools.pool import Pool
+from tracerank.pools.types import Rollout
+from tracerank.selectors.features.compute import FeatureTable, feature_table
+from tracerank.selectors.features.model import FeatureModel, load_model, save_model
+from tracerank.selectors.features.scorers import log_softmax
+from tracerank.selectors.features.selector import decision
+
+COLUMN = "method_score"
+"""Log chance that the other method gives a form, by the softmax of its scores over the pool's rollouts."""
+TRACE_FOLDER = "trace"
+BLOCK_POOLS = 64
+_FLOOR = -10.0
+"""Log chance of a form none of whose rollouts the other method scored, when it scored others."""
+
+
+class StackedSelector(Selector):
+    """Features and a method's scores, weighed by one fitted model."""
+
+    def __init__(self, method: Method, model: FeatureModel) -> None:
+        if model.extra != (COLUMN,):
+            raise CheckpointError(
+                f"the model was fitted with the extra columns {model.extra}; a stack needs {COLUMN!r}"
+            )
+        self.method = method
+        self.model = model
+
+    @property
+    def name(self) -> str:
+        return f"stack-{self.method.name}"
+
+    @classmethod
+    def load(
+        cls, folder: str | Path, embedder: Embedder | None = None, *, allow_encoder_mismatch: bool = False
+    ) -> "StackedSelector":
+        """From a folder that ``save`` wrote; TRACE takes its own embedder unless another is given."""
+        from tracerank.selectors.trace.selector import TraceSelector
+
+        model = load_model(folder)
+        trace = Path(folder) / TRACE_FOLDER
+        return cls(TraceSelector.from_folder(trace, embedder, allow_encoder_mismatch=allow_encoder_mismatch), model)
+
+    def save(self, folder: str | Path) -> None:
+        """The model, and TRACE in a folder below it."""
+        save = getattr(self.method, "save", None)
+        if save is None:
+            raise UsageError(f"a stack on {self.method.name!r} cannot be saved; only one on TRACE can")
+        save(Path(folder) / TRACE_FOLDER)
+        save_model(self.model, folder)
+
+    def iter_decisions(self, pools: Iterable[Pool]) -> Iterator[Decision]:
+        """Decisions for a stream of pools, in order; the other method sees blocks, where it can use them."""
+        stream = iter(pools)
+        together = getattr(self.method, "iter_decisions", None) or partial(map, self.method.decide)
+        while block := list(islice(stream, BLOCK_POOLS)):
+            for pool, given in zip(block, together(block), strict=True):
+                yield self._weighed(pool, given)
+
+    def _weighed(self, pool: Pool, given: Decision) -> Decision:
+        retained = pool.retained(ANSWERED)
+        table = with_scores(feature_table(pool.question.text, retained.kept), retained.kept, given.scores)
+        return replace(decision(pool, retained, self.model, table), usage=given.usage)
+
+
+def with_scores(table: FeatureTable, kept: tuple[Rollout, ...], scores: Mapping[int, float]) -> FeatureTable:
+    """The table with the other method's opinion as a further column; NaN: it scored nobody."""
+    scored = [rollout.sample_id for rollout in kept if rollout.sample_id in scores]
+    logs = log_softmax(np.array([scores[sample] for sample in scored], np.float64))
+    of_sample = dict(zip(scored, logs.tolist(), strict=True))
+    column = [
+        float(np.logaddexp.reduce([_FLOOR, *(of_sample.get(kept[place].sample_id, _FLOOR) for place in places)]))
+        if scored
+        else np.nan
+        for places in table.rollouts
+    ]
+    values = np.column_stack([table.values, np.array(column, np.float32)]).astype(np.float32)
+    return replace(table, values=values)

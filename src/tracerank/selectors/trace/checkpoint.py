@@ -1,0 +1,102 @@
+"""A selector on disk: a folder with ``config.json`` and ``model.safetensors``. Never a pickle."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import nn
+
+from tracerank.embedding.identity import EncoderIdentity
+from tracerank.errors import CheckpointError
+from tracerank.selectors.folders import read_description, write_description, write_whole
+from tracerank.selectors.trace.graphs.schema import GraphRecipe
+from tracerank.selectors.trace.net import NetConfig, TraceNet
+
+FORMAT = "tracerank-checkpoint/1"
+CONFIG_FILE = "config.json"
+WEIGHTS_FILE = "model.safetensors"
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """Everything needed to use a trained net without being told who trained it."""
+
+    net: TraceNet
+    encoder: EncoderIdentity
+    training: Mapping[str, Any] = field(default_factory=dict)
+    """Summary of the run that made it: setting, questions, best epoch, validation figures."""
+
+
+def save_checkpoint(checkpoint: Checkpoint, folder: str | Path) -> None:
+    """Write the folder; each file appears whole or not at all."""
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    config = {
+        "format": FORMAT,
+        "recipe": asdict(checkpoint.net.recipe),
+        "net": asdict(checkpoint.net.config),
+        "encoder": asdict(checkpoint.encoder),
+        "training": dict(checkpoint.training),
+    }
+    weights = {name: tensor.contiguous() for name, tensor in checkpoint.net.state_dict().items()}
+    write_whole(folder / WEIGHTS_FILE, lambda part: save_file(weights, part))
+    write_description(folder / CONFIG_FILE, config)
+
+
+def load_checkpoint(folder: str | Path) -> Checkpoint:
+    """Read a folder written by ``save_checkpoint``."""
+    folder = Path(folder)
+    path = folder / CONFIG_FILE
+    config = read_description(path, FORMAT, "checkpoint", WEIGHTS_FILE)
+    recipe = restore(GraphRecipe, config.get("recipe"), path, "recipe")
+    sizes = restore(NetConfig, config.get("net"), path, "net")
+    try:
+        net = TraceNet(sizes, recipe)
+    except (TypeError, ValueError, RuntimeError, ArithmeticError) as error:
+        raise CheckpointError(f"{path}: describes no network: {' '.join(str(error).split())[:200]}") from None
+    load_weights(net, folder / WEIGHTS_FILE)
+    encoder = restore(EncoderIdentity, config.get("encoder"), path, "encoder")
+    if encoder.width != sizes.width:
+        raise CheckpointError(f"{path}: the encoder is {encoder.width} wide, but the net expects {sizes.width}")
+    return Checkpoint(net.eval(), encoder, config.get("training") or {})
+
+
+def load_weights(net: nn.Module, path: Path) -> None:
+    """Fill a net from a safetensors file, all tensors and no others."""
+    try:
+        state = load_file(path)
+        net.load_state_dict(state)
+    except FileNotFoundError:
+        raise CheckpointError(f"{path}: missing; the checkpoint is incomplete") from None
+    except (OSError, SafetensorError) as error:
+        raise CheckpointError(f"{path}: damaged: {error}") from None
+    except RuntimeError as error:
+        reason = " ".join(str(error).split())[:300]
+        raise CheckpointError(f"{path}: does not fit the configuration beside it: {reason}") from None
+
+
+def restore(kind: type[T], values: object, path: Path, section: str) -> T:
+    """A dataclass of ours from what a file says about it."""
+    known = {item.name for item in fields(kind)}  # type: ignore[arg-type]
+    if not isinstance(values, dict) or not set(values) <= known:
+        unknown = sorted(set(values) - known) if isinstance(values, dict) else values
+        raise CheckpointError(f"{path}: section {section!r} does not fit this version: {unknown}")
+    for name, hint in get_type_hints(kind).items():
+        if get_origin(hint) is Literal and values.get(name, get_args(hint)[0]) not in get_args(hint):
+            raise CheckpointError(
+                f"{path}: {section} {name!r} is {values[name]!r}; this version knows {get_args(hint)}"
+            )
+    try:
+        given: dict[str, Any] = {name: _frozen(value) for name, value in values.items()}
+        return kind(**given)
+    except (TypeError, ValueError) as error:
+        raise CheckpointError(f"{path}: section {section!r} does not fit this version: {error}") from None
+
+
+def _frozen(value: object) -> object:
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value

@@ -1,0 +1,262 @@
+"""Training a selector: seeded, resumable to the bit, refusing losses that are not finite."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from tracerank.errors import TrainingError
+from tracerank.selectors.trace.checkpoint import Checkpoint, load_weights, save_checkpoint
+from tracerank.selectors.trace.graphs.schema import GraphRecipe
+from tracerank.selectors.trace.inputs import as_tensors
+from tracerank.selectors.trace.net import NetConfig, TraceNet
+from tracerank.selectors.trace.training.examples import ExampleSet
+from tracerank.selectors.trace.training.losses import normalisers, selection_loss
+from tracerank.selectors.trace.training.plan import TrainingPlan
+from tracerank.selectors.trace.training.run_folder import Position, RunFolder, detached
+
+BLOCK_POOLS = 64
+"""A step is computed in parts of this many pools, whose states stay in cache; the gradient is the step's."""
+
+SAVE_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class StepReport:
+    """What a progress bar shows."""
+
+    epoch: int
+    epochs: int
+    step: int
+    steps: int
+    loss: float
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """Held-out figures of one epoch."""
+
+    questions: int
+    accuracy: float
+    f1: float
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Where a second stage begins: given weights, and which parameters still learn."""
+
+    weights: Mapping[str, Tensor]
+    learns: Callable[[str], bool]
+
+
+def train(
+    examples: ExampleSet,
+    config: NetConfig,
+    recipe: GraphRecipe,
+    plan: TrainingPlan,
+    out: str | Path,
+    *,
+    start: Start | None = None,
+    on_step: Callable[[StepReport], None] | None = None,
+    save_seconds: float = SAVE_SECONDS,
+) -> Checkpoint:
+    """Train, or go on training, and write the best epoch's checkpoint to ``out``."""
+    learn, held_out = examples.train(), examples.validation()
+    if not len(learn) or not len(held_out):
+        raise TrainingError(
+            f"training needs pools with right and wrong answers on both sides of the 95/5 split, found {len(learn)} "
+            f"to learn from and {len(held_out)} held out; add labelled questions"
+        )
+    with torch.random.fork_rng(devices=[]):
+        run = _Run(examples, config, recipe, plan, Path(out), learn, held_out, start, save_seconds)
+        run.finish(on_step)
+        return run.write_checkpoint()
+
+
+class _Run:
+    """One training run between its first or resumed step and its checkpoint."""
+
+    def __init__(
+        self,
+        examples: ExampleSet,
+        config: NetConfig,
+        recipe: GraphRecipe,
+        plan: TrainingPlan,
+        out: Path,
+        learn: NDArray[np.int64],
+        held_out: NDArray[np.int64],
+        start: Start | None,
+        save_seconds: float,
+    ) -> None:
+        self.examples, self.plan, self.out = examples, plan, out
+        self.learn, self.held_out = learn, held_out
+        self.save_seconds = save_seconds
+        torch.manual_seed(plan.seed)
+        self.net = TraceNet(config, recipe)
+        if start is not None:
+            self.net.load_state_dict(start.weights, strict=False)
+            for name, parameter in self.net.named_parameters():
+                parameter.requires_grad_(start.learns(name))
+        self.learned = {name: p for name, p in self.net.named_parameters() if p.requires_grad}
+        self.optimizer = _optimizer(self.learned, plan)
+        labels = examples.labels(learn)
+        self.positive_weight = float((len(labels) - labels.sum()) / max(labels.sum(), 1.0))
+        self.folder = RunFolder(
+            out,
+            {
+                "plan": asdict(plan),
+                "net": asdict(config),
+                "recipe": asdict(recipe),
+                "learned": sorted(self.learned),
+                "examples": examples.manifest["made_from"],
+            },
+        )
+        self.position = Position()
+        saved = self.folder.load()
+        if saved is not None:
+            self.position = saved[0]
+            self._restore(saved[1])
+
+    @property
+    def steps(self) -> int:
+        return -(-len(self.learn) // self.plan.batch_pools)
+
+    def finish(self, on_step: Callable[[StepReport], None] | None) -> None:
+        """All steps and validations that are still to do."""
+        saved_at = time.monotonic()
+        while self.position.epoch < self.plan.epochs:
+            for loss in self._epoch():
+                if on_step is not None:
+                    done = self.position
+                    on_step(StepReport(done.epoch + 1, self.plan.epochs, done.step, self.steps, loss))
+                if time.monotonic() - saved_at > self.save_seconds:
+                    self._save()
+                    saved_at = time.monotonic()
+            self._end_epoch()
+            saved_at = time.monotonic()
+
+    def _epoch(self) -> Iterator[float]:
+        epoch = self.position.epoch
+        order = np.random.default_rng((self.plan.seed, epoch)).permutation(self.learn)
+        size = self.plan.batch_pools
+        for step in range(self.position.step, self.steps):
+            # Every step has its own seed, so that a resumed run draws the same dropout.
+            torch.manual_seed(int(np.random.SeedSequence((self.plan.seed, epoch, step)).generate_state(1)[0]))
+            loss = self._step(order[step * size : (step + 1) * size])
+            self.position = self.position.next_step(loss)
+            self.folder.log(epoch=epoch + 1, step=step + 1, loss=loss)
+            yield loss
+
+    def _step(self, numbers: NDArray[np.int64]) -> float:
+        self.net.train()
+        self.optimizer.zero_grad(set_to_none=True)
+        labels, pool = self.examples.labels(numbers), self.examples.candidate_pool(numbers)
+        over = normalisers(torch.from_numpy(labels), torch.from_numpy(pool), len(numbers), self.plan.loss)
+        total = 0.0
+        for begin in range(0, len(numbers), BLOCK_POOLS):
+            part = self.examples.block(numbers[begin : begin + BLOCK_POOLS])
+            graph = as_tensors(part.batch, self.net.recipe)
+            scores = self.net(graph, part.vectors)
+            loss = selection_loss(
+                scores, part.labels, graph.candidate_pool, graph.pools, self.positive_weight, self.plan.loss, over
+            )
+            value = float(loss.detach())
+            if not np.isfinite(value):
+                where = f"epoch {self.position.epoch + 1}, step {self.position.step + 1}"
+                raise TrainingError(
+                    f"{self.out}: the loss is {value} at {where}; lower the learning rate or check labels"
+                )
+            loss.backward()  # type: ignore[no-untyped-call]
+            total += value
+        self.optimizer.step()
+        return total
+
+    def _end_epoch(self) -> None:
+        done = self.position
+        result = validate(self.net, self.examples, self.held_out)
+        self.folder.log(epoch=done.epoch + 1, train_loss=done.loss_sum / self.steps, **asdict(result))
+        if (result.accuracy, result.f1) > (done.best_accuracy, done.best_f1):
+            self.folder.save_best(detached(self.net.state_dict()))
+            done = replace(done, best_epoch=done.epoch + 1, best_accuracy=result.accuracy, best_f1=result.f1)
+        self.position = replace(done, epoch=done.epoch + 1, step=0, loss_sum=0.0)
+        self._save()
+
+    def _save(self) -> None:
+        tensors = {f"net.{name}": tensor for name, tensor in self.net.state_dict().items()}
+        for name, parameter in self.learned.items():
+            for key, value in self.optimizer.state.get(parameter, {}).items():
+                tensors[f"optimizer.{key}.{name}"] = value
+        self.position = self.folder.save(self.position, detached(tensors))
+
+    def _restore(self, tensors: Mapping[str, Tensor]) -> None:
+        self.net.load_state_dict({k.removeprefix("net."): v for k, v in tensors.items() if k.startswith("net.")})
+        for key in ("step", "exp_avg", "exp_avg_sq"):
+            prefix = f"optimizer.{key}."
+            for name in (k.removeprefix(prefix) for k in tensors if k.startswith(prefix)):
+                self.optimizer.state[self.learned[name]][key] = tensors[prefix + name]
+
+    def write_checkpoint(self) -> Checkpoint:
+        """The best epoch as a checkpoint folder."""
+        load_weights(self.net, self.folder.best_path)
+        best = self.position
+        summary = {
+            "questions": {"train": len(self.learn), "validation": len(self.held_out)},
+            "positive_weight": self.positive_weight,
+            "best_epoch": best.best_epoch,
+            "validation_accuracy": best.best_accuracy,
+            "validation_f1": best.best_f1,
+            "plan": asdict(self.plan),
+        }
+        checkpoint = Checkpoint(self.net.eval(), self.examples.encoder, summary)
+        save_checkpoint(checkpoint, self.out)
+        return checkpoint
+
+
+def _optimizer(learned: Mapping[str, nn.Parameter], plan: TrainingPlan) -> torch.optim.AdamW:
+    """AdamW as the paper has it, with a pace of their own for the weights of the vote features."""
+    votes = [parameter for name, parameter in learned.items() if name.startswith("votes.")]
+    others = [parameter for name, parameter in learned.items() if not name.startswith("votes.")]
+    groups = [{"params": others, "lr": plan.learning_rate}]
+    if votes:
+        # Decay is a share of the rate: kept as it was.
+        decay = plan.weight_decay / plan.vote_rate
+        groups.append({"params": votes, "lr": plan.learning_rate * plan.vote_rate, "weight_decay": decay})
+    return torch.optim.AdamW(groups, lr=plan.learning_rate, weight_decay=plan.weight_decay, fused=True)
+
+
+def validate(net: TraceNet, examples: ExampleSet, numbers: NDArray[np.int64]) -> Validation:
+    """Accuracy and F1 of the best-scored candidate over the examples."""
+    net.eval()
+    right = f1 = 0.0
+    for begin in range(0, len(numbers), BLOCK_POOLS):
+        block = examples.block(numbers[begin : begin + BLOCK_POOLS])
+        with torch.inference_mode():
+            tensors = as_tensors(block.batch, net.recipe, sharing_layers=len(net.layers))
+            scores = net(tensors, block.vectors).numpy()
+        offsets = block.batch.candidate_offsets()
+        for first, end in pairwise(offsets):
+            best = int(first + np.argmax(scores[first:end]))
+            right += float(block.labels[best] > 0.5)
+            f1 += float(block.f1[best])
+    return Validation(len(numbers), right / len(numbers), f1 / len(numbers))
+
+
+def train_two_stages(
+    examples: ExampleSet,
+    config: NetConfig,
+    recipe: GraphRecipe,
+    plan: TrainingPlan,
+    out: str | Path,
+    *,
+    on_step: Callable[[StepReport], None] | None = None,
+) -> Checkpoint:
+    """Control: fit the graph readout, freeze it, then fit a residual attention readout on top."""
+    first = train(examples, replace(config, readout="graph"), recipe, plan, Path(out) / "stage-1", on_step=on_step)
+    start = Start(first.net.state_dict(), lambda name: name.startswith("attention."))
+    return train(examples, replace(config, readout="two_stage"), recipe, plan, out, start=start, on_step=on_step)

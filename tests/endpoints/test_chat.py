@@ -1,0 +1,266 @@
+"""Chat models: the fake, and a real client against a server that misbehaves."""
+
+import logging
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tests.chat_server import Reply, Server, called, error, said
+from tracerank.endpoints.chat import (
+    ChatModel,
+    ChatReply,
+    ChatTool,
+    EmptyReply,
+    FakeChat,
+    PromptTooLong,
+    Sampling,
+    TokenLogprob,
+)
+from tracerank.endpoints.chat_http import ChatConfig, HttpChat
+from tracerank.endpoints.messages import ChatMessage, ToolCall
+from tracerank.errors import ChatError
+
+KEY = "sk-very-secret-0123456789"
+ASKED = [ChatMessage("system", "You help."), ChatMessage("user", "Hello?")]
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    found = Server()
+    yield found
+    found.close()
+
+
+@pytest.fixture(autouse=True)
+def no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TRACERANK_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+
+
+@pytest.fixture
+def slept() -> list[float]:
+    """Seconds of every wait; nobody waits."""
+    return []
+
+
+@pytest.fixture
+def make(server: Server, slept: list[float]) -> Iterator[Callable[..., HttpChat]]:
+    made: list[HttpChat] = []
+
+    def build(**settings: Any) -> HttpChat:
+        config = ChatConfig(**{"url": server.url, "model": "m"} | settings)
+        made.append(HttpChat(config, pause=lambda _, seconds: slept.append(seconds), chance=lambda: 0.0))
+        return made[-1]
+
+    yield build
+    for chat in made:
+        chat.close()
+
+
+def ask(chat: ChatModel, **settings: Any) -> ChatReply:
+    return chat.reply(ASKED, Sampling(**{"max_tokens": 5, "seed": 3} | settings))
+
+
+def test_a_request_carries_the_messages_and_settings(server: Server, make: Callable[..., HttpChat]) -> None:
+    assert ask(make()) == ChatReply("Hi.", 7, 2)
+    [request] = server.requests
+    assert request["messages"] == [
+        {"role": "system", "content": "You help."},
+        {"role": "user", "content": "Hello?"},
+    ]
+    assert (request["model"], request["max_tokens"], request["temperature"], request["seed"]) == ("m", 5, 0.0, 3)
+    assert server.paths == ["/v1/chat/completions"]
+
+
+@pytest.mark.parametrize("ending", ["", "/", "/v1", "/v1/chat/completions", "/v1/chat/completions/"])
+def test_the_address_may_be_given_in_part(server: Server, make: Callable[..., HttpChat], ending: str) -> None:
+    ask(make(url=server.url + ending))
+    assert server.paths == ["/v1/chat/completions"]
+
+
+def test_a_busy_server_is_asked_again_as_it_wishes(
+    server: Server, make: Callable[..., HttpChat], slept: list[float]
+) -> None:
+    server.planned = [error(429, "slow down", Retry_After="7"), error(503, "loading"), error(500, "oops")]
+    assert ask(make()).text == "Hi."
+    assert slept == [7.0, 1.0, 2.0]
+
+
+def test_a_cut_connection_is_tried_again(server: Server, make: Callable[..., HttpChat], slept: list[float]) -> None:
+    server.planned = [Reply(body={"choices": []}, cut=True), Reply(body=b'{"choices": [')]
+    assert ask(make()).text == "Hi."
+    assert len(slept) == 2
+
+
+def test_a_server_that_stays_broken_is_given_up(
+    server: Server, make: Callable[..., HttpChat], slept: list[float]
+) -> None:
+    server.planned = [error(500, "oops")] * 3
+    with pytest.raises(ChatError, match=r"gave up after 3 attempts: HTTP 500: oops"):
+        ask(make(retries=2))
+    assert len(slept) == 2
+
+
+def test_a_server_nobody_listens_at_is_given_up(make: Callable[..., HttpChat]) -> None:
+    with pytest.raises(ChatError, match="gave up after 1 attempt: no connection"):
+        ask(make(url="http://127.0.0.1:9", retries=0))
+
+
+def test_a_server_that_wants_too_long_a_wait_is_given_up(server: Server, make: Callable[..., HttpChat]) -> None:
+    server.planned = [error(429, "tomorrow", Retry_After="86400")]
+    with pytest.raises(ChatError, match="asks to wait 86400 s"):
+        ask(make())
+
+
+@pytest.mark.parametrize(
+    ("reply", "message"),
+    [
+        (error(401, "who are you"), r"wants a key \(HTTP 401\); put it in \$TRACERANK_API_KEY"),
+        (error(404, "model not found"), "no model 'm'"),
+        (error(400, "bad request"), "HTTP 400: bad request"),
+        (error(429, "insufficient_quota"), "HTTP 429: insufficient_quota"),
+        (Reply(body=b"<html>hello"), "not JSON"),
+        (Reply(body={"error": "no"}), "answered with an error: no"),
+        (Reply(body={"choices": []}), "without a list 'choices'"),
+        (Reply(body=["x"]), "without a list 'choices'"),
+        (Reply(body={"choices": [{"message": None}]}), "without a list 'choices'"),
+        (said(None), "said nothing$"),
+        (said("  ", finish="length"), "max_tokens were used up"),
+    ],
+)
+def test_what_cannot_pass_is_an_error_in_words(
+    server: Server, make: Callable[..., HttpChat], slept: list[float], reply: Reply, message: str
+) -> None:
+    server.planned = [reply]
+    with pytest.raises(ChatError, match=message):
+        ask(make())
+    assert slept == []
+
+
+def test_newer_models_get_the_settings_they_understand(server: Server, make: Callable[..., HttpChat]) -> None:
+    server.planned = [
+        error(400, "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."),
+        error(400, "Unsupported value: 'temperature' does not support 0."),
+    ]
+    assert ask(make()).text == "Hi."
+    assert "max_tokens" not in server.requests[-1]
+    assert "temperature" not in server.requests[-1]
+    assert server.requests[-1]["max_completion_tokens"] == 5
+
+
+def test_text_in_parts_and_log_probabilities_are_read(server: Server, make: Callable[..., HttpChat]) -> None:
+    rows = [{"token": "H", "logprob": -0.5}, {"token": "i", "logprob": 0}, {"token": "?"}, None]
+    server.planned = [
+        said([{"type": "text", "text": "H"}, {"type": "text", "text": "i"}, 3], logprobs={"content": rows})
+    ]
+    reply = ask(make(wants_logprobs=True))
+    assert (reply.text, reply.logprobs) == ("Hi", (TokenLogprob("H", -0.5), TokenLogprob("i", 0.0)))
+    assert server.requests[0]["logprobs"] is True
+
+
+def test_the_likeliest_tokens_at_a_place_are_asked_for_and_read(server: Server, make: Callable[..., HttpChat]) -> None:
+    likely = [{"token": "Hi", "logprob": -0.1}, {"token": "Ho", "logprob": -2.5}]
+    server.planned = [said("Hi", logprobs={"content": [likely[0] | {"top_logprobs": likely}]})]
+    [token] = ask(make(), top_logprobs=2).logprobs or ()
+    assert token.likely == (TokenLogprob("Hi", -0.1), TokenLogprob("Ho", -2.5))
+    assert (server.requests[0]["logprobs"], server.requests[0]["top_logprobs"]) == (True, 2)
+
+
+def test_a_server_without_log_probabilities_is_asked_without_any(server: Server, make: Callable[..., HttpChat]) -> None:
+    server.planned = [error(400, "logprobs is not supported by this model")]
+    assert ask(make(), top_logprobs=5).text == "Hi."
+    assert not {"logprobs", "top_logprobs"} & set(server.requests[-1])
+
+
+def test_a_conversation_over_the_context_is_told_apart(server: Server, make: Callable[..., HttpChat]) -> None:
+    server.planned = [error(400, "This model's maximum context length is 4096 tokens")]
+    with pytest.raises(PromptTooLong, match="HTTP 400: This model's maximum context length"):
+        ask(make())
+
+
+def test_the_key_is_sent_and_never_shown(
+    server: Server,
+    make: Callable[..., HttpChat],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setenv("TRACERANK_API_KEY", KEY)
+    caplog.set_level(logging.DEBUG)
+    server.planned = [said("Hi."), error(401, f"bad key {KEY}"), error(400, f"bad {KEY}")]
+    chat = make()
+    ask(chat)
+    assert server.authorizations == [f"Bearer {KEY}"]
+    for _ in range(2):
+        with pytest.raises(ChatError) as caught:
+            ask(chat)
+        assert KEY not in str(caught.value)
+    assert KEY not in caplog.text + repr(chat) + repr(chat.config) + chat.name
+
+
+def test_the_key_of_openai_goes_to_openai_only(
+    server: Server, make: Callable[..., HttpChat], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    ask(make())
+    assert server.authorizations == [None]
+    assert ChatConfig("https://api.openai.com/v1", "m").key_source == "OPENAI_API_KEY"
+    assert ChatConfig("https://api.openai.com.evil.example/v1", "m").key_source is None
+
+
+@pytest.mark.parametrize(("key", "message"), [("", "is not set"), ("a b", "holds a character no key has")])
+def test_a_key_that_cannot_be_sent_is_an_error(
+    make: Callable[..., HttpChat], monkeypatch: pytest.MonkeyPatch, key: str, message: str
+) -> None:
+    monkeypatch.setenv("MY_KEY", key)
+    with pytest.raises(ChatError, match=message):
+        ask(make(key_variable="MY_KEY"))
+
+
+@pytest.mark.parametrize("url", ["ftp://host", "host:80", "https://user:pw@host/v1", "http://host/v1?key=x"])
+def test_an_address_that_is_no_server_is_refused(url: str) -> None:
+    with pytest.raises(ChatError):
+        ChatConfig(url, "m")
+
+
+def test_the_fake_says_the_same_to_the_same_messages() -> None:
+    fake = FakeChat()
+    assert ask(fake).text == ask(fake).text
+    assert fake.asked == ["Hello?", "Hello?"]
+    assert ask(FakeChat(lambda asked: asked.upper())).text == "HELLO?"
+    with pytest.raises(ChatError):
+        fake.reply([], Sampling(1))
+
+
+SEARCH = ChatTool("search", "Finds pages.", {"type": "object", "properties": {"query": {"type": "string"}}})
+
+
+def test_tools_calls_and_their_returns_travel_both_ways(server: Server, make: Callable[..., HttpChat]) -> None:
+    server.planned = [called({"id": "c1", "type": "function", "function": {"name": "search", "arguments": "{"}})]
+    chat = make()
+    reply = chat.reply(ASKED, Sampling(5, top_p=0.9, stop=("</s>",)), [SEARCH])
+    assert reply.tool_calls == (ToolCall("c1", "search", "{"),)  # as the model wrote it
+    turns = [*ASKED, ChatMessage("assistant", "", reply.tool_calls), ChatMessage("tool", "found", tool_call_id="c1")]
+    chat.reply(turns, Sampling(5))
+    first, second = server.requests
+    assert (first["top_p"], first["stop"]) == (0.9, ["</s>"])
+    assert first["tools"][0]["function"]["name"] == "search"
+    assert second["messages"][2]["tool_calls"][0]["function"] == {"name": "search", "arguments": "{"}
+    assert second["messages"][3] == {"role": "tool", "content": "found", "tool_call_id": "c1"}
+    assert "tools" not in second
+
+
+def test_calls_in_the_dialects_of_servers_are_read_and_nameless_ones_left_out(
+    server: Server, make: Callable[..., HttpChat]
+) -> None:
+    server.planned = [called({"function": {"name": "search", "arguments": {"query": "x"}}}, {"function": {}}, "search")]
+    assert ask(make()).tool_calls == (ToolCall("call_0", "search", '{"query": "x"}'),)
+
+
+def test_an_empty_reply_still_tells_what_it_cost(server: Server, make: Callable[..., HttpChat]) -> None:
+    server.planned = [said("", finish="length")]
+    with pytest.raises(EmptyReply, match="allow more") as caught:
+        ask(make())
+    assert caught.value.reply.is_cut
+    assert caught.value.reply.usage is not None
+    assert caught.value.reply.usage.completion_tokens == 2

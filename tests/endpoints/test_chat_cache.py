@@ -1,0 +1,130 @@
+"""Replies on disk: what makes a request the same, what is kept, and who may write at once."""
+
+import sqlite3
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from tracerank.endpoints.chat import ChatReply, ChatTool, EmptyReply, FakeChat, Sampling, TokenLogprob
+from tracerank.endpoints.chat_cache import FILE_NAME, CachedChat, request_key
+from tracerank.endpoints.messages import ChatMessage, ToolCall, Usage
+from tracerank.errors import ChatError, TraceRankError
+
+ASKED = [ChatMessage("user", "Hello?")]
+FULL = ChatReply(
+    "half \ud83d",
+    7,
+    2,
+    (TokenLogprob("h", -0.5, (TokenLogprob("h", -0.5), TokenLogprob("H", -1.5))),),
+    (ToolCall("c1", "search", "{broken"),),
+    is_cut=True,
+)
+
+
+def test_everything_in_a_reply_is_kept_and_still_tells_what_it_cost(tmp_path: Path) -> None:
+    fake = FakeChat(lambda asked: FULL)
+    assert CachedChat(fake, tmp_path).reply(ASKED, Sampling(5)) == FULL
+    again = CachedChat(fake, tmp_path)
+    assert again.reply(ASKED, Sampling(5)) == FULL
+    assert again.reply(ASKED, Sampling(5)).usage == Usage(7, 2, 1)
+    assert (len(fake.asked), again.asked, len(again.file)) == (1, 0, 1)
+
+
+TOOL = ChatTool("search", "Finds.", {"type": "object", "properties": {}})
+
+
+def test_whatever_changes_the_reply_asks_again() -> None:
+    usual = ("m", ASKED, Sampling(5))
+    others = [
+        ("other", ASKED, Sampling(5)),
+        ("m", [ChatMessage("system", "Hello?")], Sampling(5)),
+        ("m", [*ASKED, *ASKED], Sampling(5)),
+        ("m", ASKED, Sampling(6)),
+        ("m", ASKED, Sampling(5, seed=1)),
+        ("m", ASKED, Sampling(5, temperature=1.0)),
+        ("m", ASKED, Sampling(5, top_logprobs=5)),
+        ("m", ASKED, Sampling(5), [TOOL]),
+        ("m", [ChatMessage("assistant", "Hello?", (ToolCall("1", "search", "{}"),))], Sampling(5)),
+    ]
+    keys = [request_key(*request) for request in [usual, *others]]
+    assert len(set(keys)) == len(keys)
+    assert request_key(*usual) == keys[0]
+
+
+@pytest.mark.parametrize("failure", [ChatError("down"), EmptyReply("nothing", ChatReply(""))])
+def test_failures_are_never_kept(tmp_path: Path, failure: ChatError) -> None:
+    fails = True
+
+    def rule(asked: str) -> str:
+        if fails:
+            raise failure
+        return "Hi."
+
+    chat = CachedChat(FakeChat(rule), tmp_path)
+    with pytest.raises(ChatError):
+        chat.reply(ASKED, Sampling(5))
+    assert len(chat.file) == 0
+    fails = False
+    assert chat.reply(ASKED, Sampling(5)).text == "Hi."
+
+
+def test_threads_that_ask_the_same_at_once_pay_once(tmp_path: Path) -> None:
+    asked, gate = [], threading.Barrier(8)
+
+    def rule(text: str) -> str:
+        asked.append(text)
+        threading.Event().wait(0.05)
+        return text
+
+    chat = CachedChat(FakeChat(rule), tmp_path)
+    got: list[str] = []
+
+    def work(number: int) -> None:
+        gate.wait()
+        got.append(chat.reply([ChatMessage("user", str(number % 2))], Sampling(5)).text)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(asked) == ["0", "1"]
+    assert sorted(got) == ["0"] * 4 + ["1"] * 4
+
+
+WRITER = """
+import sys
+from tracerank.endpoints.chat import FakeChat, Sampling
+from tracerank.endpoints.chat_cache import CachedChat
+from tracerank.endpoints.messages import ChatMessage
+chat = CachedChat(FakeChat(), sys.argv[1])
+for number in range(40):
+    chat.reply([ChatMessage("user", sys.argv[2] + str(number))], Sampling(5))
+"""
+
+
+def test_processes_write_to_one_folder(tmp_path: Path) -> None:
+    running = [subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path), name]) for name in ("a", "b")]
+    assert [process.wait(60) for process in running] == [0, 0]
+    assert len(CachedChat(FakeChat(), tmp_path).file) == 80
+
+
+def test_a_reply_that_cannot_be_read_is_asked_for_again(tmp_path: Path) -> None:
+    chat = CachedChat(FakeChat(lambda asked: "Hi."), tmp_path)
+    chat.reply(ASKED, Sampling(5))
+    with sqlite3.connect(tmp_path / FILE_NAME) as file:
+        file.execute("UPDATE replies SET reply = '{\"text\": 3}'")
+    file.close()
+    assert chat.reply(ASKED, Sampling(5)).text == "Hi."
+    assert chat.asked == 2
+
+
+def test_a_damaged_file_and_a_folder_that_is_a_file_are_errors_in_words(tmp_path: Path) -> None:
+    (tmp_path / FILE_NAME).write_bytes(b"not a database" * 100)
+    with pytest.raises(TraceRankError, match=r"replies\.sqlite: cannot be used .*delete it"):
+        CachedChat(FakeChat(), tmp_path)
+    with pytest.raises(TraceRankError, match="cannot be made"):
+        CachedChat(FakeChat(), tmp_path / FILE_NAME / "below")

@@ -1,0 +1,52 @@
+"""A real small model behind a real llama.cpp server: weak answers, a true protocol."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.llama import llama_server
+from tracerank.endpoints.chat import Sampling
+from tracerank.endpoints.chat_http import ChatConfig, HttpChat
+from tracerank.endpoints.messages import ChatMessage
+from tracerank.errors import ChatError
+from tracerank.methods.judged_groups import LlmGroups
+from tracerank.methods.verdicts import VerdictFile
+
+HELLO = [ChatMessage("user", "Say hello.")]
+
+
+@pytest.fixture(scope="module")
+def chat() -> Iterator[HttpChat]:
+    with (
+        llama_server(embeds=False, context=4096) as address,
+        HttpChat(ChatConfig(address, "smollm2", wants_logprobs=True, retries=0)) as model,
+    ):
+        yield model
+
+
+def test_a_real_model_replies_the_same_to_the_same_and_counts_tokens(chat: HttpChat) -> None:
+    first, second = (chat.reply(HELLO, Sampling(8, seed=1)) for _ in range(2))
+    assert first.text == second.text != ""
+    assert first.prompt_tokens is not None
+    assert first.completion_tokens is not None
+    assert 0 < first.completion_tokens <= 8 < first.prompt_tokens
+
+
+def test_a_real_model_gives_the_log_probability_of_each_token(chat: HttpChat) -> None:
+    reply = chat.reply(HELLO, Sampling(8, seed=1))
+    assert reply.logprobs
+    assert "".join(token.token for token in reply.logprobs).strip().startswith(reply.text[:3])
+    assert all(token.logprob <= 0 for token in reply.logprobs)
+
+
+def test_a_real_models_verdict_is_kept_and_what_is_none_is_never_guessed(chat: HttpChat, tmp_path: Path) -> None:
+    path = tmp_path / "verdicts.jsonl"
+    groups = LlmGroups(chat, VerdictFile(path))
+    replies = []
+    for pair in (("Alan Turing", "Kurt Gödel"), ("Ada", "Ada Lovelace"), ("Rome", "Roma"), ("Oslo", "Bergen")):
+        try:
+            replies.append(groups.are_same("Which one?", *pair))
+        except ChatError:  # so small a model may say anything
+            replies.append(None)
+    assert len(path.read_text().splitlines() if path.exists() else ()) == len(replies) - replies.count(None)

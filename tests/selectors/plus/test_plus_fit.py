@@ -1,0 +1,140 @@
+"""Training plus nets: they learn what votes do not know, and examples on disk are what the pools are."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from tests.builders import pool
+from tests.worlds import generate_pools, planted_pools
+from tracerank.embedding.base import HashEmbedder
+from tracerank.errors import TrainingError
+from tracerank.pools.pool import Pool
+from tracerank.selectors.plus.config import PlusConfig
+from tracerank.selectors.plus.examples import Cutting, PlusBlock, PlusExamples, cut, prepare_plus
+from tracerank.selectors.plus.facts import facts_of, plus_recipe
+from tracerank.selectors.plus.fit import PlusPlan, choice_loss, train_plus
+from tracerank.selectors.plus.net import PlusNet
+from tracerank.selectors.plus.selector import PlusSelector
+from tracerank.selectors.plus.start import fit_start
+from tracerank.selectors.trace.graphs.build import build_graph
+from tracerank.selectors.trace.graphs.recipes import RECIPES
+from tracerank.selectors.trace.training.fit import StepReport
+
+WIDTH = 32
+RECIPE = plus_recipe(RECIPES["webqa"])
+CONFIG = PlusConfig(WIDTH, feature_hidden=8, cosines=True, graph=True, texts=True, rank=16, hidden=16, feed_forward=32)
+QUICK = PlusPlan(epochs=2, seeds=1)
+
+
+def prepared(pools: list[Pool], folder: Path, cutting: Cutting | None = None) -> PlusExamples:
+    return prepare_plus(pools, RECIPE, cutting or Cutting(()), HashEmbedder(WIDTH), folder, "world")
+
+
+@pytest.fixture(scope="module")
+def examples(tmp_path_factory: pytest.TempPathFactory) -> PlusExamples:
+    return prepared(generate_pools(150, seed=3), tmp_path_factory.mktemp("plus"), Cutting((4,)))
+
+
+def test_a_pool_is_cut_into_random_subsets_that_do_not_depend_on_the_run() -> None:
+    (whole,) = generate_pools(1, seed=1)
+    once, again = list(cut(whole, Cutting((2, 4, 99)))), list(cut(whole, Cutting((2, 4, 99))))
+    assert once == again
+    assert [len(each) for each in once] == [16, 2, 4]
+    assert list(cut(whole, Cutting((2, 4), seed=1)))[1:] != once[1:]
+
+
+def test_borrowed_evidence_moves_wrong_answers_only() -> None:
+    (whole,) = [each for each in generate_pools(30, seed=1) if 3 < sum(r.label or 0 for r in each.rollouts) < 12][:1]
+    *_, copy = cut(whole, Cutting((), borrowed=True))
+    pairs = list(zip(whole.rollouts, copy.rollouts, strict=True))
+    assert any(one.searches != other.searches for one, other in pairs)
+    for one, other in pairs:
+        assert (one.answer, one.label) == (other.answer, other.label)
+        assert one.searches == other.searches or one.label == 0
+
+
+def test_examples_on_disk_are_the_facts_of_the_subsets(tmp_path: Path) -> None:
+    pools = generate_pools(12, seed=4)
+    examples = prepared(pools, tmp_path, Cutting((3,)))
+    subsets = [each for one in pools for each in cut(one, Cutting((3,)))]
+    mixed = [each for each in subsets if len({bool(r.label) for r in each.retained(RECIPE.retention).kept}) == 2]
+    assert len(examples) == len(mixed)
+    for number, each in enumerate(mixed):
+        wanted, found = facts_of(build_graph(each, RECIPE)), examples.facts(number)
+        np.testing.assert_array_equal(wanted.features, found.features)
+        np.testing.assert_array_equal(wanted.groups, found.groups)
+        np.testing.assert_array_equal(wanted.marks, found.marks)
+    again = prepared([], tmp_path, Cutting((3,)))
+    assert len(again) == len(examples)
+    with pytest.raises(TrainingError, match="source"):
+        prepared([], tmp_path, Cutting((4,)))
+
+
+def test_subsets_of_a_question_share_its_weight(examples: PlusExamples) -> None:
+    numbers = np.arange(len(examples))
+    assert len(numbers) > len(np.unique(examples.questions(numbers)))
+
+
+def loss_of(net: PlusNet, block: PlusBlock) -> float:
+    with torch.no_grad():
+        return float(choice_loss(net.eval()(block.inputs), block.labels, block.inputs))
+
+
+def test_the_start_is_where_its_loss_has_no_slope(examples: PlusExamples) -> None:
+    net = PlusNet(replace(CONFIG, graph=False, among=0, feature_hidden=0), RECIPE)
+    learn = examples.examples.train()
+    block = examples.block(learn)
+    before = loss_of(net, block)
+    fit_start(net, examples, learn, QUICK.start_penalty)
+    assert loss_of(net, block) < before - 0.05
+    weights = net.linear.weight.detach().clone()
+    fit_start(net, examples, learn, QUICK.start_penalty)
+    assert (net.linear.weight - weights).abs().max() < 0.01
+
+
+def test_training_is_the_same_for_the_same_seed(examples: PlusExamples) -> None:
+    one, other = (train_plus(examples, CONFIG, QUICK).nets[0].state_dict() for _ in range(2))
+    assert all(torch.equal(one[name], other[name]) for name in one)
+    third = train_plus(examples, CONFIG, replace(QUICK, seed=7)).nets[0].state_dict()
+    assert not torch.equal(one["marks.weight"], third["marks.weight"])
+
+
+def test_many_examples_take_fewer_epochs(examples: PlusExamples) -> None:
+    reports: list[StepReport] = []
+    train_plus(
+        examples, CONFIG, replace(QUICK, epochs=9, batch_pools=16, most_steps=5, seeds=2), on_step=reports.append
+    )
+    steps, last = reports[0].steps, reports[-1]
+    assert last.epoch == last.epochs == 2 * -(-5 // steps) < 18
+    assert len(reports) == last.epochs * steps
+
+
+def test_every_part_learns(examples: PlusExamples) -> None:
+    torch.manual_seed(QUICK.seed)
+    net = train_plus(examples, CONFIG, QUICK).nets[0]
+    assert net.contract is not None
+    assert net.among is not None
+    assert net.marks is not None
+    for layer in (net.linear, net.contract, net.among.leave, net.marks):
+        assert layer.weight.abs().max() > 1e-4
+    assert net.gate is not None
+    assert net.gate.item() != CONFIG.gate
+
+
+def test_a_trained_selector_beats_the_vote_where_texts_tell(tmp_path: Path) -> None:
+    plan = PlusPlan(epochs=30, seeds=1, learning_rate=1e-2, graph_rate=1.0, weight_decay=0.0)
+    config = replace(CONFIG, input_dropout=0.0, dropout=0.0, vote_dropout=0.0, gate=0.5)
+    train_plus(prepared(planted_pools(150, 1, "others"), tmp_path / "x"), config, plan, tmp_path / "plus")
+    method = PlusSelector.load(tmp_path / "plus", HashEmbedder(WIDTH))
+    fresh = planted_pools(60, 2, "others")
+    right = sum(fresh[place].rollouts[d.sample_id or 0].label or 0 for place, d in enumerate(method.decide_many(fresh)))
+    assert right / len(fresh) > 0.8
+
+
+def test_pools_that_teach_nothing_are_refused(tmp_path: Path) -> None:
+    same = [Pool.of(each.question, [replace(r, label=1.0) for r in each.rollouts]) for each in [pool("Rome", "Rome")]]
+    with pytest.raises(TrainingError, match="nothing to learn from"):
+        train_plus(prepared(same, tmp_path), CONFIG, QUICK)
