@@ -15,12 +15,10 @@ from torch import Tensor
 
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA, Document, Evidence, Question, Rollout, Search
-from tracerank.selectors.trace.graphs.batch import GraphBatch, collate
 from tracerank.selectors.trace.graphs.build import PoolGraph, build_graph
-from tracerank.selectors.trace.graphs.layout import Layout, lay_out
-from tracerank.selectors.trace.graphs.nodes import Nodes, content_cells, distinct_nodes
-from tracerank.selectors.trace.graphs.recipes import CONTROLS, OFFICIAL_RECIPES, RECIPES
-from tracerank.selectors.trace.graphs.schema import GraphRecipe
+from tracerank.selectors.trace.graphs.layout import Layout, Nodes, content_cells, distinct_nodes, lay_out
+from tracerank.selectors.trace.graphs.packed import GraphBatch, collate
+from tracerank.selectors.trace.graphs.schema import CONTROLS, OFFICIAL_RECIPES, RECIPES, GraphRecipe
 from tracerank.selectors.trace.inputs import GraphTensors, Vectors, as_tensors
 from tracerank.selectors.trace.net import NetConfig, TraceNet
 from tracerank.selectors.trace.selector import look_up

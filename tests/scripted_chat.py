@@ -3,8 +3,7 @@
 import threading
 from collections.abc import Callable, Sequence
 
-from tracerank.endpoints.chat import ChatReply, ChatTool, EmptyReply, Sampling
-from tracerank.endpoints.messages import ChatMessage, ToolCall
+from tracerank.endpoints.chat import ChatMessage, ChatReply, ChatTool, EmptyReply, Sampling, ToolCall
 from tracerank.errors import ChatError
 
 Said = str | ChatReply | Exception

@@ -17,13 +17,11 @@ from tracerank.pools.canonical import write_pools
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA
 from tracerank.readers import read_pools
-from tracerank.selectors.trace.graphs.batch import GraphBatch, collate
 from tracerank.selectors.trace.graphs.build import PoolGraph, build_graph
-from tracerank.selectors.trace.graphs.contexts import context_buckets
 from tracerank.selectors.trace.graphs.edges import list_edges
-from tracerank.selectors.trace.graphs.nodes import every_node
-from tracerank.selectors.trace.graphs.packed import NO_TEXT, unpack
-from tracerank.selectors.trace.graphs.recipes import OFFICIAL_RECIPES, RECIPES
+from tracerank.selectors.trace.graphs.layout import context_buckets, every_node
+from tracerank.selectors.trace.graphs.packed import NO_TEXT, GraphBatch, collate, unpack
+from tracerank.selectors.trace.graphs.schema import OFFICIAL_RECIPES, RECIPES
 from tracerank.selectors.trace.inputs import as_tensors
 from tracerank.selectors.trace.official import ANSWER, EVIDENCE, RELATIONS, SLOTS, translate
 from tracerank.selectors.trace.selector import TraceSelector, look_up

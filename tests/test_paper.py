@@ -24,14 +24,19 @@ from tests.builders import (
     small_net,
     vector,
 )
-from tracerank.embedding.base import HashEmbedder
-from tracerank.embedding.identity import EncoderIdentity
+from tracerank.embedding.base import EncoderIdentity, HashEmbedder
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA
 from tracerank.selectors.trace.checkpoint import Checkpoint
 from tracerank.selectors.trace.graphs.edges import list_edges
-from tracerank.selectors.trace.graphs.recipes import BROWSING_RECIPE, CONTROLS, RECIPES, WEBQA_RECIPE
-from tracerank.selectors.trace.graphs.schema import GraphRecipe, relations
+from tracerank.selectors.trace.graphs.schema import (
+    BROWSING_RECIPE,
+    CONTROLS,
+    RECIPES,
+    WEBQA_RECIPE,
+    GraphRecipe,
+    relations,
+)
 from tracerank.selectors.trace.net import NetConfig, TraceNet
 from tracerank.selectors.trace.propagate import RelationLayer
 from tracerank.selectors.trace.selector import TraceSelector

@@ -3,8 +3,7 @@
 from random import Random
 
 from tests.builders import pool_of, ranked, rollout
-from tracerank.agents.worlds.generate import iter_world
-from tracerank.agents.worlds.presets import PAPER
+from tracerank.agents.worlds.presets import PAPER, iter_world
 from tracerank.pools.pool import Pool
 
 

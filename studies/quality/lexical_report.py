@@ -7,7 +7,7 @@ from statistics import mean
 
 from tracerank.answers.exact import normalize_answer
 from tracerank.pools.pool import Pool
-from tracerank.selectors.trace.graphs.recipes import RECIPES
+from tracerank.selectors.trace.graphs.schema import RECIPES
 from tracerank.selectors.trace.graphs.stats import IDENTICAL_CONTENT, graph_statistics
 
 

@@ -37,8 +37,7 @@ from studies.shipped_weights.real_pools import EVALUATION_ONLY, LEXICAL, MAY_TRA
 from studies.shipped_weights.wordy import wordy
 from tracerank.agents.lexical.policy import LexicalPolicy
 from tracerank.agents.lexical.presets import PRESETS as LEXICAL_PRESETS
-from tracerank.agents.worlds.generate import iter_world
-from tracerank.agents.worlds.presets import PRESETS
+from tracerank.agents.worlds.presets import PRESETS, iter_world
 from tracerank.evaluation.labels import CONTAINS, EM, GIVEN
 from tracerank.pools.types import BROWSING, WEBQA
 from tracerank.selectors.load import BROWSING as BROWSING_SELECTOR

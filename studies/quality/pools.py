@@ -12,8 +12,7 @@ from studies.quality.figures import Where
 from studies.quality.methods import fitted
 from studies.shipped_weights.lexical_data import SETS, QuestionSets, rows_of, split_of
 from studies.shipped_weights.real_pools import LEXICAL, MAY_TRAIN, folded, lexical_pools, real_pools, tested_questions
-from tracerank.agents.worlds.generate import iter_world
-from tracerank.agents.worlds.presets import PRESETS
+from tracerank.agents.worlds.presets import PRESETS, iter_world
 from tracerank.embedding.load import load_embedder
 from tracerank.evaluation.labels import EM, labelled
 from tracerank.methods.base import Method

@@ -15,12 +15,9 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from tracerank.agents.worlds.generate import iter_world
-from tracerank.agents.worlds.presets import PAPER
+from tracerank.agents.worlds.presets import PAPER, iter_world
 from tracerank.cli.encoders import encoder_named
-from tracerank.fitting.ablation import Ablation, AblationSetup
-from tracerank.fitting.ablation_rows import AblationRow, ablation_row
-from tracerank.fitting.variants import FULL, variants_named
+from tracerank.fitting.ablation import FULL, Ablation, AblationRow, AblationSetup, ablation_row, variants_named
 from tracerank.selectors.trace.settings import SETTINGS
 
 TRAINING_SEED, TEST_SEED = 100, 300

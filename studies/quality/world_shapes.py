@@ -5,8 +5,7 @@ import time
 from rich.console import Console
 from rich.table import Table
 
-from tracerank.agents.worlds.generate import iter_world
-from tracerank.agents.worlds.presets import PAPER
+from tracerank.agents.worlds.presets import PAPER, iter_world
 from tracerank.agents.worlds.shapes import TARGETS, measure
 
 QUESTIONS = 1000

@@ -28,12 +28,10 @@ from studies.shipped_weights.real_pools import (
     tested_questions,
 )
 from studies.shipped_weights.wordy import wordy
-from tracerank.agents.worlds.generate import iter_world
-from tracerank.agents.worlds.presets import PRESETS
+from tracerank.agents.worlds.presets import PRESETS, iter_world
 from tracerank.pools.types import BROWSING
-from tracerank.selectors.features.fit import FeatureFitPlan, LabelledTable, fit_features
+from tracerank.selectors.features.fit import FeatureFitPlan, LabelledTable, LinearPlan, TreePlan, fit_features
 from tracerank.selectors.features.model import FeatureModel
-from tracerank.selectors.features.scorer_fit import LinearPlan, TreePlan
 from tracerank.selectors.features.selector import FeatureSelector, choose
 from tracerank.selectors.features.table import FAMILIES, FEATURES
 

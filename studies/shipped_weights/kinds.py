@@ -16,8 +16,7 @@ from studies.shipped_weights.real_pools import EVALUATION_ONLY, MAY_TRAIN, folde
 from tracerank.answers.asked import read_question
 from tracerank.pools.types import Rollout
 from tracerank.selectors.features.kinds import KINDS, WEIGHTS_FILE, cues_of, kind_of
-from tracerank.selectors.features.view import forms_of
-from tracerank.selectors.features.words import line_of
+from tracerank.selectors.features.view import forms_of, line_of
 
 LEAST_COUNT = 4
 L2 = 6.0

@@ -14,11 +14,17 @@ from torch import nn
 from studies.shipped_weights.lexical_data import Example
 from studies.shipped_weights.lexical_heads import listwise, log_sum_exp
 from tracerank.agents.corpus.base import Retriever
-from tracerank.agents.lexical.answering import NAME_FEATURES, TRUST_FEATURES, name_features, trust_features
+from tracerank.agents.lexical.answering import (
+    NAME_FEATURES,
+    TRUST_FEATURES,
+    Notebook,
+    Walk,
+    name_features,
+    trust_features,
+    walk_of,
+)
 from tracerank.agents.lexical.closed import either_or_features, yes_no_features
-from tracerank.agents.lexical.notebook import Notebook, Walk
 from tracerank.agents.lexical.presets import BASE, SFT
-from tracerank.agents.lexical.queries import walk_of
 from tracerank.agents.lexical.questions import QuestionKind
 from tracerank.agents.lexical.span_scorer import Reader, ReaderWeights
 from tracerank.answers.exact import normalize_answer

@@ -10,12 +10,17 @@ from torch import Tensor, nn
 
 from studies.shipped_weights.lexical_data import Example
 from tracerank.agents.corpus.base import Passage, Retriever
-from tracerank.agents.lexical.analysis import CONTEXTS, bare_title
-from tracerank.agents.lexical.directions import DENSE, dense_features
-from tracerank.agents.lexical.features import CROSS_BUCKETS, MAX_RELATION_KEYS, asked_share, crosses
+from tracerank.agents.lexical.analysis import (
+    CONTEXTS,
+    CROSS_BUCKETS,
+    MAX_RELATION_KEYS,
+    asked_share,
+    bare_title,
+    crosses,
+)
 from tracerank.agents.lexical.questions import parse_question
-from tracerank.agents.lexical.span_scorer import Reader
-from tracerank.agents.lexical.words import hash_of
+from tracerank.agents.lexical.span_scorer import DENSE, Reader, dense_features
+from tracerank.agents.lexical.spans import hash_of
 from tracerank.answers.exact import normalize_answer
 
 HIDDEN = (64, 32)

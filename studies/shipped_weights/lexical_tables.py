@@ -8,8 +8,8 @@ from sklearn.utils.extmath import randomized_svd
 
 from tracerank.agents.corpus.base import Passage
 from tracerank.agents.lexical.analysis import RARITY_BUCKETS, VECTOR_BUCKETS, Floats
-from tracerank.agents.lexical.directions import WIDTH
-from tracerank.agents.lexical.words import TOKEN, stem_hash
+from tracerank.agents.lexical.span_scorer import WIDTH
+from tracerank.agents.lexical.spans import TOKEN, stem_hash
 
 REACH = 5
 """Words to either side that tell what a word is like; direct neighbours are told apart from the others."""

@@ -25,15 +25,14 @@ from studies.shipped_weights.lexical_heads import fit_heads, listing_of
 from studies.shipped_weights.lexical_tables import word_tables
 from tracerank.agents.corpus.index import Corpus
 from tracerank.agents.lexical import span_scorer as reader_module
-from tracerank.agents.lexical.analysis import WordTables
+from tracerank.agents.lexical.analysis import CROSS_BUCKETS, WordTables
 from tracerank.agents.lexical.answering import NAME_FEATURES, TRUST_FEATURES
 from tracerank.agents.lexical.closed import EITHER_OR_FEATURES, YES_NO_FEATURES
-from tracerank.agents.lexical.directions import DENSE
-from tracerank.agents.lexical.features import CROSS_BUCKETS
 from tracerank.agents.lexical.policy import SAMPLES, LexicalPolicy
 from tracerank.agents.lexical.presets import BASE, PRESETS, Preset
 from tracerank.agents.lexical.questions import QuestionKind, parse_question
 from tracerank.agents.lexical.span_scorer import (
+    DENSE,
     RARITY_STEPS,
     SHIPPED,
     VECTOR_STEPS,
@@ -41,7 +40,7 @@ from tracerank.agents.lexical.span_scorer import (
     ReaderWeights,
     load_weights,
 )
-from tracerank.agents.lexical.words import hash_of
+from tracerank.agents.lexical.spans import hash_of
 from tracerank.pools.canonical import rollout_to_record
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question

@@ -12,8 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from studies.speed.measure import cpu_seconds
-from tracerank.embedding.batching import padding_waste, token_batches
-from tracerank.embedding.local import BATCH_TEXTS, BATCH_TOKENS, LocalEmbedder, default_model_folder
+from tracerank.embedding.local import (
+    BATCH_TEXTS,
+    BATCH_TOKENS,
+    LocalEmbedder,
+    default_model_folder,
+    padding_waste,
+    token_batches,
+)
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "qa"
 FIXED_BATCH = 16

@@ -9,8 +9,8 @@ import torch
 
 from tracerank.embedding.base import Sha256Embedder
 from tracerank.readers import read_pools
-from tracerank.selectors.trace.graphs.batch import collate
 from tracerank.selectors.trace.graphs.build import build_graph
+from tracerank.selectors.trace.graphs.packed import collate
 from tracerank.selectors.trace.inputs import as_tensors
 from tracerank.selectors.trace.selector import TraceSelector, look_up
 from tracerank.selectors.trace.settings import SETTINGS

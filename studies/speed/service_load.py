@@ -22,10 +22,8 @@ import numpy as np
 import orjson
 import torch
 
-from tracerank.agents.worlds.generate import iter_world
-from tracerank.agents.worlds.presets import PAPER
-from tracerank.embedding.base import HashEmbedder
-from tracerank.embedding.identity import EncoderIdentity
+from tracerank.agents.worlds.presets import PAPER, iter_world
+from tracerank.embedding.base import EncoderIdentity, HashEmbedder
 from tracerank.pools.canonical import rollout_to_record
 from tracerank.pools.pool import Pool
 from tracerank.selectors.trace.checkpoint import Checkpoint

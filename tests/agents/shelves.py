@@ -6,9 +6,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from tracerank.agents.corpus.build import build_corpus
+from tracerank.agents.corpus.build import DEFAULT_RULE, PassageRule, build_corpus
 from tracerank.agents.corpus.index import Corpus
-from tracerank.agents.corpus.passages import DEFAULT_RULE, PassageRule
 
 RIVERS: tuple[dict[str, Any], ...] = (
     {"title": "Velm River", "text": "The Velm River rises in the Ostra hills. It was charted by Ada Korn in 1871."},

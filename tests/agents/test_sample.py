@@ -20,7 +20,7 @@ from tracerank.agents.sample import (
     sample_in_threads,
     tasks_left,
 )
-from tracerank.endpoints.messages import Usage
+from tracerank.endpoints.chat import Usage
 from tracerank.errors import ChatError
 from tracerank.pools.types import Question, Rollout, Search
 

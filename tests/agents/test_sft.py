@@ -16,7 +16,7 @@ from tracerank.agents.sft import (
     examples_of,
     selected_rollouts,
 )
-from tracerank.endpoints.messages import ChatMessage, record_to_message
+from tracerank.endpoints.chat import ChatMessage, record_to_message
 from tracerank.methods.base import Decision
 from tracerank.methods.voting import MajorityVote
 from tracerank.pools.pool import Pool

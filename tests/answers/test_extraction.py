@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tracerank.answers import extraction
 from tracerank.answers.extraction import extract_answer, stated_confidence
-from tracerank.answers.folding import fold, readable, without_accents
+from tracerank.answers.text_keys import fold, readable, without_accents
 
 
 def answer(text: str) -> str | None:

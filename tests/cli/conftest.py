@@ -11,12 +11,11 @@ from typer.testing import CliRunner, Result
 
 from tests.worlds import generate_pools
 from tracerank.cli.app import app
-from tracerank.embedding.base import HashEmbedder
-from tracerank.embedding.identity import EncoderIdentity
+from tracerank.embedding.base import EncoderIdentity, HashEmbedder
 from tracerank.pools.canonical import write_pools
 from tracerank.pools.pool import Pool
 from tracerank.selectors.trace.checkpoint import Checkpoint, save_checkpoint
-from tracerank.selectors.trace.graphs.recipes import RECIPES
+from tracerank.selectors.trace.graphs.schema import RECIPES
 from tracerank.selectors.trace.net import NetConfig, TraceNet
 
 Run = Callable[..., Result]

@@ -14,7 +14,7 @@ from tests.cli.test_app import error_of
 from tracerank.cli.app import Commands
 from tracerank.cli.cache import cache as commands
 from tracerank.embedding.cache import VectorCache
-from tracerank.embedding.cache_entries import vector_keys
+from tracerank.embedding.cache_folder import vector_keys
 
 app = typer.Typer(cls=Commands)
 app.command()(lambda: None)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracerank.embedding.batching import padding_waste, token_batches
+from tracerank.embedding.local import padding_waste, token_batches
 
 LENGTHS = st.lists(st.integers(0, 600), max_size=200)
 BUDGETS = st.integers(1, 2000)

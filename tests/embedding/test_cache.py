@@ -17,9 +17,8 @@ import pytest
 
 from tracerank.embedding import cache_folder
 from tracerank.embedding.base import HashEmbedder
-from tracerank.embedding.cache import VectorCache, default_cache_folder
-from tracerank.embedding.cache_entries import vector_keys
-from tracerank.embedding.cached import CachedEmbedder
+from tracerank.embedding.cache import CachedEmbedder, VectorCache, default_cache_folder
+from tracerank.embedding.cache_folder import vector_keys
 from tracerank.embedding.lmdb_file import LmdbFile
 from tracerank.errors import EmbeddingError
 
@@ -32,7 +31,7 @@ WRITER = """
 import sys
 from tracerank.embedding.base import HashEmbedder
 from tracerank.embedding.cache import VectorCache
-from tracerank.embedding.cached import CachedEmbedder
+from tracerank.embedding.cache import CachedEmbedder
 folder, start, stop = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 embedder = CachedEmbedder(HashEmbedder(16), VectorCache(folder, map_bytes=1 << 16), chunk=25)
 print("ready", flush=True)

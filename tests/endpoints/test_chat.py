@@ -8,6 +8,7 @@ import pytest
 
 from tests.chat_server import Reply, Server, called, error, said
 from tracerank.endpoints.chat import (
+    ChatMessage,
     ChatModel,
     ChatReply,
     ChatTool,
@@ -16,9 +17,9 @@ from tracerank.endpoints.chat import (
     PromptTooLong,
     Sampling,
     TokenLogprob,
+    ToolCall,
 )
 from tracerank.endpoints.chat_http import ChatConfig, HttpChat
-from tracerank.endpoints.messages import ChatMessage, ToolCall
 from tracerank.errors import ChatError
 
 KEY = "sk-very-secret-0123456789"

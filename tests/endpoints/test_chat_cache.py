@@ -8,9 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from tracerank.endpoints.chat import ChatReply, ChatTool, EmptyReply, FakeChat, Sampling, TokenLogprob
+from tracerank.endpoints.chat import (
+    ChatMessage,
+    ChatReply,
+    ChatTool,
+    EmptyReply,
+    FakeChat,
+    Sampling,
+    TokenLogprob,
+    ToolCall,
+    Usage,
+)
 from tracerank.endpoints.chat_cache import FILE_NAME, CachedChat, request_key
-from tracerank.endpoints.messages import ChatMessage, ToolCall, Usage
 from tracerank.errors import ChatError, TraceRankError
 
 ASKED = [ChatMessage("user", "Hello?")]
@@ -99,7 +108,7 @@ WRITER = """
 import sys
 from tracerank.endpoints.chat import FakeChat, Sampling
 from tracerank.endpoints.chat_cache import CachedChat
-from tracerank.endpoints.messages import ChatMessage
+from tracerank.endpoints.chat import ChatMessage
 chat = CachedChat(FakeChat(), sys.argv[1])
 for number in range(40):
     chat.reply([ChatMessage("user", sys.argv[2] + str(number))], Sampling(5))

@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.llama import llama_server
-from tracerank.endpoints.chat import Sampling
+from tracerank.endpoints.chat import ChatMessage, Sampling
 from tracerank.endpoints.chat_http import ChatConfig, HttpChat
-from tracerank.endpoints.messages import ChatMessage
 from tracerank.errors import ChatError
 from tracerank.methods.judged_groups import LlmGroups
 from tracerank.methods.verdicts import VerdictFile

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 import pytest
 
 from tests.worlds import generate_pools
-from tracerank.endpoints.messages import Usage
+from tracerank.endpoints.chat import Usage
 from tracerank.evaluation.evaluate import Record, Row, decide_stream, evaluate, fold
 from tracerank.methods.base import Decision
 from tracerank.methods.voting import MajorityVote

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from tracerank.errors import UsageError
-from tracerank.evaluation.price_table import PriceTable, read_prices
-from tracerank.methods.aggregation.prices import Prices
+from tracerank.evaluation.prices import Prices, PriceTable, read_prices
 
 WANTED = PriceTable({"qwen3-8b": Prices(0.1, 0.4), "*": Prices(2.0, 8.0)}, "USD")
 

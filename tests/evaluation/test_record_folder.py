@@ -11,8 +11,15 @@ import pytest
 from tests.builders import pool
 from tracerank.errors import UsageError
 from tracerank.evaluation.evaluate import Record
-from tracerank.evaluation.question_facts import QuestionFacts, facts_of
-from tracerank.evaluation.record_folder import CONFIG, QUESTIONS, RECORDS, RecordFolder, read_evaluation
+from tracerank.evaluation.record_folder import (
+    CONFIG,
+    QUESTIONS,
+    RECORDS,
+    QuestionFacts,
+    RecordFolder,
+    facts_of,
+    read_evaluation,
+)
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question, Rollout
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tracerank.endpoints.messages import Usage
+from tracerank.endpoints.chat import Usage
 from tracerank.errors import UsageError
 from tracerank.evaluation.evaluate import evaluate
 from tracerank.evaluation.pool_tables import pass_at_k_mean
-from tracerank.evaluation.price_table import PriceTable
+from tracerank.evaluation.prices import Prices, PriceTable
 from tracerank.evaluation.record_folder import RecordFolder, read_evaluation
 from tracerank.evaluation.report import (
     ReportPlan,
@@ -27,7 +27,6 @@ from tracerank.evaluation.report import (
 )
 from tracerank.evaluation.score_matrix import ScoreMatrix, score_matrix
 from tracerank.evaluation.tables import Table, Value
-from tracerank.methods.aggregation.prices import Prices
 from tracerank.methods.answer_groups import ExactGroups
 from tracerank.methods.base import Decision, Method
 from tracerank.methods.voting import MajorityVote

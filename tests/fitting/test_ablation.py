@@ -11,11 +11,9 @@ from tracerank.embedding.base import HashEmbedder
 from tracerank.errors import UsageError
 from tracerank.evaluation.evaluate import Record
 from tracerank.fitting import ablation as ablation_module
-from tracerank.fitting.ablation import Ablation, AblationSetup
-from tracerank.fitting.ablation_rows import ablation_row
-from tracerank.fitting.variants import FULL, PUBLISHED, VARIANTS, variants_named
+from tracerank.fitting.ablation import FULL, PUBLISHED, VARIANTS, Ablation, AblationSetup, ablation_row, variants_named
 from tracerank.pools.pool import Pool
-from tracerank.pools.splits import TEST_SHARE, is_test, is_validation
+from tracerank.pools.subsets import TEST_SHARE, is_test, is_validation
 from tracerank.selectors.trace.net import NetConfig
 from tracerank.selectors.trace.settings import SETTINGS
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from tracerank.endpoints.messages import ChatMessage
-from tracerank.methods.confidence import (
+from tracerank.endpoints.chat import ChatMessage
+from tracerank.methods.weighted_vote import (
     READ_SOURCES,
     ConfidenceSource,
     Estimate,

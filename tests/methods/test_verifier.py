@@ -7,14 +7,12 @@ from pathlib import Path
 import pytest
 
 from tests.builders import pool, pool_of, ranked, rollout
-from tracerank.endpoints.chat import ChatReply, EmptyReply, FakeChat, TokenLogprob
+from tracerank.endpoints.chat import ChatReply, EmptyReply, FakeChat, TokenLogprob, Usage
 from tracerank.endpoints.chat_cache import CachedChat
-from tracerank.endpoints.messages import Usage
 from tracerank.errors import ChatError
+from tracerank.methods.aggregation.verifier import Verifier, VerifierConfig, probability_of_yes
 from tracerank.methods.answer_groups import ExactGroups
-from tracerank.methods.asked_confidence import AskedConfidence, AskedConfidenceConfig, percentage
-from tracerank.methods.verifier import Verifier, VerifierConfig, probability_of_yes
-from tracerank.methods.weighted_vote import WeightedVote
+from tracerank.methods.weighted_vote import AskedConfidence, AskedConfidenceConfig, WeightedVote, percentage
 from tracerank.pools.types import Rollout
 
 

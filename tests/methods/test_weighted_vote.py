@@ -8,11 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import pool
-from tracerank.endpoints.messages import Usage
+from tracerank.endpoints.chat import Usage
 from tracerank.methods.answer_groups import DefaultGroups, ExactGroups
-from tracerank.methods.confidence import Estimate
 from tracerank.methods.voting import MajorityVote
-from tracerank.methods.weighted_vote import WeightedVote
+from tracerank.methods.weighted_vote import Estimate, WeightedVote
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question, Rollout
 

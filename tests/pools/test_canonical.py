@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tracerank.answers.exact import normalize_text
-from tracerank.endpoints.messages import ChatMessage, ToolCall, Usage
+from tracerank.endpoints.chat import ChatMessage, ToolCall, Usage
 from tracerank.errors import MalformedRollout, ReadError, UsageError
 from tracerank.pools import canonical
 from tracerank.pools.canonical import SCHEMA, record_to_parsed, rollout_to_record, write_pools

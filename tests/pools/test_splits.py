@@ -3,7 +3,7 @@
 import pytest
 
 from tests.golden import needs_golden, unit_facts
-from tracerank.pools.splits import is_validation
+from tracerank.pools.subsets import is_validation
 
 
 @needs_golden

@@ -37,8 +37,7 @@ def test_a_verdict_becomes_a_label_and_changes_nothing_else(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(VERDICTS))
 def test_turning_every_verdict_round_changes_no_score(name: str) -> None:
     torch = pytest.importorskip("torch")
-    from tracerank.embedding.base import HashEmbedder
-    from tracerank.embedding.identity import identify
+    from tracerank.embedding.base import HashEmbedder, identify
     from tracerank.methods.voting import MajorityVote
     from tracerank.selectors.trace.checkpoint import Checkpoint
     from tracerank.selectors.trace.net import NetConfig, TraceNet

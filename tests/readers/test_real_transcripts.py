@@ -14,7 +14,7 @@ from tracerank.readers import Problem, read_pools
 from tracerank.readers.base import Reader
 from tracerank.readers.detect import READERS as KNOWN
 from tracerank.readers.files.records import RecordAt, iter_records
-from tracerank.readers.formats.hotpot_agent import HotpotAgentReader
+from tracerank.readers.formats.evaluation_runs import HotpotAgentReader
 from tracerank.readers.formats.mirothinker import MiroThinkerReader
 from tracerank.readers.formats.r1_searcher import R1SearcherReader
 from tracerank.readers.formats.react import ReactReader

@@ -3,8 +3,7 @@
 import pytest
 
 from tests.serving.viewer.pages import selector
-from tracerank.agents.worlds.generate import iter_world
-from tracerank.agents.worlds.presets import PAPER
+from tracerank.agents.worlds.presets import PAPER, iter_world
 from tracerank.embedding.base import Embedder, Vectors
 from tracerank.methods.voting import MajorityVote
 from tracerank.selectors.gate.selector import BY_VOTE, Chance, Gate, GatedSelector

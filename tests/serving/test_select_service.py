@@ -10,8 +10,7 @@ import httpx
 import pytest
 
 from tests.served import served
-from tracerank.agents.worlds.generate import iter_world
-from tracerank.agents.worlds.presets import PRESETS
+from tracerank.agents.worlds.presets import PRESETS, iter_world
 from tracerank.errors import ChatError, EmbeddingError, GraphError
 from tracerank.methods.base import Decision
 from tracerank.methods.voting import MajorityVote

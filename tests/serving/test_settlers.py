@@ -9,8 +9,7 @@ import httpx
 import pytest
 
 from tests.served import served
-from tracerank.agents.worlds.generate import iter_world
-from tracerank.agents.worlds.presets import PAPER
+from tracerank.agents.worlds.presets import PAPER, iter_world
 from tracerank.cli.methods import MethodOptions, method_named
 from tracerank.errors import CheckpointError, TraceRankError, UsageError
 from tracerank.methods.base import Decision, Method

@@ -10,8 +10,7 @@ from threading import Event
 from typing import Any, ClassVar
 
 from tracerank.agents.corpus.base import Passage, split_contents
-from tracerank.endpoints.client import EndpointClient, Pause
-from tracerank.endpoints.server import Server
+from tracerank.endpoints.client import EndpointClient, Pause, Server
 from tracerank.errors import RetrieveError, TraceRankError
 from tracerank.readers.values import encodable
 

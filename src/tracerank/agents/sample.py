@@ -1,6 +1,6 @@
 """Running a policy over questions: what is left to sample, by one process or several, and what came of it.
 
-Keeps no files: whoever calls saves each rollout as it comes, and leaves out the next time what has been saved.
+A policy is whatever makes rollouts: a question and sample numbers in, rollouts out.
 """
 
 import multiprocessing
@@ -12,11 +12,24 @@ from dataclasses import dataclass
 from itertools import islice
 from queue import SimpleQueue
 from threading import Thread
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
-from tracerank.agents.policy import Policy
-from tracerank.endpoints.messages import Usage
+from tracerank.endpoints.chat import Usage
 from tracerank.pools.types import Question, Rollout
+
+
+class Policy(Protocol):
+    """An agent that can be sampled."""
+
+    @property
+    def name(self) -> str:
+        """Settles, with seed and question, what is sampled: ``lexical:base``, ``chat:URL#model:tags``."""
+        ...
+
+    def rollouts(self, question: Question, samples: Iterable[int], seed: int = 0) -> Iterator[Rollout]:
+        """The rollouts with these sample ids, in their order."""
+        ...
+
 
 SAMPLES = 16  # Sec. 4.1
 _TASKS_A_WORKER = 2

@@ -13,13 +13,12 @@ from typing import Any
 
 from tracerank.agents.chat.prompts import prompt_text
 from tracerank.agents.chat.tags import TagStyle, information
-from tracerank.agents.chat.toolboxes import BROWSER_TOOLS, SEARCH, search_style
+from tracerank.agents.chat.tools import BROWSER_TOOLS, SEARCH, search_style
 from tracerank.agents.corpus.base import Passage
 from tracerank.agents.tools.page_text import disarmed, one_line
 from tracerank.agents.tools.ranked_search import NOTHING_FOUND
 from tracerank.answers.exact import exact_match, normalize_answer
-from tracerank.endpoints.chat import ChatTool
-from tracerank.endpoints.messages import ChatMessage, ToolCall, message_to_record
+from tracerank.endpoints.chat import ChatMessage, ChatTool, ToolCall, message_to_record
 from tracerank.methods.base import Decision
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Evidence, Rollout, Search

@@ -8,11 +8,9 @@ for one costs its vote, to take one for an answer only leaves it what the paper 
 from functools import lru_cache
 
 from tracerank.answers.asked import Asked, read_question
-from tracerank.answers.denial_table import plain_words, read_rules
-from tracerank.answers.denials import denies, denies_first, may_deny, names_likely
+from tracerank.answers.denials import denies, denies_first, may_deny, names_likely, plain_words, read_rules
 from tracerank.answers.english import NEGATIONS, words
-from tracerank.answers.folding import fold
-from tracerank.answers.text_keys import tokens_of
+from tracerank.answers.text_keys import fold, tokens_of
 
 LONGEST = 1200
 """Characters; of a longer text only the first and the last paragraph are read, and both must say so."""

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from tracerank.answers.english import AUXILIARIES, QUESTION_WORDS
-from tracerank.answers.folding import fold
 from tracerank.answers.numbers import parse_quantity
-from tracerank.answers.text_keys import tokens_of
+from tracerank.answers.text_keys import fold, tokens_of
 
 LONGEST_QUESTION = 10_000
 """Characters that are read of a question."""

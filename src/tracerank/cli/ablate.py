@@ -17,9 +17,7 @@ from tracerank.cli.world import Setting, WorldSetting
 from tracerank.readers.detect import AUTO
 
 if TYPE_CHECKING:
-    from tracerank.fitting.ablation import Ablation
-    from tracerank.fitting.ablation_rows import AblationRow
-    from tracerank.fitting.variants import Variant
+    from tracerank.fitting.ablation import Ablation, AblationRow, Variant
 
 Folder = Annotated[
     Path,
@@ -78,8 +76,7 @@ def ablate(
     """
     # Here, because this needs numpy and torch, which help should not wait for.
     from tracerank.cli.encoders import encoder_named
-    from tracerank.fitting.ablation import Ablation, AblationSetup
-    from tracerank.fitting.variants import variants_named
+    from tracerank.fitting.ablation import Ablation, AblationSetup, variants_named
     from tracerank.selectors.trace.settings import setting_named
 
     chosen = variants_named(str(setting), variants)
@@ -117,8 +114,7 @@ def _run_all(ablation: "Ablation", variants: "tuple[Variant, ...]", seeds: int, 
 
 
 def _rows(ablation: "Ablation", variants: "tuple[Variant, ...]", seeds: int) -> "list[AblationRow]":
-    from tracerank.fitting.ablation_rows import ablation_row
-    from tracerank.fitting.variants import FULL
+    from tracerank.fitting.ablation import FULL, ablation_row
 
     by_name = {variant.name: [ablation.records(variant, seed) for seed in range(seeds)] for variant in variants}
     full = by_name.get(FULL)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tracerank.agents.corpus.passages import DEFAULT_RULE, PassageRule
+from tracerank.agents.corpus.build import DEFAULT_RULE, PassageRule
 from tracerank.cli.arguments import AsJson, Force, ProblemsFile, Quiet
 from tracerank.cli.problems import Problems
 from tracerank.cli.progress import working
@@ -14,9 +14,9 @@ from tracerank.cli.terminal import harmless, new_table, note, print_json, print_
 from tracerank.errors import UsageError
 
 if TYPE_CHECKING:
-    from tracerank.agents.corpus.about import CorpusInfo
     from tracerank.agents.corpus.base import Passage, Retriever
     from tracerank.agents.corpus.index import Corpus
+    from tracerank.agents.corpus.layout import CorpusInfo
 
 RERANKED = 20
 """Passages that --rerank puts in a new order, unless --depth says otherwise."""
@@ -81,7 +81,7 @@ def build(
 @corpus.command(epilog="Example:\n\ntracerank corpus info index/")
 def info(index: Index, as_json: AsJson = False) -> None:
     """Show what an index holds and how it was made."""
-    from tracerank.agents.corpus.about import read_info
+    from tracerank.agents.corpus.layout import read_info
 
     found = read_info(index)
     if as_json:
@@ -137,7 +137,7 @@ def _retriever(opened: "Corpus", rerank: str | None, depth: int) -> "Retriever":
         if depth != RERANKED:
             raise UsageError("--depth is of use only beside --rerank NAME")
         return opened
-    from tracerank.agents.corpus.rerank import Reranked
+    from tracerank.agents.corpus.index import Reranked
     from tracerank.cli.encoders import encoder_named
 
     return Reranked(opened, encoder_named(rerank), depth)

@@ -28,7 +28,7 @@ from tracerank.readers.detect import AUTO
 from tracerank.readers.grouping import Report
 
 if TYPE_CHECKING:
-    from tracerank.evaluation.recorded_costs import RecordedCost
+    from tracerank.evaluation.score_matrix import RecordedCost
     from tracerank.evaluation.stage_times import StageTimes
 
 Trained = Annotated[
@@ -73,9 +73,9 @@ def cost(
     """
     # They bring numpy and torch, for which --help shall not wait.
     from tracerank.embedding.load import load_embedder, load_identified
-    from tracerank.evaluation.price_table import read_prices
+    from tracerank.evaluation.prices import read_prices
     from tracerank.evaluation.record_folder import read_evaluation
-    from tracerank.evaluation.recorded_costs import recorded_costs
+    from tracerank.evaluation.score_matrix import recorded_costs
     from tracerank.evaluation.stage_times import ClockedEmbedder, StageClock, time_stages
     from tracerank.selectors.trace.checkpoint import load_checkpoint
     from tracerank.selectors.trace.selector import TraceSelector

@@ -15,7 +15,7 @@ from tracerank.cli.terminal import note
 from tracerank.readers.detect import AUTO
 
 if TYPE_CHECKING:
-    from tracerank.embedding.cached import CachedEmbedder
+    from tracerank.embedding.cache import CachedEmbedder
 
 Encoder = Annotated[
     str, typer.Option("--encoder", metavar="NAME", help="default, hash-256, a folder, a hub id or URL#model.")
@@ -44,11 +44,10 @@ def embed(
     Each distinct text is encoded once ever; an interrupted run goes on where it stopped.
     """
     # Here, because this needs numpy and perhaps torch, which help should not wait for.
-    from tracerank.embedding.cache import VectorCache, default_cache_folder
-    from tracerank.embedding.cached import CachedEmbedder
+    from tracerank.embedding.cache import CachedEmbedder, VectorCache, default_cache_folder
     from tracerank.embedding.load import load_embedder
     from tracerank.selectors.trace.graphs.build import build_graph
-    from tracerank.selectors.trace.graphs.recipes import RECIPES
+    from tracerank.selectors.trace.graphs.schema import RECIPES
 
     with Problems(problems, keep=files) as report:
         with working("counting questions", quiet=quiet) as counting:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from tracerank.embedding.base import Embedder, HashEmbedder, Sha256Embedder
 
 if TYPE_CHECKING:
-    from tracerank.embedding.identity import EncoderIdentity
+    from tracerank.embedding.base import EncoderIdentity
 
 
 def encoder_named(spec: str, dims: int | None = None) -> Embedder:
@@ -23,8 +23,7 @@ def encoder_for(identity: "EncoderIdentity", other: str | None = None) -> Embedd
 
 
 def _cached(embedder: Embedder) -> Embedder:
-    from tracerank.embedding.cache import VectorCache, default_cache_folder
-    from tracerank.embedding.cached import CachedEmbedder
+    from tracerank.embedding.cache import CachedEmbedder, VectorCache, default_cache_folder
 
     if isinstance(embedder, HashEmbedder | Sha256Embedder):
         return embedder  # as quick to compute as to look up

@@ -14,15 +14,14 @@ from typing import TYPE_CHECKING
 from tracerank.errors import UsageError
 from tracerank.methods.answer_groups import CONTAINMENT, AnswerGrouping, ContainmentGroups, DefaultGroups, ExactGroups
 from tracerank.methods.base import Method
-from tracerank.methods.confidence import READ_SOURCES
 from tracerank.methods.simple import FewestTools, Oracle, RandomRollout, SingleRollout
 from tracerank.methods.voting import FORMS, MajorityVote, WithoutAbstentions
-from tracerank.methods.weighted_vote import WeightedVote
+from tracerank.methods.weighted_vote import READ_SOURCES, WeightedVote
 
 if TYPE_CHECKING:
     from tracerank.endpoints.chat import ChatModel
     from tracerank.endpoints.chat_http import HttpChat
-    from tracerank.methods.confidence import ConfidenceSource
+    from tracerank.methods.weighted_vote import ConfidenceSource
 
 CONCURRENCY = 4
 """Requests to a chat server under way at once, about one question."""
@@ -141,16 +140,15 @@ def _weighted_asked(options: MethodOptions) -> Method:
 
 
 def _asked_confidence(options: MethodOptions) -> "ConfidenceSource":
-    from tracerank.methods.asked_confidence import AskedConfidence
+    from tracerank.methods.weighted_vote import AskedConfidence
 
     return AskedConfidence(_cached_chat(options))
 
 
 def _aggregator(name: str, options: MethodOptions) -> Method:
     from tracerank.methods.aggregation.aggagent import AggAgent, AggAgentConfig
-    from tracerank.methods.aggregation.solagg import AggregationConfig, SolAgg
-    from tracerank.methods.aggregation.summagg import SummAgg
-    from tracerank.methods.verifier import Verifier, VerifierConfig
+    from tracerank.methods.aggregation.solagg import AggregationConfig, SolAgg, SummAgg
+    from tracerank.methods.aggregation.verifier import Verifier, VerifierConfig
 
     writing, agent, judging = AggregationConfig(), AggAgentConfig(), VerifierConfig()
     if (context := options.chat_context) is not None:

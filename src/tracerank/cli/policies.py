@@ -7,9 +7,9 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from tracerank.agents.chat.limits import DEFAULT_LIMITS
+from tracerank.agents.chat.policy import DEFAULT_LIMITS
 from tracerank.agents.lexical.presets import PRESETS
-from tracerank.agents.policy import Policy
+from tracerank.agents.sample import Policy
 from tracerank.cli.corpus import RERANKED
 from tracerank.errors import UsageError
 
@@ -52,7 +52,7 @@ class Sources:
 
     def identity(self) -> Mapping[str, Any]:
         """What tells whether the same is still searched."""
-        from tracerank.agents.corpus.about import read_info
+        from tracerank.agents.corpus.layout import read_info
 
         fingerprint = None if self.corpus is None else read_info(self.corpus).fingerprint
         return {"corpus": fingerprint, "retriever": self.retriever, "rerank": self.rerank}
@@ -77,7 +77,7 @@ class Sources:
 
         if self.rerank is None:
             return Corpus(self.corpus)
-        from tracerank.agents.corpus.rerank import Reranked
+        from tracerank.agents.corpus.index import Reranked
         from tracerank.cli.encoders import encoder_named
 
         return Reranked(Corpus(self.corpus), encoder_named(self.rerank), RERANKED)
@@ -166,7 +166,7 @@ class PolicyChoice:
 
 def _style(name: StyleName | None, retriever: "Retriever") -> "Style":
     from tracerank.agents.chat.tags import TagStyle
-    from tracerank.agents.chat.toolboxes import browser_style, search_style
+    from tracerank.agents.chat.tools import browser_style, search_style
 
     if name is StyleName.BROWSER:
         return browser_style(cast("Library", retriever))  # an index: no other passes the checks above

@@ -70,7 +70,7 @@ def report(
     of its evaluation, as in `trace (large)`.
     """
     # They bring numpy, for which --help shall not wait.
-    from tracerank.evaluation.price_table import read_prices
+    from tracerank.evaluation.prices import read_prices
     from tracerank.evaluation.record_folder import read_evaluation
     from tracerank.evaluation.report import ReportPlan, report_tables
     from tracerank.evaluation.score_matrix import score_matrix

@@ -10,11 +10,11 @@ from typing import Annotated, Any
 
 import typer
 
-from tracerank.agents.chat.limits import DEFAULT_LIMITS
-from tracerank.agents.policy import Policy
+from tracerank.agents.chat.policy import DEFAULT_LIMITS
 from tracerank.agents.questions import digest_of, read_questions
 from tracerank.agents.sample import (
     SAMPLES,
+    Policy,
     Samples,
     Tally,
     Task,

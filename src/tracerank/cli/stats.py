@@ -51,7 +51,7 @@ def stats(
     rollouts. Means are over question graphs; overlap is the Jaccard similarity of two rollouts' retrieved sets.
     """
     # They bring numpy, for which --help shall not wait.
-    from tracerank.selectors.trace.graphs.recipes import RECIPES
+    from tracerank.selectors.trace.graphs.schema import RECIPES
     from tracerank.selectors.trace.graphs.stats import graph_statistics
 
     with Problems(problems, keep=files) as report, working("counting", quiet=quiet) as bar:

@@ -199,10 +199,10 @@ def _paper(source: _Source, given: Mapping[str, Any], output: Path) -> _Ready:
 
 
 def _plus(source: _Source, given: Mapping[str, Any], output: Path) -> _Ready:
-    from tracerank.selectors.plus.config import PlusConfig
     from tracerank.selectors.plus.examples import Cutting, prepare_plus
     from tracerank.selectors.plus.facts import plus_recipe
     from tracerank.selectors.plus.fit import PlusPlan, train_plus
+    from tracerank.selectors.plus.net import PlusConfig
     from tracerank.selectors.trace.settings import setting_named
 
     k = given.get("k")

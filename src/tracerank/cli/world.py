@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from tracerank.agents.worlds.generate import iter_world
-from tracerank.agents.worlds.presets import PRESETS
+from tracerank.agents.worlds.presets import PRESETS, iter_world
 from tracerank.cli.arguments import Force, Quiet
 from tracerank.cli.output import check_output
 from tracerank.cli.progress import working

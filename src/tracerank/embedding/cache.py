@@ -2,7 +2,8 @@
 
 ``cache.json`` says what the folder is and which LMDB file is current. That file holds, for each encoder fingerprint, a
 record (width, count) and one value per text: the raw little-endian vector. Entries are only ever added; pruning writes
-a new file with what stays and then points ``cache.json`` at it. Embeds nothing: that is ``cached``'s matter.
+a new file with what stays and then points ``cache.json`` at it. An embedder in front of the cache is asked only for
+what is not there yet.
 """
 
 import os
@@ -15,9 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracerank.embedding.base import Vectors, check_vectors
-from tracerank.embedding.cache_entries import (
+from tracerank.embedding.base import AGREEMENT, REFERENCE_TEXTS, Embedder, Vectors, check_vectors, cosine
+from tracerank.embedding.cache_folder import (
     KEY_BYTES,
+    CacheFolder,
     FingerprintRecord,
     append_vectors,
     iterate_vectors,
@@ -29,7 +31,6 @@ from tracerank.embedding.cache_entries import (
     record_key,
     vector_keys,
 )
-from tracerank.embedding.cache_folder import CacheFolder
 from tracerank.embedding.lmdb_file import FIRST_MAP_BYTES, MAX_MAP_BYTES, LmdbFile, Transaction
 from tracerank.errors import EmbeddingError
 
@@ -258,3 +259,70 @@ def _check_width(folder: Path, record: FingerprintRecord, width: int) -> None:
             f"{folder}: vectors of {record.fingerprint!r} are {record.width} wide, not {width}; "
             f"if the encoder has changed, remove them: tracerank cache prune '{record.fingerprint}'"
         )
+
+
+EMBEDDED_TEXTS = 512
+"""Texts embedded and stored at a time: what a kill can cost."""
+
+
+class CachedEmbedder:
+    """Any embedder, asked only for texts that the cache lacks; a run that was killed goes on where it was."""
+
+    def __init__(self, embedder: Embedder, cache: VectorCache, chunk: int = EMBEDDED_TEXTS) -> None:
+        if chunk < 1:
+            raise ValueError(f"chunk must be at least 1, got {chunk}")
+        self.embedder = embedder
+        self.cache = cache
+        self.chunk = chunk
+        self.name = embedder.name
+        self.width = embedder.width
+        self.spec: str | None = getattr(embedder, "spec", None)
+        self.dims: int | None = getattr(embedder, "dims", None)
+        own: str | None = getattr(embedder, "fingerprint", None)
+        self.fingerprint = own or f"{embedder.name}/{embedder.width}"
+        self._is_trusted = own is not None
+        self.hits = 0
+        """Texts whose vector was there, or had just been asked for."""
+        self.misses = 0
+        """Texts embedded."""
+
+    @property
+    def tokens_encoded(self) -> int:
+        """Tokens that the embedder has read so far; 0 when it does not count them."""
+        return int(getattr(self.embedder, "tokens_encoded", 0))
+
+    def embed(self, texts: list[str]) -> Vectors:
+        vectors = np.zeros((len(texts), self.width), np.float32)
+        found = self.cache.read_into(self.fingerprint, texts, vectors)
+        rows_of: dict[str, list[int]] = {}
+        for row in np.flatnonzero(~found).tolist():
+            rows_of.setdefault(texts[row], []).append(row)
+        missing = list(rows_of)
+        self.hits += len(texts) - len(missing)
+        if missing:
+            self.cache.check_writable()
+            self._check_still_the_same()
+        for start in range(0, len(missing), self.chunk):
+            asked = missing[start : start + self.chunk]
+            made = check_vectors(self.embedder.embed(asked), len(asked), self.width, self.name, asked)
+            self.cache.put_many(self.fingerprint, asked, made)
+            self.misses += len(asked)
+            for text, vector in zip(asked, self.cache.rounded(made), strict=True):
+                vectors[rows_of[text]] = vector  # as a later run will read it
+        return vectors
+
+    def _check_still_the_same(self) -> None:
+        """A name says little about a server's model: compare one of its vectors with the one stored under that name."""
+        if self._is_trusted:
+            return
+        text = REFERENCE_TEXTS[0]
+        stored = self.cache.get_many(self.fingerprint, [text])[0]
+        given = check_vectors(self.embedder.embed([text]), 1, self.width, self.name)
+        if stored is None:
+            self.cache.put_many(self.fingerprint, [text], given)
+        elif (found := cosine(stored, given[0])) < AGREEMENT:
+            raise EmbeddingError(
+                f"{self.name}: gives other vectors than those stored under this name (cosine {found:.3f}); is another "
+                f"model loaded? tracerank cache prune {self.fingerprint!r} removes the old ones"
+            )
+        self._is_trusted = True

@@ -1,23 +1,134 @@
 """Vectors from any OpenAI-compatible server: OpenAI, vLLM, TEI, llama.cpp, Ollama.
 
-Holds how texts are packed into requests and put back in order; a single request is ``http_client``'s matter.
-Vectors are as the server gives them, neither cut nor normalised.
+How texts are packed into requests and put back in order, the choice of base64, texts that are too long. Vectors are as
+the server gives them, neither cut nor normalised.
 """
 
+import base64
+import binascii
 import random
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
 from threading import Event
 from types import TracebackType
-from typing import Self
+from typing import Any, ClassVar, Self
 
+import httpx
 import numpy as np
 
 from tracerank.embedding.base import Vectors, check_vectors
-from tracerank.embedding.http_client import EmbeddingsClient, TooLong
-from tracerank.embedding.http_config import HttpConfig
-from tracerank.endpoints.client import Pause
-from tracerank.errors import EmbeddingError
+from tracerank.endpoints.client import EndpointClient, Pause, Server, says_too_long
+from tracerank.errors import EmbeddingError, TraceRankError
+
+
+@dataclass(frozen=True, slots=True)
+class HttpConfig(Server):
+    """One embedding model behind one server."""
+
+    path: ClassVar[str] = "embeddings"
+    error: ClassVar[type[TraceRankError]] = EmbeddingError
+
+    dimensions: int | None = None
+    """Asked of the server as ``dimensions``; None leaves the width to the model."""
+    max_items: int = 32
+    """Texts per request; 32 is the least that common servers allow by default (TEI)."""
+    max_tokens: int = 8192
+    """Tokens per request; a single longer text is still sent, alone."""
+
+    def __post_init__(self) -> None:
+        # Not super(): a dataclass with slots is made anew, and super() would look for the old one.
+        Server.__post_init__(self)
+        for name in ("dimensions", "max_items", "max_tokens"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ValueError(f"{name} must be at least 1, got {value}")
+
+
+def read_rows(reply: Any, count: int, url: str) -> Vectors:
+    """The vectors of one reply in the order of its texts: float32 [count, width]."""
+    data = reply.get("data") if isinstance(reply, dict) else None
+    if not isinstance(data, list) or not all(isinstance(row, dict) for row in data):
+        raise EmbeddingError(f"{url}: answered without a list 'data' of embeddings")
+    if len(data) != count:
+        raise EmbeddingError(f"{url}: returned {len(data)} vectors for {count} texts")
+    rows: list[Vectors | None] = [None] * count
+    for row in data:
+        index = row.get("index")
+        if type(index) is not int or not 0 <= index < count:
+            raise EmbeddingError(f"{url}: returned a vector with index {index!r}; expected 0 to {count - 1}")
+        if rows[index] is not None:
+            raise EmbeddingError(f"{url}: returned two vectors with index {index}")
+        rows[index] = _read_vector(row.get("embedding"), url)
+    vectors = [row for row in rows if row is not None]  # all: count distinct indices below count
+    widths = sorted({len(vector) for vector in vectors})
+    if len(widths) > 1:
+        raise EmbeddingError(f"{url}: returned vectors of different widths in one reply: {widths}")
+    return np.stack(vectors)
+
+
+def _read_vector(value: object, url: str) -> Vectors:
+    """One embedding, as numbers or as the base64 of little-endian float32, whichever the server sent."""
+    try:
+        if isinstance(value, str):
+            vector = np.frombuffer(base64.b64decode(value, validate=True), dtype="<f4")
+        else:
+            vector = np.asarray(value)
+    except (binascii.Error, ValueError):
+        raise EmbeddingError(f"{url}: returned an embedding that is neither base64 float32 nor numbers") from None
+    if vector.ndim != 1 or len(vector) == 0 or vector.dtype.kind not in "fi":
+        raise EmbeddingError(f"{url}: returned an embedding that is not a list of numbers")
+    with np.errstate(over="ignore"):  # infinite values are named by check_vectors
+        return vector.astype(np.float32)
+
+
+class TooLong(EmbeddingError):
+    """The server wants fewer or shorter texts in a request."""
+
+
+class EmbeddingsClient:
+    """Sends texts to one server and gives back their vectors; safe to share between threads."""
+
+    def __init__(self, config: HttpConfig, pause: Pause = Event.wait, chance: Callable[[], float] = random.random):
+        self.config = config
+        self._endpoint = EndpointClient(config, pause, chance)
+        # OpenAI's default is a list of numbers, so the fallback leaves the field out: some servers do not know it.
+        self._wants_base64 = True
+        self._base64_accepted = False
+
+    def vectors(self, texts: list[str], stop: Event) -> Vectors:
+        """The vectors of one request, in the order of its texts; their values are not yet checked.
+
+        ``stop`` is set when another request of the same call has failed for good.
+        """
+        body: dict[str, Any] = {"model": self.config.model, "input": texts}
+        if self.config.dimensions is not None:
+            body["dimensions"] = self.config.dimensions
+        with_base64 = self._wants_base64
+        reply = self._endpoint.post(body | {"encoding_format": "base64"} if with_base64 else body, stop)
+        if with_base64 and not self._base64_accepted and self._may_mind_base64(reply):
+            reply = self._endpoint.post(body, stop)
+            with_base64 = False
+            if reply.status_code == 200:
+                self._wants_base64 = False
+        if reply.status_code != 200:
+            raise self._refusal(reply)
+        self._base64_accepted = self._base64_accepted or with_base64
+        return read_rows(self._endpoint.value(reply), len(texts), self.config.endpoint)
+
+    def close(self) -> None:
+        self._endpoint.close()
+
+    def _may_mind_base64(self, reply: httpx.Response) -> bool:
+        return reply.status_code in (400, 415, 422, 501) and not self._is_too_long(reply)
+
+    def _refusal(self, reply: httpx.Response) -> TraceRankError:
+        if self._is_too_long(reply):
+            return TooLong(f"{self.config.endpoint}: HTTP {reply.status_code}: {self._endpoint.words(reply)}")
+        return self._endpoint.refusal(reply)
+
+    def _is_too_long(self, reply: httpx.Response) -> bool:
+        return says_too_long(reply.status_code, self._endpoint.words(reply))
 
 
 def estimated_tokens(text: str) -> int:

@@ -3,8 +3,7 @@
 import re
 from pathlib import Path
 
-from tracerank.embedding.base import Embedder, HashEmbedder, Sha256Embedder
-from tracerank.embedding.identity import EncoderIdentity
+from tracerank.embedding.base import Embedder, EncoderIdentity, HashEmbedder, Sha256Embedder
 from tracerank.errors import EmbeddingError
 
 UNNAMED_MODEL = "default"
@@ -53,8 +52,7 @@ def _without_model(spec: str) -> Embedder | None:
 
 def _server(spec: str, dims: int | None) -> Embedder:
     try:
-        from tracerank.embedding.http import HttpEmbedder
-        from tracerank.embedding.http_config import HttpConfig
+        from tracerank.embedding.http import HttpConfig, HttpEmbedder
     except ImportError as error:
         raise EmbeddingError(f"embedding through a server needs {error.name}; pip install httpx") from None
     address, _, model = spec.partition("#")

@@ -15,8 +15,16 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from tracerank.endpoints.chat import ChatModel, ChatReply, ChatTool, Sampling, TokenLogprob
-from tracerank.endpoints.messages import ChatMessage, ToolCall, message_to_record
+from tracerank.endpoints.chat import (
+    ChatMessage,
+    ChatModel,
+    ChatReply,
+    ChatTool,
+    Sampling,
+    TokenLogprob,
+    ToolCall,
+    message_to_record,
+)
 from tracerank.errors import TraceRankError
 
 FILE_NAME = "replies.sqlite"

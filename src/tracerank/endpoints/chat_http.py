@@ -8,11 +8,18 @@ from threading import Event
 from types import TracebackType
 from typing import Any, ClassVar, Self
 
-from tracerank.endpoints.chat import ChatReply, ChatTool, EmptyReply, PromptTooLong, Sampling, TokenLogprob
-from tracerank.endpoints.client import EndpointClient, Pause
-from tracerank.endpoints.messages import ChatMessage, message_to_record, record_to_message
-from tracerank.endpoints.replies import says_too_long
-from tracerank.endpoints.server import Server
+from tracerank.endpoints.chat import (
+    ChatMessage,
+    ChatReply,
+    ChatTool,
+    EmptyReply,
+    PromptTooLong,
+    Sampling,
+    TokenLogprob,
+    message_to_record,
+    record_to_message,
+)
+from tracerank.endpoints.client import EndpointClient, Pause, Server, says_too_long
 from tracerank.errors import ChatError, TraceRankError
 
 

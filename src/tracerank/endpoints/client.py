@@ -1,26 +1,184 @@
-"""One request to a server: retries, and errors that say what to do.
+"""One request to a server: address and key from what a user says, retries, and errors that say what to do.
 
 Knows nothing of what is asked. The key is read for each request and kept nowhere.
 """
 
+import email.utils
+import json
+import os
 import random
+import re
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Event
-from typing import Any
+from typing import Any, ClassVar
+from urllib.parse import urlsplit
 
 import httpx
 
-from tracerank.endpoints.replies import (
-    CutReply,
-    names_no_model,
-    read_json,
-    retry_after,
-    says_too_long,
-    server_words,
-)
-from tracerank.endpoints.server import Server
 from tracerank.errors import TraceRankError
+
+KEY_VARIABLE = "TRACERANK_API_KEY"
+OPENAI_VARIABLE, OPENAI_DOMAIN = "OPENAI_API_KEY", "openai.com"
+"""OpenAI's key is sent to OpenAI only: any other server could keep it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """One model behind one OpenAI-compatible server; holds the name of the key's variable, never the key."""
+
+    path: ClassVar[str] = ""
+    """What follows the version in the address of the endpoint."""
+    error: ClassVar[type[TraceRankError]] = TraceRankError
+    """What is raised when the server cannot be used."""
+    kind: ClassVar[str] = "an OpenAI-compatible server"
+    """What it should be, in words for the user."""
+    form: ClassVar[str] = "http://HOST[:PORT][/v1]"
+    """How its address is written."""
+    usual_key: ClassVar[str] = KEY_VARIABLE
+    """The variable whose key is sent if it is set."""
+
+    url: str
+    """Address of the server, with or without ``/v1`` or the whole endpoint; without user name or query."""
+    model: str
+    """The model's name as the server knows it; empty: it serves one thing only."""
+    timeout: float = 60.0
+    """Seconds without progress after which a request counts as failed."""
+    retries: int = 5
+    """Further attempts after 408, 429, 5xx, a timeout or a cut connection."""
+    first_delay: float = 0.5
+    """Seconds before the first retry; doubled each time, less up to half of it by chance."""
+    longest_delay: float = 60.0
+    """Seconds that any wait may take; a server that asks for more with Retry-After ends the attempt."""
+    key_variable: str | None = None
+    """Environment variable with the key, which must then be set; None takes ``usual_key`` if that is set."""
+    concurrency: int = 4
+    """Requests under way at once."""
+
+    def __post_init__(self) -> None:
+        try:
+            parts = urlsplit(self.url)
+            is_server = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        except ValueError:
+            raise self.error(f"the server's address is damaged; expected {self.form}") from None
+        if parts.username or parts.password or parts.query or parts.fragment:
+            # The address is not repeated: it may hold a key.
+            raise self.error(
+                "the server's address must be without user, query and fragment; put the key in $"
+                + (self.key_variable or self.usual_key)
+            )
+        if not is_server:
+            raise self.error(f"{self.url!r} is no server; expected {self.form} or https://…")
+        if self.concurrency < 1:
+            raise ValueError(f"concurrency must be at least 1, got {self.concurrency}")
+        if self.timeout <= 0 or self.retries < 0 or self.first_delay < 0 or self.longest_delay < 0:
+            raise ValueError("timeout must be positive; retries and delays must not be negative")
+
+    @property
+    def root(self) -> str:
+        """The address up to and with its version: ``http://host/v1``."""
+        address = self.url.rstrip("/")
+        if self.path and address.endswith(f"/{self.path}"):
+            return address.removesuffix(self.path).rstrip("/")
+        return address if re.search(r"/v\d+$", address) else f"{address}/v1"
+
+    @property
+    def endpoint(self) -> str:
+        return f"{self.root}/{self.path}"
+
+    @property
+    def key_source(self) -> str | None:
+        """The variable that holds the key; None when no key is to be sent."""
+        if self.key_variable is not None:
+            return self.key_variable
+        host = urlsplit(self.url).hostname or ""
+        is_openai = host == OPENAI_DOMAIN or host.endswith(f".{OPENAI_DOMAIN}")
+        names = (self.usual_key, OPENAI_VARIABLE) if is_openai else (self.usual_key,)
+        return next((name for name in names if os.environ.get(name, "").strip()), None)
+
+    def read_key(self) -> str | None:
+        """The key as the environment has it now; None when the server is used without one."""
+        if self.key_source is None:
+            return None
+        key = os.environ.get(self.key_source, "").strip()
+        if not key:
+            raise self.error(f"{self.endpoint}: ${self.key_source} is not set; put the server's key in it")
+        if not re.fullmatch(r"[!-~]+", key):  # httpx would quote the key while complaining
+            raise self.error(f"{self.endpoint}: the key in ${self.key_source} holds a character no key has")
+        return key
+
+
+_TOO_LONG = re.compile(r"too (long|large)|context (length|size|window)|larger than", re.I)
+_OVER_A_LIMIT = re.compile(r"too many|longer than|exceed|maximum|batch size", re.I)
+_NO_MODEL = re.compile(
+    r"model\b.*\b(not found|not exist|unknown|invalid|not available|not supported)"
+    r"|(unknown|invalid|no such|unsupported)\b.*\bmodel|model_not_found",
+    re.I,
+)
+
+
+class CutReply(Exception):
+    """The body ends before the JSON does."""
+
+
+def read_json(body: bytes) -> Any:
+    """The reply's value; NaN is let through so that it can be named later."""
+    try:
+        return json.loads(body)
+    except ValueError:
+        if body.lstrip()[:1] in (b"", b"{", b"["):
+            raise CutReply from None
+    raise ValueError("answered something that is not JSON")
+
+
+def server_words(body: bytes, secret: str | None) -> str:
+    """The server's own error message on one short line, without the key even where the server repeats it."""
+    text = body.decode("utf-8", "replace")
+    try:
+        value = json.loads(text)
+    except ValueError:
+        value = None
+    for name in ("error", "message", "detail"):
+        if isinstance(value, dict) and value.get(name):
+            value = value[name]
+    if value is not None:
+        text = value if isinstance(value, str) else json.dumps(value)
+    if secret:
+        text = text.replace(secret, "***")
+    text = " ".join(text.split())
+    return text if len(text) <= 300 else text[:299] + "…"
+
+
+def says_too_long(status: int, words: str) -> bool:
+    """Whether fewer or shorter texts would help."""
+    if status == 413:
+        return True
+    if "dimension" in words.lower():  # of the vectors, not of the text
+        return False
+    if status in (400, 422):
+        return bool(_TOO_LONG.search(words) or _OVER_A_LIMIT.search(words))
+    return status == 500 and bool(_TOO_LONG.search(words))  # llama.cpp says 500
+
+
+def names_no_model(status: int, words: str, body: str) -> bool:
+    """Whether the server does not have the model, or not for this key."""
+    if status in (400, 422):
+        return bool(_NO_MODEL.search(words)) and not says_too_long(status, words)
+    return status == 404 or (status == 403 and "model_not_found" in body)
+
+
+def retry_after(value: str | None) -> float:
+    """Seconds of a Retry-After header, which is a number or a date; 0 when it says nothing."""
+    if value is None:
+        return 0.0
+    if re.fullmatch(r"\d+(\.\d+)?", value.strip()):
+        return float(value)
+    try:
+        return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - time.time())
+    except (ValueError, OverflowError):
+        return 0.0
+
 
 Pause = Callable[[Event, float], object]
 """Waits that many seconds, or until the event is set."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from tracerank.evaluation.metrics import pass_at_k
-from tracerank.evaluation.question_facts import QuestionFacts
+from tracerank.evaluation.record_folder import QuestionFacts
 from tracerank.evaluation.score_matrix import ScoreMatrix, mean
 from tracerank.evaluation.tables import COUNT, NUMBER, PRECISE, TEXT, Column, Table, Value
 

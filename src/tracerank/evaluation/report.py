@@ -12,9 +12,7 @@ from tracerank.evaluation.bootstrap import RESAMPLES, Intervals, intervals, sign
 from tracerank.evaluation.evaluate import ORACLE, REFERENCES, SINGLE
 from tracerank.evaluation.metrics import long_horizon_mean
 from tracerank.evaluation.pool_tables import pass_at_k_mean, pool_tables
-from tracerank.evaluation.recorded_costs import costs_at
-from tracerank.evaluation.runs import is_run_of
-from tracerank.evaluation.score_matrix import Floats, ScoreMatrix, mean
+from tracerank.evaluation.score_matrix import Floats, ScoreMatrix, costs_at, is_run_of, mean
 from tracerank.evaluation.tables import COUNT, MONEY, NUMBER, POINTS, PRECISE, TEXT, TIMES, Column, Table, Value
 from tracerank.pools.types import BROWSING
 

@@ -1,37 +1,180 @@
-"""Every variant trained and measured on the same questions, with the same seeds and optimisation budget.
+"""The paper's two ablation tables: named changes to the full selector, trained and measured on the same questions.
 
-One folder holds it all: ``configuration.json``, the pools as they were read, examples once per graph recipe, and for
-each variant and seed a checkpoint and ``records.jsonl``, written last: what has records is never trained again.
+A variant is values only; what a graph control changes stands in ``selectors/trace/graphs/schema.py``. All variants have
+the same seeds and optimisation budget. One folder holds it all: ``configuration.json``, the pools as they were read,
+examples once per graph recipe, and for each variant and seed a checkpoint and ``records.jsonl``, written last: what has
+records is never trained again.
 """
 
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from math import sqrt
 from pathlib import Path
+from statistics import fmean, stdev
+from types import MappingProxyType
 from typing import Any
 
 from tracerank.answers.exact import normalize_text
 from tracerank.embedding.base import Embedder
 from tracerank.errors import UsageError
 from tracerank.evaluation.evaluate import Record, evaluate
-from tracerank.fitting.variants import Variant
 from tracerank.methods.answer_groups import ExactGroups
 from tracerank.methods.voting import MajorityVote
 from tracerank.pools.canonical import write_pools
 from tracerank.pools.pool import Pool
-from tracerank.pools.splits import is_test
+from tracerank.pools.subsets import is_test
+from tracerank.pools.types import BROWSING, WEBQA
 from tracerank.pools.whole_files import write_lines
 from tracerank.readers import iter_pools
 from tracerank.selectors.folders import write_whole
 from tracerank.selectors.trace.checkpoint import Checkpoint
-from tracerank.selectors.trace.graphs.schema import GraphRecipe
+from tracerank.selectors.trace.graphs.schema import CONTROLS, RECIPES, GraphRecipe
 from tracerank.selectors.trace.net import NetConfig
 from tracerank.selectors.trace.selector import TraceSelector
 from tracerank.selectors.trace.training.examples import ExampleSet, prepare_examples
 from tracerank.selectors.trace.training.fit import StepReport, train, train_two_stages
-from tracerank.selectors.trace.training.plan import TrainingPlan
+from tracerank.selectors.trace.training.losses import TrainingPlan
+
+FULL = "full"
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One row: a graph recipe and what differs in the net."""
+
+    name: str
+    recipe: GraphRecipe
+    net: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of ``NetConfig`` that take another value."""
+    published: float | None = None
+    """The paper's accuracy in %, K=16; None: the paper left it out."""
+
+    @property
+    def slug(self) -> str:
+        """The name as the command line and folders have it."""
+        return self.name.lower().replace(" ", "-")
+
+
+_NET_CONTROLS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {
+        "no GNN": {"layers": 0},
+        "fixed query": {"readout": "fixed"},
+        "graph readout": {"readout": "graph"},
+        "two-stage": {"readout": "two_stage"},
+    }
+)
+
+PUBLISHED: Mapping[str, tuple[float | None, float | None]] = MappingProxyType(
+    {
+        FULL: (45.2, 78.6),
+        "no cross-rollout": (43.9, 72.7),
+        "no GNN": (43.7, 75.5),
+        "fixed query": (44.7, 75.6),
+        "merge evidence": (44.1, 77.1),
+        "merge answers": (44.9, 76.3),
+        "merge both": (44.4, 76.4),
+        "graph readout": (44.7, 75.8),
+        "two-stage": (44.8, 75.1),
+        "no content links": (43.8, None),
+        "no Doc or content links": (None, 71.1),
+        "content links only": (None, 76.5),
+        "Doc and content links": (None, 76.9),
+    }
+)
+"""WebQA exact match and long-horizon accuracy in % (Tables 3 and B.1), in the order of the tables."""
+
+
+def _variants(setting: str, published: Mapping[str, float | None]) -> Mapping[str, Variant]:
+    recipes = {FULL: RECIPES[setting], **CONTROLS[setting]}
+    found = [
+        Variant(name, recipes.get(name, RECIPES[setting]), _NET_CONTROLS.get(name, {}), accuracy)
+        for name, accuracy in published.items()
+        if name in recipes or name in _NET_CONTROLS
+    ]
+    return MappingProxyType({variant.slug: variant for variant in found})
+
+
+VARIANTS: Mapping[str, Mapping[str, Variant]] = MappingProxyType(
+    {
+        WEBQA: _variants(WEBQA, {name: figures[0] for name, figures in PUBLISHED.items()}),
+        BROWSING: _variants(BROWSING, {name: figures[1] for name, figures in PUBLISHED.items()}),
+    }
+)
+"""By setting and by name on the command line; ``full`` is first."""
+
+
+def variants_named(setting: str, names: str | None = None) -> tuple[Variant, ...]:
+    """The variants of a comma-separated list, in the order of the tables; all without a list."""
+    known = VARIANTS[setting]
+    if names is None:
+        return tuple(known.values())
+    wanted = {name.strip().lower().replace(" ", "-") for name in names.split(",")} - {""}
+    unknown = sorted(wanted - known.keys())
+    if unknown or not wanted:
+        raise UsageError(
+            f"no variant of {setting} is called {unknown[0] if unknown else names!r}; choose from {', '.join(known)}"
+        )
+    return tuple(variant for slug, variant in known.items() if slug in wanted)
+
+
+@dataclass(frozen=True, slots=True)
+class AblationRow:
+    """One variant over all its seeds; accuracies between 0 and 1."""
+
+    name: str
+    seeds: int
+    questions: int
+    accuracy: float
+    """Mean over seeds."""
+    deviation: float | None
+    """Standard deviation over seeds; None: there is one only."""
+    against: float | None
+    """Difference to the row compared with; None: that is this one, or it was not run."""
+    error: float | None
+    """Standard error of that difference over questions, whose correctness is averaged over seeds."""
+    published: float | None = None
+    """The paper's accuracy in %, on its own pools."""
+
+
+def ablation_row(
+    name: str,
+    by_seed: Sequence[Sequence[Record]],
+    compared: Sequence[Sequence[Record]] | None = None,
+    published: float | None = None,
+) -> AblationRow:
+    """Mean and deviation of a variant, and its paired difference to another."""
+    accuracies = [fmean(_judged(records).values()) for records in by_seed]
+    own = _over_seeds(by_seed)
+    differences: list[float] = []
+    if compared is not None:
+        other = _over_seeds(compared)
+        differences = [correct - other[question] for question, correct in own.items() if question in other]
+    return AblationRow(
+        name,
+        len(by_seed),
+        len(own),
+        fmean(accuracies),
+        stdev(accuracies) if len(accuracies) > 1 else None,
+        fmean(differences) if differences else None,
+        stdev(differences) / sqrt(len(differences)) if len(differences) > 1 else None,
+        published,
+    )
+
+
+def _judged(records: Sequence[Record]) -> dict[str, float]:
+    found = {record.question_id: record.correct for record in records if record.correct is not None}
+    if not found:
+        raise UsageError("not one tested question has a label or a reference; nothing to compare")
+    return found
+
+
+def _over_seeds(by_seed: Sequence[Sequence[Record]]) -> Mapping[str, float]:
+    judged = [_judged(records) for records in by_seed]
+    return {question: fmean(each[question] for each in judged) for question in judged[0]}
+
 
 OnStep = Callable[[StepReport], None]
 RECORDS = "records.jsonl"

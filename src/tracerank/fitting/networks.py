@@ -21,10 +21,10 @@ from tracerank.methods.voting import ANSWERED
 from tracerank.pools.pool import Pool
 from tracerank.pools.subsets import FIRST, cuts
 from tracerank.selectors.features.fit import FeatureFitPlan, LabelledTable, fit_features, labelled_table
-from tracerank.selectors.plus.config import PlusConfig
 from tracerank.selectors.plus.examples import Cutting, PlusExamples, prepare_plus
 from tracerank.selectors.plus.facts import plus_recipe
 from tracerank.selectors.plus.fit import PlusPlan, train_plus
+from tracerank.selectors.plus.net import PlusConfig
 from tracerank.selectors.plus.selector import PlusSelector
 from tracerank.selectors.stack import COLUMN, StackedSelector, with_scores
 from tracerank.selectors.trace.checkpoint import CONFIG_FILE

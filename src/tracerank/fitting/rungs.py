@@ -11,8 +11,7 @@ from pathlib import Path
 from tracerank.methods.answer_groups import ContainmentGroups, DefaultGroups, ExactGroups
 from tracerank.methods.voting import FORMS, MajorityVote
 from tracerank.pools.pool import Pool
-from tracerank.selectors.features.fit import FeatureFitPlan, LabelledTable, fit_features, labelled_tables
-from tracerank.selectors.features.scorer_fit import TreePlan
+from tracerank.selectors.features.fit import FeatureFitPlan, LabelledTable, TreePlan, fit_features, labelled_tables
 from tracerank.selectors.features.selector import FeatureSelector
 from tracerank.selectors.gate.selector import SavableMethod
 from tracerank.selectors.load import DEFAULT, folder_of

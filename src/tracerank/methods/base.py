@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from tracerank.endpoints.messages import Usage
+from tracerank.endpoints.chat import Usage
 from tracerank.pools.pool import Pool
 
 

@@ -1,18 +1,139 @@
-"""Confidence-weighted voting: confidences summed within each group of equal answers (App. A.2)."""
+"""Confidence-weighted voting (App. A.2), and where a confidence comes from: stated, log probabilities, or asked.
 
+Sources are tried in order. Labels are never looked at.
+"""
+
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from operator import add
 from statistics import fmean
+from typing import Protocol
 
-from tracerank.endpoints.messages import Usage
+from tracerank.answers.extraction import stated_confidence
+from tracerank.endpoints.chat import ChatModel, ChatReply, Sampling, Usage
+from tracerank.methods.aggregation.asking import CountedChat, cut_words, quoted, spoken, strict_reply
+from tracerank.methods.aggregation.transcripts import steps_of, transcript_lines
 from tracerank.methods.answer_groups import AnswerGrouping
 from tracerank.methods.base import Decision
-from tracerank.methods.confidence import READ_SOURCES, ConfidenceSource, Estimate, first_estimate
+from tracerank.methods.prompts import prompt_text
 from tracerank.methods.voting import Ballot, WithoutAbstentions, vote_name
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Rollout
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A confidence and what it cost to get."""
+
+    value: float
+    """Between 0 and 1."""
+    usage: Usage | None = None
+    """None: nothing was asked, or nobody counted."""
+
+
+class ConfidenceSource(Protocol):
+    """Anything that can tell how sure a rollout is; sees the question's text and never its references."""
+
+    @property
+    def name(self) -> str: ...
+
+    def estimate(self, question: str, rollout: Rollout) -> Estimate | None:
+        """The confidence in the rollout's answer; None: this source does not know."""
+        ...
+
+
+# "confidence": 0.85 and 'confidence_score': "85%" of an answer written as JSON or as Python.
+_JSON_FIELD = re.compile(
+    r"""["']confidence(?:[_ ](?:score|level))?["']\s{0,3}:\s{0,3}["']?([0-9]{1,3}(?:\.[0-9]{1,12})?\s?[%％]?)""", re.I
+)
+
+
+class StatedConfidence:
+    """What the agent says in its answer or in its last message: "Confidence: 85%", or a JSON field."""
+
+    name = "stated"
+
+    def estimate(self, question: str, rollout: Rollout) -> Estimate | None:
+        for text in _last_words(rollout):
+            found = stated_confidence(_JSON_FIELD.sub(r" confidence: \1", text))
+            if found is not None:
+                return Estimate(found)
+        return None
+
+
+class LoggedConfidence:
+    """The rollout's ``confidence``: a field of the log, what its reader found, or the mean token probability."""
+
+    name = "logged"
+
+    def estimate(self, question: str, rollout: Rollout) -> Estimate | None:
+        value = rollout.confidence
+        return Estimate(value) if value is not None and 0 <= value <= 1 else None
+
+
+READ_SOURCES: tuple[ConfidenceSource, ...] = (StatedConfidence(), LoggedConfidence())
+"""What needs no model, in the order in which it is believed: the agent's words before anybody's field."""
+
+
+def first_estimate(sources: Sequence[ConfidenceSource], question: str, rollout: Rollout) -> Estimate | None:
+    """The estimate of the first source that has one."""
+    return next((found for source in sources if (found := source.estimate(question, rollout)) is not None), None)
+
+
+def _last_words(rollout: Rollout) -> list[str]:
+    """The answer, and the message that it was taken from where messages are kept."""
+    final = rollout.messages[-1] if rollout.messages else None
+    said = [final.content] if final is not None and final.role == "assistant" else []
+    return [rollout.answer or "", *said]
+
+
+_STATED = re.compile(r"\bconfidence[ *]{0,4}:[ *]{0,4}([0-9]{1,3})(?![0-9/]|[.,][0-9])", re.I)
+_BARE = re.compile(r"\s*([0-9]{1,3})\s*%?\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class AskedConfidenceConfig:
+    """How confidence is asked for."""
+
+    max_tokens: int = 1024
+    """Room for a model that thinks before it says a number."""
+    prompt_words: int = 15_000
+    """Words of the rollout in one prompt, about 20,000 tokens; longer texts are cut where a mark says so."""
+    answer_words: int = 300
+
+
+class AskedConfidence:
+    """A source of confidences for weighted votes; put the chat into a ``CachedChat`` to ask about a rollout once."""
+
+    name = "asked"
+
+    def __init__(self, chat: ChatModel, config: AskedConfidenceConfig | None = None) -> None:
+        self.chat = chat
+        self.config = config or AskedConfidenceConfig()
+
+    def estimate(self, question: str, rollout: Rollout) -> Estimate | None:
+        """The stated number between 0 and 1; None: the rollout has no answer to be sure of."""
+        if not rollout.answer:
+            return None
+        chat = CountedChat(self.chat)
+        prompt = prompt_text("confidence").format(
+            question=quoted(question),
+            transcript=transcript_lines(steps_of(rollout), self.config.prompt_words),
+            answer=quoted(cut_words(rollout.answer, self.config.answer_words)),
+        )
+        wanted = "a line 'Confidence: N' with N between 0 and 100"
+        value = strict_reply(chat, prompt, Sampling(self.config.max_tokens, seed=0), percentage, wanted)
+        return Estimate(value, chat.usage)
+
+
+def percentage(reply: ChatReply) -> float | None:
+    """The last number stated as asked, between 0 and 1; None: there is none, or it lies outside 0 to 100."""
+    said = spoken(reply.text)
+    bare = _BARE.fullmatch(said)
+    found = [bare[1]] if bare else _STATED.findall(said)
+    return int(found[-1]) / 100 if found and int(found[-1]) <= 100 else None
 
 
 class WeightedVote:

@@ -1,10 +1,33 @@
-"""Which rollouts of a question a budget of K allows: the first K, and random K that are the same for every method."""
+"""Which questions and which rollouts: splits by question text; the first K of a pool, random K alike for all."""
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 
+from tracerank.answers.exact import normalize_text
 from tracerank.pools.pool import Pool
+
+TRAIN_SHARE = 0.95
+TEST_SHARE = 0.2
+
+
+def is_validation(question: str) -> bool:
+    """Whether a question is held out for choosing the epoch; the same for every run and machine."""
+    # The salt is the official release's, so that both hold out the same questions.
+    return _place("gnn-selector-question-split|42", question) >= TRAIN_SHARE
+
+
+def is_test(question: str) -> bool:
+    """Whether a question is kept for measuring where no test questions are given; independent of the other split."""
+    return _place("tracerank-test", question) < TEST_SHARE
+
+
+def _place(salt: str, question: str) -> float:
+    """Between 0 and 1, the same for every run and machine."""
+    digest = hashlib.sha256(f"{salt}|{normalize_text(question)}".encode()).digest()
+    return int.from_bytes(digest[:8], "big") / 2**64
+
 
 FIRST = 0
 """The subset that the paper takes: the K samples with the lowest ids."""

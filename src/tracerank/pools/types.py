@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from tracerank.answers.exact import normalize_answer
-from tracerank.endpoints.messages import ChatMessage, Usage
+from tracerank.endpoints.chat import ChatMessage, Usage
 
 WEBQA = "webqa"
 BROWSING = "browsing"

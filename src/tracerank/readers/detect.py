@@ -8,15 +8,14 @@ from types import MappingProxyType
 
 from tracerank.errors import ReadError, UsageError
 from tracerank.readers.base import Reader, Record
-from tracerank.readers.files.pool_records import parts_of_pool
+from tracerank.readers.files.containers import parts_of_pool
 from tracerank.readers.files.records import PATIENCE, RecordAt
 from tracerank.readers.formats.anthropic_messages import AnthropicReader
 from tracerank.readers.formats.atif import ATIFReader
-from tracerank.readers.formats.browsecomp_plus import BrowseCompPlusReader
 from tracerank.readers.formats.browsing import BrowsingReader
 from tracerank.readers.formats.canonical import CanonicalReader
 from tracerank.readers.formats.chat import ChatReader, is_conversation
-from tracerank.readers.formats.hotpot_agent import HotpotAgentReader
+from tracerank.readers.formats.evaluation_runs import BrowseCompPlusReader, HotpotAgentReader
 from tracerank.readers.formats.inspect_eval import InspectReader
 from tracerank.readers.formats.langchain_messages import LangChainReader
 from tracerank.readers.formats.mirothinker import MiroThinkerReader

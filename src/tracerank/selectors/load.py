@@ -13,7 +13,7 @@ from tracerank.errors import CheckpointError
 from tracerank.methods.base import Selector
 
 if TYPE_CHECKING:
-    from tracerank.embedding.identity import EncoderIdentity
+    from tracerank.embedding.base import EncoderIdentity
 
 ABOUT = "selector.json"
 """What every kind but TRACE describes itself in."""

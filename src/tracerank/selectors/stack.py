@@ -15,8 +15,7 @@ from tracerank.methods.voting import ANSWERED
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Rollout
 from tracerank.selectors.features.compute import FeatureTable, feature_table
-from tracerank.selectors.features.model import FeatureModel, load_model, save_model
-from tracerank.selectors.features.scorers import log_softmax
+from tracerank.selectors.features.model import FeatureModel, load_model, log_softmax, save_model
 from tracerank.selectors.features.selector import decision
 
 COLUMN = "method_score"

@@ -18,16 +18,12 @@ from tests.scripted_chat import (
     silent,
     turn_of,
 )
-from tracerank.agents.chat.confidence import answer_confidence
-from tracerank.agents.chat.conversation import Conversation, Stopped
-from tracerank.agents.chat.limits import Limits
-from tracerank.agents.chat.policy import ChatPolicy
+from tracerank.agents.chat.policy import ChatPolicy, Conversation, Limits, Stopped, answer_confidence
 from tracerank.agents.chat.prompts import prompt_text
 from tracerank.agents.chat.tags import TagStyle
-from tracerank.agents.chat.toolboxes import search_style
-from tracerank.agents.policy import Policy
-from tracerank.endpoints.chat import ChatReply, PromptTooLong, Sampling, TokenLogprob
-from tracerank.endpoints.messages import ChatMessage, Usage
+from tracerank.agents.chat.tools import search_style
+from tracerank.agents.sample import Policy
+from tracerank.endpoints.chat import ChatMessage, ChatReply, PromptTooLong, Sampling, TokenLogprob, Usage
 from tracerank.errors import ChatError, UsageError
 from tracerank.pools.types import Question, Rollout
 

@@ -7,15 +7,13 @@ import pytest
 from tests.agents.shelves import RIVERS, corpus_of
 from tests.llama import llama_server
 from tests.scripted_chat import calling, turn_of
-from tracerank.agents.chat.limits import Limits
-from tracerank.agents.chat.policy import ChatPolicy
+from tracerank.agents.chat.policy import ChatPolicy, Limits
 from tracerank.agents.chat.style import Style
 from tracerank.agents.chat.tags import TagStyle
-from tracerank.agents.chat.toolboxes import browser_style, search_style
+from tracerank.agents.chat.tools import browser_style, search_style
 from tracerank.agents.corpus.index import Corpus
-from tracerank.endpoints.chat import ChatReply, ChatTool, Sampling
+from tracerank.endpoints.chat import ChatMessage, ChatReply, ChatTool, Sampling
 from tracerank.endpoints.chat_http import ChatConfig, HttpChat
-from tracerank.endpoints.messages import ChatMessage
 from tracerank.pools.types import Question
 
 QUESTION = Question("1", "Who charted the Velm River?", ("Ada Korn",))

@@ -9,21 +9,19 @@ import pytest
 
 from tests.agents.shelves import HOSTILE, RIVERS, WORDS, corpus_of, hostile_row
 from tests.scripted_chat import Said, ScriptedChat, calling, turn_of
-from tracerank.agents.chat.limits import Limits
-from tracerank.agents.chat.policy import ChatPolicy
+from tracerank.agents.chat.policy import ChatPolicy, Limits
 from tracerank.agents.chat.style import Style
 from tracerank.agents.chat.tags import TagStyle
-from tracerank.agents.chat.toolboxes import browser_style, search_style
+from tracerank.agents.chat.tools import browser_style, search_style
 from tracerank.agents.corpus.base import Passage
 from tracerank.agents.corpus.index import Corpus
 from tracerank.agents.tools.ranked_search import print_ranked
 from tracerank.answers.exact import normalize_text
 from tracerank.answers.extraction import extract_answer
-from tracerank.endpoints.chat import ChatReply, Sampling
-from tracerank.endpoints.messages import ChatMessage, message_to_record
+from tracerank.endpoints.chat import ChatMessage, ChatReply, Sampling, message_to_record
 from tracerank.pools.canonical import record_to_parsed, rollout_to_record
 from tracerank.pools.types import Question, Rollout
-from tracerank.readers.calls.ranked_returns import split_ranked
+from tracerank.readers.calls.text_layouts import split_ranked
 from tracerank.readers.detect import detect
 
 QUESTION = Question("q7", "Which river, {where} and <when>?")

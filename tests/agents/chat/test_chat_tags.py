@@ -5,8 +5,7 @@ import pytest
 from tests.agents.lexical.tiny_corpus import WordRetriever
 from tests.agents.shelves import HOSTILE
 from tests.scripted_chat import ScriptedChat, in_turn
-from tracerank.agents.chat.limits import Limits
-from tracerank.agents.chat.policy import ChatPolicy
+from tracerank.agents.chat.policy import ChatPolicy, Limits
 from tracerank.agents.chat.prompts import prompt_text
 from tracerank.agents.chat.tags import TagSession, TagStyle
 from tracerank.agents.corpus.base import Passage

@@ -8,12 +8,10 @@ import pytest
 from tests.agents.lexical.tiny_corpus import WordRetriever
 from tests.agents.shelves import RIVERS, corpus_of
 from tests.scripted_chat import ScriptedChat, calling, in_turn
-from tracerank.agents.chat.limits import Limits
-from tracerank.agents.chat.policy import ChatPolicy
+from tracerank.agents.chat.policy import ChatPolicy, Limits
 from tracerank.agents.chat.prompts import prompt_text
 from tracerank.agents.chat.style import Style
-from tracerank.agents.chat.toolboxes import browser_style, search_style
-from tracerank.agents.chat.tools import NO_CALLS_LEFT, NO_OBJECT
+from tracerank.agents.chat.tools import NO_CALLS_LEFT, NO_OBJECT, browser_style, search_style
 from tracerank.agents.corpus.index import Corpus
 from tracerank.endpoints.chat import ChatReply
 from tracerank.pools.types import Question, Rollout

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from tracerank.agents.corpus.passages import DEFAULT_RULE, PassageRule, cut_passages
+from tracerank.agents.corpus.build import DEFAULT_RULE, PassageRule, cut_passages
 from tracerank.errors import CorpusError
 
 

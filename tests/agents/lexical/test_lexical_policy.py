@@ -16,7 +16,7 @@ from tracerank.agents.lexical.span_scorer import Reader, load_weights
 from tracerank.agents.tools.ranked_search import print_ranked
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question, Rollout
-from tracerank.readers.calls.ranked_returns import split_ranked
+from tracerank.readers.calls.text_layouts import split_ranked
 
 ROOT = Path(__file__).parents[3]
 QUESTIONS = (

@@ -7,9 +7,8 @@ import pytest
 
 from tests.agents.lexical.tiny_corpus import PAGES
 from tracerank.agents.lexical import span_scorer as reader_module
-from tracerank.agents.lexical.directions import dense_features
-from tracerank.agents.lexical.features import crosses
-from tracerank.agents.lexical.span_scorer import SHIPPED, Reader, load_weights, through
+from tracerank.agents.lexical.analysis import crosses
+from tracerank.agents.lexical.span_scorer import SHIPPED, Reader, dense_features, load_weights, through
 
 WEIGHTS = Path(reader_module.__file__).with_name(SHIPPED)
 

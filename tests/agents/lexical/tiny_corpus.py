@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from tracerank.agents.corpus.base import Passage
-from tracerank.agents.lexical.words import content_hashes
+from tracerank.agents.lexical.spans import content_hashes
 
 PAGES = (
     ("Maren Holt", "Maren Holt (born 3 May 1921) was a Norwegian engineer. She was born in the town of Alversund."),

@@ -8,7 +8,7 @@ from tests.agents.shelves import HOSTILE, TITLES, hostile_row
 from tracerank.agents.corpus.base import Passage
 from tracerank.agents.tools.page_text import one_line
 from tracerank.agents.tools.ranked_search import NOTHING_FOUND, RankedSearch, chunk_text, print_ranked
-from tracerank.readers.calls.ranked_returns import split_ranked
+from tracerank.readers.calls.text_layouts import split_ranked
 from tracerank.readers.formats.search_r1 import SearchR1Reader
 
 

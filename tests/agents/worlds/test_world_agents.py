@@ -8,9 +8,8 @@ from statistics import mean
 import pytest
 
 from tracerank.agents.worlds.agents import Journey, Mistake
-from tracerank.agents.worlds.generate import iter_journeys
 from tracerank.agents.worlds.pages import Source
-from tracerank.agents.worlds.presets import FAULTLESS, PAPER, Preset
+from tracerank.agents.worlds.presets import FAULTLESS, PAPER, Preset, iter_journeys
 from tracerank.agents.worlds.questions import Case
 from tracerank.pools.types import BROWSING, WEBQA
 

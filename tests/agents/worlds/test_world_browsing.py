@@ -3,8 +3,7 @@
 import json
 from typing import Any
 
-from tracerank.agents.worlds.generate import iter_world
-from tracerank.agents.worlds.presets import PAPER
+from tracerank.agents.worlds.presets import PAPER, iter_world
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA, Evidence, Rollout, View
 from tracerank.readers.formats.browsing import BrowsingReader

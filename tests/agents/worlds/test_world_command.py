@@ -5,8 +5,7 @@ from pathlib import Path
 import typer
 from typer.testing import CliRunner, Result
 
-from tracerank.agents.worlds.generate import iter_world
-from tracerank.agents.worlds.presets import PAPER
+from tracerank.agents.worlds.presets import PAPER, iter_world
 from tracerank.cli.world import world
 from tracerank.errors import UsageError
 from tracerank.readers import read_pools

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from tracerank.agents.worlds.agents import Journey, Mistake
-from tracerank.agents.worlds.generate import iter_journeys, iter_world
-from tracerank.agents.worlds.presets import FAULTLESS, PAPER
+from tracerank.agents.worlds.presets import FAULTLESS, PAPER, iter_journeys, iter_world
 from tracerank.agents.worlds.questions import Case
 from tracerank.answers.exact import exact_match, normalize_answer, normalize_excerpts, normalize_text
 from tracerank.pools.pool import Pool
@@ -60,7 +59,7 @@ def test_fewer_questions_or_rollouts_are_a_prefix_of_the_same_world(setting: str
 
 def test_the_world_does_not_depend_on_the_process() -> None:
     script = (
-        "from tracerank.agents.worlds.generate import iter_world\n"
+        "from tracerank.agents.worlds.presets import iter_world\n"
         "from tracerank.agents.worlds.presets import PAPER\n"
         "print([list(iter_world(PAPER[name], 2, 5)) for name in ('webqa', 'browsing')])"
     )

@@ -4,8 +4,7 @@ from math import sqrt
 
 import pytest
 
-from tracerank.agents.worlds.generate import iter_world
-from tracerank.agents.worlds.presets import PAPER
+from tracerank.agents.worlds.presets import PAPER, iter_world
 from tracerank.agents.worlds.shapes import TARGETS, measure
 from tracerank.pools.types import BROWSING, WEBQA
 

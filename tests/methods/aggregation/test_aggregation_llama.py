@@ -13,11 +13,10 @@ from tracerank.endpoints.chat_http import ChatConfig, HttpChat
 from tracerank.errors import ChatError
 from tracerank.methods.aggregation.aggagent import AggAgent, AggAgentConfig
 from tracerank.methods.aggregation.asking import AskingMethod
-from tracerank.methods.aggregation.solagg import AggregationConfig, SolAgg
-from tracerank.methods.aggregation.summagg import SummAgg
-from tracerank.methods.asked_confidence import AskedConfidence, AskedConfidenceConfig
+from tracerank.methods.aggregation.solagg import AggregationConfig, SolAgg, SummAgg
+from tracerank.methods.aggregation.verifier import Verifier, VerifierConfig
 from tracerank.methods.base import Decision
-from tracerank.methods.verifier import Verifier, VerifierConfig
+from tracerank.methods.weighted_vote import AskedConfidence, AskedConfidenceConfig
 from tracerank.pools.pool import Pool
 
 Made = TypeVar("Made")

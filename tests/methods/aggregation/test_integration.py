@@ -10,11 +10,10 @@ import pytest
 
 from tests.chat_server import Reply, error, said
 from tests.methods.aggregation.scripted import asked_pool, last_text, served
-from tracerank.endpoints.messages import ChatMessage, Usage
+from tracerank.endpoints.chat import ChatMessage, Usage
 from tracerank.errors import ChatError
-from tracerank.methods.aggregation.prices import Prices
-from tracerank.methods.aggregation.solagg import AggregationConfig, SolAgg
-from tracerank.methods.aggregation.summagg import SummAgg
+from tracerank.evaluation.prices import Prices
+from tracerank.methods.aggregation.solagg import AggregationConfig, SolAgg, SummAgg
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import RetentionRule
 

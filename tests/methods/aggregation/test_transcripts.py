@@ -5,8 +5,8 @@ import json
 import pytest
 
 from tests.builders import browsed, opened, ranked, rollout
-from tracerank.endpoints.messages import ChatMessage, ToolCall
-from tracerank.methods.aggregation.quoting import count_words, cut_words, fit_words, quoted
+from tracerank.endpoints.chat import ChatMessage, ToolCall
+from tracerank.methods.aggregation.asking import count_words, cut_words, fit_words, quoted
 from tracerank.methods.aggregation.transcripts import Step, described, solution_of, steps_of, transcript_lines
 from tracerank.pools.types import Rollout
 

@@ -11,10 +11,9 @@ from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA, Document, Question, Rollout
 from tracerank.readers.calls.assembly import URL_ONLY, rollout_of
 from tracerank.readers.calls.results import Result
-from tracerank.readers.calls.tool_calls import ToolCall
-from tracerank.readers.calls.tool_names import TOOL_NAMES
+from tracerank.readers.calls.tool_calls import TOOL_NAMES, ToolCall
 from tracerank.selectors.trace.graphs.build import build_graph
-from tracerank.selectors.trace.graphs.recipes import RECIPES
+from tracerank.selectors.trace.graphs.schema import RECIPES
 
 A, B, C = "https://a.org/x", "https://b.org/y", "https://c.org/z"
 

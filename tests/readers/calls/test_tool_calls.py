@@ -7,8 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tracerank.readers.calls.tool_calls import (
+    TOOL_NAMES,
     Target,
     ToolCall,
+    clean_name,
     kind_of_call,
     parse_arguments,
     pattern_of,
@@ -16,7 +18,6 @@ from tracerank.readers.calls.tool_calls import (
     submitted_answer,
     targets_of,
 )
-from tracerank.readers.calls.tool_names import TOOL_NAMES, clean_name
 
 JSON_VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),

@@ -11,8 +11,8 @@ from tracerank.errors import MalformedRollout
 from tracerank.pools.types import BROWSING, WEBQA
 from tracerank.readers import Problem, read_pools
 from tracerank.readers.base import Parsed, UnreadableRollout
-from tracerank.readers.formats.browsecomp_plus import BrowseCompPlusReader
 from tracerank.readers.formats.chat import ChatReader
+from tracerank.readers.formats.evaluation_runs import BrowseCompPlusReader
 
 READER = BrowseCompPlusReader()
 FINAL = "Explanation: see [123]\nExact Answer: Ada\nConfidence: 85%"

@@ -13,7 +13,7 @@ from tests.readers.damage import survives
 from tracerank.pools.types import BROWSING
 from tracerank.readers import read_pools
 from tracerank.readers.base import UnreadableRollout
-from tracerank.readers.formats.hotpot_agent import HotpotAgentReader
+from tracerank.readers.formats.evaluation_runs import HotpotAgentReader
 
 READER = HotpotAgentReader()
 

@@ -13,10 +13,10 @@ from tracerank.errors import MalformedRollout
 from tracerank.pools.types import BROWSING, WEBQA, Rollout
 from tracerank.readers.base import Parsed, UnreadableRollout
 from tracerank.readers.calls.assembly import URL_ONLY
-from tracerank.readers.formats.browsecomp_plus import BrowseCompPlusReader
 from tracerank.readers.formats.browsing import BrowsingReader
 from tracerank.readers.formats.canonical import CanonicalReader
 from tracerank.readers.formats.chat import ChatReader
+from tracerank.readers.formats.evaluation_runs import BrowseCompPlusReader
 from tracerank.readers.formats.openai_responses import OpenAIResponsesReader
 from tracerank.readers.formats.search_r1 import SearchR1Reader
 from tracerank.readers.formats.webqa import WebQAReader

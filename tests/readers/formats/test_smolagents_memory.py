@@ -13,8 +13,7 @@ from tests.readers.damage import survives
 from tracerank.pools.types import BROWSING
 from tracerank.readers import read_pools
 from tracerank.readers.base import Parsed, UnreadableRollout
-from tracerank.readers.calls.python_calls import Bindings, calls_in_code
-from tracerank.readers.formats.smolagents_memory import SmolagentsReader
+from tracerank.readers.formats.smolagents_memory import Bindings, SmolagentsReader, calls_in_code
 from tracerank.readers.formats.webqa import WebQAReader
 
 READER = SmolagentsReader()

@@ -7,8 +7,8 @@ from tracerank.methods.explanation import SUPPORT
 from tracerank.pools.pool import Pool
 from tracerank.selectors.features.compute import feature_table
 from tracerank.selectors.features.explain import explain_features, reasons
-from tracerank.selectors.features.grounds import grounds
 from tracerank.selectors.features.selector import FeatureSelector
+from tracerank.selectors.features.support import grounds
 from tracerank.selectors.features.table import FAMILIES, FAMILY_MEANINGS
 from tracerank.selectors.load import load_selector
 

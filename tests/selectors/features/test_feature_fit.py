@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tracerank.errors import TrainingError
-from tracerank.selectors.features.scorer_fit import FeatureExamples, LinearPlan, fit_calibration, fit_linear, folds_of
+from tracerank.selectors.features.fit import FeatureExamples, LinearPlan, fit_calibration, fit_linear, folds_of
 
 pytest.importorskip("scipy")
 

@@ -13,10 +13,8 @@ from tracerank.errors import CheckpointError
 from tracerank.methods.answer_groups import DefaultGroups
 from tracerank.methods.voting import MajorityVote
 from tracerank.pools.pool import Pool
-from tracerank.selectors.features.fit import FeatureFitPlan, fit_features, labelled_table, labelled_tables
-from tracerank.selectors.features.model import MODEL_FILE, WEIGHTS_FILE, FeatureModel
-from tracerank.selectors.features.scorer_fit import TreePlan
-from tracerank.selectors.features.scorers import LinearScorer
+from tracerank.selectors.features.fit import FeatureFitPlan, TreePlan, fit_features, labelled_table, labelled_tables
+from tracerank.selectors.features.model import MODEL_FILE, WEIGHTS_FILE, FeatureModel, LinearScorer
 from tracerank.selectors.features.selector import NOBODY_ANSWERED, FeatureSelector
 from tracerank.selectors.features.table import FEATURES, NAMES
 

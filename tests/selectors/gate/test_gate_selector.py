@@ -14,8 +14,7 @@ from tracerank.methods.answer_groups import DefaultGroups, ExactGroups
 from tracerank.methods.base import Decision
 from tracerank.methods.voting import MajorityVote
 from tracerank.pools.pool import Pool
-from tracerank.selectors.features.model import FeatureModel
-from tracerank.selectors.features.scorers import LinearScorer
+from tracerank.selectors.features.model import FeatureModel, LinearScorer
 from tracerank.selectors.features.selector import FeatureSelector
 from tracerank.selectors.features.table import NAMES
 from tracerank.selectors.gate.selector import (

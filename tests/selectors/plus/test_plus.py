@@ -13,20 +13,18 @@ from safetensors.torch import load_file, save_file
 
 from tests.builders import EVERY_RECIPE, SETTINGS, WIDTH, graphs_of, pool_of, random_pools, ranked, rollout, vectors_of
 from tests.worlds import generate_pools
-from tracerank.embedding.identity import EncoderIdentity
+from tracerank.embedding.base import EncoderIdentity
 from tracerank.errors import CheckpointError
 from tracerank.methods.answer_groups import DefaultGroups
 from tracerank.methods.voting import MajorityVote
 from tracerank.pools.pool import Pool
 from tracerank.selectors.plus.checkpoint import PlusCheckpoint, load_plus, save_plus
 from tracerank.selectors.plus.choice import chances, choose
-from tracerank.selectors.plus.config import PlusConfig
 from tracerank.selectors.plus.facts import FEATURE_NAMES, MARKS, NO_FORM, facts_of, plus_recipe
 from tracerank.selectors.plus.inputs import PlusInputs, plus_inputs
-from tracerank.selectors.plus.net import Among, PlusNet
-from tracerank.selectors.trace.graphs.batch import collate
-from tracerank.selectors.trace.graphs.recipes import RECIPES
-from tracerank.selectors.trace.graphs.schema import GraphRecipe
+from tracerank.selectors.plus.net import Among, PlusConfig, PlusNet
+from tracerank.selectors.trace.graphs.packed import collate
+from tracerank.selectors.trace.graphs.schema import RECIPES, GraphRecipe
 
 SMALL = PlusConfig(WIDTH, feature_hidden=8, cosines=True, graph=True, texts=True, rank=16, hidden=16, feed_forward=16)
 """With every part."""

@@ -12,15 +12,13 @@ from tests.worlds import generate_pools, planted_pools
 from tracerank.embedding.base import HashEmbedder
 from tracerank.errors import TrainingError
 from tracerank.pools.pool import Pool
-from tracerank.selectors.plus.config import PlusConfig
 from tracerank.selectors.plus.examples import Cutting, PlusBlock, PlusExamples, cut, prepare_plus
 from tracerank.selectors.plus.facts import facts_of, plus_recipe
-from tracerank.selectors.plus.fit import PlusPlan, choice_loss, train_plus
-from tracerank.selectors.plus.net import PlusNet
+from tracerank.selectors.plus.fit import PlusPlan, choice_loss, fit_start, train_plus
+from tracerank.selectors.plus.net import PlusConfig, PlusNet
 from tracerank.selectors.plus.selector import PlusSelector
-from tracerank.selectors.plus.start import fit_start
 from tracerank.selectors.trace.graphs.build import build_graph
-from tracerank.selectors.trace.graphs.recipes import RECIPES
+from tracerank.selectors.trace.graphs.schema import RECIPES
 from tracerank.selectors.trace.training.fit import StepReport
 
 WIDTH = 32

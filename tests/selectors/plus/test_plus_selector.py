@@ -7,16 +7,14 @@ import torch
 
 from tests.builders import pool, pool_of, ranked, rollout
 from tests.worlds import generate_pools
-from tracerank.embedding.base import HashEmbedder
-from tracerank.embedding.identity import identify
+from tracerank.embedding.base import HashEmbedder, identify
 from tracerank.errors import CheckpointError, TraceRankError
 from tracerank.pools.types import Rollout
 from tracerank.selectors.plus.checkpoint import PlusCheckpoint
-from tracerank.selectors.plus.config import PlusConfig
 from tracerank.selectors.plus.facts import plus_recipe
-from tracerank.selectors.plus.net import PlusNet
+from tracerank.selectors.plus.net import PlusConfig, PlusNet
 from tracerank.selectors.plus.selector import PlusSelector
-from tracerank.selectors.trace.graphs.recipes import RECIPES
+from tracerank.selectors.trace.graphs.schema import RECIPES
 
 WIDTH = 32
 

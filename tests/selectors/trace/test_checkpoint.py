@@ -20,8 +20,7 @@ from tracerank.selectors.trace.checkpoint import (
     load_checkpoint,
     save_checkpoint,
 )
-from tracerank.selectors.trace.graphs.recipes import BROWSING_RECIPE, WEBQA_RECIPE
-from tracerank.selectors.trace.graphs.schema import GraphRecipe
+from tracerank.selectors.trace.graphs.schema import BROWSING_RECIPE, WEBQA_RECIPE, GraphRecipe
 
 ENCODER = EncoderIdentity("hash-32", WIDTH)
 

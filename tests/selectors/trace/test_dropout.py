@@ -5,7 +5,7 @@ import torch
 
 from tests.builders import inputs_of, pool, small_net
 from tracerank.selectors.trace.dropout import LEVELS, dropout
-from tracerank.selectors.trace.graphs.recipes import WEBQA_RECIPE
+from tracerank.selectors.trace.graphs.schema import WEBQA_RECIPE
 
 
 @pytest.mark.parametrize("rate", [0.01, 0.1, 0.5, 0.9])

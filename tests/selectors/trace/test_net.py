@@ -31,11 +31,10 @@ from tests.builders import (
 from tests.slow_twin import slow_graph, slow_scores
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA
-from tracerank.selectors.trace.encode import LOOKUP_ROWS, TypeEncoder
-from tracerank.selectors.trace.graphs.batch import collate
-from tracerank.selectors.trace.graphs.recipes import BROWSING_RECIPE, CONTROLS, RECIPES, WEBQA_RECIPE
+from tracerank.selectors.trace.graphs.packed import collate
+from tracerank.selectors.trace.graphs.schema import BROWSING_RECIPE, CONTROLS, RECIPES, WEBQA_RECIPE
 from tracerank.selectors.trace.inputs import as_tensors
-from tracerank.selectors.trace.net import TraceNet
+from tracerank.selectors.trace.net import LOOKUP_ROWS, TraceNet, TypeEncoder
 
 NETS = {setting: small_net(RECIPES[setting]) for setting in SETTINGS}
 

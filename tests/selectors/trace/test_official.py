@@ -15,7 +15,7 @@ from torch import Tensor
 
 from tracerank.errors import CheckpointError
 from tracerank.pools.types import BROWSING, WEBQA
-from tracerank.selectors.trace.graphs.recipes import OFFICIAL_RECIPES
+from tracerank.selectors.trace.graphs.schema import OFFICIAL_RECIPES
 from tracerank.selectors.trace.net import NetConfig, TraceNet
 from tracerank.selectors.trace.official import TASKS, load_official, translate
 from tracerank.selectors.trace.propagate import RelationLayer

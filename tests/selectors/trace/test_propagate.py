@@ -28,10 +28,8 @@ from tests.builders import (
 from tests.slow_twin import initial_states, propagated, slow_graph, slow_scores
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA
-from tracerank.selectors.trace.graphs.batch import collate
-from tracerank.selectors.trace.graphs.recipes import BROWSING_RECIPE, WEBQA_RECIPE
-from tracerank.selectors.trace.graphs.schema import GraphRecipe
-from tracerank.selectors.trace.graphs.segments import segments_of
+from tracerank.selectors.trace.graphs.packed import collate, segments_of
+from tracerank.selectors.trace.graphs.schema import BROWSING_RECIPE, WEBQA_RECIPE, GraphRecipe
 from tracerank.selectors.trace.inputs import as_tensors
 from tracerank.selectors.trace.net import TraceNet
 from tracerank.selectors.trace.propagate import States

@@ -11,10 +11,9 @@ from torch.nn import functional
 from tests.builders import browsed, inputs_of, opened, pool, pool_of, random_pools, ranked, rollout, score, small_net
 from tests.slow_twin import attended, slow_graph, slow_scores
 from tracerank.pools.types import BROWSING, WEBQA
-from tracerank.selectors.trace.graphs.recipes import BROWSING_RECIPE, CONTROLS, WEBQA_RECIPE
+from tracerank.selectors.trace.graphs.schema import BROWSING_RECIPE, CONTROLS, WEBQA_RECIPE
 from tracerank.selectors.trace.inputs import Bucket
-from tracerank.selectors.trace.net import TraceNet
-from tracerank.selectors.trace.readout import AttentionReadout
+from tracerank.selectors.trace.net import AttentionReadout, TraceNet
 
 Readout = Literal["answer", "fixed", "graph", "two_stage"]
 READOUTS: tuple[Readout, ...] = ("answer", "fixed", "graph", "two_stage")

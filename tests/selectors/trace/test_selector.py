@@ -8,14 +8,13 @@ import pytest
 
 from tests.builders import pool
 from tests.worlds import generate_pools
-from tracerank.embedding.base import HashEmbedder
-from tracerank.embedding.identity import EncoderIdentity
+from tracerank.embedding.base import EncoderIdentity, HashEmbedder
 from tracerank.errors import CheckpointError, EmbeddingError, TraceRankError
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question, Rollout
 from tracerank.selectors.trace import selector as trace_selector
 from tracerank.selectors.trace.checkpoint import Checkpoint
-from tracerank.selectors.trace.graphs.recipes import CONTROLS, WEBQA_RECIPE
+from tracerank.selectors.trace.graphs.schema import CONTROLS, WEBQA_RECIPE
 from tracerank.selectors.trace.net import NetConfig, TraceNet
 from tracerank.selectors.trace.selector import TraceSelector
 

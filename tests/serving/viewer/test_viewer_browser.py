@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from tests.serving.viewer.pages import bridge_pool, explained, many_questions, voted, wide_pool
-from tracerank.agents.worlds.generate import iter_world
-from tracerank.agents.worlds.presets import PAPER
+from tracerank.agents.worlds.presets import PAPER, iter_world
 from tracerank.methods.base import Decision
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING

@@ -1,22 +1,166 @@
 """The chat agent: K rollouts of a question by any chat model, several under way at once.
 
-Each rollout draws from (seed, question, sample) alone, so any of them can be made again later; how repeatable a reply
-is, is up to the server.
+A rollout is a conversation, replies and tool returns in turn, until an answer, a limit or silence. It draws from (seed,
+question, sample) alone, so any of them can be made again later; how repeatable a reply is, is up to the server.
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import astuple, dataclass, field, replace
+from math import exp, fsum, isnan
 from threading import Event
 
-from tracerank.agents.chat.confidence import answer_confidence
-from tracerank.agents.chat.conversation import Conversation
-from tracerank.agents.chat.limits import DEFAULT_LIMITS, Limits
-from tracerank.agents.chat.style import Style
+from tracerank.agents.chat.style import Session, Style
 from tracerank.answers.exact import exact_match
-from tracerank.endpoints.chat import ChatModel, Sampling
+from tracerank.endpoints.chat import ChatMessage, ChatModel, ChatReply, EmptyReply, PromptTooLong, Sampling, Usage
 from tracerank.errors import UsageError
 from tracerank.pools.types import Question, Rollout
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one rollout may use; at a limit the model is asked once more, for its answer."""
+
+    turns: int = 8
+    """Replies before that last one, malformed ones included."""
+    calls: int = 16
+    """Tool calls, failed ones included."""
+    reply_tokens: int = 1024
+    """Tokens that the model may write in one reply."""
+    rollout_tokens: int = 8192
+    """Tokens that it may write in all replies together, the last one included."""
+    answer_tokens: int = 512
+    """Of these, what is kept back for the last reply."""
+    return_characters: int = 6000
+    """What one tool return shows, without the header of a page."""
+    conversation_characters: int = 100_000
+    """Length of the conversation from which no reply but the last is asked for: a server's context is finite."""
+
+    def __post_init__(self) -> None:
+        if min(astuple(self)) < 1:
+            raise UsageError(f"the limits of a rollout must be at least 1, got {self}")
+        if self.answer_tokens >= self.rollout_tokens:
+            raise UsageError(
+                f"{self.rollout_tokens} tokens a rollout leave nothing beside the {self.answer_tokens} for its answer; "
+                "allow more for the rollout or fewer for the answer"
+            )
+
+
+DEFAULT_LIMITS = Limits()
+
+
+_TAG = "<answer>"
+
+
+def answer_confidence(reply: ChatReply, answer: str | None) -> float | None:
+    """exp of the mean log probability of the tokens that hold a character of the answer.
+
+    The answer is looked for behind the last ``<answer>``, without a tag at its last place in the reply. None: the
+    server gives no log probabilities, or the answer does not stand literally in the reply.
+    """
+    tokens = reply.logprobs or ()
+    said = "".join(token.token for token in tokens)
+    tag = said.rfind(_TAG)
+    start = said.find(answer or "", tag + len(_TAG)) if tag >= 0 else said.rfind(answer or "")
+    if not answer or start < 0:
+        return None
+    held: list[float] = []
+    at = 0
+    for token in tokens:
+        if at < start + len(answer) and at + len(token.token) > start:
+            held.append(token.logprob)
+        at += len(token.token)
+    mean = fsum(held) / len(held)
+    return None if isnan(mean) else min(1.0, exp(mean))
+
+
+class Stopped(Exception):
+    """Another rollout failed, or nobody wants this one any more."""
+
+
+@dataclass(slots=True)
+class Conversation:
+    """A conversation while it is held."""
+
+    chat: ChatModel
+    style: Style
+    limits: Limits
+    draw: Callable[[int], Sampling]
+    """How the reply with this number is drawn, before limits."""
+    stop: Event
+    """Set: no further request is made."""
+    messages: tuple[ChatMessage, ...] = field(default=(), init=False)
+    usage: Usage | None = field(default=Usage(0, 0, 0), init=False)
+    """Summed over the replies; None: the server does not count."""
+    last: ChatReply | None = field(default=None, init=False)
+    """The last reply; None: the model said nothing."""
+    _asked: int = field(default=0, init=False)
+    _called: int = field(default=0, init=False)
+    _written: int = field(default=0, init=False)
+    """Tokens of the model; those that it was allowed, where the server does not count."""
+
+    def hold(self, question: str) -> None:
+        """From the question to the answer."""
+        self.messages = self.style.opening(question)
+        session = self.style.session(self.limits.return_characters)
+        fitted: tuple[ChatMessage, ...] = ()
+        while (room := self._room()) > 0:
+            try:
+                reply = self._ask(room)
+            except PromptTooLong:
+                if not fitted:
+                    raise
+                self.messages = fitted  # the model never saw what came after
+                break
+            if reply is None:
+                return
+            fitted = self.messages
+            heard = session.hear(reply)
+            self._say(heard.message)
+            if heard.is_final:
+                return
+            self._say(*session.answer(heard, self.limits.calls - self._called))
+            self._called += len(heard.calls)
+        self._demand_answer(session)
+
+    def _demand_answer(self, session: Session) -> None:
+        self.messages = self.style.last_turn(self.messages)
+        left = max(1, self.limits.rollout_tokens - self._written)  # not every server keeps to what it is allowed
+        try:
+            reply = self._ask(min(self.limits.answer_tokens, left), is_last=True)
+        except PromptTooLong:  # will not fit the next time either: a rollout without an answer
+            self.last = None
+            return
+        if reply is not None and (said := session.hear(reply, is_last=True).message).content:
+            self._say(said)
+
+    def _room(self) -> int:
+        """Tokens that the next reply may take; 0: a limit is reached."""
+        limits = self.limits
+        length = sum(len(message.content) for message in self.messages)
+        if self._asked >= limits.turns or self._called >= limits.calls or length >= limits.conversation_characters:
+            return 0
+        return min(limits.reply_tokens, limits.rollout_tokens - limits.answer_tokens - self._written)
+
+    def _ask(self, max_tokens: int, is_last: bool = False) -> ChatReply | None:
+        """The next reply; None: the model said nothing."""
+        if self.stop.is_set():
+            raise Stopped
+        sampling = replace(self.draw(self._asked), max_tokens=max_tokens, stop=self.style.stop)
+        try:
+            reply = self.chat.reply(self.messages, sampling, () if is_last else self.style.tools)
+        except EmptyReply as silence:
+            reply = silence.reply
+        self._asked += 1
+        self._written += max_tokens if reply.completion_tokens is None else reply.completion_tokens
+        self.usage = None if self.usage is None or reply.usage is None else self.usage + reply.usage
+        self.last = reply if reply.text.strip() or reply.tool_calls else None
+        return self.last
+
+    def _say(self, *messages: ChatMessage) -> None:
+        self.messages += messages
+
 
 CONCURRENCY = 4
 

@@ -7,9 +7,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from tracerank.endpoints.chat import ChatReply, ChatTool
-from tracerank.endpoints.messages import ChatMessage, ToolCall
+from tracerank.agents.corpus.base import Passage, Retriever
+from tracerank.agents.tools.ranked_search import CHUNKS, RankedSearch, print_ranked
+from tracerank.endpoints.chat import ChatMessage, ChatReply, ChatTool, ToolCall
 from tracerank.pools.types import Search, View
+
+
+def ranked_return(retriever: Retriever, query: str, characters: int) -> str:
+    """The best passages for a query, disarmed, in about so many characters."""
+    found = RankedSearch(retriever).search(query)
+    if len(found.text) <= characters:
+        return found.text
+    return print_ranked(tuple(_shortened(passage, characters // CHUNKS) for passage in found.passages))
+
+
+def _shortened(passage: Passage, characters: int) -> Passage:
+    title = _cut(passage.title, characters // 2)
+    return replace(passage, title=title, text=_cut(passage.text, characters - len(title)))
+
+
+def _cut(text: str, characters: int) -> str:
+    return text if len(text) <= characters else f"{text[: max(0, characters - 1)].rstrip()}…"
 
 
 @dataclass(frozen=True, slots=True)

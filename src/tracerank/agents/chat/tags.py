@@ -9,12 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tracerank.agents.chat.prompts import prompt_text
-from tracerank.agents.chat.ranked_returns import ranked_return
-from tracerank.agents.chat.style import Heard, Reading, demanding
+from tracerank.agents.chat.style import Heard, Reading, demanding, ranked_return
 from tracerank.agents.corpus.base import Retriever
 from tracerank.answers.exact import normalize_text
-from tracerank.endpoints.chat import ChatReply, ChatTool
-from tracerank.endpoints.messages import ChatMessage, ToolCall, message_to_record
+from tracerank.endpoints.chat import ChatMessage, ChatReply, ChatTool, ToolCall, message_to_record
 from tracerank.pools.types import WEBQA
 from tracerank.readers.formats.search_r1 import SearchR1Reader
 from tracerank.readers.values import encodable

@@ -1,4 +1,7 @@
-"""An index opened for searching: files stay on disk, memory-mapped; only the vocabulary is read."""
+"""An index opened for searching: files stay on disk, memory-mapped; only the vocabulary is read.
+
+Reranking puts the first passages of a search in a new order by the vectors of an embedder.
+"""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -7,14 +10,14 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tracerank.agents.corpus.about import CorpusInfo, read_info
-from tracerank.agents.corpus.base import CorpusDocument, Passage
-from tracerank.agents.corpus.bm25 import Bm25Index, Ranking
+from tracerank.agents.corpus.base import CorpusDocument, Library, Passage
+from tracerank.agents.corpus.bm25 import Bm25Index, Ranking, TermReader
 from tracerank.agents.corpus.build import FIELDS, address_key
-from tracerank.agents.corpus.texts import TextTable
-from tracerank.agents.corpus.words import TermReader
+from tracerank.agents.corpus.layout import CorpusInfo, TextTable, read_info
+from tracerank.embedding.base import Embedder, check_vectors
 from tracerank.errors import CorpusError
 from tracerank.pools.urls import canonical_url
+from tracerank.readers.values import encodable
 
 T = TypeVar("T")
 
@@ -86,3 +89,35 @@ class Corpus:
             return action()
         except (OSError, ValueError, KeyError, EOFError) as error:
             raise CorpusError(f"{self.folder}: cannot be opened ({error}); build the index again") from None
+
+
+class Reranked:
+    """A library whose best ``depth`` passages are ranked by cosine with the query; ties keep their order."""
+
+    def __init__(self, library: Library, embedder: Embedder, depth: int = 20) -> None:
+        """Give a CachedEmbedder, so that each passage is embedded once ever."""
+        if depth < 1:
+            raise ValueError(f"depth must be at least 1, got {depth}")
+        self.library = library
+        self.embedder = embedder
+        self.depth = depth
+
+    def search(self, query: str, k: int = 3) -> tuple[Passage, ...]:
+        """The k best of the library's first ``depth``; scores are cosines."""
+        found = self.library.search(query, max(self.depth, k))
+        if not found:
+            return ()
+        texts = [encodable(query), *(f"{passage.title}\n{passage.text}".strip() for passage in found)]
+        vectors = check_vectors(self.embedder.embed(texts), len(texts), self.embedder.width, self.embedder.name, texts)
+        lengths = np.linalg.norm(vectors, axis=1)
+        cosines = vectors[1:] @ vectors[0] / np.maximum(lengths[1:] * lengths[0], np.finfo(np.float32).tiny)
+        order = np.argsort(-cosines, kind="stable")[:k]
+        return tuple(_scored(found[place], float(cosines[place])) for place in order.tolist())
+
+    def documents_at(self, url: str) -> tuple[CorpusDocument, ...]:
+        """As the library itself."""
+        return self.library.documents_at(url)
+
+
+def _scored(passage: Passage, score: float) -> Passage:
+    return Passage(passage.text, passage.title, score, passage.document, passage.place, passage.url)

@@ -6,14 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracerank.agents.lexical.analysis import AnalysedPassage, Floats
-from tracerank.agents.lexical.answering import Answer
-from tracerank.agents.lexical.features import QuestionView
-from tracerank.agents.lexical.notebook import Notebook, Walk
+from tracerank.agents.lexical.analysis import AnalysedPassage, Floats, QuestionView
+from tracerank.agents.lexical.answering import INDIRECT, Answer, Notebook, Walk
 from tracerank.agents.lexical.presets import Preset
-from tracerank.agents.lexical.queries import INDIRECT
-from tracerank.agents.lexical.spans import SpanKind
-from tracerank.agents.lexical.words import content_hashes, stem_hash, word_set, words_of
+from tracerank.agents.lexical.spans import SpanKind, content_hashes, stem_hash, word_set, words_of
 
 YES_NO_FEATURES = 11
 EITHER_OR_FEATURES = 8

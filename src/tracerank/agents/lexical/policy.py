@@ -8,14 +8,12 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from tracerank.agents.corpus.base import Retriever
-from tracerank.agents.lexical.answering import NO_ANSWER, Answer, draw_answer
+from tracerank.agents.lexical.answering import NO_ANSWER, Answer, Notebook, Walk, draw_answer, walk_of
 from tracerank.agents.lexical.closed import decide_either_or, decide_yes_no
-from tracerank.agents.lexical.notebook import Notebook, Walk
 from tracerank.agents.lexical.presets import BASE, Preset
-from tracerank.agents.lexical.queries import walk_of
 from tracerank.agents.lexical.questions import ParsedQuestion, QuestionKind
 from tracerank.agents.lexical.span_scorer import Reader, load_weights
-from tracerank.agents.lexical.words import hash_of
+from tracerank.agents.lexical.spans import hash_of
 from tracerank.agents.sample import SAMPLES
 from tracerank.answers.exact import exact_match
 from tracerank.pools.pool import Pool

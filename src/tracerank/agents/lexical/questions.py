@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from tracerank.agents.lexical.spans import Tokens
-from tracerank.agents.lexical.words import STOP_WORDS, is_content, stem, stem_hash, word_set
+from tracerank.agents.lexical.spans import STOP_WORDS, Tokens, is_content, stem, stem_hash, word_set
 
 MAX_CHARACTERS = 600
 """A longer question is read up to here."""

@@ -1,4 +1,4 @@
-"""The trained reader: scores every span of a passage as an answer to a question, and as a name worth following.
+"""The trained span scorer: every span of a passage as an answer to a question, and as a name worth following.
 
 Holds weights and inference in numpy; fitting is ``studies/shipped_weights/span_scorer.py``.
 """
@@ -13,10 +13,85 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load, save_file
 
-from tracerank.agents.lexical.analysis import AnalysedPassage, Floats, WordTables, analyse
-from tracerank.agents.lexical.directions import FoldedLayer
-from tracerank.agents.lexical.features import PASSAGE_FEATURES, QuestionView, asked_share, crosses, passage_features
+from tracerank.agents.lexical.analysis import (
+    PASSAGE_FEATURES,
+    PLAIN,
+    AnalysedPassage,
+    Floats,
+    QuestionView,
+    WordTables,
+    analyse,
+    asked_share,
+    crosses,
+    passage_features,
+    plain_features,
+)
 from tracerank.agents.lexical.questions import parse_question
+
+WIDTH = 32
+"""Of a word vector."""
+BLOCKS = 7
+COSINES = 5
+DENSE = PLAIN + BLOCKS * WIDTH + COSINES
+_GAIN = 4.0
+"""Products of two unit vectors are small; this brings them to the size of the other features."""
+
+
+def dense_features(view: QuestionView, passage: AnalysedPassage) -> Floats:
+    """(spans, DENSE): what the first layer was fitted on."""
+    return np.concatenate([plain_features(view, passage), vector_features(view, passage)], axis=1)
+
+
+def vector_features(view: QuestionView, passage: AnalysedPassage) -> Floats:
+    """(spans, BLOCKS * WIDTH + COSINES)."""
+    span, window = passage.span_direction, passage.window_direction
+    head, relation = (np.broadcast_to(each, span.shape) for each in (view.head, view.relation))
+    products = (span * head, span * relation, window * relation)
+    cosines = (
+        span @ view.head,
+        span @ view.relation,
+        window @ view.relation,
+        window @ view.head,
+        np.full(len(span), passage.title_direction @ view.head),
+    )
+    blocks = (span, window, head, relation, *(_GAIN * product for product in products))
+    return np.concatenate([*blocks, np.stack(cosines, axis=1)], axis=1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FoldedLayer:
+    """The first layer for one question."""
+
+    plain: Floats
+    span: Floats
+    window: Floats
+    title: Floats
+    bias: Floats
+
+    @classmethod
+    def of(cls, view: QuestionView, weight: Floats, bias: Floats) -> "FoldedLayer":
+        blocks = weight[PLAIN:-COSINES].reshape(BLOCKS, WIDTH, -1)
+        span, window, by_head, by_relation, span_head, span_relation, window_relation = blocks
+        head, relation = view.head[:, None], view.relation[:, None]
+        cosine = weight[-COSINES:]
+        return cls(
+            plain=weight[:PLAIN],
+            span=span + head * (_GAIN * span_head + cosine[0]) + relation * (_GAIN * span_relation + cosine[1]),
+            window=window + relation * (_GAIN * window_relation + cosine[2]) + head * cosine[3],
+            title=head * cosine[4],
+            bias=bias + view.head @ by_head + view.relation @ by_relation,
+        )
+
+    def __call__(self, view: QuestionView, passage: AnalysedPassage) -> Floats:
+        """(spans, outputs)."""
+        return np.asarray(
+            plain_features(view, passage) @ self.plain
+            + passage.span_direction @ self.span
+            + passage.window_direction @ self.window
+            + (passage.title_direction @ self.title + self.bias),
+            np.float32,
+        )
+
 
 SHIPPED = "span_scorer.safetensors"
 REMEMBERED_PASSAGES = 8_000

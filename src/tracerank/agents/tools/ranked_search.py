@@ -1,13 +1,13 @@
 """WebQA's only tool: Search, which returns three ranked chunks as ``Doc 1(Title: "…") …``.
 
-The text is what ``readers/calls/ranked_returns.py`` reads back.
+The text is what ``readers/calls/text_layouts.py`` reads back.
 """
 
 from dataclasses import dataclass
 
 from tracerank.agents.corpus.base import Passage, Retriever
 from tracerank.agents.tools.page_text import one_line
-from tracerank.readers.calls.ranked_returns import STRICT_RANKS
+from tracerank.readers.calls.text_layouts import STRICT_RANKS
 
 CHUNKS = len(STRICT_RANKS)
 NOTHING_FOUND = "No results found."

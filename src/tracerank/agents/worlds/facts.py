@@ -1,6 +1,6 @@
-"""What can be true in the world: kinds of entities and the typed relations between them, with their wording.
+"""What can be true in the world: invented names, kinds of entities and the typed relations between them, with wording.
 
-Holds no particular fact. Every text is our own.
+Holds no particular fact. Names belong to nobody we know of; every text is our own.
 """
 
 from collections.abc import Mapping
@@ -8,7 +8,40 @@ from dataclasses import dataclass
 from random import Random
 from types import MappingProxyType
 
-from tracerank.agents.worlds.names import invented_name
+_ONSETS = (
+    "b",
+    "br",
+    "d",
+    "dr",
+    "f",
+    "g",
+    "gl",
+    "h",
+    "k",
+    "kl",
+    "l",
+    "m",
+    "n",
+    "p",
+    "pr",
+    "r",
+    "s",
+    "st",
+    "t",
+    "tr",
+    "v",
+    "z",
+)
+_VOWELS = ("a", "e", "i", "o", "u", "ai", "eo", "ou")
+_ENDINGS = ("", "l", "n", "r", "s", "th", "nd", "sk", "m")
+_SYLLABLES = tuple(onset + vowel for onset in _ONSETS for vowel in _VOWELS)
+
+
+def invented_name(rng: Random, syllables: int = 2) -> str:
+    """A pronounceable word with a capital letter."""
+    pick, count = rng.random, len(_SYLLABLES)
+    body = "".join([_SYLLABLES[int(pick() * count)] for _ in range(syllables)])
+    return (body + _ENDINGS[int(pick() * len(_ENDINGS))]).capitalize()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,15 +1,19 @@
-"""Named sets of the world's parameters, one for each setting."""
+"""Named sets of the world's parameters, one for each setting, and the pools that they make.
 
-from collections.abc import Mapping
+Questions and rollouts go by number, each with random numbers of its own.
+"""
+
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from random import Random
 from types import MappingProxyType
 
-from tracerank.agents.worlds.agents import ErrorModel
-from tracerank.agents.worlds.browsing import BrowsingHabits
-from tracerank.agents.worlds.library import SearchModel
+from tracerank.agents.worlds.agents import ErrorModel, Journey
+from tracerank.agents.worlds.library import Library, SearchModel
 from tracerank.agents.worlds.pages import PageModel
-from tracerank.agents.worlds.questions import WorldModel
-from tracerank.agents.worlds.ranked_search import SearchHabits
+from tracerank.agents.worlds.questions import Case, WorldModel, make_case
+from tracerank.agents.worlds.searching import BrowsingHabits, SearchHabits
+from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA
 
 
@@ -103,3 +107,19 @@ FAULTLESS: Mapping[str, Preset] = MappingProxyType(
 
 PRESETS: Mapping[str, Mapping[str, Preset]] = MappingProxyType({"paper": PAPER, "faultless": FAULTLESS})
 """By name and setting."""
+
+
+def iter_journeys(preset: Preset, questions: int, seed: int, k: int = 16) -> Iterator[tuple[Case, list[Journey]]]:
+    """Each question with what its agents did and where they went wrong."""
+    for index in range(questions):
+        name = f"{seed}/{index}"
+        case = make_case(Random(name), f"{seed}-{index:05d}", preset.world)
+        library = Library(case.pages, preset.search, name)
+        agents = preset.habits.agents(case, library, preset.errors)
+        yield case, [agents.run(Random(f"{name}/{sample}"), sample) for sample in range(k)]
+
+
+def iter_world(preset: Preset, questions: int, seed: int, k: int = 16) -> Iterator[Pool]:
+    """Pools of k rollouts; fewer questions or a smaller k give a prefix of the same world."""
+    for case, journeys in iter_journeys(preset, questions, seed, k):
+        yield Pool.of(case.question, [journey.rollout for journey in journeys])

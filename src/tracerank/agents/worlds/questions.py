@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 from tracerank.agents.worlds import facts
-from tracerank.agents.worlds.facts import Kind, Relation, invented_value
-from tracerank.agents.worlds.names import invented_name
+from tracerank.agents.worlds.facts import Kind, Relation, invented_name, invented_value
 from tracerank.agents.worlds.pages import (
     Entity,
     Page,

@@ -16,7 +16,7 @@ from tracerank.methods.simple import FewestTools
 from tracerank.methods.voting import MajorityVote
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA
-from tracerank.selectors.trace.graphs.recipes import RECIPES
+from tracerank.selectors.trace.graphs.schema import RECIPES
 from tracerank.selectors.trace.graphs.stats import IDENTICAL_CONTENT, SAME_DOCUMENT, GraphStatistics, graph_statistics
 
 

@@ -1,19 +1,157 @@
-"""How aggregators ask: tokens summed per question, several questions under way at once, decisions in order."""
+"""How chat models are asked: texts of others quoted so that none can pass for ours, replies read, tokens counted.
 
+Pages and answers are hostile. As JSON strings they cannot end their own block; what chat templates and our own rules
+read as marks (``<answer>``, ``</tool_response>``, ``<|im_end|>``, ``[INST]``) is written with an escape of JSON, so
+that no tokenizer and no extraction meets it in a prompt. Replies that must say one definite thing are read strictly,
+asked for again when they do not, and never guessed.
+"""
+
+import json
+import re
 import threading
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from typing import TypeVar
 
 from tracerank.answers.exact import normalize_answer
-from tracerank.endpoints.chat import ChatModel, ChatReply, ChatTool, EmptyReply, Sampling
-from tracerank.endpoints.messages import ChatMessage, Usage
+from tracerank.answers.extraction import extract_answer
+from tracerank.embedding.http import sendable
+from tracerank.endpoints.chat import ChatMessage, ChatModel, ChatReply, ChatTool, EmptyReply, Sampling, Usage
 from tracerank.errors import ChatError
 from tracerank.methods.base import Decision
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Retained, RetentionRule
+
+_MARK = re.compile(r"<(?=[/|!?｜▁a-zA-Z])|\[(?=/?[A-Z_]{3,}\])")
+UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+"""Characters of scripts without spaces: each counts as a word, else one word could be a whole page."""
+_WORD = re.compile(rf"[{UNSPACED}]|[^\s{UNSPACED}]{{1,40}}")
+
+
+def quoted(value: object) -> str:
+    """The value as JSON on one line, whose strings hold no mark."""
+    text = sendable(json.dumps(value, ensure_ascii=False))
+    return _MARK.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def count_words(text: str) -> int:
+    """Words; a character of a script without spaces counts as one, and so do 40 characters without a space."""
+    return sum(1 for _ in _WORD.finditer(text))
+
+
+def cut_words(text: str, most: int) -> str:
+    """The beginning of the text, with a mark that says how many words are missing."""
+    end = 0
+    for count, word in enumerate(_WORD.finditer(text)):
+        if count == most:
+            return f"{text[:end]} […cut here: {count_words(text[end:]):,} more words]".lstrip()
+        end = word.end()
+    return text
+
+
+def fit_words(texts: Sequence[str], budget: int) -> list[str]:
+    """The texts cut so that they share the budget: short ones stay whole, long ones are cut at one common length."""
+    counts = [count_words(text) for text in texts]
+    if sum(counts) <= budget:
+        return list(texts)
+    level = _water_level(counts, budget)
+    return [cut_words(text, level) for text in texts]
+
+
+def _water_level(counts: Sequence[int], budget: int) -> int:
+    """The largest length at which cutting every text keeps their sum within the budget."""
+    left = budget
+    for place, count in enumerate(sorted(counts)):
+        share = left // (len(counts) - place)
+        if count > share:
+            return share
+        left -= count
+    return max(counts, default=0)
+
+
+_TAG = {name: re.compile(rf"<(/?){name}\s{{0,3}}>", re.I) for name in ("answer", "report")}
+_DECLARED = re.compile(r"(?:the correct answer is|the answer is|final answer|answer):(.*)", re.I)
+_EXACT = re.compile(r"\bexact answer\**:\**(.*)", re.I | re.S)
+
+
+def first_tagged(text: str) -> str | None:
+    """What stands in the first complete answer tag that is not blank: SolAgg's rule."""
+    return _tagged("answer", spoken(text))
+
+
+def tagged_or_declared(text: str) -> str | None:
+    """The tagged answer, else what the first line declares: SummAgg's rule."""
+    return first_tagged(text) or _declared(spoken(text))
+
+
+def accepted_answer(solution: str) -> str | None:
+    """The first nonempty line of the answer that a solution marks; None: it marks none and is not accepted."""
+    exact = _EXACT.search(solution)
+    marked = first_tagged(solution) or (exact[1] if exact else "")
+    return first_line(marked) or None
+
+
+def report_in(text: str) -> str:
+    """The report of a rollout, with or without the tag that it was asked to stand in."""
+    return _tagged("report", spoken(text)) or spoken(text).strip()
+
+
+def spoken(text: str) -> str:
+    """What follows the thinking, where a server leaves that in the reply."""
+    return text.rpartition("</think>")[2]
+
+
+def first_line(text: str) -> str:
+    """The first line that is not blank; empty when there is none."""
+    return next((line.strip() for line in text.splitlines() if line.strip()), "")
+
+
+def _declared(text: str) -> str | None:
+    found = _DECLARED.match(first_line(text).replace("**", "").strip())
+    return (found[1].strip().removesuffix(".").strip() or None) if found else None
+
+
+def _tagged(name: str, text: str) -> str | None:
+    """What the first complete pair of tags holds, blank ones aside; a tag that opens again begins anew."""
+    start: int | None = None
+    for tag in _TAG[name].finditer(text):
+        if not tag[1]:
+            start = tag.end()
+        elif start is not None:
+            # A slice per pair, and pairs do not overlap: linear.
+            if held := text[start : tag.start()].strip():
+                return held
+            start = None
+    return None
+
+
+ATTEMPTS = 3
+"""How often a prompt is put; the later times with a temperature, because without one the reply would be the same."""
+
+Value = TypeVar("Value")
+
+
+def strict_reply(
+    chat: ChatModel, prompt: str, sampling: Sampling, read: Callable[[ChatReply], Value | None], wanted: str
+) -> Value:
+    """What the first readable reply says; none in all attempts is an error."""
+    said = "nothing"
+    for attempt in range(ATTEMPTS):
+        try:
+            reply = chat.reply([ChatMessage("user", prompt)], sampling)
+        except EmptyReply as error:
+            said = "nothing before max_tokens were used up; allow more" if error.reply.is_cut else "nothing"
+        else:
+            value = read(reply)
+            if value is not None:
+                return value
+            said = repr((extract_answer(reply.text).answer or reply.text)[:80])
+        sampling = replace(sampling, temperature=1.0, seed=attempt + 1)
+    raise ChatError(f"{chat.name}: asked {ATTEMPTS} times for {wanted}, last said {said}")
+
 
 Item = TypeVar("Item")
 Made = TypeVar("Made")

@@ -1,18 +1,26 @@
-"""SolAgg: one prompt over the final solutions of all rollouts; the model writes the answer (App. A.2)."""
+"""SolAgg and SummAgg: an answer written from all solutions, or from a report on each rollout (App. A.2)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
-from tracerank.endpoints.chat import ChatModel, EmptyReply, Sampling
-from tracerank.endpoints.messages import ChatMessage
-from tracerank.methods.aggregation.asking import AskingMethod, CountedChat, written_decision
-from tracerank.methods.aggregation.extraction import first_tagged
-from tracerank.methods.aggregation.quoting import fit_words, quoted
-from tracerank.methods.aggregation.transcripts import solution_of
+from tracerank.endpoints.chat import ChatMessage, ChatModel, EmptyReply, Sampling
+from tracerank.methods.aggregation.asking import (
+    AskingMethod,
+    CountedChat,
+    all_of,
+    first_tagged,
+    fit_words,
+    quoted,
+    report_in,
+    tagged_or_declared,
+    written_decision,
+)
+from tracerank.methods.aggregation.transcripts import solution_of, steps_of, transcript_lines
 from tracerank.methods.base import Decision
 from tracerank.methods.prompts import prompt_text
 from tracerank.pools.pool import Pool
-from tracerank.pools.types import Retained, RetentionRule
+from tracerank.pools.types import Retained, RetentionRule, Rollout
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,3 +88,35 @@ def said(chat: CountedChat, prompt: str, sampling: Sampling) -> str | Silence:
         return Silence(
             "the model used up its tokens and said nothing" if error.reply.is_cut else "the model said nothing"
         )
+
+
+class SummAgg(AskingMethod):
+    """Integrates reports on the rollouts."""
+
+    name = "summagg"
+
+    def __init__(self, chat: ChatModel, config: AggregationConfig | None = None) -> None:
+        self.config = config or AggregationConfig()
+        super().__init__(chat, self.config.concurrency, self.config.rule)
+
+    def settle(self, pool: Pool, retained: Retained, chat: CountedChat) -> Decision:
+        question = pool.question.text
+        reports = all_of(partial(self._report, chat, question), retained.kept, self.concurrency)
+        spoken = [report for text in reports if isinstance(text, str) and (report := report_in(text))]
+        missing = len(reports) - len(spoken)
+        notes = [f"{missing} of {len(reports)} reports are empty"] if missing else []
+        answer = None
+        if spoken:
+            written = integrate(chat, self.config, question, "report", spoken)
+            answer = None if isinstance(written, Silence) else tagged_or_declared(written)
+            if isinstance(written, Silence):
+                notes.append(written.note)
+            elif answer is None:
+                notes.append("neither an answer tag nor a declared answer in the reply")
+        return written_decision(pool, retained, answer, chat.usage, "; ".join(notes) or None)
+
+    def _report(self, chat: CountedChat, question: str, rollout: Rollout) -> str | Silence:
+        lines = transcript_lines(steps_of(rollout), self.config.prompt_words)
+        prompt = prompt_text("report").format(question=quoted(question), transcript=lines)
+        # The draw belongs to the rollout, so that a report serves every K, and equal rollouts are drawn anew.
+        return said(chat, prompt, self.config.sampling(draw=rollout.sample_id))

@@ -7,8 +7,8 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tracerank.endpoints.messages import ChatMessage
-from tracerank.methods.aggregation.quoting import count_words, fit_words, quoted
+from tracerank.endpoints.chat import ChatMessage
+from tracerank.methods.aggregation.asking import count_words, fit_words, quoted
 from tracerank.pools.types import Evidence, Rollout, Search
 
 LEAST_STEP_WORDS = 20

@@ -12,8 +12,15 @@ from tracerank.pools.types import BROWSING, WEBQA, Document, Evidence, Rollout, 
 from tracerank.pools.urls import canonical_url
 from tracerank.readers.calls.results import Result, blocks_of
 from tracerank.readers.calls.returns import read_pages, read_search, stated_queries, without_verdicts
-from tracerank.readers.calls.tool_calls import Target, ToolCall, kind_of_call, queries_of, targets_of
-from tracerank.readers.calls.tool_names import TOOL_NAMES, ToolNames
+from tracerank.readers.calls.tool_calls import (
+    TOOL_NAMES,
+    Target,
+    ToolCall,
+    ToolNames,
+    kind_of_call,
+    queries_of,
+    targets_of,
+)
 from tracerank.readers.values import encodable
 
 URL_ONLY = "url_only"

@@ -12,8 +12,7 @@ from tracerank.pools.urls import canonical_url
 from tracerank.readers.base import Record
 from tracerank.readers.calls.record_fields import Dialogue, question_of
 from tracerank.readers.calls.results import Result
-from tracerank.readers.calls.tool_calls import ToolCall, kind_of_call, submitted_answer
-from tracerank.readers.calls.tool_names import TOOL_NAMES, ToolNames
+from tracerank.readers.calls.tool_calls import TOOL_NAMES, ToolCall, ToolNames, kind_of_call, submitted_answer
 from tracerank.readers.values import plain_text, whole_number
 
 FILE_SEARCH = "file_search"

@@ -14,8 +14,7 @@ from tracerank.answers.extraction import extract_answer
 from tracerank.pools.types import Question
 from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.calls.assembly import rollout_of
-from tracerank.readers.calls.tool_calls import ToolCall
-from tracerank.readers.calls.tool_names import TOOL_NAMES, ToolNames
+from tracerank.readers.calls.tool_calls import TOOL_NAMES, ToolCall, ToolNames
 from tracerank.readers.files.loose_json import load_json
 from tracerank.readers.values import encodable, plain_text, text_of, whole_number
 

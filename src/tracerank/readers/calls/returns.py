@@ -12,9 +12,8 @@ from typing import Any
 
 from tracerank.answers.exact import normalize_text
 from tracerank.pools.urls import canonical_url
-from tracerank.readers.calls.ranked_returns import split_ranked
 from tracerank.readers.calls.results import Result, blocks_of, flat_text, is_failure
-from tracerank.readers.calls.text_layouts import laid_out
+from tracerank.readers.calls.text_layouts import laid_out, split_ranked
 from tracerank.readers.files.loose_json import NOT_JSON, load_json, load_literal
 from tracerank.readers.values import encodable
 

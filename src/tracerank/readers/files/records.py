@@ -20,8 +20,7 @@ import orjson
 from tracerank.errors import ReadError
 from tracerank.pools.canonical import kind_of
 from tracerank.readers.base import Record
-from tracerank.readers.files.containers import as_record, parts_of, records_in
-from tracerank.readers.files.pool_records import parts_of_pool
+from tracerank.readers.files.containers import as_record, parts_of, parts_of_pool, records_in
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer

@@ -8,10 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tracerank.readers.base import Parsed, Record, reject
-from tracerank.readers.calls.citations import cited_results
 from tracerank.readers.calls.record_fields import Dialogue, decoded, parsed_dialogue, question_of, sample_id_of
-from tracerank.readers.calls.tool_calls import ToolCall, kind_of_call, parse_arguments, submitted_answer
-from tracerank.readers.calls.tool_names import clean_name
+from tracerank.readers.calls.results import cited_results
+from tracerank.readers.calls.tool_calls import ToolCall, clean_name, kind_of_call, parse_arguments, submitted_answer
 from tracerank.readers.formats.browsing import BrowsingReader
 from tracerank.readers.formats.canonical import CanonicalReader
 from tracerank.readers.formats.search_r1 import SearchR1Reader

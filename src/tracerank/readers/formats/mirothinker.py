@@ -14,8 +14,7 @@ from tracerank.pools.types import BROWSING, Question
 from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.calls.record_fields import Dialogue, label_value, parsed_dialogue, question_of, sample_id_of
 from tracerank.readers.calls.text_calls import written_calls
-from tracerank.readers.calls.tool_calls import ToolCall
-from tracerank.readers.calls.tool_names import TOOL_NAMES
+from tracerank.readers.calls.tool_calls import TOOL_NAMES, ToolCall
 from tracerank.readers.formats.chat import read_chat
 from tracerank.readers.values import cleaned, text_of
 

@@ -12,7 +12,7 @@ from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.calls.dialogues import DialogueBuilder, stated_answer
 from tracerank.readers.calls.record_fields import decoded, parsed_dialogue, question_of, sample_id_of
 from tracerank.readers.files.loose_json import load_json
-from tracerank.readers.formats.response_items import read_item
+from tracerank.readers.formats.openai_responses import read_item
 
 # A saved state keeps what it sends to the model apart from the whole run, which handoffs may shorten.
 _ITEM_FIELDS = ("new_items", "session_items", "generated_items")

@@ -1,17 +1,112 @@
 """OpenAI Responses: one response, its batch line, or a list of items as the Agents SDK's ``to_input_list`` gives it.
 
-Finds the items in a record; what they say is read in ``response_items.py``.
+Finds the items in a record and reads them one by one: messages, hosted searches, functions and their outputs.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from tracerank.pools.urls import canonical_url
 from tracerank.readers.base import Parsed, Record, reject
-from tracerank.readers.calls.dialogues import DialogueBuilder, asked_question
+from tracerank.readers.calls.dialogues import FILE_SEARCH, DialogueBuilder, asked_question
 from tracerank.readers.calls.record_fields import decoded, parsed_dialogue, sample_id_of
+from tracerank.readers.calls.results import Result, blocks_of, cited_results
+from tracerank.readers.calls.tool_calls import ToolCall, parse_arguments
 from tracerank.readers.files.loose_json import load_json
-from tracerank.readers.formats.response_items import TELLING_TYPES, read_item
+from tracerank.readers.values import part_text, text_of
+
+_CALLS = ("function_call", "custom_tool_call")
+_OUTPUTS = ("function_call_output", "custom_tool_call_output")
+HOSTED_CALLS = ("web_search_call", "file_search_call", "mcp_call")
+TELLING_TYPES = frozenset((*_CALLS, *_OUTPUTS, *HOSTED_CALLS))
+"""Types that no other format gives its items."""
+_OPENED, _FOUND = ("open_page", "open"), ("find_in_page", "find")
+_FAILED = ("failed", "incomplete")
+
+
+def read_item(builder: DialogueBuilder, item: object) -> bool:
+    """Add what one item says to the dialogue; whether it is a call that researches."""
+    if not isinstance(item, Mapping):
+        return False
+    kind = item.get("type")
+    if kind in ("message", None):
+        _read_message(builder, item)
+    elif kind in HOSTED_CALLS:
+        return builder.call(_hosted_call(kind, item), item.get("id"))
+    elif kind in _CALLS:
+        arguments = parse_arguments(item.get("arguments", item.get("input")))
+        return builder.call(ToolCall(_text(item.get("name")), arguments), item.get("call_id", item.get("id")))
+    elif kind in _OUTPUTS:
+        builder.returned(item.get("call_id"), item.get("output"))
+    return False
+
+
+def web_call(action: object, results: object = None, *, is_error: bool = False) -> ToolCall:
+    """A hosted web search, page or find by its action; logs without actions are of searches."""
+    fields: Mapping[str, Any] = action if isinstance(action, Mapping) else {}
+    kind, url = fields.get("type"), fields.get("url")
+    if kind in (*_OPENED, *_FOUND):
+        page = (Result(url=url),) if not is_error and canonical_url(url) is not None else ()
+        if kind in _OPENED:
+            return ToolCall("open_page", {"url": url}, results=page, kind="open")
+        return ToolCall("find_in_page", {"url": url, "pattern": fields.get("pattern")}, results=page, kind="find")
+    queries = fields.get("queries")
+    asked = queries if isinstance(queries, list) and queries else fields.get("query")
+    shown = () if is_error else tuple(_sources(fields.get("sources"), results))
+    return ToolCall("web_search", {"query": asked}, results=shown, kind="search")
+
+
+def cited_in(part: object) -> tuple[Result, ...]:
+    """The web pages and files that a part of an answer cites."""
+    if not isinstance(part, Mapping):
+        return ()
+    annotations = part.get("annotations", part.get("citations"))
+    return (*cited_results(part_text(dict(part)), annotations), *_cited_files(annotations))
+
+
+def _cited_files(annotations: object) -> Iterator[Result]:
+    for annotation in annotations if isinstance(annotations, list) else ():
+        if isinstance(annotation, Mapping) and annotation.get("type") == "file_citation":
+            name, identity = annotation.get("filename"), annotation.get("file_id")
+            if isinstance(identity, str) and identity:
+                yield Result(title=name if isinstance(name, str) else None, doc_id=identity)
+
+
+def _read_message(builder: DialogueBuilder, item: Mapping[str, Any]) -> None:
+    content = item.get("content")
+    if item.get("role") == "user":
+        builder.ask(text_of(content))
+    elif item.get("role") == "assistant":
+        parts = content if isinstance(content, list) else ()
+        cited = [result for part in parts for result in cited_in(part)]
+        builder.say(text_of(content), cited, is_final=item.get("phase") != "commentary")
+
+
+def _hosted_call(kind: str, item: Mapping[str, Any]) -> ToolCall:
+    is_error = item.get("status") in _FAILED or bool(item.get("error"))
+    results = item.get("results")
+    if kind == "web_search_call":
+        return web_call(item.get("action"), results, is_error=is_error)
+    if kind == "file_search_call":
+        # Without the list that must be asked for, only citations tell what was found.
+        found = None if isinstance(results, list) and not is_error else ()
+        return ToolCall(FILE_SEARCH, {"queries": item.get("queries")}, results, is_error, results=found, kind="search")
+    arguments = parse_arguments(item.get("arguments"))
+    return ToolCall(_text(item.get("name")), arguments, item.get("output"), is_error)
+
+
+def _sources(sources: object, results: object) -> Iterator[Result]:
+    """The listed addresses; sources that are services, not pages, have none."""
+    for block in blocks_of(results if isinstance(results, list) else None) or blocks_of(
+        sources if isinstance(sources, list) else None
+    ):
+        yield from (result for result in block if result.url is not None)
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
 
 _ITEM_FIELDS = (
     *("output", "items", "response_items", "input_list", "history", "messages", "conversation", "trajectory"),

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from tracerank.answers.exact import normalize_text
 from tracerank.pools.types import Question, Rollout, Search
 from tracerank.readers.base import Parsed, Record, reject
-from tracerank.readers.calls.ranked_returns import split_ranked
+from tracerank.readers.calls.text_layouts import split_ranked
 from tracerank.readers.formats.webqa import identity_of, integer_of, references_of
 
 TEXT_FIELDS = ("output", "response", "completion", "text", "trajectory", "generated_text")

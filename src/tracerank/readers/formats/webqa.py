@@ -10,7 +10,7 @@ from tracerank.answers.exact import normalize_text
 from tracerank.pools.canonical import kind_of
 from tracerank.pools.types import Question, Rollout, Search
 from tracerank.readers.base import Parsed, Record, reject
-from tracerank.readers.calls.ranked_returns import split_ranked
+from tracerank.readers.calls.text_layouts import split_ranked
 
 _ID_FIELDS = ("question_id", "question_index")
 

@@ -1,17 +1,177 @@
 """OpenTelemetry spans: OTLP JSON, one span a line, the SDK's own JSON; GenAI attributes and those of its relatives.
 
-Knows where a span keeps its ids and what ``gen_ai.*`` and ``traceloop.*`` attributes mean; OpenInference's are read in
-``openinference.py``. Spans without any of them stay, since they tell which span stands below which.
+Knows where a span keeps its ids and what ``gen_ai.*``, ``traceloop.*`` and OpenInference's attributes mean. Spans
+without any of them stay, since they tell which span stands below which. Attributes become one flat mapping, whether
+they are logged as ``llm.input_messages.0.message.role``, as nested objects, or half and half. Bounded in depth and
+number; never raises.
 """
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tracerank.readers.base import Record
-from tracerank.readers.telemetry.attributes import Attributes, flat_attributes, nested_value
-from tracerank.readers.telemetry.langfuse import OBSERVATION_KINDS
-from tracerank.readers.telemetry.openinference import openinference_fields
+from tracerank.readers.files.loose_json import load_json
 from tracerank.readers.telemetry.spans import Span, SpanKind, moment
+from tracerank.readers.telemetry.vendors import OBSERVATION_KINDS
+from tracerank.readers.values import whole_number
+
+_DEEPEST = 24
+_MOST = 200_000
+
+Attributes = Mapping[str, Any]
+
+
+def flat_attributes(raw: object) -> dict[str, Any]:
+    """Attributes under their dotted names; lists of plain values stay lists."""
+    if isinstance(raw, list):
+        raw = _pairs(raw, _DEEPEST)
+    found: dict[str, Any] = {}
+    if isinstance(raw, Mapping):
+        for name, value in _flat("", raw, _DEEPEST):
+            found[name] = value
+            if len(found) >= _MOST:
+                break
+    return found
+
+
+def nested_value(attributes: Attributes, name: str) -> Any:
+    """The value of a name, put together again where it was flattened; None: there is none."""
+    if name in attributes:
+        return attributes[name]
+    start = name + "."
+    tree: dict[str, Any] = {}
+    for key, value in attributes.items():
+        if key.startswith(start):
+            path = key[len(start) :].split(".", _DEEPEST)
+            place = tree
+            for part in path[:-1]:
+                inner = place.setdefault(part, {})
+                if not isinstance(inner, dict):
+                    break
+                place = inner
+            else:
+                place.setdefault(path[-1], value)
+    return _with_lists(tree) if tree else None
+
+
+def _flat(prefix: str, value: object, depth: int) -> Iterator[tuple[str, Any]]:
+    is_list = isinstance(value, list) and any(isinstance(item, Mapping) for item in value)
+    if depth and isinstance(value, Mapping) and value:
+        for key, item in value.items():
+            yield from _flat(f"{prefix}.{key}" if prefix else str(key), item, depth - 1)
+    elif depth and is_list and isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _flat(f"{prefix}.{index}", item, depth - 1)
+    elif prefix:
+        yield prefix, value
+
+
+def _with_lists(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    plain = {key: _with_lists(item) for key, item in value.items()}
+    if plain and all(key.isdecimal() and len(key) < 10 for key in plain):
+        return [plain[key] for key in sorted(plain, key=int)]
+    return plain
+
+
+# ---- OTLP
+
+
+def _pairs(pairs: list[Any], depth: int) -> dict[str, Any]:
+    """OTLP's ``[{key, value}]``."""
+    return {
+        pair["key"]: _value(pair.get("value"), depth)
+        for pair in pairs
+        if isinstance(pair, Mapping) and isinstance(pair.get("key"), str)
+    }
+
+
+def _value(value: object, depth: int) -> Any:
+    if not isinstance(value, Mapping) or not depth:
+        return value if isinstance(value, str | int | float) else None
+    for key, inner in value.items():
+        kind = key.replace("_", "").lower() if isinstance(key, str) else ""
+        if kind in ("stringvalue", "boolvalue", "doublevalue", "bytesvalue"):
+            return inner
+        if kind == "intvalue":
+            return whole_number(inner)
+        items = inner.get("values") if isinstance(inner, Mapping) else None
+        if kind == "arrayvalue":
+            return [_value(item, depth - 1) for item in items] if isinstance(items, list) else []
+        if kind == "kvlistvalue":
+            return _pairs(items, depth - 1) if isinstance(items, list) else {}
+    return None
+
+
+_KIND = "openinference.span.kind"
+_KINDS: Mapping[str, SpanKind] = {
+    **dict.fromkeys(("AGENT", "CHAIN"), "agent"),
+    "LLM": "model",
+    "TOOL": "tool",
+    "RETRIEVER": "search",
+    **dict.fromkeys(("EVALUATOR", "GUARDRAIL"), "judge"),
+    **dict.fromkeys(("EMBEDDING", "RERANKER", "PROMPT", "UNKNOWN"), "other"),
+}
+
+
+def openinference_fields(attributes: Attributes, stated: str | None = None) -> dict[str, Any] | None:
+    """The fields of a span; ``stated`` is a kind that stands beside the attributes. None: another convention."""
+    named = attributes.get(_KIND, stated)
+    kind = _KINDS.get(named.upper()) if isinstance(named, str) else None
+    if kind is None:
+        return None
+    given = nested_value(attributes, "input.value")
+    returned = nested_value(attributes, "output.value")
+    fields: dict[str, Any] = {"kind": kind, "input": given, "output": returned}
+    if kind == "model":
+        fields["input"] = _messages(attributes, "llm.input_messages") or given
+        fields["output"] = _messages(attributes, "llm.output_messages") or returned
+    elif kind == "tool":
+        name = attributes.get("tool.name", attributes.get("tool_call.function.name"))
+        if isinstance(name, str):
+            fields["name"] = name
+        if given is None:
+            # Often the schema of the tool, so what it was given comes first.
+            arguments = nested_value(attributes, "tool_call.function.arguments")
+            fields["input"] = arguments if arguments is not None else nested_value(attributes, "tool.parameters")
+    elif kind == "search":
+        if given is None:
+            fields["input"] = attributes.get("retrieval.query")
+        documents = nested_value(attributes, "retrieval.documents")
+        if isinstance(documents, list):
+            fields["documents"] = [_document(item) for item in documents]
+    return fields
+
+
+def _messages(attributes: Attributes, name: str) -> list[dict[str, Any]]:
+    found = nested_value(attributes, name)
+    return [_message(item) for item in found if isinstance(item, Mapping)] if isinstance(found, list) else []
+
+
+def _message(item: Mapping[str, Any]) -> dict[str, Any]:
+    inner = item.get("message")
+    message = dict(inner) if isinstance(inner, Mapping) else dict(item)
+    parts = message.pop("contents", None)
+    if isinstance(parts, list):
+        contents = [part.get("message_content") for part in parts if isinstance(part, Mapping)]
+        message.setdefault("content", [dict(part) for part in contents if isinstance(part, Mapping)])
+    message.setdefault("content", "")
+    calls = message.get("tool_calls")
+    if isinstance(calls, list):
+        message["tool_calls"] = [call.get("tool_call", call) if isinstance(call, Mapping) else call for call in calls]
+    return message
+
+
+def _document(item: object) -> dict[str, Any]:
+    inner = item.get("document") if isinstance(item, Mapping) else None
+    fields = inner if isinstance(inner, Mapping) else {}
+    metadata = fields.get("metadata")
+    if isinstance(metadata, str):
+        metadata = load_json(metadata)
+    document = {"text": fields.get("content"), "id": fields.get("id")}
+    return {**document, "metadata": metadata} if isinstance(metadata, Mapping) else document
+
 
 _RESOURCES = ("resourceSpans", "resource_spans", "batches")
 _SCOPES = ("scopeSpans", "scope_spans", "instrumentationLibrarySpans", "instrumentation_library_spans")

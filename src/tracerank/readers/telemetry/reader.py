@@ -11,10 +11,9 @@ from typing import Any
 from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.calls.record_fields import parsed_dialogue
 from tracerank.readers.files.joining import Piece
-from tracerank.readers.telemetry.langfuse import langfuse_spans
 from tracerank.readers.telemetry.otel import otel_spans
 from tracerank.readers.telemetry.spans import Span, run_of
-from tracerank.readers.telemetry.vendors import agents_spans, langsmith_spans
+from tracerank.readers.telemetry.vendors import agents_spans, langfuse_spans, langsmith_spans
 
 Dialect = Callable[[Record], Iterator[Span]]
 

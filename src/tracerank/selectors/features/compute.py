@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 
 from tracerank.pools.types import Rollout
 from tracerank.selectors.features.conduct import conduct
-from tracerank.selectors.features.shape import shape
 from tracerank.selectors.features.support import support
 from tracerank.selectors.features.table import NAMES
 from tracerank.selectors.features.view import PoolView, TextLines, view_of
-from tracerank.selectors.features.votes import votes
+from tracerank.selectors.features.votes import shape, votes
 
 Column = float | Sequence[float] | NDArray[np.float64]
 """One value for the pool, or one a form."""

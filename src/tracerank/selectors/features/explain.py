@@ -14,10 +14,9 @@ from tracerank.pools.documents import link_documents
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Rollout
 from tracerank.selectors.features.compute import FeatureTable, feature_table
-from tracerank.selectors.features.grounds import grounds
-from tracerank.selectors.features.model import FeatureModel
-from tracerank.selectors.features.scorers import LinearScorer
+from tracerank.selectors.features.model import FeatureModel, LinearScorer
 from tracerank.selectors.features.selector import FeatureSelector, choose, decision
+from tracerank.selectors.features.support import grounds
 from tracerank.selectors.features.table import FAMILY_MEANINGS, FEATURES
 
 LEAST = 0.05

@@ -1,7 +1,8 @@
 """What kind of answer a question of this wording tends to have: a small log-linear model over cues of the question.
 
 Its weights were fitted on the train questions of public question sets (``python -m studies.shipped_weights.kinds``),
-on the wording of questions and the look of their answers alone. Languages other than English give no cues and no preference.
+on the wording of questions and the look of their answers alone. Other languages than English give no cues and no
+preference.
 """
 
 import re
@@ -14,8 +15,7 @@ from numpy.typing import NDArray
 from safetensors.numpy import load_file
 
 from tracerank.answers.english import AUXILIARIES, MONTHS, ONES, QUESTION_WORDS, TENS
-from tracerank.selectors.features.view import Form
-from tracerank.selectors.features.words import Line, words_of
+from tracerank.selectors.features.view import Form, Line, words_of
 
 KINDS = (
     *("polar", "option", "in question", "year", "date", "number", "with digits", "sentence"),

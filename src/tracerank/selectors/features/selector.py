@@ -16,8 +16,7 @@ from tracerank.methods.voting import ANSWERED
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Retained
 from tracerank.selectors.features.compute import FeatureTable, feature_table
-from tracerank.selectors.features.model import FeatureModel, load_model, save_model
-from tracerank.selectors.features.scorers import log_chances
+from tracerank.selectors.features.model import FeatureModel, load_model, log_chances, save_model
 
 NOBODY_ANSWERED = "every rollout abstains; the first is returned"
 

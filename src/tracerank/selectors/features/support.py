@@ -1,11 +1,12 @@
-"""Where the answers stand in the evidence: own, of others, shared; and how close to the question's words."""
+"""Where the answers stand in the evidence: own, of others, shared; how close to the question's words; which texts."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from tracerank.selectors.features.view import Form, PoolView
+from tracerank.pools.types import Rollout
+from tracerank.selectors.features.view import Form, Line, PoolView, TextLines, view_of
 
 NAN = float("nan")
 _WINDOW = 160
@@ -163,3 +164,30 @@ def _asks(view: PoolView, place: int, form: Form) -> bool:
 def _share(flags: Iterable[bool]) -> float:
     values = list(flags)
     return sum(values) / len(values) if values else NAN
+
+
+HELD = 0.25
+"""What a text that holds the answer weighs without any word of the question near it."""
+
+
+def grounds(question: str, rollouts: Sequence[Rollout]) -> list[dict[str, float]]:
+    """For each rollout, its evidence texts to their weights, which sum to one; all 0: no text speaks for its answer."""
+    lines = TextLines()
+    view = view_of(question, rollouts, lines)
+    found: list[dict[str, float]] = []
+    forms = {place: form for form in view.forms for place in form.rollouts}
+    for place, rollout in enumerate(rollouts):
+        texts = dict.fromkeys(seen.text for search in rollout.searches for seen in search.evidence)
+        form = forms.get(place)
+        weights = {text: 0.0 if form is None else _weight(view, form, lines.of(text)) for text in texts}
+        total = sum(weights.values())
+        found.append({text: weight / total for text, weight in weights.items()} if total else weights)
+    return found
+
+
+def _weight(view: PoolView, form: Form, text: Line) -> float:
+    if form.is_polar:  # yes and no stand nowhere: what the question is about does
+        total = sum(view.weights.values())
+        return sum(view.weights[word] for word in view.weights.keys() & text.words) / total if total else 0.0
+    place = place_in(view, form, text.text)
+    return 0.0 if place is None else HELD + place.window

@@ -1,6 +1,11 @@
-"""A pool laid out for counting: forms of answers, their groups, the distinct texts each rollout saw. No features."""
+"""A pool laid out for counting: forms of answers, their groups, the distinct texts each rollout saw. No features.
+
+Texts are lines of plain words, so that an answer is found in evidence by one search in a string.
+"""
 
 import math
+import re
+import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,10 +13,61 @@ from itertools import takewhile
 
 from tracerank.answers.asked import Asked, read_question
 from tracerank.answers.english import AUXILIARIES, BOUNDARIES, PREPOSITIONS, VERBS
+from tracerank.answers.english import words as listed
 from tracerank.answers.equivalence import NO_GROUP, group_answers
 from tracerank.answers.exact import normalize_answer
 from tracerank.pools.types import Rollout
-from tracerank.selectors.features.words import Line, content_words, line_of, words_of
+
+LONGEST_TEXT = 40_000
+"""Characters that are read of one text."""
+_MARKS = re.compile("[\u0300-\u036f]")
+_POSSESSIVE = re.compile(r"['’]s\b")
+_APOSTROPHES = str.maketrans("", "", "'’`´")
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}\b)")
+_WORD = re.compile(r"[^\W_]+")
+_ARTICLES = frozenset(("a", "an", "the"))
+
+FUNCTION_WORDS = frozenset(
+    listed(
+        "of in on at to for from by with and or as is was were are be been being it its this that these those he she "
+        "they his her their him them who whom whose which what when where why how do does did has have had will would "
+        "can could may might not also but than then so such into about if there both between same name"
+    )
+)
+"""Words that say nothing about the subject of a question."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A text as words."""
+
+    text: str
+    """The words with single spaces between and around them, so that `` paris `` is found only as a word."""
+    words: frozenset[str]
+
+
+def words_of(text: str) -> list[str]:
+    """Lower case, without accents, punctuation, possessives and articles; 1,000 is 1000."""
+    text = text[:LONGEST_TEXT].lower()
+    if not text.isascii():
+        text = _MARKS.sub("", unicodedata.normalize("NFKD", text))
+    if "'" in text or "’" in text:
+        text = _POSSESSIVE.sub("", text).translate(_APOSTROPHES)
+    if "," in text:
+        text = _THOUSANDS.sub("", text)
+    return [word for word in _WORD.findall(text) if word not in _ARTICLES]
+
+
+def line_of(text: str) -> Line:
+    """The text as a line."""
+    words = words_of(text)
+    return Line(f" {' '.join(words)} ", frozenset(words))
+
+
+def content_words(words: list[str]) -> list[str]:
+    """Those that carry a subject; all of them when none does."""
+    return [word for word in words if word not in FUNCTION_WORDS] or words
+
 
 MOST_TEXTS = 400
 """Distinct texts of a pool that are searched; the rest of a very long browsing pool is only counted."""

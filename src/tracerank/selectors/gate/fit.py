@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tracerank.pools.correctness import best_of_group, choice
 from tracerank.pools.pool import Pool
-from tracerank.selectors.features.scorer_fit import fit_calibration
+from tracerank.selectors.features.fit import fit_calibration
 from tracerank.selectors.gate.selector import BY_SELECTOR, BY_VOTE, COLUMNS, Chance, Gate, Sides
 
 Floats = NDArray[np.float64]

@@ -8,12 +8,11 @@ from typing import Any
 from safetensors.torch import save_file
 from torch import nn
 
-from tracerank.embedding.identity import EncoderIdentity
+from tracerank.embedding.base import EncoderIdentity
 from tracerank.errors import CheckpointError
 from tracerank.selectors.folders import read_description, write_description, write_whole
-from tracerank.selectors.plus.config import PlusConfig
 from tracerank.selectors.plus.facts import FEATURE_NAMES, FEATURE_VERSION
-from tracerank.selectors.plus.net import PlusNet
+from tracerank.selectors.plus.net import PlusConfig, PlusNet
 from tracerank.selectors.trace.checkpoint import load_weights, restore
 from tracerank.selectors.trace.graphs.schema import GraphRecipe
 

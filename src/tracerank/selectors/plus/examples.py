@@ -19,13 +19,13 @@ from torch import Tensor
 from tracerank.embedding.base import Embedder
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Rollout
-from tracerank.selectors.plus.facts import FEATURE_NAMES, FEATURE_VERSION, MARKS, PlusFacts, TextLines, facts_of
+from tracerank.selectors.features.view import TextLines
+from tracerank.selectors.plus.facts import FEATURE_NAMES, FEATURE_VERSION, MARKS, PlusFacts, facts_of
 from tracerank.selectors.plus.inputs import PlusInputs, plus_inputs
 from tracerank.selectors.trace.graphs.build import build_graph
 from tracerank.selectors.trace.graphs.schema import GraphRecipe
 from tracerank.selectors.trace.training.examples import ExampleSet, map_file, prepare_examples, why_not_trainable
-from tracerank.selectors.trace.training.losses import LossRule
-from tracerank.selectors.trace.training.plan import TrainingPlan
+from tracerank.selectors.trace.training.losses import LossRule, TrainingPlan
 
 BUDGETS = (2, 3, 4, 6, 8)
 """Sizes of the random subsets that a pool is cut into, besides the whole pool."""

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from tracerank.selectors.plus.facts import PlusFacts
-from tracerank.selectors.trace.graphs.batch import GraphBatch
+from tracerank.selectors.trace.graphs.packed import GraphBatch
 from tracerank.selectors.trace.graphs.schema import GraphRecipe
 from tracerank.selectors.trace.inputs import GraphTensors, Vectors, as_tensors
 

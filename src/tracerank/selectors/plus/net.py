@@ -9,12 +9,15 @@ score = a log(vote share of the group) + log(share of the form in its group)    
 Every correction starts at zero (TRACE's by its factor g near zero), so an untrained net is the vote.
 """
 
+import math
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from tracerank.selectors.plus.config import PlusConfig
 from tracerank.selectors.plus.facts import (
+    CROSS_FAMILIES,
     FAMILY_OF,
     FEATURE_NAMES,
     FORM_SHARE,
@@ -24,11 +27,130 @@ from tracerank.selectors.plus.facts import (
     VOTE_FAMILY,
 )
 from tracerank.selectors.plus.inputs import PlusInputs, by_pool
-from tracerank.selectors.plus.vectors import COSINES, Cosines, cosines_of, sources_of
 from tracerank.selectors.trace.dropout import dropout
 from tracerank.selectors.trace.graphs.schema import GraphRecipe
 from tracerank.selectors.trace.inputs import Vectors
-from tracerank.selectors.trace.net import TraceNet
+from tracerank.selectors.trace.net import NetConfig, TraceNet
+
+
+@dataclass(frozen=True, slots=True)
+class PlusConfig:
+    """Sizes and parts of the network; 0 or False leaves a part out."""
+
+    width: int
+    """Length of the frozen vectors."""
+    dropped_families: tuple[str, ...] = CROSS_FAMILIES
+    """Families of features that are not looked at: what others saw comes by the links of the graph instead."""
+    by_size: bool = True
+    """The weights of the linear correction may change with the number of votes."""
+    feature_hidden: int = 0
+    """Width of the nonlinear correction."""
+    vote_dropout: float = 0.0
+    """Share of training pools whose votes are hidden."""
+    among: int = 16
+    """Width of the comparison between candidates."""
+    cosines: bool = False
+    """Cosines between question, answer and evidence are features."""
+    sources: float = 0.1
+    """Scale of the mean vector of own texts that hold the answer in a linear correction of its own; 0: none."""
+    graph: bool = True
+    """TRACE's own score enters, too."""
+    gate: float = 0.1
+    """Where the factor of TRACE's score starts."""
+    marks: bool = True
+    """Evidence states know whether the text holds the answer, and the like."""
+    texts: bool = False
+    """TRACE's encoders see the frozen vectors; otherwise its nodes know only marks, cosines and their links."""
+    rank: int = 32
+    """Length to which one shared projection shortens the frozen vectors."""
+    input_dropout: float = 0.3
+    """Share of vector elements that are hidden in training."""
+    hidden: int = 32
+    layers: int = 2
+    heads: int = 4
+    feed_forward: int = 64
+    dropout: float = 0.3
+
+    def __post_init__(self) -> None:
+        sizes = (self.feature_hidden, self.among, self.rank)
+        if self.width < 1 or min(sizes) < 0:
+            raise ValueError("sizes must not be negative")
+        for name in ("vote_dropout", "input_dropout", "dropout"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 0 and below 1, got {getattr(self, name)}")
+
+    @property
+    def net(self) -> NetConfig:
+        """Of the part that is TRACE."""
+        width = (self.rank or self.width) if self.texts else 1
+        return NetConfig(width, self.hidden, self.layers, self.heads, self.feed_forward, self.dropout)
+
+
+COSINES = 5
+"""Angles that a candidate has."""
+_COSINE_SCALE = 5.0
+"""Differences of cosines within a pool are some tenths; features have a deviation of one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cosines:
+    """Angles between frozen vectors."""
+
+    of_candidates: Tensor
+    """[candidates, COSINES]: as far as a candidate differs from its pool's mean."""
+    of_occurrences: Tensor
+    """[occurrences, 2]: with the question, and with the answer of the own rollout."""
+
+
+@torch.no_grad()
+def cosines_of(inputs: PlusInputs) -> Cosines:
+    """Best and mean angles of own evidence with question and answer, and between these two."""
+    vectors, graph = inputs.vectors, inputs.graph
+    candidate, pool = inputs.occurrence_candidate, graph.candidate_pool
+    parts = (vectors.questions, vectors.answers, vectors.contents)
+    questions, answers, contents = (_unit(vectors.table, rows) for rows in parts)
+    answers = answers[graph.candidate_answer]
+    # A content belongs to one pool, so its cosine with the question is needed once.
+    content_pool = pool.new_zeros(len(contents)).index_copy(0, graph.evidence_content, pool[candidate])
+    asked = (contents * questions[content_pool]).sum(-1)[graph.evidence_content]
+    given = (contents[graph.evidence_content] * answers[candidate]).sum(-1)
+    best = [_largest(values, candidate, len(answers)) for values in (asked, given, asked + given)]
+    mean = _mean(asked, candidate, len(answers))
+    of_candidates = torch.stack((*best, mean, (answers * questions[pool]).sum(-1)), -1)
+    return Cosines(_COSINE_SCALE * _centred(of_candidates, inputs), torch.stack((asked, given), -1))
+
+
+@torch.no_grad()
+def sources_of(inputs: PlusInputs, scale: float) -> Tensor:
+    """[candidates, width]: mean vector of the own texts that hold the answer, less the pool's mean of these.
+
+    ``scale``: deviation of an element in relation to a feature's.
+    """
+    holds = inputs.marks[:, MARKS.index("holds_answer")] > 0
+    texts = _unit(inputs.vectors.table, inputs.vectors.contents[inputs.graph.evidence_content[holds]])
+    means = _mean(texts, inputs.occurrence_candidate[holds], len(inputs.groups))
+    return scale * math.sqrt(texts.shape[1]) * _centred(means, inputs)
+
+
+def _unit(table: Tensor, rows: Tensor) -> Tensor:
+    return functional.normalize(table[rows].float(), dim=-1)
+
+
+def _centred(values: Tensor, inputs: PlusInputs) -> Tensor:
+    pool = inputs.graph.candidate_pool
+    return values - _mean(values, pool, inputs.graph.pools)[pool]
+
+
+def _largest(values: Tensor, of: Tensor, count: int) -> Tensor:
+    # A candidate without evidence keeps 0, as if nothing were alike.
+    return values.new_zeros(count).scatter_reduce(0, of, values, "amax", include_self=False)
+
+
+def _mean(values: Tensor, of: Tensor, count: int) -> Tensor:
+    sizes = torch.bincount(of, minlength=count).clamp_min(1)
+    summed = values.new_zeros(count, *values.shape[1:]).index_add(0, of, values)
+    return summed / (sizes if values.dim() == 1 else sizes.unsqueeze(-1))
+
 
 ABSTAINS = -1e4
 """Score of a candidate that abstains."""

@@ -19,8 +19,8 @@ from tracerank.selectors.plus.checkpoint import PlusCheckpoint, load_plus, save_
 from tracerank.selectors.plus.choice import chances, choose
 from tracerank.selectors.plus.facts import facts_of
 from tracerank.selectors.plus.inputs import plus_inputs
-from tracerank.selectors.trace.graphs.batch import collate
 from tracerank.selectors.trace.graphs.build import PoolGraph, build_graph
+from tracerank.selectors.trace.graphs.packed import collate
 from tracerank.selectors.trace.selector import BLOCK_POOLS, check_encoder, embedded, look_up
 
 

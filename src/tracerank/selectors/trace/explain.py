@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from tracerank.methods.explanation import Explanation, ReadWeights, explain
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Rollout
-from tracerank.selectors.trace.graphs.batch import collate
 from tracerank.selectors.trace.graphs.build import PoolGraph, build_graph
+from tracerank.selectors.trace.graphs.packed import collate
 from tracerank.selectors.trace.graphs.schema import GraphRecipe
 from tracerank.selectors.trace.inputs import GraphTensors, Vectors, as_tensors
 from tracerank.selectors.trace.net import TraceNet

@@ -8,11 +8,22 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from tracerank.selectors.trace.graphs.batch import GraphBatch
-from tracerank.selectors.trace.graphs.contexts import ContextBucket, context_buckets
 from tracerank.selectors.trace.graphs.edges import list_edges
-from tracerank.selectors.trace.graphs.layout import CrossLayout, Layout, Pairs, SlotLayout, WithinLayout, lay_out
-from tracerank.selectors.trace.graphs.nodes import Nodes, content_cells, distinct_nodes, every_node
+from tracerank.selectors.trace.graphs.layout import (
+    ContextBucket,
+    CrossLayout,
+    Layout,
+    Nodes,
+    Pairs,
+    SlotLayout,
+    WithinLayout,
+    content_cells,
+    context_buckets,
+    distinct_nodes,
+    every_node,
+    lay_out,
+)
+from tracerank.selectors.trace.graphs.packed import GraphBatch
 from tracerank.selectors.trace.graphs.schema import GraphRecipe
 from tracerank.selectors.trace.segments import SegmentTensors
 

@@ -10,8 +10,7 @@ from torch import Tensor
 
 from tracerank.errors import CheckpointError
 from tracerank.pools.types import BROWSING, WEBQA
-from tracerank.selectors.trace.graphs.recipes import OFFICIAL_RECIPES
-from tracerank.selectors.trace.graphs.schema import GraphRecipe
+from tracerank.selectors.trace.graphs.schema import OFFICIAL_RECIPES, GraphRecipe
 from tracerank.selectors.trace.net import NetConfig, TraceNet
 
 TASKS = MappingProxyType({"webqa": WEBQA, "long_horizon": BROWSING})

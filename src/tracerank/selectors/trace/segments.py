@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from tracerank.selectors.trace.graphs.segments import Segments
+from tracerank.selectors.trace.graphs.packed import Segments
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,16 +7,15 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from tracerank.embedding.base import Embedder, check_vectors
-from tracerank.embedding.identity import AGREEMENT, EncoderIdentity, agreement
+from tracerank.embedding.base import AGREEMENT, Embedder, EncoderIdentity, agreement, check_vectors
 from tracerank.embedding.load import load_identified
 from tracerank.errors import CheckpointError, TraceRankError
 from tracerank.methods.base import Decision, Selector
 from tracerank.pools.pool import Pool
 from tracerank.selectors.load import load_selector
 from tracerank.selectors.trace.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
-from tracerank.selectors.trace.graphs.batch import collate
 from tracerank.selectors.trace.graphs.build import PoolGraph, build_graph
+from tracerank.selectors.trace.graphs.packed import collate
 from tracerank.selectors.trace.inputs import Vectors, as_tensors
 from tracerank.selectors.trace.net import TraceNet
 from tracerank.selectors.trace.official import load_official

@@ -1,6 +1,6 @@
 """WEBQA and BROWSING: which graph recipe, loss rule and optimisation belong together.
 
-The two settings differ only in the values gathered here and in ``selectors/trace/graphs/recipes.py``.
+The two settings differ only in the values gathered here and in ``selectors/trace/graphs/schema.py``.
 """
 
 from collections.abc import Mapping
@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from tracerank.errors import UsageError
-from tracerank.selectors.trace.graphs.recipes import BROWSING_RECIPE, WEBQA_RECIPE
-from tracerank.selectors.trace.graphs.schema import GraphRecipe
-from tracerank.selectors.trace.training.losses import LossRule
-from tracerank.selectors.trace.training.plan import TrainingPlan
+from tracerank.selectors.trace.graphs.schema import BROWSING_RECIPE, WEBQA_RECIPE, GraphRecipe
+from tracerank.selectors.trace.training.losses import LossRule, TrainingPlan
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,18 @@ import pytest
 
 from tests.builders import EVERY_RECIPE, batch_of, graphs_of, pool, random_pools, setting_of
 from tracerank.pools.types import BROWSING, WEBQA
-from tracerank.selectors.trace.graphs.batch import GraphBatch, collate
 from tracerank.selectors.trace.graphs.build import PoolGraph
-from tracerank.selectors.trace.graphs.packed import COLUMNS, DISTINCT, HEADER, NO_TEXT, pack, unpack
-from tracerank.selectors.trace.graphs.recipes import WEBQA_RECIPE
+from tracerank.selectors.trace.graphs.packed import (
+    COLUMNS,
+    DISTINCT,
+    HEADER,
+    NO_TEXT,
+    GraphBatch,
+    collate,
+    pack,
+    unpack,
+)
+from tracerank.selectors.trace.graphs.schema import WEBQA_RECIPE
 
 NUMBERED_BY = {
     "rollout_candidate": "candidates",

@@ -25,8 +25,13 @@ from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA, Evidence, Search
 from tracerank.selectors.trace.graphs.build import build_graph
 from tracerank.selectors.trace.graphs.packed import NO_TEXT, unpack
-from tracerank.selectors.trace.graphs.recipes import BROWSING_RECIPE, CONTROLS, OFFICIAL_RECIPES, WEBQA_RECIPE
-from tracerank.selectors.trace.graphs.schema import GraphRecipe
+from tracerank.selectors.trace.graphs.schema import (
+    BROWSING_RECIPE,
+    CONTROLS,
+    OFFICIAL_RECIPES,
+    WEBQA_RECIPE,
+    GraphRecipe,
+)
 
 
 def columns(pool: Pool, recipe: GraphRecipe) -> dict[str, list[int]]:

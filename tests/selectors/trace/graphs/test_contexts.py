@@ -22,11 +22,9 @@ from tests.builders import (
 from tests.slow_twin import slow_graph
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import WEBQA
-from tracerank.selectors.trace.graphs.batch import GraphBatch
-from tracerank.selectors.trace.graphs.contexts import ContextBucket, context_buckets
-from tracerank.selectors.trace.graphs.nodes import Nodes, every_node
-from tracerank.selectors.trace.graphs.recipes import BROWSING_RECIPE, CONTROLS, WEBQA_RECIPE
-from tracerank.selectors.trace.graphs.schema import GraphRecipe
+from tracerank.selectors.trace.graphs.layout import ContextBucket, Nodes, context_buckets, every_node
+from tracerank.selectors.trace.graphs.packed import GraphBatch
+from tracerank.selectors.trace.graphs.schema import BROWSING_RECIPE, CONTROLS, WEBQA_RECIPE, GraphRecipe
 
 
 def buckets_of(batch: GraphBatch, nodes: Nodes, recipe: GraphRecipe) -> tuple[ContextBucket, ...]:

@@ -8,8 +8,7 @@ from tests.slow_twin import slow_graph
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA
 from tracerank.selectors.trace.graphs.edges import evidence_nodes, list_edges
-from tracerank.selectors.trace.graphs.recipes import BROWSING_RECIPE, CONTROLS, WEBQA_RECIPE
-from tracerank.selectors.trace.graphs.schema import GraphRecipe, relations
+from tracerank.selectors.trace.graphs.schema import BROWSING_RECIPE, CONTROLS, WEBQA_RECIPE, GraphRecipe, relations
 
 
 def listed(pools: list[Pool], recipe: GraphRecipe) -> dict[str, list[tuple[int, int]]]:

@@ -25,12 +25,9 @@ from tests.builders import (
 from tests.slow_twin import slow_graph
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA
-from tracerank.selectors.trace.graphs.batch import GraphBatch
-from tracerank.selectors.trace.graphs.layout import Layout, Pairs
-from tracerank.selectors.trace.graphs.nodes import Nodes, every_node
-from tracerank.selectors.trace.graphs.recipes import BROWSING_RECIPE, CONTROLS, WEBQA_RECIPE
-from tracerank.selectors.trace.graphs.schema import GraphRecipe, relations
-from tracerank.selectors.trace.graphs.segments import Segments, segments_of
+from tracerank.selectors.trace.graphs.layout import Layout, Nodes, Pairs, every_node
+from tracerank.selectors.trace.graphs.packed import GraphBatch, Segments, segments_of
+from tracerank.selectors.trace.graphs.schema import BROWSING_RECIPE, CONTROLS, WEBQA_RECIPE, GraphRecipe, relations
 
 Matrix = NDArray[np.float64]
 

@@ -26,10 +26,9 @@ from tests.builders import (
 )
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA, Rollout, Search
-from tracerank.selectors.trace.graphs.batch import GraphBatch
-from tracerank.selectors.trace.graphs.nodes import Nodes, content_cells, every_node
-from tracerank.selectors.trace.graphs.recipes import BROWSING_RECIPE, CONTROLS, WEBQA_RECIPE
-from tracerank.selectors.trace.graphs.schema import GraphRecipe
+from tracerank.selectors.trace.graphs.layout import Nodes, content_cells, every_node
+from tracerank.selectors.trace.graphs.packed import GraphBatch
+from tracerank.selectors.trace.graphs.schema import BROWSING_RECIPE, CONTROLS, WEBQA_RECIPE, GraphRecipe
 from tracerank.selectors.trace.inputs import as_tensors
 from tracerank.selectors.trace.net import TraceNet
 from tracerank.selectors.trace.propagate import States

@@ -7,8 +7,16 @@ import pytest
 from tests.builders import EVERY_RECIPE, SETTINGS
 from tracerank.pools.documents import DEFAULT_RULES, OFFICIAL_RULES
 from tracerank.pools.types import BROWSING, RETENTION_RULES, WEBQA
-from tracerank.selectors.trace.graphs.recipes import BROWSING_RECIPE, CONTROLS, OFFICIAL_RECIPES, RECIPES, WEBQA_RECIPE
-from tracerank.selectors.trace.graphs.schema import GraphRecipe, Relation, relations
+from tracerank.selectors.trace.graphs.schema import (
+    BROWSING_RECIPE,
+    CONTROLS,
+    OFFICIAL_RECIPES,
+    RECIPES,
+    WEBQA_RECIPE,
+    GraphRecipe,
+    Relation,
+    relations,
+)
 
 
 def names(recipe: GraphRecipe) -> list[str]:

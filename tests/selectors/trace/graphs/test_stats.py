@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA, Document, Evidence, Question, Rollout, Search
-from tracerank.selectors.trace.graphs.batch import collate
 from tracerank.selectors.trace.graphs.build import build_graph
 from tracerank.selectors.trace.graphs.edges import list_edges
-from tracerank.selectors.trace.graphs.recipes import BROWSING_RECIPE, CONTROLS, RECIPES, WEBQA_RECIPE
-from tracerank.selectors.trace.graphs.schema import GraphRecipe
+from tracerank.selectors.trace.graphs.packed import collate
+from tracerank.selectors.trace.graphs.schema import BROWSING_RECIPE, CONTROLS, RECIPES, WEBQA_RECIPE, GraphRecipe
 from tracerank.selectors.trace.graphs.stats import IDENTICAL_CONTENT, SAME_DOCUMENT, UNREADABLE, graph_statistics
 
 

@@ -9,11 +9,10 @@ import pytest
 
 from tests.golden import GOLDEN, needs_golden
 from tests.worlds import generate_pools
-from tracerank.embedding.base import HashEmbedder
-from tracerank.embedding.identity import REFERENCE_TEXTS
+from tracerank.embedding.base import REFERENCE_TEXTS, HashEmbedder
 from tracerank.errors import TrainingError
 from tracerank.pools.pool import Pool
-from tracerank.pools.splits import is_validation
+from tracerank.pools.subsets import is_validation
 from tracerank.readers import read_pools
 from tracerank.selectors.trace.graphs.build import build_graph
 from tracerank.selectors.trace.settings import BROWSING, WEBQA, SearchSetting

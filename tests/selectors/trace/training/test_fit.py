@@ -20,8 +20,7 @@ from tracerank.errors import TrainingError
 from tracerank.methods.voting import MajorityVote
 from tracerank.pools.pool import Pool
 from tracerank.selectors.trace.checkpoint import Checkpoint
-from tracerank.selectors.trace.graphs.recipes import CONTROLS
-from tracerank.selectors.trace.graphs.schema import GraphRecipe
+from tracerank.selectors.trace.graphs.schema import CONTROLS, GraphRecipe
 from tracerank.selectors.trace.net import NetConfig, TraceNet
 from tracerank.selectors.trace.selector import TraceSelector
 from tracerank.selectors.trace.settings import WEBQA

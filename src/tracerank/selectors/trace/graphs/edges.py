@@ -7,10 +7,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from tracerank.selectors.trace.graphs.batch import GraphBatch
-from tracerank.selectors.trace.graphs.packed import Longs
+from tracerank.selectors.trace.graphs.packed import GraphBatch, Longs, segments_of
 from tracerank.selectors.trace.graphs.schema import GraphRecipe, Relation, relations
-from tracerank.selectors.trace.graphs.segments import segments_of
 
 Edges = tuple[Longs, Longs]
 """Source and target rows."""

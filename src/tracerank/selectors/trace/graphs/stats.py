@@ -11,12 +11,10 @@ from itertools import islice, pairwise
 import numpy as np
 
 from tracerank.pools.pool import Pool
-from tracerank.selectors.trace.graphs.batch import GraphBatch, collate
 from tracerank.selectors.trace.graphs.build import build_graph
 from tracerank.selectors.trace.graphs.edges import evidence_nodes
-from tracerank.selectors.trace.graphs.packed import Ints, Longs
+from tracerank.selectors.trace.graphs.packed import GraphBatch, Ints, Longs, collate, segments_of
 from tracerank.selectors.trace.graphs.schema import GraphRecipe, Relation, relations
-from tracerank.selectors.trace.graphs.segments import segments_of
 
 IDENTICAL_CONTENT = "identical content"
 SAME_DOCUMENT = "same document"

@@ -19,19 +19,17 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from tracerank.answers.exact import token_f1
-from tracerank.embedding.base import Embedder
-from tracerank.embedding.identity import EncoderIdentity, identify
+from tracerank.embedding.base import Embedder, EncoderIdentity, identify
 from tracerank.embedding.store import VectorStore, open_table
 from tracerank.errors import TrainingError
 from tracerank.pools.pool import Pool
-from tracerank.pools.splits import is_validation
+from tracerank.pools.subsets import is_validation
 from tracerank.selectors.folders import write_whole
-from tracerank.selectors.trace.graphs.batch import GraphBatch, collate
 from tracerank.selectors.trace.graphs.build import PoolGraph, build_graph
-from tracerank.selectors.trace.graphs.packed import Ints
+from tracerank.selectors.trace.graphs.packed import GraphBatch, Ints, collate
 from tracerank.selectors.trace.graphs.schema import GraphRecipe
 from tracerank.selectors.trace.inputs import Vectors
-from tracerank.selectors.trace.training.plan import TrainingPlan
+from tracerank.selectors.trace.training.losses import TrainingPlan
 
 FORMAT = "tracerank-examples/1"
 INDEX_COLUMNS = 4

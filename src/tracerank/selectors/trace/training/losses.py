@@ -1,6 +1,7 @@
-"""The three objectives of learning to select, with their eligibility rules (Eq. 11, App. A.4)."""
+"""The three objectives of learning to select, with their eligibility rules (Eq. 11, App. A.4), and the paper's plan."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -85,3 +86,26 @@ def _pool_logsumexp(scores: Tensor, pool: Tensor, pools: int) -> Tensor:
     highest = torch.where(torch.isfinite(highest), highest, 0.0)
     summed = scores.new_zeros(pools).index_add(0, pool, (scores - highest[pool]).exp())
     return highest + summed.clamp_min(torch.finfo(scores.dtype).tiny).log()
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingPlan:
+    """Optimisation settings of one run (Sec. 4.1)."""
+
+    loss: LossRule
+    batch_pools: int
+    """Question graphs a step."""
+    mixed_among: Literal["samples", "retained"]
+    """Pools are kept when correct and incorrect answers occur among the first K samples, or among the retained."""
+    k: int = 16
+    epochs: int = 3
+    learning_rate: float = 3e-4
+    weight_decay: float = 1e-4
+    vote_rate: float = 1.0
+    """Factor on the learning rate of the vote features' weights. They start at zero: with few steps they stay small
+    while texts are learned by heart; much more than 1 lets the selector start from the vote."""
+    seed: int = 42
+
+    def __post_init__(self) -> None:
+        if self.vote_rate <= 0:
+            raise ValueError(f"vote_rate must be positive, got {self.vote_rate}")

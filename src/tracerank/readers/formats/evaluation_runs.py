@@ -1,15 +1,45 @@
-"""BrowseComp-Plus run files: one query a file, its tool calls and texts in ``result``.
+"""Run files of two evaluation harnesses: a HotpotQA agent's, and BrowseComp-Plus's.
 
-The files hold no question text: pools are told apart by ``query_id``, and the text may come from a sibling or be empty.
+The first hold questions, predictions and the queries used, without any passage, so the rollouts follow the browsing
+rule, which lets every answer vote; of the metrics beside a prediction only ``em`` is read, as the label. The second
+hold one query a file without its text: pools are told apart by ``query_id``, and the text may come from a sibling.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
+from tracerank.pools.types import BROWSING
 from tracerank.readers.base import Parsed, Record, reject
-from tracerank.readers.calls.record_fields import Dialogue, parsed_dialogue, question_of, sample_id_of
-from tracerank.readers.calls.tool_calls import ToolCall, parse_arguments
-from tracerank.readers.calls.tool_names import TOOL_NAMES
-from tracerank.readers.values import text_of
+from tracerank.readers.calls.record_fields import Dialogue, label_value, parsed_dialogue, question_of, sample_id_of
+from tracerank.readers.calls.tool_calls import TOOL_NAMES, ToolCall, parse_arguments, queries_of
+from tracerank.readers.values import plain_text, text_of
+
+_QUERIES = "queries_used"
+
+
+class HotpotAgentReader:
+    """One rollout an item: the queries and the answer."""
+
+    name = "hotpot-agent"
+
+    def recognises(self, record: Record) -> bool:
+        """By its list of queries beside a prediction."""
+        return isinstance(record, Mapping) and isinstance(record.get(_QUERIES), list) and "prediction" in record
+
+    def parse(self, record: Record, source: str) -> Parsed:
+        """The item as a rollout whose searches brought nothing that was logged."""
+        queries = record.get(_QUERIES)
+        if not isinstance(queries, list):
+            reason = f"field '{_QUERIES}': expected a list of queries"
+            reject(reason, question_of(record), sample_id_of(record))
+        asked = queries_of({"queries": queries})
+        calls = tuple(ToolCall("search", {"query": query}, kind="search") for query in asked)
+        dialogue = Dialogue(calls, final=plain_text(record.get("prediction")))
+        # The bare 'id' is that of the question here.
+        fields = {"question_id": record.get("id"), **record}
+        parsed = parsed_dialogue(fields, source, dialogue, label=label_value(record.get("em")))
+        return replace(parsed, rollout=replace(parsed.rollout, setting=BROWSING))
+
 
 _NAMES = TOOL_NAMES.extended(search=("local_knowledge_base_retrieval",), open=("get_document",))
 

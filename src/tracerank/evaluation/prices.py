@@ -1,7 +1,8 @@
 """What tokens cost, by model, from a small file that the user keeps.
 
-JSON or TOML: a model's name, or ``*`` for every other, to the prices of a million tokens read and written; and perhaps
-a currency. ``{"currency": "USD", "qwen3-8b": {"input": 0.1, "output": 0.4}, "*": {"input": 2, "output": 8}}``
+The file is JSON or TOML: a model's name, or ``*`` for every other, to the prices of a million tokens read and written;
+and perhaps a currency.
+``{"currency": "USD", "qwen3-8b": {"input": 0.1, "output": 0.4}, "*": {"input": 2, "output": 8}}``
 """
 
 import json
@@ -12,9 +13,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tracerank.endpoints.messages import Usage
+from tracerank.endpoints.chat import Usage
 from tracerank.errors import UsageError
-from tracerank.methods.aggregation.prices import Prices
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """What a provider asks for a million tokens, in whatever currency."""
+
+    per_million_prompt: float
+    per_million_completion: float
+
+    def __post_init__(self) -> None:
+        if not (self.per_million_prompt >= 0 and self.per_million_completion >= 0):
+            raise ValueError("prices must not be negative")
+
+    def cost(self, usage: Usage) -> float:
+        """What the tokens cost, in the currency of the prices."""
+        prompt = usage.prompt_tokens * self.per_million_prompt
+        return (prompt + usage.completion_tokens * self.per_million_completion) / 1_000_000
+
 
 ANY_MODEL = "*"
 CURRENCY = "currency"

@@ -12,13 +12,19 @@ from typing import NamedTuple
 
 from tracerank.answers.equivalence import NO_GROUP
 from tracerank.endpoints.chat import ChatModel, ChatReply, Sampling, TokenLogprob
-from tracerank.methods.aggregation.asking import AskingMethod, CountedChat, all_of
-from tracerank.methods.aggregation.extraction import spoken
-from tracerank.methods.aggregation.quoting import cut_words, fit_words, quoted
+from tracerank.methods.aggregation.asking import (
+    AskingMethod,
+    CountedChat,
+    all_of,
+    cut_words,
+    fit_words,
+    quoted,
+    spoken,
+    strict_reply,
+)
 from tracerank.methods.answer_groups import AnswerGrouping
 from tracerank.methods.base import Decision
 from tracerank.methods.prompts import prompt_text
-from tracerank.methods.strict_replies import strict_reply
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Evidence, Retained, RetentionRule, Rollout
 
