@@ -15,13 +15,13 @@ from torch import Tensor
 
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA, Document, Evidence, Question, Rollout, Search
+from tracerank.selectors.trace.bridge import look_up
 from tracerank.selectors.trace.graphs.build import PoolGraph, build_graph
 from tracerank.selectors.trace.graphs.layout import Layout, Nodes, content_cells, distinct_nodes, lay_out
 from tracerank.selectors.trace.graphs.packed import GraphBatch, collate
 from tracerank.selectors.trace.graphs.schema import CONTROLS, OFFICIAL_RECIPES, RECIPES, GraphRecipe
 from tracerank.selectors.trace.inputs import GraphTensors, Vectors, as_tensors
 from tracerank.selectors.trace.net import NetConfig, TraceNet
-from tracerank.selectors.trace.selector import look_up
 
 WIDTH = 32
 SETTINGS = (WEBQA, BROWSING)

@@ -16,7 +16,7 @@ PACKAGE = "tracerank"
 
 # Lowest first; a layer imports only what stands on earlier lines, and siblings on one line not each other.
 LAYERS = (
-    ("errors",),
+    ("errors", "cache_folders"),
     ("answers", "endpoints"),
     ("pools",),
     ("readers", "embedding"),

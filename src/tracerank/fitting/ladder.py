@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 
 from tracerank.answers.exact import normalize_answer, normalize_text
 from tracerank.errors import TrainingError, UsageError
-from tracerank.evaluation.evaluate import decide_stream
 from tracerank.fitting.rule import VOTE, Outcomes, Verdict, judge
 from tracerank.fitting.rungs import VOTES, Rung
-from tracerank.methods.base import Decision
+from tracerank.methods.base import Decision, decide_stream
 from tracerank.methods.voting import MajorityVote
 from tracerank.pools.correctness import choice, correctness
 from tracerank.pools.pool import Pool
