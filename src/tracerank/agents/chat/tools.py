@@ -21,8 +21,8 @@ from tracerank.pools.types import BROWSING, WEBQA
 from tracerank.readers.browser.events import read_messages
 from tracerank.readers.browser.views import read_views
 from tracerank.readers.calls.assembly import searches_of
+from tracerank.readers.calls.chat_messages import read_chat
 from tracerank.readers.calls.text_calls import spoken, written_calls
-from tracerank.readers.formats.chat import read_chat
 from tracerank.readers.values import cleaned, encodable
 
 Records = Sequence[dict[str, object]]

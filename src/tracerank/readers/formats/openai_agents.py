@@ -9,9 +9,9 @@ from dataclasses import replace
 from typing import Any
 
 from tracerank.readers.base import Parsed, Record, reject
-from tracerank.readers.calls.dialogues import DialogueBuilder, stated_answer
-from tracerank.readers.calls.record_fields import decoded, parsed_dialogue, question_of, sample_id_of
+from tracerank.readers.calls.dialogues import DialogueBuilder, parsed_dialogue, stated_answer
 from tracerank.readers.files.loose_json import load_json
+from tracerank.readers.files.record_fields import decoded, question_of, sample_id_of
 from tracerank.readers.formats.openai_responses import read_item
 
 # A saved state keeps what it sends to the model apart from the whole run, which handoffs may shorten.
