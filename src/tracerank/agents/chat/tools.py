@@ -39,7 +39,7 @@ _LONGEST_NAME = 64  # OpenAI's
 
 @dataclass(frozen=True, slots=True)
 class ToolStyle:
-    """Function calls; ``chat/toolboxes.py`` has the two kinds."""
+    """Function calls; the two kinds are made below."""
 
     name: str
     setting: str

@@ -1,7 +1,7 @@
-"""A dialogue put together piece by piece: calls that wait for their returns, citations, the agent's last words.
+"""A dialogue: the calls, the question and the last words that a transcript comes down to, and the rollout it makes.
 
-The message formats of the model vendors all come down to these pieces. Knows none of their spellings; what a whole
-dialogue is worth is settled in ``chat_records.py`` and ``assembly.py``.
+The builder puts one together piece by piece: calls that wait for their returns, citations, words. Knows none of the
+spellings of the message formats; what the calls are worth is settled in ``assembly.py``.
 """
 
 from collections.abc import Iterable, Mapping

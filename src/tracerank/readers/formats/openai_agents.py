@@ -1,6 +1,6 @@
 """Runs of the OpenAI Agents SDK: a result's ``new_items``, or a saved run state.
 
-Their raw items are those of the Responses API and are read in ``response_items.py``; a run saved with
+Their raw items are those of the Responses API and are read in ``openai_responses.py``; a run saved with
 ``to_input_list`` holds nothing else and has that API's reader. Exported trace spans are not read here.
 """
 

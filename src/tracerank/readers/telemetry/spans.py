@@ -1,8 +1,8 @@
 """One traced run of an agent: what its spans say about the question, the tool calls and the answer.
 
-Knows no telemetry format: ``otel.py``, ``openinference.py``, ``langfuse.py`` and ``vendor_spans.py`` give the spans,
-``telemetry.py`` joins them by trace. What evaluators did inside a trace, they did with the reference in hand: their
-spans and all below them are never read as text.
+Knows no telemetry format: ``otel.py`` and ``vendors.py`` give the spans, ``reader.py`` joins them by trace. What
+evaluators did inside a trace, they did with the reference in hand: their spans and all below them are never read as
+text.
 """
 
 import datetime
