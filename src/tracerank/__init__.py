@@ -1,4 +1,8 @@
-"""tracerank: choose the best existing answer among K completed search-agent rollouts."""
+"""tracerank: choose the best existing answer among K completed search-agent rollouts.
+
+Holds the list of public names and nothing else. Those that need torch resolve on first use, so that reading, voting
+and the shipped selector work without it. Nobody inside the package imports from here.
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING

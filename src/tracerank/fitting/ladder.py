@@ -2,7 +2,7 @@
 
 What a rung decides on a fold that it was not fitted on is written down at once, so an interrupted run goes on. All
 rungs see the same folds. Which vote is the better one, and when a rung may leave it, is always chosen on other folds
-than it is measured on. The rule that picks the winner is ``ladder_rule.py``'s matter.
+than it is measured on. The rule that picks the winner is ``rule.py``'s matter.
 """
 
 import json

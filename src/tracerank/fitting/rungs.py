@@ -1,6 +1,6 @@
 """The rungs of the ladder that need no encoder: the votes, and feature models fitted on some of the user's pools.
 
-A rung is a value: its name and how it is fitted. Rungs that train networks are ``ladder_networks.py``'s matter.
+A rung is a value: its name and how it is fitted. Rungs that train networks are ``networks.py``'s matter.
 """
 
 from collections.abc import Callable, Sequence
