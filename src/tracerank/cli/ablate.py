@@ -8,10 +8,8 @@ import typer
 
 from tracerank.cli.arguments import AsJson, Dims, Files, ProblemsFile, Quiet, ReaderName
 from tracerank.cli.output import fingerprint
-from tracerank.cli.problems import Problems
-from tracerank.cli.progress import working
-from tracerank.cli.reading import pools_of
-from tracerank.cli.terminal import new_table, note, print_json, print_table
+from tracerank.cli.reading import Problems, pools_of
+from tracerank.cli.terminal import new_table, note, print_json, print_table, working
 from tracerank.cli.train import OWN, BatchPools, Encoder, Epochs, K, LearningRate
 from tracerank.cli.world import Setting, WorldSetting
 from tracerank.readers.detect import AUTO

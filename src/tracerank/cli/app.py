@@ -23,9 +23,8 @@ from tracerank.cli.rollout import rollout
 from tracerank.cli.select import select
 from tracerank.cli.serve import serve
 from tracerank.cli.stats import stats
-from tracerank.cli.terminal import note
+from tracerank.cli.terminal import installed_version, note
 from tracerank.cli.train import train
-from tracerank.cli.version import installed_version
 from tracerank.cli.view import view
 from tracerank.cli.world import world
 from tracerank.errors import TraceRankError

@@ -8,10 +8,8 @@ import typer
 
 from tracerank.cli.arguments import Files, Force, ProblemsFile, Quiet, ReaderName
 from tracerank.cli.output import check_output
-from tracerank.cli.problems import Problems
-from tracerank.cli.progress import working
-from tracerank.cli.reading import pools_of
-from tracerank.cli.terminal import note
+from tracerank.cli.reading import Problems, pools_of
+from tracerank.cli.terminal import note, working
 from tracerank.pools.atif_export import write_atif
 from tracerank.pools.canonical import write_pools
 from tracerank.readers.detect import AUTO

@@ -8,9 +8,8 @@ import typer
 
 from tracerank.agents.corpus.build import DEFAULT_RULE, PassageRule
 from tracerank.cli.arguments import AsJson, Force, ProblemsFile, Quiet
-from tracerank.cli.problems import Problems
-from tracerank.cli.progress import working
-from tracerank.cli.terminal import harmless, new_table, note, print_json, print_table
+from tracerank.cli.reading import Problems
+from tracerank.cli.terminal import harmless, new_table, note, print_json, print_table, working
 from tracerank.errors import UsageError
 
 if TYPE_CHECKING:

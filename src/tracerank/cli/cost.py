@@ -18,10 +18,8 @@ from tracerank.cli.arguments import (
     Quiet,
     ReaderName,
 )
-from tracerank.cli.problems import Problems
-from tracerank.cli.progress import working
-from tracerank.cli.reading import pools_of
-from tracerank.cli.terminal import harmless, new_table, note, print_json, print_table
+from tracerank.cli.reading import Problems, pools_of
+from tracerank.cli.terminal import harmless, new_table, note, print_json, print_table, working
 from tracerank.errors import UsageError
 from tracerank.pools.pool import Pool
 from tracerank.readers.detect import AUTO

@@ -10,8 +10,7 @@ import typer
 from tracerank.agents.worlds.presets import PAPER, iter_world
 from tracerank.answers.exact import normalize_answer
 from tracerank.cli.arguments import Quiet
-from tracerank.cli.progress import working
-from tracerank.cli.terminal import harmless, new_table, note, print_table
+from tracerank.cli.terminal import harmless, new_table, note, print_table, working
 from tracerank.errors import TrainingError
 from tracerank.evaluation.evaluate import evaluate, fold
 from tracerank.methods.base import Decision

@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tracerank.cli.arguments import Dims, Files, FirstK, ProblemsFile, Quiet, ReaderName
-from tracerank.cli.problems import Problems
-from tracerank.cli.progress import working
-from tracerank.cli.reading import pools_of
-from tracerank.cli.terminal import note
+from tracerank.cli.reading import Problems, pools_of
+from tracerank.cli.terminal import note, working
 from tracerank.readers.detect import AUTO
 
 if TYPE_CHECKING:

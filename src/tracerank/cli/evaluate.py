@@ -30,10 +30,8 @@ from tracerank.cli.arguments import (
 from tracerank.cli.method_identity import identity, model_of
 from tracerank.cli.methods import EqualityName, MethodOptions, methods_named
 from tracerank.cli.output import digest, fingerprint
-from tracerank.cli.problems import Problems
-from tracerank.cli.progress import Bar, working
-from tracerank.cli.reading import pools_of
-from tracerank.cli.terminal import new_table, note, print_json, print_table
+from tracerank.cli.reading import Problems, pools_of
+from tracerank.cli.terminal import Bar, new_table, note, print_json, print_table, working
 from tracerank.errors import UsageError
 from tracerank.evaluation import labels as labels_module
 from tracerank.evaluation.evaluate import REFERENCES, Key, Record, Row, fold

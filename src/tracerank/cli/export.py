@@ -11,10 +11,8 @@ import typer
 from tracerank.cli.arguments import AsJson, Checkpoint, Files, FirstK, Force, ProblemsFile, Quiet, ReaderName
 from tracerank.cli.methods import METHOD_NAMES, MethodOptions, method_named
 from tracerank.cli.output import check_output
-from tracerank.cli.problems import Problems
-from tracerank.cli.progress import working
-from tracerank.cli.reading import pools_of
-from tracerank.cli.terminal import note, print_json
+from tracerank.cli.reading import Problems, pools_of
+from tracerank.cli.terminal import note, print_json, working
 from tracerank.errors import UsageError
 from tracerank.pools.pool import Pool
 from tracerank.pools.whole_files import write_lines

@@ -8,10 +8,8 @@ import typer
 from tracerank.cli.arguments import AsJson, Dims, Files, FirstK, Force, ProblemsFile, Quiet, ReaderName
 from tracerank.cli.evaluate import Labels, LabelsName
 from tracerank.cli.output import fingerprint
-from tracerank.cli.problems import Problems
-from tracerank.cli.progress import working
-from tracerank.cli.reading import pools_of
-from tracerank.cli.terminal import new_table, note, print_json, print_table
+from tracerank.cli.reading import Problems, pools_of
+from tracerank.cli.terminal import new_table, note, print_json, print_table, working
 from tracerank.errors import UsageError
 from tracerank.readers.detect import AUTO
 

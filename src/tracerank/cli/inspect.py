@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from tracerank.cli.arguments import AsJson, Files, Quiet, ReaderName
-from tracerank.cli.progress import working
 from tracerank.cli.reading import pools_of
-from tracerank.cli.terminal import harmless, new_table, print_json, print_table
+from tracerank.cli.terminal import harmless, new_table, print_json, print_table, working
 from tracerank.readers.detect import AUTO
 
 if TYPE_CHECKING:

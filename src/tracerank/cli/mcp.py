@@ -3,7 +3,7 @@
 from tracerank.cli.arguments import AllowMismatch, Checkpoint, OtherEncoder
 from tracerank.cli.methods import MethodOptions, method_named
 from tracerank.cli.serve import MethodChoice
-from tracerank.cli.version import installed_version
+from tracerank.cli.terminal import installed_version
 from tracerank.errors import UsageError
 
 INSTALL = "pip install 'tracerank[mcp]'"

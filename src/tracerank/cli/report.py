@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tracerank.cli.arguments import PricesFile, Quiet
-from tracerank.cli.progress import working
-from tracerank.cli.terminal import harmless, json_text, new_table, note, print_json, print_table
+from tracerank.cli.terminal import harmless, json_text, new_table, note, print_json, print_table, working
 from tracerank.errors import UsageError
 
 if TYPE_CHECKING:

@@ -36,9 +36,8 @@ from tracerank.cli.policies import (
     Sources,
     StyleName,
 )
-from tracerank.cli.problems import Problems
-from tracerank.cli.progress import working
-from tracerank.cli.terminal import note, print_json
+from tracerank.cli.reading import Problems
+from tracerank.cli.terminal import note, print_json, working
 from tracerank.errors import UsageError
 from tracerank.pools.canonical import record_to_parsed, rollout_to_record
 from tracerank.pools.types import Question

@@ -28,10 +28,8 @@ from tracerank.cli.arguments import (
 )
 from tracerank.cli.methods import EqualityName, MethodOptions, method_named, own_options
 from tracerank.cli.output import ResumableLines, check_output, digest, fingerprint
-from tracerank.cli.problems import Problems
-from tracerank.cli.progress import working
-from tracerank.cli.reading import Summary, pools_of
-from tracerank.cli.terminal import note, print_json
+from tracerank.cli.reading import Problems, Summary, pools_of
+from tracerank.cli.terminal import note, print_json, working
 from tracerank.errors import UsageError
 from tracerank.evaluation.evaluate import decide_stream
 from tracerank.methods.base import Decision

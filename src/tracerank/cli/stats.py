@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tracerank.cli.arguments import AsJson, Files, FirstK, ProblemsFile, Quiet, ReaderName
-from tracerank.cli.problems import Problems
-from tracerank.cli.progress import working
-from tracerank.cli.reading import pools_of
-from tracerank.cli.terminal import new_table, print_json, print_table
+from tracerank.cli.reading import Problems, pools_of
+from tracerank.cli.terminal import new_table, print_json, print_table, working
 from tracerank.errors import UsageError
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA

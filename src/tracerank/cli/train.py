@@ -14,10 +14,8 @@ import typer
 
 from tracerank.cli.arguments import AsJson, Dims, ProblemsFile, Quiet, ReaderName
 from tracerank.cli.output import fingerprint
-from tracerank.cli.problems import Problems
-from tracerank.cli.progress import Bar, working
-from tracerank.cli.reading import pools_of
-from tracerank.cli.terminal import note, print_json
+from tracerank.cli.reading import Problems, pools_of
+from tracerank.cli.terminal import Bar, note, print_json, working
 from tracerank.errors import UsageError
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA

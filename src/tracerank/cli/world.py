@@ -9,8 +9,7 @@ import typer
 from tracerank.agents.worlds.presets import PRESETS, iter_world
 from tracerank.cli.arguments import Force, Quiet
 from tracerank.cli.output import check_output
-from tracerank.cli.progress import working
-from tracerank.cli.terminal import note
+from tracerank.cli.terminal import note, working
 from tracerank.errors import UsageError
 from tracerank.pools.canonical import write_pools
 from tracerank.pools.types import BROWSING, WEBQA

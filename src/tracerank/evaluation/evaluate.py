@@ -13,7 +13,7 @@ from typing import Protocol, runtime_checkable
 from tracerank.evaluation.metrics import SINGLE_RULES, oracle
 from tracerank.methods.base import Decision, Method
 from tracerank.pools.correctness import Outcome, best_of_group, choice, is_judged, written
-from tracerank.pools.pool import Pool
+from tracerank.pools.pool import Pool, drop_reasons
 from tracerank.pools.subsets import FIRST, Cut, cuts
 from tracerank.pools.types import BROWSING
 
@@ -183,8 +183,6 @@ def _single(work: _Work, largest: int) -> Outcome:
 
 
 def _reasons(pool: Pool, dropped: Mapping[int, str]) -> dict[str, int]:
-    from tracerank.selectors.trace.graphs.stats import drop_reasons  # brings numpy, for which --help shall not wait
-
     return dict(Counter(drop_reasons(pool, dropped))) if dropped else {}
 
 
