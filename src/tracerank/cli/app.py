@@ -7,14 +7,12 @@ import typer
 from typer.core import TyperGroup
 
 from tracerank.cli.ablate import ablate
-from tracerank.cli.cache import cache
-from tracerank.cli.convert import convert
+from tracerank.cli.cache import cache, embed
 from tracerank.cli.corpus import corpus
 from tracerank.cli.cost import cost
 from tracerank.cli.demo import demo
-from tracerank.cli.embed import embed
 from tracerank.cli.evaluate import evaluate
-from tracerank.cli.export import export
+from tracerank.cli.export import convert, export
 from tracerank.cli.fit import fit
 from tracerank.cli.inspect import inspect
 from tracerank.cli.mcp import mcp
