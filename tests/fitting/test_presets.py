@@ -1,5 +1,6 @@
 """Both presets from Python: examples made once, a checkpoint in the end, and what is refused."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,8 @@ from tracerank.fitting.presets import PRESETS, TrainingSource, prepare_training,
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA, Question, Rollout
 from tracerank.selectors.load import selector_kind
+from tracerank.selectors.trace.checkpoint import CONFIG_FILE
+from tracerank.selectors.trace.net import NetConfig
 from tracerank.selectors.trace.training.fit import StepReport
 
 
@@ -23,7 +26,7 @@ def source(pools: list[Pool], files: str = "these") -> TrainingSource:
     return TrainingSource(WEBQA, pools, files, HashEmbedder(16))
 
 
-@pytest.mark.parametrize(("preset", "kind"), [("paper", "trace"), ("plus", "trace-plus")])
+@pytest.mark.parametrize(("preset", "kind"), [("paper", "trace"), ("plus", "trace-plus"), ("small", "trace")])
 def test_a_preset_trains_saves_and_sums_up(pools: list[Pool], tmp_path: Path, preset: str, kind: str) -> None:
     more = {"seeds": 1} if preset == "plus" else {}
     ready = prepare_training(preset, source(pools), tmp_path / "out", epochs=1, batch_pools=32, **more)
@@ -59,3 +62,10 @@ def test_an_unknown_preset_and_several_networks_of_the_papers_are_refused(pools:
     with pytest.raises(UsageError, match="plus averages several networks"):
         prepare_training("paper", source(pools), tmp_path, seeds=2)
     assert not list(tmp_path.iterdir())
+
+
+def test_the_small_preset_is_the_papers_network_at_a_quarter_of_its_width(pools: list[Pool], tmp_path: Path) -> None:
+    prepare_training("small", source(pools), tmp_path, epochs=1).run(None)
+    about = json.loads((tmp_path / CONFIG_FILE).read_text())
+    assert about["net"]["hidden"] * 4 == NetConfig(16).hidden
+    assert about["training"]["plan"]["vote_rate"] == 100.0

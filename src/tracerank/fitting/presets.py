@@ -1,4 +1,5 @@
-"""A network from labelled pools by one of two presets: ``paper`` is TRACE as published, ``plus`` is for few pools.
+"""A network from labelled pools by a preset: ``paper`` is TRACE as published, ``plus`` is for few pools, ``small`` is
+TRACE in a minute, for a demonstration.
 
 A preset turns pools into examples on disk and says how many steps are to come; training, saving and the summary follow
 when it is run. The networks and their training are in ``selectors/trace`` and ``selectors/plus``.
@@ -25,9 +26,16 @@ from tracerank.selectors.trace.settings import setting_named
 from tracerank.selectors.trace.training.examples import prepare_examples
 from tracerank.selectors.trace.training.fit import StepReport, train
 
-PAPER, PLUS = "paper", "plus"
+PAPER, PLUS, SMALL = "paper", "plus", "small"
 LOOKED_AT = 64
 """Pools that tell the search setting where it is not named."""
+
+_SMALL_NET: Mapping[str, Any] = MappingProxyType({"hidden": 64, "feed_forward": 256, "dropout": 0.5})
+"""Small enough to be trained in seconds; the paper's is four times as wide."""
+_SMALL_PLAN: Mapping[str, Any] = MappingProxyType(
+    {"epochs": 2, "batch_pools": 8, "learning_rate": 1e-3, "weight_decay": 3.0, "vote_rate": 100.0}
+)
+"""What keeps a few hundred questions from being learned by heart; chosen on other questions of the world (LOG.md)."""
 
 OnStep = Callable[[StepReport], None]
 
@@ -85,11 +93,20 @@ def prepare_training(
 
 
 def _paper(source: TrainingSource, given: Mapping[str, Any], output: Path) -> PreparedTraining:
+    return _trace(source, given, output, {})
+
+
+def _small(source: TrainingSource, given: Mapping[str, Any], output: Path) -> PreparedTraining:
+    return _trace(source, {**_SMALL_PLAN, **given}, output, _SMALL_NET)
+
+
+def _trace(source: TrainingSource, given: Mapping[str, Any], output: Path, net: Mapping[str, Any]) -> PreparedTraining:
+    """TRACE by the paper's plan and net but for the values that are given."""
     chosen = setting_named(source.setting)
     plan = replace(chosen.plan, **given)
     folder = _examples_folder(output)
     examples = prepare_examples(source.pools, chosen.recipe, plan, source.embedder, folder, source.files)
-    config = NetConfig(examples.width)
+    config = NetConfig(examples.width, **net)
     return PreparedTraining(
         ", ".join(f"{count:,} {what}" for what, count in examples.manifest["counts"].items()),
         plan.epochs * -(-len(examples.train()) // plan.batch_pools),
@@ -130,7 +147,7 @@ def _plus(source: TrainingSource, given: Mapping[str, Any], output: Path) -> Pre
 
 
 PRESETS: Mapping[str, Callable[[TrainingSource, Mapping[str, Any], Path], PreparedTraining]] = MappingProxyType(
-    {PAPER: _paper, PLUS: _plus}
+    {PAPER: _paper, PLUS: _plus, SMALL: _small}
 )
 
 
