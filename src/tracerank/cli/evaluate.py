@@ -28,10 +28,8 @@ from tracerank.cli.arguments import (
     Seed,
 )
 from tracerank.cli.output import fingerprint
-from tracerank.cli.problems import Problems
-from tracerank.cli.progress import Bar, working
-from tracerank.cli.reading import pools_of
-from tracerank.cli.terminal import new_table, note, print_json, print_table
+from tracerank.cli.reading import Problems, pools_of
+from tracerank.cli.terminal import Bar, new_table, note, print_json, print_table, working
 from tracerank.errors import UsageError
 from tracerank.evaluation import labels as labels_module
 from tracerank.evaluation.evaluate import REFERENCES, Key, Record, Row, fold

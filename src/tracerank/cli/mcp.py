@@ -2,7 +2,7 @@
 
 from tracerank.cli.arguments import AllowMismatch, Checkpoint, OtherEncoder
 from tracerank.cli.serve import MethodChoice
-from tracerank.cli.version import installed_version
+from tracerank.cli.terminal import installed_version
 from tracerank.errors import UsageError
 from tracerank.selectors.table import MethodOptions, method_named
 

@@ -27,10 +27,8 @@ from tracerank.cli.arguments import (
     Seed,
 )
 from tracerank.cli.output import ResumableLines, check_output, fingerprint
-from tracerank.cli.problems import Problems
-from tracerank.cli.progress import working
-from tracerank.cli.reading import Summary, pools_of
-from tracerank.cli.terminal import note, print_json
+from tracerank.cli.reading import Problems, Summary, pools_of
+from tracerank.cli.terminal import note, print_json, working
 from tracerank.errors import UsageError
 from tracerank.methods.base import Decision, decide_stream
 from tracerank.pools.pool import Pool

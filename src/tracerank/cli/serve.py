@@ -12,11 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tracerank.cli.arguments import AllowMismatch, Checkpoint, Equality, OtherEncoder, Quiet
-from tracerank.cli.problems import Problems
-from tracerank.cli.progress import working
-from tracerank.cli.reading import pools_of
-from tracerank.cli.terminal import note
-from tracerank.cli.version import installed_version
+from tracerank.cli.reading import Problems, pools_of
+from tracerank.cli.terminal import installed_version, note, working
 from tracerank.cli.view import write_page
 from tracerank.errors import UsageError
 from tracerank.methods.base import Method

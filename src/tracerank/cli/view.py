@@ -22,10 +22,8 @@ from tracerank.cli.arguments import (
     Seed,
 )
 from tracerank.cli.output import check_output, whole_file
-from tracerank.cli.problems import Problems
-from tracerank.cli.progress import working
-from tracerank.cli.reading import pools_of
-from tracerank.cli.terminal import note
+from tracerank.cli.reading import Problems, pools_of
+from tracerank.cli.terminal import note, working
 from tracerank.methods.base import Method
 from tracerank.methods.voting import MajorityVote
 from tracerank.pools.pool import Pool

@@ -6,12 +6,10 @@ from typing import Annotated
 
 import typer
 
-from tracerank.agents.worlds.presets import PRESETS, iter_world
+from tracerank.agents.worlds.presets import PRESETS, iter_world, preset_named
 from tracerank.cli.arguments import Force, Quiet
 from tracerank.cli.output import check_output
-from tracerank.cli.progress import working
-from tracerank.cli.terminal import note
-from tracerank.errors import UsageError
+from tracerank.cli.terminal import note, working
 from tracerank.pools.canonical import write_pools
 from tracerank.pools.types import BROWSING, WEBQA
 
@@ -55,10 +53,8 @@ def world(
     publishes.
     """
     check_output(output, (), force)
-    chosen = PRESETS.get(preset)
-    if chosen is None:
-        raise UsageError(f"--preset {preset}: no such preset; choose one of {', '.join(PRESETS)}")
+    chosen = preset_named(preset, str(setting))
     with working("generating", total=questions, quiet=quiet) as bar:
-        write_pools(output, bar.over(iter_world(chosen[str(setting)], questions, seed, k)))
+        write_pools(output, bar.over(iter_world(chosen, questions, seed, k)))
     if not quiet:
         note(f"{questions:,} generated questions, {questions * k:,} rollouts; written to {output}")

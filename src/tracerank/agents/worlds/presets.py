@@ -13,6 +13,7 @@ from tracerank.agents.worlds.library import Library, SearchModel
 from tracerank.agents.worlds.pages import PageModel
 from tracerank.agents.worlds.questions import Case, WorldModel, make_case
 from tracerank.agents.worlds.searching import BrowsingHabits, SearchHabits
+from tracerank.errors import UsageError
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA
 
@@ -107,6 +108,15 @@ FAULTLESS: Mapping[str, Preset] = MappingProxyType(
 
 PRESETS: Mapping[str, Mapping[str, Preset]] = MappingProxyType({"paper": PAPER, "faultless": FAULTLESS})
 """By name and setting."""
+
+
+def preset_named(name: str, setting: str) -> Preset:
+    """The parameters of a world by their name, for one of the two search settings."""
+    if name not in PRESETS:
+        raise UsageError(f"no preset of the world is called {name!r}; choose one of {', '.join(PRESETS)}")
+    if setting not in PRESETS[name]:
+        raise UsageError(f"no search setting is called {setting!r}; choose one of {', '.join(PRESETS[name])}")
+    return PRESETS[name][setting]
 
 
 def iter_journeys(preset: Preset, questions: int, seed: int, k: int = 16) -> Iterator[tuple[Case, list[Journey]]]:
