@@ -10,7 +10,6 @@ from tracerank.agents.chat.policy import ChatPolicy
 from tracerank.agents.corpus.index import Reranked
 from tracerank.agents.lexical.policy import LexicalPolicy
 from tracerank.agents.policies import STYLES, ChatOptions, PolicyChoice, Sources
-from tracerank.embedding.base import Embedder, HashEmbedder
 from tracerank.errors import UsageError
 from tracerank.pools.types import Question
 
@@ -18,10 +17,6 @@ from tracerank.pools.types import Question
 @pytest.fixture(scope="module")
 def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return corpus_of(tmp_path_factory.mktemp("policies"), RIVERS).folder
-
-
-def narrow(name: str) -> Embedder:
-    return HashEmbedder(16)
 
 
 def test_a_lexical_name_becomes_an_agent_that_answers(index: Path) -> None:
@@ -33,15 +28,15 @@ def test_a_lexical_name_becomes_an_agent_that_answers(index: Path) -> None:
 
 
 def test_a_worker_process_loads_the_same_agent_from_the_choice(index: Path) -> None:
-    choice = PolicyChoice("lexical:base", Sources(index, rerank="hash-16", load_encoder=narrow))
+    choice = PolicyChoice("lexical:base", Sources(index, rerank="hash-16"))
     asked = Question("1", "Who charted the Velm River?")
     with choice.opened() as policy:
         here = list(policy.rollouts(asked, range(2)))
     assert list(pickle.loads(pickle.dumps(choice)).load_lexical().rollouts(asked, range(2))) == here
 
 
-def test_the_encoder_that_reranks_is_loaded_as_the_caller_wishes(index: Path) -> None:
-    found = Sources(index, rerank="whatever", load_encoder=narrow).load()
+def test_a_named_encoder_reranks(index: Path) -> None:
+    found = Sources(index, rerank="hash-16").load()
     assert isinstance(found, Reranked)
     assert found.embedder.width == 16
 
@@ -58,7 +53,7 @@ def test_every_style_of_a_chat_agent_can_be_named(index: Path, style: str | None
 def test_another_index_is_another_source(index: Path, tmp_path: Path) -> None:
     other = corpus_of(tmp_path, RIVERS[:1]).folder
     assert Sources(index).identity() != Sources(other).identity()
-    assert Sources(index).identity() == Sources(index, load_encoder=narrow).identity()
+    assert Sources(index).identity() != Sources(index, rerank="hash-16").identity()
 
 
 @pytest.mark.parametrize(

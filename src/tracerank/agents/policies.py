@@ -20,7 +20,6 @@ from tracerank.agents.corpus.layout import read_info
 from tracerank.agents.lexical.presets import PRESETS
 from tracerank.agents.retrieve_client import RetrieveClient, RetrieveConfig
 from tracerank.agents.sample import Policy
-from tracerank.embedding.base import Embedder
 from tracerank.embedding.load import load_embedder
 from tracerank.endpoints.chat_http import ChatConfig, HttpChat
 from tracerank.errors import UsageError
@@ -55,8 +54,6 @@ class Sources:
     """Address of a Search-R1 style server."""
     rerank: str | None = None
     """Encoder that puts the index's best passages in a new order; None: their own order."""
-    load_encoder: Callable[[str], Embedder] = load_embedder
-    """How that encoder is loaded; worker processes call it, too, so it must be a function that can be pickled."""
 
     def __post_init__(self) -> None:
         if (self.corpus is None) == (self.retriever is None):
@@ -84,7 +81,7 @@ class Sources:
         if self.corpus is None:
             return RetrieveClient(RetrieveConfig(self.retriever or ""))
         index = Corpus(self.corpus)
-        return index if self.rerank is None else Reranked(index, self.load_encoder(self.rerank))
+        return index if self.rerank is None else Reranked(index, load_embedder(self.rerank))
 
 
 @dataclass(frozen=True, slots=True)

@@ -122,13 +122,13 @@ def measure_trace(
     ``read`` opens the files anew for every pass.
     """
     # They bring torch, which the clock itself does without.
-    from tracerank.embedding.load import load_embedder, load_identified
+    from tracerank.embedding.load import embedder_for
     from tracerank.selectors.trace.checkpoint import load_checkpoint
     from tracerank.selectors.trace.selector import TraceSelector
 
     began = time.perf_counter()
     loaded = load_checkpoint(checkpoint)
-    embedder = load_embedder(encoder, loaded.encoder.dims) if encoder else load_identified(loaded.encoder)
+    embedder = embedder_for(loaded.encoder, encoder, is_cached=False)
     clock = StageClock()
     clocked = ClockedEmbedder(embedder, clock)
     selector = TraceSelector(loaded, clocked, allow_encoder_mismatch=allow_encoder_mismatch)
