@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from tracerank.errors import ReadError, UsageError
-from tracerank.methods.base import Decision
+from tracerank.methods.base import Decision, decision_to_record
 from tracerank.methods.explanation import ExplainedRollout, Explanation
 from tracerank.pools.pool import Pool
 from tracerank.readers import Problem, pools_of_records
@@ -64,6 +64,14 @@ class SelectRequest(BaseModel):
     reader: Annotated[str, Field(description="Name of the format; auto recognises it.")] = AUTO
 
 
+class UsageReply(BaseModel):
+    """Tokens that deciding cost, and in how many requests to a model."""
+
+    prompt_tokens: int
+    completion_tokens: int
+    calls: int
+
+
 class SelectReply(BaseModel):
     """What ``tracerank select`` writes on a line, and what could not be read as it stood."""
 
@@ -71,10 +79,11 @@ class SelectReply(BaseModel):
     question: str
     answer: Annotated[str | None, Field(description="null: no rollout can be chosen.")]
     sample_id: int | None
-    scores: dict[int, float]
-    dropped: dict[int, str]
+    scores: dict[str, float]
+    dropped: dict[str, str]
     group: list[int]
     confidence: float | None
+    usage: Annotated[UsageReply | None, Field(description="null: no model was asked, or nobody counted.")]
     note: str | None
     problems: list[str]
 
@@ -197,18 +206,7 @@ def _complete(record: dict[str, Any], index: int) -> Mapping[str, Any]:
 
 def select_reply(pool: Pool, decision: Decision, problems: Sequence[str]) -> SelectReply:
     """The decision as a client gets it."""
-    return SelectReply(
-        question_id=pool.question.id,
-        question=pool.question.text,
-        answer=decision.answer,
-        sample_id=decision.sample_id,
-        scores=dict(decision.scores),
-        dropped=dict(decision.dropped),
-        group=list(decision.group),
-        confidence=decision.confidence,
-        note=decision.note,
-        problems=list(problems),
-    )
+    return SelectReply(**decision_to_record(pool.question, decision), problems=list(problems))
 
 
 def explain_reply(pool: Pool, explanation: Explanation, problems: Sequence[str]) -> ExplainReply:
