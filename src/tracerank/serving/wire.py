@@ -13,9 +13,7 @@ from tracerank.methods.explanation import ExplainedRollout, Explanation
 from tracerank.pools.pool import Pool
 from tracerank.readers import Problem, pools_of_records
 from tracerank.readers.detect import AUTO, READERS, detect
-
-ROLLOUTS_LIMIT = 256
-"""Most rollouts of a request."""
+from tracerank.serving.limits import ServiceLimits
 
 EXPLAINED_TEXTS = 5
 """Texts that an explanation shows of a candidate."""
@@ -29,6 +27,7 @@ RolloutRecord = Annotated[
         "tracerank reads, such as chat messages; docs/file-formats.md lists them."
     ),
 ]
+RankedRecords = Annotated[list[str | RolloutRecord] | None, Field(min_length=1, max_length=ServiceLimits.rollouts)]
 
 
 class UnreadableRequest(Exception):
@@ -59,8 +58,10 @@ class SelectRequest(BaseModel):
     )
     question: Annotated[str | None, Field(description="May be left out when the rollouts say it.")] = None
     question_id: str | None = None
-    rollouts: Annotated[list[RolloutRecord], Field(min_length=1, max_length=ROLLOUTS_LIMIT)]
-    k: Annotated[int | None, Field(ge=1, le=ROLLOUTS_LIMIT, description="Use the first K rollouts only.")] = None
+    rollouts: Annotated[list[RolloutRecord], Field(min_length=1, max_length=ServiceLimits.rollouts)]
+    k: Annotated[int | None, Field(ge=1, le=ServiceLimits.rollouts, description="Use the first K rollouts only.")] = (
+        None
+    )
     reader: Annotated[str, Field(description="Name of the format; auto recognises it.")] = AUTO
 
 
@@ -98,8 +99,8 @@ class RerankRequest(BaseModel):
         },
     )
     query: str
-    documents: Annotated[list[str | RolloutRecord] | None, Field(min_length=1, max_length=ROLLOUTS_LIMIT)] = None
-    texts: Annotated[list[str | RolloutRecord] | None, Field(min_length=1, max_length=ROLLOUTS_LIMIT)] = None
+    documents: RankedRecords = None
+    texts: RankedRecords = None
     top_n: Annotated[int | None, Field(ge=1)] = None
     model: str | None = None
 

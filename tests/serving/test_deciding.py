@@ -16,13 +16,13 @@ from tracerank.methods.base import Decision, Method
 from tracerank.methods.explanation import Explanation
 from tracerank.methods.voting import MajorityVote
 from tracerank.pools.pool import Pool
-from tracerank.serving.settlers import Item, MethodProcess, OwnMethod, ProcessEnded
+from tracerank.serving.limits import ServiceLimits
 
 pytest.importorskip("fastapi")
 pytest.importorskip("prometheus_client")
 
-from tracerank.serving.micro_batches import BatchLimits
-from tracerank.serving.select_service import ServiceLimits, select_app
+from tracerank.serving.deciding import Item, MethodProcess, OwnMethod, ProcessEnded
+from tracerank.serving.select_service import select_app
 
 POOLS = list(iter_world(PAPER["webqa"], 6, 3, 4))
 BODY = {"question": "Q?", "rollouts": [{"answer": "Paris"}, {"answer": "Rome"}, {"answer": "paris"}]}
@@ -62,25 +62,25 @@ def asking(text: str) -> Item:
 
 def test_it_decides_and_explains_as_here(process: MethodProcess) -> None:
     items = [Item(pool, wants_reasons=bool(place % 2)) for place, pool in enumerate(POOLS)]
-    found = process.settle(items)
-    assert found == OwnMethod(Moody()).settle(items)
+    found = process.decide(items)
+    assert found == OwnMethod(Moody()).decide(items)
     assert [type(one) for one in found] == [Decision, Explanation] * 3
     assert process.name == "moody"
 
 
 def test_errors_come_over_and_it_goes_on(process: MethodProcess) -> None:
     with pytest.raises(CheckpointError, match="do it otherwise"):
-        process.settle([asking("fail")])
+        process.decide([asking("fail")])
     with pytest.raises(RuntimeError, match="ZeroDivisionError: a fault of ours"):
-        process.settle([asking("fault")])
-    assert process.settle([asking("go on")])
+        process.decide([asking("fault")])
+    assert process.decide([asking("go on")])
 
 
 def test_a_dead_process_is_replaced(process: MethodProcess) -> None:
     for _ in range(2):
         with pytest.raises(ProcessEnded):
-            process.settle([asking("die")])
-        assert process.settle([asking("go on")])
+            process.decide([asking("die")])
+        assert process.decide([asking("go on")])
 
 
 def test_what_prevents_the_method_is_told_at_once() -> None:
@@ -93,7 +93,7 @@ def test_what_prevents_the_method_is_told_at_once() -> None:
 
 def test_several_processes_serve_and_end_with_the_service() -> None:
     processes = [MethodProcess(moody, threads=1) for _ in range(2)]
-    limits = ServiceLimits(batches=BatchLimits(part=2))
+    limits = ServiceLimits(part=2)
     with served(select_app(processes, "1", limits)) as url, httpx.Client() as http:
         assert http.get(f"{url}/health").json()["method"] == "moody"
         assert http.post(f"{url}/v1/select", json=BODY).json()["answer"] == "Paris"
