@@ -1,8 +1,10 @@
 """A method in a process of its own: the same answers, its errors, its death, its end."""
 
+import asyncio
 import os
 import signal
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 import httpx
@@ -21,8 +23,9 @@ from tracerank.serving.limits import ServiceLimits
 pytest.importorskip("fastapi")
 pytest.importorskip("prometheus_client")
 
-from tracerank.serving.deciding import Item, MethodProcess, OwnMethod, ProcessEnded
+from tracerank.serving.deciding import Asked, Deciding, Found, Item, MethodProcess, OwnMethod, ProcessEnded
 from tracerank.serving.select_service import select_app
+from tracerank.serving.wire import SelectRequest
 
 POOLS = list(iter_world(PAPER["webqa"], 6, 3, 4))
 BODY = {"question": "Q?", "rollouts": [{"answer": "Paris"}, {"answer": "Rome"}, {"answer": "paris"}]}
@@ -104,3 +107,43 @@ def test_several_processes_serve_and_end_with_the_service() -> None:
         assert (failed.status_code, failed.json()["detail"]) == (422, "it cannot be done; do it otherwise")
         assert http.post(f"{url}/v1/select", json=BODY).status_code == 200
     assert [process.is_running() for process in processes] == [False, False]
+
+
+class Held:
+    """A vote that waits before each batch until it is let through, and notes how many came together."""
+
+    name = "held"
+
+    def __init__(self, is_apart: bool) -> None:
+        self.is_apart = is_apart
+        self.begun, self.gate = threading.Event(), threading.Event()
+        self.sizes: list[int] = []
+
+    def decide(self, items: Sequence[Item]) -> list[Found]:
+        self.sizes.append(len(items))
+        self.begun.set()
+        assert self.gate.wait(10)
+        return OwnMethod(MajorityVote()).decide(items)
+
+    def close(self) -> None:
+        """Nothing to end."""
+
+
+@pytest.mark.parametrize(("is_apart", "sizes"), [(True, [1, 4, 2]), (False, [1, 6])])
+def test_a_part_is_left_for_others_where_deciding_does_not_hold_up_reading(is_apart: bool, sizes: list[int]) -> None:
+    held = Held(is_apart)
+    deciding = Deciding([held], ServiceLimits(part=2))
+
+    async def seven_ask() -> None:
+        asked = Asked(SelectRequest(**BODY), 10, asyncio.get_running_loop().time())
+        waiting = [asyncio.create_task(deciding.decide(asked))]
+        await asyncio.to_thread(held.begun.wait, 10)
+        waiting += [asyncio.create_task(deciding.decide(asked)) for _ in range(6)]
+        while deciding.batches.waiting() < 6:
+            await asyncio.sleep(0.01)
+        held.gate.set()
+        assert {decided.found.answer for decided in await asyncio.gather(*waiting)} == {"Paris"}
+
+    asyncio.run(seven_ask())
+    deciding.close()
+    assert held.sizes == sizes

@@ -56,7 +56,7 @@ class MicroBatches(Generic[T, R]):
         ``run`` is told to hand out the results of a batch, all at once, in whatever thread that should happen.
 
         With ``leaves_part`` a batch leaves an equal part for each other way and one for clients who are answered and
-        ask anew meanwhile. Without it takes all there are; best where deciding holds up those who read the requests.
+        ask anew meanwhile. Without, it takes all there are: best where deciding holds up those who read the requests.
         """
         self.limits = limits
         self._on_batch = on_batch
