@@ -10,7 +10,7 @@ from functools import partial
 import httpx
 import pytest
 
-from tests.served import served
+from tests.served import awaited, served
 from tracerank.agents.worlds.presets import PAPER, iter_world
 from tracerank.cli.methods import MethodOptions, method_named
 from tracerank.errors import CheckpointError, TraceRankError, UsageError
@@ -144,6 +144,6 @@ def test_a_part_is_left_for_others_where_deciding_does_not_hold_up_reading(is_ap
         held.gate.set()
         assert {decided.found.answer for decided in await asyncio.gather(*waiting)} == {"Paris"}
 
-    asyncio.run(seven_ask())
+    awaited(seven_ask())
     deciding.close()
     assert held.sizes == sizes

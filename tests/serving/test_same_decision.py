@@ -1,6 +1,5 @@
 """Whoever asks is told the same of a decision: on the command line, over HTTP, by MCP, in an adapter."""
 
-import asyncio
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +9,7 @@ import httpx
 import pytest
 from typer.testing import CliRunner
 
-from tests.served import served
+from tests.served import awaited, served
 from tracerank.cli.app import app as cli
 from tracerank.endpoints.chat import Usage
 from tracerank.methods.base import Decision, decision_to_record
@@ -76,7 +75,7 @@ def by_mcp(tool: str) -> Any:
     from tracerank.serving.mcp_server import mcp_server
 
     call = mcp_server(Costly(), "1").call_tool(tool, {"question": POOL.question.text, "rollouts": RECORDS})
-    return asyncio.run(call).structured_content  # type: ignore[union-attr]
+    return awaited(call).structured_content  # type: ignore[union-attr]
 
 
 TOLD: dict[str, Callable[[], Any]] = {
