@@ -15,11 +15,10 @@ from tracerank.cli.evaluate import evaluate
 from tracerank.cli.export import convert, export
 from tracerank.cli.fit import fit
 from tracerank.cli.inspect import inspect
-from tracerank.cli.mcp import mcp
 from tracerank.cli.report import report
 from tracerank.cli.rollout import rollout
 from tracerank.cli.select import select
-from tracerank.cli.serve import serve
+from tracerank.cli.serve import mcp, serve
 from tracerank.cli.stats import stats
 from tracerank.cli.terminal import installed_version, note
 from tracerank.cli.train import train
