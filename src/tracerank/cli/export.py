@@ -16,8 +16,8 @@ from tracerank.cli.progress import working
 from tracerank.cli.reading import pools_of
 from tracerank.cli.terminal import note, print_json
 from tracerank.errors import UsageError
+from tracerank.pools.files import write_lines
 from tracerank.pools.pool import Pool
-from tracerank.pools.whole_files import write_lines
 from tracerank.readers.detect import AUTO
 
 if TYPE_CHECKING:

@@ -132,12 +132,13 @@ def _write(
     from tracerank.evaluation.plots import draw_accuracy_by_cost, draw_accuracy_by_k
     from tracerank.evaluation.report import accuracy_curves, cost_points
     from tracerank.evaluation.tables import markdown, wide_csv
+    from tracerank.pools.files import write_text
 
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "report.md").write_text(markdown(tables, title), encoding="utf-8")
-    (folder / "report.json").write_text(json_text(_json(tables, title), indent=2) + "\n", encoding="utf-8")
+    write_text(folder / "report.md", markdown(tables, title))
+    write_text(folder / "report.json", json_text(_json(tables, title), indent=2) + "\n")
     for table in tables:
-        (folder / f"{table.name}.csv").write_text(wide_csv(table), encoding="utf-8")
+        write_text(folder / f"{table.name}.csv", wide_csv(table))
     if not has_plots:
         return
     draw_accuracy_by_k(accuracy_curves(scores, plan), "accuracy with the first K rollouts, 95% bootstrap bands", folder)

@@ -41,8 +41,8 @@ from tracerank.cli.progress import working
 from tracerank.cli.terminal import note, print_json
 from tracerank.errors import UsageError
 from tracerank.pools.canonical import record_to_parsed, rollout_to_record
+from tracerank.pools.files import write_lines
 from tracerank.pools.types import Question
-from tracerank.pools.whole_files import write_lines
 
 QuestionFiles = Annotated[
     list[Path],

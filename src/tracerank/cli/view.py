@@ -22,13 +22,14 @@ from tracerank.cli.arguments import (
     Seed,
 )
 from tracerank.cli.methods import METHOD_NAMES, EqualityName, MethodOptions, method_named
-from tracerank.cli.output import check_output, whole_file
+from tracerank.cli.output import check_output
 from tracerank.cli.problems import Problems
 from tracerank.cli.progress import working
 from tracerank.cli.reading import pools_of
 from tracerank.cli.terminal import note
 from tracerank.methods.base import Method
 from tracerank.methods.voting import MajorityVote
+from tracerank.pools.files import whole_file
 from tracerank.pools.pool import Pool
 from tracerank.readers.detect import AUTO
 

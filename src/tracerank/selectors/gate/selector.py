@@ -6,7 +6,6 @@ rule the second. Choosing gate and rule is ``selectors/gate/fit.py``'s matter.
 
 import json
 import math
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import islice
@@ -19,6 +18,7 @@ from tracerank.errors import CheckpointError
 from tracerank.methods.answer_groups import AnswerGrouping, ContainmentGroups, DefaultGroups, ExactGroups
 from tracerank.methods.base import Decision, Method, Selector
 from tracerank.methods.voting import Ballot, MajorityVote, WithoutAbstentions
+from tracerank.pools.files import write_json
 from tracerank.pools.pool import Pool
 from tracerank.selectors.load import ABOUT, GATED, KINDS, VOTE, load_selector, selector_kind
 
@@ -247,9 +247,7 @@ def _described(vote: MajorityVote) -> dict[str, str]:
 
 def _write(folder: Path, about: Mapping[str, Any]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    part = folder / f"{ABOUT}.part"
-    part.write_text(json.dumps({"format": FORMAT, **about}, indent=2) + "\n", encoding="utf-8")
-    os.replace(part, folder / ABOUT)
+    write_json(folder / ABOUT, {"format": FORMAT, **about})
 
 
 def _read(folder: Path, kind: str) -> dict[str, Any]:

@@ -10,7 +10,8 @@ from torch import nn
 
 from tracerank.embedding.base import EncoderIdentity
 from tracerank.errors import CheckpointError
-from tracerank.selectors.folders import read_description, write_description, write_whole
+from tracerank.pools.files import replacing
+from tracerank.selectors.folders import read_description, write_description
 from tracerank.selectors.plus.facts import FEATURE_NAMES, FEATURE_VERSION
 from tracerank.selectors.plus.net import PlusConfig, PlusNet
 from tracerank.selectors.trace.checkpoint import load_weights, restore
@@ -61,7 +62,8 @@ def save_plus(checkpoint: PlusCheckpoint, folder: str | Path) -> None:
     }
     state = nn.ModuleList(checkpoint.nets).state_dict()
     weights = {name: tensor.contiguous() for name, tensor in state.items()}
-    write_whole(folder / WEIGHTS_FILE, lambda part: save_file(weights, part))
+    with replacing(folder / WEIGHTS_FILE) as draft:
+        save_file(weights, draft)
     write_description(folder / ABOUT_FILE, about)
 
 
