@@ -208,13 +208,9 @@ def _grouping(options: MethodOptions) -> AnswerGrouping:
         return SemanticGroups(encoder_named(options.encoder or "default"))
     if options.chat is None:
         raise UsageError("--equality llm needs --chat URL#model: the address of a chat server and its model's name")
-    from tracerank.embedding.cache import default_cache_folder
     from tracerank.methods.judged_groups import LlmGroups
-    from tracerank.methods.verdicts import VerdictFile
 
-    folder = default_cache_folder().parent
-    folder.mkdir(parents=True, exist_ok=True)
-    return LlmGroups(_http_chat(options), VerdictFile(folder / "verdicts.jsonl"))
+    return LlmGroups(_cached_chat(options))
 
 
 def _cached_chat(options: MethodOptions) -> "ChatModel":
