@@ -67,6 +67,31 @@ def save_plus(checkpoint: PlusCheckpoint, folder: str | Path) -> None:
     write_description(folder / ABOUT_FILE, about)
 
 
+_GONE: Mapping[str, object] = {
+    "by_size": True,
+    "feature_hidden": 0,
+    "vote_dropout": 0.0,
+    "cosines": False,
+    "graph": True,
+    "marks": True,
+    "texts": False,
+    "rank": 32,
+    "input_dropout": 0.3,
+}
+"""Parts that earlier versions could switch, with what is always so now."""
+
+
+def _without_gone(net: object, path: Path) -> object:
+    if not isinstance(net, dict):
+        return net
+    for name in _GONE.keys() & net.keys():
+        if net[name] != _GONE[name]:
+            raise CheckpointError(
+                f"{path}: net {name!r} is {net[name]!r}, a variant that this version no longer has; train again"
+            )
+    return {name: value for name, value in net.items() if name not in _GONE}
+
+
 def load_plus(folder: str | Path) -> PlusCheckpoint:
     """Read a folder written by ``save_plus``."""
     folder = Path(folder)
@@ -79,7 +104,7 @@ def load_plus(folder: str | Path) -> PlusCheckpoint:
             f"{path}: trained on features of version {version}, this version computes {FEATURE_VERSION}; train again"
         )
     recipe = restore(GraphRecipe, about.get("recipe"), path, "recipe")
-    config = restore(PlusConfig, about.get("net"), path, "net")
+    config = restore(PlusConfig, _without_gone(about.get("net"), path), path, "net")
     encoder = restore(EncoderIdentity, about.get("encoder"), path, "encoder")
     count = about.get("nets")
     if not isinstance(count, int) or not 0 < count <= 100:
