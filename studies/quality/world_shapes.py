@@ -19,7 +19,7 @@ from tracerank.evaluation.metrics import pass_at_k
 from tracerank.methods.answer_groups import ExactGroups
 from tracerank.methods.simple import FewestTools
 from tracerank.methods.voting import MajorityVote
-from tracerank.pools.pool import Pool
+from tracerank.pools.pool import PAPER_K, Pool
 from tracerank.pools.types import BROWSING, WEBQA
 from tracerank.selectors.trace.graphs.schema import RECIPES
 from tracerank.selectors.trace.graphs.stats import IDENTICAL_CONTENT, SAME_DOCUMENT, GraphStatistics, graph_statistics
@@ -167,7 +167,9 @@ def shapes_table(setting: str) -> Table:
     pools = list(iter_world(PAPER[setting], QUESTIONS, SEED))
     rate = QUESTIONS / (time.process_time() - started)
     found = measure(pools, setting)
-    table = Table(title=f"{setting}: {QUESTIONS:,} questions of 16 rollouts, seed {SEED}, {rate:,.0f} questions/s")
+    table = Table(
+        title=f"{setting}: {QUESTIONS:,} questions of {PAPER_K} rollouts, seed {SEED}, {rate:,.0f} questions/s"
+    )
     for heading in ("figure", "paper", "world", "off %", "", "where in the paper"):
         table.add_column(heading, justify="right" if heading in ("paper", "world", "off %") else "left")
     for name, target in TARGETS[setting].items():

@@ -23,7 +23,7 @@ from tracerank.cli.progress import working
 from tracerank.cli.reading import pools_of
 from tracerank.cli.terminal import harmless, new_table, note, print_json, print_table
 from tracerank.errors import UsageError
-from tracerank.pools.pool import Pool
+from tracerank.pools.pool import PAPER_K, Pool
 from tracerank.readers.detect import AUTO
 from tracerank.readers.grouping import Report
 
@@ -54,7 +54,7 @@ Recorded = Annotated[
 def cost(
     files: Files,
     checkpoint: Trained,
-    k: K = 16,
+    k: K = PAPER_K,
     questions: Questions = 100,
     passes: Passes = 3,
     records: Recorded = None,

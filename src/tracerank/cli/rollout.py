@@ -13,7 +13,6 @@ import typer
 from tracerank.agents.chat.policy import DEFAULT_LIMITS
 from tracerank.agents.questions import digest_of, read_questions
 from tracerank.agents.sample import (
-    SAMPLES,
     Policy,
     Samples,
     Tally,
@@ -42,6 +41,7 @@ from tracerank.cli.terminal import note, print_json
 from tracerank.errors import UsageError
 from tracerank.pools.canonical import record_to_parsed, rollout_to_record
 from tracerank.pools.files import write_lines
+from tracerank.pools.pool import PAPER_K
 from tracerank.pools.types import Question
 
 QuestionFiles = Annotated[
@@ -153,7 +153,7 @@ def rollout(
     corpus: Index = None,
     retriever: RetrieverUrl = None,
     rerank: Rerank = None,
-    k: Count = SAMPLES,
+    k: Count = PAPER_K,
     seed: Seed = 0,
     jobs: Jobs = 1,
     style: Style = None,

@@ -13,6 +13,7 @@ from tracerank.cli.progress import working
 from tracerank.cli.terminal import note
 from tracerank.errors import UsageError
 from tracerank.pools.canonical import write_pools
+from tracerank.pools.pool import PAPER_K
 from tracerank.pools.types import BROWSING, WEBQA
 
 
@@ -42,7 +43,7 @@ def world(
     output: Output,
     setting: Setting = WorldSetting.WEBQA,
     questions: Questions = 1000,
-    k: Rollouts = 16,
+    k: Rollouts = PAPER_K,
     seed: Seed = 0,
     preset: PresetName = "paper",
     force: Force = False,

@@ -6,6 +6,11 @@ from dataclasses import dataclass
 from tracerank.pools.documents import DEFAULT_RULES, DocumentRules, link_documents
 from tracerank.pools.types import RETENTION_RULES, WEBQA, Question, Retained, RetentionRule, Rollout
 
+PAPER_K = 16
+"""Rollouts of a question in the paper (Sec. 4.1)."""
+PAPER_BUDGETS = (2, 4, 8, PAPER_K)
+"""Smaller pools that are measured beside it (App. C)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Pool:

@@ -14,9 +14,8 @@ from tracerank.agents.lexical.presets import BASE, Preset
 from tracerank.agents.lexical.questions import ParsedQuestion, QuestionKind
 from tracerank.agents.lexical.span_scorer import SpanScorer, load_weights
 from tracerank.agents.lexical.spans import hash_of
-from tracerank.agents.sample import SAMPLES
 from tracerank.answers.exact import exact_match
-from tracerank.pools.pool import Pool
+from tracerank.pools.pool import PAPER_K, Pool
 from tracerank.pools.types import Question, Rollout
 
 _GUESS_CONFIDENCE = 0.05
@@ -35,11 +34,11 @@ class LexicalPolicy:
         """What is sampled, up to the corpus and the scorer's weights."""
         return f"lexical:{self.preset.name}"
 
-    def pools(self, questions: Iterable[Question], k: int = SAMPLES, seed: int = 0) -> Iterator[Pool]:
+    def pools(self, questions: Iterable[Question], k: int = PAPER_K, seed: int = 0) -> Iterator[Pool]:
         """A pool for each question, as they come."""
         return (self.pool(question, k, seed) for question in questions)
 
-    def pool(self, question: Question, k: int = SAMPLES, seed: int = 0) -> Pool:
+    def pool(self, question: Question, k: int = PAPER_K, seed: int = 0) -> Pool:
         """k rollouts; a smaller k gives a prefix."""
         return Pool.of(question, self.rollouts(question, range(k), seed))
 
