@@ -11,14 +11,13 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from threading import Event
-from types import TracebackType
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import httpx
 import numpy as np
 
 from tracerank.embedding.base import Vectors, check_vectors
-from tracerank.endpoints.client import EndpointClient, Pause, Server, says_too_long
+from tracerank.endpoints.client import Closing, EndpointClient, Pause, Server, says_too_long
 from tracerank.errors import EmbeddingError, TraceRankError
 
 
@@ -136,7 +135,7 @@ def estimated_tokens(text: str) -> int:
     return -(-len(text.encode("utf-8", "surrogatepass")) // 3)
 
 
-class HttpEmbedder:
+class HttpEmbedder(Closing):
     """Embeds through a server; rows follow the texts whatever the order of the answers."""
 
     def __init__(
@@ -202,14 +201,6 @@ class HttpEmbedder:
         """Ends the connections; the embedder cannot be used afterwards."""
         self._workers.shutdown(wait=True, cancel_futures=True)
         self._client.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _embed_batch(self, texts: list[str], batch: range, stop: Event) -> Vectors:
         """The batch in one request, or in halves as long as the server finds it too long."""

@@ -5,7 +5,7 @@ wrote them saw the reference.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,15 +72,22 @@ class Dialogue:
     """The agent's last words, from which the answer is extracted; None: it never answered."""
 
 
-def decoded(record: Record) -> dict[str, Any]:
-    """The record with the columns decoded that tables keep as JSON strings."""
+def decoded(record: Record, *more: str) -> dict[str, Any]:
+    """The record with the columns decoded, and ``more``, that tables keep as JSON strings."""
     plain = dict(record)
-    for name in _JSON_FIELDS:
+    for name in (*_JSON_FIELDS, *more):
         value = plain.get(name)
         if isinstance(value, str) and value[:1] in ("{", "["):
             inner = load_json(value)
             plain[name] = inner if isinstance(inner, list | dict) else value
     return plain
+
+
+def lists_any(column: object, told: re.Pattern[str], is_one: Callable[[object], bool]) -> bool:
+    """Whether a column lists something that tells its format; ``told`` finds it in a list kept as a JSON string."""
+    if isinstance(column, str):  # decoding it here would cost as much as reading it
+        return column[:1] == "[" and told.search(column) is not None
+    return isinstance(column, list) and any(map(is_one, column))
 
 
 def parsed_dialogue(
