@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.builders import pool
-from tests.chat_server import Server, said
 from tests.cli.conftest import Run, json_lines
+from tests.model_server import Server, said
 from tracerank.cli.methods import (
     METHOD_HELP,
     METHOD_NAMES,
