@@ -17,9 +17,9 @@ import typer
 from typer.testing import CliRunner, Result
 
 from tests.agents.shelves import RIVERS, corpus_of, write_rows
-from tests.chat_server import Reply, Server, error, said
 from tests.cli.conftest import json_lines
 from tests.cli.test_app import error_of
+from tests.model_server import Reply, Server, error, said
 from tests.served import served
 from tracerank.agents.corpus.index import Corpus
 from tracerank.agents.lexical.policy import LexicalPolicy

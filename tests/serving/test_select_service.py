@@ -11,7 +11,7 @@ import pytest
 
 from tests.served import served
 from tracerank.agents.worlds.presets import PRESETS, iter_world
-from tracerank.errors import ChatError, EmbeddingError, GraphError
+from tracerank.errors import ChatError, EmbeddingError, TraceRankError
 from tracerank.methods.base import Decision
 from tracerank.methods.voting import MajorityVote
 from tracerank.pools.canonical import rollout_to_record
@@ -152,7 +152,7 @@ def test_browsers_show_the_token_as_a_password() -> None:
     [
         (EmbeddingError("http://10.0.0.7/v1: connection refused"), 503, "behind this service failed"),
         (ChatError("http://10.0.0.7/v1: connection refused"), 503, "behind this service failed"),
-        (GraphError("the pool mixes settings"), 422, "mixes settings"),
+        (TraceRankError("the pool mixes settings"), 422, "mixes settings"),
         (ZeroDivisionError("a fault of ours"), 500, "Internal Server Error"),
     ],
 )

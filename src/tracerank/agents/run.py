@@ -16,7 +16,6 @@ from typing import Any
 from tracerank.agents.policies import PolicyChoice
 from tracerank.agents.questions import digest_of
 from tracerank.agents.sample import (
-    SAMPLES,
     Policy,
     Samples,
     Tally,
@@ -29,8 +28,9 @@ from tracerank.agents.sample import (
 )
 from tracerank.errors import UsageError
 from tracerank.pools.canonical import record_to_parsed, rollout_to_record
+from tracerank.pools.files import write_lines
+from tracerank.pools.pool import PAPER_K
 from tracerank.pools.types import Question
-from tracerank.pools.whole_files import write_lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class RunPlan:
 
     choice: PolicyChoice
     questions: tuple[Question, ...]
-    k: int = SAMPLES
+    k: int = PAPER_K
     seed: int = 0
     jobs: int = 1
     """Processes of a lexical agent; the rollouts are the same for any."""

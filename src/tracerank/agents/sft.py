@@ -21,9 +21,9 @@ from tracerank.agents.tools.ranked_search import NOTHING_FOUND
 from tracerank.answers.exact import exact_match, normalize_answer
 from tracerank.endpoints.chat import ChatMessage, ChatTool, ToolCall, message_to_record
 from tracerank.methods.base import Decision, Method, decide_stream
+from tracerank.pools.files import write_lines
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Evidence, Rollout, Search
-from tracerank.pools.whole_files import write_lines
 
 _DEMANDS = ("tags_invalid", "tags_last_turn", "last_turn")
 """Prompts that answer a malformed turn or demand an answer."""

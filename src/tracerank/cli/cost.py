@@ -20,6 +20,7 @@ from tracerank.cli.arguments import (
 from tracerank.cli.reading import Problems, pools_of
 from tracerank.cli.terminal import harmless, new_table, note, print_json, print_table, working
 from tracerank.errors import UsageError
+from tracerank.pools.pool import PAPER_K
 from tracerank.readers.detect import AUTO
 from tracerank.readers.grouping import Report
 
@@ -50,7 +51,7 @@ Recorded = Annotated[
 def cost(
     files: Files,
     checkpoint: Trained,
-    k: K = 16,
+    k: K = PAPER_K,
     questions: Questions = 100,
     passes: Passes = 3,
     records: Recorded = None,

@@ -15,7 +15,7 @@ from tracerank.evaluation.evaluate import evaluate, fold
 from tracerank.methods.base import Decision, Method
 from tracerank.methods.voting import MajorityVote
 from tracerank.pools.canonical import write_pools
-from tracerank.pools.pool import Pool
+from tracerank.pools.pool import PAPER_BUDGETS, Pool
 from tracerank.pools.types import WEBQA
 
 Folder = Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Where pools and checkpoint go.")]
@@ -26,7 +26,6 @@ WORLD = PAPER[WEBQA]
 SHOWN = 6
 SHOWN_ROLLOUTS = 4
 """Of each question that is shown: with few rollouts a vote has little to go by."""
-BUDGETS = (2, 4, 8, 16)
 SEED = 7
 
 
@@ -50,9 +49,9 @@ def demo(output: Folder = Path("runs/demo"), quiet: Quiet = False) -> None:
     few = [pool.first(SHOWN_ROLLOUTS) for pool in held_out]
     _print_decisions(few, [vote.decide(pool) for pool in few], shipped.decide_many(few))
     typer.echo(f"right % of {len(held_out)} questions of the generated world that no selector has seen")
-    table = new_table("method", *(f"K={k}" for k in BUDGETS))
+    table = new_table("method", *(f"K={k}" for k in PAPER_BUDGETS))
     with working("deciding", total=len(held_out), quiet=quiet) as bar:
-        rows = fold(evaluate([vote, shipped, selector], bar.over(held_out), BUDGETS))
+        rows = fold(evaluate([vote, shipped, selector], bar.over(held_out), PAPER_BUDGETS))
     for method, label in (
         ("single", "single rollout"),
         (vote.name, "majority"),

@@ -22,12 +22,12 @@ from tracerank.agents.policies import (
 )
 from tracerank.agents.questions import read_questions
 from tracerank.agents.run import PolicyRun, RunAccount, RunPlan, write_in_order
-from tracerank.agents.sample import SAMPLES
 from tracerank.cli.arguments import Force, ProblemsFile, Quiet
 from tracerank.cli.corpus import Rerank
 from tracerank.cli.output import ResumableLines, check_output
 from tracerank.cli.reading import Problems
 from tracerank.cli.terminal import note, print_json, working
+from tracerank.pools.pool import PAPER_K
 
 
 class StyleName(StrEnum):
@@ -147,7 +147,7 @@ def rollout(
     corpus: Index = None,
     retriever: RetrieverUrl = None,
     rerank: Rerank = None,
-    k: Count = SAMPLES,
+    k: Count = PAPER_K,
     seed: Seed = 0,
     jobs: Jobs = 1,
     style: Style = None,

@@ -11,6 +11,7 @@ from tracerank.cli.arguments import Force, Quiet
 from tracerank.cli.output import check_output
 from tracerank.cli.terminal import note, working
 from tracerank.pools.canonical import write_pools
+from tracerank.pools.pool import PAPER_K
 from tracerank.pools.types import BROWSING, WEBQA
 
 
@@ -40,7 +41,7 @@ def world(
     output: Output,
     setting: Setting = WorldSetting.WEBQA,
     questions: Questions = 1000,
-    k: Rollouts = 16,
+    k: Rollouts = PAPER_K,
     seed: Seed = 0,
     preset: PresetName = "paper",
     force: Force = False,

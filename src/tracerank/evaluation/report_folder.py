@@ -3,7 +3,6 @@
 What the tables say is the matter of ``report.py``; how a cell is written that of ``tables.py``.
 """
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from tracerank.evaluation.record_folder import read_evaluation
 from tracerank.evaluation.report import MAJORITY, ReportPlan, accuracy_curves, cost_points, report_tables
 from tracerank.evaluation.score_matrix import ScoreMatrix, score_matrix
 from tracerank.evaluation.tables import Table, markdown, wide_csv
+from tracerank.pools.files import write_json, write_text
 
 WHOLE_REPORT = ReportPlan()
 """The largest K, against the majority vote."""
@@ -42,10 +42,10 @@ class Report:
         """``report.md``, ``report.json``, a CSV per table and, with matplotlib, the plots as SVG and PNG."""
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "report.md").write_text(self.markdown(), encoding="utf-8")
-        (folder / "report.json").write_text(json.dumps(self.record(), indent=2) + "\n", encoding="utf-8")
+        write_text(folder / "report.md", self.markdown())
+        write_json(folder / "report.json", self.record())
         for table in self.tables:
-            (folder / f"{table.name}.csv").write_text(wide_csv(table), encoding="utf-8")
+            write_text(folder / f"{table.name}.csv", wide_csv(table))
         if has_plots:
             self._draw(folder)
 

@@ -24,12 +24,11 @@ from tracerank.evaluation.evaluate import Record, evaluate
 from tracerank.methods.answer_groups import ExactGroups
 from tracerank.methods.voting import MajorityVote
 from tracerank.pools.canonical import write_pools
+from tracerank.pools.files import write_json, write_lines
 from tracerank.pools.pool import Pool
 from tracerank.pools.subsets import is_test
 from tracerank.pools.types import BROWSING, WEBQA
-from tracerank.pools.whole_files import write_lines
 from tracerank.readers import iter_pools
-from tracerank.selectors.folders import write_whole
 from tracerank.selectors.trace.checkpoint import Checkpoint
 from tracerank.selectors.trace.graphs.schema import CONTROLS, RECIPES, GraphRecipe
 from tracerank.selectors.trace.net import NetConfig
@@ -319,8 +318,7 @@ def _claim(folder: Path, configuration: dict[str, Any]) -> None:
         return
     if os.listdir(folder):
         raise UsageError(f"{folder}: is not empty and holds no ablation; use another folder")
-    text = json.dumps(configuration, indent=2) + "\n"
-    write_whole(path, lambda part: part.write_text(text, encoding="utf-8"))
+    write_json(path, configuration)
 
 
 def _read_records(path: Path) -> list[Record]:

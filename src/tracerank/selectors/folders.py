@@ -1,27 +1,19 @@
 """What all selectors on disk share: a JSON description beside the weights, each file written whole or not at all."""
 
 import json
-import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from tracerank.errors import CheckpointError
-
-
-def write_whole(path: Path, write: Callable[[Path], object]) -> None:
-    """Write a file beside its place and move it there, so that it is whole or absent."""
-    part = path.with_name(f"{path.name}.part")
-    write(part)
-    os.replace(part, path)
+from tracerank.pools.files import write_json
 
 
 def write_description(path: Path, about: Mapping[str, Any]) -> None:
     """The description, last of all files: a folder that has it is complete."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(about, indent=2) + "\n"
-    write_whole(path, lambda part: part.write_text(text, encoding="utf-8"))
+    write_json(path, about)
 
 
 def read_description(path: Path, format_name: str, what: str, weights: str | None = None) -> dict[str, Any]:

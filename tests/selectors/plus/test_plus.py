@@ -26,8 +26,7 @@ from tracerank.selectors.plus.net import Among, PlusConfig, PlusNet
 from tracerank.selectors.trace.graphs.packed import collate
 from tracerank.selectors.trace.graphs.schema import RECIPES, GraphRecipe
 
-SMALL = PlusConfig(WIDTH, feature_hidden=8, cosines=True, graph=True, texts=True, rank=16, hidden=16, feed_forward=16)
-"""With every part."""
+SMALL = PlusConfig(WIDTH, hidden=16, feed_forward=16)
 WEBQA = plus_recipe(RECIPES["webqa"])
 
 
@@ -57,7 +56,7 @@ def scores_of(net: PlusNet, pools: Sequence[Pool]) -> torch.Tensor:
 def test_an_untrained_net_chooses_the_largest_group_of_answers(setting: str) -> None:
     recipe = plus_recipe(RECIPES[setting])
     pools = [p for p in generate_pools(12, seed=5, setting=setting) if p.retained(recipe.retention).kept]
-    net = PlusNet(replace(SMALL, graph=False, cosines=False), recipe).eval()
+    net = PlusNet(replace(SMALL, gate=0.0), recipe).eval()
     vote = MajorityVote(DefaultGroups())
     for pool, graph in zip(pools, graphs_of(pools, recipe), strict=True):
         facts, decided = facts_of(graph), vote.decide(pool)
@@ -148,6 +147,19 @@ def test_saved_nets_are_loaded_to_the_bit(tmp_path: Path) -> None:
 def spoil_about(folder: Path, **changes: object) -> None:
     path = folder / "selector.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+GONE = {"by_size": True, "feature_hidden": 0, "cosines": False, "graph": True, "texts": False, "rank": 32}
+
+
+def test_a_folder_that_names_parts_which_are_always_there_now_is_loaded(tmp_path: Path) -> None:
+    save_plus(PlusCheckpoint((moved_net(),), EncoderIdentity(f"hash-{WIDTH}", WIDTH)), tmp_path)
+    net = json.loads((tmp_path / "selector.json").read_text())["net"]
+    spoil_about(tmp_path, net=net | GONE)
+    assert load_plus(tmp_path).config == SMALL
+    spoil_about(tmp_path, net=net | GONE | {"texts": True})
+    with pytest.raises(CheckpointError, match="net 'texts' is True, a variant that this version no longer has"):
+        load_plus(tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from tracerank.agents.worlds.pages import PageModel
 from tracerank.agents.worlds.questions import Case, WorldModel, make_case
 from tracerank.agents.worlds.searching import BrowsingHabits, SearchHabits
 from tracerank.errors import UsageError
-from tracerank.pools.pool import Pool
+from tracerank.pools.pool import PAPER_K, Pool
 from tracerank.pools.types import BROWSING, WEBQA
 
 
@@ -119,7 +119,7 @@ def preset_named(name: str, setting: str) -> Preset:
     return PRESETS[name][setting]
 
 
-def iter_journeys(preset: Preset, questions: int, seed: int, k: int = 16) -> Iterator[tuple[Case, list[Journey]]]:
+def iter_journeys(preset: Preset, questions: int, seed: int, k: int = PAPER_K) -> Iterator[tuple[Case, list[Journey]]]:
     """Each question with what its agents did and where they went wrong."""
     for index in range(questions):
         name = f"{seed}/{index}"
@@ -129,7 +129,7 @@ def iter_journeys(preset: Preset, questions: int, seed: int, k: int = 16) -> Ite
         yield case, [agents.run(Random(f"{name}/{sample}"), sample) for sample in range(k)]
 
 
-def iter_world(preset: Preset, questions: int, seed: int, k: int = 16) -> Iterator[Pool]:
+def iter_world(preset: Preset, questions: int, seed: int, k: int = PAPER_K) -> Iterator[Pool]:
     """Pools of k rollouts; fewer questions or a smaller k give a prefix of the same world."""
     for case, journeys in iter_journeys(preset, questions, seed, k):
         yield Pool.of(case.question, [journey.rollout for journey in journeys])

@@ -14,9 +14,10 @@ from safetensors.numpy import load_file, save_file
 
 from tracerank.answers.equivalence import DEFAULT
 from tracerank.errors import CheckpointError
+from tracerank.pools.files import replacing
 from tracerank.selectors.features.table import NAMES, VERSION
 from tracerank.selectors.features.trees import Trees
-from tracerank.selectors.folders import read_description, write_description, write_whole
+from tracerank.selectors.folders import read_description, write_description
 
 Floats = NDArray[np.floating[Any]]
 
@@ -168,7 +169,8 @@ def save_model(model: FeatureModel, folder: str | Path, kind: str) -> None:
     if model.calibration is not None:
         parts["calibration"] = model.calibration.arrays()
     arrays = {f"{part}.{name}": array for part, found in parts.items() for name, array in found.items()}
-    write_whole(folder / WEIGHTS_FILE, lambda path: save_file(arrays, path))
+    with replacing(folder / WEIGHTS_FILE) as draft:
+        save_file(arrays, draft)
     write_description(folder / MODEL_FILE, about)
 
 

@@ -10,7 +10,8 @@ from torch import nn
 
 from tracerank.embedding.base import EncoderIdentity
 from tracerank.errors import CheckpointError
-from tracerank.selectors.folders import read_description, write_description, write_whole
+from tracerank.pools.files import replacing
+from tracerank.selectors.folders import read_description, write_description
 from tracerank.selectors.plus.facts import FEATURE_NAMES, FEATURE_VERSION
 from tracerank.selectors.plus.net import PlusConfig, PlusNet
 from tracerank.selectors.trace.checkpoint import load_weights, restore
@@ -61,8 +62,34 @@ def save_plus(checkpoint: PlusCheckpoint, folder: str | Path) -> None:
     }
     state = nn.ModuleList(checkpoint.nets).state_dict()
     weights = {name: tensor.contiguous() for name, tensor in state.items()}
-    write_whole(folder / WEIGHTS_FILE, lambda part: save_file(weights, part))
+    with replacing(folder / WEIGHTS_FILE) as draft:
+        save_file(weights, draft)
     write_description(folder / ABOUT_FILE, about)
+
+
+_GONE: Mapping[str, object] = {
+    "by_size": True,
+    "feature_hidden": 0,
+    "vote_dropout": 0.0,
+    "cosines": False,
+    "graph": True,
+    "marks": True,
+    "texts": False,
+    "rank": 32,
+    "input_dropout": 0.3,
+}
+"""Parts that earlier versions could switch, with what is always so now."""
+
+
+def _without_gone(net: object, path: Path) -> object:
+    if not isinstance(net, dict):
+        return net
+    for name in _GONE.keys() & net.keys():
+        if net[name] != _GONE[name]:
+            raise CheckpointError(
+                f"{path}: net {name!r} is {net[name]!r}, a variant that this version no longer has; train again"
+            )
+    return {name: value for name, value in net.items() if name not in _GONE}
 
 
 def load_plus(folder: str | Path) -> PlusCheckpoint:
@@ -77,7 +104,7 @@ def load_plus(folder: str | Path) -> PlusCheckpoint:
             f"{path}: trained on features of version {version}, this version computes {FEATURE_VERSION}; train again"
         )
     recipe = restore(GraphRecipe, about.get("recipe"), path, "recipe")
-    config = restore(PlusConfig, about.get("net"), path, "net")
+    config = restore(PlusConfig, _without_gone(about.get("net"), path), path, "net")
     encoder = restore(EncoderIdentity, about.get("encoder"), path, "encoder")
     count = about.get("nets")
     if not isinstance(count, int) or not 0 < count <= 100:
