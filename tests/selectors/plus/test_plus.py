@@ -144,6 +144,24 @@ def test_saved_nets_are_loaded_to_the_bit(tmp_path: Path) -> None:
         assert torch.equal(scores_of(ours, pools), scores_of(theirs, pools))
 
 
+def test_nets_of_a_version_with_fewer_features_work_and_do_not_see_the_new_one(tmp_path: Path) -> None:
+    older = (*FEATURE_NAMES[:9], *FEATURE_NAMES[10:])
+    torch.manual_seed(1)
+    net = PlusNet(SMALL, WEBQA, older).eval()
+    with torch.no_grad():
+        for parameter in net.parameters():
+            parameter.add_(0.1 * torch.randn_like(parameter))
+    save_plus(PlusCheckpoint((net,), EncoderIdentity(f"hash-{WIDTH}", WIDTH)), tmp_path)
+    [loaded] = load_plus(tmp_path).nets
+    assert loaded.names == older
+    inputs = inputs_of(random_pools("webqa", count=4, seed=3))
+    changed = inputs.features.clone()
+    changed[:, 9] += 100.0
+    with torch.inference_mode():
+        assert torch.equal(loaded(inputs), net(inputs))
+        assert torch.equal(loaded(replace(inputs, features=changed)), net(inputs))
+
+
 def spoil_about(folder: Path, **changes: object) -> None:
     path = folder / "selector.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | changes))

@@ -104,14 +104,16 @@ class PlusNet(nn.Module):
     scale: Tensor
     is_used: Tensor
 
-    def __init__(self, config: PlusConfig, recipe: GraphRecipe) -> None:
+    def __init__(self, config: PlusConfig, recipe: GraphRecipe, names: tuple[str, ...] = FEATURE_NAMES) -> None:
+        """``names`` are the features that it looks at; a later version may compute others besides."""
         super().__init__()
         self.config = config
         self.recipe = recipe
-        count = len(FEATURE_NAMES)
+        self.names = names
+        count = len(names)
         self.register_buffer("centre", torch.zeros(count))
         self.register_buffer("scale", torch.ones(count))
-        used = [FAMILY_OF[name] not in config.dropped_families for name in FEATURE_NAMES]
+        used = [FAMILY_OF[name] not in config.dropped_families for name in names]
         self.register_buffer("is_used", torch.tensor(used, dtype=torch.float32), persistent=False)
         inputs = 2 * count
         self.vote_scale = nn.Parameter(torch.ones(()))
@@ -135,8 +137,8 @@ class PlusNet(nn.Module):
 
     def start(self, votes: Tensor, looks: Tensor, sources: Tensor | None) -> Tensor:
         """[candidates]: the vote as a score, with linear corrections; all that is fitted in one go."""
-        size = looks[:, FEATURE_NAMES.index(POOL_SIZE)].unsqueeze(-1)
-        looks = torch.cat((looks, size * looks[:, : len(FEATURE_NAMES)]), -1)
+        size = looks[:, self.names.index(POOL_SIZE)].unsqueeze(-1)
+        looks = torch.cat((looks, size * looks[:, : len(self.names)]), -1)
         scores: Tensor = self.vote_scale * votes[:, 0] + votes[:, 1] + self.linear(looks).squeeze(-1)
         return scores if self.trust is None else scores + self.trust(sources).squeeze(-1)
 
@@ -146,8 +148,11 @@ class PlusNet(nn.Module):
 
     def looks(self, inputs: PlusInputs) -> Tensor:
         """[candidates, inputs]: standardised features, and which are missing."""
-        missing = inputs.features.isnan()
-        values = ((inputs.features - self.centre) / self.scale).masked_fill(missing, 0.0).clamp(-5, 5) * self.is_used
+        features = inputs.features
+        if self.names != FEATURE_NAMES:
+            features = features[:, [FEATURE_NAMES.index(name) for name in self.names]]
+        missing = features.isnan()
+        values = ((features - self.centre) / self.scale).masked_fill(missing, 0.0).clamp(-5, 5) * self.is_used
         return torch.cat((values, missing.float() * self.is_used), -1)
 
     def _trace(self, inputs: PlusInputs, looks: Tensor) -> Tensor:

@@ -12,7 +12,7 @@ from torch import nn
 from tracerank.embedding.base import EncoderIdentity
 from tracerank.errors import CheckpointError
 from tracerank.pools.files import replacing
-from tracerank.selectors.folders import read_description, write_description
+from tracerank.selectors.base import read_description, write_description
 from tracerank.selectors.trace.graphs.schema import GraphRecipe
 from tracerank.selectors.trace.net import NetConfig, TraceNet
 
