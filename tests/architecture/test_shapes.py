@@ -4,9 +4,7 @@ import ast
 import re
 from collections.abc import Sequence
 
-import pytest
-
-from tests.architecture.source import PACKAGE, Module, import_graph, importers, modules, report, written
+from tests.architecture.source import Module, import_graph, importers, modules, report, written
 
 FORBIDDEN_NAMES = ("utils", "helpers", "common", "manager", "trace")
 MIN_LINES = 60
