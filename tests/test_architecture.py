@@ -7,9 +7,11 @@ TYPE_CHECKING.
 import ast
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+from tracerank.extras import EXTRA_OF
 
 SRC = Path(__file__).parents[1] / "src"
 PACKAGE = "tracerank"
@@ -17,6 +19,7 @@ PACKAGE = "tracerank"
 # Lowest first; a layer imports only what stands on earlier lines, and siblings on one line not each other.
 LAYERS = (
     ("errors",),
+    ("extras",),
     ("answers", "endpoints"),
     ("pools",),
     ("readers", "embedding"),
@@ -33,11 +36,18 @@ ROOT_MODULES = ("tracerank", "tracerank.__main__")
 # A trailing * stands for any rest of the module's name.
 MAY_IMPORT_TORCH = ("selectors.trace", "selectors.plus", "embedding.int8")
 MAY_IMPORT_TORCH_IN_FUNCTIONS = ("cli", "embedding.local")
+BASE_LIBRARIES = ("httpx", "numpy", "orjson", "rich", "safetensors", "typer")
+# They run inside these; who uses one has it.
+FRAMEWORKS_OF_ADAPTERS = ("anyio", "inspect_ai")
+TYPES_ONLY = ("_typeshed",)
 MAY_PRINT = ("cli",)
 WITHOUT_NUMPY = ("errors", "answers", "pools")
-# Importing these must not load torch, not even through another module.
-LOADS_WITHOUT_TORCH = (
-    *("errors", "answers", "endpoints", "pools", "readers", "embedding", "methods", "selectors", "cli"),
+# Importing anything else must load none of the libraries that are extras, not even through another module.
+NEEDS_TORCH = (*MAY_IMPORT_TORCH, "fitting.ablation", "fitting.networks")
+NEEDS_ANOTHER_EXTRA = (
+    *("embedding.cache*", "embedding.lmdb_file"),
+    *("serving.guards", "serving.mcp_server", "serving.select_service", "serving.service*", "serving.settling"),
+    "serving.wire",
 )
 
 FORBIDDEN_NAMES = ("utils", "helpers", "common", "manager", "trace")
@@ -179,18 +189,18 @@ def shape_violations(module: Module) -> list[str]:
     return found
 
 
-def torch_free_modules(found: list[Module]) -> list[str]:
-    return [module.name for module in found if module.is_in(LOADS_WITHOUT_TORCH) and not module.is_in(MAY_IMPORT_TORCH)]
+def modules_without(needing: tuple[str, ...]) -> list[str]:
+    return [m.name for m in modules() if not m.is_in(needing) and not m.name.endswith("__main__")]
 
 
-def first_to_load_torch(names: list[str]) -> str:
-    """The first of the names whose import, in a fresh interpreter, brings torch in; or the traceback of a failure."""
+def first_to_load(libraries: Iterable[str], names: list[str]) -> str:
+    """The first of the names whose import, in a fresh interpreter, brings one in; or the traceback of a failure."""
     script = (
         "import importlib, sys\n"
         f"sys.path.insert(0, {str(SRC)!r})\n"
         "for name in sys.argv[1:]:\n"
         "    importlib.import_module(name)\n"
-        "    if 'torch' in sys.modules: sys.exit(name)\n"
+        f"    if found := {set(libraries)!r} & sys.modules.keys(): sys.exit(f'{{name}} loads {{found}}')\n"
     )
     command = [sys.executable, "-c", script, *names]
     return subprocess.run(command, capture_output=True, text=True, timeout=120).stderr.strip()
@@ -220,14 +230,22 @@ def test_modules_are_short_and_named_by_what_they_hold() -> None:
     assert not violations, report(violations)
 
 
-def test_importing_the_package_does_not_load_torch() -> None:
-    culprit = first_to_load_torch([PACKAGE])
+def test_only_networks_load_torch() -> None:
+    culprit = first_to_load(["torch"], modules_without(NEEDS_TORCH))
     assert not culprit, culprit
 
 
-def test_reading_voting_and_the_command_line_load_without_torch() -> None:
-    culprit = first_to_load_torch(torch_free_modules(modules()))
+def test_the_base_loads_no_library_of_an_extra() -> None:
+    # Libraries of the base load these where they are there.
+    optional = EXTRA_OF.keys() - {"pydantic", "zstandard"}
+    culprit = first_to_load(optional, modules_without(NEEDS_TORCH + NEEDS_ANOTHER_EXTRA))
     assert not culprit, culprit
+
+
+def test_every_library_is_of_the_base_or_an_extra() -> None:
+    known = {*sys.stdlib_module_names, PACKAGE, *BASE_LIBRARIES, *EXTRA_OF, *FRAMEWORKS_OF_ADAPTERS, *TYPES_ONLY}
+    tops = {(found.module.partition(".")[0], module.path) for module in modules() for found in module.imports()}
+    assert not {(top, path) for top, path in tops if top not in known}
 
 
 # The rules themselves can fail: each is shown a module that breaks it.
@@ -263,7 +281,7 @@ def test_a_relative_import_is_found() -> None:
 
 
 def test_an_unknown_layer_is_found() -> None:
-    [line] = layer_violations(written("extras.thing", ""))
+    [line] = layer_violations(written("gifts.thing", ""))
     assert "no place in LAYERS" in line
 
 

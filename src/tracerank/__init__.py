@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 from tracerank.answers.abstentions import abstains
 from tracerank.answers.equivalence import are_equal, group_answers
 from tracerank.answers.extraction import extract_answer
-from tracerank.errors import TraceRankError
+from tracerank.errors import TraceRankError, UsageError
+from tracerank.extras import needed
 from tracerank.methods.answer_groups import ContainmentGroups, DefaultGroups, ExactGroups
 from tracerank.methods.base import Decision, Method
 from tracerank.methods.simple import FewestTools, RandomRollout, SingleRollout
@@ -68,5 +69,6 @@ _ON_FIRST_USE = {
 
 def __getattr__(name: str) -> object:
     if name in _ON_FIRST_USE:
-        return getattr(import_module(_ON_FIRST_USE[name]), name)
+        with needed(f"tracerank.{name} needs", "embed", UsageError):
+            return getattr(import_module(_ON_FIRST_USE[name]), name)
     raise AttributeError(f"module 'tracerank' has no attribute {name!r}")

@@ -5,8 +5,7 @@ from tracerank.cli.methods import MethodOptions, method_named
 from tracerank.cli.serve import MethodChoice
 from tracerank.cli.version import installed_version
 from tracerank.errors import UsageError
-
-INSTALL = "pip install 'tracerank[mcp]'"
+from tracerank.extras import needed
 
 
 def mcp(
@@ -16,9 +15,7 @@ def mcp(
     allow_encoder_mismatch: AllowMismatch = False,
 ) -> None:
     """Speak the Model Context Protocol over stdin and stdout: tools select_rollout and explain_selection."""
-    try:
+    with needed("the MCP server needs", "serve", UsageError):
         from tracerank.serving.mcp_server import mcp_server
-    except ImportError as error:
-        raise UsageError(f"the MCP server needs {error.name}; {INSTALL}") from None
     chosen = method_named(method, MethodOptions(checkpoint, encoder, allow_encoder_mismatch))
     mcp_server(chosen, installed_version()).run()

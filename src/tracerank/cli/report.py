@@ -49,7 +49,7 @@ MainK = Annotated[
 ]
 Against = Annotated[str, typer.Option("--against", metavar="METHOD", help="What the others are compared with.")]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Of the bootstrap.")]
-NoPlots = Annotated[bool, typer.Option("--no-plots", help="Write no plots, which need matplotlib.")]
+NoPlots = Annotated[bool, typer.Option("--no-plots", help="Write no plots.")]
 
 
 def report(
@@ -85,8 +85,13 @@ def report(
         tables = report_tables(scores, plan)
         title = f"{len(scores.questions):,} questions of {', '.join(folder.name for folder in folders)}"
         if output is not None:
-            _write(tables, scores, plan, output, title, not no_plots)
+            _write(tables, output, title)
     _print(tables, output_format, title)
+    if output is not None and not no_plots:
+        try:
+            _draw(scores, plan, output)
+        except UsageError as error:  # their library is an extra; the tables are what matters
+            note(f"no plots: {error}")
     if output is not None and not quiet:
         note(f"written to {output}")
 
@@ -126,11 +131,7 @@ def _json(tables: "Sequence[Table]", title: str) -> dict[str, Any]:
     return {"title": title, "tables": [table.as_json() for table in tables]}
 
 
-def _write(
-    tables: "Sequence[Table]", scores: "ScoreMatrix", plan: "ReportPlan", folder: Path, title: str, has_plots: bool
-) -> None:
-    from tracerank.evaluation.plots import draw_accuracy_by_cost, draw_accuracy_by_k
-    from tracerank.evaluation.report import accuracy_curves, cost_points
+def _write(tables: "Sequence[Table]", folder: Path, title: str) -> None:
     from tracerank.evaluation.tables import markdown, wide_csv
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -138,8 +139,12 @@ def _write(
     (folder / "report.json").write_text(json_text(_json(tables, title), indent=2) + "\n", encoding="utf-8")
     for table in tables:
         (folder / f"{table.name}.csv").write_text(wide_csv(table), encoding="utf-8")
-    if not has_plots:
-        return
+
+
+def _draw(scores: "ScoreMatrix", plan: "ReportPlan", folder: Path) -> None:
+    from tracerank.evaluation.plots import draw_accuracy_by_cost, draw_accuracy_by_k
+    from tracerank.evaluation.report import accuracy_curves, cost_points
+
     draw_accuracy_by_k(accuracy_curves(scores, plan), "accuracy with the first K rollouts, 95% bootstrap bands", folder)
     if scores.has_subsets:
         curves = accuracy_curves(scores, plan, is_random=True)

@@ -20,6 +20,7 @@ from tracerank.cli.terminal import note
 from tracerank.cli.version import installed_version
 from tracerank.cli.view import write_page
 from tracerank.errors import UsageError
+from tracerank.extras import needed
 from tracerank.methods.base import Method
 from tracerank.readers.detect import AUTO
 
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from tracerank.serving.settlers import MethodProcess
 
 TOKEN_VARIABLE = "TRACERANK_SERVICE_TOKEN"
-INSTALL = "pip install 'tracerank[serve]'"
 CLOSING_SECONDS = 30
 COLLECT_AFTER = 20_000
 PART = 8
@@ -85,14 +85,12 @@ def serve(
     Requests of many clients are settled together. A bearer token is wanted when TRACERANK_SERVICE_TOKEN is set. /docs
     describes every endpoint, /metrics is for Prometheus.
     """
-    try:
+    with needed("serving needs", "serve", UsageError):
         import uvicorn
 
         from tracerank.serving.guards import is_loopback, known_hosts
         from tracerank.serving.micro_batches import BatchLimits
         from tracerank.serving.select_service import ServiceLimits, select_app
-    except ImportError as error:
-        raise UsageError(f"serving needs {error.name}; {INSTALL}") from None
     token = os.environ.get(TOKEN_VARIABLE, "").strip() or None
     if not is_loopback(host) and token is None:
         note(f"warning: everybody who reaches {host} may use this service; set {TOKEN_VARIABLE} to ask for a token")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tracerank.embedding.base import Embedder
 from tracerank.errors import CheckpointError
+from tracerank.extras import needed
 from tracerank.methods.base import Selector
 
 if TYPE_CHECKING:
@@ -78,10 +79,12 @@ def encoder_of(folder: str | Path) -> "EncoderIdentity | None":
     if found is None:
         return None
     if selector_kind(found) == PLUS:
-        from tracerank.selectors.plus.checkpoint import load_plus
+        with needed(f"{found}: needs", "embed", CheckpointError):
+            from tracerank.selectors.plus.checkpoint import load_plus
 
         return load_plus(found).encoder
-    from tracerank.selectors.trace.checkpoint import load_checkpoint
+    with needed(f"{found}: needs", "embed", CheckpointError):
+        from tracerank.selectors.trace.checkpoint import load_checkpoint
 
     return load_checkpoint(found).encoder
 
@@ -92,7 +95,8 @@ def load_selector(
     """The trained selector in a folder, whatever its kind; one that reads texts takes its own embedder by default."""
     kind, folder = selector_kind(folder), folder_of(folder)
     module, name, loader = _CLASSES[kind]
-    load: Any = getattr(getattr(import_module(f"tracerank.selectors.{module}"), name), loader)
+    with needed(f"{folder}: a selector of kind {kind} needs", "embed", CheckpointError):
+        load: Any = getattr(getattr(import_module(f"tracerank.selectors.{module}"), name), loader)
     if kind in _WITHOUT_ENCODER:
         made: Selector = load(folder)
     else:
