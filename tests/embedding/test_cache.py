@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 from tracerank.embedding import cache_folder
-from tracerank.embedding.base import HashEmbedder
-from tracerank.embedding.cache import CachedEmbedder, VectorCache, default_cache_folder
+from tracerank.embedding.base import HashEmbedder, default_cache_folder
+from tracerank.embedding.cache import CachedEmbedder, VectorCache
 from tracerank.embedding.cache_folder import vector_keys
 from tracerank.embedding.lmdb_file import LmdbFile
 from tracerank.errors import EmbeddingError

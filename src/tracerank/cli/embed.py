@@ -44,7 +44,8 @@ def embed(
     Each distinct text is encoded once ever; an interrupted run goes on where it stopped.
     """
     # Here, because this needs numpy and perhaps torch, which help should not wait for.
-    from tracerank.embedding.cache import CachedEmbedder, VectorCache, default_cache_folder
+    from tracerank.embedding.base import default_cache_folder
+    from tracerank.embedding.cache import CachedEmbedder, VectorCache
     from tracerank.embedding.load import load_embedder
     from tracerank.selectors.trace.graphs.build import build_graph
     from tracerank.selectors.trace.graphs.schema import RECIPES

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from tracerank.embedding.base import Embedder, HashEmbedder, Sha256Embedder
+from tracerank.embedding.base import Embedder, HashEmbedder, Sha256Embedder, default_cache_folder
 
 if TYPE_CHECKING:
     from tracerank.embedding.base import EncoderIdentity
@@ -23,8 +23,8 @@ def encoder_for(identity: "EncoderIdentity", other: str | None = None) -> Embedd
 
 
 def _cached(embedder: Embedder) -> Embedder:
-    from tracerank.embedding.cache import CachedEmbedder, VectorCache, default_cache_folder
-
     if isinstance(embedder, HashEmbedder | Sha256Embedder):
         return embedder  # as quick to compute as to look up
+    from tracerank.embedding.cache import CachedEmbedder, VectorCache
+
     return CachedEmbedder(embedder, VectorCache(default_cache_folder()))

@@ -208,7 +208,7 @@ def _grouping(options: MethodOptions) -> AnswerGrouping:
         return SemanticGroups(encoder_named(options.encoder or "default"))
     if options.chat is None:
         raise UsageError("--equality llm needs --chat URL#model: the address of a chat server and its model's name")
-    from tracerank.embedding.cache import default_cache_folder
+    from tracerank.embedding.base import default_cache_folder
     from tracerank.methods.judged_groups import LlmGroups
     from tracerank.methods.verdicts import VerdictFile
 
@@ -219,7 +219,7 @@ def _grouping(options: MethodOptions) -> AnswerGrouping:
 
 def _cached_chat(options: MethodOptions) -> "ChatModel":
     """The chat model, asked the same only once, whoever asks."""
-    from tracerank.embedding.cache import default_cache_folder
+    from tracerank.embedding.base import default_cache_folder
     from tracerank.endpoints.chat_cache import CachedChat
 
     return CachedChat(_http_chat(options), default_cache_folder().parent / "chat")

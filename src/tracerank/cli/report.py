@@ -49,7 +49,7 @@ MainK = Annotated[
 ]
 Against = Annotated[str, typer.Option("--against", metavar="METHOD", help="What the others are compared with.")]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Of the bootstrap.")]
-NoPlots = Annotated[bool, typer.Option("--no-plots", help="Write no plots.")]
+NoPlots = Annotated[bool, typer.Option("--no-plots", help="Write no plots, which need matplotlib.")]
 
 
 def report(

@@ -6,7 +6,6 @@ a new file with what stays and then points ``cache.json`` at it. An embedder in 
 what is not there yet.
 """
 
-import os
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
@@ -243,14 +242,6 @@ class VectorCache:
         if not np.isfinite(np.frombuffer(value, self._little_endian)).all():
             return f"not finite ({record.fingerprint})"
         return None
-
-
-def default_cache_folder() -> Path:
-    """TRACERANK_CACHE if set, else a folder under the user's cache directory."""
-    if chosen := os.environ.get("TRACERANK_CACHE"):
-        return Path(chosen).expanduser()
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "tracerank" / "vectors"
 
 
 def _check_width(folder: Path, record: FingerprintRecord, width: int) -> None:
