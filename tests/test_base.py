@@ -4,8 +4,10 @@ The commands run in processes of their own in which these libraries cannot be im
 """
 
 import json
+import os
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -46,6 +48,11 @@ def pools(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("base") / "pools.jsonl"
     done("world", "-o", path, "--questions", 5, "-k", 4, "--quiet")
     return path
+
+
+@pytest.mark.skipif(os.environ.get("TRACERANK_BASE") != "1", reason="asks the environment of `make test-base`")
+def test_the_environment_of_the_base_has_no_library_of_an_extra() -> None:
+    assert [library for library in ABSENT if find_spec(library)] == []
 
 
 def test_every_module_of_the_base_is_imported() -> None:

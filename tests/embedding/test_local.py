@@ -138,7 +138,7 @@ def test_tokens_are_counted_without_padding(minilm: LocalEmbedder) -> None:
 
 def test_a_missing_default_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(local, "DEFAULT_PACKAGE", "no_such_package")
-    with pytest.raises(EmbeddingError, match="needs no_such_package; install it: .* -m pip install "):
+    with pytest.raises(EmbeddingError, match=r"needs no_such_package; install it: .* -m pip install "):
         default_model_folder()
 
 
