@@ -191,7 +191,7 @@ def vectors_of(
     """A table of all texts of the graphs and where each lies, in float32 unless told otherwise."""
     import torch
 
-    from tracerank.selectors.trace.selector import look_up
+    from tracerank.selectors.trace.bridge import look_up
 
     rows: dict[str, int] = {}
     for graph in graphs:

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_architecture import NEEDS_ANOTHER_EXTRA, NEEDS_TORCH, SRC, modules_without
+from tests.architecture.source import SRC
+from tests.architecture.test_layers import NEEDS_ANOTHER_EXTRA, NEEDS_TORCH, modules_without
 from tracerank.extras import EXTRA_OF
 
 # Libraries of the base may bring these.
@@ -114,6 +115,13 @@ def test_what_needs_an_extra_says_so_in_a_line(pools: Path, tmp_path: Path) -> N
         assert result.returncode == 2, where
         [line] = result.stderr.splitlines()
         assert f"{library}; install it: {sys.executable} -m pip install " in line, where
+
+
+def test_a_mistyped_checkpoint_is_not_mistaken_for_a_network(pools: Path, tmp_path: Path) -> None:
+    result = tracerank("select", pools, "--checkpoint", tmp_path / "mistyped")
+    assert result.returncode == 2
+    assert "no checkpoint here" in result.stderr
+    assert "torch" not in result.stderr
 
 
 def test_the_library_names_what_a_network_needs(tmp_path: Path) -> None:

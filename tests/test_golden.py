@@ -17,6 +17,7 @@ from tracerank.pools.canonical import write_pools
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA
 from tracerank.readers import read_pools
+from tracerank.selectors.trace.bridge import look_up
 from tracerank.selectors.trace.graphs.build import PoolGraph, build_graph
 from tracerank.selectors.trace.graphs.edges import list_edges
 from tracerank.selectors.trace.graphs.layout import context_buckets, every_node
@@ -24,7 +25,7 @@ from tracerank.selectors.trace.graphs.packed import NO_TEXT, GraphBatch, collate
 from tracerank.selectors.trace.graphs.schema import OFFICIAL_RECIPES, RECIPES
 from tracerank.selectors.trace.inputs import as_tensors
 from tracerank.selectors.trace.official import ANSWER, EVIDENCE, RELATIONS, SLOTS, translate
-from tracerank.selectors.trace.selector import TraceSelector, look_up
+from tracerank.selectors.trace.selector import TraceSelector
 from tracerank.selectors.trace.training.losses import LossRule, selection_loss
 
 K = 16

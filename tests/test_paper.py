@@ -438,7 +438,7 @@ def test_controls_keep_the_vote_features() -> None:
         assert torch.equal(inputs_of(samples, CONTROLS[WEBQA][name])[0].vote_features, full)
 
 
-# Loss: Sec. 3.5, App. A.4; its values are in tests/training/test_losses.py.
+# Loss: Sec. 3.5, App. A.4; its values are in tests/selectors/trace/training/test_losses.py.
 
 
 @pytest.mark.parametrize(("needs_negatives", "listwise"), [(False, 2), (True, 1)], ids=[WEBQA, BROWSING])

@@ -1,4 +1,8 @@
-"""tracerank: choose the best existing answer among K completed search-agent rollouts."""
+"""tracerank: choose the best existing answer among K completed search-agent rollouts.
+
+Holds the list of public names and nothing else. Those that need torch resolve on first use, so that reading, voting
+and the shipped selector work without it. Nobody inside the package imports from here.
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -9,7 +13,8 @@ from tracerank.answers.extraction import extract_answer
 from tracerank.errors import TraceRankError, UsageError
 from tracerank.extras import needed
 from tracerank.methods.answer_groups import ContainmentGroups, DefaultGroups, ExactGroups
-from tracerank.methods.base import Decision, Method
+from tracerank.methods.base import Decision, Method, decide_stream
+from tracerank.methods.explanation import Explanation, explain_stream
 from tracerank.methods.simple import FewestTools, RandomRollout, SingleRollout
 from tracerank.methods.voting import MajorityVote, WithoutAbstentions
 from tracerank.methods.weighted_vote import WeightedVote
@@ -21,50 +26,85 @@ from tracerank.readers import iter_pools, read_pools
 
 if TYPE_CHECKING:
     from tracerank.embedding.load import load_embedder
-    from tracerank.selectors.load import load_selector
+    from tracerank.endpoints.chat_cache import CachedChat
+    from tracerank.endpoints.chat_http import ChatConfig, HttpChat
+    from tracerank.methods.aggregation.aggagent import AggAgent, AggAgentConfig
+    from tracerank.methods.aggregation.solagg import AggregationConfig, SolAgg, SummAgg
+    from tracerank.methods.aggregation.verifier import Verifier, VerifierConfig
+    from tracerank.selectors.base import Selector, load_selector
+    from tracerank.selectors.table import MethodOptions, method_named
     from tracerank.selectors.trace.selector import TraceSelector
 
 __version__ = "0.1.0"
 
+_ON_FIRST_USE = {
+    "AggAgent": "tracerank.methods.aggregation.aggagent",
+    "AggAgentConfig": "tracerank.methods.aggregation.aggagent",
+    "AggregationConfig": "tracerank.methods.aggregation.solagg",
+    "CachedChat": "tracerank.endpoints.chat_cache",
+    "ChatConfig": "tracerank.endpoints.chat_http",
+    "HttpChat": "tracerank.endpoints.chat_http",
+    "MethodOptions": "tracerank.selectors.table",
+    "Selector": "tracerank.selectors.base",
+    "SolAgg": "tracerank.methods.aggregation.solagg",
+    "SummAgg": "tracerank.methods.aggregation.solagg",
+    "TraceSelector": "tracerank.selectors.trace.selector",
+    "Verifier": "tracerank.methods.aggregation.verifier",
+    "VerifierConfig": "tracerank.methods.aggregation.verifier",
+    "load_embedder": "tracerank.embedding.load",
+    "load_selector": "tracerank.selectors.base",
+    "method_named": "tracerank.selectors.table",
+}
+"""So that reading, voting and statistics wait for nothing heavy, and work without torch."""
+
 __all__ = [
+    "AggAgent",
+    "AggAgentConfig",
+    "AggregationConfig",
+    "CachedChat",
     "Candidate",
+    "ChatConfig",
     "ContainmentGroups",
     "Decision",
     "DefaultGroups",
     "Document",
     "Evidence",
     "ExactGroups",
+    "Explanation",
     "FewestTools",
+    "HttpChat",
     "MajorityVote",
     "Method",
+    "MethodOptions",
     "Pool",
     "Question",
     "RandomRollout",
     "Rollout",
     "Search",
+    "Selector",
     "SingleRollout",
+    "SolAgg",
+    "SummAgg",
     "TraceRankError",
     "TraceSelector",
+    "Verifier",
+    "VerifierConfig",
     "WeightedVote",
     "WithoutAbstentions",
     "abstains",
     "are_equal",
+    "decide_stream",
+    "explain_stream",
     "extract_answer",
     "group_answers",
     "iter_pools",
     "load_embedder",
     "load_selector",
+    "method_named",
     "read_pools",
     "write_atif",
     "write_pools",
 ]
-
-_ON_FIRST_USE = {
-    "TraceSelector": "tracerank.selectors.trace.selector",
-    "load_embedder": "tracerank.embedding.load",
-    "load_selector": "tracerank.selectors.load",
-}
-"""So that reading, voting and statistics work without torch."""
 
 
 def __getattr__(name: str) -> object:

@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 import tracerank as tr
 from tracerank.answers.equivalence import NO_GROUP
-from tracerank.evaluation.evaluate import decide_stream
 from tracerank.evaluation.labels import GIVEN, labelled
-from tracerank.methods.base import Method
+from tracerank.methods.base import Method, decide_stream
 from tracerank.pools.correctness import correctness
 from tracerank.pools.types import Rollout
 

@@ -14,7 +14,7 @@ from tracerank.methods.base import Method
 from tracerank.methods.simple import FewestTools, SingleRollout
 from tracerank.methods.voting import MajorityVote, WithoutAbstentions
 from tracerank.methods.weighted_vote import WeightedVote
-from tracerank.selectors.load import DEFAULT, load_selector
+from tracerank.selectors.base import DEFAULT, load_selector
 
 MAJORITY, CONTAINMENT = "majority", "majority, containment clusters (a)"
 """The paper's vote, and the "best vote" of the feasibility study: abstentions left out, first form."""

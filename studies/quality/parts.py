@@ -40,8 +40,8 @@ from tracerank.agents.lexical.presets import PRESETS as LEXICAL_PRESETS
 from tracerank.agents.worlds.presets import PRESETS, iter_world
 from tracerank.evaluation.labels import CONTAINS, EM, GIVEN
 from tracerank.pools.types import BROWSING, WEBQA
-from tracerank.selectors.load import BROWSING as BROWSING_SELECTOR
-from tracerank.selectors.load import load_selector
+from tracerank.selectors.base import BROWSING as BROWSING_SELECTOR
+from tracerank.selectors.base import load_selector
 
 RULES = {EM: "exact match", CONTAINS: "a reference stands in the answer"}
 REAL, TRANSFER, WORDY = "Real agents", "Transfer across agents", "Real agents, half of the answers in longer forms"

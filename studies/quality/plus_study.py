@@ -18,7 +18,7 @@ import numpy as np
 from studies.shipped_weights.real_pools import MAY_TRAIN, folded, lexical_pools, real_pools, tested_questions
 from tracerank.agents.worlds.presets import PAPER, iter_world
 from tracerank.answers.exact import exact_match
-from tracerank.cli.encoders import encoder_named
+from tracerank.embedding.load import load_embedder
 from tracerank.pools.pool import Pool
 from tracerank.pools.subsets import is_test
 from tracerank.selectors.plus.examples import Cutting, PlusExamples, prepare_plus
@@ -135,7 +135,7 @@ class Study:
 
     def __init__(self, folder: Path, name: str, size: int, encoder: str) -> None:
         self.folder, self.size, self.name = folder, size, name
-        self.source, self.embedder = SOURCES[name], encoder_named(encoder)
+        self.source, self.embedder = SOURCES[name], load_embedder(encoder)
         self.label = f"{name}-{encoder}"
         self._validation: dict[tuple[GraphRecipe, int], Validation] = {}
 

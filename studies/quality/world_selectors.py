@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tracerank.agents.worlds.presets import PAPER, iter_world
-from tracerank.cli.encoders import encoder_named
+from tracerank.embedding.load import load_embedder
 from tracerank.fitting.ablation import FULL, Ablation, AblationRow, AblationSetup, ablation_row, variants_named
 from tracerank.selectors.trace.settings import SETTINGS
 
@@ -55,7 +55,7 @@ def ablation_of(part: Part, size: int, folder: Path) -> Ablation:
     """The folder of one size, with its pools."""
     plan = replace(SETTINGS[part.setting].plan, **{**PLAN, "batch_pools": part.batch_pools})
     source = {"setting": part.setting, "questions": size, "tested": part.tested, "seeds": [TRAINING_SEED, TEST_SEED]}
-    found = Ablation(folder / str(size), AblationSetup(plan, encoder_named(part.encoder), NET, source))
+    found = Ablation(folder / str(size), AblationSetup(plan, load_embedder(part.encoder), NET, source))
     preset = PAPER[part.setting]
     found.take(iter_world(preset, size, TRAINING_SEED), iter_world(preset, part.tested, TEST_SEED))
     return found

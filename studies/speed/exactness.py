@@ -9,10 +9,11 @@ import torch
 
 from tracerank.embedding.base import Sha256Embedder
 from tracerank.readers import read_pools
+from tracerank.selectors.trace.bridge import look_up
 from tracerank.selectors.trace.graphs.build import build_graph
 from tracerank.selectors.trace.graphs.packed import collate
 from tracerank.selectors.trace.inputs import as_tensors
-from tracerank.selectors.trace.selector import TraceSelector, look_up
+from tracerank.selectors.trace.selector import TraceSelector
 from tracerank.selectors.trace.settings import SETTINGS
 from tracerank.selectors.trace.training.losses import selection_loss
 

@@ -10,11 +10,11 @@ from torch import Tensor
 from studies.speed.paper_pools import browsing_pools, webqa_pools
 from studies.speed.twin import Twin, build_twin, collate_twin
 from tracerank.pools.pool import Pool
+from tracerank.selectors.trace.bridge import BLOCK_POOLS, look_up
 from tracerank.selectors.trace.graphs.build import build_graph
 from tracerank.selectors.trace.graphs.packed import collate
 from tracerank.selectors.trace.inputs import GraphTensors, Vectors, as_tensors
 from tracerank.selectors.trace.net import NetConfig, TraceNet
-from tracerank.selectors.trace.selector import BLOCK_POOLS, look_up
 from tracerank.selectors.trace.settings import SETTINGS, SearchSetting
 from tracerank.selectors.trace.training.losses import normalisers, selection_loss
 

@@ -13,7 +13,7 @@ from tracerank.methods.voting import MajorityVote
 from tracerank.pools.canonical import write_pools
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, Question, Rollout
-from tracerank.selectors.load import load_selector
+from tracerank.selectors.base import load_selector
 
 
 def test_the_table_has_a_row_per_method_and_a_column_per_k(run: Run, world: Path, checkpoint: Path) -> None:

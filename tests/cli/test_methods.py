@@ -9,7 +9,9 @@ import pytest
 from tests.builders import pool
 from tests.chat_server import Server, said
 from tests.cli.conftest import Run, json_lines
-from tracerank.cli.methods import (
+from tracerank.errors import CheckpointError, UsageError
+from tracerank.selectors.base import load_selector, selector_kind
+from tracerank.selectors.table import (
     METHOD_HELP,
     METHOD_NAMES,
     METHODS,
@@ -18,8 +20,6 @@ from tracerank.cli.methods import (
     method_named,
     methods_named,
 )
-from tracerank.errors import CheckpointError, UsageError
-from tracerank.selectors.load import load_selector, selector_kind
 
 NEEDS_NOTHING = [name for name, row in METHODS.items() if row.needs is None and name != "oracle"]
 

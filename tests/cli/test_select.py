@@ -19,7 +19,7 @@ from tracerank.methods.voting import MajorityVote
 from tracerank.pools.canonical import write_pools
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question, Rollout
-from tracerank.selectors.load import load_selector
+from tracerank.selectors.base import load_selector
 
 KEYS = [
     *("question_id", "question", "answer", "sample_id", "scores", "dropped"),

@@ -9,7 +9,7 @@ import pytest
 from tests.cli.conftest import Run
 from tests.worlds import generate_pools
 from tracerank.pools.canonical import write_pools
-from tracerank.selectors.load import load_selector, selector_kind
+from tracerank.selectors.base import load_selector, selector_kind
 
 QUICK = ("--encoder", "hash-32", "--epochs", "1", "--batch", "64")
 

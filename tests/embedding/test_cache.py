@@ -15,8 +15,9 @@ import lmdb
 import numpy as np
 import pytest
 
+from tracerank.cache_folders import default_cache_folder
 from tracerank.embedding import cache_folder
-from tracerank.embedding.base import HashEmbedder, default_cache_folder
+from tracerank.embedding.base import HashEmbedder
 from tracerank.embedding.cache import CachedEmbedder, VectorCache
 from tracerank.embedding.cache_folder import vector_keys
 from tracerank.embedding.lmdb_file import LmdbFile

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from tracerank.embedding.base import Embedder, HashEmbedder
-from tracerank.embedding.http import HttpConfig, HttpEmbedder, pack, sendable
+from tracerank.embedding.http import HttpConfig, HttpEmbedder, pack
+from tracerank.endpoints.chat import sendable
 from tracerank.endpoints.client import retry_after
 from tracerank.errors import EmbeddingError
 

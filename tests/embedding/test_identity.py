@@ -6,7 +6,7 @@ import pytest
 from tests.builders import pool
 from tests.embedding.test_local import qwen3_folder
 from tracerank.embedding.base import REFERENCE_TEXTS, EncoderIdentity, HashEmbedder, agreement, identify
-from tracerank.embedding.load import load_embedder, load_identified
+from tracerank.embedding.load import embedder_for, load_embedder
 from tracerank.errors import CheckpointError, EmbeddingError
 from tracerank.selectors.trace.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from tracerank.selectors.trace.graphs.schema import WEBQA_RECIPE
@@ -68,7 +68,7 @@ def test_the_identity_survives_saving(tmp_path) -> None:
 def test_a_cut_model_in_a_folder_is_found_again(tmp_path) -> None:
     qwen3_folder(tmp_path / "tiny")
     made = identify(load_embedder(str(tmp_path / "tiny"), dims=32))
-    again = load_identified(made)
+    again = embedder_for(made)
     assert (again.name, again.width) == (made.name, 32)
     assert agreement(made, again) == pytest.approx(1.0)
 
@@ -76,10 +76,10 @@ def test_a_cut_model_in_a_folder_is_found_again(tmp_path) -> None:
 def test_a_folder_that_is_gone_names_the_way_out(tmp_path) -> None:
     identity = EncoderIdentity("tiny@0000", 32, spec=str(tmp_path / "gone"))
     with pytest.raises(EmbeddingError, match=r"the checkpoint's own encoder: .*gone: no such folder.*--encoder"):
-        load_identified(identity)
+        embedder_for(identity)
 
 
 def test_a_server_is_found_again_by_address_model_and_dimensions() -> None:
     made = load_embedder("http://localhost:1/v1#tiny", dims=16)
-    again = load_identified(EncoderIdentity(made.name, 16, spec=made.spec, dims=made.dims))
+    again = embedder_for(EncoderIdentity(made.name, 16, spec=made.spec, dims=made.dims))
     assert again.name == made.name == "http://localhost:1/v1#tiny#16"

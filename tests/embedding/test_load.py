@@ -22,9 +22,9 @@ def test_a_hash_embedder_is_not_cut() -> None:
 
 
 def test_an_address_gives_the_embedder_of_a_server_and_its_model() -> None:
-    embedder = load_embedder("http://localhost:8080/v1#bge-m3", dims=128)
+    embedder = load_embedder("http://localhost:8080/v1#bge-m3", dims=128, is_cached=False)
     assert embedder.name == "http://localhost:8080/v1#bge-m3#128"
-    assert load_embedder("http://localhost:8080").name == "http://localhost:8080/v1#default"
+    assert load_embedder("http://localhost:8080", is_cached=False).name == "http://localhost:8080/v1#default"
 
 
 @pytest.mark.parametrize("spec", ["", "  "])

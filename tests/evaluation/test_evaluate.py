@@ -6,8 +6,8 @@ import pytest
 
 from tests.worlds import generate_pools
 from tracerank.endpoints.chat import Usage
-from tracerank.evaluation.evaluate import Record, Row, decide_stream, evaluate, fold
-from tracerank.methods.base import Decision
+from tracerank.evaluation.evaluate import Record, Row, evaluate, fold
+from tracerank.methods.base import Decision, decide_stream
 from tracerank.methods.voting import MajorityVote
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, Question, Rollout

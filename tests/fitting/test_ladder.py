@@ -24,8 +24,8 @@ from tracerank.fitting.rungs import Rung, feature_rungs
 from tracerank.methods.base import Decision
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question, Rollout
+from tracerank.selectors.base import load_selector
 from tracerank.selectors.gate.selector import CalibratedVote, GatedSelector
-from tracerank.selectors.load import encoder_of, load_selector
 from tracerank.selectors.plus.fit import PlusPlan
 
 pytest.importorskip("scipy")
@@ -258,7 +258,7 @@ def test_the_folder_holds_a_selector_its_records_and_what_to_expect(tmp_path: Pa
     ]  # fmt: skip
     assert json.loads((tmp_path / "report.json").read_text()) == report
     assert isinstance(load_selector(tmp_path), GatedSelector)
-    assert encoder_of(tmp_path) is None
+    assert load_selector(tmp_path).encoder is None
     matrix = score_matrix([read_evaluation(tmp_path / "records")])
     assert matrix.values("features", 4).mean() == 1.0
     readme = (tmp_path / "README.md").read_text()
@@ -318,7 +318,7 @@ def test_networks_are_rungs_like_any_other_and_share_what_they_trained(
     assert len(trained) == len(set(trained)) >= 6
     for rung in rungs:
         rung.fit(range(16), tmp_path / "x").save(tmp_path / rung.name)
-        assert encoder_of(tmp_path / rung.name) is not None
+        assert load_selector(tmp_path / rung.name).encoder is not None
         load_selector(tmp_path / rung.name, HashEmbedder(32)).decide(pools[0])
 
 

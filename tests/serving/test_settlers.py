@@ -10,12 +10,12 @@ import pytest
 
 from tests.served import served
 from tracerank.agents.worlds.presets import PAPER, iter_world
-from tracerank.cli.methods import MethodOptions, method_named
 from tracerank.errors import CheckpointError, TraceRankError, UsageError
 from tracerank.methods.base import Decision, Method
 from tracerank.methods.explanation import Explanation
 from tracerank.methods.voting import MajorityVote
 from tracerank.pools.pool import Pool
+from tracerank.selectors.table import MethodOptions, method_named
 from tracerank.serving.settlers import Item, MethodProcess, OwnMethod, ProcessEnded
 
 pytest.importorskip("fastapi")

@@ -158,7 +158,7 @@ class Quantity:
 
     value: Fraction
     unit: str = ""
-    """Name in ``units.py``; empty: a bare number."""
+    """Name in the table of units above; empty: a bare number."""
     bound: str = ""
     """``>``, ``<``, ``>=``, ``<=`` or ``almost``; empty: the number itself."""
     upper: Fraction | None = None

@@ -1,4 +1,8 @@
-"""Thin commands: parse arguments, call one function, print. Nothing here decides anything."""
+"""Thin commands: parse arguments, call one function, print. Nothing here decides anything.
+
+One module a command, and a few for what commands share. Strings become objects only here. What a command needs is
+imported when it runs, so that ``--help`` waits for nothing.
+"""
 
 import os
 

@@ -75,7 +75,7 @@ def ablate(
     was interrupted, and more seeds or variants are added to the same folder.
     """
     # Here, because this needs numpy and torch, which help should not wait for.
-    from tracerank.cli.encoders import encoder_named
+    from tracerank.embedding.load import load_embedder
     from tracerank.fitting.ablation import Ablation, AblationSetup, variants_named
     from tracerank.selectors.trace.settings import setting_named
 
@@ -85,7 +85,7 @@ def ablate(
     net = {} if hidden is None else {"hidden": hidden, "feed_forward": 4 * hidden}
     source = {"setting": str(setting), "files": fingerprint(files), "test": fingerprint(test or [])}
     with Problems(problems, keep=(*files, *(test or []))) as report, working("reading", quiet=quiet) as bar:
-        ablation = Ablation(output, AblationSetup(plan, encoder_named(encoder, dims), net, source))
+        ablation = Ablation(output, AblationSetup(plan, load_embedder(encoder, dims), net, source))
         tested = pools_of(test, reader, report) if test else None
         ablation.take(bar.over(pools_of(files, reader, report)), tested)
     _run_all(ablation, chosen, seeds, quiet)

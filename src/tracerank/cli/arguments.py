@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from tracerank.cli.methods import METHOD_HELP, EqualityName
 from tracerank.readers.detect import AUTO, READERS
+from tracerank.selectors.table import METHOD_HELP, EqualityName
 
 Files = Annotated[
     list[Path],

@@ -103,7 +103,7 @@ def prune(
 
 def _open(folder: Path | None, is_readonly: bool = False) -> "VectorCache":
     # It brings numpy, for which --help shall not wait.
-    from tracerank.embedding.base import default_cache_folder
+    from tracerank.cache_folders import default_cache_folder
     from tracerank.embedding.cache import VectorCache
 
     path = folder or default_cache_folder()

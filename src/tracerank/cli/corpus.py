@@ -138,9 +138,9 @@ def _retriever(opened: "Corpus", rerank: str | None, depth: int) -> "Retriever":
             raise UsageError("--depth is of use only beside --rerank NAME")
         return opened
     from tracerank.agents.corpus.index import Reranked
-    from tracerank.cli.encoders import encoder_named
+    from tracerank.embedding.load import load_embedder
 
-    return Reranked(opened, encoder_named(rerank), depth)
+    return Reranked(opened, load_embedder(rerank), depth)
 
 
 def _print_info(index: Path, found: "CorpusInfo") -> None:

@@ -72,7 +72,7 @@ def cost(
     apart. Making rollouts and judging answers are no part of it.
     """
     # They bring numpy and torch, for which --help shall not wait.
-    from tracerank.embedding.load import load_embedder, load_identified
+    from tracerank.embedding.load import embedder_for
     from tracerank.evaluation.prices import read_prices
     from tracerank.evaluation.record_folder import read_evaluation
     from tracerank.evaluation.score_matrix import recorded_costs
@@ -89,7 +89,7 @@ def cost(
         began = time.perf_counter()
         loaded = load_checkpoint(checkpoint)
         identity = loaded.encoder
-        embedder = load_embedder(encoder, identity.dims) if encoder else load_identified(identity)
+        embedder = embedder_for(identity, encoder, is_cached=False)
         clock = StageClock()
         clocked = ClockedEmbedder(embedder, clock)
         selector = TraceSelector(loaded, clocked, allow_encoder_mismatch=allow_encoder_mismatch)

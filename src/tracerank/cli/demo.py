@@ -45,7 +45,7 @@ def demo(output: Folder = Path("runs/demo"), quiet: Quiet = False) -> None:
     The world is generated and its agents err as told: they meet namesakes and old pages, stop early and misread. The
     shipped selector has seen nothing of it. A minute of training is little for a network: LOG.md has what more gives.
     """
-    from tracerank.selectors.load import load_selector
+    from tracerank.selectors.base import load_selector
 
     held_out = list(iter_world(WORLD, HELD_OUT_QUESTIONS, SEED + 1))
     output.mkdir(parents=True, exist_ok=True)
@@ -76,14 +76,14 @@ def demo(output: Folder = Path("runs/demo"), quiet: Quiet = False) -> None:
 
 
 def _trained(folder: Path, quiet: bool) -> "TraceSelector":
-    from tracerank.cli.encoders import encoder_named
+    from tracerank.embedding.load import load_embedder
     from tracerank.selectors.trace.net import NetConfig
     from tracerank.selectors.trace.selector import TraceSelector
     from tracerank.selectors.trace.settings import setting_named
     from tracerank.selectors.trace.training.examples import prepare_examples
     from tracerank.selectors.trace.training.fit import train
 
-    embedder = encoder_named("default")
+    embedder = load_embedder("default")
     setting = setting_named(WEBQA)
     plan = replace(
         setting.plan,

@@ -44,7 +44,7 @@ def embed(
     Each distinct text is encoded once ever; an interrupted run goes on where it stopped.
     """
     # Here, because this needs numpy and perhaps torch, which help should not wait for.
-    from tracerank.embedding.base import default_cache_folder
+    from tracerank.cache_folders import default_cache_folder
     from tracerank.embedding.cache import CachedEmbedder, VectorCache
     from tracerank.embedding.load import load_embedder
     from tracerank.selectors.trace.graphs.build import build_graph
@@ -54,7 +54,9 @@ def embed(
         with working("counting questions", quiet=quiet) as counting:
             # Reading is a thousand times quicker than encoding, and only so the time left is known.
             total = sum(1 for _ in counting.over(pools_of(files, reader, report, k)))
-        vectors = CachedEmbedder(load_embedder(encoder, dims), VectorCache(cache or default_cache_folder()))
+        vectors = CachedEmbedder(
+            load_embedder(encoder, dims, is_cached=False), VectorCache(cache or default_cache_folder())
+        )
         tally = _Tally(vectors)
         with working("encoding", total=total, quiet=quiet) as bar:
             pools = pools_of(files, reader, lambda _: None, k)

@@ -27,9 +27,7 @@ from tracerank.cli.arguments import (
     ReaderName,
     Seed,
 )
-from tracerank.cli.method_identity import identity, model_of
-from tracerank.cli.methods import EqualityName, MethodOptions, methods_named
-from tracerank.cli.output import digest, fingerprint
+from tracerank.cli.output import fingerprint
 from tracerank.cli.problems import Problems
 from tracerank.cli.progress import Bar, working
 from tracerank.cli.reading import pools_of
@@ -43,6 +41,8 @@ from tracerank.evaluation.record_folder import RecordFolder, read_evaluation
 from tracerank.methods.base import Method
 from tracerank.pools.pool import Pool
 from tracerank.readers.detect import AUTO
+from tracerank.selectors.base import selector_digest
+from tracerank.selectors.table import EqualityName, MethodOptions, method_identity, methods_named, model_of
 
 Ks = Annotated[
     str, typer.Option("-k", metavar="K,K,…", help="Numbers of rollouts per question: the first K by sample id.")
@@ -162,13 +162,13 @@ def evaluate(
             run = {
                 "sets": [{"backbone": name, "files": fingerprint(paths)} for name, paths in sets],
                 "reader": reader,
-                "methods": [identity(name) for name in asked],
+                "methods": [method_identity(name) for name in asked],
                 "models": {
                     method.name: model_of(name, options)
                     for name, method in zip(filter(None, asked), named, strict=True)
                 },
                 "label": label,
-                "options": {**asdict(options), "checkpoint": digest(checkpoint)},
+                "options": {**asdict(options), "checkpoint": selector_digest(checkpoint)},
                 **asdict(plan),
             }
             folder = stack.enter_context(RecordFolder(output, run, force))

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tracerank.cli.arguments import AsJson, Checkpoint, Files, FirstK, Force, ProblemsFile, Quiet, ReaderName
-from tracerank.cli.methods import METHOD_NAMES, MethodOptions, method_named
 from tracerank.cli.output import check_output
 from tracerank.cli.problems import Problems
 from tracerank.cli.progress import working
@@ -19,6 +18,7 @@ from tracerank.errors import UsageError
 from tracerank.pools.pool import Pool
 from tracerank.pools.whole_files import write_lines
 from tracerank.readers.detect import AUTO
+from tracerank.selectors.table import METHOD_NAMES, MethodOptions, method_named
 
 if TYPE_CHECKING:
     from tracerank.agents.sft import Choice, Examples
@@ -133,7 +133,7 @@ def _correct(pools: Iterator[Pool]) -> Iterator[tuple[Pool, "list[Choice]"]]:
 
 def _selected(pools: Iterator[Pool], name: str, checkpoint: str | None) -> Iterator[tuple[Pool, "list[Choice]"]]:
     from tracerank.agents.sft import selected_rollouts
-    from tracerank.evaluation.evaluate import decide_stream
+    from tracerank.methods.base import decide_stream
 
     method = method_named(name, MethodOptions(checkpoint))
     return ((pool, selected_rollouts(pool, decision, method.name)) for pool, decision in decide_stream(method, pools))

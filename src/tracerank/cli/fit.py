@@ -83,10 +83,10 @@ def fit(
             )
         rungs = (shipped_rung(), *feature_rungs(data.pools, seed))
         if encoder != NO_ENCODER:
-            from tracerank.cli.encoders import encoder_named
+            from tracerank.embedding.load import load_embedder
             from tracerank.fitting.networks import network_rungs
 
-            rungs += network_rungs(data.pools, encoder_named(encoder, dims), seed, folder.work)
+            rungs += network_rungs(data.pools, load_embedder(encoder, dims), seed, folder.work)
         ladder = Ladder(data.pools, rungs, folds, seed, folder.work)
         with working("fitting", unit="fits", total=ladder.work, quiet=quiet) as bar:
 

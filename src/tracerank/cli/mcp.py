@@ -1,11 +1,11 @@
 """``tracerank mcp``: the selector as tools for other agents, over stdin and stdout."""
 
 from tracerank.cli.arguments import AllowMismatch, Checkpoint, OtherEncoder
-from tracerank.cli.methods import MethodOptions, method_named
 from tracerank.cli.serve import MethodChoice
 from tracerank.cli.version import installed_version
 from tracerank.errors import UsageError
 from tracerank.extras import needed
+from tracerank.selectors.table import MethodOptions, method_named
 
 
 def mcp(

@@ -1,6 +1,5 @@
 """Files that commands write: never over an input, never half a file under the final name."""
 
-import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,7 +11,6 @@ from typing import Any, BinaryIO
 from tracerank.cli.terminal import json_text, note
 from tracerank.errors import UsageError
 from tracerank.readers.files.inputs import find_files
-from tracerank.selectors.load import DEFAULT, folder_of
 
 
 def check_output(path: Path, inputs: Sequence[Path], force: bool) -> None:
@@ -40,18 +38,6 @@ def fingerprint(files: Sequence[Path]) -> list[dict[str, Any]]:
     names = (Path(name) for path in files for name in find_files(path).names)
     stats = ((path.resolve(), path.stat()) for path in names)
     return [{"path": str(path), "bytes": found.st_size, "modified": found.st_mtime_ns} for path, found in stats]
-
-
-def digest(folder: str | None) -> str | None:
-    """SHA-256 of a checkpoint's files; of a name that is no folder, the name; None: of the shipped selector's."""
-    place = folder_of(folder or DEFAULT)
-    if not place.is_dir():
-        return folder
-    whole = hashlib.sha256()
-    for path in sorted(path for path in place.rglob("*") if path.suffix in (".json", ".safetensors")):
-        with open(path, "rb") as file:
-            whole.update(hashlib.file_digest(file, "sha256").digest())
-    return whole.hexdigest()
 
 
 @contextmanager

@@ -78,9 +78,9 @@ class Sources:
         if self.rerank is None:
             return Corpus(self.corpus)
         from tracerank.agents.corpus.index import Reranked
-        from tracerank.cli.encoders import encoder_named
+        from tracerank.embedding.load import load_embedder
 
-        return Reranked(Corpus(self.corpus), encoder_named(self.rerank), RERANKED)
+        return Reranked(Corpus(self.corpus), load_embedder(self.rerank), RERANKED)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tracerank.errors import ReadError
-from tracerank.pools.pool import Pool
+from tracerank.pools.pool import Pool, drop_reasons
 from tracerank.readers import OnRecord, iter_pools
 from tracerank.readers.files.inputs import find_files
 from tracerank.readers.grouping import WINDOW_BYTES, Report
@@ -57,8 +57,6 @@ class Summary:
 
     def add(self, pool: Pool, sample_id: int | None, dropped: Mapping[int, str]) -> None:
         """One settled pool."""
-        from tracerank.selectors.trace.graphs.stats import drop_reasons  # brings numpy, for which --help shall not wait
-
         self.questions += 1
         self.rollouts += len(pool)
         self.empty += sample_id is None

@@ -26,17 +26,17 @@ from tracerank.cli.arguments import (
     ReaderName,
     Seed,
 )
-from tracerank.cli.methods import EqualityName, MethodOptions, method_named, own_options
-from tracerank.cli.output import ResumableLines, check_output, digest, fingerprint
+from tracerank.cli.output import ResumableLines, check_output, fingerprint
 from tracerank.cli.problems import Problems
 from tracerank.cli.progress import working
 from tracerank.cli.reading import Summary, pools_of
 from tracerank.cli.terminal import note, print_json
 from tracerank.errors import UsageError
-from tracerank.evaluation.evaluate import decide_stream
-from tracerank.methods.base import Decision
+from tracerank.methods.base import Decision, decide_stream
 from tracerank.pools.pool import Pool
 from tracerank.readers.detect import AUTO
+from tracerank.selectors.base import selector_digest
+from tracerank.selectors.table import EqualityName, MethodOptions, method_named, own_options
 
 Output = Annotated[
     Path | None,
@@ -99,7 +99,7 @@ def select(
                 "reader": reader,
                 "k": k,
                 "method": method,
-                "options": asdict(replace(options, checkpoint=digest(options.checkpoint))),
+                "options": asdict(replace(options, checkpoint=selector_digest(options.checkpoint))),
             }
             lines = stack.enter_context(ResumableLines(output, run, force))
             _skip(lines.done(), pools, summary, output)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tracerank.cli.arguments import AllowMismatch, Checkpoint, Equality, OtherEncoder, Quiet
-from tracerank.cli.methods import EqualityName, MethodOptions, method_named
 from tracerank.cli.problems import Problems
 from tracerank.cli.progress import working
 from tracerank.cli.reading import pools_of
@@ -23,6 +22,7 @@ from tracerank.errors import UsageError
 from tracerank.extras import needed
 from tracerank.methods.base import Method
 from tracerank.readers.detect import AUTO
+from tracerank.selectors.table import EqualityName, MethodOptions, method_named
 
 if TYPE_CHECKING:
     from tracerank.serving.settlers import MethodProcess

@@ -100,7 +100,7 @@ def train(
     what was encoded is kept. Use the result with --checkpoint FOLDER.
     """
     # Here, because this needs numpy and torch, which help should not wait for.
-    from tracerank.cli.encoders import encoder_named
+    from tracerank.embedding.load import load_embedder
 
     if seeds is not None and preset is not PresetName.PLUS:
         raise UsageError("--seeds: only --preset plus averages several networks")
@@ -110,7 +110,7 @@ def train(
     values = {name: value for name, value in given.items() if value is not None}
     with Problems(problems, keep=paths) as report, working("preparing", quiet=quiet) as bar:
         setting, stream = _told(named, pools_of(paths, reader, report))
-        source = _Source(setting, bar.over(stream), json.dumps(fingerprint(paths)), encoder_named(encoder, dims))
+        source = _Source(setting, bar.over(stream), json.dumps(fingerprint(paths)), load_embedder(encoder, dims))
         prepare = _paper if preset is PresetName.PAPER else _plus
         ready = prepare(source, values, output)
     if not quiet:

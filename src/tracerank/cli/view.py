@@ -21,7 +21,6 @@ from tracerank.cli.arguments import (
     ReaderName,
     Seed,
 )
-from tracerank.cli.methods import METHOD_NAMES, EqualityName, MethodOptions, method_named
 from tracerank.cli.output import check_output, whole_file
 from tracerank.cli.problems import Problems
 from tracerank.cli.progress import working
@@ -31,6 +30,7 @@ from tracerank.methods.base import Method
 from tracerank.methods.voting import MajorityVote
 from tracerank.pools.pool import Pool
 from tracerank.readers.detect import AUTO
+from tracerank.selectors.table import METHOD_NAMES, EqualityName, MethodOptions, method_named
 
 Output = Annotated[
     Path, typer.Option("-o", "--output", metavar="FILE", help="The page to write, as HTML.", show_default=False)
@@ -78,14 +78,14 @@ def write_page(
     output: Path, pools: Iterable[Pool], method: Method, options: MethodOptions, files: Sequence[Path]
 ) -> int:
     """The page of these pools, written all or not at all; how many bytes it has."""
-    from tracerank.serving.explaining import explained
+    from tracerank.methods.explanation import explain_stream
     from tracerank.serving.viewer.page import About, page_parts
     from tracerank.serving.viewer.question_data import question_data
 
     vote = method_named("majority", options)
     assert isinstance(vote, MajorityVote)
     questions: Iterator[dict[str, Any]] = (
-        question_data(pool, explanation, vote.grouping) for pool, explanation in explained(method, pools)
+        question_data(pool, explanation, vote.grouping) for pool, explanation in explain_stream(method, pools)
     )
     about = About(", ".join(path.name or str(path) for path in files), method.name)
     with whole_file(output) as file:

@@ -1,19 +1,16 @@
 """The seam between text and vectors: what an embedder is, which encoder made some vectors, and two without a model.
 
 A name is not enough to know an encoder by: the same model gives other vectors on another server. So an identity also
-keeps the vectors of a few reference texts, and those decide. Holds no learned model, no network, and of the cache only
-where it lies.
+keeps the vectors of a few reference texts, and those decide. Holds no learned model, no network and no cache.
 """
 
 import hashlib
-import os
 import re
 import struct
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -203,11 +200,3 @@ def cosine(one: NDArray[np.floating[Any]], other: NDArray[np.floating[Any]]) -> 
 def _reference_vectors(embedder: Embedder) -> np.ndarray:
     texts = list(REFERENCE_TEXTS)
     return check_vectors(embedder.embed(texts), len(texts), embedder.width, embedder.name, texts)
-
-
-def default_cache_folder() -> Path:
-    """TRACERANK_CACHE if set, else a folder under the user's cache directory."""
-    if chosen := os.environ.get("TRACERANK_CACHE"):
-        return Path(chosen).expanduser()
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "tracerank" / "vectors"

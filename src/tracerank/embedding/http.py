@@ -18,6 +18,7 @@ import httpx
 import numpy as np
 
 from tracerank.embedding.base import Vectors, check_vectors
+from tracerank.endpoints.chat import estimated_tokens, sendable
 from tracerank.endpoints.client import EndpointClient, Pause, Server, says_too_long
 from tracerank.errors import EmbeddingError, TraceRankError
 
@@ -131,11 +132,6 @@ class EmbeddingsClient:
         return says_too_long(reply.status_code, self._endpoint.words(reply))
 
 
-def estimated_tokens(text: str) -> int:
-    """A third of the UTF-8 bytes, rounded up: above the true count for most languages and tokenizers."""
-    return -(-len(text.encode("utf-8", "surrogatepass")) // 3)
-
-
 class HttpEmbedder:
     """Embeds through a server; rows follow the texts whatever the order of the answers."""
 
@@ -234,11 +230,6 @@ class HttpEmbedder:
             hint = "" if self.config.dimensions is None else " (does the model support 'dimensions'?)"
             raise EmbeddingError(f"{self.config.endpoint}: {found}{hint}")
         return vectors
-
-
-def sendable(text: str) -> str:
-    """The text as JSON can carry it: half surrogate pairs become U+FFFD, and nothing becomes a space."""
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace") or " "
 
 
 def pack(tokens: Sequence[int], max_items: int, max_tokens: int) -> list[range]:

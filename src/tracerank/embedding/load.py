@@ -1,7 +1,12 @@
-"""An embedder from what a user writes: a name, a folder, a hub id or the address of a server. Loads torch only then."""
+"""An embedder from what a user writes: a name, a folder, a hub id or the address of a server. Loads torch only then.
+
+Vectors of a costly one are kept in the cache on disk, whoever asks: each text is encoded once ever.
+"""
 
 import re
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from tracerank.embedding.base import Embedder, EncoderIdentity, HashEmbedder, Sha256Embedder
 from tracerank.errors import EmbeddingError
@@ -10,8 +15,37 @@ UNNAMED_MODEL = "default"
 """Asked of a server when the address names no model; servers of a single model ignore it."""
 
 
-def load_embedder(spec: str, dims: int | None = None) -> Embedder:
-    """``default``, ``all-MiniLM-L6-v2``, ``hash-N``, ``sha256-4096``, a folder, a hub id, or ``http(s)://host[:port][/v1][#model]``."""
+def load_embedder(spec: str, dims: int | None = None, *, is_cached: bool = True) -> Embedder:
+    """``default``, ``all-MiniLM-L6-v2``, ``hash-N``, ``sha256-4096``, a folder, a hub id, or ``http(s)://host[:port][/v1][#model]``.
+
+    ``is_cached``: vectors are kept in the cache on disk (``tracerank cache`` looks after it), unless they are as quick
+    to compute as to look up.
+    """
+    embedder = _uncached(spec, dims)
+    if not is_cached or isinstance(embedder, HashEmbedder | Sha256Embedder):
+        return embedder
+    from tracerank.cache_folders import default_cache_folder
+    from tracerank.embedding.cache import CachedEmbedder, VectorCache
+
+    return CachedEmbedder(embedder, VectorCache(default_cache_folder()))
+
+
+def embedder_for(
+    identity: EncoderIdentity, wanted: Embedder | str | None = None, *, is_cached: bool = True
+) -> Embedder:
+    """The embedder for weights that were trained with one: their own, or what is wanted in its place.
+
+    A name is loaded and cut to the same width; an object is taken as it is.
+    """
+    if wanted is not None:
+        return load_embedder(wanted, identity.dims, is_cached=is_cached) if isinstance(wanted, str) else wanted
+    try:
+        return load_embedder(identity.spec or identity.name, identity.dims, is_cached=is_cached)
+    except EmbeddingError as error:
+        raise EmbeddingError(f"the checkpoint's own encoder: {error} (or name another with --encoder)") from None
+
+
+def _uncached(spec: str, dims: int | None) -> Embedder:
     if dims is not None and dims < 1:
         raise EmbeddingError(f"dims must be at least 1, got {dims}")
     if spec.startswith(("http://", "https://")):
@@ -20,28 +54,37 @@ def load_embedder(spec: str, dims: int | None = None) -> Embedder:
         if dims not in (None, embedder.width):
             raise EmbeddingError(f"{spec}: always {embedder.width} wide; leave dims out or name another embedder")
         return embedder
-
-    from tracerank.embedding.local import DEFAULT_NAME, LocalEmbedder, default_embedder, default_model_folder
-
-    if spec == "default":
-        return default_embedder(dims)
-    if spec == DEFAULT_NAME:
-        return LocalEmbedder(default_model_folder(), dims, DEFAULT_NAME, DEFAULT_NAME)
+    if spec in NAMED:
+        return NAMED[spec](dims)
     if not spec.strip() or ("/" not in spec and not Path(spec).is_dir()):
         raise EmbeddingError(
             f"no encoder is called {spec!r}; use 'default', 'hash-256', a model's folder, a hub id such as org/model, "
             "a server's http address, or pass an object with embedder="
         )
+    from tracerank.embedding.local import LocalEmbedder
+
     return LocalEmbedder(spec, dims)
 
 
-def load_identified(identity: EncoderIdentity) -> Embedder:
-    """The embedder that made some vectors, as far as it can be found on this machine."""
-    spec = identity.spec or identity.name
-    try:
-        return load_embedder(spec, identity.dims)
-    except EmbeddingError as error:
-        raise EmbeddingError(f"the checkpoint's own encoder: {error} (or name another with --encoder)") from None
+def _default(dims: int | None) -> Embedder:
+    from tracerank.embedding.local import default_embedder
+
+    return default_embedder(dims)
+
+
+def _float32(dims: int | None) -> Embedder:
+    from tracerank.embedding.local import DEFAULT_NAME, LocalEmbedder, default_model_folder
+
+    return LocalEmbedder(default_model_folder(), dims, DEFAULT_NAME, DEFAULT_NAME)
+
+
+NAMED: Mapping[str, Callable[[int | None], Embedder]] = MappingProxyType(
+    {
+        "default": _default,
+        "all-MiniLM-L6-v2": _float32,
+    }
+)
+"""Encoders that come with the package, by name; each is given the width that its vectors are cut to, None: whole."""
 
 
 def _without_model(spec: str) -> Embedder | None:

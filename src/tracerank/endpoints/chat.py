@@ -205,3 +205,13 @@ class FakeChat:
 
 def _digest(asked: str) -> str:
     return hashlib.sha256(asked.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+
+
+def sendable(text: str) -> str:
+    """The text as JSON can carry it: half surrogate pairs become U+FFFD, and nothing becomes a space."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace") or " "
+
+
+def estimated_tokens(text: str) -> int:
+    """A third of the UTF-8 bytes, rounded up: above the true count for most languages and tokenizers."""
+    return -(-len(text.encode("utf-8", "surrogatepass")) // 3)

@@ -9,6 +9,7 @@ import os
 import random
 import re
 import time
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Event
@@ -202,6 +203,8 @@ class EndpointClient:
         self._chance = chance
         limits = httpx.Limits(max_connections=server.concurrency, max_keepalive_connections=server.concurrency)
         self._http = httpx.Client(timeout=httpx.Timeout(server.timeout, pool=None), limits=limits)
+        # Who asks through it may have no end of its own, as methods have none.
+        self._end = weakref.finalize(self, self._http.close)
 
     def post(self, body: dict[str, Any], stop: Event | None = None) -> httpx.Response:
         """The first answer that is final, good or bad; ``stop`` ends the waiting for a better one."""
@@ -247,7 +250,7 @@ class EndpointClient:
         return error(f"{url}: HTTP {status}: {words or reply.reason_phrase}")
 
     def close(self) -> None:
-        self._http.close()
+        self._end()
 
     def _attempt(self, body: dict[str, Any]) -> httpx.Response | _Failure:
         try:

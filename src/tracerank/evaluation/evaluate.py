@@ -4,16 +4,15 @@ Streams; a record keeps what was chosen, so that every figure can be traced to i
 """
 
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Protocol, runtime_checkable
 
 from tracerank.evaluation.metrics import SINGLE_RULES, oracle
-from tracerank.methods.base import Decision, Method
+from tracerank.methods.base import Decision, Method, decide_stream
 from tracerank.pools.correctness import Outcome, best_of_group, choice, is_judged, written
-from tracerank.pools.pool import Pool
+from tracerank.pools.pool import Pool, drop_reasons
 from tracerank.pools.subsets import FIRST, Cut, cuts
 from tracerank.pools.types import BROWSING
 
@@ -27,13 +26,6 @@ _CHUNK_POOLS = 64
 
 Key = tuple[str | None, str, str, int, int]
 """Backbone, question, method, K and subset: what a record is about."""
-
-
-@runtime_checkable
-class StreamingMethod(Protocol):
-    """A method that settles pools in batches of its own choosing."""
-
-    def iter_decisions(self, pools: Iterable[Pool]) -> Iterator[Decision]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,8 +175,6 @@ def _single(work: _Work, largest: int) -> Outcome:
 
 
 def _reasons(pool: Pool, dropped: Mapping[int, str]) -> dict[str, int]:
-    from tracerank.selectors.trace.graphs.stats import drop_reasons  # brings numpy, for which --help shall not wait
-
     return dict(Counter(drop_reasons(pool, dropped))) if dropped else {}
 
 
@@ -193,23 +183,6 @@ def judge(pool: Pool, decision: Decision) -> Outcome:
     if decision.sample_id is None and decision.answer:
         return written(pool, decision.answer)
     return choice(pool, decision.sample_id)
-
-
-def decide_stream(method: Method, pools: Iterable[Pool]) -> Iterator[tuple[Pool, Decision]]:
-    """Each pool with its decision, in order; a method that works in batches gets the stream itself."""
-    waiting: deque[Pool] = deque()
-
-    def remembered() -> Iterator[Pool]:
-        for pool in pools:
-            waiting.append(pool)
-            yield pool
-
-    if isinstance(method, StreamingMethod):
-        decisions = method.iter_decisions(remembered())
-    else:
-        decisions = map(method.decide, remembered())
-    for decision in decisions:
-        yield waiting.popleft(), decision
 
 
 def fold(records: Iterable[Record]) -> list[Row]:

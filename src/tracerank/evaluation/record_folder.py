@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 from tracerank.errors import UsageError
 from tracerank.evaluation.evaluate import Key, Record
 from tracerank.pools.correctness import correctness, is_judged
-from tracerank.pools.pool import Pool
+from tracerank.pools.pool import UNREADABLE, Pool
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def facts_of(pool: Pool, k: int, backbone: str | None = None) -> QuestionFacts:
     """The facts of a pool, with the graph of its first K samples."""
     # They bring numpy, for which --help shall not wait.
     from tracerank.selectors.trace.graphs.schema import RECIPES
-    from tracerank.selectors.trace.graphs.stats import UNREADABLE, graph_statistics
+    from tracerank.selectors.trace.graphs.stats import graph_statistics
 
     recipe = RECIPES[pool.setting]
     retained = pool.retained()

@@ -12,7 +12,7 @@ from statistics import median
 import numpy as np
 
 from tracerank.embedding.base import Embedder, Vectors
-from tracerank.evaluation.evaluate import StreamingMethod
+from tracerank.methods.base import StreamingMethod
 from tracerank.pools.pool import Pool
 
 READ, ENCODE, BUILD, SCORE = "read and parse", "encode texts", "build graphs", "score and choose"

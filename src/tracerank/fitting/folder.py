@@ -21,8 +21,8 @@ from tracerank.fitting.ladder import Fitted, LabelledPools
 from tracerank.fitting.rule import FEW_QUESTIONS, RULE, VOTE, WHOLE, Row, Verdict
 from tracerank.methods.base import Decision
 from tracerank.pools.pool import Pool
+from tracerank.selectors.base import ABOUT
 from tracerank.selectors.gate.selector import SELECTOR_FOLDER, GatedSelector
-from tracerank.selectors.load import ABOUT
 
 REPORT, README, RECORDS, WORK = "report.json", "README.md", "records", "training"
 FORMAT = "tracerank-fit/1"

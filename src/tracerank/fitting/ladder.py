@@ -2,7 +2,7 @@
 
 What a rung decides on a fold that it was not fitted on is written down at once, so an interrupted run goes on. All
 rungs see the same folds. Which vote is the better one, and when a rung may leave it, is always chosen on other folds
-than it is measured on. The rule that picks the winner is ``ladder_rule.py``'s matter.
+than it is measured on. The rule that picks the winner is ``rule.py``'s matter.
 """
 
 import json
@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 
 from tracerank.answers.exact import normalize_answer, normalize_text
 from tracerank.errors import TrainingError, UsageError
-from tracerank.evaluation.evaluate import decide_stream
 from tracerank.fitting.rule import VOTE, Outcomes, Verdict, judge
 from tracerank.fitting.rungs import VOTES, Rung
-from tracerank.methods.base import Decision
+from tracerank.methods.base import Decision, decide_stream
 from tracerank.methods.voting import MajorityVote
 from tracerank.pools.correctness import choice, correctness
 from tracerank.pools.pool import Pool

@@ -20,6 +20,7 @@ from tracerank.fitting.rungs import UNCALIBRATED, Rung
 from tracerank.methods.voting import ANSWERED
 from tracerank.pools.pool import Pool
 from tracerank.pools.subsets import FIRST, cuts
+from tracerank.selectors.base import Selector
 from tracerank.selectors.features.fit import FeatureFitPlan, LabelledTable, fit_features, labelled_table
 from tracerank.selectors.plus.examples import Cutting, PlusExamples, prepare_plus
 from tracerank.selectors.plus.facts import plus_recipe
@@ -93,11 +94,11 @@ class Networks:
         prepare_examples(self.pools, self.setting.recipe, self.plan, self.embedder, folder, "the ladder's pools")
         return folder
 
-    def fit(self, places: Sequence[int], folder: Path | None = None) -> TraceSelector:
+    def fit(self, places: Sequence[int], folder: Path | None = None) -> Selector:
         """TRACE fitted on the mixed ones of these pools; from its folder where that was done before."""
         out = self.folder / "trace" / hashlib.sha256(json.dumps(sorted(places)).encode()).hexdigest()[:16]
         if (out / CONFIG_FILE).exists():
-            return TraceSelector.from_folder(out, self.embedder)
+            return TraceSelector.load(out, self.embedder)
         numbers = np.array(sorted(self.numbers[place] for place in places if place in self.numbers), np.int64)
         if len(numbers) < HELD_OUT:
             raise TrainingError(f"TRACE needs {HELD_OUT} pools with right and wrong answers, found {len(numbers)}")

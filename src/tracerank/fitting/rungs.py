@@ -1,6 +1,6 @@
 """The rungs of the ladder that need no encoder: the votes, and feature models fitted on some of the user's pools.
 
-A rung is a value: its name and how it is fitted. Rungs that train networks are ``ladder_networks.py``'s matter.
+A rung is a value: its name and how it is fitted. Rungs that train networks are ``networks.py``'s matter.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,10 +11,9 @@ from pathlib import Path
 from tracerank.methods.answer_groups import ContainmentGroups, DefaultGroups, ExactGroups
 from tracerank.methods.voting import FORMS, MajorityVote
 from tracerank.pools.pool import Pool
+from tracerank.selectors.base import DEFAULT, Selector, folder_of
 from tracerank.selectors.features.fit import FeatureFitPlan, LabelledTable, TreePlan, fit_features, labelled_tables
 from tracerank.selectors.features.selector import FeatureSelector
-from tracerank.selectors.gate.selector import SavableMethod
-from tracerank.selectors.load import DEFAULT, folder_of
 
 VOTES: tuple[MajorityVote, ...] = (
     MajorityVote(ExactGroups()),
@@ -24,7 +23,7 @@ VOTES: tuple[MajorityVote, ...] = (
 )
 """The votes among which the better one is chosen; the paper's first."""
 
-Fit = Callable[[Sequence[int], Path], SavableMethod]
+Fit = Callable[[Sequence[int], Path], Selector]
 """From the places of pools to learn from, and a folder to work in, to a selector."""
 
 

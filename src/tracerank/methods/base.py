@@ -1,8 +1,9 @@
-"""What settles a pool, and what it says."""
+"""What decides on a pool, what it says, and decisions for a stream of pools."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from tracerank.endpoints.chat import Usage
 from tracerank.pools.pool import Pool
@@ -32,7 +33,7 @@ class Decision:
 
 
 class Method(Protocol):
-    """Any way to settle a pool."""
+    """Any way to decide on a pool."""
 
     @property
     def name(self) -> str: ...
@@ -40,17 +41,27 @@ class Method(Protocol):
     def decide(self, pool: Pool) -> Decision: ...
 
 
-class Selector(Method, Protocol):
-    """A method that was trained: settles single pools, many, and streams of them."""
-
-    def decide(self, pool: Pool) -> Decision:
-        """The decision for one pool."""
-        return next(self.iter_decisions([pool]))
-
-    def decide_many(self, pools: Sequence[Pool]) -> list[Decision]:
-        """Decisions for many pools, in batches where that helps."""
-        return list(self.iter_decisions(pools))
+@runtime_checkable
+class StreamingMethod(Method, Protocol):
+    """A method that is quicker on many pools at once."""
 
     def iter_decisions(self, pools: Iterable[Pool]) -> Iterator[Decision]:
         """Decisions for a stream of pools, in order, in bounded memory."""
         ...
+
+
+def decide_stream(method: Method, pools: Iterable[Pool]) -> Iterator[tuple[Pool, Decision]]:
+    """Each pool with its decision, in order; a method that works in batches gets the stream itself."""
+    waiting: deque[Pool] = deque()
+
+    def remembered() -> Iterator[Pool]:
+        for pool in pools:
+            waiting.append(pool)
+            yield pool
+
+    if isinstance(method, StreamingMethod):
+        decisions = method.iter_decisions(remembered())
+    else:
+        decisions = map(method.decide, remembered())
+    for decision in decisions:
+        yield waiting.popleft(), decision

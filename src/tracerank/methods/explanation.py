@@ -4,10 +4,11 @@ A shape that any method can fill. Weights come from methods that read evidence; 
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
-from tracerank.methods.base import Decision
+from tracerank.methods.base import Decision, Method, decide_stream
 from tracerank.pools.documents import link_documents
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Evidence, Rollout
@@ -100,6 +101,22 @@ class Explanation:
         """None: nothing was selected, or the answer is newly written."""
         wanted = self.decision.sample_id
         return next((each for each in self.rollouts if each.rollout.sample_id == wanted), None)
+
+
+@runtime_checkable
+class ExplainingMethod(Protocol):
+    """A method that knows more about its decisions than what the rollouts share."""
+
+    def explain_stream(self, pools: Iterable[Pool]) -> Iterator[tuple[Pool, Explanation]]:
+        """Each pool with its decision explained, in order, in bounded memory."""
+        ...
+
+
+def explain_stream(method: Method, pools: Iterable[Pool]) -> Iterator[tuple[Pool, Explanation]]:
+    """Each pool with any method's decision explained, in order."""
+    if isinstance(method, ExplainingMethod):
+        return method.explain_stream(pools)
+    return ((pool, explain_pool(pool, decision)) for pool, decision in decide_stream(method, pools))
 
 
 def explain_pool(pool: Pool, decision: Decision) -> Explanation:

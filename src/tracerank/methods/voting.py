@@ -57,7 +57,7 @@ class Ballot:
         answers = [rollout.answer for rollout in retained.kept]
         return cls(pool, retained, grouping.groups(pool.question.text, answers) if answers else ())
 
-    def settle(self, weights: Sequence[float], form: str) -> Decision:
+    def decision(self, weights: Sequence[float], form: str) -> Decision:
         """The heaviest group by one of its forms; where nobody has a vote, all have, as the paper counts."""
         kept, identity = self.retained.kept, self.pool.question.id
         if not kept:
@@ -65,7 +65,7 @@ class Ballot:
         if all(group == NO_GROUP for group in self.groups):
             numbers: dict[str, int] = {}
             groups = tuple(numbers.setdefault(normalize_answer(rollout.answer), len(numbers)) for rollout in kept)
-            return replace(replace(self, groups=groups).settle(weights, form), note=NOBODY_ANSWERS)
+            return replace(replace(self, groups=groups).decision(weights, form), note=NOBODY_ANSWERS)
         sums = self._sums(weights)
         scores = {
             rollout.sample_id: sums.get(group, 0.0) for rollout, group in zip(kept, self.groups, strict=True)
@@ -100,7 +100,7 @@ class MajorityVote:
 
     def decide(self, pool: Pool) -> Decision:
         ballot = Ballot.of(pool, self.grouping)
-        return ballot.settle([1.0] * len(ballot.groups), self.form)
+        return ballot.decision([1.0] * len(ballot.groups), self.form)
 
 
 def vote_name(kind: str, grouping: AnswerGrouping, form: str) -> str:

@@ -163,7 +163,7 @@ class WeightedVote:
         estimate = partial(first_estimate, self.sources, pool.question.text)
         kept = ballot.retained.kept
         weighed = _weigh(_each(estimate, kept, self.concurrency))
-        decision = ballot.settle(weighed.weights, self.form)
+        decision = ballot.decision(weighed.weights, self.form)
         notes = "; ".join(filter(None, (decision.note, weighed.note)))
         return replace(decision, note=notes or None, usage=weighed.usage)
 

@@ -1,10 +1,13 @@
 """A question and its K rollouts in sampling order, and what of it may be chosen."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from tracerank.pools.documents import DEFAULT_RULES, DocumentRules, link_documents
 from tracerank.pools.types import RETENTION_RULES, WEBQA, Question, Retained, RetentionRule, Rollout
+
+UNREADABLE = "unreadable"
+"""One name for all rollouts with a parsing problem, whose reasons are as many as there are ways to damage a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,3 +58,9 @@ class Pool:
             else:
                 dropped[rollout.sample_id] = reason
         return Retained(link_documents(kept, documents), dropped)
+
+
+def drop_reasons(pool: Pool, dropped: Mapping[int, str]) -> Iterator[str]:
+    """The reason of each dropped rollout, fit for counting."""
+    unreadable = {rollout.sample_id for rollout in pool.rollouts if rollout.problem is not None}
+    return (UNREADABLE if sample_id in unreadable else reason for sample_id, reason in dropped.items())

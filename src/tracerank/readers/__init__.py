@@ -1,4 +1,9 @@
-"""Any transcript file to pools. Holds the entry points; each container and each format has its own module."""
+"""ANY LOG -> ROLLOUT: transcript files of any known format to pools, recognised by content and streamed.
+
+Holds the entry points. The rooms, each built on those before it: `files/` (bytes to records), `calls/` (tool calls to
+rollouts), `browser/` and `telemetry/` (two worlds of events), `formats/` (one module a format); `detect.py` lists the
+formats, `grouping.py` makes the pools. No module decides between answers, and none reads a label as text.
+"""
 
 import os
 import warnings

@@ -2,18 +2,18 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import partial
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
-from tracerank.embedding.base import Embedder
+from tracerank.embedding.base import Embedder, EncoderIdentity
 from tracerank.errors import CheckpointError, UsageError
-from tracerank.methods.base import Decision, Method, Selector
+from tracerank.methods.base import Decision, Method, decide_stream
 from tracerank.methods.voting import ANSWERED
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Rollout
+from tracerank.selectors.base import Selector, load_selector
 from tracerank.selectors.features.compute import FeatureTable, feature_table
 from tracerank.selectors.features.model import FeatureModel, load_model, log_softmax, save_model
 from tracerank.selectors.features.selector import decision
@@ -29,6 +29,8 @@ _FLOOR = -10.0
 class StackedSelector(Selector):
     """Features and a method's scores, weighed by one fitted model."""
 
+    kind = "stack"
+
     def __init__(self, method: Method, model: FeatureModel) -> None:
         if model.extra != (COLUMN,):
             raise CheckpointError(
@@ -41,31 +43,30 @@ class StackedSelector(Selector):
     def name(self) -> str:
         return f"stack-{self.method.name}"
 
+    @property
+    def encoder(self) -> EncoderIdentity | None:
+        return self.method.encoder if isinstance(self.method, Selector) else None
+
     @classmethod
     def load(
-        cls, folder: str | Path, embedder: Embedder | None = None, *, allow_encoder_mismatch: bool = False
+        cls, folder: str | Path, embedder: Embedder | str | None = None, *, allow_encoder_mismatch: bool = False
     ) -> "StackedSelector":
-        """From a folder that ``save`` wrote; TRACE takes its own embedder unless another is given."""
-        from tracerank.selectors.trace.selector import TraceSelector
-
-        model = load_model(folder)
-        trace = Path(folder) / TRACE_FOLDER
-        return cls(TraceSelector.from_folder(trace, embedder, allow_encoder_mismatch=allow_encoder_mismatch), model)
+        """From a folder that ``save`` wrote; TRACE takes its own encoder unless another is given."""
+        model, trace = load_model(folder, (COLUMN,)), Path(folder) / TRACE_FOLDER
+        return cls(load_selector(trace, embedder, allow_encoder_mismatch=allow_encoder_mismatch), model)
 
     def save(self, folder: str | Path) -> None:
         """The model, and TRACE in a folder below it."""
-        save = getattr(self.method, "save", None)
-        if save is None:
+        if not isinstance(self.method, Selector):
             raise UsageError(f"a stack on {self.method.name!r} cannot be saved; only one on TRACE can")
-        save(Path(folder) / TRACE_FOLDER)
-        save_model(self.model, folder)
+        self.method.save(Path(folder) / TRACE_FOLDER)
+        save_model(self.model, folder, self.kind)
 
     def iter_decisions(self, pools: Iterable[Pool]) -> Iterator[Decision]:
         """Decisions for a stream of pools, in order; the other method sees blocks, where it can use them."""
         stream = iter(pools)
-        together = getattr(self.method, "iter_decisions", None) or partial(map, self.method.decide)
         while block := list(islice(stream, BLOCK_POOLS)):
-            for pool, given in zip(block, together(block), strict=True):
+            for pool, given in decide_stream(self.method, block):
                 yield self._weighed(pool, given)
 
     def _weighed(self, pool: Pool, given: Decision) -> Decision:

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from tracerank.errors import TraceRankError
 from tracerank.methods.base import Method
-from tracerank.serving.explaining import explained
+from tracerank.methods.explanation import explain_stream
 from tracerank.serving.wire import (
     ROLLOUTS_LIMIT,
     ExplainReply,
@@ -57,7 +57,7 @@ def mcp_server(method: Method, version: str) -> MCPServer[Any]:
         """Choose the best existing answer and say which evidence spoke for each candidate."""
         with _told(), turns:
             pool, problems = pool_of(SelectRequest(question=question, rollouts=rollouts))
-            [(_, explanation)] = explained(method, [pool])
+            [(_, explanation)] = explain_stream(method, [pool])
             return explain_reply(pool, explanation, problems)
 
     return server

@@ -13,11 +13,9 @@ from multiprocessing.process import BaseProcess
 from typing import Protocol
 
 from tracerank.errors import TraceRankError
-from tracerank.evaluation.evaluate import decide_stream
-from tracerank.methods.base import Decision, Method
-from tracerank.methods.explanation import Explanation
+from tracerank.methods.base import Decision, Method, decide_stream
+from tracerank.methods.explanation import Explanation, explain_stream
 from tracerank.pools.pool import Pool
-from tracerank.serving.explaining import explained
 
 ENDING_SECONDS = 5.0
 """How long a process that is no longer needed may take to end."""
@@ -64,7 +62,7 @@ class OwnMethod:
 
     def settle(self, items: Sequence[Item]) -> list[Found]:
         plain = decide_stream(self.method, (one.pool for one in items if not one.wants_reasons))
-        reasoned = explained(self.method, (one.pool for one in items if one.wants_reasons))
+        reasoned = explain_stream(self.method, (one.pool for one in items if one.wants_reasons))
         return [next(reasoned)[1] if one.wants_reasons else next(plain)[1] for one in items]
 
     def close(self) -> None:

@@ -5,12 +5,11 @@ import pytest
 from tests.builders import pool, pool_of, ranked, rollout
 from tracerank.methods.explanation import SUPPORT
 from tracerank.pools.pool import Pool
+from tracerank.selectors.base import load_selector
 from tracerank.selectors.features.compute import feature_table
-from tracerank.selectors.features.explain import explain_features, reasons
-from tracerank.selectors.features.selector import FeatureSelector
+from tracerank.selectors.features.selector import FeatureSelector, reasons
 from tracerank.selectors.features.support import grounds
 from tracerank.selectors.features.table import FAMILIES, FAMILY_MEANINGS
-from tracerank.selectors.load import load_selector
 
 QUESTION = "What is the capital of Norway?"
 NEAR, FAR, ELSE = "Oslo is the capital of Norway.", "A ferry leaves Oslo at noon.", "Bergen lies in the west."
@@ -46,7 +45,7 @@ def test_yes_and_no_weigh_what_the_question_is_about() -> None:
 
 def test_an_explanation_is_of_the_very_decision_and_says_what_its_weights_are() -> None:
     selector, each = shipped(), norway()
-    ((same, explanation),) = explain_features(selector, [each])
+    ((same, explanation),) = selector.explain_stream([each])
     assert same is each
     assert explanation.decision == selector.decide(each)
     assert explanation.weights_are == SUPPORT
@@ -72,5 +71,5 @@ def test_every_family_can_be_said_in_words() -> None:
 
 @pytest.mark.parametrize("each", [pool(), pool("Oslo"), pool("Oslo", "oslo"), pool("unknown", "N/A"), pool(None)])
 def test_without_another_answer_there_are_no_reasons(each: Pool) -> None:
-    ((_, explanation),) = explain_features(shipped(), [each])
+    ((_, explanation),) = shipped().explain_stream([each])
     assert explanation.reasons == ()

@@ -14,6 +14,7 @@ from tracerank.methods.answer_groups import DefaultGroups, ExactGroups
 from tracerank.methods.base import Decision
 from tracerank.methods.voting import MajorityVote
 from tracerank.pools.pool import Pool
+from tracerank.selectors.base import ABOUT, load_selector
 from tracerank.selectors.features.model import FeatureModel, LinearScorer
 from tracerank.selectors.features.selector import FeatureSelector
 from tracerank.selectors.features.table import NAMES
@@ -28,7 +29,6 @@ from tracerank.selectors.gate.selector import (
     ballot_of,
     sides_of,
 )
-from tracerank.selectors.load import ABOUT, encoder_of, load_selector
 
 BY_SCORE = Chance((1.0, 0.0, 0.0, 0.0))
 """Looks at the lead of the scores alone: 0.5 where there is none."""
@@ -135,7 +135,7 @@ def test_a_saved_gate_decides_the_same(tmp_path: Path) -> None:
     assert (loaded.gate, loaded.vote.name) == (made.gate, made.vote.name)
     asked = pool("Paris", "Paris", "Rome")
     assert loaded.decide(asked) == made.decide(asked)
-    assert encoder_of(tmp_path) is None
+    assert load_selector(tmp_path).encoder is None
 
 
 @pytest.mark.parametrize(("vote", "answer"), [(MajorityVote(), "Rome"), (MajorityVote(ExactGroups()), "unknown")])
@@ -145,7 +145,7 @@ def test_a_saved_vote_decides_the_same(vote: MajorityVote, answer: str, tmp_path
     asked = pool("unknown", "unknown", "Rome")
     assert load_selector(tmp_path).decide(asked) == made.decide(asked)
     assert made.decide(asked).answer == answer
-    assert encoder_of(tmp_path) is None
+    assert load_selector(tmp_path).encoder is None
 
 
 @pytest.mark.parametrize(

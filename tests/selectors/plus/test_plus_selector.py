@@ -56,7 +56,7 @@ def test_dropped_rollouts_keep_their_reason() -> None:
 
 
 def test_many_pools_are_decided_as_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tracerank.selectors.plus.selector.BLOCK_POOLS", 3)
+    monkeypatch.setattr("tracerank.selectors.trace.bridge.BLOCK_POOLS", 3)
     pools = [*generate_pools(7, seed=2), pool_of()]
     method = selector()
     together = list(method.iter_decisions(iter(pools)))

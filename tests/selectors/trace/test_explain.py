@@ -23,11 +23,11 @@ from tests.builders import (
 from tests.slow_twin import SlowCandidate, SlowStates, encoded, initial_states, propagated, slow_graph
 from tracerank.agents.worlds.presets import PAPER, iter_world
 from tracerank.embedding.base import EncoderIdentity, HashEmbedder
-from tracerank.methods.explanation import explain_pool
+from tracerank.methods.explanation import explain_pool, explain_stream
 from tracerank.methods.voting import MajorityVote
 from tracerank.pools.pool import Pool
 from tracerank.selectors.trace.checkpoint import Checkpoint
-from tracerank.selectors.trace.explain import explain_stream, read_weights
+from tracerank.selectors.trace.explain import read_weights
 from tracerank.selectors.trace.graphs.schema import BROWSING_RECIPE, WEBQA_RECIPE, GraphRecipe
 from tracerank.selectors.trace.net import TraceNet
 from tracerank.selectors.trace.selector import TraceSelector

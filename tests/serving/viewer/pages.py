@@ -7,12 +7,11 @@ from typing import Any
 from tests.builders import browsed, found, opened, pool_of, ranked, rollout, small_net
 from tracerank.embedding.base import EncoderIdentity, HashEmbedder
 from tracerank.methods.base import Method
-from tracerank.methods.explanation import explain_pool
+from tracerank.methods.explanation import explain_pool, explain_stream
 from tracerank.methods.voting import MajorityVote
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA, Document, Evidence, Question, Rollout, Search
 from tracerank.selectors.trace.checkpoint import Checkpoint
-from tracerank.selectors.trace.explain import explain_stream
 from tracerank.selectors.trace.graphs.schema import RECIPES
 from tracerank.selectors.trace.selector import TraceSelector
 from tracerank.serving.viewer.page import About, page

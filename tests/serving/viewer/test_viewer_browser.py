@@ -8,10 +8,10 @@ import pytest
 from tests.serving.viewer.pages import bridge_pool, explained, many_questions, voted, wide_pool
 from tracerank.agents.worlds.presets import PAPER, iter_world
 from tracerank.methods.base import Decision
+from tracerank.methods.explanation import explain_stream as reasoned
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING
-from tracerank.selectors.load import load_selector
-from tracerank.serving.explaining import explained as reasoned
+from tracerank.selectors.base import load_selector
 from tracerank.serving.viewer.question_data import question_data
 
 try:

@@ -21,8 +21,8 @@ from tracerank.pools.types import BROWSING, WEBQA
 from tracerank.readers.browser.events import read_messages
 from tracerank.readers.browser.views import read_views
 from tracerank.readers.calls.assembly import searches_of
+from tracerank.readers.calls.chat_messages import read_chat
 from tracerank.readers.calls.text_calls import spoken, written_calls
-from tracerank.readers.formats.chat import read_chat
 from tracerank.readers.values import cleaned, encodable
 
 Records = Sequence[dict[str, object]]
@@ -39,7 +39,7 @@ _LONGEST_NAME = 64  # OpenAI's
 
 @dataclass(frozen=True, slots=True)
 class ToolStyle:
-    """Function calls; ``chat/toolboxes.py`` has the two kinds."""
+    """Function calls; the two kinds are made below."""
 
     name: str
     setting: str

@@ -7,10 +7,9 @@ told to the model as the tool's return. Returns are JSON in which the texts of o
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tracerank.embedding.http import estimated_tokens
 from tracerank.endpoints.chat import (
     ChatMessage,
     ChatModel,
@@ -20,6 +19,7 @@ from tracerank.endpoints.chat import (
     PromptTooLong,
     Sampling,
     ToolCall,
+    estimated_tokens,
 )
 from tracerank.errors import UsageError
 from tracerank.extras import needed
@@ -30,6 +30,7 @@ from tracerank.methods.aggregation.asking import (
     accepted_answer,
     cut_words,
     quoted,
+    room_in,
     written_decision,
 )
 from tracerank.methods.aggregation.transcripts import Step, described, solution_of, steps_of
@@ -262,6 +263,11 @@ class AggAgentConfig:
     rule: RetentionRule | None = None
     """Which rollouts are read; None: those that the pool's setting retains, as in the paper."""
 
+    def within(self, context: int) -> "AggAgentConfig":
+        """The same for a model that holds so many tokens."""
+        reply = min(self.max_tokens, room_in(context).reply_tokens)
+        return replace(self, max_tokens=reply, token_cap=min(self.token_cap, context - 2 * reply))
+
     def sampling(self) -> Sampling:
         return Sampling(self.max_tokens, self.temperature, self.top_p, self.seed)
 
@@ -276,7 +282,7 @@ class AggAgent(AskingMethod):
         self.config = config or AggAgentConfig()
         super().__init__(chat, self.config.concurrency, self.config.rule)
 
-    def settle(self, pool: Pool, retained: Retained, chat: CountedChat) -> Decision:
+    def ask(self, pool: Pool, retained: Retained, chat: CountedChat) -> Decision:
         trajectories = [Trajectory(solution_of(rollout), steps_of(rollout)) for rollout in retained.kept]
         run = _Run(chat, self.config, pool.question.text, trajectories)
         end = run.to_its_end()

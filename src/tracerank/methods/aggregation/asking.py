@@ -13,13 +13,12 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from tracerank.answers.exact import normalize_answer
 from tracerank.answers.extraction import extract_answer
-from tracerank.embedding.http import sendable
-from tracerank.endpoints.chat import ChatMessage, ChatModel, ChatReply, ChatTool, EmptyReply, Sampling, Usage
+from tracerank.endpoints.chat import ChatMessage, ChatModel, ChatReply, ChatTool, EmptyReply, Sampling, Usage, sendable
 from tracerank.errors import ChatError
 from tracerank.methods.base import Decision
 from tracerank.pools.pool import Pool
@@ -29,6 +28,20 @@ _MARK = re.compile(r"<(?=[/|!?｜▁a-zA-Z])|\[(?=/?[A-Z_]{3,}\])")
 UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 """Characters of scripts without spaces: each counts as a word, else one word could be a whole page."""
 _WORD = re.compile(rf"[{UNSPACED}]|[^\s{UNSPACED}]{{1,40}}")
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """How a model's context is shared out."""
+
+    reply_tokens: int
+    prompt_words: int
+    """Words of others in a prompt."""
+
+
+def room_in(context: int) -> Room:
+    """The shares of a context of so many tokens: a quarter for the reply; a word of others takes up to two tokens."""
+    return Room(reply_tokens=context // 4, prompt_words=context // 4)
 
 
 def quoted(value: object) -> str:
@@ -223,7 +236,7 @@ class AskingMethod(ABC):
         self.rule = rule
 
     @abstractmethod
-    def settle(self, pool: Pool, retained: Retained, chat: CountedChat) -> Decision:
+    def ask(self, pool: Pool, retained: Retained, chat: CountedChat) -> Decision:
         """The decision on a pool that retains at least one rollout."""
 
     def decide(self, pool: Pool) -> Decision:
@@ -240,7 +253,7 @@ class AskingMethod(ABC):
         retained = pool.retained(self.rule)
         if not retained.kept:
             return Decision(pool.question.id, None, None, dropped=retained.dropped)
-        return self.settle(pool, retained, chat)
+        return self.ask(pool, retained, chat)
 
 
 def all_of(ask: Callable[[Item], Made], items: Sequence[Item], window: int) -> list[Made]:

@@ -1,7 +1,7 @@
 """SolAgg and SummAgg: an answer written from all solutions, or from a report on each rollout (App. A.2)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from tracerank.endpoints.chat import ChatMessage, ChatModel, EmptyReply, Sampling
@@ -13,6 +13,7 @@ from tracerank.methods.aggregation.asking import (
     fit_words,
     quoted,
     report_in,
+    room_in,
     tagged_or_declared,
     written_decision,
 )
@@ -40,6 +41,15 @@ class AggregationConfig:
     rule: RetentionRule | None = None
     """Which rollouts are read; None: those that the pool's setting retains, as in the paper."""
 
+    def within(self, context: int) -> "AggregationConfig":
+        """The same for a model that holds so many tokens."""
+        room = room_in(context)
+        return replace(
+            self,
+            max_tokens=min(self.max_tokens, room.reply_tokens),
+            prompt_words=min(self.prompt_words, room.prompt_words),
+        )
+
     def sampling(self, draw: int = 0) -> Sampling:
         """How a reply is drawn; different draws of one prompt differ."""
         return Sampling(self.max_tokens, self.temperature, seed=None if self.seed is None else self.seed + draw)
@@ -54,7 +64,7 @@ class SolAgg(AskingMethod):
         self.config = config or AggregationConfig()
         super().__init__(chat, self.config.concurrency, self.config.rule)
 
-    def settle(self, pool: Pool, retained: Retained, chat: CountedChat) -> Decision:
+    def ask(self, pool: Pool, retained: Retained, chat: CountedChat) -> Decision:
         solutions = [solution_of(rollout) for rollout in retained.kept]
         written = integrate(chat, self.config, pool.question.text, "final solution", solutions)
         if isinstance(written, Silence):
@@ -99,7 +109,7 @@ class SummAgg(AskingMethod):
         self.config = config or AggregationConfig()
         super().__init__(chat, self.config.concurrency, self.config.rule)
 
-    def settle(self, pool: Pool, retained: Retained, chat: CountedChat) -> Decision:
+    def ask(self, pool: Pool, retained: Retained, chat: CountedChat) -> Decision:
         question = pool.question.text
         reports = all_of(partial(self._report, chat, question), retained.kept, self.concurrency)
         spoken = [report for text in reports if isinstance(text, str) and (report := report_in(text))]

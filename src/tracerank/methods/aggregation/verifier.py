@@ -7,7 +7,7 @@ yes nor no is asked again and then an error, never a guess.
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from tracerank.answers.equivalence import NO_GROUP
@@ -19,6 +19,7 @@ from tracerank.methods.aggregation.asking import (
     cut_words,
     fit_words,
     quoted,
+    room_in,
     spoken,
     strict_reply,
 )
@@ -47,6 +48,15 @@ class VerifierConfig:
     rule: RetentionRule | None = None
     """Which rollouts are candidates; None: those that the pool's setting retains."""
 
+    def within(self, context: int) -> "VerifierConfig":
+        """The same for a model that holds so many tokens."""
+        room = room_in(context)
+        return replace(
+            self,
+            max_tokens=min(self.max_tokens, room.reply_tokens),
+            evidence_words=min(self.evidence_words, room.prompt_words),
+        )
+
 
 class Verifier(AskingMethod):
     """The candidate with the best score; ties go to the first.
@@ -62,7 +72,7 @@ class Verifier(AskingMethod):
         self.name = "verifier" if grouping is None else f"verifier-sum-{grouping.name}"
         super().__init__(chat, self.config.concurrency, self.config.rule)
 
-    def settle(self, pool: Pool, retained: Retained, chat: CountedChat) -> Decision:
+    def ask(self, pool: Pool, retained: Retained, chat: CountedChat) -> Decision:
         kept = retained.kept
         prompts = [self._prompt(pool.question.text, rollout) for rollout in kept]
         distinct = list(dict.fromkeys(prompts))

@@ -1,7 +1,7 @@
 """Browser tool events of a transcript: what was called with which arguments, and what came back.
 
 Reads harmony messages (recipient and order), OpenAI tool calls (ids) and typed event lists. What an event is worth,
-that is where it hangs and which source it shows, is judged in ``browser_provenance.py`` and ``pools/documents.py``.
+that is where it hangs and which source it shows, is judged in ``browser/views.py`` and ``pools/documents.py``.
 Real logs are dirty: a message or event that cannot be understood is passed over, never an error.
 """
 

@@ -1,24 +1,40 @@
-"""A dialogue put together piece by piece: calls that wait for their returns, citations, the agent's last words.
+"""A dialogue: the calls, the question and the last words that a transcript comes down to, and the rollout it makes.
 
-The message formats of the model vendors all come down to these pieces. Knows none of their spellings; what a whole
-dialogue is worth is settled in ``chat_records.py`` and ``assembly.py``.
+The builder puts one together piece by piece: calls that wait for their returns, citations, words. Knows none of the
+spellings of the message formats; what the calls are worth is settled in ``assembly.py``.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+from tracerank.answers.exact import normalize_text
+from tracerank.answers.extraction import extract_answer
 from tracerank.pools.types import Question
 from tracerank.pools.urls import canonical_url
-from tracerank.readers.base import Record
-from tracerank.readers.calls.record_fields import Dialogue, question_of
+from tracerank.readers.base import Parsed, Record, reject
+from tracerank.readers.calls.assembly import rollout_of
 from tracerank.readers.calls.results import Result
 from tracerank.readers.calls.tool_calls import TOOL_NAMES, ToolCall, ToolNames, kind_of_call, submitted_answer
+from tracerank.readers.files.record_fields import final_text, label_of, question_of, sample_id_of
 from tracerank.readers.values import plain_text, whole_number
 
 FILE_SEARCH = "file_search"
 _MOST_SPANS = 20
 """Of one source; every search that lists it repeats them."""
+_NO_ANSWERS = frozenset(("[no prediction]", "[failed]", "server error", "no answer found."))
 _ANSWER_FIELDS = ("answer", "final_answer", "exact_answer", "short_answer", "response", "output", "result", "text")
+
+
+@dataclass(frozen=True, slots=True)
+class Dialogue:
+    """What a transcript comes down to."""
+
+    calls: tuple[ToolCall, ...] = ()
+    """In the order in which they were made."""
+    asked: str | None = None
+    """Text of the first user message."""
+    final: str | None = None
+    """The agent's last words, from which the answer is extracted; None: it never answered."""
 
 
 class DialogueBuilder:
@@ -89,6 +105,36 @@ class DialogueBuilder:
     def dialogue(self) -> Dialogue:
         """All that was said and done, each citation with the hosted call that showed its source."""
         return Dialogue(tuple(_with_citations(self._calls, self._cited)), self._asked or None, self._final)
+
+
+def parsed_dialogue(
+    record: Record,
+    source: str,
+    dialogue: Dialogue,
+    *,
+    names: ToolNames = TOOL_NAMES,
+    question: Question | None = None,
+    sample_id: int | None = None,
+    label: float | None = None,
+) -> Parsed:
+    """A transcript and the fields around it as a rollout; what a reader knows better than the table is passed in."""
+    question = question or question_of(record, dialogue.asked)
+    if question is None:
+        reject("no question: expected 'question', 'query', a question id or a user message with text")
+    if sample_id is None:
+        sample_id = sample_id_of(record)
+    final = dialogue.final if dialogue.final and dialogue.final.strip() else final_text(record)
+    found = None if final is None or normalize_text(final).lower() in _NO_ANSWERS else extract_answer(final)
+    rollout = rollout_of(
+        dialogue.calls,
+        found.answer if found else None,
+        sample_id=sample_id,
+        label=label_of(record) if label is None else label,
+        confidence=found.confidence if found else None,
+        source=source,
+        names=names,
+    )
+    return Parsed(question, rollout, is_numbered=sample_id is not None)
 
 
 def asked_question(fields: Record, asked: str | None = None) -> Question | None:

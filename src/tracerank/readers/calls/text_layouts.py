@@ -7,8 +7,10 @@ from one: a page that holds a list of its own stays whole. Every step is linear 
 
 import re
 import unicodedata
+from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
+from typing import NamedTuple
 
 from tracerank.answers.exact import normalize_text
 from tracerank.errors import MalformedRollout
@@ -188,9 +190,9 @@ def laid_out(text: str) -> tuple[Result, ...]:
     heading = _HEADING.match(body)
     candidates = [body] if heading is None else [body, body[heading.end() :]]
     for candidate in candidates:
-        for layout in (_elements, _numbered, _titled, _ruled):
-            parts = layout(candidate)
-            if 1 < len(parts) <= _MOST_RESULTS or (len(parts) == 1 and layout is _elements):
+        for layout in _LAYOUTS:
+            parts = layout.split(candidate)
+            if layout.least <= len(parts) <= _MOST_RESULTS:
                 results = (_result(part) for part in parts)
                 ranked = (each for each in results if each is not None)
                 return tuple(replace(each, rank=rank) for rank, each in enumerate(ranked, start=1))
@@ -248,6 +250,24 @@ def _ruled(text: str) -> list[str]:
     """Parts between rules, each of which names its source first."""
     parts = _RULE.split(text)
     return parts if all(map(_OPENS_PART.match, parts)) else []
+
+
+class _Layout(NamedTuple):
+    """One way in which tools lay out several results in a text."""
+
+    split: Callable[[str], list[str]]
+    """The parts of a text that is laid out so; empty: it is not."""
+    least: int = 2
+    """Parts from which on it is believed."""
+
+
+_LAYOUTS = (
+    _Layout(_elements, least=1),
+    _Layout(_numbered),
+    _Layout(_titled),
+    _Layout(_ruled),
+)
+"""The first that fits is taken."""
 
 
 def _result(part: str) -> Result | None:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from tracerank.answers.exact import normalize_text
 from tracerank.readers.base import Record
-from tracerank.readers.calls.record_fields import FINAL_FIELDS, question_of, sample_id_of
+from tracerank.readers.files.record_fields import FINAL_FIELDS, question_of, sample_id_of
 
 RECORD_KEY = "record_key"
 """Field under which a record keeps the key that it had in an object of records."""

@@ -11,10 +11,11 @@ from typing import Any
 from tracerank.errors import MalformedRollout
 from tracerank.pools.atif_export import rollout_of_trajectory, was_exported
 from tracerank.readers.base import Parsed, Record, reject
-from tracerank.readers.calls.record_fields import label_of, parsed_dialogue, question_of, sample_id_of
+from tracerank.readers.calls.chat_messages import read_chat
+from tracerank.readers.calls.dialogues import parsed_dialogue
 from tracerank.readers.calls.tool_calls import ToolCall, parse_arguments, submitted_answer
+from tracerank.readers.files.record_fields import label_of, question_of, sample_id_of
 from tracerank.readers.formats.browsing import BrowsingReader
-from tracerank.readers.formats.chat import read_chat
 from tracerank.readers.values import text_of
 
 _SCHEMA, _MAJOR = "ATIF-v", "1"

@@ -1,6 +1,6 @@
 """Browsing rollouts: gpt-oss harmony messages, OpenAI tool calls and typed events of a search/open/find browser.
 
-Holds the record's own fields: ids, question, answer, label. Messages are read in ``browser_events.py``. The candidate
+Holds the record's own fields: ids, question, answer, label. Messages are read in ``browser/events.py``. The candidate
 answer is the whole final message, as in the paper; nothing is extracted from it.
 """
 

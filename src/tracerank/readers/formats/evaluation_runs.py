@@ -10,8 +10,9 @@ from dataclasses import replace
 
 from tracerank.pools.types import BROWSING
 from tracerank.readers.base import Parsed, Record, reject
-from tracerank.readers.calls.record_fields import Dialogue, label_value, parsed_dialogue, question_of, sample_id_of
+from tracerank.readers.calls.dialogues import Dialogue, parsed_dialogue
 from tracerank.readers.calls.tool_calls import TOOL_NAMES, ToolCall, parse_arguments, queries_of
+from tracerank.readers.files.record_fields import label_value, question_of, sample_id_of
 from tracerank.readers.values import plain_text, text_of
 
 _QUERIES = "queries_used"

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tracerank.readers.base import Parsed, Record, reject
-from tracerank.readers.calls.dialogues import FILE_SEARCH, DialogueBuilder, stated_answer
-from tracerank.readers.calls.record_fields import Dialogue, decoded, parsed_dialogue, question_of, sample_id_of
+from tracerank.readers.calls.dialogues import FILE_SEARCH, Dialogue, DialogueBuilder, parsed_dialogue, stated_answer
 from tracerank.readers.calls.results import Result
 from tracerank.readers.calls.tool_calls import ToolCall, parse_arguments
+from tracerank.readers.files.record_fields import decoded, question_of, sample_id_of
 from tracerank.readers.formats.anthropic_messages import (
     CLIENT_CALLS,
     client_output,

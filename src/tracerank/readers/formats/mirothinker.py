@@ -12,10 +12,11 @@ from typing import Any
 
 from tracerank.pools.types import BROWSING, Question
 from tracerank.readers.base import Parsed, Record, reject
-from tracerank.readers.calls.record_fields import Dialogue, label_value, parsed_dialogue, question_of, sample_id_of
+from tracerank.readers.calls.chat_messages import read_chat
+from tracerank.readers.calls.dialogues import Dialogue, parsed_dialogue
 from tracerank.readers.calls.text_calls import written_calls
 from tracerank.readers.calls.tool_calls import TOOL_NAMES, ToolCall
-from tracerank.readers.formats.chat import read_chat
+from tracerank.readers.files.record_fields import label_value, question_of, sample_id_of
 from tracerank.readers.values import cleaned, text_of
 
 _HISTORY, _SESSIONS = "main_agent_message_history", "sub_agent_message_history_sessions"

@@ -1,6 +1,6 @@
 """Runs of the OpenAI Agents SDK: a result's ``new_items``, or a saved run state.
 
-Their raw items are those of the Responses API and are read in ``response_items.py``; a run saved with
+Their raw items are those of the Responses API and are read in ``openai_responses.py``; a run saved with
 ``to_input_list`` holds nothing else and has that API's reader. Exported trace spans are not read here.
 """
 
@@ -9,9 +9,9 @@ from dataclasses import replace
 from typing import Any
 
 from tracerank.readers.base import Parsed, Record, reject
-from tracerank.readers.calls.dialogues import DialogueBuilder, stated_answer
-from tracerank.readers.calls.record_fields import decoded, parsed_dialogue, question_of, sample_id_of
+from tracerank.readers.calls.dialogues import DialogueBuilder, parsed_dialogue, stated_answer
 from tracerank.readers.files.loose_json import load_json
+from tracerank.readers.files.record_fields import decoded, question_of, sample_id_of
 from tracerank.readers.formats.openai_responses import read_item
 
 # A saved state keeps what it sends to the model apart from the whole run, which handoffs may shorten.

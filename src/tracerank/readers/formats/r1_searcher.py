@@ -8,9 +8,10 @@ import re
 from collections.abc import Iterator, Mapping
 
 from tracerank.readers.base import Parsed, Record, reject
-from tracerank.readers.calls.record_fields import Dialogue, label_value, parsed_dialogue, question_of, sample_id_of
+from tracerank.readers.calls.dialogues import Dialogue, parsed_dialogue
 from tracerank.readers.calls.results import Result
 from tracerank.readers.calls.tool_calls import ToolCall
+from tracerank.readers.files.record_fields import label_value, question_of, sample_id_of
 
 _TEXT_FIELDS = ("gen_text_store", "gen_text", "output", "response", "text")
 _QUERY, _QUERY_END = "<|begin_of_query|>", "<|end_of_query|>"

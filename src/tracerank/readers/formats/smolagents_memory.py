@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from tracerank.readers.base import Parsed, Record, reject
-from tracerank.readers.calls.record_fields import Dialogue, decoded, parsed_dialogue, question_of, sample_id_of
+from tracerank.readers.calls.dialogues import Dialogue, parsed_dialogue
 from tracerank.readers.calls.results import Result
 from tracerank.readers.calls.returns import is_failure_text
 from tracerank.readers.calls.tool_calls import (
@@ -26,6 +26,7 @@ from tracerank.readers.calls.tool_calls import (
     queries_of,
     submitted_answer,
 )
+from tracerank.readers.files.record_fields import decoded, question_of, sample_id_of
 from tracerank.readers.values import plain_text
 
 Bindings = dict[str, tuple[str, ...]]

@@ -11,9 +11,10 @@ from typing import Any
 
 from tracerank.pools.types import BROWSING
 from tracerank.readers.base import Parsed, Record, reject
-from tracerank.readers.calls.record_fields import Dialogue, decoded, parsed_dialogue, question_of, sample_id_of
+from tracerank.readers.calls.dialogues import Dialogue, parsed_dialogue
 from tracerank.readers.calls.text_calls import CALL_TAGS, RETURN_TAG, spoken, tagged_returns, written_calls
 from tracerank.readers.calls.tool_calls import ToolCall, kind_of_call
+from tracerank.readers.files.record_fields import decoded, question_of, sample_id_of
 from tracerank.readers.values import cleaned, text_of
 
 _MESSAGE_FIELDS = ("messages", "rollout", "conversation", "conversations", "trajectory", "history", "completion")

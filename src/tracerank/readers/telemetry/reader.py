@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any
 
 from tracerank.readers.base import Parsed, Record, reject
-from tracerank.readers.calls.record_fields import parsed_dialogue
+from tracerank.readers.calls.dialogues import parsed_dialogue
 from tracerank.readers.files.joining import Piece
 from tracerank.readers.telemetry.otel import otel_spans
 from tracerank.readers.telemetry.spans import Span, run_of

@@ -1,8 +1,8 @@
 """One traced run of an agent: what its spans say about the question, the tool calls and the answer.
 
-Knows no telemetry format: ``otel.py``, ``openinference.py``, ``langfuse.py`` and ``vendor_spans.py`` give the spans,
-``telemetry.py`` joins them by trace. What evaluators did inside a trace, they did with the reference in hand: their
-spans and all below them are never read as text.
+Knows no telemetry format: ``otel.py`` and ``vendors.py`` give the spans, ``reader.py`` joins them by trace. What
+evaluators did inside a trace, they did with the reference in hand: their spans and all below them are never read as
+text.
 """
 
 import datetime
@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from math import inf
 from typing import Any, Literal
 
-from tracerank.readers.calls.record_fields import Dialogue
+from tracerank.readers.calls.chat_messages import read_chat
+from tracerank.readers.calls.dialogues import Dialogue
 from tracerank.readers.calls.tool_calls import CallKind, ToolCall, kind_of_call, parse_arguments
 from tracerank.readers.files.loose_json import load_json
-from tracerank.readers.formats.chat import read_chat
 from tracerank.readers.telemetry.texts import asked_text, chat_messages, said_text, stated_text, structured
 from tracerank.readers.values import whole_number
 

@@ -1,6 +1,7 @@
 """How the rollouts behind a form worked: overlap of what they saw, effort, stated confidence."""
 
 from collections import Counter
+from math import fsum  # the same whatever the order, which sets do not keep
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,11 +64,11 @@ def _pair_means(
 
 
 def _question_recall(view: PoolView, sees: NDArray[np.float64], reads: NDArray[np.bool_]) -> NDArray[np.float64]:
-    total = sum(view.weights.values())
+    total = fsum(view.weights.values())
     if not total or not view.texts:
         return np.full(len(view.rollouts), np.nan)
     asked = view.weights.keys()
-    shares = np.array([sum(view.weights[word] for word in asked & text.words) / total for text in view.texts])
+    shares = np.array([fsum(view.weights[word] for word in asked & text.words) / total for text in view.texts])
     return np.where(reads, (sees * shares).max(axis=1), np.nan)
 
 

@@ -74,7 +74,7 @@ def cues_of(question: str) -> list[int]:
         return []
     at = next((place for place, word in enumerate(words) if word in QUESTION_WORDS), None)
     cues = [f"first {words[0]}", f"last {words[-1]}", f"end {' '.join(words[-2:])}"]
-    cues += [f"any {word}" for word in set(words)]
+    cues += [f"any {word}" for word in dict.fromkeys(words)]  # in order: sums of floats depend on it
     if " or " in f" {' '.join(words)} ":
         cues.append("or")
     if at is None:

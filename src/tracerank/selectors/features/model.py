@@ -104,8 +104,6 @@ def log_softmax(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 FORMAT = "tracerank-features/1"
-FEATURES, STACK = "features", "stack"
-"""Kinds of selectors; a stack has another method's scores among its columns."""
 MODEL_FILE = "selector.json"
 WEIGHTS_FILE = "selector.safetensors"
 _HIGHEST_CHANCE = 1 - 1e-6
@@ -119,20 +117,30 @@ class FeatureModel:
     """With their weights in the mean of log chances."""
     calibration: LinearScorer | None = None
     """Log odds that the chosen answer is right, from its features, its log odds in the pool, and 1; None: unknown."""
+    fitted_on: tuple[str, ...] = NAMES
+    """The features that it looks at, by name; a later version may compute others besides."""
     extra: tuple[str, ...] = ()
-    """Names of columns beyond ``table.NAMES`` that a stack adds."""
+    """Names of columns beyond the features that a stack adds, behind all of them."""
     training: Mapping[str, Any] = field(default_factory=dict)
     """Summary of the fit: data, questions, settings, held-out figures."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        return NAMES + self.extra
+        return self.fitted_on + self.extra
+
+    def looked_at(self, values: Floats) -> Floats:
+        """The columns that it was fitted on, of all that are computed (``table.NAMES`` and the extra ones)."""
+        if self.fitted_on == NAMES:
+            return values
+        place = {name: place for place, name in enumerate(NAMES + self.extra)}
+        # Rows lie together again, so that sums run in the order that they were fitted in.
+        return np.ascontiguousarray(values[:, [place[name] for name in self.names]])
 
     def confidence(self, values: Floats, chance: float) -> float | None:
-        """Calibrated chance that the chosen row is right."""
+        """Calibrated chance that the chosen row is right; ``values`` are its columns as they are computed."""
         if self.calibration is None:
             return None
-        row = calibration_row(values, chance)
+        row = calibration_row(self.looked_at(values[None])[0], chance)
         return float(1 / (1 + math.exp(-float(self.calibration.scores(row[None])[0]))))
 
 
@@ -142,13 +150,13 @@ def calibration_row(values: Floats, chance: float) -> NDArray[np.float64]:
     return np.concatenate([np.asarray(values, np.float64), [math.log(chance / (1 - chance)), 1.0]])
 
 
-def save_model(model: FeatureModel, folder: str | Path) -> None:
-    """Write the folder; each file appears whole or not at all."""
+def save_model(model: FeatureModel, folder: str | Path, kind: str) -> None:
+    """Write the folder of a selector of this kind; each file appears whole or not at all."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     about = {
         "format": FORMAT,
-        "kind": STACK if model.extra else FEATURES,
+        "kind": kind,
         "features": VERSION,
         "names": list(model.names),
         "equality": DEFAULT,
@@ -164,15 +172,19 @@ def save_model(model: FeatureModel, folder: str | Path) -> None:
     write_description(folder / MODEL_FILE, about)
 
 
-def load_model(folder: str | Path) -> FeatureModel:
-    """Read and check a folder written by ``save_model``."""
+def load_model(folder: str | Path, extras: tuple[str, ...] = ()) -> FeatureModel:
+    """Read and check a folder written by ``save_model``; ``extras`` are columns that it may have besides features."""
     folder = Path(folder)
     path = folder / MODEL_FILE
     about = _about(path)
     names = tuple(about["names"])
-    if about.get("features") != VERSION or names[: len(NAMES)] != NAMES:
+    fitted_on = tuple(name for name in names if name in NAMES)
+    extra = names[len(fitted_on) :]
+    if about.get("features") != VERSION or set(extra) - set(extras) or names != fitted_on + extra:
+        unknown = ", ".join(name for name in names if name not in (*NAMES, *extras))
         raise CheckpointError(
-            f"{path}: fitted on features of version {about.get('features')}, this version computes {VERSION}; fit again"
+            f"{path}: fitted on features of version {about.get('features')}, this version computes {VERSION}"
+            f"{f' and does not know {unknown}' if unknown else ''}; fit again"
         )
     if about.get("equality") != DEFAULT:
         raise CheckpointError(f"{path}: equality {about.get('equality')!r} is unknown; this version knows {DEFAULT!r}")
@@ -187,7 +199,7 @@ def load_model(folder: str | Path) -> FeatureModel:
         calibration = _linear(_part(arrays, "calibration"), len(names) + 2) if about["is_calibrated"] else None
     except (KeyError, TypeError, ValueError) as error:
         raise CheckpointError(f"{folder}: {MODEL_FILE} and {WEIGHTS_FILE} do not fit: {error}") from None
-    return FeatureModel(scorers, calibration, names[len(NAMES) :], about.get("training") or {})
+    return FeatureModel(scorers, calibration, fitted_on, extra, about.get("training") or {})
 
 
 def _about(path: Path) -> dict[str, Any]:

@@ -1,9 +1,11 @@
 """A selector without any text encoder: a small fitted model over what the pool alone tells (``features``).
 
 It decides twice: which group of equal answers is right, by the summed chance of its forms, and which form of it is
-returned. Fitting is ``selectors/features/fit.py``'s matter.
+returned. Fitting is ``fit.py``'s matter. Reasons are those of the linear part alone: what trees add is no sum of
+features.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,14 +13,22 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tracerank.methods.base import Decision, Selector
+from tracerank.embedding.base import Embedder
+from tracerank.methods.base import Decision
+from tracerank.methods.explanation import SUPPORT, Explanation, ReadWeights, Reason, explain
 from tracerank.methods.voting import ANSWERED
+from tracerank.pools.documents import link_documents
 from tracerank.pools.pool import Pool
-from tracerank.pools.types import Retained
+from tracerank.pools.types import Retained, Rollout
+from tracerank.selectors.base import Selector
 from tracerank.selectors.features.compute import FeatureTable, feature_table
-from tracerank.selectors.features.model import FeatureModel, load_model, log_chances, save_model
+from tracerank.selectors.features.model import FeatureModel, LinearScorer, load_model, log_chances, save_model
+from tracerank.selectors.features.support import grounds
+from tracerank.selectors.features.table import FAMILY_MEANINGS, FAMILY_OF
 
 NOBODY_ANSWERED = "every rollout abstains; the first is returned"
+LEAST = 0.05
+"""Log odds; what moves the score by less is no reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +44,7 @@ class Choice:
 
 def choose(model: FeatureModel, table: FeatureTable) -> Choice:
     """The likeliest group, and its likeliest form; ties go to the first."""
-    chances = np.exp(log_chances(model.scorers, table.values))
+    chances = np.exp(log_chances(model.scorers, model.looked_at(table.values)))
     by_group = np.bincount(table.groups, chances)
     group = int(by_group.argmax())
     row = int(np.where(table.groups == group, chances, -1.0).argmax())
@@ -44,18 +54,21 @@ def choose(model: FeatureModel, table: FeatureTable) -> Choice:
 class FeatureSelector(Selector):
     """Returns the existing answer that a feature model finds likeliest."""
 
+    kind = "features"
     name = "features"
 
     def __init__(self, model: FeatureModel) -> None:
         self.model = model
 
     @classmethod
-    def load(cls, folder: str | Path) -> "FeatureSelector":
-        """From a folder that ``save`` wrote."""
+    def load(
+        cls, folder: str | Path, embedder: Embedder | str | None = None, *, allow_encoder_mismatch: bool = False
+    ) -> "FeatureSelector":
+        """From a folder that ``save`` wrote; it needs no encoder, so none is looked at."""
         return cls(load_model(folder))
 
     def save(self, folder: str | Path) -> None:
-        save_model(self.model, folder)
+        save_model(self.model, folder, self.kind)
 
     def decide(self, pool: Pool) -> Decision:
         """The decision for one pool; every answered rollout is a candidate, with or without evidence."""
@@ -65,6 +78,17 @@ class FeatureSelector(Selector):
     def iter_decisions(self, pools: Iterable[Pool]) -> Iterator[Decision]:
         """Decisions for a stream of pools, in order."""
         return map(self.decide, pools)
+
+    def explain_stream(self, pools: Iterable[Pool]) -> Iterator[tuple[Pool, Explanation]]:
+        """Each pool with its decision, the evidence that speaks for each answer, and what set the chosen one apart."""
+        for pool in pools:
+            retained = pool.retained(ANSWERED)
+            table = feature_table(pool.question.text, retained.kept)
+            decided = decision(pool, retained, self.model, table)
+            weights = zip(retained.kept, grounds(pool.question.text, retained.kept), strict=True)
+            read = {rollout.sample_id: _read(rollout, own) for rollout, own in weights}
+            kept = link_documents(retained.kept) if retained.kept else ()
+            yield pool, explain(kept, decided, read, SUPPORT, reasons(self.model, table))
 
 
 def decision(pool: Pool, retained: Retained, model: FeatureModel, table: FeatureTable) -> Decision:
@@ -93,3 +117,26 @@ def decision(pool: Pool, retained: Retained, model: FeatureModel, table: Feature
     return Decision(
         pool.question.id, winner.answer, winner.sample_id, scores, retained.dropped, tuple(members), confidence
     )
+
+
+def _read(rollout: Rollout, weights: dict[str, float]) -> ReadWeights:
+    times = Counter(seen.text for search in rollout.searches for seen in search.evidence)
+    evidence = (tuple(weights[seen.text] / times[seen.text] for seen in search.evidence) for search in rollout.searches)
+    return ReadWeights((None,) * len(rollout.searches), tuple(evidence))
+
+
+def reasons(model: FeatureModel, table: FeatureTable) -> tuple[Reason, ...]:
+    """What set the chosen form apart from the likeliest form of another group, the strongest first."""
+    linear = next((scorer for scorer, _ in model.scorers if isinstance(scorer, LinearScorer)), None)
+    if linear is None or len(set(table.groups.tolist())) < 2:
+        return ()
+    chosen = choose(model, table)
+    others = np.where(table.groups == chosen.group, -1.0, chosen.chances)
+    values = model.looked_at(table.values)
+    gains = linear.parts(values[chosen.row]) - linear.parts(values[int(others.argmax())])
+    # Features of one family go together, and the model splits their weight: only their sum means something.
+    by_family = dict.fromkeys(FAMILY_MEANINGS, 0.0)
+    for name, gain in zip(model.fitted_on, gains.tolist(), strict=False):
+        by_family[FAMILY_OF[name]] += gain
+    ordered = sorted(by_family.items(), key=lambda item: -item[1])
+    return tuple(Reason(name, FAMILY_MEANINGS[name], gain) for name, gain in ordered if abs(gain) >= LEAST)

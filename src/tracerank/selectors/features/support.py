@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import fsum  # the same whatever the order, which sets do not keep
 
 import numpy as np
 
@@ -83,7 +84,7 @@ def place_in(view: PoolView, form: Form, text: str) -> Place | None:
 
 
 def _place(text: str, head: str, needle: str, weights: Mapping[str, float], kind: str | None) -> Place:
-    total = sum(weights.values()) or 1.0
+    total = fsum(weights.values()) or 1.0
     window = close = 0.0
     start = mentions = 0
     is_kind = False
@@ -93,13 +94,13 @@ def _place(text: str, head: str, needle: str, weights: Mapping[str, float], kind
         window = max(window, _asked_near(text, at, start, _WINDOW, weights))
         close = max(close, _asked_near(text, at, start, _CLOSE, weights))
         is_kind = is_kind or (kind is not None and f" {kind}" in text[max(0, at - _CLOSE) : start + _CLOSE])
-    in_head = sum(weights[word] for word in weights.keys() & set(head.split()))
+    in_head = fsum(weights[word] for word in weights.keys() & set(head.split()))
     return Place(window / total, close / total, in_head / total, mentions, is_kind)
 
 
 def _asked_near(text: str, at: int, end: int, reach: int, weights: Mapping[str, float]) -> float:
     near = set(f"{text[max(0, at - reach) : at]} {text[end : end + reach]}".split())
-    return sum(weights[word] for word in weights.keys() & near)
+    return fsum(weights[word] for word in weights.keys() & near)
 
 
 def _own(view: PoolView, form: Form, own: list[int], holds: Mapping[int, Place]) -> dict[str, float]:
@@ -151,8 +152,8 @@ def _recall(view: PoolView, form: Form, numbers: Iterable[int], is_found: bool) 
     if is_found:
         return 1.0
     texts, rarity = view.texts, view.rarity
-    total = sum(rarity[word] for word in form.content)
-    found = (sum(rarity[word] for word in form.content & texts[n].words) for n in numbers if n < len(texts))
+    total = fsum(rarity[word] for word in form.content)
+    found = (fsum(rarity[word] for word in form.content & texts[n].words) for n in numbers if n < len(texts))
     return max(found, default=0.0) / total if total else 0.0
 
 
@@ -187,7 +188,7 @@ def grounds(question: str, rollouts: Sequence[Rollout]) -> list[dict[str, float]
 
 def _weight(view: PoolView, form: Form, text: Line) -> float:
     if form.is_polar:  # yes and no stand nowhere: what the question is about does
-        total = sum(view.weights.values())
-        return sum(view.weights[word] for word in view.weights.keys() & text.words) / total if total else 0.0
+        total = fsum(view.weights.values())
+        return fsum(view.weights[word] for word in view.weights.keys() & text.words) / total if total else 0.0
     place = place_in(view, form, text.text)
     return 0.0 if place is None else HELD + place.window

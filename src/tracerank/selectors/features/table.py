@@ -128,6 +128,7 @@ FEATURES: tuple[Feature, ...] = (
 )  # fmt: skip
 
 NAMES = tuple(feature.name for feature in FEATURES)
+FAMILY_OF = {feature.name: feature.family for feature in FEATURES}
 FAMILY_MEANINGS = {
     "pool": "what the whole pool is like",
     "votes": "how many rollouts agree",

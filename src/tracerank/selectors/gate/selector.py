@@ -4,23 +4,23 @@ Which group of equal answers is returned and which of its members are two decisi
 rule the second. Choosing gate and rule is ``selectors/gate/fit.py``'s matter.
 """
 
-import json
 import math
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from tracerank.answers.equivalence import NO_GROUP
-from tracerank.embedding.base import Embedder
+from tracerank.embedding.base import Embedder, EncoderIdentity
 from tracerank.errors import CheckpointError
 from tracerank.methods.answer_groups import AnswerGrouping, ContainmentGroups, DefaultGroups, ExactGroups
-from tracerank.methods.base import Decision, Method, Selector
+from tracerank.methods.base import Decision, Method, decide_stream
+from tracerank.methods.explanation import Explanation, explain_stream
 from tracerank.methods.voting import Ballot, MajorityVote, WithoutAbstentions
 from tracerank.pools.pool import Pool
-from tracerank.selectors.load import ABOUT, GATED, KINDS, VOTE, load_selector, selector_kind
+from tracerank.selectors.base import ABOUT, Selector, load_selector, selector_kind
+from tracerank.selectors.folders import checked_description, read_description, write_description
 
 FORMAT = "tracerank-gated/1"
 SELECTOR_FOLDER = "selector"
@@ -33,12 +33,6 @@ those of the best other group, and whether there is another. Not the number of r
 BY_VOTE, BY_SELECTOR = "vote", "selector"
 """Who says which member of the chosen group is returned."""
 _BLOCK_POOLS = 64
-
-
-class SavableMethod(Method, Protocol):
-    """A method that can be kept in a folder."""
-
-    def save(self, folder: str | Path) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +116,7 @@ def _side(ballot: Ballot, vote: MajorityVote, chosen: int, scores: Mapping[int, 
     members = tuple(sample for sample, other in zip(ids, ballot.groups, strict=True) if other == group)
     by_vote = chosen
     if not is_voted:
-        by_vote = ballot.settle([float(other == group) for other in ballot.groups], vote.form).sample_id or 0
+        by_vote = ballot.decision([float(other == group) for other in ballot.groups], vote.form).sample_id or 0
     scored = [sample for sample in members if sample in scores]
     by_selector = by_vote if not scored else max(scored, key=lambda sample: scores[sample])
     return Side(members, by_vote, by_selector, _standing(ballot, members, scores))
@@ -152,7 +146,8 @@ def _standing(ballot: Ballot, members: tuple[int, ...], scores: Mapping[int, flo
 class CalibratedVote(Selector):
     """A majority vote that knows how often it is right."""
 
-    name = VOTE
+    kind = "vote"
+    name = "vote"
 
     def __init__(self, vote: MajorityVote, answer: Chance) -> None:
         self.vote, self.answer = vote, answer
@@ -166,33 +161,47 @@ class CalibratedVote(Selector):
         return map(self.decide, pools)
 
     def save(self, folder: str | Path) -> None:
-        _write(Path(folder), {"kind": VOTE, "vote": _described(self.vote), "answer": asdict(self.answer)})
+        about = {"kind": self.kind, "vote": _described(self.vote), "answer": asdict(self.answer)}
+        write_description(Path(folder) / ABOUT, {"format": FORMAT, **about})
 
     @classmethod
-    def load(cls, folder: str | Path) -> "CalibratedVote":
-        """From a folder that ``save`` wrote."""
-        about = _read(Path(folder), VOTE)
-        with _Checked(folder):
+    def load(
+        cls, folder: str | Path, embedder: Embedder | str | None = None, *, allow_encoder_mismatch: bool = False
+    ) -> "CalibratedVote":
+        """From a folder that ``save`` wrote; it needs no encoder, so none is looked at."""
+        about = _about(folder, cls.kind)
+        with checked_description(Path(folder) / ABOUT):
             return cls(_vote(about["vote"]), _chance(about["answer"]))
 
 
 class GatedSelector(Selector):
     """Returns what the vote would, unless the selector's group is likelier to be right by more than a threshold."""
 
-    name = GATED
+    kind = "gated"
+    name = "gated"
 
     def __init__(self, vote: MajorityVote, selector: Method, gate: Gate) -> None:
         self.vote, self.selector, self.gate = vote, selector, gate
 
+    @property
+    def encoder(self) -> EncoderIdentity | None:
+        return self.selector.encoder if isinstance(self.selector, Selector) else None
+
     def iter_decisions(self, pools: Iterable[Pool]) -> Iterator[Decision]:
         """Decisions for a stream of pools, in order; the selector sees blocks."""
         stream = iter(pools)
-        batched = getattr(self.selector, "iter_decisions", None)
         while block := list(islice(stream, _BLOCK_POOLS)):
-            own = batched(block) if batched else map(self.selector.decide, block)
-            yield from map(self.settle, block, own)
+            for pool, own in decide_stream(self.selector, block):
+                yield self.passed(pool, own)
 
-    def settle(self, pool: Pool, own: Decision) -> Decision:
+    def explain_stream(self, pools: Iterable[Pool]) -> Iterator[tuple[Pool, Explanation]]:
+        """What the selector says; its reasons only where the gate lets its choice through."""
+        for pool, own in explain_stream(self.selector, pools):
+            decision = self.passed(pool, own.decision)
+            is_own = own.decision.sample_id in decision.group
+            yield pool, replace(own, decision=decision, reasons=own.reasons if is_own else ())
+
+    def passed(self, pool: Pool, own: Decision) -> Decision:
         """What is decided, given what the selector decided."""
         voted = self.vote.decide(pool)
         sides = sides_of(ballot_of(pool), self.vote, voted, own)
@@ -200,24 +209,24 @@ class GatedSelector(Selector):
 
     def save(self, folder: str | Path) -> None:
         """The gate, and the selector in a folder below it."""
-        save = getattr(self.selector, "save", None)
-        if save is None:
-            raise CheckpointError(f"a selector of the kind {self.selector.name!r} cannot be saved")
-        save(Path(folder) / SELECTOR_FOLDER)
-        _write(Path(folder), {"kind": GATED, "vote": _described(self.vote), "gate": asdict(self.gate)})
+        if not isinstance(self.selector, Selector):
+            raise CheckpointError(f"a gate before {self.selector.name!r}, which is no selector, cannot be saved")
+        self.selector.save(Path(folder) / SELECTOR_FOLDER)
+        about = {"kind": self.kind, "vote": _described(self.vote), "gate": asdict(self.gate)}
+        write_description(Path(folder) / ABOUT, {"format": FORMAT, **about})
 
     @classmethod
     def load(
-        cls, folder: str | Path, embedder: Embedder | None = None, *, allow_encoder_mismatch: bool = False
+        cls, folder: str | Path, embedder: Embedder | str | None = None, *, allow_encoder_mismatch: bool = False
     ) -> "GatedSelector":
-        """From a folder that ``save`` wrote; TRACE takes its own embedder unless another is given."""
-        about = _read(Path(folder), GATED)
-        with _Checked(folder):
+        """From a folder that ``save`` wrote; what stands behind the gate takes its own encoder unless one is given."""
+        about = _about(folder, cls.kind)
+        with checked_description(Path(folder) / ABOUT):
             vote, gate = _vote(about["vote"]), _gate(about["gate"])
         inner = Path(folder) / SELECTOR_FOLDER
-        if selector_kind(inner) in (VOTE, GATED):
-            plain = ", ".join(kind for kind in KINDS if kind not in (VOTE, GATED))
-            raise CheckpointError(f"{inner}: a gate stands before one of {plain}, not before {selector_kind(inner)!r}")
+        # Looked at before it is loaded: a folder whose gate leads back to itself would never end.
+        if (kind := selector_kind(inner)) in (CalibratedVote.kind, cls.kind):
+            raise CheckpointError(f"{inner}: a gate stands before a selector that scores, not before {kind!r}")
         return cls(vote, load_selector(inner, embedder, allow_encoder_mismatch=allow_encoder_mismatch), gate)
 
 
@@ -245,35 +254,11 @@ def _described(vote: MajorityVote) -> dict[str, str]:
     return {"equality": vote.grouping.name, "form": vote.form}
 
 
-def _write(folder: Path, about: Mapping[str, Any]) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    part = folder / f"{ABOUT}.part"
-    part.write_text(json.dumps({"format": FORMAT, **about}, indent=2) + "\n", encoding="utf-8")
-    os.replace(part, folder / ABOUT)
-
-
-def _read(folder: Path, kind: str) -> dict[str, Any]:
-    if selector_kind(folder) != kind:
+def _about(folder: str | Path, kind: str) -> dict[str, Any]:
+    about = read_description(Path(folder) / ABOUT, FORMAT, f"selector of kind {kind!r}")
+    if about.get("kind") != kind:
         raise CheckpointError(f"{folder}: holds no selector of kind {kind!r}")
-    about: dict[str, Any] = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
-    if about.get("format") != FORMAT:
-        raise CheckpointError(
-            f"{folder / ABOUT}: format is {about.get('format')!r}; this version reads {FORMAT!r}: fit again"
-        )
     return about
-
-
-class _Checked:
-    """Turns what a damaged description raises into an error that names the file."""
-
-    def __init__(self, folder: str | Path) -> None:
-        self.path = Path(folder) / ABOUT
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, KeyError | TypeError | ValueError):
-            raise CheckpointError(f"{self.path}: damaged ({error!r}); fit again or restore the folder") from None
 
 
 def _vote(value: Mapping[str, str]) -> MajorityVote:

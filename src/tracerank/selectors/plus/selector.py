@@ -1,70 +1,54 @@
 """The ``plus`` preset of TRACE as a method: a vote with learned corrections, over forms of answers."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from tracerank.embedding.base import Embedder
-from tracerank.embedding.load import load_identified
-from tracerank.errors import TraceRankError
-from tracerank.methods.base import Decision, Selector
+from tracerank.methods.base import Decision
 from tracerank.pools.pool import Pool
 from tracerank.selectors.features.selector import NOBODY_ANSWERED
-from tracerank.selectors.plus.checkpoint import PlusCheckpoint, load_plus, save_plus
+from tracerank.selectors.plus.checkpoint import KIND, PlusCheckpoint, load_plus, save_plus
 from tracerank.selectors.plus.choice import chances, choose
 from tracerank.selectors.plus.facts import facts_of
 from tracerank.selectors.plus.inputs import plus_inputs
-from tracerank.selectors.trace.graphs.build import PoolGraph, build_graph
+from tracerank.selectors.trace.bridge import NetworkSelector, check_scores, embedded
+from tracerank.selectors.trace.graphs.build import PoolGraph
 from tracerank.selectors.trace.graphs.packed import collate
-from tracerank.selectors.trace.selector import BLOCK_POOLS, check_encoder, embedded, look_up
 
 
-class PlusSelector(Selector):
+class PlusSelector(NetworkSelector[PlusCheckpoint]):
     """Returns the likeliest form of the likeliest answer; every answered rollout is a candidate."""
 
-    name = "trace-plus"
-
-    def __init__(self, checkpoint: PlusCheckpoint, embedder: Embedder, *, allow_encoder_mismatch: bool = False) -> None:
-        check_encoder(checkpoint.encoder, embedder, allow_encoder_mismatch)
-        self.checkpoint = checkpoint
-        self.embedder = embedder
+    kind = KIND
+    name = KIND
 
     @classmethod
     def load(
-        cls, folder: str | Path, embedder: Embedder | None = None, *, allow_encoder_mismatch: bool = False
+        cls, folder: str | Path, embedder: Embedder | str | None = None, *, allow_encoder_mismatch: bool = False
     ) -> "PlusSelector":
-        """From a folder that ``save`` wrote, with the embedder that it was trained with unless another is given."""
-        checkpoint = load_plus(folder)
-        embedder = embedder or load_identified(checkpoint.encoder)
-        return cls(checkpoint, embedder, allow_encoder_mismatch=allow_encoder_mismatch)
+        """From a folder that ``save`` wrote, with the encoder that it was trained with unless another is given."""
+        return cls.from_checkpoint(load_plus(folder), embedder, allow_encoder_mismatch=allow_encoder_mismatch)
 
     def save(self, folder: str | Path) -> None:
         save_plus(self.checkpoint, folder)
 
-    def iter_decisions(self, pools: Iterable[Pool]) -> Iterator[Decision]:
-        """Decisions for a stream of pools, in order, in bounded memory."""
-        stream = iter(pools)
-        while block := list(islice(stream, BLOCK_POOLS)):
-            graphs = [build_graph(pool, self.checkpoint.recipe) for pool in block]
-            scored = iter(self._score([graph for graph in graphs if graph.retained.kept]))
-            for pool, graph in zip(block, graphs, strict=True):
-                yield _decision(pool, graph, next(scored) if graph.retained.kept else None)
+    def _decided(self, pools: Sequence[Pool], graphs: Sequence[PoolGraph]) -> Iterator[Decision]:
+        scored = iter(self._scored([graph for graph in graphs if graph.retained.kept]))
+        for pool, graph in zip(pools, graphs, strict=True):
+            yield _decision(pool, graph, next(scored) if graph.retained.kept else None)
 
-    def _score(self, graphs: Sequence[PoolGraph]) -> list["_Scored"]:
+    def _scored(self, graphs: Sequence[PoolGraph]) -> list["_Scored"]:
         if not graphs:
             return []
         facts = [facts_of(graph) for graph in graphs]
         batch = collate([graph.packed for graph in graphs])
-        vectors = look_up(graphs, *embedded(graphs, self.embedder))
-        inputs = plus_inputs(batch, self.checkpoint.recipe, vectors, facts)
+        inputs = plus_inputs(batch, self.checkpoint.recipe, embedded(graphs, self.embedder), facts)
         chance = chances(self.checkpoint.nets, inputs)
-        if not torch.isfinite(chance).all():
-            raise TraceRankError("the selector produced scores that are not finite; the checkpoint is damaged")
+        check_scores(chance)
         offsets = batch.candidate_offsets()
         winners = choose(chance, inputs).numpy() - offsets[:-1]
         parts = np.split(chance.numpy(), offsets[1:-1])

@@ -31,6 +31,10 @@ class Checkpoint:
     training: Mapping[str, Any] = field(default_factory=dict)
     """Summary of the run that made it: setting, questions, best epoch, validation figures."""
 
+    @property
+    def recipe(self) -> GraphRecipe:
+        return self.net.recipe
+
 
 def save_checkpoint(checkpoint: Checkpoint, folder: str | Path) -> None:
     """Write the folder; each file appears whole or not at all."""

@@ -4,39 +4,21 @@ Weights are the means over the attention heads. They say where an answer looked,
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Sequence
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from tracerank.methods.explanation import Explanation, ReadWeights, explain
-from tracerank.pools.pool import Pool
+from tracerank.methods.explanation import ReadWeights
 from tracerank.pools.types import Rollout
-from tracerank.selectors.trace.graphs.build import PoolGraph, build_graph
+from tracerank.selectors.trace.graphs.build import PoolGraph
 from tracerank.selectors.trace.graphs.packed import collate
 from tracerank.selectors.trace.graphs.schema import GraphRecipe
 from tracerank.selectors.trace.inputs import GraphTensors, Vectors, as_tensors
 from tracerank.selectors.trace.net import TraceNet
-from tracerank.selectors.trace.selector import BLOCK_POOLS, TraceSelector, embedded, look_up
 
 Shares = NDArray[np.float32]
-
-
-def explain_stream(selector: TraceSelector, pools: Iterable[Pool]) -> Iterator[tuple[Pool, Explanation]]:
-    """Each pool with its decision explained, in order, in bounded memory.
-
-    Texts are embedded for the decision and once more for the weights: keep vectors in a cache, as the commands do.
-    """
-    stream = iter(pools)
-    while block := list(islice(stream, BLOCK_POOLS)):
-        decisions = selector.decide_many(block)
-        graphs = [build_graph(pool, selector.net.recipe) for pool in block]
-        vectors = look_up(graphs, *embedded(graphs, selector.embedder))
-        weights = read_weights(selector.net, graphs, vectors)
-        for pool, graph, decision, read in zip(block, graphs, decisions, weights, strict=True):
-            yield pool, explain(graph.retained.kept, decision, read)
 
 
 def read_weights(net: TraceNet, graphs: Sequence[PoolGraph], vectors: Vectors) -> list[dict[int, ReadWeights] | None]:

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tracerank.pools.pool import Pool
+from tracerank.pools.pool import UNREADABLE, Pool
 from tracerank.pools.types import BROWSING, WEBQA, Document, Evidence, Question, Rollout, Search
 from tracerank.selectors.trace.graphs.build import build_graph
 from tracerank.selectors.trace.graphs.edges import list_edges
 from tracerank.selectors.trace.graphs.packed import collate
 from tracerank.selectors.trace.graphs.schema import BROWSING_RECIPE, CONTROLS, RECIPES, WEBQA_RECIPE, GraphRecipe
-from tracerank.selectors.trace.graphs.stats import IDENTICAL_CONTENT, SAME_DOCUMENT, UNREADABLE, graph_statistics
+from tracerank.selectors.trace.graphs.stats import IDENTICAL_CONTENT, SAME_DOCUMENT, graph_statistics
 
 
 def webqa_pool(*rollouts: list[str], name: str = "q") -> Pool:

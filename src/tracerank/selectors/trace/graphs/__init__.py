@@ -1,4 +1,7 @@
-"""Occurrences and shared evidence: pools as graphs of text keys, without any vectors."""
+"""Occurrences and shared evidence: pools as graphs of text keys, their recipes, layouts and statistics.
+
+Integer arrays and the texts they point to. Neither vectors nor torch: what a text means is the net's business.
+"""
 
 from tracerank.selectors.trace.graphs.build import PoolGraph, build_graph
 from tracerank.selectors.trace.graphs.packed import GraphBatch, collate

@@ -10,7 +10,7 @@ from itertools import islice, pairwise
 
 import numpy as np
 
-from tracerank.pools.pool import Pool
+from tracerank.pools.pool import Pool, drop_reasons
 from tracerank.selectors.trace.graphs.build import build_graph
 from tracerank.selectors.trace.graphs.edges import evidence_nodes
 from tracerank.selectors.trace.graphs.packed import GraphBatch, Ints, Longs, collate, segments_of
@@ -18,9 +18,6 @@ from tracerank.selectors.trace.graphs.schema import GraphRecipe, Relation, relat
 
 IDENTICAL_CONTENT = "identical content"
 SAME_DOCUMENT = "same document"
-
-UNREADABLE = "unreadable"
-"""One name for all rollouts with a parsing problem, whose reasons are as many as there are ways to damage a file."""
 
 _CHUNK_POOLS = 64
 
@@ -76,12 +73,6 @@ def graph_statistics(pools: Iterable[Pool], recipe: GraphRecipe) -> GraphStatist
     while chunk := list(islice(stream, _CHUNK_POOLS)):
         tally.add(chunk)
     return tally.result()
-
-
-def drop_reasons(pool: Pool, dropped: Mapping[int, str]) -> Iterator[str]:
-    """The reason of each dropped rollout, fit for counting."""
-    unreadable = {rollout.sample_id for rollout in pool.rollouts if rollout.problem is not None}
-    return (UNREADABLE if sample_id in unreadable else reason for sample_id, reason in dropped.items())
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,15 +2,18 @@
 
 import pytest
 
+from tests.builders import pool
 from tests.serving.viewer.pages import selector
 from tracerank.agents.worlds.presets import PAPER, iter_world
 from tracerank.embedding.base import Embedder, Vectors
+from tracerank.methods.base import Decision
+from tracerank.methods.explanation import explain_stream
 from tracerank.methods.voting import MajorityVote
+from tracerank.pools.pool import Pool
+from tracerank.selectors.base import load_selector
 from tracerank.selectors.gate.selector import BY_VOTE, Chance, Gate, GatedSelector
-from tracerank.selectors.load import load_selector
-from tracerank.selectors.trace.explain import explain_stream
-from tracerank.selectors.trace.selector import BLOCK_POOLS, TraceSelector
-from tracerank.serving.explaining import explained
+from tracerank.selectors.trace.bridge import BLOCK_POOLS
+from tracerank.selectors.trace.selector import TraceSelector
 
 
 class Counting:
@@ -31,7 +34,7 @@ def test_texts_are_embedded_once_a_block_and_the_reasons_stay_the_same() -> None
     chooser = selector("webqa")
     counting = Counting(chooser.embedder)
     pools = list(iter_world(PAPER["webqa"], BLOCK_POOLS + 2, 3, 4))
-    found = list(explained(TraceSelector(chooser.checkpoint, counting), pools))
+    found = list(explain_stream(TraceSelector(chooser.checkpoint, counting), pools))
     assert counting.calls == 2
     assert found == list(explain_stream(chooser, pools))
 
@@ -41,7 +44,7 @@ def test_behind_a_gate_reasons_are_given_where_the_selector_has_its_way(threshol
     by_score, even = Chance((4.0, 0.0, 0.0, 0.0)), Chance((0.0, 0.0, 0.0, 0.0))
     gated = GatedSelector(MajorityVote(), load_selector(), Gate(threshold, BY_VOTE, by_score, even))
     pools = list(iter_world(PAPER["webqa"], 30, 3, 4))
-    found = [explanation for _, explanation in explained(gated, pools)]
+    found = [explanation for _, explanation in explain_stream(gated, pools)]
     assert [each.decision for each in found] == gated.decide_many(pools)
     own = load_selector().decide_many(pools)
     kept = [each for each, choice in zip(found, own, strict=True) if choice.sample_id not in each.decision.group]
@@ -49,3 +52,16 @@ def test_behind_a_gate_reasons_are_given_where_the_selector_has_its_way(threshol
     assert bool(kept) is (threshold is None)
     assert any(each.reasons for each in found)
     assert all(each.has_weights for each in found)
+
+
+def test_a_users_own_method_is_explained_whatever_its_name_is() -> None:
+    class Own:
+        name = "trace"
+
+        def decide(self, pool: Pool) -> Decision:
+            first = pool.rollouts[0]
+            return Decision(pool.question.id, first.answer, first.sample_id)
+
+    [(_, explanation)] = explain_stream(Own(), [pool("Paris", "Rome")])
+    assert explanation.decision.answer == "Paris"
+    assert explanation.reasons == ()

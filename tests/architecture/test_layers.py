@@ -1,24 +1,16 @@
-"""The import layers and the few structural rules of the package, checked on the source text.
-
-The tables below are the rules; the code only reads imports with `ast`, also those inside functions and under
-TYPE_CHECKING.
-"""
+"""The import layers of the package, and where torch, numpy and print may appear. The tables are the rules."""
 
 import ast
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterable
 
+from tests.architecture.source import PACKAGE, ROOT_MODULES, SRC, Module, modules, report, written
 from tracerank.extras import EXTRA_OF
-
-SRC = Path(__file__).parents[1] / "src"
-PACKAGE = "tracerank"
 
 # Lowest first; a layer imports only what stands on earlier lines, and siblings on one line not each other.
 LAYERS = (
-    ("errors",),
+    ("errors", "cache_folders"),
     ("extras",),
     ("answers", "endpoints"),
     ("pools",),
@@ -30,10 +22,7 @@ LAYERS = (
     ("serving",),
     ("cli",),
 )
-# The package root and `python -m tracerank` import anything; nobody imports them.
-ROOT_MODULES = ("tracerank", "tracerank.__main__")
 
-# A trailing * stands for any rest of the module's name.
 MAY_IMPORT_TORCH = ("selectors.trace", "selectors.plus", "embedding.int8")
 MAY_IMPORT_TORCH_IN_FUNCTIONS = ("cli", "embedding.local")
 BASE_LIBRARIES = ("httpx", "numpy", "orjson", "rich", "safetensors", "typer")
@@ -45,82 +34,12 @@ WITHOUT_NUMPY = ("errors", "answers", "pools")
 # Importing anything else must load none of the libraries that are extras, not even through another module.
 NEEDS_TORCH = (*MAY_IMPORT_TORCH, "fitting.ablation", "fitting.networks")
 NEEDS_ANOTHER_EXTRA = (
-    *("embedding.cache*", "embedding.lmdb_file"),
-    *("serving.guards", "serving.mcp_server", "serving.select_service", "serving.service*", "serving.settling"),
-    "serving.wire",
+    *("embedding.cache", "embedding.cache_folder", "embedding.lmdb_file"),
+    *("serving.guards", "serving.mcp_server", "serving.select_service", "serving.service_docs"),
+    *("serving.service_metrics", "serving.service_pages", "serving.settling", "serving.wire"),
 )
 
-FORBIDDEN_NAMES = ("utils", "helpers", "common", "manager", "trace")
-MAX_LINES = 450
-
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
-
-
-@dataclass(frozen=True)
-class Import:
-    """One imported module, where, and whether the statement runs when its module is imported."""
-
-    module: str
-    line: int
-    runs_at_import: bool
-    is_relative: bool = False
-
-
-@dataclass(frozen=True)
-class Module:
-    """One source file under its dotted name."""
-
-    name: str
-    path: str
-    source: str
-
-    @property
-    def layer(self) -> str | None:
-        """First part below the package; None for the root modules."""
-        return None if self.name in ROOT_MODULES else self.name.split(".")[1]
-
-    def imports(self) -> list[Import]:
-        return list(_imports(ast.parse(self.source), runs_at_import=True))
-
-    def is_in(self, patterns: tuple[str, ...]) -> bool:
-        return any(_matches(self.name, f"{PACKAGE}.{pattern}") for pattern in patterns)
-
-    def at(self, line: int) -> str:
-        return f"{self.path}:{line}"
-
-
-def _matches(name: str, pattern: str) -> bool:
-    if pattern.endswith("*"):
-        return name.startswith(pattern[:-1])
-    return name == pattern or name.startswith(pattern + ".")
-
-
-def _imports(node: ast.AST, runs_at_import: bool) -> Iterator[Import]:
-    for child in ast.iter_child_nodes(node):
-        match child:
-            case ast.Import(names=names):
-                for alias in names:
-                    yield Import(alias.name, child.lineno, runs_at_import)
-            case ast.ImportFrom(module=module, names=names, level=level):
-                # `from tracerank import graphs` asks the root, whatever it asks for.
-                yield Import(module or "", child.lineno, runs_at_import, is_relative=level > 0)
-            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
-                yield from _imports(child, runs_at_import=False)
-            case ast.If(test=ast.Name(id="TYPE_CHECKING") | ast.Attribute(attr="TYPE_CHECKING"), orelse=orelse):
-                for statement in child.body:
-                    yield from _imports(ast.Module([statement], []), runs_at_import=False)
-                yield from _imports(ast.Module(orelse, []), runs_at_import)
-            case _:
-                yield from _imports(child, runs_at_import)
-
-
-def modules() -> list[Module]:
-    found = []
-    for path in sorted((SRC / PACKAGE).rglob("*.py")):
-        parts = path.relative_to(SRC).with_suffix("").parts
-        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-        found.append(Module(name, path.relative_to(SRC.parent).as_posix(), path.read_text(encoding="utf-8")))
-    return found
 
 
 def layer_violations(module: Module) -> list[str]:
@@ -177,18 +96,6 @@ def print_violations(module: Module) -> list[str]:
     ]
 
 
-def shape_violations(module: Module) -> list[str]:
-    found = []
-    lines = len(module.source.splitlines())
-    if lines > MAX_LINES:
-        found.append(f"{module.path}: {lines} lines, more than {MAX_LINES}; split it by noun")
-    for part in module.name.split("."):
-        # The family's own room may be called after it: inside selectors it shadows nothing.
-        if part in FORBIDDEN_NAMES and module.name.split(".")[1:3] != ["selectors", part]:
-            found.append(f"{module.path}: '{part}' says nothing or shadows the standard library; name what it holds")
-    return found
-
-
 def modules_without(needing: tuple[str, ...]) -> list[str]:
     return [m.name for m in modules() if not m.is_in(needing) and not m.name.endswith("__main__")]
 
@@ -206,10 +113,6 @@ def first_to_load(libraries: Iterable[str], names: list[str]) -> str:
     return subprocess.run(command, capture_output=True, text=True, timeout=120).stderr.strip()
 
 
-def report(violations: list[str]) -> str:
-    return "\n" + "\n".join(violations)
-
-
 def test_imports_point_down_the_layers() -> None:
     violations = [line for module in modules() for line in layer_violations(module)]
     assert not violations, report(violations)
@@ -222,11 +125,6 @@ def test_torch_and_numpy_stay_where_they_belong() -> None:
 
 def test_only_the_command_line_prints() -> None:
     violations = [line for module in modules() for line in print_violations(module)]
-    assert not violations, report(violations)
-
-
-def test_modules_are_short_and_named_by_what_they_hold() -> None:
-    violations = [line for module in modules() for line in shape_violations(module)]
     assert not violations, report(violations)
 
 
@@ -251,13 +149,9 @@ def test_every_library_is_of_the_base_or_an_extra() -> None:
 # The rules themselves can fail: each is shown a module that breaks it.
 
 
-def written(name: str, source: str) -> Module:
-    return Module(f"{PACKAGE}.{name}", f"src/{name}.py", source)
-
-
 def test_an_upward_import_inside_a_function_is_found() -> None:
     module = written("pools.pool", "def build():\n    from tracerank.methods.base import Method\n")
-    assert layer_violations(module) == ["src/pools.pool.py:2: 'pools' imports 'methods', which lies above it"]
+    assert layer_violations(module) == [f"{module.path}:2: 'pools' imports 'methods', which lies above it"]
 
 
 def test_an_upward_import_for_type_checking_is_found() -> None:
@@ -300,7 +194,6 @@ def test_numpy_is_refused_in_pools() -> None:
     assert library_violations(written("pools.types", "import numpy as np"))
 
 
-def test_print_long_modules_and_empty_names_are_refused() -> None:
+def test_a_print_outside_the_command_line_is_found() -> None:
     assert print_violations(written("pools.pool", "print('x')"))
-    assert shape_violations(written("pools.pool", "\n" * (MAX_LINES + 1)))
-    assert shape_violations(written("pools.utils", ""))
+    assert not print_violations(written("cli.demo", "print('x')"))

@@ -1,9 +1,9 @@
-"""Methods by name: the one table from words on the command line to what settles a pool.
+"""Every method by name: the one table from words to what decides on a pool, learned or not.
 
-Help and error messages are made from the table. Whatever is heavy is imported when its row is built.
+Help, error messages and what an evaluation remembers of its methods are made from the table. It stands above the votes
+and the aggregators because it names the learned methods, too. Whatever is heavy is imported when its row is built.
 """
 
-import atexit
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -11,24 +11,25 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from tracerank.cache_folders import default_reply_folder
 from tracerank.errors import UsageError
 from tracerank.methods.answer_groups import CONTAINMENT, AnswerGrouping, ContainmentGroups, DefaultGroups, ExactGroups
 from tracerank.methods.base import Method
 from tracerank.methods.simple import FewestTools, Oracle, RandomRollout, SingleRollout
 from tracerank.methods.voting import FORMS, MajorityVote, WithoutAbstentions
-from tracerank.methods.weighted_vote import READ_SOURCES, WeightedVote
+from tracerank.methods.weighted_vote import READ_SOURCES, AskedConfidence, WeightedVote
+from tracerank.pools.correctness import correctness
+from tracerank.selectors.base import DEFAULT, load_selector, selector_digest, selector_kind
 
 if TYPE_CHECKING:
     from tracerank.endpoints.chat import ChatModel
-    from tracerank.endpoints.chat_http import HttpChat
-    from tracerank.methods.weighted_vote import ConfidenceSource
 
 CONCURRENCY = 4
 """Requests to a chat server under way at once, about one question."""
 
 
 class EqualityName(StrEnum):
-    """What ``--equality`` takes."""
+    """Levels at which a vote takes two answers for one."""
 
     EXACT = "exact"
     DEFAULT = "default"
@@ -42,6 +43,7 @@ class MethodOptions:
     """What the user said about methods, whichever he chose; all of it can change a decision."""
 
     checkpoint: str | None = None
+    """Folder of a trained selector, or the name of a shipped one; None: the shipped one, where a row allows it."""
     encoder: str | None = None
     """None: the checkpoint's own."""
     allow_encoder_mismatch: bool = False
@@ -56,6 +58,10 @@ class MethodOptions:
     """Whether "I don't know" has a vote, as in the paper."""
 
 
+def _no_model(options: MethodOptions) -> str | None:
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class MethodRow:
     """One method that can be named."""
@@ -65,11 +71,10 @@ class MethodRow:
     build: Callable[[MethodOptions], Method]
     needs: str | None = None
     """The field of the options that must be given; None: none."""
-
-    @property
-    def takes_folder(self) -> bool:
-        """Whether a trained selector may be named behind it."""
-        return isinstance(self.build, partial) and self.build.func is _selector
+    takes_folder: bool = False
+    """Whether a trained selector may be named behind it."""
+    model: Callable[[MethodOptions], str | None] = _no_model
+    """Which model decides: a selector by its digest, a chat model or an encoder by name; None: rules alone."""
 
 
 _NEEDS: Mapping[str, str] = MappingProxyType(
@@ -80,9 +85,9 @@ _NEEDS: Mapping[str, str] = MappingProxyType(
 )
 
 
-def method_named(name: str, options: MethodOptions) -> Method:
+def method_named(name: str, options: MethodOptions | None = None) -> Method:
     """The method, with its checkpoint loaded if it needs one; ``NAME=FOLDER`` gives it one of its own."""
-    name, options = own_options(name, options)
+    name, options = own_options(name, options or MethodOptions())
     row = METHODS[name]
     if row.needs is not None and getattr(options, row.needs) is None:
         raise UsageError(_NEEDS[row.needs].format(name=name))
@@ -103,7 +108,7 @@ def own_options(name: str, options: MethodOptions) -> tuple[str, MethodOptions]:
     return name, replace(options, checkpoint=folder)
 
 
-def methods_named(text: str, options: MethodOptions) -> list[Method]:
+def methods_named(text: str, options: MethodOptions | None = None) -> list[Method]:
     """The methods of a list such as ``majority,weighted,trace``; each once, because records go by the name."""
     names = [part.strip() for part in text.split(",") if part.strip()]
     if not names:
@@ -120,6 +125,18 @@ def methods_named(text: str, options: MethodOptions) -> list[Method]:
     return built
 
 
+def method_identity(name: str) -> str:
+    """A method as an evaluation remembers it: one with a checkpoint of its own by what that holds."""
+    method, is_own, checkpoint = name.partition("=")
+    return f"{method}={selector_digest(checkpoint)}" if is_own else method
+
+
+def model_of(name: str, options: MethodOptions) -> str | None:
+    """The model that decides under a name: a checkpoint by its digest, or a chat model; None: rules alone."""
+    name, options = own_options(name, options)
+    return METHODS[name].model(options)
+
+
 def _majority(options: MethodOptions) -> Method:
     return MajorityVote(_grouping(options))
 
@@ -131,65 +148,49 @@ def _of_form(grouping: AnswerGrouping, form: str, options: MethodOptions) -> Met
 def _weighted(options: MethodOptions) -> Method:
     if options.chat is None:
         return WeightedVote(READ_SOURCES, _grouping(options))
-    return WeightedVote((*READ_SOURCES, _asked_confidence(options)), _grouping(options), concurrency=CONCURRENCY)
+    sources = (*READ_SOURCES, AskedConfidence(_chat(options)))
+    return WeightedVote(sources, _grouping(options), concurrency=CONCURRENCY)
 
 
 def _weighted_asked(options: MethodOptions) -> Method:
-    sources = [_asked_confidence(options)]
+    sources = [AskedConfidence(_chat(options))]
     return WeightedVote(sources, _grouping(options), concurrency=CONCURRENCY, kind="weighted-asked")
 
 
-def _asked_confidence(options: MethodOptions) -> "ConfidenceSource":
-    from tracerank.methods.weighted_vote import AskedConfidence
+def _solagg(options: MethodOptions) -> Method:
+    from tracerank.methods.aggregation.solagg import AggregationConfig, SolAgg
 
-    return AskedConfidence(_cached_chat(options))
+    config, context = AggregationConfig(), options.chat_context
+    return SolAgg(_chat(options), config if context is None else config.within(context))
 
 
-def _aggregator(name: str, options: MethodOptions) -> Method:
+def _summagg(options: MethodOptions) -> Method:
+    from tracerank.methods.aggregation.solagg import AggregationConfig, SummAgg
+
+    config, context = AggregationConfig(), options.chat_context
+    return SummAgg(_chat(options), config if context is None else config.within(context))
+
+
+def _aggagent(options: MethodOptions) -> Method:
     from tracerank.methods.aggregation.aggagent import AggAgent, AggAgentConfig
-    from tracerank.methods.aggregation.solagg import AggregationConfig, SolAgg, SummAgg
+
+    config, context = AggAgentConfig(), options.chat_context
+    return AggAgent(_chat(options), config if context is None else config.within(context))
+
+
+def _verifier(options: MethodOptions) -> Method:
     from tracerank.methods.aggregation.verifier import Verifier, VerifierConfig
 
-    writing, agent, judging = AggregationConfig(), AggAgentConfig(), VerifierConfig()
-    if (context := options.chat_context) is not None:
-        # A quarter for the reply; a word of others takes up to two tokens.
-        reply, words = min(writing.max_tokens, context // 4), context // 4
-        writing = replace(writing, max_tokens=reply, prompt_words=min(writing.prompt_words, words))
-        agent = replace(agent, max_tokens=reply, token_cap=min(agent.token_cap, context - 2 * reply))
-        judging = replace(
-            judging,
-            max_tokens=min(judging.max_tokens, reply),
-            evidence_words=min(judging.evidence_words, words),
-        )
-    kinds: dict[str, Callable[[ChatModel], Method]] = {
-        "solagg": lambda chat: SolAgg(chat, writing),
-        "summagg": lambda chat: SummAgg(chat, writing),
-        "aggagent": lambda chat: AggAgent(chat, agent),
-        "verifier": lambda chat: Verifier(chat, judging),
-    }
-    return kinds[name](_cached_chat(options))
-
-
-def _oracle(options: MethodOptions) -> Method:
-    from tracerank.pools.correctness import correctness
-
-    return Oracle(correctness)
+    config, context = VerifierConfig(), options.chat_context
+    return Verifier(_chat(options), config if context is None else config.within(context))
 
 
 def _selector(kind: str | None, options: MethodOptions) -> Method:
     """The checkpoint's selector, when it is what the name says; the shipped one when none is given."""
-    from tracerank.selectors.load import DEFAULT, encoder_of, load_selector, selector_kind
-
     folder = options.checkpoint or DEFAULT
-    found = selector_kind(folder)
-    if kind is not None and found != kind:
+    if kind is not None and (found := selector_kind(folder)) != kind:
         raise UsageError(f"{folder}: holds a selector of kind {found}, not {kind}; use --method selector")
-    embedder = None
-    if (identity := encoder_of(folder)) is not None:
-        from tracerank.cli.encoders import encoder_for
-
-        embedder = encoder_for(identity, options.encoder)
-    return load_selector(folder, embedder, allow_encoder_mismatch=options.allow_encoder_mismatch)
+    return load_selector(folder, options.encoder, allow_encoder_mismatch=options.allow_encoder_mismatch)
 
 
 def _grouping(options: MethodOptions) -> AnswerGrouping:
@@ -197,41 +198,54 @@ def _grouping(options: MethodOptions) -> AnswerGrouping:
         return ExactGroups() if options.count_abstentions else WithoutAbstentions()
     if options.count_abstentions:
         raise UsageError(f"--count-abstentions is the paper's rule, for --equality exact, not {options.equality}")
-    if options.equality is EqualityName.DEFAULT:
-        return DefaultGroups()
-    if options.equality is EqualityName.CONTAINMENT:
-        return ContainmentGroups()
-    if options.equality is EqualityName.SEMANTIC:
-        from tracerank.cli.encoders import encoder_named
-        from tracerank.methods.judged_groups import SemanticGroups
+    return _GROUPINGS[options.equality](options)
 
-        return SemanticGroups(encoder_named(options.encoder or "default"))
+
+def _semantic(options: MethodOptions) -> AnswerGrouping:
+    from tracerank.embedding.load import load_embedder
+    from tracerank.methods.judged_groups import SemanticGroups
+
+    return SemanticGroups(load_embedder(options.encoder or "default"))
+
+
+def _llm(options: MethodOptions) -> AnswerGrouping:
     if options.chat is None:
         raise UsageError("--equality llm needs --chat URL#model: the address of a chat server and its model's name")
-    from tracerank.embedding.base import default_cache_folder
     from tracerank.methods.judged_groups import LlmGroups
-    from tracerank.methods.verdicts import VerdictFile
 
-    folder = default_cache_folder().parent
-    folder.mkdir(parents=True, exist_ok=True)
-    return LlmGroups(_http_chat(options), VerdictFile(folder / "verdicts.jsonl"))
+    return LlmGroups(_chat(options))
 
 
-def _cached_chat(options: MethodOptions) -> "ChatModel":
+_GROUPINGS: Mapping[EqualityName, Callable[[MethodOptions], AnswerGrouping]] = MappingProxyType(
+    {
+        EqualityName.DEFAULT: lambda _: DefaultGroups(),
+        EqualityName.CONTAINMENT: lambda _: ContainmentGroups(),
+        EqualityName.SEMANTIC: _semantic,
+        EqualityName.LLM: _llm,
+    }
+)
+
+
+def _chat(options: MethodOptions) -> "ChatModel":
     """The chat model, asked the same only once, whoever asks."""
-    from tracerank.embedding.base import default_cache_folder
     from tracerank.endpoints.chat_cache import CachedChat
-
-    return CachedChat(_http_chat(options), default_cache_folder().parent / "chat")
-
-
-def _http_chat(options: MethodOptions) -> "HttpChat":
     from tracerank.endpoints.chat_http import ChatConfig, HttpChat
 
     address, _, model = (options.chat or "").partition("#")
-    chat = HttpChat(ChatConfig(address, model or "default"))
-    atexit.register(chat.close)  # a process runs one command, and methods have no end of their own
-    return chat
+    return CachedChat(HttpChat(ChatConfig(address, model or "default")), default_reply_folder())
+
+
+def _selector_model(options: MethodOptions) -> str | None:
+    return " ".join(filter(None, (selector_digest(options.checkpoint), options.encoder)))
+
+
+def _chat_model(options: MethodOptions) -> str | None:
+    return options.chat
+
+
+def _equality_model(options: MethodOptions) -> str | None:
+    models = {EqualityName.LLM: options.chat, EqualityName.SEMANTIC: options.encoder}
+    return models.get(options.equality)
 
 
 def _votes_by(grouping: AnswerGrouping, forms: Sequence[str]) -> dict[str, MethodRow]:
@@ -243,29 +257,46 @@ def _votes_by(grouping: AnswerGrouping, forms: Sequence[str]) -> dict[str, Metho
     }
 
 
+def _fitted(kind: str, about: str) -> dict[str, MethodRow]:
+    """A row for selectors of one kind."""
+    return {kind: MethodRow(about, partial(_selector, kind), "checkpoint", True, _selector_model)}
+
+
+def _asking(name: str, about: str, build: Callable[[MethodOptions], Method]) -> dict[str, MethodRow]:
+    """A row for what asks a chat model."""
+    return {name: MethodRow(about, build, "chat", model=_chat_model)}
+
+
 METHODS: Mapping[str, MethodRow] = MappingProxyType(
     {
         "single": MethodRow("the first rollout", lambda _: SingleRollout()),
         "random": MethodRow("any rollout, drawn by --seed", lambda options: RandomRollout(options.seed)),
         "fewest-tools": MethodRow("the rollout with the fewest tool calls", lambda _: FewestTools()),
-        "majority": MethodRow("the commonest answer, by --equality; 'I don't know' has no vote", _majority),
+        "majority": MethodRow(
+            "the commonest answer, by --equality; 'I don't know' has no vote", _majority, model=_equality_model
+        ),
         "majority-paper": MethodRow("the paper's: 'I don't know' has one", lambda _: MajorityVote(ExactGroups())),
         **_votes_by(DefaultGroups(), FORMS),
         **_votes_by(ContainmentGroups(), FORMS[:2]),
-        "weighted": MethodRow("votes weighed by confidence, asked of --chat where it is not stated", _weighted),
-        "weighted-asked": MethodRow("all confidences asked, as in the paper", _weighted_asked, "chat"),
-        "selector": MethodRow("whatever --checkpoint holds, or the shipped selector", partial(_selector, None)),
-        "trace": MethodRow("TRACE", partial(_selector, "trace"), "checkpoint"),
-        "trace-plus": MethodRow("TRACE of the preset plus", partial(_selector, "trace-plus"), "checkpoint"),
-        "features": MethodRow("a feature selector", partial(_selector, "features"), "checkpoint"),
-        "stack": MethodRow("TRACE and features together", partial(_selector, "stack"), "checkpoint"),
-        "verifier": MethodRow("what a chat model judges best, one by one", partial(_aggregator, "verifier"), "chat"),
-        "solagg": MethodRow("an answer written from all solutions", partial(_aggregator, "solagg"), "chat"),
-        "summagg": MethodRow("an answer written from a report on each", partial(_aggregator, "summagg"), "chat"),
-        "aggagent": MethodRow(
-            "an answer of an agent that reads the rollouts", partial(_aggregator, "aggagent"), "chat"
+        "weighted": MethodRow(
+            "votes weighed by confidence, asked of --chat where it is not stated", _weighted, model=_chat_model
         ),
-        "oracle": MethodRow("the right answer where labels tell it: a bound", _oracle),
+        **_asking("weighted-asked", "all confidences asked, as in the paper", _weighted_asked),
+        "selector": MethodRow(
+            "whatever --checkpoint holds, or the shipped selector",
+            partial(_selector, None),
+            takes_folder=True,
+            model=_selector_model,
+        ),
+        **_fitted("trace", "TRACE"),
+        **_fitted("trace-plus", "TRACE of the preset plus"),
+        **_fitted("features", "a feature selector"),
+        **_fitted("stack", "TRACE and features together"),
+        **_asking("verifier", "what a chat model judges best, one by one", _verifier),
+        **_asking("solagg", "an answer written from all solutions", _solagg),
+        **_asking("summagg", "an answer written from a report on each", _summagg),
+        **_asking("aggagent", "an answer of an agent that reads the rollouts", _aggagent),
+        "oracle": MethodRow("the right answer where labels tell it: a bound", lambda _: Oracle(correctness)),
     }
 )
 """In the order of tables and help: no training, then trained, then what asks a chat model, then the bound."""

@@ -1,20 +1,16 @@
-"""The fields around a chat-like transcript: question, ids, references, labels; one table of names for all readers.
+"""The fields around a transcript: question, ids, references, labels; one table of names for all readers.
 
-Fields that a judge or an environment wrote are read as labels only. They never become text, confidence or answer: who
-wrote them saw the reference.
+Says nothing about what stands inside a transcript. Fields that a judge or an environment wrote are read as labels
+only. They never become text, confidence or answer: who wrote them saw the reference.
 """
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from tracerank.answers.exact import normalize_text
-from tracerank.answers.extraction import extract_answer
 from tracerank.pools.types import Question
-from tracerank.readers.base import Parsed, Record, reject
-from tracerank.readers.calls.assembly import rollout_of
-from tracerank.readers.calls.tool_calls import TOOL_NAMES, ToolCall, ToolNames
+from tracerank.readers.base import Record
 from tracerank.readers.files.loose_json import load_json
 from tracerank.readers.values import encodable, plain_text, text_of, whole_number
 
@@ -40,7 +36,6 @@ FINAL_FIELDS = (
     *("prediction", "final_answer", "predicted_answer", "candidate_answer", "boxed_answer", "final_boxed_answer"),
     *("model_answer", "final_output", "final_response"),
 )
-_NO_ANSWERS = frozenset(("[no prediction]", "[failed]", "server error", "no answer found."))
 _LABEL_FIELDS = (
     *("correct", "is_correct", "correctness", "all_correct", "label", "trajectory_correctness", "judge_correct"),
     *("final_judge_result", "judge_result", "passed", "em", "exact_match", "overall_score", "score", "reward"),
@@ -60,18 +55,6 @@ _RANDOM_ID = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Dialogue:
-    """What a transcript comes down to."""
-
-    calls: tuple[ToolCall, ...] = ()
-    """In the order in which they were made."""
-    asked: str | None = None
-    """Text of the first user message."""
-    final: str | None = None
-    """The agent's last words, from which the answer is extracted; None: it never answered."""
-
-
 def decoded(record: Record) -> dict[str, Any]:
     """The record with the columns decoded that tables keep as JSON strings."""
     plain = dict(record)
@@ -81,36 +64,6 @@ def decoded(record: Record) -> dict[str, Any]:
             inner = load_json(value)
             plain[name] = inner if isinstance(inner, list | dict) else value
     return plain
-
-
-def parsed_dialogue(
-    record: Record,
-    source: str,
-    dialogue: Dialogue,
-    *,
-    names: ToolNames = TOOL_NAMES,
-    question: Question | None = None,
-    sample_id: int | None = None,
-    label: float | None = None,
-) -> Parsed:
-    """A transcript and the fields around it as a rollout; what a reader knows better than the table is passed in."""
-    question = question or question_of(record, dialogue.asked)
-    if question is None:
-        reject("no question: expected 'question', 'query', a question id or a user message with text")
-    if sample_id is None:
-        sample_id = sample_id_of(record)
-    final = dialogue.final if dialogue.final and dialogue.final.strip() else _final_field(record)
-    found = None if final is None or normalize_text(final).lower() in _NO_ANSWERS else extract_answer(final)
-    rollout = rollout_of(
-        dialogue.calls,
-        found.answer if found else None,
-        sample_id=sample_id,
-        label=label_of(record) if label is None else label,
-        confidence=found.confidence if found else None,
-        source=source,
-        names=names,
-    )
-    return Parsed(question, rollout, is_numbered=sample_id is not None)
 
 
 def question_of(record: Record, asked: str | None = None) -> Question | None:
@@ -162,6 +115,15 @@ def label_value(value: object) -> float | None:
     return float(value) if isinstance(value, bool | int | float) and 0 <= value <= 1 else None
 
 
+def final_text(record: Record) -> str | None:
+    """What the agent said last according to the fields beside its messages; None: they do not say."""
+    for name in FINAL_FIELDS:
+        text = plain_text(record.get(name))
+        if text is not None and text.strip():
+            return text
+    return None
+
+
 def _holders(record: Record) -> Iterator[Mapping[str, Any]]:
     yield record
     for name in _HOLDERS:
@@ -194,14 +156,6 @@ def _question_id(record: Record) -> str:
         if text and not (name == "id" and _RANDOM_ID.fullmatch(text)):
             return text
     return ""
-
-
-def _final_field(record: Record) -> str | None:
-    for name in FINAL_FIELDS:
-        text = plain_text(record.get(name))
-        if text is not None and text.strip():
-            return text
-    return None
 
 
 def _references(value: object, depth: int) -> Iterator[str]:

@@ -1,0 +1,144 @@
+"""What every learned method is, and the one loader of their folders.
+
+A selector decides, explains, is saved and loaded, and says which encoder it needs; what it looks at is the matter of
+its own room. Which kinds there are is the table below.
+"""
+
+import hashlib
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
+from importlib.resources import files
+from pathlib import Path
+from types import MappingProxyType
+from typing import ClassVar
+
+from tracerank.embedding.base import Embedder, EncoderIdentity
+from tracerank.errors import CheckpointError
+from tracerank.extras import missing
+from tracerank.methods.base import Decision, decide_stream
+from tracerank.methods.explanation import Explanation, explain_pool
+from tracerank.pools.pool import Pool
+
+ABOUT = "selector.json"
+"""What every kind but TRACE describes itself in."""
+DEFAULT, BROWSING = "default", "browsing"
+SHIPPED = (DEFAULT, BROWSING)
+"""Selectors that come with the package; write ``./default`` for a folder of your own with such a name."""
+_UNDESCRIBED = "trace"
+"""The kind of a folder without a description: its loader tells what is missing."""
+KINDS: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "trace": ("tracerank.selectors.trace.selector", "TraceSelector"),
+        "features": ("tracerank.selectors.features.selector", "FeatureSelector"),
+        "stack": ("tracerank.selectors.stack", "StackedSelector"),
+        "trace-plus": ("tracerank.selectors.plus.selector", "PlusSelector"),
+        "vote": ("tracerank.selectors.gate.selector", "CalibratedVote"),
+        "gated": ("tracerank.selectors.gate.selector", "GatedSelector"),
+    }
+)
+"""Kind to module and class. Names, not imports: some bring torch, and a gate loads what stands behind it by this."""
+
+
+class Selector(ABC):
+    """A method that was fitted: decides single pools, many, and streams of them, and lives in a folder."""
+
+    kind: ClassVar[str]
+    """What its folder says that it holds; a row of ``KINDS``."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """What tables call it."""
+
+    @property
+    def encoder(self) -> EncoderIdentity | None:
+        """The encoder whose vectors it needs; None: it reads no vectors."""
+        return None
+
+    def decide(self, pool: Pool) -> Decision:
+        """The decision for one pool."""
+        return next(self.iter_decisions([pool]))
+
+    def decide_many(self, pools: Sequence[Pool]) -> list[Decision]:
+        """Decisions for many pools, in batches where that helps."""
+        return list(self.iter_decisions(pools))
+
+    @abstractmethod
+    def iter_decisions(self, pools: Iterable[Pool]) -> Iterator[Decision]:
+        """Decisions for a stream of pools, in order, in bounded memory."""
+
+    def explain(self, pool: Pool) -> Explanation:
+        """The decision for one pool, explained."""
+        return next(iter(self.explain_stream([pool])))[1]
+
+    def explain_stream(self, pools: Iterable[Pool]) -> Iterator[tuple[Pool, Explanation]]:
+        """Each pool with its decision explained, in order; unless it knows more, by what the rollouts share."""
+        return ((pool, explain_pool(pool, decision)) for pool, decision in decide_stream(self, pools))
+
+    @abstractmethod
+    def save(self, folder: str | Path) -> None:
+        """Write the folder that ``load`` reads; each file appears whole or not at all."""
+
+    @classmethod
+    @abstractmethod
+    def load(
+        cls, folder: str | Path, embedder: Embedder | str | None = None, *, allow_encoder_mismatch: bool = False
+    ) -> "Selector":
+        """From a folder that ``save`` wrote. Who needs an encoder takes its own, unless one is given or named."""
+
+
+def folder_of(name: str | Path) -> Path:
+    """The folder of a shipped selector by its name; any other name is a folder itself."""
+    if name in SHIPPED:
+        return Path(str(files("tracerank.selectors.shipped").joinpath(str(name))))
+    return Path(name)
+
+
+def selector_kind(folder: str | Path) -> str:
+    """Which kind a folder says that it holds, without loading it."""
+    about = folder_of(folder) / ABOUT
+    try:
+        value = json.loads(about.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        return _UNDESCRIBED
+    except (OSError, ValueError) as error:
+        raise CheckpointError(f"{about}: cannot be read ({error}); train again or restore the folder") from None
+    kind = value.get("kind") if isinstance(value, dict) else None
+    if kind not in KINDS:
+        raise CheckpointError(f"{about}: holds a selector of kind {kind!r}; known are {', '.join(KINDS)}")
+    return str(kind)
+
+
+def load_selector(
+    folder: str | Path = DEFAULT, embedder: Embedder | str | None = None, *, allow_encoder_mismatch: bool = False
+) -> Selector:
+    """The trained selector in a folder, whatever its kind; one that reads texts takes its own encoder by default.
+
+    Vectors of an encoder that is loaded here, its own or one that is named, are kept in the cache on disk: each text is
+    encoded once ever. An embedder that is given as an object is used as it is.
+    """
+    place = folder_of(folder)
+    if not place.exists():  # said before anybody installs torch for a slip of the pen
+        raise CheckpointError(f"{place}: no checkpoint here; expected the folder of a selector")
+    said = selector_kind(place)
+    module, name = KINDS[said]
+    try:
+        kind: type[Selector] = getattr(import_module(module), name)
+    except ImportError as error:
+        by = f"{place}: a selector of kind {said} needs"
+        raise CheckpointError(missing(by, error.name or "more libraries", "embed")) from None
+    return kind.load(place, embedder, allow_encoder_mismatch=allow_encoder_mismatch)
+
+
+def selector_digest(folder: str | Path | None) -> str | None:
+    """SHA-256 of a selector's files; of a name that is no folder, the name; None: of the shipped selector's."""
+    place = folder_of(folder or DEFAULT)
+    if not place.is_dir():
+        return None if folder is None else str(folder)
+    whole = hashlib.sha256()
+    for path in sorted(path for path in place.rglob("*") if path.suffix in (".json", ".safetensors")):
+        with open(path, "rb") as file:
+            whole.update(hashlib.file_digest(file, "sha256").digest())
+    return whole.hexdigest()
