@@ -20,8 +20,6 @@ NOT_YET = (
     "agents.tools.harmony",
     "cli.convert",
     "cli.mcp",
-    "cli.method_identity",
-    "selectors.features.explain",
 )
 UNSAID = "To be said"
 _SENTENCE_END = re.compile(r"[.!?](?=\s|$)")

@@ -40,6 +40,9 @@ KINDS: Mapping[str, tuple[str, str]] = MappingProxyType(
 )
 """Kind to module and class. Names, not imports: some bring torch, and a gate loads what stands behind it by this."""
 
+EmbedderChoice = Embedder | str | None
+"""Who gives vectors to a selector that reads them: an object, a name to load, or None for its own encoder."""
+
 
 class Selector(ABC):
     """A method that was fitted: decides single pools, many, and streams of them, and lives in a folder."""
@@ -84,7 +87,7 @@ class Selector(ABC):
     @classmethod
     @abstractmethod
     def load(
-        cls, folder: str | Path, embedder: Embedder | str | None = None, *, allow_encoder_mismatch: bool = False
+        cls, folder: str | Path, embedder: EmbedderChoice = None, *, allow_encoder_mismatch: bool = False
     ) -> "Selector":
         """From a folder that ``save`` wrote. Who needs an encoder takes its own, unless one is given or named."""
 
@@ -112,7 +115,7 @@ def selector_kind(folder: str | Path) -> str:
 
 
 def load_selector(
-    folder: str | Path = DEFAULT, embedder: Embedder | str | None = None, *, allow_encoder_mismatch: bool = False
+    folder: str | Path = DEFAULT, embedder: EmbedderChoice = None, *, allow_encoder_mismatch: bool = False
 ) -> Selector:
     """The trained selector in a folder, whatever its kind; one that reads texts takes its own encoder by default.
 

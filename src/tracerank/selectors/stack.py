@@ -7,13 +7,13 @@ from pathlib import Path
 
 import numpy as np
 
-from tracerank.embedding.base import Embedder, EncoderIdentity
+from tracerank.embedding.base import EncoderIdentity
 from tracerank.errors import CheckpointError, UsageError
 from tracerank.methods.base import Decision, Method, decide_stream
 from tracerank.methods.voting import ANSWERED
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Rollout
-from tracerank.selectors.base import Selector, load_selector
+from tracerank.selectors.base import EmbedderChoice, Selector, load_selector
 from tracerank.selectors.features.compute import FeatureTable, feature_table
 from tracerank.selectors.features.model import FeatureModel, load_model, log_softmax, save_model
 from tracerank.selectors.features.selector import decision
@@ -49,7 +49,7 @@ class StackedSelector(Selector):
 
     @classmethod
     def load(
-        cls, folder: str | Path, embedder: Embedder | str | None = None, *, allow_encoder_mismatch: bool = False
+        cls, folder: str | Path, embedder: EmbedderChoice = None, *, allow_encoder_mismatch: bool = False
     ) -> "StackedSelector":
         """From a folder that ``save`` wrote; TRACE takes its own encoder unless another is given."""
         model, trace = load_model(folder, (COLUMN,)), Path(folder) / TRACE_FOLDER

@@ -13,14 +13,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tracerank.embedding.base import Embedder
 from tracerank.methods.base import Decision
 from tracerank.methods.explanation import SUPPORT, Explanation, ReadWeights, Reason, explain
 from tracerank.methods.voting import ANSWERED
 from tracerank.pools.documents import link_documents
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Retained, Rollout
-from tracerank.selectors.base import Selector
+from tracerank.selectors.base import EmbedderChoice, Selector
 from tracerank.selectors.features.compute import FeatureTable, feature_table
 from tracerank.selectors.features.model import FeatureModel, LinearScorer, load_model, log_chances, save_model
 from tracerank.selectors.features.support import grounds
@@ -62,7 +61,7 @@ class FeatureSelector(Selector):
 
     @classmethod
     def load(
-        cls, folder: str | Path, embedder: Embedder | str | None = None, *, allow_encoder_mismatch: bool = False
+        cls, folder: str | Path, embedder: EmbedderChoice = None, *, allow_encoder_mismatch: bool = False
     ) -> "FeatureSelector":
         """From a folder that ``save`` wrote; it needs no encoder, so none is looked at."""
         return cls(load_model(folder))

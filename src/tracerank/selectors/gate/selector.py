@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from tracerank.answers.equivalence import NO_GROUP
-from tracerank.embedding.base import Embedder, EncoderIdentity
+from tracerank.embedding.base import EncoderIdentity
 from tracerank.errors import CheckpointError
 from tracerank.methods.answer_groups import AnswerGrouping, ContainmentGroups, DefaultGroups, ExactGroups
 from tracerank.methods.base import Decision, Method, decide_stream
 from tracerank.methods.explanation import Explanation, explain_stream
 from tracerank.methods.voting import Ballot, MajorityVote, WithoutAbstentions
 from tracerank.pools.pool import Pool
-from tracerank.selectors.base import ABOUT, Selector, load_selector, selector_kind
+from tracerank.selectors.base import ABOUT, EmbedderChoice, Selector, load_selector, selector_kind
 from tracerank.selectors.folders import checked_description, read_description, write_description
 
 FORMAT = "tracerank-gated/1"
@@ -166,7 +166,7 @@ class CalibratedVote(Selector):
 
     @classmethod
     def load(
-        cls, folder: str | Path, embedder: Embedder | str | None = None, *, allow_encoder_mismatch: bool = False
+        cls, folder: str | Path, embedder: EmbedderChoice = None, *, allow_encoder_mismatch: bool = False
     ) -> "CalibratedVote":
         """From a folder that ``save`` wrote; it needs no encoder, so none is looked at."""
         about = _about(folder, cls.kind)
@@ -217,7 +217,7 @@ class GatedSelector(Selector):
 
     @classmethod
     def load(
-        cls, folder: str | Path, embedder: Embedder | str | None = None, *, allow_encoder_mismatch: bool = False
+        cls, folder: str | Path, embedder: EmbedderChoice = None, *, allow_encoder_mismatch: bool = False
     ) -> "GatedSelector":
         """From a folder that ``save`` wrote; what stands behind the gate takes its own encoder unless one is given."""
         about = _about(folder, cls.kind)

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tracerank.embedding.base import Embedder
 from tracerank.methods.base import Decision
 from tracerank.pools.pool import Pool
+from tracerank.selectors.base import EmbedderChoice
 from tracerank.selectors.features.selector import NOBODY_ANSWERED
 from tracerank.selectors.plus.checkpoint import KIND, PlusCheckpoint, load_plus, save_plus
 from tracerank.selectors.plus.choice import chances, choose
@@ -28,7 +28,7 @@ class PlusSelector(NetworkSelector[PlusCheckpoint]):
 
     @classmethod
     def load(
-        cls, folder: str | Path, embedder: Embedder | str | None = None, *, allow_encoder_mismatch: bool = False
+        cls, folder: str | Path, embedder: EmbedderChoice = None, *, allow_encoder_mismatch: bool = False
     ) -> "PlusSelector":
         """From a folder that ``save`` wrote, with the encoder that it was trained with unless another is given."""
         return cls.from_checkpoint(load_plus(folder), embedder, allow_encoder_mismatch=allow_encoder_mismatch)

@@ -14,7 +14,7 @@ from tracerank.embedding.load import embedder_for
 from tracerank.errors import CheckpointError, TraceRankError
 from tracerank.methods.base import Decision
 from tracerank.pools.pool import Pool
-from tracerank.selectors.base import Selector
+from tracerank.selectors.base import EmbedderChoice, Selector
 from tracerank.selectors.trace.graphs.build import PoolGraph, build_graph
 from tracerank.selectors.trace.graphs.schema import GraphRecipe
 from tracerank.selectors.trace.inputs import Vectors
@@ -50,7 +50,7 @@ class NetworkSelector(Selector, Generic[C]):
 
     @classmethod
     def from_checkpoint(
-        cls, checkpoint: C, embedder: Embedder | str | None = None, *, allow_encoder_mismatch: bool = False
+        cls, checkpoint: C, embedder: EmbedderChoice = None, *, allow_encoder_mismatch: bool = False
     ) -> Self:
         """With the encoder that the weights were trained with, unless another is given or named."""
         found = embedder_for(checkpoint.encoder, embedder)

@@ -12,7 +12,7 @@ from tracerank.errors import CheckpointError
 from tracerank.methods.base import Decision
 from tracerank.methods.explanation import Explanation, explain
 from tracerank.pools.pool import Pool
-from tracerank.selectors.base import Selector, folder_of, load_selector, selector_kind
+from tracerank.selectors.base import EmbedderChoice, Selector, folder_of, load_selector, selector_kind
 from tracerank.selectors.trace.bridge import NetworkSelector, check_scores, embedded
 from tracerank.selectors.trace.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from tracerank.selectors.trace.explain import read_weights
@@ -31,7 +31,7 @@ class TraceSelector(NetworkSelector[Checkpoint]):
 
     @classmethod
     def load(
-        cls, folder: str | Path, embedder: Embedder | str | None = None, *, allow_encoder_mismatch: bool = False
+        cls, folder: str | Path, embedder: EmbedderChoice = None, *, allow_encoder_mismatch: bool = False
     ) -> Selector:
         """From a folder with a TRACE network, with the encoder that it was trained with unless another is given."""
         if (kind := selector_kind(folder)) != cls.kind:
