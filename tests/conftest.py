@@ -5,12 +5,14 @@ from collections.abc import Generator, Iterator
 from importlib.util import find_spec
 from typing import TypeVar
 
+import hypothesis
 import pytest
-
-from tracerank.extras import EXTRA_OF
 
 # Before torch is imported anywhere: several test processes share few cores, and waiting threads would spin.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# A deadline for each example would measure how busy the machine is.
+hypothesis.settings.register_profile("suite", deadline=None)
+hypothesis.settings.load_profile("suite")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -27,6 +29,8 @@ IN_THE_BASE = os.environ.get("TRACERANK_BASE") == "1"
 
 def _absent_library(error: BaseException | None) -> str | None:
     """The library of an extra whose absence has led to this error."""
+    from tracerank.extras import EXTRA_OF  # not earlier: it may bring numpy, which reads OMP_NUM_THREADS
+
     while error is not None:
         library = (error.name or "").partition(".")[0] if isinstance(error, ImportError) else ""
         if library in EXTRA_OF and find_spec(library) is None:
