@@ -69,3 +69,16 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TRACERANK_CACHE", str(tmp_path_factory.mktemp("cache") / "vectors"))
         yield
+
+
+@pytest.fixture(autouse=True)
+def no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests never send the developer's keys anywhere."""
+    monkeypatch.delenv("TRACERANK_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+
+
+@pytest.fixture
+def slept() -> list[float]:
+    """Seconds of every wait of a client; nobody waits."""
+    return []

@@ -1,13 +1,17 @@
-"""A web application behind a real server on loopback."""
+"""A web application behind a real server on loopback, and coroutines run to their end."""
 
+import asyncio
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
+
+T = TypeVar("T")
 
 
 @contextmanager
@@ -26,3 +30,9 @@ def served(app: Any, lifespan: str = "on") -> Iterator[str]:
         server.should_exit = True
         thread.join(20)
         assert not thread.is_alive()
+
+
+def awaited(coroutine: Coroutine[Any, Any, T]) -> T:
+    """What it returns; in a thread of its own, for Playwright keeps a loop running in ours once a browser was open."""
+    with ThreadPoolExecutor(1) as own:
+        return own.submit(asyncio.run, coroutine).result()

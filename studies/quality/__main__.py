@@ -21,6 +21,7 @@ from studies.quality.parts import LEXICAL_AGENTS, REAL, SECTIONS, TRANSFER, WORD
 from studies.quality.pools import QUICK, QualityPools, Scale
 from studies.quality.summary import summary
 from studies.quality.tables import Gain
+from tracerank.pools.files import write_text
 
 DOCUMENT = Path(__file__).parents[1] / "docs" / "quality.md"
 HEADER = f"""# How good, set by set
@@ -81,9 +82,7 @@ ARRAYS = ("differences", "low", "high")
 def save(made: Made, file: Path) -> None:
     """Whole or not at all."""
     gains = [asdict(gain) | {name: getattr(gain, name).tolist() for name in ARRAYS} for gain in made.gains]
-    partial = file.with_suffix(".partial")
-    partial.write_text(json.dumps({"tables": made.tables, "gains": gains}), encoding="utf-8")
-    partial.replace(file)
+    write_text(file, json.dumps({"tables": made.tables, "gains": gains}))
 
 
 def load(file: Path) -> Made:

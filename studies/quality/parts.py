@@ -39,6 +39,7 @@ from tracerank.agents.lexical.policy import LexicalPolicy
 from tracerank.agents.lexical.presets import PRESETS as LEXICAL_PRESETS
 from tracerank.agents.worlds.presets import PRESETS, iter_world
 from tracerank.evaluation.labels import CONTAINS, EM, GIVEN
+from tracerank.pools.pool import PAPER_BUDGETS
 from tracerank.pools.types import BROWSING, WEBQA
 from tracerank.selectors.base import BROWSING as BROWSING_SELECTOR
 from tracerank.selectors.base import load_selector
@@ -58,7 +59,7 @@ SECTIONS = (
 )
 """In the order of the document."""
 
-FULL_BUDGETS, TRANSFER_BUDGETS = (2, 4, 8, 16), (2, 3, 4, 8)
+TRANSFER_BUDGETS = (2, 3, 4, 8)
 WORDY_SHARE, WORDY_SETS = 0.5, ("hotpot_agent", "hotpot_agent+", "search_r1")
 JUDGED_SEED = 31
 """Of the generated world."""
@@ -138,7 +139,7 @@ def lexical_part(pools: QualityPools, name: str) -> Made:
     every = max(1, len(asked) // wanted)
     policy = LexicalPolicy(pools.questions.corpus, LEXICAL_PRESETS[name])
     judged = list(policy.pools(asked[::every]))
-    settled = Settled(judged, FULL_BUDGETS, {**unfitted(), **pools.fitted_on_lexical().methods})
+    settled = Settled(judged, PAPER_BUDGETS, {**unfitted(), **pools.fitted_on_lexical().methods})
     made, everywhere = Made(), np.ones(len(judged), np.bool_)
     for rule, words in RULES.items():
         columns = columns_of(View(settled, rule, everywhere, VOTES))
@@ -166,7 +167,7 @@ def world_part(pools: QualityPools, setting: str) -> Made:
     judged: list[tr.Pool] = list(iter_world(preset, scale.world, JUDGED_SEED))
     learned = pools.fitted_on_world(setting).methods
     shipped = {SHIPPED_BROWSING: load_selector(BROWSING_SELECTOR)} if setting == BROWSING else {}
-    settled = Settled(judged, FULL_BUDGETS, {**unfitted(), **shipped, **learned})
+    settled = Settled(judged, PAPER_BUDGETS, {**unfitted(), **shipped, **learned})
     made, view = Made(), View(settled, GIVEN, np.ones(len(judged), np.bool_), VOTES)
     _add(made, WORLD, f"generated world, {setting}", columns_of(view), (*OVER_VOTES, *OVER_MAJORITY))
     return made

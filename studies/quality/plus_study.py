@@ -43,36 +43,23 @@ class Row:
     """Name of a recipe without some links."""
 
 
-NO_GRAPH = {"graph": False, "dropped_families": ()}
-BARE = {**NO_GRAPH, "by_size": False, "sources": 0.0, "among": 0}
+BARE = {"dropped_families": (), "sources": 0.0, "among": 0, "gate": 0.0}
 START_ONLY = {"epochs": 1, "learning_rate": 0.0}
 NO_LINKS = "no cross-rollout"
 ROWS: Mapping[str, Row] = {
     "plus": Row(),
     "linear alone": Row(BARE, START_ONLY),
-    "no graph, cross features": Row(NO_GRAPH),
-    "no graph": Row({"graph": False}),
     "cross features, too": Row({"dropped_families": ()}),
     "no cross links": Row(control=NO_LINKS),
     "cross features, no cross links": Row({"dropped_families": ()}, control=NO_LINKS),
-    "no weights by size": Row({"by_size": False}),
     "no sources": Row({"sources": 0.0}),
     "no comparison": Row({"among": 0}),
     "no chains": Row({"dropped_families": (*CROSS_FAMILIES, "chains")}),
     "no subsets": Row(cutting={"budgets": ()}),
-    "borrowed evidence": Row(cutting={"borrowed": True}),
-    "nonlinear path": Row({"feature_hidden": 16}),
-    "vote dropout": Row({"vote_dropout": 0.2}),
-    "cosines": Row({"cosines": True}),
-    "start goes on learning": Row(plan={"tunes_start": True}),
     "three nets": Row(plan={"seeds": 3}),
     "gate from 1": Row({"gate": 1.0}),
-    "texts": Row({"texts": True}),
-    "texts, no marks": Row({"texts": True, "marks": False}),
-    "texts, full rank": Row({"texts": True, "rank": 0}),
-    "texts, no input dropout": Row({"texts": True, "input_dropout": 0.0}),
 }
-"""Each against ``plus``; parts that are not in the preset are switched on."""
+"""Each against ``plus``; what was tried and not kept is in LOG.md and no longer in the code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +132,7 @@ class Study:
 
     def training(self, row: Row) -> PlusExamples:
         cutting = Cutting(**row.cutting)
-        place = f"{self.label}-{self.size}-{row.control or 'full'}-{len(cutting.budgets)}-{cutting.borrowed}"
+        place = f"{self.label}-{self.size}-{row.control or 'full'}-{len(cutting.budgets)}"
         pools = self.source.train(self.size)
         return prepare_plus(pools, self.recipe(row), cutting, self.embedder, self.folder / place, place)
 

@@ -1,6 +1,6 @@
 """Fitting what depends on a rollout: trust in passages, the standing of answers, and the two kinds of closed questions.
 
-Works on walks of readers that have not seen the question.
+Works on walks of scorers that have not seen the question.
 """
 
 from collections.abc import Mapping, Sequence, Set
@@ -26,7 +26,7 @@ from tracerank.agents.lexical.answering import (
 from tracerank.agents.lexical.closed import either_or_features, yes_no_features
 from tracerank.agents.lexical.presets import BASE, SFT
 from tracerank.agents.lexical.questions import QuestionKind
-from tracerank.agents.lexical.span_scorer import Reader, ReaderWeights
+from tracerank.agents.lexical.span_scorer import SpanScorer, SpanScorerWeights
 from tracerank.answers.exact import normalize_answer
 
 HIDDEN = 12
@@ -75,11 +75,11 @@ class Cases:
         )
 
 
-def gather(examples: Sequence[Example], reader_of: Mapping[str, Reader], retriever: Retriever) -> Cases:
+def gather(examples: Sequence[Example], scorer_of: Mapping[str, SpanScorer], retriever: Retriever) -> Cases:
     """Two walks a question, one of a noisy and one of a steadier agent."""
     cases = Cases([], [], [])
     for example in examples:
-        notebook = Notebook(example.question.text, reader_of[example.question.id], retriever)
+        notebook = Notebook(example.question.text, scorer_of[example.question.id], retriever)
         for number, preset in enumerate((BASE, SFT)):
             walk = walk_of(notebook, preset, np.random.default_rng((number, len(example.question.text))))
             if walk.seen:
@@ -108,7 +108,7 @@ def _open_case(question: str, notebook: Notebook, walk: Walk, answers: set[str])
     numbers, place = np.unique(np.concatenate([note.names for note in notes]), return_inverse=True)
     return OpenCase(
         question=question,
-        logits=np.concatenate([note.reading.answer for note in notes]),
+        logits=np.concatenate([note.scored.answer for note in notes]),
         passage=np.repeat(np.arange(len(notes)), [len(note.names) for note in notes]),
         answer=place,
         trust=trust_features(notebook, walk),
@@ -118,7 +118,7 @@ def _open_case(question: str, notebook: Notebook, walk: Walk, answers: set[str])
 
 
 class Context(nn.Module):
-    """Trust and standing in torch, with a scale for the reader's logits."""
+    """Trust and standing in torch, with a scale for the scorer's logits."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -159,14 +159,14 @@ def fit_context(cases: Cases, seed: int = 0) -> "Fitted":
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fitted:
-    """What depends on a rollout, for any reader of the same kind."""
+    """What depends on a rollout, for any scorer of the same kind."""
 
     context: Context
     yes_no: np.ndarray
     either_or: np.ndarray
 
-    def joined(self, weights: ReaderWeights) -> ReaderWeights:
-        """The weights of a reader with these in place."""
+    def joined(self, weights: SpanScorerWeights) -> SpanScorerWeights:
+        """The weights of a scorer with these in place."""
         answer = np.array([self.context.scale.item(), 1.0], np.float32)
         last_weight, last_bias = weights.layers[-1]
         trust = [layer for layer in self.context.trust if isinstance(layer, nn.Linear)]

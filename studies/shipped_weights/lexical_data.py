@@ -1,4 +1,4 @@
-"""The questions and corpora that the lexical reader is fitted on, with the fixed split. Third-party, never shipped."""
+"""The questions and corpora that the span scorer is fitted on, with the fixed split. Third-party, never shipped."""
 
 import gzip
 import hashlib

@@ -1,4 +1,4 @@
-"""Fitting the two heads of the lexical reader: listwise, over all spans of the passages found for a question."""
+"""Fitting the two heads of the span scorer: listwise, over all spans of the passages found for a question."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from tracerank.agents.lexical.analysis import (
     crosses,
 )
 from tracerank.agents.lexical.questions import parse_question
-from tracerank.agents.lexical.span_scorer import DENSE, Reader, dense_features
+from tracerank.agents.lexical.span_scorer import DENSE, SpanScorer, dense_features
 from tracerank.agents.lexical.spans import hash_of
 from tracerank.answers.exact import normalize_answer
 
@@ -63,16 +63,16 @@ def _distinct(passages: Iterable[Passage]) -> list[Passage]:
     return list({(passage.title, passage.text): passage for passage in passages}.values())
 
 
-def listing_of(example: Example, retriever: Retriever, reader: Reader) -> Listing | None:
+def listing_of(example: Example, retriever: Retriever, scorer: SpanScorer) -> Listing | None:
     """The features and targets of a question; None: nothing was found."""
-    view = reader.lens(example.question.text).view
+    view = scorer.lens(example.question.text).view
     passages = found_for(example, retriever)
     if not passages:
         return None
     answers = set(map(normalize_answer, example.question.references))
     titles = {normalize_answer(bare_title(title)) for title in example.gold_titles}
     dense, crossed, targets = [], [], []
-    for passage in (reader.analyse(found.title, found.text) for found in passages):
+    for passage in (scorer.analyse(found.title, found.text) for found in passages):
         dense.append(dense_features(view, passage).astype(np.float16))
         buckets = np.full((len(passage), _CROSSES), CROSS_BUCKETS, np.int32)
         own = crosses(view, passage)
@@ -89,7 +89,7 @@ def listing_of(example: Example, retriever: Retriever, reader: Reader) -> Listin
 
 
 class Heads(nn.Module):
-    """The reader in torch."""
+    """The scorer in torch."""
 
     def __init__(self) -> None:
         super().__init__()

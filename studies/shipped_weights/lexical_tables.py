@@ -1,4 +1,4 @@
-"""The two word tables of the lexical reader, from a corpus alone: how rare a word is, and what it is like."""
+"""The two word tables of the span scorer, from a corpus alone: how rare a word is, and what it is like."""
 
 from collections.abc import Sequence
 

@@ -1,6 +1,6 @@
-"""Fit and measure the lexical reader: ``python -m studies.shipped_weights.span_scorer CACHE STEP...``.
+"""Fit and measure the span scorer: ``python -m studies.shipped_weights.span_scorer CACHE STEP...``.
 
-``heads`` and ``rest`` write the package's weights, fitted on all train questions, and for each fold a reader under
+``heads`` and ``rest`` write the package's weights, fitted on all train questions, and for each fold a scorer under
 CACHE that has seen no question of its fold; ``pools`` makes pools of the train questions with these; ``valid`` and
 ``report`` measure the agents on valid and test questions, ``speed`` their rollouts a second.
 """
@@ -36,8 +36,8 @@ from tracerank.agents.lexical.span_scorer import (
     RARITY_STEPS,
     SHIPPED,
     VECTOR_STEPS,
-    Reader,
-    ReaderWeights,
+    SpanScorer,
+    SpanScorerWeights,
     load_weights,
 )
 from tracerank.agents.lexical.spans import hash_of
@@ -50,21 +50,21 @@ SHIPPED_AT = Path(reader_module.__file__).with_name(SHIPPED)
 
 
 def fold_of(example: Example) -> int:
-    """The fold whose reader has not seen this question, nor the same one in other spelling."""
+    """The fold whose scorer has not seen this question, nor the same one in other spelling."""
     return hash_of(" ".join(example.question.text.lower().split())) % FOLDS
 
 
-def fold_reader(cache: Path, fold: int) -> Reader:
+def fold_scorer(cache: Path, fold: int) -> SpanScorer:
     """For making pools of train questions."""
-    return Reader(load_weights(cache / f"fold-{fold}.safetensors"))
+    return SpanScorer(load_weights(cache / f"fold-{fold}.safetensors"))
 
 
 def fit_all_heads(sets: QuestionSets, cache: Path, console: Console) -> None:
-    """A reader that has seen all train questions, and one for each fold that has not seen it."""
+    """A scorer that has seen all train questions, and one for each fold that has not seen it."""
     blank = _blank(*_tables(sets, cache))
     train = sets.of("train")
-    reader = Reader(blank)
-    listings = [listing_of(example, sets.corpus, reader) for example in train]
+    scorer = SpanScorer(blank)
+    listings = [listing_of(example, sets.corpus, scorer) for example in train]
     console.print(f"features of {len(train)} questions")
     for fold in (None, *range(FOLDS)):
         chosen = [listing for example, listing in zip(train, listings, strict=True) if fold_of(example) != fold]
@@ -74,10 +74,10 @@ def fit_all_heads(sets: QuestionSets, cache: Path, console: Console) -> None:
 
 
 def fit_rest(sets: QuestionSets, cache: Path, console: Console) -> None:
-    """What depends on rollouts, from walks of the fold readers; then the final files."""
+    """What depends on rollouts, from walks of the fold scorers; then the final files."""
     train = sets.of("train")
-    readers = [Reader(load_weights(cache / f"heads-{fold}.safetensors")) for fold in range(FOLDS)]
-    cases = gather(train, {example.question.id: readers[fold_of(example)] for example in train}, sets.corpus)
+    scorers = [SpanScorer(load_weights(cache / f"heads-{fold}.safetensors")) for fold in range(FOLDS)]
+    cases = gather(train, {example.question.id: scorers[fold_of(example)] for example in train}, sets.corpus)
     console.print(f"walks: {len(cases.open)} open, {len(cases.yes_no)} yes/no, {len(cases.either_or)} either-or")
     for fold in (None, *range(FOLDS)):
         path = SHIPPED_AT if fold is None else cache / f"fold-{fold}.safetensors"
@@ -95,13 +95,13 @@ def _tables(sets: QuestionSets, cache: Path) -> tuple[np.ndarray, np.ndarray]:
         return saved["rarity"], saved["vectors"]
 
 
-def _blank(rarity: np.ndarray, vectors: np.ndarray) -> ReaderWeights:
+def _blank(rarity: np.ndarray, vectors: np.ndarray) -> SpanScorerWeights:
     """Tables as they will be saved, and zeros."""
 
     def zeros(*shape: int) -> np.ndarray:
         return np.zeros(shape, np.float32)
 
-    return ReaderWeights(
+    return SpanScorerWeights(
         tables=WordTables(_stepped(rarity, RARITY_STEPS), _stepped(vectors, VECTOR_STEPS)),
         cross=zeros(CROSS_BUCKETS, 2),
         layers=((zeros(DENSE, 2), zeros(2)),),
@@ -117,8 +117,8 @@ def _stepped(values: np.ndarray, steps: float) -> np.ndarray:
 
 
 def write_train_pools(sets: QuestionSets, cache: Path, preset: Preset = BASE) -> None:
-    """Pools of the train questions, each by the reader that has not seen it, for training selectors."""
-    policies = [LexicalPolicy(sets.corpus, preset, fold_reader(cache, fold)) for fold in range(FOLDS)]
+    """Pools of the train questions, each by the scorer that has not seen it, for training selectors."""
+    policies = [LexicalPolicy(sets.corpus, preset, fold_scorer(cache, fold)) for fold in range(FOLDS)]
     with gzip.open(cache / f"train-{preset.name}.jsonl.gz", "wb", compresslevel=3) as file:
         for example in sets.of("train"):
             pool = policies[fold_of(example)].pool(example.question)
@@ -156,9 +156,9 @@ def _answers(question: Question) -> int:
 def report(sets: QuestionSets, console: Console, split: str = "test") -> None:
     """Shapes of the pools of each preset, and the rollouts a second of one process."""
     examples = sets.of(split)
-    reader = Reader(load_weights())
+    scorer = SpanScorer(load_weights())
     for preset in PRESETS.values():
-        policy = LexicalPolicy(sets.corpus, preset, reader)
+        policy = LexicalPolicy(sets.corpus, preset, scorer)
         began = time.process_time()
         pools = list(policy.pools(example.question for example in examples))
         seconds = time.process_time() - began

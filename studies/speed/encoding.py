@@ -6,7 +6,7 @@
 import gzip
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,6 @@ from tracerank.embedding.local import (
     BATCH_TOKENS,
     LocalEmbedder,
     default_model_folder,
-    padding_waste,
     token_batches,
 )
 
@@ -64,6 +63,13 @@ def measure_encoding(embedder: LocalEmbedder, texts: list[str], timed: int = TIM
     tokens = sum(lengths[:timed])
     speeds = [tokens / min(seconds) for seconds in zip(*times, strict=True)]
     return Encoding(sum(lengths), *waste, *speeds)
+
+
+def padding_waste(lengths: Sequence[int], batches: Sequence[Sequence[int]]) -> float:
+    """Share of the computed tokens that is padding when each batch is padded to its longest text."""
+    padded = sum(len(batch) * max(lengths[index] for index in batch) for batch in batches if batch)
+    used = sum(lengths[index] for batch in batches for index in batch)
+    return 1.0 - used / padded if padded else 0.0
 
 
 def _fixed(count: int) -> list[list[int]]:

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from tracerank.embedding.base import Sha256Embedder
+from tracerank.pools.pool import PAPER_K
 from tracerank.readers import read_pools
 from tracerank.selectors.trace.bridge import look_up
 from tracerank.selectors.trace.graphs.build import build_graph
@@ -18,13 +19,12 @@ from tracerank.selectors.trace.settings import SETTINGS
 from tracerank.selectors.trace.training.losses import selection_loss
 
 GOLDEN = Path(__file__).parents[1].parent / "shared" / "golden"
-K = 16
 
 
 def differences(setting: str) -> tuple[int, float, float]:
     """Pools compared, the largest difference of a score, and the difference of the loss over all pools."""
     expected = json.loads((GOLDEN / f"{setting}_expected.json").read_text(encoding="utf-8"))
-    pools = {pool.question.id: pool.first(K) for pool in read_pools(GOLDEN / f"{setting}_raw.jsonl")}
+    pools = {pool.question.id: pool.first(PAPER_K) for pool in read_pools(GOLDEN / f"{setting}_raw.jsonl")}
     selector = TraceSelector.from_official(GOLDEN / f"{setting}_best.pt", embedder=Sha256Embedder())
     scores = {
         decision.question_id: list(decision.scores.values()) for decision in selector.decide_many([*pools.values()])

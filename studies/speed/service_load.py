@@ -36,7 +36,7 @@ QUESTIONS = 512
 ROLLOUTS = 16
 ROUNDS = 3
 WORKERS = (2, 0)
-"""Processes that settle; 0: the one that also reads the requests."""
+"""Processes that decide; 0: the one that also reads the requests."""
 SHARE_TARGET = 0.6
 """Least throughput of the service as a share of ``decide_many``."""
 START_SECONDS = 60

@@ -1,6 +1,8 @@
 """Rejection sampling: which rollouts, why, and that readers find in the conversation what the rollout holds."""
 
+import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,9 +14,13 @@ from tracerank.agents.lexical.policy import LexicalPolicy
 from tracerank.agents.sft import (
     REBUILDS,
     Choice,
+    ExportTally,
+    correct_examples,
     correct_rollouts,
     examples_of,
+    selected_examples,
     selected_rollouts,
+    write_examples,
 )
 from tracerank.endpoints.chat import ChatMessage, record_to_message
 from tracerank.methods.base import Decision
@@ -159,3 +165,23 @@ def test_called_tools_are_described_beside_the_conversation() -> None:
     assert [tool["function"]["name"] for tool in record["tools"]] == ["search"]
     [tagged] = examples_of(pool, correct_rollouts(pool), "tags", 1).records
     assert "tools" not in tagged
+
+
+def test_pools_are_written_as_conversations_and_counted(tmp_path: Path) -> None:
+    pools = [
+        pool_of(found("Maren Holt", "a", label=1.0), found("Maren Holt", "b", label=1.0)),
+        pool_of(found("Peder Lind", "a", label=0.0)),
+        pool_of(Rollout(0, "Maren Holt", (Search(None, (Evidence("page"),)),), 1.0)),  # nobody knows what was searched
+    ]
+    tally = write_examples(tmp_path / "train.jsonl", correct_examples(pools, "tools", per_question=2))
+    lines = [json.loads(line) for line in (tmp_path / "train.jsonl").read_text().splitlines()]
+    assert reasons(tuple(lines)) == {0: "correct: exact match", 1: "correct: exact match"}
+    assert tally == ExportTally(questions=3, conversations=2, rebuilt=2, lost=1, without=2)
+
+
+def test_what_a_method_selects_of_each_pool_is_written(tmp_path: Path) -> None:
+    pools = [pool_of(found("Maren Holt", "a"), found("Peder Lind", "b"), found("Maren Holt", "c"))]
+    tally = write_examples(tmp_path / "t.jsonl", selected_examples(pools, MajorityVote(), "tags", 1))
+    [line] = [json.loads(line) for line in (tmp_path / "t.jsonl").read_text().splitlines()]
+    assert (line["sample_id"], line["reason"]) == (0, "selected by majority with 2 of 3 votes")
+    assert (tally.conversations, tally.without) == (1, 0)

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from tests.architecture.trial import TrialCopy
+from tests.builders import pool
+from tracerank.pools.canonical import write_pools
 
 FIELD_NOTES = '''"""Field notes, an invented format: what was looked up, what was seen there, what was concluded."""
 
@@ -104,3 +106,150 @@ def test_an_addition_to_a_place_that_is_gone_fails(copy: TrialCopy) -> None:
         copy.insert("readers/detect.py", "NO_SUCH_TABLE = (", "    1,")
     with pytest.raises(AssertionError, match="a file of its own"):
         copy.write("readers/formats/chat.py", "")
+
+
+LOUDEST = '''"""The loudest answer, an invented method."""
+
+from tracerank.methods.base import Decision
+from tracerank.pools.pool import Pool
+
+
+class Loudest:
+    """The answer with the most capitals; the first of equals."""
+
+    name = "loudest"
+
+    def decide(self, pool: Pool) -> Decision:
+        chosen = max(pool.rollouts, key=lambda rollout: sum(map(str.isupper, rollout.answer or "")))
+        return Decision(pool.question.id, chosen.answer, chosen.sample_id)
+'''
+
+
+@pytest.fixture
+def answers(tmp_path: Path) -> Path:
+    write_pools(tmp_path / "pools.jsonl", [pool("Rome", "OSLO", "Rome", "Bonn")])
+    return tmp_path / "pools.jsonl"
+
+
+def decided(copy: TrialCopy, *arguments: object) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(copy.run("select", *arguments, "--quiet"))
+    return found
+
+
+def test_a_new_vote_is_a_module_and_a_row(copy: TrialCopy, answers: Path) -> None:
+    copy.write("methods/loudest.py", LOUDEST)
+    imported = "from tracerank.methods.base import Method"
+    copy.insert("selectors/table.py", imported, "from tracerank.methods.loudest import Loudest")
+    row = '        "loudest": MethodRow("the answer with the most capitals", lambda _: Loudest()),'
+    copy.insert(
+        "selectors/table.py", '        "single": MethodRow("the first rollout", lambda _: SingleRollout()),', row
+    )
+    assert copy.touched == {"methods/loudest.py", "selectors/table.py"}
+    assert decided(copy, answers, "--method", "loudest")["answer"] == "OSLO"
+    assert "loudest" in copy.run("select", "--help")
+
+
+CONSTANT = '''"""A selector that always returns the same sample, an invented kind."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from tracerank.methods.base import Decision
+from tracerank.pools.pool import Pool
+from tracerank.selectors.base import ABOUT, EmbedderChoice, Selector, read_description, write_description
+
+FORMAT = "constant/1"
+
+
+class ConstantSelector(Selector):
+    """Returns the sample of this number."""
+
+    kind = name = "constant"
+
+    def __init__(self, sample: int) -> None:
+        self.sample = sample
+
+    def iter_decisions(self, pools: Iterable[Pool]) -> Iterator[Decision]:
+        for pool in pools:
+            chosen = pool.rollouts[self.sample]
+            yield Decision(pool.question.id, chosen.answer, chosen.sample_id)
+
+    def save(self, folder: str | Path) -> None:
+        write_description(Path(folder) / ABOUT, {"format": FORMAT, "kind": self.kind, "sample": self.sample})
+
+    @classmethod
+    def load(
+        cls, folder: str | Path, embedder: EmbedderChoice = None, *, allow_encoder_mismatch: bool = False
+    ) -> "ConstantSelector":
+        return cls(read_description(Path(folder) / ABOUT, FORMAT, "constant selector")["sample"])
+'''
+
+
+def test_a_new_kind_of_selector_is_a_module_and_a_row(copy: TrialCopy, answers: Path, tmp_path: Path) -> None:
+    copy.write("selectors/constant.py", CONSTANT)
+    row = '        "constant": ("tracerank.selectors.constant", "ConstantSelector"),'
+    copy.insert("selectors/base.py", '        "vote": ("tracerank.selectors.gate.selector", "CalibratedVote"),', row)
+    assert copy.touched == {"selectors/constant.py", "selectors/base.py"}
+    folder = tmp_path / "saved"
+    saving = f"from tracerank.selectors.constant import ConstantSelector; ConstantSelector(3).save({str(folder)!r})"
+    copy.python("-c", saving)
+    assert decided(copy, answers, "--checkpoint", folder)["answer"] == "Bonn"
+
+
+def test_a_new_feature_is_a_row_and_its_count_and_what_was_fitted_before_decides_the_same(
+    copy: TrialCopy, answers: Path
+) -> None:
+    before = copy.run("select", answers, "--quiet")
+    after = '        ("capitals", FORM, "share of its words that begin with a capital"),'
+    copy.insert("selectors/features/table.py", after, '        ("shouts", FORM, "whether it is all capitals"),')
+    counted = "    columns |= shape(view, question)"
+    copy.insert(
+        "selectors/features/compute.py",
+        counted,
+        '    columns["shouts"] = [form.answer.isupper() for form in view.forms]',
+    )
+    assert len(copy.touched) == 2
+    shown = (
+        "from tracerank.readers import read_pools\nfrom tracerank.selectors.features.compute import feature_table\n"
+        "from tracerank.selectors.features.table import NAMES\n"
+        f"[pool] = read_pools({str(answers)!r})\n"
+        "table = feature_table(pool.question.text, pool.rollouts)\n"
+        "print(table.values[:, NAMES.index('shouts')].tolist())"
+    )
+    assert copy.python("-c", shown) == "[0.0, 1.0, 0.0]\n"
+    assert copy.run("select", answers, "--quiet") == before
+
+
+LETTERS = '''"""Counts of letters, an invented encoder."""
+
+import numpy as np
+
+from tracerank.embedding.base import Vectors
+
+
+class LetterEmbedder:
+    """One number a letter."""
+
+    name = spec = "letters"
+    fingerprint = "letters/1"
+    width = 26
+
+    def embed(self, texts: list[str]) -> Vectors:
+        return np.array([[text.lower().count(chr(97 + at)) for at in range(26)] for text in texts], np.float32)
+'''
+
+
+def test_a_new_encoder_is_a_module_and_a_row(copy: TrialCopy) -> None:
+    copy.write("embedding/letters.py", LETTERS)
+    copy.insert(
+        "embedding/load.py",
+        "    return LocalEmbedder(default_model_folder(), dims, DEFAULT_NAME, DEFAULT_NAME)",
+        "\n\ndef _letters(dims: int | None) -> Embedder:\n"
+        "    from tracerank.embedding.letters import LetterEmbedder\n\n    return LetterEmbedder()\n",
+    )
+    copy.insert("embedding/load.py", '        "default": _default,', '        "letters": _letters,')
+    assert copy.touched == {"embedding/letters.py", "embedding/load.py"}
+    shown = (
+        "import tracerank as tr; print(tr.load_embedder('letters', is_cached=False).embed(['Abba'])[0, :2].tolist())"
+    )
+    assert copy.python("-c", shown) == "[2.0, 2.0]\n"

@@ -32,11 +32,11 @@ TYPES_ONLY = ("_typeshed",)
 MAY_PRINT = ("cli",)
 WITHOUT_NUMPY = ("errors", "answers", "pools")
 # Importing anything else must load none of the libraries that are extras, not even through another module.
-NEEDS_TORCH = (*MAY_IMPORT_TORCH, "fitting.ablation", "fitting.networks")
+NEEDS_TORCH = (*MAY_IMPORT_TORCH, "fitting.ablation", "fitting.networks", "fitting.presets")
 NEEDS_ANOTHER_EXTRA = (
     *("embedding.cache", "embedding.cache_folder", "embedding.lmdb_file"),
-    *("serving.guards", "serving.mcp_server", "serving.select_service", "serving.service_docs"),
-    *("serving.service_metrics", "serving.service_pages", "serving.settling", "serving.wire"),
+    *("serving.deciding", "serving.guards", "serving.mcp_server", "serving.select_service"),
+    *("serving.service_metrics", "serving.service_pages", "serving.wire"),
 )
 
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
@@ -138,6 +138,11 @@ def test_the_base_loads_no_library_of_an_extra() -> None:
     optional = EXTRA_OF.keys() - {"pydantic", "zstandard"}
     culprit = first_to_load(optional, modules_without(NEEDS_TORCH + NEEDS_ANOTHER_EXTRA))
     assert not culprit, culprit
+
+
+def test_every_module_that_needs_an_extra_exists() -> None:
+    names = {module.name for module in modules()}
+    assert [name for name in NEEDS_TORCH + NEEDS_ANOTHER_EXTRA if f"{PACKAGE}.{name}" not in names] == []
 
 
 def test_every_library_is_of_the_base_or_an_extra() -> None:

@@ -20,7 +20,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], ...]] = {
         (ROOM,),
     ),
     "selectors": (
-        ("base", "folders", "shipped"),
+        ("base", "shipped"),
         ("features",),
         ("trace",),
         ("plus",),

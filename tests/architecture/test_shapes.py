@@ -4,23 +4,11 @@ import ast
 import re
 from collections.abc import Sequence
 
-import pytest
-
-from tests.architecture.source import PACKAGE, Module, import_graph, importers, modules, report, written
+from tests.architecture.source import Module, import_graph, importers, modules, report, written
 
 FORBIDDEN_NAMES = ("utils", "helpers", "common", "manager", "trace")
 MIN_LINES = 60
 MAX_LINES = 450
-# Small modules that nobody in the package imports, because users do.
-ENTRY_POINTS = {
-    "serving.adapters.langgraph_node": "a user's graph imports it by this name",
-}
-# Small modules that are about to be merged with a neighbour. Delete a row with its module.
-NOT_YET = (
-    "agents.tools.harmony",
-    "cli.convert",
-    "cli.mcp",
-)
 UNSAID = "To be said"
 _SENTENCE_END = re.compile(r"[.!?](?=\s|$)")
 
@@ -42,7 +30,7 @@ def size_violations(found: Sequence[Module]) -> list[str]:
 def _may_be_small(module: Module, count: int) -> bool:
     if module.is_folder or module.name.endswith(".__main__") or count >= 2:
         return True
-    return _defines_protocol(module.source) or module.is_in(tuple(ENTRY_POINTS))
+    return _defines_protocol(module.source)
 
 
 def _defines_protocol(source: str) -> bool:
@@ -70,24 +58,8 @@ def docstring_violations(module: Module) -> list[str]:
 
 def test_no_module_is_too_long_or_too_short() -> None:
     found = modules()
-    allowed = {f"{PACKAGE}.{name}" for name in NOT_YET}
     violations = size_violations(found)
-    paths = [module.path for module in found if module.name in allowed]
-    rest = [line for line in violations if line.split(":")[0] not in paths]
-    assert not rest, report([*rest, f"({len(found)} modules)"])
-
-
-@pytest.mark.parametrize("name", NOT_YET)
-def test_what_is_not_yet_merged_is_still_too_short(name: str) -> None:
-    [path] = [module.path for module in modules() if module.name == f"{PACKAGE}.{name}"] or ["(gone)"]
-    too_short = {line.split(":")[0] for line in size_violations(modules())}
-    assert path in too_short, f"{name} is merged or has grown; delete it from NOT_YET"
-
-
-@pytest.mark.parametrize("name", sorted(ENTRY_POINTS))
-def test_every_entry_point_needs_its_exception(name: str) -> None:
-    [module] = [module for module in modules() if module.name == f"{PACKAGE}.{name}"]
-    assert module.lines < MIN_LINES, f"{name} is long enough; delete it from ENTRY_POINTS"
+    assert not violations, report([*violations, f"({len(found)} modules)"])
 
 
 def test_modules_are_named_by_what_they_hold() -> None:

@@ -8,7 +8,7 @@ from tests.architecture.walks import walk_of, walk_of_script
 from tests.worlds import generate_pools
 from tracerank.pools.canonical import write_pools
 
-MOST_FILES_OF_SELECT = 43  # as measured; it is to become 35
+MOST_FILES_OF_SELECT = 35
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""``tracerank cache``: what is kept, whether it is sound, removing some."""
+"""``tracerank embed`` and ``tracerank cache``: what is kept, whether it is sound, removing some."""
 
 import json
 from dataclasses import asdict
@@ -11,13 +11,17 @@ import typer
 from typer.testing import CliRunner, Result
 
 from tests.cli.test_app import error_of
+from tests.worlds import generate_pools
 from tracerank.cli.app import Commands
 from tracerank.cli.cache import cache as commands
+from tracerank.cli.cache import embed
 from tracerank.embedding.cache import VectorCache
 from tracerank.embedding.cache_folder import vector_keys
+from tracerank.pools.canonical import write_pools
 
 app = typer.Typer(cls=Commands)
 app.command()(lambda: None)
+app.command()(embed)
 app.add_typer(commands, name="cache")
 
 
@@ -85,3 +89,44 @@ def test_mistakes_end_in_one_line(folder: Path, tmp_path: Path) -> None:
     assert "no vector cache" in error_of(run("info", "--folder", tmp_path / "none"))
     assert "nothing to remove" in error_of(run("prune", "a", "--folder", tmp_path / "none"))
     assert not (tmp_path / "none").exists()
+
+
+# embed
+
+
+def embedded(*arguments: object) -> str:
+    result = CliRunner().invoke(app, ["embed", *map(str, arguments)])
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def test_every_text_is_encoded_once_ever(tmp_path: Path) -> None:
+    write_pools(tmp_path / "pools.jsonl", generate_pools(5, seed=1))
+    arguments = (tmp_path / "pools.jsonl", "--encoder", "hash-32", "--cache", tmp_path / "cache")
+    first, second = embedded(*arguments), embedded(*arguments)
+    texts = first.split(" texts")[0]
+    assert f"{texts} texts, 0 of them from the cache" in first
+    assert f"{texts} texts, {texts} of them from the cache; 0 new texts/s" in second
+
+
+def test_the_models_tokens_and_a_cut_width_are_told(tmp_path: Path) -> None:
+    write_pools(tmp_path / "pools.jsonl", generate_pools(1, seed=1))
+    assert " tokens/s" in embedded(tmp_path / "pools.jsonl", "--dims", 64, "--cache", tmp_path / "cache")
+    shown = CliRunner().invoke(app, ["cache", "info", "--folder", str(tmp_path / "cache"), "--json"])
+    assert "dims=64 norm=l2" in shown.output
+
+
+def test_a_problem_is_told_once_although_the_file_is_read_twice(tmp_path: Path) -> None:
+    path = tmp_path / "pools.jsonl"
+    write_pools(path, generate_pools(1, seed=1))
+    path.write_text(path.read_text() + "broken\n")
+    assert embedded(path, "--encoder", "hash-32", "--cache", tmp_path / "cache").count("not JSON") == 1
+
+
+def test_an_unknown_encoder_is_refused_in_one_line(tmp_path: Path) -> None:
+    write_pools(tmp_path / "pools.jsonl", generate_pools(1, seed=1))
+    result = CliRunner().invoke(
+        app, ["embed", str(tmp_path / "pools.jsonl"), "--encoder", "nobody", "--cache", str(tmp_path / "cache")]
+    )
+    assert result.exit_code == 2
+    assert "no encoder is called" in result.output

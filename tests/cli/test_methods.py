@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.builders import pool
-from tests.chat_server import Server, said
 from tests.cli.conftest import Run, json_lines
+from tests.model_server import Server, said
 from tracerank.errors import CheckpointError, UsageError
 from tracerank.selectors.base import load_selector, selector_kind
 from tracerank.selectors.table import (

@@ -9,6 +9,7 @@ import pytest
 
 from tests.cli.conftest import Run
 from tests.served import served
+from tracerank.serving.limits import MEGABYTE, ServiceLimits
 
 uvicorn = pytest.importorskip("uvicorn")
 pytest.importorskip("fastapi")
@@ -66,6 +67,18 @@ def test_a_token_comes_from_the_environment(run: Run, visited: Any, monkeypatch:
     monkeypatch.setenv("TRACERANK_SERVICE_TOKEN", "s")
     assert "may use" not in run("serve", "--method", "majority", "--host", "0.0.0.0", "-q").output
     assert statuses == [200, 200, 401, 200]
+
+
+def test_options_and_defaults_become_the_limits(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[tuple[Any, ...]] = []
+    monkeypatch.setattr("tracerank.cli.serve._spare_collections", lambda: None)  # this process lives on
+    monkeypatch.setattr("tracerank.serving.select_service.select_app", lambda *arguments: given.append(arguments))
+    monkeypatch.setattr(uvicorn, "run", lambda app, **options: given.append((options["timeout_graceful_shutdown"],)))
+    assert run("serve", "--method", "majority").exit_code == 0
+    assert run("serve", "--method", "majority", "--queue", 3, "--timeout", 7, "--max-body", 2).exit_code == 0
+    assert given[0][2] == ServiceLimits()
+    assert given[2][2] == ServiceLimits(body_bytes=2 * MEGABYTE, waiting=3, seconds=7.0)
+    assert given[1] == (ServiceLimits().closing_seconds,)
 
 
 def test_what_cannot_be_served_is_told_before_anything_listens(run: Run, visited: Any, tmp_path: Path) -> None:

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracerank.cli.progress import working
-from tracerank.cli.terminal import harmless, json_text, new_table, note, print_table, stderr_console
+from tracerank.cli.terminal import harmless, json_text, new_table, note, print_table, stderr_console, working
 
 ANYTHING = st.text(st.characters() | st.sampled_from("\x1b\x9b\u202e\u2066\ud800\U000e0041\n\r\x07"))
 

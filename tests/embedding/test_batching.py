@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracerank.embedding.local import padding_waste, token_batches
+from studies.speed.encoding import padding_waste
+from tracerank.embedding.local import token_batches
 
 LENGTHS = st.lists(st.integers(0, 600), max_size=200)
 BUDGETS = st.integers(1, 2000)

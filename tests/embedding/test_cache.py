@@ -18,10 +18,10 @@ import pytest
 from tracerank.cache_folders import default_cache_folder
 from tracerank.embedding import cache_folder
 from tracerank.embedding.base import HashEmbedder
-from tracerank.embedding.cache import CachedEmbedder, VectorCache
+from tracerank.embedding.cache import CachedEmbedder, FillingTally, VectorCache, existing_cache
 from tracerank.embedding.cache_folder import vector_keys
 from tracerank.embedding.lmdb_file import LmdbFile
-from tracerank.errors import EmbeddingError
+from tracerank.errors import EmbeddingError, UsageError
 
 NAME = "hash-16/16"
 TEXTS = [f"text number {number}" for number in range(60)]
@@ -339,7 +339,7 @@ def test_a_disk_that_is_really_full_is_named_too(tmp_path: Path) -> None:
 import sys
 import numpy as np
 from tracerank.embedding.cache import VectorCache
-from tracerank.errors import EmbeddingError
+from tracerank.errors import EmbeddingError, UsageError
 cache, number = VectorCache(sys.argv[1]), 0
 try:
     while True:
@@ -472,6 +472,33 @@ def test_the_default_folder_follows_the_environment(monkeypatch: pytest.MonkeyPa
     assert default_cache_folder() == Path.home() / ".cache" / "tracerank" / "vectors"
     monkeypatch.setenv("TRACERANK_CACHE", str(tmp_path / "here"))
     assert default_cache_folder() == tmp_path / "here"
+
+
+def test_filling_embeds_each_distinct_text_once_and_tells_how_far_it_is(tmp_path: Path) -> None:
+    embedder = CachedEmbedder(HashEmbedder(16), VectorCache(tmp_path / "cache"), chunk=25)
+    embedder.embed(TEXTS[:10])
+    tally = FillingTally(embedder)
+    assert list(embedder.fill([*TEXTS, *TEXTS])) == [25, 25, 10]
+    assert (tally.texts, tally.cached) == (60, 10)
+    assert tally.tokens_per_second is None  # there is no tokenizer to count with
+    assert tally.new_texts_per_second > 0
+    assert embedder.cache.info().entries == 60
+
+
+def test_a_filling_that_is_broken_off_keeps_what_was_done(tmp_path: Path) -> None:
+    embedder = CachedEmbedder(HashEmbedder(16), VectorCache(tmp_path / "cache"), chunk=25)
+    assert next(embedder.fill(TEXTS)) == 25
+    assert sum(one is not None for one in embedder.cache.get_many(embedder.fingerprint, TEXTS)) == 25
+
+
+def test_a_cache_that_is_looked_for_is_never_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for is_readonly, error in ((True, EmbeddingError), (False, UsageError)):
+        with pytest.raises(error):
+            existing_cache(tmp_path / "none", is_readonly)
+    assert not (tmp_path / "none").exists()
+    VectorCache(tmp_path / "usual").put_many(NAME, TEXTS, VECTORS)
+    monkeypatch.setenv("TRACERANK_CACHE", str(tmp_path / "usual"))
+    assert existing_cache().info().entries == len(TEXTS)
 
 
 def anonymous_bytes() -> int:

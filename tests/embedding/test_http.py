@@ -1,17 +1,16 @@
 """Vectors from a server that misbehaves in every way we know of."""
 
 import base64
-import json
 import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.model_server import Reply, Server, error
 from tracerank.embedding.base import Embedder, HashEmbedder
 from tracerank.embedding.http import HttpConfig, HttpEmbedder, pack
 from tracerank.endpoints.chat import sendable
@@ -20,18 +19,6 @@ from tracerank.errors import EmbeddingError
 
 KEY = "sk-very-secret-0123456789"
 WORDS = HashEmbedder(16)
-
-
-class Reply:
-    """What the server does with one request."""
-
-    def __init__(
-        self, status: int = 200, body: Any = None, headers: dict[str, str] | None = None, cut: bool = False
-    ) -> None:
-        self.status = status
-        self.body = body if isinstance(body, bytes) else json.dumps(body).encode()
-        self.headers = headers or {}
-        self.cut = cut
 
 
 def good(request: dict[str, Any]) -> Reply:
@@ -43,97 +30,11 @@ def good(request: dict[str, Any]) -> Reply:
     return Reply(body={"object": "list", "data": rows[::-1]})
 
 
-def error(status: int, message: str, **headers: str) -> Reply:
-    return Reply(status, {"error": {"message": message}}, {name.replace("_", "-"): v for name, v in headers.items()})
-
-
-Behaviour = Callable[[dict[str, Any]], Reply]
-
-
-class Server:
-    """A local server that records what it is asked and answers as the test says."""
-
-    def __init__(self) -> None:
-        self.behaviour: Behaviour = good
-        self.first: list[Reply] = []
-        self.models: Reply = Reply(404, {})
-        self.requests: list[dict[str, Any]] = []
-        self.authorizations: list[str | None] = []
-        self.paths: list[str] = []
-        self.most_at_once = 0
-        self._at_once = 0
-        self._lock = threading.Lock()
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        self.url = f"http://127.0.0.1:{self._http.server_port}"
-        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True)
-        self._thread.start()
-
-    def close(self) -> None:
-        self._http.shutdown()
-        self._http.server_close()
-
-    def answer(self, request: dict[str, Any]) -> Reply:
-        with self._lock:
-            self._at_once += 1
-            self.most_at_once = max(self.most_at_once, self._at_once)
-            self.requests.append(request)
-            planned = self.first.pop(0) if self.first else None
-        try:
-            return planned or self.behaviour(request)
-        finally:
-            with self._lock:
-                self._at_once -= 1
-
-    def _handler(self) -> type[BaseHTTPRequestHandler]:
-        outer = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-            wbufsize = -1  # headers and body in one packet, or each answer waits 40 ms for an acknowledgement
-
-            def do_POST(self) -> None:
-                outer.paths.append(self.path)
-                outer.authorizations.append(self.headers.get("Authorization"))
-                request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                self._send(outer.answer(request))
-
-            def do_GET(self) -> None:
-                self._send(outer.models)
-
-            def _send(self, reply: Reply) -> None:
-                try:
-                    self.send_response(reply.status)
-                    for name, value in reply.headers.items():
-                        self.send_header(name, value)
-                    self.send_header("Content-Length", str(len(reply.body)))
-                    self.end_headers()
-                    self.wfile.write(reply.body[: len(reply.body) // 2] if reply.cut else reply.body)
-                except ConnectionError:
-                    reply.cut = True  # the client has given up waiting
-                self.close_connection = reply.cut
-
-            def log_message(self, format: str, *args: Any) -> None: ...
-
-        return Handler
-
-
 @pytest.fixture
 def server() -> Iterator[Server]:
-    found = Server()
+    found = Server(good)
     yield found
     found.close()
-
-
-@pytest.fixture(autouse=True)
-def no_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("TRACERANK_API_KEY", raising=False)
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-
-
-@pytest.fixture
-def slept() -> list[float]:
-    """Seconds of every wait; nobody waits."""
-    return []
 
 
 @pytest.fixture
@@ -208,13 +109,13 @@ def test_a_server_that_ignores_dimensions_is_found_out(make: Make) -> None:
 
 
 def test_a_server_that_ignores_base64_is_understood(server: Server, make: Make) -> None:
-    server.behaviour = lambda request: good(request | {"encoding_format": "float"})
+    server.rule = lambda request: good(request | {"encoding_format": "float"})
     assert np.array_equal(make().embed(["a", "b c"]), WORDS.embed(["a", "b c"]))
     assert len(server.requests) == 1
 
 
 def test_a_server_that_refuses_base64_is_asked_once_and_then_left_alone(server: Server, make: Make) -> None:
-    server.behaviour = lambda request: (
+    server.rule = lambda request: (
         error(422, "encoding_format: extra fields not permitted") if "encoding_format" in request else good(request)
     )
     texts = [f"text {i}" for i in range(10)]
@@ -249,7 +150,7 @@ def test_concurrency_is_bounded_and_leaves_the_order_alone(server: Server, make:
         time.sleep(0.02 * (int(request["input"][0].split()[-1]) % 3))
         return good(request)
 
-    server.behaviour = slow
+    server.rule = slow
     embedder = make(max_items=1, concurrency=3)
     texts = [f"text number {i}" for i in range(20)]
     found: list[np.ndarray] = []
@@ -267,14 +168,14 @@ def test_concurrency_is_bounded_and_leaves_the_order_alone(server: Server, make:
 
 
 def test_retry_after_is_honoured_and_the_rest_backs_off(server: Server, make: Make, slept: list[float]) -> None:
-    server.first = [error(429, "slow down", Retry_After="7"), error(500, "oops"), error(503, "loading")]
+    server.planned = [error(429, "slow down", Retry_After="7"), error(500, "oops"), error(503, "loading")]
     assert np.array_equal(make().embed(["a"]), WORDS.embed(["a"]))
     assert slept == [7.0, 1.0, 2.0]
 
 
 def test_chance_shortens_a_wait_by_up_to_half(server: Server) -> None:
     slept: list[float] = []
-    server.first = [error(500, "oops")]
+    server.planned = [error(500, "oops")]
     with HttpEmbedder(
         HttpConfig(server.url, "words"), pause=lambda _, seconds: slept.append(seconds), chance=lambda: 1.0
     ) as embedder:
@@ -283,7 +184,7 @@ def test_chance_shortens_a_wait_by_up_to_half(server: Server) -> None:
 
 
 def test_a_wait_beyond_the_bound_is_an_error(server: Server, make: Make, slept: list[float]) -> None:
-    server.first = [error(429, "daily limit", Retry_After="3600")]
+    server.planned = [error(429, "daily limit", Retry_After="3600")]
     assert "asks to wait 3600 s, more than 60 s (HTTP 429: daily limit)" in failure(make(), ["a"])
     assert slept == []
 
@@ -295,7 +196,7 @@ def test_retry_after_may_be_a_date_or_nonsense() -> None:
 
 
 def test_errors_that_stay_are_given_up(server: Server, make: Make, slept: list[float]) -> None:
-    server.behaviour = lambda _: error(502, "bad gateway")
+    server.rule = lambda _: error(502, "bad gateway")
     message = failure(make(retries=2), ["a"])
     assert message == f"{server.url}/v1/embeddings: gave up after 3 attempts: HTTP 502: bad gateway"
     assert len(server.requests) == 3
@@ -303,7 +204,7 @@ def test_errors_that_stay_are_given_up(server: Server, make: Make, slept: list[f
 
 
 def test_an_exhausted_quota_is_not_tried_again(server: Server, make: Make) -> None:
-    server.behaviour = lambda _: Reply(429, {"error": {"message": "pay first", "code": "insufficient_quota"}})
+    server.rule = lambda _: Reply(429, {"error": {"message": "pay first", "code": "insufficient_quota"}})
     assert "HTTP 429: pay first" in failure(make(), ["a"])
     assert len(server.requests) == 1
 
@@ -311,7 +212,7 @@ def test_an_exhausted_quota_is_not_tried_again(server: Server, make: Make) -> No
 def test_cut_connections_are_tried_again(server: Server, make: Make) -> None:
     whole = good({"input": ["a"]}).body
     # Cut before the promised length, and a body that is short from the start.
-    server.first = [Reply(body=whole, cut=True), Reply(body=whole[:-9]), Reply(body=b"")]
+    server.planned = [Reply(body=whole, cut=True), Reply(body=whole[:-9]), Reply(body=b"")]
     assert np.array_equal(make().embed(["a"]), WORDS.embed(["a"]))
     assert len(server.requests) == 4
 
@@ -324,9 +225,9 @@ def test_timeouts_are_tried_again(server: Server, make: Make) -> None:
             time.sleep(0.4)
         return good(request)
 
-    server.behaviour = late
+    server.rule = late
     assert np.array_equal(make(timeout=0.2).embed(["a"]), WORDS.embed(["a"]))
-    server.behaviour = lambda request: time.sleep(0.3) or good(request)  # type: ignore[func-returns-value]
+    server.rule = lambda request: time.sleep(0.3) or good(request)  # type: ignore[func-returns-value]
     assert "gave up after 1 attempt: no answer within 0.1 s" in failure(make(timeout=0.1, retries=0), ["a"])
 
 
@@ -337,8 +238,8 @@ def test_nobody_at_the_address_is_said(make: Make) -> None:
 
 
 def test_one_failed_request_ends_the_call_and_the_waits_of_the_others(server: Server) -> None:
-    server.first = [good({"input": ["0"]})]
-    server.behaviour = lambda request: error(400, "no") if request["input"] == ["1"] else error(503, "busy")
+    server.planned = [good({"input": ["0"]})]
+    server.rule = lambda request: error(400, "no") if request["input"] == ["1"] else error(503, "busy")
     config = HttpConfig(server.url, "words", max_items=1, first_delay=30.0)
     with HttpEmbedder(config) as embedder:  # with the real pause
         begin = time.monotonic()
@@ -374,14 +275,14 @@ BAD_REPLIES = {
     "a list": (Reply(body=[1.0]), "without a list 'data'"),
     "HTML": (Reply(body=b"<html>welcome</html>"), "not JSON; is it an OpenAI-compatible server"),
     "an error inside": (Reply(body={"error": {"message": "upstream died"}}), "answered with an error: upstream died"),
-    "a redirect": (Reply(307, {}, {"Location": "http://elsewhere.invalid"}), "HTTP 307"),
+    "a redirect": (Reply(307, {}, Location="http://elsewhere.invalid"), "HTTP 307"),
 }
 
 
 @pytest.mark.parametrize("case", BAD_REPLIES)
 def test_an_unusable_answer_is_one_clear_error_that_names_the_address(server: Server, make: Make, case: str) -> None:
     reply, expected = BAD_REPLIES[case]
-    server.behaviour = lambda _: reply
+    server.rule = lambda _: reply
     with pytest.raises(EmbeddingError, match=expected) as caught:
         make().embed(["a", "b"])
     assert str(caught.value).startswith(f"{server.url}/v1/embeddings: ")
@@ -391,7 +292,7 @@ def test_an_unusable_answer_is_one_clear_error_that_names_the_address(server: Se
 def test_a_width_that_changes_between_requests_is_an_error(server: Server, make: Make) -> None:
     embedder = make()
     embedder.embed(["a"])
-    server.behaviour = lambda _: rows((0, [1.0]))
+    server.rule = lambda _: rows((0, [1.0]))
     assert "returned vectors of width 1; expected 16" in failure(embedder, ["b"])
 
 
@@ -402,7 +303,7 @@ def test_a_width_that_changes_between_requests_is_an_error(server: Server, make:
 def test_a_refused_key_is_named_by_its_variable_and_not_tried_again(
     server: Server, make: Make, monkeypatch: pytest.MonkeyPatch, status: int
 ) -> None:
-    server.behaviour = lambda _: error(status, f"Incorrect API key provided: {KEY}")
+    server.rule = lambda _: error(status, f"Incorrect API key provided: {KEY}")
     assert "the server wants a key" in failure(make(), ["a"])
     monkeypatch.setenv("TRACERANK_API_KEY", KEY)
     assert f"the server refuses the key in $TRACERANK_API_KEY (HTTP {status})" in failure(make(), ["a"])
@@ -437,13 +338,11 @@ def test_the_key_appears_nowhere(
     echo = f"you sent Bearer {KEY}, why?"
     messages = []
     for status in (400, 401, 403, 404, 413, 418, 429, 500):
-        server.behaviour = lambda _, status=status: error(status, echo)  # type: ignore[misc]
+        server.rule = lambda _, status=status: error(status, echo)  # type: ignore[misc]
         messages.append(failure(embedder, ["a"]))
-    server.behaviour = lambda _: Reply(body={"error": echo})
+    server.rule = lambda _: Reply(body={"error": echo})
     messages.append(failure(embedder, ["a"]))
-    server.behaviour = lambda _: Reply(
-        500, f"{'x' * 290}{KEY}".encode()
-    )  # not even its beginning, where a message is cut
+    server.rule = lambda _: Reply(500, f"{'x' * 290}{KEY}".encode())  # not even its beginning, where a message is cut
     messages.append(failure(embedder, ["a"]))
     assert server.authorizations[-1] == f"Bearer {KEY}"
     shown = [*messages, repr(embedder), repr(embedder.config), embedder.name, str(vars(embedder)), caplog.text]
@@ -483,7 +382,7 @@ def test_limits_below_one_are_refused() -> None:
     ("status", "words"), [(404, "The model `words` does not exist."), (400, "unknown model words")]
 )
 def test_an_unknown_model_lists_those_the_server_has(server: Server, make: Make, status: int, words: str) -> None:
-    server.behaviour = lambda _: error(status, words)
+    server.rule = lambda _: error(status, words)
     assert failure(make(), ["a"]).endswith("check the address and the model's name")
     server.models = Reply(body={"data": [{"id": "qwen3"}, {"id": "bge-m3"}]})
     message = failure(make(), ["a"])
@@ -492,7 +391,7 @@ def test_an_unknown_model_lists_those_the_server_has(server: Server, make: Make,
 
 def test_a_refused_dimension_is_no_matter_of_length_or_model(server: Server, make: Make) -> None:
     words = 'Model "words" does not support matryoshka, the maximum dimensions is 4'
-    server.behaviour = lambda _: error(400, words)
+    server.rule = lambda _: error(400, words)
     assert failure(make(dimensions=8), ["a", "b"]).endswith(f"/v1/embeddings: HTTP 400: {words}")
 
 
@@ -507,7 +406,7 @@ TOO_LONG = {
 @pytest.mark.parametrize("case", TOO_LONG)
 def test_what_is_too_long_is_halved_until_it_fits(server: Server, make: Make, slept: list[float], case: str) -> None:
     status, words = TOO_LONG[case]
-    server.behaviour = lambda request: error(status, words) if len("".join(request["input"])) > 8 else good(request)
+    server.rule = lambda request: error(status, words) if len("".join(request["input"])) > 8 else good(request)
     texts = ["aaa", "bbb", "ccc", "ddd", "eee"]
     embedder = make()
     assert np.array_equal(embedder.embed(texts), WORDS.embed(texts))

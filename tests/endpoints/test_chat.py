@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.chat_server import Reply, Server, called, error, said
+from tests.model_server import Reply, Server, called, error, said
 from tracerank.endpoints.chat import (
     ChatMessage,
     ChatModel,
@@ -31,18 +31,6 @@ def server() -> Iterator[Server]:
     found = Server()
     yield found
     found.close()
-
-
-@pytest.fixture(autouse=True)
-def no_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("TRACERANK_API_KEY", raising=False)
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-
-
-@pytest.fixture
-def slept() -> list[float]:
-    """Seconds of every wait; nobody waits."""
-    return []
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ import pytest
 
 from tests.llama import llama_server
 from tracerank.endpoints.chat import ChatMessage, Sampling
+from tracerank.endpoints.chat_cache import CachedChat
 from tracerank.endpoints.chat_http import ChatConfig, HttpChat
 from tracerank.errors import ChatError
 from tracerank.methods.judged_groups import LlmGroups
-from tracerank.methods.verdicts import VerdictFile
 
 HELLO = [ChatMessage("user", "Say hello.")]
 
@@ -40,12 +40,13 @@ def test_a_real_model_gives_the_log_probability_of_each_token(chat: HttpChat) ->
 
 
 def test_a_real_models_verdict_is_kept_and_what_is_none_is_never_guessed(chat: HttpChat, tmp_path: Path) -> None:
-    path = tmp_path / "verdicts.jsonl"
-    groups = LlmGroups(chat, VerdictFile(path))
-    replies = []
+    cached = CachedChat(chat, tmp_path)
+    groups = LlmGroups(cached)
     for pair in (("Alan Turing", "Kurt Gödel"), ("Ada", "Ada Lovelace"), ("Rome", "Roma"), ("Oslo", "Bergen")):
         try:
-            replies.append(groups.are_same("Which one?", *pair))
+            said = groups.are_same("Which one?", *pair)
         except ChatError:  # so small a model may say anything
-            replies.append(None)
-    assert len(path.read_text().splitlines() if path.exists() else ()) == len(replies) - replies.count(None)
+            continue
+        asked = cached.asked
+        assert groups.are_same("Which one?", *reversed(pair)) is said
+        assert cached.asked == asked

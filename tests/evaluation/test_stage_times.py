@@ -2,14 +2,26 @@
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tests.builders import pool
 from tracerank.embedding.base import HashEmbedder
+from tracerank.errors import CheckpointError
 from tracerank.evaluation import stage_times
-from tracerank.evaluation.stage_times import BUILD, ENCODE, READ, SCORE, ClockedEmbedder, StageClock, time_stages
+from tracerank.evaluation.stage_times import (
+    BUILD,
+    ENCODE,
+    READ,
+    SCORE,
+    STAGES,
+    ClockedEmbedder,
+    StageClock,
+    measure_trace,
+    time_stages,
+)
 from tracerank.methods.base import Decision
 from tracerank.pools.pool import Pool
 
@@ -73,3 +85,29 @@ def test_vectors_are_those_of_the_embedder() -> None:
     texts = ["a b", "c", "a b"]
     assert np.array_equal(clocked.embed(texts), plain.embed(texts))
     assert clocked.embed([]).shape == (0, 16)
+
+
+def test_a_checkpoint_is_loaded_and_measured_with_its_own_encoder_or_another(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    from tracerank.embedding.base import EncoderIdentity
+    from tracerank.selectors.trace.checkpoint import Checkpoint, save_checkpoint
+    from tracerank.selectors.trace.graphs.schema import RECIPES
+    from tracerank.selectors.trace.net import NetConfig, TraceNet
+
+    torch.manual_seed(0)
+    net = TraceNet(NetConfig(width=16, hidden=8, heads=2, feed_forward=8, layers=1), RECIPES["webqa"]).eval()
+    save_checkpoint(Checkpoint(net, EncoderIdentity("hash-16", 16)), tmp_path)
+    told: list[str] = []
+    cost = measure_trace(
+        tmp_path,
+        lambda: [pool("a", "b"), pool("c", "d")],
+        questions=1,
+        passes=2,
+        on_loaded=lambda: told.append("loaded"),
+        on_pass=lambda: told.append("pass"),
+    )
+    assert told == ["loaded", "pass", "pass"]
+    assert (cost.encoder, cost.times.questions, cost.times.passes) == ("hash-16", 1, 2)
+    assert tuple(cost.times.seconds) == STAGES
+    with pytest.raises(CheckpointError):
+        measure_trace(tmp_path, lambda: [pool("a")], encoder="hash-8")

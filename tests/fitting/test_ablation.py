@@ -207,3 +207,23 @@ def test_unjudged_questions_are_left_out() -> None:
     assert (row.questions, row.accuracy) == (1, 1.0)
     with pytest.raises(UsageError, match="nothing to compare"):
         ablation_row("x", [[record("b", None)]])
+
+
+def test_the_table_has_the_votes_first_and_compares_with_full_where_it_was_run(ablation: Ablation) -> None:
+    full, other = variants_named("webqa", "full,no-gnn")
+    assert ablation.remaining((full, other), 2) == [(full, 0), (other, 0), (full, 1), (other, 1)]
+    ablation.measure_votes()
+    for variant in (full, other):
+        ablation.run(variant, 0)
+    assert ablation.remaining((full, other), 1) == []
+    rows = ablation.rows((full, other), 1)
+    assert [row.name for row in rows] == ["single", "majority", "majority-paper", "oracle", "full", "no GNN"]
+    assert rows[-1].against == pytest.approx(rows[-1].accuracy - rows[-2].accuracy)
+    assert rows[-2].against is None
+    assert all(row.against is None for row in ablation.rows((other,), 1))
+
+
+def test_only_the_two_stage_variant_is_trained_twice() -> None:
+    assert {slug: variant.stages for slug, variant in VARIANTS["webqa"].items() if variant.stages > 1} == {
+        "two-stage": 2
+    }

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from itertools import permutations
 from pathlib import Path
 from random import Random
@@ -14,10 +15,10 @@ from hypothesis import strategies as st
 from tracerank.answers.exact import normalize_answer
 from tracerank.embedding.base import HashEmbedder, Vectors
 from tracerank.endpoints.chat import FakeChat
-from tracerank.errors import ChatError, TraceRankError
+from tracerank.endpoints.chat_cache import CachedChat
+from tracerank.errors import ChatError
 from tracerank.methods.answer_groups import AnswerGrouping, ContainmentGroups, DefaultGroups, ExactGroups
 from tracerank.methods.judged_groups import LlmGroups, SemanticGroups, complete_linkage
-from tracerank.methods.verdicts import VerdictFile
 
 
 class Compass:
@@ -171,9 +172,9 @@ def test_linked_clusters_hold_only_similar_pairs(count: int, seed: int, threshol
 # By a chat model.
 
 
-def test_each_unordered_pair_is_asked_once_and_numbers_are_not_asked_about() -> None:
+def test_each_unordered_pair_is_asked_once_and_numbers_are_not_asked_about(tmp_path: Path) -> None:
     chat = same_when(lambda a, b: {a.lower(), b.lower()} == {"car", "automobile"})
-    grouping = LlmGroups(chat)
+    grouping = LlmGroups(CachedChat(chat, tmp_path))
     assert grouping.groups("What?", ["car", "boat", "automobile", "Car", "5", "7"]) == (0, 1, 0, 0, 2, 3)
     asked = len(chat.asked)
     assert asked == 3 + 3 * 2  # the pairs of three names, and each name with each number
@@ -183,26 +184,34 @@ def test_each_unordered_pair_is_asked_once_and_numbers_are_not_asked_about() -> 
     assert len(chat.asked) == asked + 1
 
 
-def test_verdicts_outlive_the_process_and_a_cut_line(tmp_path: Path) -> None:
-    path = tmp_path / "kept" / "verdicts.jsonl"
-    first = same_when(lambda a, b: True)
-    assert LlmGroups(first, VerdictFile(path)).groups("Q", ["car", "automobile"]) == (0, 0)
-    with path.open("a", encoding="utf-8") as file:
-        file.write('{"key": "cut o')
+def test_a_run_that_was_killed_goes_on_without_asking_again(tmp_path: Path) -> None:
+    def killed(a: str, b: str) -> bool:
+        if "train" in (a, b):
+            raise KeyboardInterrupt
+        return True
+
+    with pytest.raises(KeyboardInterrupt):
+        LlmGroups(CachedChat(same_when(killed), tmp_path)).groups("Q", ["car", "automobile", "train"])
     second = same_when(lambda a, b: False)
-    grouping = LlmGroups(second, VerdictFile(path))
-    assert grouping.groups("Q", ["automobile", "car"]) == (0, 0)
-    assert second.asked == []
-    assert grouping.groups("Q", ["car", "boat"]) == (0, 1)
-    assert len(VerdictFile(path)) == 2
+    grouping = LlmGroups(CachedChat(second, tmp_path))
+    assert grouping.groups("Q", ["train", "automobile", "car"]) == (0, 1, 1)
+    assert len(second.asked) == 2
+
+
+def test_threads_that_ask_about_one_pair_ask_once(tmp_path: Path) -> None:
+    chat = same_when(lambda a, b: True)
+    grouping = LlmGroups(CachedChat(chat, tmp_path))
+    with ThreadPoolExecutor(8) as threads:
+        found = set(threads.map(lambda _: grouping.groups("Q", ["car", "automobile"]), range(32)))
+    assert found == {(0, 0)}
+    assert len(chat.asked) == 1
 
 
 def test_another_model_is_asked_again(tmp_path: Path) -> None:
-    path = tmp_path / "verdicts.jsonl"
-    LlmGroups(FakeChat(lambda _: "SAME", "one"), VerdictFile(path)).groups("Q", ["car", "automobile"])
-    other = FakeChat(lambda _: "DIFFERENT", "two")
-    assert LlmGroups(other, VerdictFile(path)).groups("Q", ["car", "automobile"]) == (0, 1)
-    assert len(other.asked) == 1
+    one, two = FakeChat(lambda _: "SAME", "one"), FakeChat(lambda _: "DIFFERENT", "two")
+    LlmGroups(CachedChat(one, tmp_path)).groups("Q", ["car", "automobile"])
+    assert LlmGroups(CachedChat(two, tmp_path)).groups("Q", ["car", "automobile"]) == (0, 1)
+    assert len(two.asked) == 1
 
 
 @pytest.mark.parametrize(
@@ -221,11 +230,12 @@ def test_the_last_verdict_outside_the_thinking_counts(reply: str, same: bool) ->
 
 
 @pytest.mark.parametrize("reply", ["I cannot tell", "<think>SAME", ""])
-def test_a_reply_without_a_verdict_is_an_error_and_is_not_kept(reply: str) -> None:
-    grouping = LlmGroups(FakeChat(lambda _: reply))
-    with pytest.raises(ChatError, match="neither SAME nor DIFFERENT"):
-        grouping.are_same("Q", "a", "b")
-    assert len(grouping.verdicts) == 0
+def test_a_reply_without_a_verdict_is_asked_again_and_then_an_error(tmp_path: Path, reply: str) -> None:
+    replies = iter([reply, reply, "SAME", *[reply] * 3])
+    grouping = LlmGroups(CachedChat(FakeChat(lambda _: next(replies)), tmp_path))
+    assert grouping.are_same("Q", "a", "b")
+    with pytest.raises(ChatError, match="fake-chat: asked 3 times for SAME or DIFFERENT, last said"):
+        grouping.are_same("Q", "a", "c")
 
 
 def test_a_hostile_answer_cannot_end_its_quotation() -> None:
@@ -234,11 +244,3 @@ def test_a_hostile_answer_cannot_end_its_quotation() -> None:
     [prompt] = chat.asked
     assert sum(line.startswith("Answer B:") for line in prompt.splitlines()) == 1
     assert sum(line.startswith("Reply with") for line in prompt.splitlines()) == 1
-
-
-def test_a_file_of_verdicts_that_cannot_be_used_says_so(tmp_path: Path) -> None:
-    with pytest.raises(TraceRankError, match="cannot be read"):
-        VerdictFile(tmp_path)
-    (tmp_path / "file").write_text("x", encoding="utf-8")
-    with pytest.raises(TraceRankError, match="cannot be"):
-        VerdictFile(tmp_path / "file" / "below").put("m", "p", True, {})

@@ -14,6 +14,16 @@ SECONDS = 1.0
 """What a record may take."""
 
 
+def reads_or_refuses(reader: Reader, damaged: Any) -> None:
+    """Fails when a record raises anything but MalformedRollout, or gives a rollout of no question."""
+    reader.recognises(damaged)
+    try:
+        parsed = reader.parse(damaged, "log.jsonl:1")
+    except MalformedRollout:
+        return
+    assert parsed.question.id
+
+
 def survives(reader: Reader, record: dict[str, Any], chance: Random) -> None:
     """Fails when a damaged copy of the record raises anything but MalformedRollout, or takes long."""
     try:

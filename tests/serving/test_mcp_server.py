@@ -1,6 +1,5 @@
 """A real MCP client over stdin and stdout."""
 
-import asyncio
 import json
 import os
 import sys
@@ -8,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.served import awaited
 
 mcp = pytest.importorskip("mcp")
 
@@ -29,7 +30,7 @@ def call(*calls: tuple[str, dict[str, Any]]) -> list[Any]:
             listed = await client.list_tools()
             return [{tool.name for tool in listed.tools}, *[await client.call_tool(*each) for each in calls]]
 
-    return asyncio.run(talk())
+    return awaited(talk())
 
 
 def content(result: Any) -> dict[str, Any]:

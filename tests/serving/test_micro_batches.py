@@ -6,7 +6,8 @@ from concurrent.futures import CancelledError, wait
 
 import pytest
 
-from tracerank.serving.micro_batches import BatchLimits, IsClosed, MicroBatches, QueueIsFull
+from tracerank.serving.limits import ServiceLimits
+from tracerank.serving.micro_batches import IsClosed, MicroBatches, QueueIsFull
 
 
 class Doubling:
@@ -38,8 +39,8 @@ def doubling() -> Iterator[Doubling]:
     found.gate.set()
 
 
-def test_what_waits_is_settled_together_and_each_gets_its_own(doubling: Doubling) -> None:
-    batches: MicroBatches[int, int] = MicroBatches([doubling], BatchLimits(batch=8, waiting=100))
+def test_what_waits_is_decided_together_and_each_gets_its_own(doubling: Doubling) -> None:
+    batches: MicroBatches[int, int] = MicroBatches([doubling], ServiceLimits(batch=8, waiting=100))
     doubling.hold()
     first = batches.submit(0)
     assert doubling.begun.wait(10)
@@ -50,8 +51,8 @@ def test_what_waits_is_settled_together_and_each_gets_its_own(doubling: Doubling
     batches.close()
 
 
-def test_of_many_who_ask_half_are_settled_while_the_others_ask_anew(doubling: Doubling) -> None:
-    batches: MicroBatches[int, int] = MicroBatches([doubling], BatchLimits(part=2))
+def test_of_many_who_ask_half_are_decided_while_the_others_ask_anew(doubling: Doubling) -> None:
+    batches: MicroBatches[int, int] = MicroBatches([doubling], ServiceLimits(part=2), leaves_part=True)
     doubling.hold()
     futures = [batches.submit(0)]
     assert doubling.begun.wait(10)
@@ -63,7 +64,7 @@ def test_of_many_who_ask_half_are_settled_while_the_others_ask_anew(doubling: Do
 
 
 def test_a_bad_item_costs_its_neighbours_nothing(doubling: Doubling) -> None:
-    batches: MicroBatches[int, int] = MicroBatches([doubling], BatchLimits(gather_seconds=0.2))
+    batches: MicroBatches[int, int] = MicroBatches([doubling], ServiceLimits(gather_seconds=0.2))
     futures = [batches.submit(number) for number in (1, -1, 3)]
     assert (futures[0].result(10), futures[2].result(10)) == (2, 6)
     with pytest.raises(ValueError, match="negative"):
@@ -78,7 +79,9 @@ def test_an_outage_does_not_make_everybody_wait_for_the_same() -> None:
         asked.append(len(items))
         raise ConnectionError("nobody answers")
 
-    batches: MicroBatches[int, int] = MicroBatches([down], BatchLimits(gather_seconds=0.2), outages=(ConnectionError,))
+    batches: MicroBatches[int, int] = MicroBatches(
+        [down], ServiceLimits(gather_seconds=0.2), outages=(ConnectionError,)
+    )
     futures = [batches.submit(number) for number in range(9)]
     for future in futures:
         with pytest.raises(ConnectionError):
@@ -90,7 +93,7 @@ def test_an_outage_does_not_make_everybody_wait_for_the_same() -> None:
 def test_a_batch_waits_for_what_is_known_to_come_but_not_for_ever() -> None:
     doubling, coming = Doubling(), threading.Event()
     coming.set()
-    limits = BatchLimits(gather_seconds=0.01, longest_seconds=5.0)
+    limits = ServiceLimits(gather_seconds=0.01, longest_seconds=5.0)
     batches: MicroBatches[int, int] = MicroBatches([doubling], limits, is_more_coming=coming.is_set)
     first = batches.submit(1)
     assert not doubling.begun.wait(0.1)
@@ -100,14 +103,14 @@ def test_a_batch_waits_for_what_is_known_to_come_but_not_for_ever() -> None:
     assert doubling.batches == [[1, 2]]
     batches.close()
     coming.set()
-    limits = BatchLimits(gather_seconds=0.01, longest_seconds=0.05)
+    limits = ServiceLimits(gather_seconds=0.01, longest_seconds=0.05)
     batches = MicroBatches([doubling], limits, is_more_coming=coming.is_set)
     assert batches.submit(3).result(10) == 6
     batches.close()
 
 
 def test_a_full_queue_turns_away_and_closing_finishes_what_was_accepted(doubling: Doubling) -> None:
-    batches: MicroBatches[int, int] = MicroBatches([doubling], BatchLimits(waiting=3))
+    batches: MicroBatches[int, int] = MicroBatches([doubling], ServiceLimits(waiting=3))
     doubling.hold()
     accepted = [batches.submit(1)]
     assert doubling.begun.wait(10)
@@ -129,7 +132,7 @@ def test_a_full_queue_turns_away_and_closing_finishes_what_was_accepted(doubling
 
 
 def test_who_went_away_before_his_turn_costs_nothing(doubling: Doubling) -> None:
-    batches: MicroBatches[int, int] = MicroBatches([doubling], BatchLimits())
+    batches: MicroBatches[int, int] = MicroBatches([doubling], ServiceLimits())
     doubling.hold()
     first = batches.submit(1)
     assert doubling.begun.wait(10)

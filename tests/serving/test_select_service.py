@@ -11,7 +11,7 @@ import pytest
 
 from tests.served import served
 from tracerank.agents.worlds.presets import PRESETS, iter_world
-from tracerank.errors import ChatError, EmbeddingError, GraphError
+from tracerank.errors import ChatError, EmbeddingError, TraceRankError
 from tracerank.methods.base import Decision
 from tracerank.methods.voting import MajorityVote
 from tracerank.pools.canonical import rollout_to_record
@@ -20,10 +20,10 @@ from tracerank.pools.pool import Pool
 pytest.importorskip("fastapi")
 pytest.importorskip("prometheus_client")
 
-from tracerank.serving import settling
-from tracerank.serving.micro_batches import BatchLimits
-from tracerank.serving.select_service import ServiceLimits, select_app
-from tracerank.serving.settling import QUICK_BYTES
+from tracerank.serving import deciding
+from tracerank.serving.deciding import QUICK_BYTES
+from tracerank.serving.limits import ServiceLimits
+from tracerank.serving.select_service import select_app
 from tracerank.serving.wire import SelectRequest, pool_of
 
 POOLS = list(iter_world(PRESETS["paper"]["webqa"], 20, 3, 6))
@@ -152,7 +152,7 @@ def test_browsers_show_the_token_as_a_password() -> None:
     [
         (EmbeddingError("http://10.0.0.7/v1: connection refused"), 503, "behind this service failed"),
         (ChatError("http://10.0.0.7/v1: connection refused"), 503, "behind this service failed"),
-        (GraphError("the pool mixes settings"), 422, "mixes settings"),
+        (TraceRankError("the pool mixes settings"), 422, "mixes settings"),
         (ZeroDivisionError("a fault of ours"), 500, "Internal Server Error"),
     ],
 )
@@ -187,7 +187,7 @@ def test_half_characters_do_no_harm(url: str) -> None:
 
 def test_a_full_queue_answers_429_and_slowness_504_and_nothing_accepted_is_lost() -> None:
     held = Held()
-    limits = ServiceLimits(seconds=20, batches=BatchLimits(batch=1, waiting=2))
+    limits = ServiceLimits(seconds=20, batch=1, waiting=2)
     with ThreadPoolExecutor(8) as clients, served(select_app(held, "1", limits)) as url:
         body = {"question": "Q?", "rollouts": ROLLOUTS}
         accepted = [clients.submit(post, url, "/v1/select", body)]
@@ -213,7 +213,7 @@ def test_the_time_limit_covers_reading(monkeypatch: pytest.MonkeyPatch, length: 
         may_read.wait(0.2 if length < QUICK_BYTES else 20)
         return pool_of(request)
 
-    monkeypatch.setattr(settling, "pool_of", slow)
+    monkeypatch.setattr(deciding, "pool_of", slow)
     with served(select_app(MajorityVote(), "1", ServiceLimits(seconds=0.05))) as url:
         body = {"question": "Q?", "rollouts": [*ROLLOUTS, {"answer": "x" * length}]}
         reply = post(url, "/v1/select", body)
@@ -230,8 +230,8 @@ def test_what_is_being_read_counts_as_waiting(monkeypatch: pytest.MonkeyPatch) -
         assert may_read.wait(20)
         return pool_of(request)
 
-    monkeypatch.setattr(settling, "pool_of", slow)
-    limits = ServiceLimits(seconds=20, batches=BatchLimits(waiting=1))
+    monkeypatch.setattr(deciding, "pool_of", slow)
+    limits = ServiceLimits(seconds=20, waiting=1)
     with ThreadPoolExecutor(1) as clients, served(select_app(MajorityVote(), "1", limits)) as url:
         long = {"question": "Q?", "rollouts": [*ROLLOUTS, {"answer": "x" * QUICK_BYTES}]}
         accepted = clients.submit(post, url, "/v1/select", long)

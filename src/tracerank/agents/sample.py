@@ -31,7 +31,6 @@ class Policy(Protocol):
         ...
 
 
-SAMPLES = 16  # Sec. 4.1
 _TASKS_A_WORKER = 2
 """Under way or waiting, so that no worker waits for us and little is held in memory."""
 

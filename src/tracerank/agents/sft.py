@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -19,7 +20,8 @@ from tracerank.agents.tools.page_text import disarmed, one_line
 from tracerank.agents.tools.ranked_search import NOTHING_FOUND
 from tracerank.answers.exact import exact_match, normalize_answer
 from tracerank.endpoints.chat import ChatMessage, ChatTool, ToolCall, message_to_record
-from tracerank.methods.base import Decision
+from tracerank.methods.base import Decision, Method, decide_stream
+from tracerank.pools.files import write_lines
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Evidence, Rollout, Search
 
@@ -141,6 +143,54 @@ def _record(pool: Pool, choice: Choice, messages: tuple[ChatMessage, ...]) -> di
         "sample_id": choice.rollout.sample_id,
         "reason": choice.reason,
     }
+
+
+def correct_examples(pools: Iterable[Pool], style: str, per_question: int = 1) -> Iterator[Examples]:
+    """What the rollouts with label 1 of each pool become, pool by pool."""
+    return (examples_of(pool, correct_rollouts(pool), style, per_question) for pool in pools)
+
+
+def selected_examples(pools: Iterable[Pool], method: Method, style: str, per_question: int = 1) -> Iterator[Examples]:
+    """What the rollouts that a method selects become, pool by pool."""
+    return (
+        examples_of(pool, selected_rollouts(pool, decision, method.name), style, per_question)
+        for pool, decision in decide_stream(method, pools)
+    )
+
+
+@dataclass(slots=True)
+class ExportTally:
+    """What was written and what not."""
+
+    questions: int = 0
+    conversations: int = 0
+    rebuilt: int = 0
+    """Of the conversations."""
+    lost: int = 0
+    """Rollouts whose conversation was not kept and cannot be rebuilt."""
+    without: int = 0
+    """Questions without a conversation."""
+
+    def add(self, examples: Examples) -> None:
+        """One more pool."""
+        self.questions += 1
+        self.conversations += len(examples.records)
+        self.rebuilt += examples.rebuilt
+        self.lost += examples.lost
+        self.without += not examples.records
+
+
+def write_examples(path: str | Path, made: Iterable[Examples]) -> ExportTally:
+    """Write the conversations, one JSON object a line, gzip-compressed if the name ends with .gz; what they come to."""
+    tally = ExportTally()
+
+    def records() -> Iterator[dict[str, Any]]:
+        for examples in made:
+            tally.add(examples)
+            yield from examples.records
+
+    write_lines(path, records())
+    return tally
 
 
 # ---- conversations that were not kept

@@ -8,10 +8,8 @@ import typer
 
 from tracerank.cli.arguments import AsJson, Dims, Files, ProblemsFile, Quiet, ReaderName
 from tracerank.cli.output import fingerprint
-from tracerank.cli.problems import Problems
-from tracerank.cli.progress import working
-from tracerank.cli.reading import pools_of
-from tracerank.cli.terminal import new_table, note, print_json, print_table
+from tracerank.cli.reading import Problems, pools_of
+from tracerank.cli.terminal import new_table, note, print_json, print_table, working
 from tracerank.cli.train import OWN, BatchPools, Encoder, Epochs, K, LearningRate
 from tracerank.cli.world import Setting, WorldSetting
 from tracerank.readers.detect import AUTO
@@ -89,7 +87,7 @@ def ablate(
         tested = pools_of(test, reader, report) if test else None
         ablation.take(bar.over(pools_of(files, reader, report)), tested)
     _run_all(ablation, chosen, seeds, quiet)
-    rows = _rows(ablation, chosen, seeds)
+    rows = ablation.rows(chosen, seeds)
     if as_json:
         print_json({"setting": str(setting), "k": plan.k, "rows": [asdict(row) for row in rows]}, indent=2)
     else:
@@ -99,34 +97,18 @@ def ablate(
 def _run_all(ablation: "Ablation", variants: "tuple[Variant, ...]", seeds: int, quiet: bool) -> None:
     from tracerank.selectors.trace.training.fit import StepReport
 
-    todo = [(variant, seed) for seed in range(seeds) for variant in variants if not ablation.is_done(variant, seed)]
+    todo = ablation.remaining(variants, seeds)
     with working("training", unit="runs", total=len(todo), quiet=quiet) as bar:
         ablation.measure_votes()
         for variant, seed in todo:
             bar.describe(f"{variant.name}, seed {seed}")
 
-            def on_step(done: StepReport, share: float = 0.5 if variant.slug == "two-stage" else 1.0) -> None:
-                bar.advance(share / (done.steps * done.epochs))
+            def on_step(done: StepReport, stages: int = variant.stages) -> None:
+                bar.advance(1 / (stages * done.steps * done.epochs))
 
             ablation.run(variant, seed, on_step)
     if not quiet and len(todo) < seeds * len(variants):
         note(f"{seeds * len(variants) - len(todo)} of {seeds * len(variants)} runs were done before")
-
-
-def _rows(ablation: "Ablation", variants: "tuple[Variant, ...]", seeds: int) -> "list[AblationRow]":
-    from tracerank.fitting.ablation import FULL, ablation_row
-
-    by_name = {variant.name: [ablation.records(variant, seed) for seed in range(seeds)] for variant in variants}
-    full = by_name.get(FULL)
-    votes = ablation.vote_records()
-    rows = [
-        ablation_row(method, [[record for record in votes if record.method == method]], full)
-        for method in dict.fromkeys(record.method for record in votes)
-    ]
-    return rows + [
-        ablation_row(variant.name, by_name[variant.name], None if variant.name == FULL else full, variant.published)
-        for variant in variants
-    ]
 
 
 def _print(rows: "list[AblationRow]", k: int) -> None:

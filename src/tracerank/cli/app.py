@@ -7,25 +7,21 @@ import typer
 from typer.core import TyperGroup
 
 from tracerank.cli.ablate import ablate
-from tracerank.cli.cache import cache
-from tracerank.cli.convert import convert
+from tracerank.cli.cache import cache, embed
 from tracerank.cli.corpus import corpus
 from tracerank.cli.cost import cost
 from tracerank.cli.demo import demo
-from tracerank.cli.embed import embed
 from tracerank.cli.evaluate import evaluate
-from tracerank.cli.export import export
+from tracerank.cli.export import convert, export
 from tracerank.cli.fit import fit
 from tracerank.cli.inspect import inspect
-from tracerank.cli.mcp import mcp
 from tracerank.cli.report import report
 from tracerank.cli.rollout import rollout
 from tracerank.cli.select import select
-from tracerank.cli.serve import serve
+from tracerank.cli.serve import mcp, serve
 from tracerank.cli.stats import stats
-from tracerank.cli.terminal import note
+from tracerank.cli.terminal import installed_version, note
 from tracerank.cli.train import train
-from tracerank.cli.version import installed_version
 from tracerank.cli.view import view
 from tracerank.cli.world import world
 from tracerank.errors import TraceRankError

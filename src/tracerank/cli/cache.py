@@ -1,17 +1,20 @@
-"""``tracerank cache``: what the vectors kept on disk are, whether they are sound, and removing some."""
+"""``tracerank embed`` and ``tracerank cache``: making the vectors kept on disk, looking at them, removing some."""
 
 from dataclasses import asdict
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tracerank.cli.arguments import AsJson
-from tracerank.cli.terminal import harmless, new_table, note, print_json, print_table
+from tracerank.cli.arguments import AsJson, Dims, Files, FirstK, ProblemsFile, Quiet, ReaderName
+from tracerank.cli.reading import Problems, pools_of
+from tracerank.cli.terminal import harmless, new_table, note, print_json, print_table, working
 from tracerank.errors import UsageError
+from tracerank.readers.detect import AUTO
 
 if TYPE_CHECKING:
-    from tracerank.embedding.cache import VectorCache
+    from tracerank.embedding.cache import FillingTally, VectorCache
 
 UNSOUND = 1
 """Exit code of ``verify`` when it finds a bad entry."""
@@ -40,6 +43,63 @@ Keep = Annotated[
     ),
 ]
 Damaged = Annotated[bool, typer.Option("--damaged", help="Remove only what `verify` calls bad.")]
+
+Encoder = Annotated[
+    str, typer.Option("--encoder", metavar="NAME", help="default, hash-256, a folder, a hub id or URL#model.")
+]
+CacheFolder = Annotated[
+    Path | None,
+    typer.Option("--cache", metavar="FOLDER", help="Folder of the cache, if not the usual one.", show_default=False),
+]
+
+POOLS_AT_ONCE = 64
+"""Many texts together leave little padding."""
+
+
+def embed(
+    files: Files,
+    encoder: Encoder = "default",
+    dims: Dims = None,
+    cache: CacheFolder = None,
+    k: FirstK = None,
+    reader: ReaderName = AUTO,
+    problems: ProblemsFile = None,
+    quiet: Quiet = False,
+) -> None:
+    """Encode every text of the pools into the cache, from which select, train and evaluate then take it.
+
+    Each distinct text is encoded once ever; an interrupted run goes on where it stopped.
+    """
+    # Here, because this needs numpy and perhaps torch, which help should not wait for.
+    from tracerank.cache_folders import default_cache_folder
+    from tracerank.embedding.cache import CachedEmbedder, FillingTally, VectorCache
+    from tracerank.embedding.load import load_embedder
+    from tracerank.selectors.trace.graphs.build import pool_texts
+
+    with Problems(problems, keep=files) as report:
+        with working("counting questions", quiet=quiet) as counting:
+            # Reading is a thousand times quicker than encoding, and only so the time left is known.
+            total = sum(1 for _ in counting.over(pools_of(files, reader, report, k)))
+        vectors = CachedEmbedder(load_embedder(encoder, dims), VectorCache(cache or default_cache_folder()))
+        tally = FillingTally(vectors)
+        with working("encoding", total=total, quiet=quiet) as bar:
+            pools = pools_of(files, reader, lambda _: None, k)
+            while block := list(islice(pools, POOLS_AT_ONCE)):
+                texts = pool_texts(block)
+                for count in vectors.fill(texts):
+                    bar.advance(len(block) * count / len(texts))
+                    share = tally.cached / max(tally.texts, 1)
+                    bar.describe(f"{tally.texts:,} texts, {_speed(tally)}, {share:.0%} cached")
+    if not quiet:
+        asked = f"{tally.texts:,} texts, {tally.cached:,} of them from the cache"
+        note(f"{asked}; {_speed(tally)}; {tally.seconds:.1f} s")
+
+
+def _speed(tally: "FillingTally") -> str:
+    if (tokens := tally.tokens_per_second) is not None:
+        return f"{tokens:,.0f} tokens/s"
+    return f"{tally.new_texts_per_second:,.0f} new texts/s"
+
 
 cache = typer.Typer(no_args_is_help=True, help="Look at, check and shrink the vectors kept on disk.")
 
@@ -102,14 +162,9 @@ def prune(
 
 
 def _open(folder: Path | None, is_readonly: bool = False) -> "VectorCache":
-    # It brings numpy, for which --help shall not wait.
-    from tracerank.cache_folders import default_cache_folder
-    from tracerank.embedding.cache import VectorCache
+    from tracerank.embedding.cache import existing_cache  # brings numpy, for which --help shall not wait
 
-    path = folder or default_cache_folder()
-    if not is_readonly and not path.is_dir():
-        raise UsageError(f"{path}: no such folder, so nothing to remove")
-    return VectorCache(path, is_readonly=is_readonly)
+    return existing_cache(folder, is_readonly)
 
 
 def _size(count: int) -> str:

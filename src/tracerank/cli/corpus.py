@@ -7,19 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tracerank.agents.corpus.build import DEFAULT_RULE, PassageRule
+from tracerank.agents.corpus.index import RERANKED, Corpus, Reranked
 from tracerank.cli.arguments import AsJson, Force, ProblemsFile, Quiet
-from tracerank.cli.problems import Problems
-from tracerank.cli.progress import working
-from tracerank.cli.terminal import harmless, new_table, note, print_json, print_table
+from tracerank.cli.reading import Problems
+from tracerank.cli.terminal import harmless, new_table, note, print_json, print_table, working
+from tracerank.embedding.load import load_embedder
 from tracerank.errors import UsageError
 
 if TYPE_CHECKING:
     from tracerank.agents.corpus.base import Passage, Retriever
-    from tracerank.agents.corpus.index import Corpus
     from tracerank.agents.corpus.layout import CorpusInfo
-
-RERANKED = 20
-"""Passages that --rerank puts in a new order, unless --depth says otherwise."""
 
 DocumentFiles = Annotated[
     list[Path],
@@ -95,7 +92,7 @@ def search(
     index: Index, query: Query, k: Count = 3, rerank: Rerank = None, depth: Depth = RERANKED, as_json: AsJson = False
 ) -> None:
     """Show the passages that a search finds, best first."""
-    found = _retriever(_opened(index), rerank, depth).search(query, k)
+    found = _retriever(Corpus(index), rerank, depth).search(query, k)
     if as_json:
         print_json([asdict(passage) for passage in found], indent=2)
         return
@@ -118,7 +115,7 @@ def serve(
     from tracerank.serving.retrieve_server import retrieve_app
     from tracerank.serving.retrieve_server import serve as serve_app
 
-    opened = _opened(index)
+    opened = Corpus(index)
     about = {"documents": opened.info.documents, "passages": len(opened), "fingerprint": opened.info.fingerprint}
     app = retrieve_app(_retriever(opened, rerank, depth), about)
     if not quiet:
@@ -126,20 +123,11 @@ def serve(
     serve_app(app, host, port)
 
 
-def _opened(index: Path) -> "Corpus":
-    from tracerank.agents.corpus.index import Corpus
-
-    return Corpus(index)
-
-
-def _retriever(opened: "Corpus", rerank: str | None, depth: int) -> "Retriever":
+def _retriever(opened: Corpus, rerank: str | None, depth: int) -> "Retriever":
     if rerank is None:
         if depth != RERANKED:
             raise UsageError("--depth is of use only beside --rerank NAME")
         return opened
-    from tracerank.agents.corpus.index import Reranked
-    from tracerank.embedding.load import load_embedder
-
     return Reranked(opened, load_embedder(rerank), depth)
 
 

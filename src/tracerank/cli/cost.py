@@ -1,6 +1,5 @@
 """``tracerank cost``: what TRACE costs on this machine, stage by stage, beside what other methods were recorded to."""
 
-import time
 from collections.abc import Iterator
 from itertools import chain, repeat
 from pathlib import Path
@@ -18,18 +17,16 @@ from tracerank.cli.arguments import (
     Quiet,
     ReaderName,
 )
-from tracerank.cli.problems import Problems
-from tracerank.cli.progress import working
-from tracerank.cli.reading import pools_of
-from tracerank.cli.terminal import harmless, new_table, note, print_json, print_table
+from tracerank.cli.reading import Problems, pools_of
+from tracerank.cli.terminal import harmless, new_table, note, print_json, print_table, working
 from tracerank.errors import UsageError
-from tracerank.pools.pool import Pool
+from tracerank.pools.pool import PAPER_K
 from tracerank.readers.detect import AUTO
 from tracerank.readers.grouping import Report
 
 if TYPE_CHECKING:
     from tracerank.evaluation.score_matrix import RecordedCost
-    from tracerank.evaluation.stage_times import StageTimes
+    from tracerank.evaluation.stage_times import StageTimes, TraceCost
 
 Trained = Annotated[
     str,
@@ -54,7 +51,7 @@ Recorded = Annotated[
 def cost(
     files: Files,
     checkpoint: Trained,
-    k: K = 16,
+    k: K = PAPER_K,
     questions: Questions = 100,
     passes: Passes = 3,
     records: Recorded = None,
@@ -72,13 +69,10 @@ def cost(
     apart. Making rollouts and judging answers are no part of it.
     """
     # They bring numpy and torch, for which --help shall not wait.
-    from tracerank.embedding.load import embedder_for
     from tracerank.evaluation.prices import read_prices
     from tracerank.evaluation.record_folder import read_evaluation
     from tracerank.evaluation.score_matrix import recorded_costs
-    from tracerank.evaluation.stage_times import ClockedEmbedder, StageClock, time_stages
-    from tracerank.selectors.trace.checkpoint import load_checkpoint
-    from tracerank.selectors.trace.selector import TraceSelector
+    from tracerank.evaluation.stage_times import measure_trace
 
     if prices is not None and records is None:
         raise UsageError("--prices: what is measured here asks no model; name the recorded methods with --records DIR")
@@ -86,43 +80,40 @@ def cost(
     evaluation = None if records is None else read_evaluation(records)
     with Problems(problems, keep=files) as report, working("loading", "passes", passes, quiet) as bar:
         pools_of(files, reader, report)  # a missing file is refused before the models are loaded
-        began = time.perf_counter()
-        loaded = load_checkpoint(checkpoint)
-        identity = loaded.encoder
-        embedder = embedder_for(identity, encoder, is_cached=False)
-        clock = StageClock()
-        clocked = ClockedEmbedder(embedder, clock)
-        selector = TraceSelector(loaded, clocked, allow_encoder_mismatch=allow_encoder_mismatch)
-        loading = time.perf_counter() - began
-        bar.describe("measuring")
         reports: Iterator[Report] = chain([report], repeat(lambda _: None))  # problems are told once, not every pass
-
-        def read() -> Iterator[Pool]:
-            return pools_of(files, reader, next(reports), k)
-
-        times = time_stages(selector, clocked, clock, read, questions, passes, bar.advance)
+        measured = measure_trace(
+            checkpoint,
+            lambda: pools_of(files, reader, next(reports), k),
+            questions,
+            passes,
+            encoder=encoder,
+            allow_encoder_mismatch=allow_encoder_mismatch,
+            on_loaded=lambda: bar.describe("measuring"),
+            on_pass=bar.advance,
+        )
     others = [] if evaluation is None else recorded_costs(evaluation, k, asked)
     if as_json:
-        print_json(_json(times, loading, embedder.name, k, others), indent=2)
+        print_json(_json(measured, k, others), indent=2)
         return
-    _print(times, loading, harmless(embedder.name), k)
+    _print(measured, k)
     if evaluation is not None:
-        _print_recorded(times, others, evaluation.folder, None if asked is None else asked.currency)
-    if not quiet and times.questions < questions:
-        note(f"the files hold {times.questions:,} questions only")
+        _print_recorded(measured.times, others, evaluation.folder, None if asked is None else asked.currency)
+    if not quiet and measured.times.questions < questions:
+        note(f"the files hold {measured.times.questions:,} questions only")
 
 
-def _json(times: "StageTimes", loading: float, encoder: str, k: int, others: "list[RecordedCost]") -> dict[str, Any]:
+def _json(measured: "TraceCost", k: int, others: "list[RecordedCost]") -> dict[str, Any]:
+    times = measured.times
     return {
         "k": k,
         "questions": times.questions,
         "rollouts": times.rollouts,
         "texts": times.texts,
         "passes": times.passes,
-        "encoder": encoder,
+        "encoder": measured.encoder,
         "seconds": {**times.seconds, "total": times.total},
         "seconds_per_question": times.per_question,
-        "loading_seconds": loading,
+        "loading_seconds": measured.loading,
         "recorded": [
             {
                 "method": other.method,
@@ -140,17 +131,18 @@ def _json(times: "StageTimes", loading: float, encoder: str, k: int, others: "li
     }
 
 
-def _print(times: "StageTimes", loading: float, encoder: str, k: int) -> None:
+def _print(measured: "TraceCost", k: int) -> None:
+    times = measured.times
     table = new_table("stage", "seconds", "ms a question", "share %")
     for stage, seconds in (*times.seconds.items(), ("total", times.total)):
         each, share = 1000 * seconds / max(times.questions, 1), 100 * seconds / max(times.total, 1e-12)
         table.add_row(stage, f"{seconds:,.3f}", f"{each:,.2f}", f"{share:.1f}")
     print_table(
         table,
-        f"TRACE on {times.questions:,} questions, K={k}, {times.texts:,} distinct texts encoded by {encoder}; "
-        f"median of {times.passes}",
+        f"TRACE on {times.questions:,} questions, K={k}, {times.texts:,} distinct texts encoded by "
+        f"{harmless(measured.encoder)}; median of {times.passes}",
     )
-    typer.echo(f" loading checkpoint and encoder, once: {loading:.1f} s\n")
+    typer.echo(f" loading checkpoint and encoder, once: {measured.loading:.1f} s\n")
 
 
 def _print_recorded(times: "StageTimes", others: "list[RecordedCost]", folder: Path, currency: str | None) -> None:

@@ -1,27 +1,22 @@
 """``tracerank demo``: the shipped selector and a freshly trained one beside the vote, on a generated world."""
 
 import shutil
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from tracerank.agents.worlds.presets import PAPER, iter_world
 from tracerank.answers.exact import normalize_answer
 from tracerank.cli.arguments import Quiet
-from tracerank.cli.progress import working
-from tracerank.cli.terminal import harmless, new_table, note, print_table
+from tracerank.cli.terminal import harmless, new_table, note, print_table, working
 from tracerank.errors import TrainingError
 from tracerank.evaluation.evaluate import evaluate, fold
-from tracerank.methods.base import Decision
+from tracerank.methods.base import Decision, Method
 from tracerank.methods.voting import MajorityVote
 from tracerank.pools.canonical import write_pools
-from tracerank.pools.pool import Pool
+from tracerank.pools.pool import PAPER_BUDGETS, Pool
 from tracerank.pools.types import WEBQA
-
-if TYPE_CHECKING:
-    from tracerank.selectors.trace.selector import TraceSelector
 
 Folder = Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Where pools and checkpoint go.")]
 
@@ -31,12 +26,7 @@ WORLD = PAPER[WEBQA]
 SHOWN = 6
 SHOWN_ROLLOUTS = 4
 """Of each question that is shown: with few rollouts a vote has little to go by."""
-BUDGETS = (2, 4, 8, 16)
 SEED = 7
-HIDDEN, DROPOUT = 64, 0.5
-"""A net small enough to train in seconds; the paper's is four times as wide."""
-EPOCHS, BATCH_POOLS, LEARNING_RATE, WEIGHT_DECAY, VOTE_RATE = 2, 8, 1e-3, 3.0, 100.0
-"""What keeps so few questions from being learned by heart; chosen on other questions of the world (LOG.md)."""
 
 
 def demo(output: Folder = Path("runs/demo"), quiet: Quiet = False) -> None:
@@ -59,9 +49,9 @@ def demo(output: Folder = Path("runs/demo"), quiet: Quiet = False) -> None:
     few = [pool.first(SHOWN_ROLLOUTS) for pool in held_out]
     _print_decisions(few, [vote.decide(pool) for pool in few], shipped.decide_many(few))
     typer.echo(f"right % of {len(held_out)} questions of the generated world that no selector has seen")
-    table = new_table("method", *(f"K={k}" for k in BUDGETS))
+    table = new_table("method", *(f"K={k}" for k in PAPER_BUDGETS))
     with working("deciding", total=len(held_out), quiet=quiet) as bar:
-        rows = fold(evaluate([vote, shipped, selector], bar.over(held_out), BUDGETS))
+        rows = fold(evaluate([vote, shipped, selector], bar.over(held_out), PAPER_BUDGETS))
     for method, label in (
         ("single", "single rollout"),
         (vote.name, "majority"),
@@ -75,34 +65,19 @@ def demo(output: Folder = Path("runs/demo"), quiet: Quiet = False) -> None:
         note(f"try: tracerank view {output}/pools.jsonl -o report.html")
 
 
-def _trained(folder: Path, quiet: bool) -> "TraceSelector":
+def _trained(folder: Path, quiet: bool) -> Method:
     from tracerank.embedding.load import load_embedder
-    from tracerank.selectors.trace.net import NetConfig
-    from tracerank.selectors.trace.selector import TraceSelector
-    from tracerank.selectors.trace.settings import setting_named
-    from tracerank.selectors.trace.training.examples import prepare_examples
-    from tracerank.selectors.trace.training.fit import train
+    from tracerank.fitting.presets import SMALL, TrainingSource, prepare_training
+    from tracerank.selectors.base import load_selector
 
     embedder = load_embedder("default")
-    setting = setting_named(WEBQA)
-    plan = replace(
-        setting.plan,
-        epochs=EPOCHS,
-        batch_pools=BATCH_POOLS,
-        learning_rate=LEARNING_RATE,
-        weight_decay=WEIGHT_DECAY,
-        vote_rate=VOTE_RATE,
-    )
     pools = list(iter_world(WORLD, TRAINED_QUESTIONS, SEED))
-    source = f"the {WEBQA} world, {TRAINED_QUESTIONS} questions of seed {SEED}"
+    about = f"the {WEBQA} world, {TRAINED_QUESTIONS} questions of seed {SEED}"
     with working("encoding", total=len(pools), quiet=quiet, delay=0.0) as bar:
-        taken = bar.over(pools)
-        examples = prepare_examples(taken, setting.recipe, plan, embedder, folder / "training" / "examples", source)
-    config = NetConfig(embedder.width, hidden=HIDDEN, feed_forward=4 * HIDDEN, dropout=DROPOUT)
-    steps = EPOCHS * -(-len(examples.train()) // BATCH_POOLS)
-    with working("training a small selector", unit="steps", total=steps, quiet=quiet, delay=0.0) as bar:
-        checkpoint = train(examples, config, setting.recipe, plan, folder, on_step=lambda _: bar.advance())
-    return TraceSelector(checkpoint, embedder)
+        ready = prepare_training(SMALL, TrainingSource(WEBQA, bar.over(pools), about, embedder), folder)
+    with working("training a small selector", unit="steps", total=ready.steps, quiet=quiet, delay=0.0) as bar:
+        ready.run(lambda _: bar.advance())
+    return load_selector(folder, embedder)
 
 
 def _print_decisions(pools: list[Pool], votes: list[Decision], decisions: list[Decision]) -> None:

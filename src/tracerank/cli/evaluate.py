@@ -28,10 +28,8 @@ from tracerank.cli.arguments import (
     Seed,
 )
 from tracerank.cli.output import fingerprint
-from tracerank.cli.problems import Problems
-from tracerank.cli.progress import Bar, working
-from tracerank.cli.reading import pools_of
-from tracerank.cli.terminal import new_table, note, print_json, print_table
+from tracerank.cli.reading import Problems, pools_of
+from tracerank.cli.terminal import Bar, new_table, note, print_json, print_table, working
 from tracerank.errors import UsageError
 from tracerank.evaluation import labels as labels_module
 from tracerank.evaluation.evaluate import REFERENCES, Key, Record, Row, fold
@@ -39,11 +37,12 @@ from tracerank.evaluation.evaluate import evaluate as evaluate_pools
 from tracerank.evaluation.labels import labelled
 from tracerank.evaluation.record_folder import RecordFolder, read_evaluation
 from tracerank.methods.base import Method
-from tracerank.pools.pool import Pool
+from tracerank.pools.pool import PAPER_BUDGETS, Pool
 from tracerank.readers.detect import AUTO
 from tracerank.selectors.base import selector_digest
 from tracerank.selectors.table import EqualityName, MethodOptions, method_identity, methods_named, model_of
 
+_PAPER_KS = ",".join(map(str, PAPER_BUDGETS))
 Ks = Annotated[
     str, typer.Option("-k", metavar="K,K,…", help="Numbers of rollouts per question: the first K by sample id.")
 ]
@@ -114,7 +113,7 @@ def evaluate(
     files: Files,
     checkpoint: Checkpoint = None,
     methods: Methods = "",
-    k: Ks = "2,4,8,16",
+    k: Ks = _PAPER_KS,
     output: RecordsFolder = None,
     subsets: Subsets = 0,
     seed: Seed = 0,

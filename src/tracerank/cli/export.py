@@ -1,7 +1,6 @@
-"""``tracerank export``: rollouts as data for other tools."""
+"""``tracerank convert`` and ``tracerank export``: pools written in another form, for us or for other tools."""
 
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,20 +9,25 @@ import typer
 
 from tracerank.cli.arguments import AsJson, Checkpoint, Files, FirstK, Force, ProblemsFile, Quiet, ReaderName
 from tracerank.cli.output import check_output
-from tracerank.cli.problems import Problems
-from tracerank.cli.progress import working
-from tracerank.cli.reading import pools_of
-from tracerank.cli.terminal import note, print_json
+from tracerank.cli.reading import Problems, pools_of
+from tracerank.cli.terminal import note, print_json, working
 from tracerank.errors import UsageError
-from tracerank.pools.pool import Pool
-from tracerank.pools.whole_files import write_lines
+from tracerank.pools.atif_export import write_atif
+from tracerank.pools.canonical import write_pools
 from tracerank.readers.detect import AUTO
 from tracerank.selectors.table import METHOD_NAMES, MethodOptions, method_named
 
 if TYPE_CHECKING:
-    from tracerank.agents.sft import Choice, Examples
+    from tracerank.agents.sft import ExportTally
 
 DEFAULT_METHOD = "selector"
+
+
+class FormatName(StrEnum):
+    """What ``--to`` takes."""
+
+    CANONICAL = "canonical"
+    ATIF = "atif"
 
 
 class KeepName(StrEnum):
@@ -44,6 +48,7 @@ Output = Annotated[
     Path,
     typer.Option("-o", "--output", metavar="FILE", help="File to write; gzip if it ends with .gz.", show_default=False),
 ]
+To = Annotated[FormatName, typer.Option("--to", metavar="NAME", help="Format to write: canonical or atif.")]
 Keep = Annotated[
     KeepName,
     typer.Option(
@@ -79,6 +84,31 @@ Style = Annotated[
     ),
 ]
 
+
+def convert(
+    files: Files,
+    output: Output,
+    to: To = FormatName.CANONICAL,
+    reader: ReaderName = AUTO,
+    force: Force = False,
+    problems: ProblemsFile = None,
+    quiet: Quiet = False,
+) -> None:
+    """Bring rollouts of any known format into the canonical one or into ATIF, grouped by question.
+
+    Holds everything in memory, so the rollouts of a question may stand anywhere in the files. Nothing readable is
+    left out: rollouts that could never be chosen keep their place.
+    """
+    check_output(output, files, force)
+    with Problems(problems, keep=(*files, output)) as report, working("reading", quiet=quiet) as bar:
+        pools = list(bar.over(pools_of(files, reader, report, is_grouped=False)))
+        bar.describe("writing")
+        (write_atif if to is FormatName.ATIF else write_pools)(output, pools)
+    if not quiet:
+        rollouts = sum(map(len, pools))
+        note(f"{len(pools):,} questions, {rollouts:,} rollouts, {report.count:,} problems; written to {output}")
+
+
 export = typer.Typer(no_args_is_help=True, help="Write rollouts as data for other tools.")
 
 
@@ -108,61 +138,28 @@ def sft(
     One JSON object a line: messages, tools if any are called, question_id, sample_id and the reason why the rollout
     was kept. Conversations that were kept are written verbatim.
     """
-    from tracerank.agents.sft import examples_of
+    from tracerank.agents.sft import correct_examples, selected_examples, write_examples
 
     if keep is KeepName.CORRECT and (method or checkpoint):
         raise UsageError("--method and --checkpoint are of use only beside --keep selected")
     check_output(output, files, force)
-    tally = _Tally()
     with Problems(problems, keep=(*files, output)) as report, working("exporting", quiet=quiet) as bar:
         pools = bar.over(pools_of(files, reader, report, k))
-        chosen = _correct(pools) if keep is KeepName.CORRECT else _selected(pools, method or DEFAULT_METHOD, checkpoint)
-        exported = (examples_of(pool, choices, str(style), per_question) for pool, choices in chosen)
-        write_lines(output, (record for examples in map(tally.add, exported) for record in examples.records))
+        if keep is KeepName.CORRECT:
+            made = correct_examples(pools, str(style), per_question)
+        else:
+            chosen = method_named(method or DEFAULT_METHOD, MethodOptions(checkpoint))
+            made = selected_examples(pools, chosen, str(style), per_question)
+        tally = write_examples(output, made)
     if as_json:
         print_json(asdict(tally), indent=2)
     elif not quiet:
-        note(f"{tally}; written to {output}")
+        note(f"{_summary(tally)}; written to {output}")
 
 
-def _correct(pools: Iterator[Pool]) -> Iterator[tuple[Pool, "list[Choice]"]]:
-    from tracerank.agents.sft import correct_rollouts
-
-    return ((pool, correct_rollouts(pool)) for pool in pools)
-
-
-def _selected(pools: Iterator[Pool], name: str, checkpoint: str | None) -> Iterator[tuple[Pool, "list[Choice]"]]:
-    from tracerank.agents.sft import selected_rollouts
-    from tracerank.methods.base import decide_stream
-
-    method = method_named(name, MethodOptions(checkpoint))
-    return ((pool, selected_rollouts(pool, decision, method.name)) for pool, decision in decide_stream(method, pools))
-
-
-@dataclass(slots=True)
-class _Tally:
-    """What was written and what not."""
-
-    questions: int = 0
-    conversations: int = 0
-    rebuilt: int = 0
-    """Of the conversations."""
-    lost: int = 0
-    """Rollouts whose conversation was not kept and cannot be rebuilt."""
-    without: int = 0
-    """Questions without a conversation."""
-
-    def add(self, examples: "Examples") -> "Examples":
-        self.questions += 1
-        self.conversations += len(examples.records)
-        self.rebuilt += examples.rebuilt
-        self.lost += examples.lost
-        self.without += not examples.records
-        return examples
-
-    def __str__(self) -> str:
-        lost = f"; {self.lost:,} rollouts whose conversation cannot be rebuilt" if self.lost else ""
-        return (
-            f"{self.conversations:,} conversations of {self.questions - self.without:,} questions, "
-            f"{self.rebuilt:,} of them rebuilt; {self.without:,} questions without one{lost}"
-        )
+def _summary(tally: "ExportTally") -> str:
+    lost = f"; {tally.lost:,} rollouts whose conversation cannot be rebuilt" if tally.lost else ""
+    return (
+        f"{tally.conversations:,} conversations of {tally.questions - tally.without:,} questions, "
+        f"{tally.rebuilt:,} of them rebuilt; {tally.without:,} questions without one{lost}"
+    )

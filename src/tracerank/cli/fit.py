@@ -8,11 +8,8 @@ import typer
 from tracerank.cli.arguments import AsJson, Dims, Files, FirstK, Force, ProblemsFile, Quiet, ReaderName
 from tracerank.cli.evaluate import Labels, LabelsName
 from tracerank.cli.output import fingerprint
-from tracerank.cli.problems import Problems
-from tracerank.cli.progress import working
-from tracerank.cli.reading import pools_of
-from tracerank.cli.terminal import new_table, note, print_json, print_table
-from tracerank.errors import UsageError
+from tracerank.cli.reading import Problems, pools_of
+from tracerank.cli.terminal import new_table, note, print_json, print_table, working
 from tracerank.readers.detect import AUTO
 
 NO_ENCODER = "none"
@@ -56,10 +53,9 @@ def fit(
     given again.
     """
     # Here, because this needs numpy and perhaps torch, which help should not wait for.
-    from tracerank.evaluation.labels import labelled
+    from tracerank.embedding.load import load_embedder
+    from tracerank.fitting.fit import Fitting, pools_to_fit
     from tracerank.fitting.folder import FitFolder
-    from tracerank.fitting.ladder import Ladder, labelled_pools
-    from tracerank.fitting.rungs import feature_rungs, shipped_rung
 
     configuration = {
         "files": fingerprint(files),
@@ -74,27 +70,16 @@ def fit(
     report = folder.finished
     if report is None:
         with Problems(problems, keep=files) as found, working("reading", quiet=quiet) as bar:
-            pools = (labelled(pool, str(labels)) for pool in bar.over(pools_of(files, reader, found, k)))
-            data = labelled_pools(pools)
-        if not data.pools:
-            raise UsageError(
-                f"not one of {sum(data.left_out.values()):,} questions is labelled; give pools with labels or with "
-                "references to compare answers with"
-            )
-        rungs = (shipped_rung(), *feature_rungs(data.pools, seed))
-        if encoder != NO_ENCODER:
-            from tracerank.embedding.load import load_embedder
-            from tracerank.fitting.networks import network_rungs
-
-            rungs += network_rungs(data.pools, load_embedder(encoder, dims), seed, folder.work)
-        ladder = Ladder(data.pools, rungs, folds, seed, folder.work)
-        with working("fitting", unit="fits", total=ladder.work, quiet=quiet) as bar:
+            data = pools_to_fit(bar.over(pools_of(files, reader, found, k)), str(labels))
+        embedder = None if encoder == NO_ENCODER else load_embedder(encoder, dims)
+        fitting = Fitting(data, folder, embedder, folds=folds, seed=seed)
+        with working("fitting", unit="fits", total=fitting.work, quiet=quiet) as bar:
 
             def on_done(what: str) -> None:
                 bar.describe(what)
                 bar.advance()
 
-            report = folder.write(ladder.run(on_done), data)
+            report = fitting.run(on_done)
     elif not quiet:
         note(f"{output}: fitted before, on the same files with the same settings; --force fits again")
     _show(report, output, as_json, quiet)

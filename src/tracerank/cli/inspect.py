@@ -1,14 +1,12 @@
 """``tracerank inspect``: what a file was taken for, what was dropped and why, and what to be warned of."""
 
-from dataclasses import asdict, fields
 from typing import TYPE_CHECKING
 
 import typer
 
 from tracerank.cli.arguments import AsJson, Files, Quiet, ReaderName
-from tracerank.cli.progress import working
 from tracerank.cli.reading import pools_of
-from tracerank.cli.terminal import harmless, new_table, print_json, print_table
+from tracerank.cli.terminal import harmless, new_table, print_json, print_table, working
 from tracerank.readers.detect import AUTO
 
 if TYPE_CHECKING:
@@ -27,17 +25,9 @@ def inspect(files: Files, reader: ReaderName = AUTO, as_json: AsJson = False, qu
         for pool in bar.over(pools):
             found.add(pool)
     if as_json:
-        # Not asdict(found), which makes pairs of what a Counter counts.
-        plain = {item.name: _plain(getattr(found, item.name)) for item in fields(found)}
-        print_json({**plain, "warnings": found.warnings()}, indent=2)
+        print_json(found.record(), indent=2)
     else:
         _print(found)
-
-
-def _plain(value: object) -> object:
-    if not isinstance(value, dict):
-        return value
-    return {key: count if isinstance(count, int) else asdict(count) for key, count in value.items()}
 
 
 def _print(found: "Inspection") -> None:

@@ -3,7 +3,6 @@
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
@@ -38,19 +37,6 @@ def fingerprint(files: Sequence[Path]) -> list[dict[str, Any]]:
     names = (Path(name) for path in files for name in find_files(path).names)
     stats = ((path.resolve(), path.stat()) for path in names)
     return [{"path": str(path), "bytes": found.st_size, "modified": found.st_mtime_ns} for path, found in stats]
-
-
-@contextmanager
-def whole_file(path: Path) -> Iterator[BinaryIO]:
-    """A file that appears under its name when the block ends well, and not at all otherwise."""
-    _check_regular(path)
-    part = path.with_name(f"{path.name}.part")
-    try:
-        with open(part, "wb") as file:
-            yield file
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 class ResumableLines:

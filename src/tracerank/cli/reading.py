@@ -1,16 +1,23 @@
-"""The pools of the files named on the command line, and the sentence that sums them up."""
+"""The pools of the files named on the command line, the problems met in them, and the sentence that sums them up."""
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import TracebackType
+from typing import TextIO
 
-from tracerank.errors import ReadError
+from tracerank.cli.terminal import json_text, note
+from tracerank.errors import ReadError, UsageError
 from tracerank.pools.pool import Pool, drop_reasons
 from tracerank.readers import OnRecord, iter_pools
 from tracerank.readers.files.inputs import find_files
+from tracerank.readers.files.records import Problem
 from tracerank.readers.grouping import WINDOW_BYTES, Report
+
+SHOWN = 10
+"""Problems that the terminal is told of, one by one."""
 
 
 def pools_of(
@@ -39,6 +46,41 @@ def _some(pools: Iterator[Pool], files: Sequence[Path], k: int | None) -> Iterat
     if is_empty:
         names = ", ".join(map(str, files))
         raise ReadError(f"{names}: not one usable rollout; see the problems above and docs/file-formats.md")
+
+
+class Problems:
+    """Shows a few of the problems met while reading, and lists all in a file if asked for; call it with each."""
+
+    def __init__(self, path: Path | None = None, keep: Iterable[Path | None] = ()) -> None:
+        """``keep`` are the command's other files, which the list must not replace."""
+        if path is not None and path.resolve() in {other.resolve() for other in keep if other is not None}:
+            raise UsageError(f"--problems {path}: is a file that this command reads or writes; choose another name")
+        self.count = 0
+        self._path = path
+        self._file: TextIO | None = None
+
+    def __enter__(self) -> "Problems":
+        if self._path is not None:
+            # Emptied even if nothing will be wrong: an older list must not pass for this one.
+            self._file = open(self._path, "w", encoding="utf-8")
+        return self
+
+    def __call__(self, problem: Problem) -> None:
+        self.count += 1
+        if self.count <= SHOWN:
+            note(f"problem: {problem}")
+        if self._file is not None:
+            self._file.write(json_text({"source": problem.source, "reason": problem.reason}) + "\n")
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        more = self.count - SHOWN
+        if self._file is not None:
+            self._file.close()
+        if more > 0:
+            where = f"all are in {self._path}" if self._path else "--problems FILE.jsonl lists them all"
+            note(f"and {more:,} more; {where}")
 
 
 def _clock() -> float:

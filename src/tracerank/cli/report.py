@@ -1,21 +1,17 @@
 """``tracerank report``: an evaluation's records as tables and figures."""
 
-from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tracerank.cli.arguments import PricesFile, Quiet
-from tracerank.cli.progress import working
-from tracerank.cli.terminal import harmless, json_text, new_table, note, print_json, print_table
+from tracerank.cli.terminal import harmless, new_table, note, print_json, print_table, working
 from tracerank.errors import UsageError
 
 if TYPE_CHECKING:
-    from tracerank.evaluation.report import ReportPlan
-    from tracerank.evaluation.score_matrix import ScoreMatrix
-    from tracerank.evaluation.tables import Table
+    from tracerank.evaluation.report_folder import Report
 
 
 class FormatName(StrEnum):
@@ -71,52 +67,36 @@ def report(
     """
     # They bring numpy, for which --help shall not wait.
     from tracerank.evaluation.prices import read_prices
-    from tracerank.evaluation.record_folder import read_evaluation
-    from tracerank.evaluation.report import ReportPlan, report_tables
-    from tracerank.evaluation.score_matrix import score_matrix
+    from tracerank.evaluation.report import ReportPlan
+    from tracerank.evaluation.report_folder import make_report
 
-    plan = ReportPlan(k, against, seed)
     asked = None if prices is None else read_prices(prices)
     with working("folding", quiet=quiet) as bar:
-        evaluations = [read_evaluation(folder) for folder in folders]
-        scores = score_matrix(evaluations, asked)
-        _check(scores, plan, folders)
-        bar.advance(len(scores.questions))
-        tables = report_tables(scores, plan)
-        title = f"{len(scores.questions):,} questions of {', '.join(folder.name for folder in folders)}"
+        made = make_report(folders, ReportPlan(k, against, seed), asked)
+        bar.advance(len(made.scores.questions))
         if output is not None:
-            _write(tables, output, title)
-    _print(tables, output_format, title)
+            made.write(output, has_plots=False)
+    _print(made, output_format)
     if output is not None and not no_plots:
         try:
-            _draw(scores, plan, output)
+            made.draw(output)
         except UsageError as error:  # their library is an extra; the tables are what matters
             note(f"no plots: {error}")
     if output is not None and not quiet:
         note(f"written to {output}")
 
 
-def _check(scores: "ScoreMatrix", plan: "ReportPlan", folders: Sequence[Path]) -> None:
-    names = ", ".join(map(str, folders))
-    if not scores.columns:
-        raise UsageError(f"{names}: no records yet; let tracerank evaluate go on")
-    if plan.k is not None and plan.k not in scores.ks:
-        raise UsageError(f"-k {plan.k}: the records are of K={', '.join(map(str, scores.ks))}")
-    if plan.against not in scores.methods and plan.against != "majority":
-        raise UsageError(f"--against {plan.against}: no such method there; there are {', '.join(scores.methods)}")
-
-
-def _print(tables: "Sequence[Table]", output_format: FormatName, title: str) -> None:
-    from tracerank.evaluation.tables import TEXT, long_csv, markdown
+def _print(made: "Report", output_format: FormatName) -> None:
+    from tracerank.evaluation.tables import TEXT, long_csv
 
     if output_format is FormatName.JSON:
-        print_json(_json(tables, title), indent=2)
+        print_json(made.record(), indent=2)
     elif output_format is FormatName.CSV:
-        typer.echo(long_csv(tables), nl=False)
+        typer.echo(long_csv(made.tables), nl=False)
     elif output_format is FormatName.MARKDOWN:
-        typer.echo(markdown(tables, title), nl=False)
+        typer.echo(made.markdown(), nl=False)
     else:
-        for table in tables:
+        for table in made.tables:
             shown = new_table(*(harmless(column.name) for column in table.columns))
             for number, column in enumerate(table.columns):
                 shown.columns[number].justify = "left" if column.kind == TEXT else "right"
@@ -125,31 +105,3 @@ def _print(tables: "Sequence[Table]", output_format: FormatName, title: str) -> 
             print_table(shown, harmless(table.title))
             for line in table.notes:
                 typer.echo(f" {line}\n")
-
-
-def _json(tables: "Sequence[Table]", title: str) -> dict[str, Any]:
-    return {"title": title, "tables": [table.as_json() for table in tables]}
-
-
-def _write(tables: "Sequence[Table]", folder: Path, title: str) -> None:
-    from tracerank.evaluation.tables import markdown, wide_csv
-
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "report.md").write_text(markdown(tables, title), encoding="utf-8")
-    (folder / "report.json").write_text(json_text(_json(tables, title), indent=2) + "\n", encoding="utf-8")
-    for table in tables:
-        (folder / f"{table.name}.csv").write_text(wide_csv(table), encoding="utf-8")
-
-
-def _draw(scores: "ScoreMatrix", plan: "ReportPlan", folder: Path) -> None:
-    from tracerank.evaluation.plots import draw_accuracy_by_cost, draw_accuracy_by_k
-    from tracerank.evaluation.report import accuracy_curves, cost_points
-
-    draw_accuracy_by_k(accuracy_curves(scores, plan), "accuracy with the first K rollouts, 95% bootstrap bands", folder)
-    if scores.has_subsets:
-        curves = accuracy_curves(scores, plan, is_random=True)
-        title = "accuracy with random K rollouts, mean over subsets, 95% bootstrap bands"
-        draw_accuracy_by_k(curves, title, folder, "accuracy_by_random_k")
-    k = plan.k or scores.ks[-1]
-    if points := cost_points(scores, k):
-        draw_accuracy_by_cost(points, f"accuracy against time, K={k}", folder)

@@ -27,12 +27,10 @@ from tracerank.cli.arguments import (
     Seed,
 )
 from tracerank.cli.output import ResumableLines, check_output, fingerprint
-from tracerank.cli.problems import Problems
-from tracerank.cli.progress import working
-from tracerank.cli.reading import Summary, pools_of
-from tracerank.cli.terminal import note, print_json
+from tracerank.cli.reading import Problems, Summary, pools_of
+from tracerank.cli.terminal import note, print_json, working
 from tracerank.errors import UsageError
-from tracerank.methods.base import Decision, decide_stream
+from tracerank.methods.base import decide_stream, decision_to_record
 from tracerank.pools.pool import Pool
 from tracerank.readers.detect import AUTO
 from tracerank.selectors.base import selector_digest
@@ -105,25 +103,10 @@ def select(
             _skip(lines.done(), pools, summary, output)
             write = lines.write
         for pool, decision in decide_stream(chosen, pools):
-            write(_record(pool, decision))
+            write(decision_to_record(pool.question, decision))
             summary.add(pool, decision.sample_id, decision.dropped)
     if not quiet:
         note(str(summary))
-
-
-def _record(pool: Pool, decision: Decision) -> dict[str, Any]:
-    return {
-        "question_id": pool.question.id,
-        "question": pool.question.text,
-        "answer": decision.answer,
-        "sample_id": decision.sample_id,
-        "scores": dict(decision.scores),
-        "dropped": dict(decision.dropped),
-        "group": list(decision.group),
-        "confidence": decision.confidence,
-        "usage": None if decision.usage is None else asdict(decision.usage),
-        "note": decision.note,
-    }
 
 
 def _skip(done: Iterator[dict[str, Any]], pools: Iterator[Pool], summary: Summary, output: Path) -> None:

@@ -1,4 +1,4 @@
-"""``tracerank serve``: the selector as an HTTP service."""
+"""``tracerank serve`` and ``tracerank mcp``: the selector as an HTTP service, and as tools for other agents."""
 
 import gc
 import os
@@ -12,26 +12,22 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tracerank.cli.arguments import AllowMismatch, Checkpoint, Equality, OtherEncoder, Quiet
-from tracerank.cli.problems import Problems
-from tracerank.cli.progress import working
-from tracerank.cli.reading import pools_of
-from tracerank.cli.terminal import note
-from tracerank.cli.version import installed_version
+from tracerank.cli.reading import Problems, pools_of
+from tracerank.cli.terminal import installed_version, note, working
 from tracerank.cli.view import write_page
 from tracerank.errors import UsageError
 from tracerank.extras import needed
 from tracerank.methods.base import Method
 from tracerank.readers.detect import AUTO
 from tracerank.selectors.table import EqualityName, MethodOptions, method_named
+from tracerank.serving.limits import DEFAULT_LIMITS, MEGABYTE, ServiceLimits, limits_told
 
 if TYPE_CHECKING:
-    from tracerank.serving.settlers import MethodProcess
+    from tracerank.serving.deciding import MethodProcess
 
 TOKEN_VARIABLE = "TRACERANK_SERVICE_TOKEN"
-CLOSING_SECONDS = 30
 COLLECT_AFTER = 20_000
-PART = 8
-"""Of a batch that leaves some to the other workers, the least: smaller ones cost more a pool."""
+_TOLD = limits_told()
 
 MethodChoice = Annotated[str, typer.Option("--method", metavar="NAME", help="What decides, as in select.")]
 Host = Annotated[str, typer.Option("--host", metavar="NAME", help="Address to listen on; loopback unless you say so.")]
@@ -42,12 +38,12 @@ Workers = Annotated[
         "--workers",
         metavar="N",
         min=0,
-        help="Processes that settle, each with the method in its memory; 0 settles in this one.",
+        help="Processes that decide, each with the method in its memory; 0 decides in this one.",
     ),
 ]
-Waiting = Annotated[int, typer.Option("--queue", metavar="N", min=1, help="Requests that may wait; more get 429.")]
-Seconds = Annotated[float, typer.Option("--timeout", metavar="S", min=0.001, help="Seconds until a request gets 504.")]
-Megabytes = Annotated[int, typer.Option("--max-body", metavar="MB", min=1, help="Longest body; more gets 413.")]
+Waiting = Annotated[int, typer.Option("--queue", metavar="N", min=1, help=_TOLD["waiting"])]
+Seconds = Annotated[float, typer.Option("--timeout", metavar="S", min=0.001, help=_TOLD["seconds"])]
+Megabytes = Annotated[int, typer.Option("--max-body", metavar="MB", min=1, help=_TOLD["body_bytes"])]
 AllowedHosts = Annotated[
     list[str] | None,
     typer.Option(
@@ -72,9 +68,9 @@ def serve(
     port: Port = 8100,
     allow_host: AllowedHosts = None,
     workers: Workers = 0,
-    queue: Waiting = 256,
-    timeout: Seconds = 60.0,
-    max_body: Megabytes = 32,
+    queue: Waiting = DEFAULT_LIMITS.waiting,
+    timeout: Seconds = DEFAULT_LIMITS.seconds,
+    max_body: Megabytes = DEFAULT_LIMITS.body_bytes // MEGABYTE,
     view: Viewed = None,
     encoder: OtherEncoder = None,
     allow_encoder_mismatch: AllowMismatch = False,
@@ -82,29 +78,28 @@ def serve(
 ) -> None:
     """Answer POST /v1/select, /v1/rerank, /v1/explain and /v1/view until interrupted; what was accepted is finished.
 
-    Requests of many clients are settled together. A bearer token is wanted when TRACERANK_SERVICE_TOKEN is set. /docs
+    Requests of many clients are decided together. A bearer token is wanted when TRACERANK_SERVICE_TOKEN is set. /docs
     describes every endpoint, /metrics is for Prometheus.
     """
     with needed("serving needs", "serve", UsageError):
         import uvicorn
 
         from tracerank.serving.guards import is_loopback, known_hosts
-        from tracerank.serving.micro_batches import BatchLimits
-        from tracerank.serving.select_service import ServiceLimits, select_app
+        from tracerank.serving.select_service import select_app
     token = os.environ.get(TOKEN_VARIABLE, "").strip() or None
     if not is_loopback(host) and token is None:
         note(f"warning: everybody who reaches {host} may use this service; set {TOKEN_VARIABLE} to ask for a token")
     hosts = known_hosts(host, _host_names(allow_host or ()))
     options = MethodOptions(checkpoint, encoder, allow_encoder_mismatch, equality)
-    limits = ServiceLimits(max_body * 2**20, timeout, BatchLimits(part=PART if workers else None, waiting=queue))
+    limits = ServiceLimits(body_bytes=max_body * MEGABYTE, waiting=queue, seconds=timeout)
     chosen = method_named(method, options) if view or not workers else None
     with ExitStack() as stack:
         page = None
         if view and chosen is not None:
             page = Path(stack.enter_context(TemporaryDirectory(prefix="tracerank-"))) / "view.html"
             _write_view(page, view, chosen, options, quiet)
-        settled_by = chosen if chosen is not None and not workers else _processes(workers, method, options)
-        app = select_app(settled_by, installed_version(), limits, token, page, hosts)
+        decided_by = chosen if chosen is not None and not workers else _processes(workers, method, options)
+        app = select_app(decided_by, installed_version(), limits, token, page, hosts)
         if not quiet:
             note(f"{method} at http://{host}:{port}/v1/select, described at /docs; Ctrl-C ends it")
         _spare_collections()
@@ -114,13 +109,26 @@ def serve(
             port=port,
             log_level="warning",
             access_log=False,
-            timeout_graceful_shutdown=CLOSING_SECONDS,
+            timeout_graceful_shutdown=limits.closing_seconds,
         )
+
+
+def mcp(
+    checkpoint: Checkpoint = None,
+    method: MethodChoice = "selector",
+    encoder: OtherEncoder = None,
+    allow_encoder_mismatch: AllowMismatch = False,
+) -> None:
+    """Speak the Model Context Protocol over stdin and stdout: tools select_rollout and explain_selection."""
+    with needed("the MCP server needs", "serve", UsageError):
+        from tracerank.serving.mcp_server import mcp_server
+    chosen = method_named(method, MethodOptions(checkpoint, encoder, allow_encoder_mismatch))
+    mcp_server(chosen, installed_version()).run()
 
 
 def _processes(count: int, method: str, options: MethodOptions) -> "list[MethodProcess]":
     """All of them started, then all of them ready."""
-    from tracerank.serving.settlers import MethodProcess
+    from tracerank.serving.deciding import MethodProcess
 
     threads = None if count == 1 else max(1, (os.cpu_count() or 1) // count)
     made = [MethodProcess(partial(_method_of_worker, method, options), threads) for _ in range(count)]

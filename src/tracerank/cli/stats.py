@@ -1,20 +1,13 @@
 """``tracerank stats``: how much the rollouts of a question share (App. A.3)."""
 
-from collections.abc import Iterator
-from dataclasses import asdict
 from enum import StrEnum
-from itertools import chain
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tracerank.cli.arguments import AsJson, Files, FirstK, ProblemsFile, Quiet, ReaderName
-from tracerank.cli.problems import Problems
-from tracerank.cli.progress import working
-from tracerank.cli.reading import pools_of
-from tracerank.cli.terminal import new_table, print_json, print_table
-from tracerank.errors import UsageError
-from tracerank.pools.pool import Pool
+from tracerank.cli.reading import Problems, pools_of
+from tracerank.cli.terminal import new_table, print_json, print_table, working
 from tracerank.pools.types import BROWSING, WEBQA
 from tracerank.readers.detect import AUTO
 
@@ -52,50 +45,16 @@ def stats(
     """
     # They bring numpy, for which --help shall not wait.
     from tracerank.selectors.trace.graphs.schema import RECIPES
-    from tracerank.selectors.trace.graphs.stats import graph_statistics
+    from tracerank.selectors.trace.graphs.stats import graph_statistics, settle_setting
 
     with Problems(problems, keep=files) as report, working("counting", quiet=quiet) as bar:
         pools = bar.over(pools_of(files, reader, report, k))
-        name, pools = _settle(pools) if setting is SettingName.AUTO else (str(setting), pools)
+        name, pools = settle_setting(pools) if setting is SettingName.AUTO else (str(setting), pools)
         statistics = graph_statistics(pools, RECIPES[name])
     if as_json:
-        print_json(_json(statistics, name, k), indent=2)
+        print_json({"setting": name, "k": k, **statistics.record()}, indent=2)
     else:
         _print(statistics, name)
-
-
-def _settle(pools: Iterator[Pool]) -> tuple[str, Iterator[Pool]]:
-    """The setting of the first pool that shows one, and all the pools, which must agree."""
-    early = []
-    for pool in pools:
-        early.append(pool)
-        if _shows_setting(pool):
-            break
-    name = early[-1].setting
-    return name, _agreeing(chain(early, pools), name)
-
-
-def _agreeing(pools: Iterator[Pool], name: str) -> Iterator[Pool]:
-    for pool in pools:
-        if _shows_setting(pool) and pool.setting != name:
-            raise UsageError(
-                f"question {pool.question.id!r} has {pool.setting} rollouts, those before it {name}; "
-                "count them apart, or choose with --setting"
-            )
-        yield pool
-
-
-def _shows_setting(pool: Pool) -> bool:
-    return any(rollout.problem is None for rollout in pool.rollouts)
-
-
-def _json(statistics: "GraphStatistics", setting: str, k: int | None) -> dict[str, Any]:
-    return {
-        "setting": setting,
-        "k": k,
-        **{name: value for name, value in asdict(statistics).items() if name != "edges_mean"},
-        "edges_mean": {str(relation): mean for relation, mean in statistics.edges_mean.items()},
-    }
 
 
 def _print(statistics: "GraphStatistics", setting: str) -> None:

@@ -1,35 +1,25 @@
 """``tracerank train``: a network from labelled pools, by one of two presets."""
 
 import json
-import sys
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from enum import StrEnum
-from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tracerank.cli.arguments import AsJson, Dims, ProblemsFile, Quiet, ReaderName
 from tracerank.cli.output import fingerprint
-from tracerank.cli.problems import Problems
-from tracerank.cli.progress import Bar, working
-from tracerank.cli.reading import pools_of
-from tracerank.cli.terminal import note, print_json
+from tracerank.cli.reading import Problems, pools_of
+from tracerank.cli.terminal import Bar, note, print_json, working
 from tracerank.errors import UsageError
-from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA
 from tracerank.readers.detect import AUTO
 
 if TYPE_CHECKING:
-    from tracerank.embedding.base import Embedder
+    from tracerank.fitting.presets import OnStep
     from tracerank.selectors.trace.training.fit import StepReport
 
 OWN = "the preset's own, see docs/paper-map.md"
-LOOKED_AT = 64
-"""Pools that tell the search setting where it is not named."""
 
 
 class PresetName(StrEnum):
@@ -101,18 +91,24 @@ def train(
     """
     # Here, because this needs numpy and torch, which help should not wait for.
     from tracerank.embedding.load import load_embedder
+    from tracerank.fitting.presets import TrainingSource, prepare_training, told_setting
 
-    if seeds is not None and preset is not PresetName.PLUS:
-        raise UsageError("--seeds: only --preset plus averages several networks")
     named, paths = _setting_and_files(pools)
-    given = {"k": k, "epochs": epochs, "batch_pools": batch, "learning_rate": learning_rate}
-    given |= {"seed": seed, "seeds": seeds}
-    values = {name: value for name, value in given.items() if value is not None}
     with Problems(problems, keep=paths) as report, working("preparing", quiet=quiet) as bar:
-        setting, stream = _told(named, pools_of(paths, reader, report))
-        source = _Source(setting, bar.over(stream), json.dumps(fingerprint(paths)), load_embedder(encoder, dims))
-        prepare = _paper if preset is PresetName.PAPER else _plus
-        ready = prepare(source, values, output)
+        stream = pools_of(paths, reader, report)
+        setting, stream = told_setting(stream) if named is None else (named, stream)
+        source = TrainingSource(setting, bar.over(stream), json.dumps(fingerprint(paths)), load_embedder(encoder, dims))
+        ready = prepare_training(
+            str(preset),
+            source,
+            output,
+            k=k,
+            epochs=epochs,
+            batch_pools=batch,
+            learning_rate=learning_rate,
+            seed=seed,
+            seeds=seeds,
+        )
     if not quiet:
         note(ready.about)
     with working("training", unit="steps", total=ready.steps, quiet=quiet) as bar:
@@ -121,33 +117,6 @@ def train(
         print_json({"folder": str(output), "preset": str(preset), "setting": setting, "training": summary}, indent=2)
     if not quiet:
         note(f"{output}: {ready.outcome(summary)}")
-
-
-@dataclass(frozen=True, slots=True)
-class _Source:
-    """What there is to learn from."""
-
-    setting: str
-    pools: Iterator[Pool]
-    files: str
-    """Fingerprint of what the pools are read from."""
-    embedder: "Embedder"
-
-
-OnStep = Callable[["StepReport"], None]
-
-
-@dataclass(frozen=True, slots=True)
-class _Ready:
-    """A run whose examples are prepared."""
-
-    about: str
-    """What there is to learn from, in a line."""
-    steps: int
-    run: Callable[[OnStep], Mapping[str, Any]]
-    """Trains, saves and sums up."""
-    outcome: Callable[[Mapping[str, Any]], str]
-    """The last line about a summary."""
 
 
 def _setting_and_files(words: list[str]) -> tuple[str | None, list[Path]]:
@@ -162,81 +131,7 @@ def _setting_and_files(words: list[str]) -> tuple[str | None, list[Path]]:
     return None, list(map(Path, words))
 
 
-def _told(setting: str | None, pools: Iterator[Pool]) -> tuple[str, Iterable[Pool]]:
-    """The setting, if need be that of most of the first pools, and all pools."""
-    if setting is not None:
-        return setting, pools
-    first = list(islice(pools, LOOKED_AT))
-    ((setting, _),) = Counter(pool.setting for pool in first).most_common(1)
-    return setting, chain(first, pools)
-
-
-def _examples_folder(output: Path) -> Path:
-    """The same for both presets, so that one cannot be trained over the other."""
-    return output / "training" / "examples"
-
-
-def _paper(source: _Source, given: Mapping[str, Any], output: Path) -> _Ready:
-    from tracerank.selectors.trace.net import NetConfig
-    from tracerank.selectors.trace.settings import setting_named
-    from tracerank.selectors.trace.training.examples import prepare_examples
-    from tracerank.selectors.trace.training.fit import train as fit
-
-    chosen = setting_named(source.setting)
-    plan = replace(chosen.plan, **given)
-    folder = _examples_folder(output)
-    examples = prepare_examples(source.pools, chosen.recipe, plan, source.embedder, folder, source.files)
-    config = NetConfig(examples.width)
-    return _Ready(
-        ", ".join(f"{count:,} {what}" for what, count in examples.manifest["counts"].items()),
-        plan.epochs * -(-len(examples.train()) // plan.batch_pools),
-        lambda on_step: fit(examples, config, chosen.recipe, plan, output, on_step=on_step).training,
-        lambda summary: (
-            f"epoch {summary['best_epoch']} is best, "
-            f"{_right(summary)} {summary['questions']['validation']:,} held-out mixed pools"
-        ),
-    )
-
-
-def _plus(source: _Source, given: Mapping[str, Any], output: Path) -> _Ready:
-    from tracerank.selectors.plus.examples import Cutting, prepare_plus
-    from tracerank.selectors.plus.facts import plus_recipe
-    from tracerank.selectors.plus.fit import PlusPlan, train_plus
-    from tracerank.selectors.plus.net import PlusConfig
-    from tracerank.selectors.trace.settings import setting_named
-
-    k = given.get("k")
-    plan = PlusPlan(**{name: value for name, value in given.items() if name != "k"})
-    if "epochs" in given:
-        plan = replace(plan, most_steps=sys.maxsize)  # who names epochs gets them all
-    recipe = plus_recipe(setting_named(source.setting).recipe)
-    pools = (pool if k is None else pool.first(k) for pool in source.pools)
-    made_from = source.files if k is None else f"{source.files}, the first {k} rollouts"
-    cutting = Cutting(seed=plan.seed)
-    examples = prepare_plus(pools, recipe, cutting, source.embedder, _examples_folder(output), made_from)
-    learn, held_out = examples.examples.train(), examples.examples.validation()
-    config = PlusConfig(examples.examples.width)
-    return _Ready(
-        f"{len(learn):,} mixed pools and subsets of {len(set(examples.questions(learn))):,} questions to learn from, "
-        f"{len(held_out):,} of {len(set(examples.questions(held_out))):,} held out",
-        plan.steps(len(learn)),
-        lambda on_step: train_plus(examples, config, plan, output, on_step=on_step).training,
-        lambda summary: (
-            f"the mean of {plan.seeds} networks, "
-            + (
-                f"{_right(summary)} {len(held_out):,} held-out pools and subsets"
-                if len(held_out)
-                else "nothing held out"
-            )
-        ),
-    )
-
-
-def _right(summary: Mapping[str, Any]) -> str:
-    return f"{100 * summary['validation_accuracy']:.1f}% right on"
-
-
-def _showing(bar: Bar) -> OnStep:
+def _showing(bar: Bar) -> "OnStep":
     def on_step(done: "StepReport") -> None:
         bar.advance()
         bar.describe(f"epoch {done.epoch} of {done.epochs}, loss {done.loss:.3f}")

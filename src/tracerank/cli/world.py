@@ -6,13 +6,12 @@ from typing import Annotated
 
 import typer
 
-from tracerank.agents.worlds.presets import PRESETS, iter_world
+from tracerank.agents.worlds.presets import PRESETS, iter_world, preset_named
 from tracerank.cli.arguments import Force, Quiet
 from tracerank.cli.output import check_output
-from tracerank.cli.progress import working
-from tracerank.cli.terminal import note
-from tracerank.errors import UsageError
+from tracerank.cli.terminal import note, working
 from tracerank.pools.canonical import write_pools
+from tracerank.pools.pool import PAPER_K
 from tracerank.pools.types import BROWSING, WEBQA
 
 
@@ -42,7 +41,7 @@ def world(
     output: Output,
     setting: Setting = WorldSetting.WEBQA,
     questions: Questions = 1000,
-    k: Rollouts = 16,
+    k: Rollouts = PAPER_K,
     seed: Seed = 0,
     preset: PresetName = "paper",
     force: Force = False,
@@ -55,10 +54,8 @@ def world(
     publishes.
     """
     check_output(output, (), force)
-    chosen = PRESETS.get(preset)
-    if chosen is None:
-        raise UsageError(f"--preset {preset}: no such preset; choose one of {', '.join(PRESETS)}")
+    chosen = preset_named(preset, str(setting))
     with working("generating", total=questions, quiet=quiet) as bar:
-        write_pools(output, bar.over(iter_world(chosen[str(setting)], questions, seed, k)))
+        write_pools(output, bar.over(iter_world(chosen, questions, seed, k)))
     if not quiet:
         note(f"{questions:,} generated questions, {questions * k:,} rollouts; written to {output}")

@@ -6,8 +6,9 @@ a new file with what stays and then points ``cache.json`` at it. An embedder in 
 what is not there yet.
 """
 
+import time
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tracerank.cache_folders import default_cache_folder
 from tracerank.embedding.base import AGREEMENT, REFERENCE_TEXTS, Embedder, Vectors, check_vectors, cosine
 from tracerank.embedding.cache_folder import (
     KEY_BYTES,
@@ -31,7 +33,7 @@ from tracerank.embedding.cache_folder import (
     vector_keys,
 )
 from tracerank.embedding.lmdb_file import FIRST_MAP_BYTES, MAX_MAP_BYTES, LmdbFile, Transaction
-from tracerank.errors import EmbeddingError
+from tracerank.errors import EmbeddingError, UsageError
 
 _COPIED_ENTRIES = 4096
 
@@ -244,6 +246,14 @@ class VectorCache:
         return None
 
 
+def existing_cache(folder: str | Path | None = None, is_readonly: bool = False) -> VectorCache:
+    """The cache in a folder, or in the usual one; where there is none, none is made."""
+    path = Path(folder) if folder is not None else default_cache_folder()
+    if not is_readonly and not path.is_dir():
+        raise UsageError(f"{path}: no such folder, so nothing to remove")
+    return VectorCache(path, is_readonly=is_readonly)
+
+
 def _check_width(folder: Path, record: FingerprintRecord, width: int) -> None:
     if record.width != width:
         raise EmbeddingError(
@@ -302,6 +312,17 @@ class CachedEmbedder:
                 vectors[rows_of[text]] = vector  # as a later run will read it
         return vectors
 
+    def fill(self, texts: Sequence[str]) -> Iterator[int]:
+        """See to it that every text has a vector; yields, part by part, how many more have one.
+
+        Asked to stop between two parts it loses nothing.
+        """
+        distinct = list(dict.fromkeys(texts))
+        for begin in range(0, len(distinct), self.chunk):
+            part = distinct[begin : begin + self.chunk]
+            self.embed(part)
+            yield len(part)
+
     def _check_still_the_same(self) -> None:
         """A name says little about a server's model: compare one of its vectors with the one stored under that name."""
         if self._is_trusted:
@@ -317,3 +338,36 @@ class CachedEmbedder:
                 f"model loaded? tracerank cache prune {self.fingerprint!r} removes the old ones"
             )
         self._is_trusted = True
+
+
+class FillingTally:
+    """How much a cached embedder has been asked for since, and how quickly it came."""
+
+    def __init__(self, embedder: CachedEmbedder) -> None:
+        self._embedder = embedder
+        self._before = embedder.hits, embedder.misses, embedder.tokens_encoded
+        self._began = time.monotonic()
+
+    @property
+    def cached(self) -> int:
+        """Texts whose vector was there."""
+        return self._embedder.hits - self._before[0]
+
+    @property
+    def texts(self) -> int:
+        """All that were asked for."""
+        return self.cached + self._embedder.misses - self._before[1]
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self._began
+
+    @property
+    def tokens_per_second(self) -> float | None:
+        """None: nothing was encoded, or the embedder has no tokenizer to count with."""
+        tokens = self._embedder.tokens_encoded - self._before[2]
+        return tokens / max(self.seconds, 1e-9) if tokens else None
+
+    @property
+    def new_texts_per_second(self) -> float:
+        return (self.texts - self.cached) / max(self.seconds, 1e-9)

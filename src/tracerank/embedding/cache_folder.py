@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from tracerank.embedding.lmdb_file import LmdbFile, Transaction, create_lmdb, errors_in_words, open_lmdb
 from tracerank.errors import EmbeddingError
+from tracerank.pools.files import replacing
 
 _RECORD, _VECTOR = b"\x00", b"\x01"  # first byte of a key
 _PREFIX_BYTES = 8  # then whose: keeps an encoder's vectors together, so that they can be counted and pruned
@@ -103,7 +104,7 @@ def append_vectors(target: LmdbFile, entries: list[tuple[bytes, memoryview]]) ->
 FORMAT = "tracerank-cache/1"
 DTYPES = ("float16", "float32")
 _DATA = re.compile(r"vectors-(\d+)\.mdb")
-_OURS = re.compile(r"vectors-\d+\.mdb(-lock)?|cache\.json(\.\d+)?")
+_OURS = re.compile(r"vectors-\d+\.mdb(-lock)?|cache\.json(\.\d+)?|\.cache\.json\.\d+\.tmp")
 _ATTEMPTS = 100  # each means that another process has pruned in the same instant
 
 T = TypeVar("T")
@@ -246,18 +247,8 @@ class CacheFolder:
         create_lmdb(self.folder / "vectors-1.mdb", *self._map).write(claim)
 
     def _point_at(self, record: CacheRecord) -> None:
-        part = self.folder / f"cache.json.{os.getpid()}"
-        with open(part, "w", encoding="utf-8") as file:
-            file.write(json.dumps(asdict(record)) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, self._path)
-        if os.name == "posix":
-            directory = os.open(self.folder, os.O_RDONLY)
-            try:
-                os.fsync(directory)
-            finally:
-                os.close(directory)
+        with replacing(self._path, is_synced=True) as draft:
+            draft.write_text(json.dumps(asdict(record)) + "\n", encoding="utf-8")
 
     def _remove(self, keep: str) -> None:
         """Delete data files but the named one: those replaced, and what a killed pruning left."""

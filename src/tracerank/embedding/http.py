@@ -11,15 +11,14 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from threading import Event
-from types import TracebackType
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import httpx
 import numpy as np
 
 from tracerank.embedding.base import Vectors, check_vectors
 from tracerank.endpoints.chat import estimated_tokens, sendable
-from tracerank.endpoints.client import EndpointClient, Pause, Server, says_too_long
+from tracerank.endpoints.client import Closing, EndpointClient, Pause, Server, says_too_long
 from tracerank.errors import EmbeddingError, TraceRankError
 
 
@@ -132,7 +131,7 @@ class EmbeddingsClient:
         return says_too_long(reply.status_code, self._endpoint.words(reply))
 
 
-class HttpEmbedder:
+class HttpEmbedder(Closing):
     """Embeds through a server; rows follow the texts whatever the order of the answers."""
 
     def __init__(
@@ -198,14 +197,6 @@ class HttpEmbedder:
         """Ends the connections; the embedder cannot be used afterwards."""
         self._workers.shutdown(wait=True, cancel_futures=True)
         self._client.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _embed_batch(self, texts: list[str], batch: range, stop: Event) -> Vectors:
         """The batch in one request, or in halves as long as the server finds it too long."""

@@ -46,13 +46,6 @@ def token_batches(lengths: Sequence[int], budget: int, max_items: int) -> list[l
     return batches
 
 
-def padding_waste(lengths: Sequence[int], batches: Sequence[Sequence[int]]) -> float:
-    """Share of the computed tokens that is padding when each batch is padded to its longest text."""
-    padded = sum(len(batch) * max(lengths[index] for index in batch) for batch in batches if batch)
-    used = sum(lengths[index] for batch in batches for index in batch)
-    return 1.0 - used / padded if padded else 0.0
-
-
 EXTRA = "embed"
 QWEN3_MAX_LENGTH = 4096
 """Tokens kept of a text, from its start (App. H)."""

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from tracerank.embedding.base import Embedder, check_vectors
 from tracerank.errors import EmbeddingError
+from tracerank.pools.files import write_text
 
 DTYPE = np.dtype("<f2")
 KEY_BYTES = 16
@@ -69,7 +70,7 @@ class VectorStore:
     def _claim(self, identity: dict[str, Any]) -> None:
         path = self.folder / "store.json"
         if not path.exists():
-            path.write_text(json.dumps(identity) + "\n", encoding="utf-8")
+            write_text(path, json.dumps(identity) + "\n")
             return
         found = read_identity(self.folder)
         if found != identity:

@@ -123,6 +123,21 @@ class ChatTool:
     """JSON schema of its arguments."""
 
 
+def text_argument(description: str) -> dict[str, Any]:
+    """JSON schema of an argument that is text."""
+    return {"type": "string", "description": description}
+
+
+def number_argument(description: str) -> dict[str, Any]:
+    """JSON schema of an argument that is a whole number."""
+    return {"type": "integer", "description": description}
+
+
+def arguments_schema(required: Sequence[str], **properties: Mapping[str, Any]) -> dict[str, Any]:
+    """JSON schema of a tool's arguments."""
+    return {"type": "object", "properties": properties, "required": list(required)}
+
+
 @dataclass(frozen=True, slots=True)
 class TokenLogprob:
     """One token of a reply and its natural log probability."""

@@ -5,8 +5,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from threading import Event
-from types import TracebackType
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from tracerank.endpoints.chat import (
     ChatMessage,
@@ -19,7 +18,7 @@ from tracerank.endpoints.chat import (
     message_to_record,
     record_to_message,
 )
-from tracerank.endpoints.client import EndpointClient, Pause, Server, says_too_long
+from tracerank.endpoints.client import Closing, EndpointClient, Pause, Server, says_too_long
 from tracerank.errors import ChatError, TraceRankError
 
 
@@ -36,7 +35,7 @@ class ChatConfig(Server):
     """Ask for the log probability of each token of the reply."""
 
 
-class HttpChat:
+class HttpChat(Closing):
     """A chat model behind a server; safe to share between threads."""
 
     def __init__(
@@ -69,14 +68,6 @@ class HttpChat:
     def close(self) -> None:
         """Ends the connections; the model cannot be asked afterwards."""
         self._endpoint.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def _request(

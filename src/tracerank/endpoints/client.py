@@ -10,10 +10,12 @@ import random
 import re
 import time
 import weakref
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Event
-from typing import Any, ClassVar
+from types import TracebackType
+from typing import Any, ClassVar, Self
 from urllib.parse import urlsplit
 
 import httpx
@@ -23,6 +25,22 @@ from tracerank.errors import TraceRankError
 KEY_VARIABLE = "TRACERANK_API_KEY"
 OPENAI_VARIABLE, OPENAI_DOMAIN = "OPENAI_API_KEY", "openai.com"
 """OpenAI's key is sent to OpenAI only: any other server could keep it."""
+
+
+class Closing(ABC):
+    """What is closed at the end of a ``with`` block."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Ends the connections; nothing can be asked afterwards."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
 
 
 @dataclass(frozen=True, slots=True)

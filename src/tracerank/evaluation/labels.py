@@ -33,10 +33,8 @@ _OTHER_NAMES = {"2wikimultihopqa": "2wiki", "naturalquestions": "nq", "hotpot": 
 
 def declared_rule(dataset: str | None) -> str | None:
     """The rule that a dataset is scored by; None: no dataset that we know."""
-    bare = (
-        normalize_answer(dataset).replace(" ", "").replace("2wikimultihopqa", "2wiki").replace("naturalquestions", "nq")
-    )
-    return DECLARED.get(bare)
+    bare = normalize_answer(dataset).replace(" ", "")
+    return DECLARED.get(_OTHER_NAMES.get(bare, bare))
 
 
 def labelled(pool: Pool, rule: str = AUTO) -> Pool:

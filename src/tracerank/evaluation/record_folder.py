@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 from tracerank.errors import UsageError
 from tracerank.evaluation.evaluate import Key, Record
 from tracerank.pools.correctness import correctness, is_judged
+from tracerank.pools.files import write_text
 from tracerank.pools.pool import UNREADABLE, Pool
 
 
@@ -174,9 +175,7 @@ class RecordFolder:
                 f"{self.folder}: holds an evaluation of other files, methods or settings ({CONFIG} says which); "
                 "choose another folder, or start over with --force"
             )
-        draft = path.with_suffix(".part")
-        draft.write_text(self._config, encoding="utf-8")
-        os.replace(draft, path)
+        write_text(path, self._config)
 
     def write(self, record: Record) -> None:
         """One more record, out of our hands at once."""

@@ -7,6 +7,7 @@ nothing of the selector is repeated here, and the stages add up to the whole. Re
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import median
 
 import numpy as np
@@ -92,6 +93,48 @@ class StageTimes:
     @property
     def per_question(self) -> float:
         return self.total / max(self.questions, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class TraceCost:
+    """What selecting with a checkpoint costs on this machine."""
+
+    times: StageTimes
+    loading: float
+    """Seconds that checkpoint and encoder took to load, once."""
+    encoder: str
+    """Name of the encoder."""
+
+
+def measure_trace(
+    checkpoint: str | Path,
+    read: Callable[[], Iterable[Pool]],
+    questions: int = 100,
+    passes: int = 3,
+    *,
+    encoder: str | None = None,
+    allow_encoder_mismatch: bool = False,
+    on_loaded: Callable[[], None] = lambda: None,
+    on_pass: Callable[[], None] = lambda: None,
+) -> TraceCost:
+    """Load a checkpoint and its encoder, or another in its place, and time the stages; nothing comes from the cache.
+
+    ``read`` opens the files anew for every pass.
+    """
+    # They bring torch, which the clock itself does without.
+    from tracerank.embedding.load import embedder_for
+    from tracerank.selectors.trace.checkpoint import load_checkpoint
+    from tracerank.selectors.trace.selector import TraceSelector
+
+    began = time.perf_counter()
+    loaded = load_checkpoint(checkpoint)
+    embedder = embedder_for(loaded.encoder, encoder, is_cached=False)
+    clock = StageClock()
+    clocked = ClockedEmbedder(embedder, clock)
+    selector = TraceSelector(loaded, clocked, allow_encoder_mismatch=allow_encoder_mismatch)
+    loading = time.perf_counter() - began
+    on_loaded()
+    return TraceCost(time_stages(selector, clocked, clock, read, questions, passes, on_pass), loading, embedder.name)
 
 
 def time_stages(

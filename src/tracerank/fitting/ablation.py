@@ -24,12 +24,11 @@ from tracerank.evaluation.evaluate import Record, evaluate
 from tracerank.methods.answer_groups import ExactGroups
 from tracerank.methods.voting import MajorityVote
 from tracerank.pools.canonical import write_pools
+from tracerank.pools.files import write_json, write_lines
 from tracerank.pools.pool import Pool
 from tracerank.pools.subsets import is_test
 from tracerank.pools.types import BROWSING, WEBQA
-from tracerank.pools.whole_files import write_lines
 from tracerank.readers import iter_pools
-from tracerank.selectors.folders import write_whole
 from tracerank.selectors.trace.checkpoint import Checkpoint
 from tracerank.selectors.trace.graphs.schema import CONTROLS, RECIPES, GraphRecipe
 from tracerank.selectors.trace.net import NetConfig
@@ -56,6 +55,11 @@ class Variant:
     def slug(self) -> str:
         """The name as the command line and folders have it."""
         return self.name.lower().replace(" ", "-")
+
+    @property
+    def stages(self) -> int:
+        """Trainings of one run, one after the other."""
+        return 2 if self.net.get("readout") == "two_stage" else 1
 
 
 _NET_CONTROLS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
@@ -243,6 +247,24 @@ class Ablation:
         for path in out.rglob("training/*.safetensors"):
             path.unlink()  # only of use to a run that is not finished
 
+    def remaining(self, variants: Sequence[Variant], seeds: int) -> list[tuple[Variant, int]]:
+        """The runs with seeds 0 to ``seeds`` - 1 that are still to do, all variants of a seed before the next seed."""
+        return [(variant, seed) for seed in range(seeds) for variant in variants if not self.is_done(variant, seed)]
+
+    def rows(self, variants: Sequence[Variant], seeds: int) -> list[AblationRow]:
+        """The table: the votes, then the variants, each against the full selector where that was run."""
+        by_name = {variant.name: [self.records(variant, seed) for seed in range(seeds)] for variant in variants}
+        full = by_name.get(FULL)
+        votes = self.vote_records()
+        found = [
+            ablation_row(method, [[record for record in votes if record.method == method]], full)
+            for method in dict.fromkeys(record.method for record in votes)
+        ]
+        return found + [
+            ablation_row(variant.name, by_name[variant.name], None if variant.name == FULL else full, variant.published)
+            for variant in variants
+        ]
+
     def records(self, variant: Variant, seed: int) -> list[Record]:
         return _read_records(self._run(variant, seed) / RECORDS)
 
@@ -296,8 +318,7 @@ def _claim(folder: Path, configuration: dict[str, Any]) -> None:
         return
     if os.listdir(folder):
         raise UsageError(f"{folder}: is not empty and holds no ablation; use another folder")
-    text = json.dumps(configuration, indent=2) + "\n"
-    write_whole(path, lambda part: part.write_text(text, encoding="utf-8"))
+    write_json(path, configuration)
 
 
 def _read_records(path: Path) -> list[Record]:

@@ -20,6 +20,7 @@ from tracerank.evaluation.tables import NUMBER, PERCENT, POINTS, TEXT, Column, T
 from tracerank.fitting.ladder import Fitted, LabelledPools
 from tracerank.fitting.rule import FEW_QUESTIONS, RULE, VOTE, WHOLE, Row, Verdict
 from tracerank.methods.base import Decision
+from tracerank.pools.files import is_draft, write_json, write_text
 from tracerank.pools.pool import Pool
 from tracerank.selectors.base import ABOUT
 from tracerank.selectors.gate.selector import SELECTOR_FOLDER, GatedSelector
@@ -59,7 +60,8 @@ class FitFolder:
                 f"{self.folder}: holds a fit on other files or settings; choose another folder, or replace it with "
                 "--force"
             )
-        if self.folder.exists() and not set(os.listdir(self.folder)) <= {WORK, RECORDS, ABOUT, SELECTOR_FOLDER}:
+        unfinished = {WORK, RECORDS, ABOUT, SELECTOR_FOLDER}
+        if self.folder.exists() and not all(name in unfinished or is_draft(name) for name in os.listdir(self.folder)):
             raise UsageError(f"{self.folder}: is not empty and holds no fit; choose another folder")
         return None
 
@@ -74,10 +76,8 @@ class FitFolder:
         fitted.selector.save(self.folder)
         self._write_records(fitted, data.pools)
         report = {"format": FORMAT, **_report(fitted, data), "configuration": self.configuration}
-        (self.folder / README).write_text(_readme(report, fitted.verdict), encoding="utf-8")
-        part = self.folder / f"{REPORT}.part"
-        part.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
-        os.replace(part, self.folder / REPORT)
+        write_text(self.folder / README, _readme(report, fitted.verdict))
+        write_json(self.folder / REPORT, report)
         shutil.rmtree(self.folder / WORK, ignore_errors=True)
         return report
 

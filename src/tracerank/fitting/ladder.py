@@ -22,8 +22,8 @@ from tracerank.fitting.rungs import VOTES, Rung
 from tracerank.methods.base import Decision, decide_stream
 from tracerank.methods.voting import MajorityVote
 from tracerank.pools.correctness import choice, correctness
+from tracerank.pools.files import write_lines
 from tracerank.pools.pool import Pool
-from tracerank.pools.whole_files import write_lines
 from tracerank.selectors.features.fit import folds_of
 from tracerank.selectors.gate.fit import Cases, answer_chance, cases_of, choose_gate, pass_nested
 from tracerank.selectors.gate.selector import CalibratedVote, GatedSelector, Sides, ballot_of, sides_of

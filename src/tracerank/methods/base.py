@@ -2,11 +2,12 @@
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from dataclasses import asdict, dataclass, field
+from typing import Any, Protocol, runtime_checkable
 
 from tracerank.endpoints.chat import Usage
 from tracerank.pools.pool import Pool
+from tracerank.pools.types import Question
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,22 @@ class Decision:
     """Tokens that deciding cost; None: no model was asked, or nobody counted."""
     note: str | None = None
     """What the user should know about how it was decided, such as a forced end."""
+
+
+def decision_to_record(question: Question, decision: Decision) -> dict[str, Any]:
+    """The decision in plain values: what ``tracerank select`` writes on a line, and what services tell."""
+    return {
+        "question_id": question.id,
+        "question": question.text,
+        "answer": decision.answer,
+        "sample_id": decision.sample_id,
+        "scores": {str(sample_id): score for sample_id, score in decision.scores.items()},  # as JSON has them anyway
+        "dropped": {str(sample_id): reason for sample_id, reason in decision.dropped.items()},
+        "group": list(decision.group),
+        "confidence": decision.confidence,
+        "usage": None if decision.usage is None else asdict(decision.usage),
+        "note": decision.note,
+    }
 
 
 class Method(Protocol):

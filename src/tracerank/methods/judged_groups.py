@@ -4,12 +4,9 @@ Both merge default groups and never part them. What rules understand, rules deci
 no are never merged, nor answers with different digits, nor a denial with what it denies.
 """
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +18,9 @@ from tracerank.answers.extraction import extract_answer
 from tracerank.answers.readings import NAME, read_answer
 from tracerank.answers.text_keys import readable, tokens_of
 from tracerank.embedding.base import Embedder, check_vectors
-from tracerank.endpoints.chat import ChatMessage, ChatModel, Sampling
-from tracerank.errors import ChatError
-from tracerank.methods.verdicts import VerdictFile
+from tracerank.endpoints.chat import ChatModel, ChatReply, Sampling
+from tracerank.methods.aggregation.asking import quoted, strict_reply
+from tracerank.methods.prompts import prompt_text
 
 Similarity = NDArray[np.float32]
 
@@ -84,13 +81,15 @@ class SemanticGroups:
 
 
 class LlmGroups:
-    """Merges default groups that a chat model calls the same, each unordered pair asked once and kept."""
+    """Merges default groups that a chat model calls the same.
+
+    Each unordered pair is one request in the same words: put the chat into a ``CachedChat`` to ask it once.
+    """
 
     name = "llm"
 
-    def __init__(self, chat: ChatModel, verdicts: VerdictFile | None = None, aliases: Aliases = ()) -> None:
+    def __init__(self, chat: ChatModel, aliases: Aliases = ()) -> None:
         self.chat = chat
-        self.verdicts = VerdictFile(None) if verdicts is None else verdicts
         self.aliases = aliases
 
     def groups(self, question: str, answers: Sequence[str | None]) -> tuple[int, ...]:
@@ -111,37 +110,18 @@ class LlmGroups:
     def are_same(self, question: str, a: str, b: str) -> bool:
         """The model's verdict on two answers, asked in the order of their texts."""
         low, high = sorted((a, b))
-        prompt = _prompt().format(
-            question=_quoted(question),
-            a=_quoted(low),
-            b=_quoted(high),
-        )
-        known = self.verdicts.get(self.chat.name, prompt)
-        if known is not None:
-            return known
-        reply = self.chat.reply([ChatMessage("user", prompt)], Sampling(JUDGE_TOKENS, seed=0))
-        same = _verdict(reply.text, self.chat.name)
-        self.verdicts.put(self.chat.name, prompt, same, {"question": question, "a": low, "b": high})
-        return same
+        prompt = prompt_text("same_answer").format(question=_shown(question), a=_shown(low), b=_shown(high))
+        return strict_reply(self.chat, prompt, Sampling(JUDGE_TOKENS, seed=0), _verdict, "SAME or DIFFERENT")
 
 
-@cache
-def _prompt() -> str:
-    return files("tracerank.methods").joinpath("prompts", "same_answer.txt").read_text(encoding="utf-8")
+def _shown(text: str) -> str:
+    return quoted(readable(text)[:_LONGEST_SHOWN])
 
 
-def _quoted(text: str) -> str:
-    """As a JSON string, so that the end of the text cannot be faked from inside."""
-    return json.dumps(readable(text)[:_LONGEST_SHOWN])
-
-
-def _verdict(text: str, model: str) -> bool:
-    """The last verdict outside the thinking; a reply without one is an error, never a guess."""
-    said = extract_answer(text).answer or ""
-    found = _VERDICT.findall(said.upper())
-    if not found:
-        raise ChatError(f"{model}: replied neither SAME nor DIFFERENT but {said[:80]!r}")
-    return bool(found[-1] == "SAME")
+def _verdict(reply: ChatReply) -> bool | None:
+    """The last verdict outside the thinking; None: there is none."""
+    found = _VERDICT.findall((extract_answer(reply.text).answer or "").upper())
+    return bool(found[-1] == "SAME") if found else None
 
 
 def _units(base: Sequence[int], answers: Sequence[str | None], asked: Asked) -> dict[int, _Unit]:

@@ -11,9 +11,9 @@ from typing import Any, NoReturn, TypeVar
 from tracerank.answers.exact import normalize_excerpts, normalize_text
 from tracerank.endpoints.chat import Usage, message_to_record, record_to_message
 from tracerank.errors import MalformedRollout, ReadError
+from tracerank.pools.files import write_lines
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import RETENTION_RULES, WEBQA, Document, Evidence, Question, Rollout, Search, View
-from tracerank.pools.whole_files import write_lines
 
 T = TypeVar("T")
 

@@ -5,8 +5,9 @@ Looks at pools as they stream by; knows no format and prints nothing.
 
 import re
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from statistics import median
+from typing import Any
 
 from tracerank.answers.exact import normalize_answer
 from tracerank.pools.pool import Pool
@@ -70,6 +71,11 @@ class Inspection:
     @property
     def rollouts(self) -> int:
         return sum(size * count for size, count in self.sizes.items())
+
+    def record(self) -> dict[str, Any]:
+        """Everything as JSON has it, the warnings last."""
+        # Not asdict of the whole, which makes pairs of what a Counter counts.
+        return {**{item.name: _plain(getattr(self, item.name)) for item in fields(self)}, "warnings": self.warnings()}
 
     def add_format(self, reader: str) -> None:
         """One record and the reader that took it."""
@@ -170,3 +176,9 @@ def _sources(rollout: Rollout) -> list[str]:
 def _count(counts: dict[str, Occurrences], kind: str, example: str) -> None:
     entry = counts.setdefault(kind, Occurrences(example=example))
     entry.count += 1
+
+
+def _plain(value: object) -> object:
+    if not isinstance(value, dict):
+        return value
+    return {key: count if isinstance(count, int) else asdict(count) for key, count in value.items()}

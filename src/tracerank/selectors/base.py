@@ -1,25 +1,60 @@
-"""What every learned method is, and the one loader of their folders.
+"""What every learned method is, how it lies in its folder, and the one loader of such folders.
 
 A selector decides, explains, is saved and loaded, and says which encoder it needs; what it looks at is the matter of
-its own room. Which kinds there are is the table below.
+its own room. On disk it is a JSON description beside its weights, each file written whole or not at all. Which kinds
+there are is the table ``KINDS``.
 """
 
 import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from tracerank.embedding.base import Embedder, EncoderIdentity
 from tracerank.errors import CheckpointError
 from tracerank.extras import missing
 from tracerank.methods.base import Decision, decide_stream
 from tracerank.methods.explanation import Explanation, explain_pool
+from tracerank.pools.files import write_json
 from tracerank.pools.pool import Pool
+
+
+def write_description(path: Path, about: Mapping[str, Any]) -> None:
+    """The description, last of all files: a folder that has it is complete."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_json(path, about)
+
+
+def read_description(path: Path, format_name: str, what: str, weights: str | None = None) -> dict[str, Any]:
+    """The description of a folder, if it is of this format; ``what`` the folder should be, for messages."""
+    try:
+        about = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise CheckpointError(
+            f"{path.parent}: no {what} here; expected a folder with {' and '.join(filter(None, (path.name, weights)))}"
+        ) from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise CheckpointError(f"{path}: cannot be read: {error}") from None
+    if not isinstance(about, dict) or about.get("format") != format_name:
+        found = about.get("format") if isinstance(about, dict) else type(about).__name__
+        raise CheckpointError(f"{path}: format is {found!r}; this version reads {format_name!r}")
+    return about
+
+
+@contextmanager
+def checked_description(path: Path) -> Iterator[None]:
+    """Turns what a damaged description raises into an error that names the file."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError) as error:
+        raise CheckpointError(f"{path}: damaged ({error!r}); fit again or restore the folder") from None
+
 
 ABOUT = "selector.json"
 """What every kind but TRACE describes itself in."""

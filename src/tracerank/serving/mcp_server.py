@@ -12,8 +12,8 @@ from pydantic import Field
 from tracerank.errors import TraceRankError
 from tracerank.methods.base import Method
 from tracerank.methods.explanation import explain_stream
+from tracerank.serving.limits import ServiceLimits
 from tracerank.serving.wire import (
-    ROLLOUTS_LIMIT,
     ExplainReply,
     SelectReply,
     SelectRequest,
@@ -32,7 +32,7 @@ Rollouts = Annotated[
     list[dict[str, Any]],
     Field(
         min_length=1,
-        max_length=ROLLOUTS_LIMIT,
+        max_length=ServiceLimits.rollouts,
         description="One object per rollout: {answer, searches: [{query, evidence: [{text, title, url, rank}]}]}, or "
         "{messages: […]} of a chat with tool calls.",
     ),

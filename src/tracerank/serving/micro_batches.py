@@ -1,6 +1,6 @@
-"""Requests of many clients, settled together: a bounded queue and threads that settle what has gathered.
+"""Requests of many clients, decided together: a bounded queue and threads that decide what has gathered.
 
-Knows nothing of HTTP. Each way to settle has a thread of its own, so it need not be safe to share.
+Knows nothing of HTTP. Each way to decide has a thread of its own, so it need not be safe to share.
 """
 
 import queue
@@ -8,8 +8,9 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
+
+from tracerank.serving.limits import ServiceLimits
 
 T = TypeVar("T")
 T_contra = TypeVar("T_contra", contravariant=True)
@@ -17,31 +18,14 @@ R_co = TypeVar("R_co", covariant=True)
 R = TypeVar("R")
 
 
-class Settle(Protocol[T_contra, R_co]):
-    """A way to settle: a result for each item, in order."""
+class Decide(Protocol[T_contra, R_co]):
+    """A way to decide: a result for each item, in order."""
 
     def __call__(self, items: Sequence[T_contra], /) -> Sequence[R_co]: ...
 
 
 OUTAGE_FAILURES = 2
 """Items of a failed batch that meet an outage, too, before the others are spared the wait."""
-
-
-@dataclass(frozen=True, slots=True)
-class BatchLimits:
-    """How much may gather, and for how long."""
-
-    batch: int = 64
-    """Most requests settled together; what the selector scores in one block."""
-    part: int | None = None
-    """From so many on, a batch leaves an equal part for each other settler and one for clients who are answered and ask
-    anew meanwhile. None: take all there are; best where settling holds up those who read the requests."""
-    gather_seconds: float = 0.001
-    """How long a batch waits for one more of which nothing is known yet."""
-    longest_seconds: float = 0.03
-    """How long it waits in all, however they keep coming; meanwhile, and while it is settled, others gather."""
-    waiting: int = 256
-    """Requests that may wait; more are turned away."""
 
 
 class QueueIsFull(Exception):
@@ -53,35 +37,40 @@ class IsClosed(Exception):
 
 
 class MicroBatches(Generic[T, R]):
-    """Settles single items in batches; every accepted item gets its result, also while closing."""
+    """Decides single items in batches; every accepted item gets its result, also while closing."""
 
     def __init__(
         self,
-        settles: Sequence[Settle[T, R]],
-        limits: BatchLimits,
+        ways: Sequence[Decide[T, R]],
+        limits: ServiceLimits,
         on_batch: Callable[[int], None] = lambda _: None,
         outages: tuple[type[Exception], ...] = (),
         is_more_coming: Callable[[], bool] = lambda: False,
         run: Callable[[Callable[[], None]], None] = lambda work: work(),
+        leaves_part: bool = False,
     ) -> None:
-        """Each of ``settles`` gets a thread.
+        """Each of ``ways`` gets a thread.
 
         ``outages`` are errors that are hardly the fault of an item, such as a server that does not answer.
 
         ``run`` is told to hand out the results of a batch, all at once, in whatever thread that should happen.
+
+        With ``leaves_part`` a batch leaves an equal part for each other way and one for clients who are answered and
+        ask anew meanwhile. Without, it takes all there are: best where deciding holds up those who read the requests.
         """
         self.limits = limits
         self._on_batch = on_batch
         self._outages = outages
         self._is_more_coming = is_more_coming
         self._run = run
+        self._leaves_part = leaves_part
         self._queue: queue.Queue[tuple[T, Future[R]] | None] = queue.Queue()
         self._lock = threading.Lock()
         self._is_closed = False
-        self._sizes = [0] * len(settles)  # of each thread's batch at work, or of the one before
+        self._sizes = [0] * len(ways)  # of each thread's batch at work, or of the one before
         self._threads = [
-            threading.Thread(target=self._work, args=(number, settle), name=f"micro-batches-{number}", daemon=True)
-            for number, settle in enumerate(settles)
+            threading.Thread(target=self._work, args=(number, decide), name=f"micro-batches-{number}", daemon=True)
+            for number, decide in enumerate(ways)
         ]
         for thread in self._threads:
             thread.start()
@@ -115,14 +104,14 @@ class MicroBatches(Generic[T, R]):
         for thread in self._threads:
             thread.join()
 
-    def _work(self, number: int, settle: Settle[T, R]) -> None:
+    def _work(self, number: int, decide: Decide[T, R]) -> None:
         while (first := self._queue.get()) is not None:
             batch, is_last = self._gather(first)
             started = [(item, future) for item, future in batch if future.set_running_or_notify_cancel()]
             self._sizes[number] = len(started)
             if started:
                 self._on_batch(len(started))
-                self._answer(started, settle)
+                self._answer(started, decide)
             if is_last:
                 return
 
@@ -147,7 +136,7 @@ class MicroBatches(Generic[T, R]):
 
     def _enough(self, taken: int) -> int:
         """An equal part of all who ask: in the queue, at work elsewhere, or answered just now and soon back."""
-        if self.limits.part is None:
+        if not self._leaves_part:
             return self.limits.batch
         parts = len(self._threads) + 1
         share = -(-(taken + self.waiting() + sum(self._sizes)) // parts)
@@ -160,12 +149,12 @@ class MicroBatches(Generic[T, R]):
         time.sleep(self.limits.gather_seconds)
         return self.waiting() > 0 or self._is_more_coming()
 
-    def _answer(self, batch: list[tuple[T, "Future[R]"]], settle: Settle[T, R]) -> None:
+    def _answer(self, batch: list[tuple[T, "Future[R]"]], decide: Decide[T, R]) -> None:
         try:
-            settled: Sequence[R] = _settled(batch, settle)
-            found: list[R | Exception] = [*settled]
+            decided: Sequence[R] = _decided(batch, decide)
+            found: list[R | Exception] = [*decided]
         except Exception as error:
-            found = [error] if len(batch) == 1 else self._one_by_one(batch, settle, error)
+            found = [error] if len(batch) == 1 else self._one_by_one(batch, decide, error)
 
         def hand_out() -> None:
             for (_, future), result in zip(batch, found, strict=True):
@@ -177,7 +166,7 @@ class MicroBatches(Generic[T, R]):
         self._run(hand_out)
 
     def _one_by_one(
-        self, batch: list[tuple[T, "Future[R]"]], settle: Settle[T, R], error: Exception
+        self, batch: list[tuple[T, "Future[R]"]], decide: Decide[T, R], error: Exception
     ) -> list[R | Exception]:
         """One bad item must not cost the others their answer, nor an outage each of them the same wait."""
         found: list[R | Exception] = []
@@ -187,7 +176,7 @@ class MicroBatches(Generic[T, R]):
                 found.append(error)
                 continue
             try:
-                alone: Sequence[R] = _settled([pair], settle)
+                alone: Sequence[R] = _decided([pair], decide)
                 found += alone
                 outages = 0
             except Exception as failure:
@@ -196,8 +185,8 @@ class MicroBatches(Generic[T, R]):
         return found
 
 
-def _settled(batch: list[tuple[T, "Future[R]"]], settle: Settle[T, R]) -> Sequence[R]:
-    results = settle([item for item, _ in batch])
+def _decided(batch: list[tuple[T, "Future[R]"]], decide: Decide[T, R]) -> Sequence[R]:
+    results = decide([item for item, _ in batch])
     if len(results) != len(batch):
-        raise RuntimeError(f"{len(batch)} items were settled, but there are {len(results)} results")
+        raise RuntimeError(f"{len(batch)} items were decided, but there are {len(results)} results")
     return results

@@ -23,9 +23,13 @@ class RequestLimits:
     """What a request may ask for; more is refused with a reason."""
 
     body_bytes: int = 1 << 20
+    """A longer body is answered with 413."""
     queries: int = 512
+    """Most queries of a request."""
     topk: int = 100
+    """Most passages a query."""
     query_characters: int = 4096
+    """Of each query."""
 
 
 @dataclass(frozen=True, slots=True)

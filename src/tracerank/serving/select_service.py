@@ -1,13 +1,12 @@
 """The selector as a web service: selecting, ranking, explaining, a page to look at, health, figures, a description.
 
-Requests of many clients are settled together. Built on FastAPI and Prometheus' client; the ``serve`` extra has both.
+Requests of many clients are decided together. Built on FastAPI and Prometheus' client; the ``serve`` extra has both.
 """
 
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +19,11 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel
 
 from tracerank.methods.base import Method
+from tracerank.serving.deciding import Asked, Decider, Deciding, OwnMethod
 from tracerank.serving.guards import BodyLimit, KnownHost, KnownToken
-from tracerank.serving.micro_batches import BatchLimits
-from tracerank.serving.service_docs import add_docs
+from tracerank.serving.limits import DEFAULT_LIMITS, ServiceLimits
 from tracerank.serving.service_metrics import CONTENT_TYPE, Counted
-from tracerank.serving.service_pages import HTML, add_pages, page_of_pool
-from tracerank.serving.settlers import OwnMethod, Settler
-from tracerank.serving.settling import Asked, Settling
+from tracerank.serving.service_pages import HTML, add_docs, add_pages, page_of_pool
 from tracerank.serving.wire import (
     ErrorReply,
     ExplainReply,
@@ -48,20 +45,6 @@ MISTAKES_TOLD = 5
 _ARRIVED = "tracerank.arrived"
 """Where a request notes when all of it was there."""
 
-
-@dataclass(frozen=True, slots=True)
-class ServiceLimits:
-    """What a request may take; more is refused with a reason."""
-
-    body_bytes: int = 32 * 2**20
-    """A longer body is answered with 413."""
-    seconds: float = 60.0
-    """What is not read and settled by then is answered with 504."""
-    batches: BatchLimits = field(default_factory=BatchLimits)
-    """A full queue is answered with 429."""
-
-
-DEFAULT_LIMITS = ServiceLimits()
 REFUSALS: dict[int | str, dict[str, Any]] = {
     status: {"model": ErrorReply, "description": reason}
     for status, reason in {
@@ -77,7 +60,7 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
 
 
 def select_app(
-    method: Method | Sequence[Settler],
+    method: Method | Sequence[Decider],
     version: str,
     limits: ServiceLimits = DEFAULT_LIMITS,
     token: str | None = None,
@@ -86,17 +69,17 @@ def select_app(
 ) -> FastAPI:
     """The web application; ``token`` is what clients must show, if any, ``view`` a page to show at ``/view``.
 
-    The method settles in a thread of this process, settlers where they are. ``hosts`` are the names that it answers to;
+    The method decides in a thread of this process, deciders where they are. ``hosts`` are the names that it answers to;
     None: any.
     """
-    settlers = method if isinstance(method, Sequence) else [OwnMethod(method)]
-    name = settlers[0].name
-    settling = Settling(settlers, limits.seconds, limits.batches)
+    deciders = method if isinstance(method, Sequence) else [OwnMethod(method)]
+    name = deciders[0].name
+    deciding = Deciding(deciders, limits)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         yield
-        await run_in_threadpool(settling.close)
+        await run_in_threadpool(deciding.close)
 
     app = FastAPI(
         title="tracerank",
@@ -107,8 +90,8 @@ def select_app(
         redoc_url=None,
     )
     app.add_exception_handler(RequestValidationError, _tell_mistakes)
-    app.include_router(_questions(settling, name))
-    app.include_router(_monitoring(settling, name, version))
+    app.include_router(_questions(deciding, name))
+    app.include_router(_monitoring(deciding, name, version))
     add_pages(app, name, version, view)
     add_docs(app, wants_token=token is not None)
     app.add_middleware(BodyLimit, limit=limits.body_bytes)
@@ -116,18 +99,18 @@ def select_app(
         app.add_middleware(KnownToken, token=token)
     if hosts is not None:
         app.add_middleware(KnownHost, hosts=hosts)
-    app.add_middleware(Counted, metrics=settling.metrics)  # added last, so outermost: refusals are counted, too
+    app.add_middleware(Counted, metrics=deciding.metrics)  # added last, so outermost: refusals are counted, too
     return app
 
 
-def _questions(settling: Settling, method: str) -> APIRouter:
+def _questions(deciding: Deciding, method: str) -> APIRouter:
     router = APIRouter(route_class=_OrjsonRoute, prefix="/v1", responses=REFUSALS)
 
     @router.post("/select", response_model=SelectReply)
     async def select(request: SelectRequest, http: Request) -> Response:
         """The best existing answer of one question."""
-        settled = await settling.decide(_asked(request, http))
-        return _reply(select_reply(settled.pool, settled.found, settled.problems))
+        decided = await deciding.decide(_asked(request, http))
+        return _reply(select_reply(decided.pool, decided.found, decided.problems))
 
     @router.post("/rerank", response_model=RerankReply)
     async def rerank(request: RerankRequest, http: Request) -> Response:
@@ -136,38 +119,38 @@ def _questions(settling: Settling, method: str) -> APIRouter:
             rollouts = rollouts_to_rank(request)
         except UnreadableRequest as error:
             raise HTTPException(422, str(error)) from None
-        settled = await settling.decide(_asked(rollouts, http))
-        return _reply(rerank_reply(settled.found, len(rollouts.rollouts), request.top_n))
+        decided = await deciding.decide(_asked(rollouts, http))
+        return _reply(rerank_reply(decided.found, len(rollouts.rollouts), request.top_n))
 
     @router.post("/explain", response_model=ExplainReply)
     async def explain(request: SelectRequest, http: Request) -> Response:
         """The decision on one question, and what spoke for each candidate."""
-        settled = await settling.explain(_asked(request, http))
-        return _reply(explain_reply(settled.pool, settled.found, settled.problems))
+        decided = await deciding.explain(_asked(request, http))
+        return _reply(explain_reply(decided.pool, decided.found, decided.problems))
 
     @router.post("/view", **HTML)
     async def view(request: SelectRequest, http: Request) -> Response:
         """The decision on one question as a page: rollouts side by side, and the evidence that they share."""
-        settled = await settling.explain(_asked(request, http))
-        return await run_in_threadpool(page_of_pool, settled.pool, settled.found, method)
+        decided = await deciding.explain(_asked(request, http))
+        return await run_in_threadpool(page_of_pool, decided.pool, decided.found, method)
 
     return router
 
 
-def _monitoring(settling: Settling, method: str, version: str) -> APIRouter:
+def _monitoring(deciding: Deciding, method: str, version: str) -> APIRouter:
     router = APIRouter()
 
     @router.get("/health")
     async def health() -> HealthReply:
         """Whether requests are answered, and by what."""
-        return HealthReply(status="ok", method=method, waiting=settling.batches.waiting(), version=version)
+        return HealthReply(status="ok", method=method, waiting=deciding.batches.waiting(), version=version)
 
     @router.get(
         "/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}, 401: REFUSALS[401]}
     )
     async def metrics() -> Response:
         """Figures for Prometheus."""
-        return Response(settling.metrics.page(), media_type=CONTENT_TYPE)
+        return Response(deciding.metrics.page(), media_type=CONTENT_TYPE)
 
     return router
 

@@ -25,7 +25,7 @@ class ServiceMetrics:
             "tracerank_request_seconds", "Time to answer.", ("path",), buckets=_SECONDS, registry=self.registry
         )
         self.batches = Histogram(
-            "tracerank_batch_pools", "Pools settled together.", buckets=_POOLS, registry=self.registry
+            "tracerank_batch_pools", "Pools decided together.", buckets=_POOLS, registry=self.registry
         )
         self.dropped = Counter("tracerank_rollouts_dropped", "Rollouts that were no candidate.", registry=self.registry)
         Gauge("tracerank_waiting", "Pools that wait for their turn.", registry=self.registry).set_function(waiting)

@@ -8,14 +8,12 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from tracerank.errors import ReadError, UsageError
-from tracerank.methods.base import Decision
+from tracerank.methods.base import Decision, decision_to_record
 from tracerank.methods.explanation import ExplainedRollout, Explanation
 from tracerank.pools.pool import Pool
 from tracerank.readers import Problem, pools_of_records
 from tracerank.readers.detect import AUTO, READERS, detect
-
-ROLLOUTS_LIMIT = 256
-"""Most rollouts of a request."""
+from tracerank.serving.limits import ServiceLimits
 
 EXPLAINED_TEXTS = 5
 """Texts that an explanation shows of a candidate."""
@@ -29,6 +27,7 @@ RolloutRecord = Annotated[
         "tracerank reads, such as chat messages; docs/file-formats.md lists them."
     ),
 ]
+RankedRecords = Annotated[list[str | RolloutRecord] | None, Field(min_length=1, max_length=ServiceLimits.rollouts)]
 
 
 class UnreadableRequest(Exception):
@@ -59,9 +58,19 @@ class SelectRequest(BaseModel):
     )
     question: Annotated[str | None, Field(description="May be left out when the rollouts say it.")] = None
     question_id: str | None = None
-    rollouts: Annotated[list[RolloutRecord], Field(min_length=1, max_length=ROLLOUTS_LIMIT)]
-    k: Annotated[int | None, Field(ge=1, le=ROLLOUTS_LIMIT, description="Use the first K rollouts only.")] = None
+    rollouts: Annotated[list[RolloutRecord], Field(min_length=1, max_length=ServiceLimits.rollouts)]
+    k: Annotated[int | None, Field(ge=1, le=ServiceLimits.rollouts, description="Use the first K rollouts only.")] = (
+        None
+    )
     reader: Annotated[str, Field(description="Name of the format; auto recognises it.")] = AUTO
+
+
+class UsageReply(BaseModel):
+    """Tokens that deciding cost, and in how many requests to a model."""
+
+    prompt_tokens: int
+    completion_tokens: int
+    calls: int
 
 
 class SelectReply(BaseModel):
@@ -71,10 +80,11 @@ class SelectReply(BaseModel):
     question: str
     answer: Annotated[str | None, Field(description="null: no rollout can be chosen.")]
     sample_id: int | None
-    scores: dict[int, float]
-    dropped: dict[int, str]
+    scores: dict[str, float]
+    dropped: dict[str, str]
     group: list[int]
     confidence: float | None
+    usage: Annotated[UsageReply | None, Field(description="null: no model was asked, or nobody counted.")]
     note: str | None
     problems: list[str]
 
@@ -89,8 +99,8 @@ class RerankRequest(BaseModel):
         },
     )
     query: str
-    documents: Annotated[list[str | RolloutRecord] | None, Field(min_length=1, max_length=ROLLOUTS_LIMIT)] = None
-    texts: Annotated[list[str | RolloutRecord] | None, Field(min_length=1, max_length=ROLLOUTS_LIMIT)] = None
+    documents: RankedRecords = None
+    texts: RankedRecords = None
     top_n: Annotated[int | None, Field(ge=1)] = None
     model: str | None = None
 
@@ -197,18 +207,7 @@ def _complete(record: dict[str, Any], index: int) -> Mapping[str, Any]:
 
 def select_reply(pool: Pool, decision: Decision, problems: Sequence[str]) -> SelectReply:
     """The decision as a client gets it."""
-    return SelectReply(
-        question_id=pool.question.id,
-        question=pool.question.text,
-        answer=decision.answer,
-        sample_id=decision.sample_id,
-        scores=dict(decision.scores),
-        dropped=dict(decision.dropped),
-        group=list(decision.group),
-        confidence=decision.confidence,
-        note=decision.note,
-        problems=list(problems),
-    )
+    return SelectReply(**decision_to_record(pool.question, decision), problems=list(problems))
 
 
 def explain_reply(pool: Pool, explanation: Explanation, problems: Sequence[str]) -> ExplainReply:

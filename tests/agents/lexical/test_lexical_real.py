@@ -1,4 +1,4 @@
-"""The shipped agents on real questions that the reader was not fitted on; skipped where the data are absent."""
+"""The shipped agents on real questions that the scorer was not fitted on; skipped where the data are absent."""
 
 from random import Random
 
@@ -8,7 +8,7 @@ from studies.quality.lexical_report import shape_of
 from studies.shipped_weights.lexical_data import DATA, QuestionSets, split_of
 from tracerank.agents.lexical.policy import LexicalPolicy
 from tracerank.agents.lexical.presets import BASE, RL
-from tracerank.agents.lexical.span_scorer import Reader, load_weights
+from tracerank.agents.lexical.span_scorer import SpanScorer, load_weights
 
 pytestmark = [
     pytest.mark.slow,
@@ -31,9 +31,9 @@ def test_no_train_question_is_a_test_question_in_any_spelling(sets: QuestionSets
 
 def test_agents_reach_their_targets_on_test_questions(sets: QuestionSets) -> None:
     examples = Random(2).sample(sets.of("test"), 400)
-    reader = Reader(load_weights())
+    scorer = SpanScorer(load_weights())
     base, rl = (
-        shape_of(LexicalPolicy(sets.corpus, preset, reader).pools(example.question for example in examples))
+        shape_of(LexicalPolicy(sets.corpus, preset, scorer).pools(example.question for example in examples))
         for preset in (BASE, RL)
     )
     # The targets over all test questions are 0.18, 0.28 and 0.48; a sample may fall short by two standard errors.

@@ -8,9 +8,9 @@ import orjson
 import pytest
 
 from tests.agents.shelves import HOSTILE, RIVERS, WORDS, corpus_of, hostile_row
+from tests.agents.tools.harmony import Message, answered, asked, called, returned
 from tracerank.agents.corpus.index import Corpus
 from tracerank.agents.tools.browser import Browser, BrowserRule, ToolReturn
-from tracerank.agents.tools.harmony import Message, answered, asked, called, returned
 from tracerank.answers.exact import normalize_text
 from tracerank.pools.documents import link_documents
 from tracerank.pools.types import Rollout

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from tracerank.agents.worlds.agents import Journey, Mistake
-from tracerank.agents.worlds.presets import FAULTLESS, PAPER, iter_journeys, iter_world
+from tracerank.agents.worlds.presets import FAULTLESS, PAPER, iter_journeys, iter_world, preset_named
 from tracerank.agents.worlds.questions import Case
 from tracerank.answers.exact import exact_match, normalize_answer, normalize_excerpts, normalize_text
+from tracerank.errors import UsageError
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA, Evidence, Rollout
 
@@ -190,3 +191,11 @@ def test_those_misled_by_one_page_agree_and_those_who_misread_do_not() -> None:
     assert agreement(Mistake.NAMESAKE) > 0.7
     assert agreement(Mistake.STALE) > 0.7
     assert agreement(Mistake.MISREAD) < 0.4
+
+
+def test_presets_are_found_by_name_and_setting() -> None:
+    assert preset_named("faultless", BROWSING) is FAULTLESS[BROWSING]
+    with pytest.raises(UsageError, match="'moon'; choose one of paper, faultless"):
+        preset_named("moon", WEBQA)
+    with pytest.raises(UsageError, match="choose one of webqa, browsing"):
+        preset_named("paper", "lab")

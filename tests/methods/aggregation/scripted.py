@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from tests.builders import pool_of, ranked, rollout
-from tests.chat_server import Reply, Server, called
+from tests.model_server import Reply, Server, called
 from tracerank.endpoints.chat_http import ChatConfig, HttpChat
 from tracerank.pools.pool import Pool
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from tests.builders import browsed, opened, pool_of, ranked, rollout
-from tests.chat_server import Reply, called, error, said
 from tests.methods.aggregation.scripted import asked_pool, call, finish, last_text, served
+from tests.model_server import Reply, called, error, said
 from tracerank.endpoints.chat import Usage
 from tracerank.errors import ChatError
 from tracerank.methods.aggregation.aggagent import AggAgent, AggAgentConfig

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.chat_server import Reply, error, said
 from tests.methods.aggregation.scripted import asked_pool, last_text, served
+from tests.model_server import Reply, error, said
 from tracerank.endpoints.chat import ChatMessage, Usage
 from tracerank.errors import ChatError
 from tracerank.evaluation.prices import Prices

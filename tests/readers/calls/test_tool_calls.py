@@ -13,7 +13,6 @@ from tracerank.readers.calls.tool_calls import (
     clean_name,
     kind_of_call,
     parse_arguments,
-    pattern_of,
     queries_of,
     submitted_answer,
     targets_of,
@@ -124,7 +123,6 @@ def test_no_arguments_raise(raw: Any) -> None:
     arguments = parse_arguments(raw)
     assert all(isinstance(query, str) and query.strip() for query in queries_of(arguments))
     targets_of(arguments)
-    pattern_of(arguments)
     assert kind_of_call(raw, arguments) in ("search", "open", "find", "other")
     assert kind_of_call("search", {"query": raw}) == "search"
     queries_of({"query": raw})

@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.readers.damage import reads_or_refuses
+from tests.readers.shapes import shape
 from tracerank.errors import MalformedRollout
 from tracerank.pools.atif_export import write_atif
 from tracerank.pools.pool import Pool
@@ -61,11 +63,6 @@ def parse(row: Any) -> Parsed:
 
 def rollout(*steps: Step, **fields: Any) -> Rollout:
     return parse(trajectory(*steps, **fields)).rollout
-
-
-def shape(one: Rollout) -> list[tuple[str | None, list[str]]]:
-    """Each search with its evidence, the tool before the text."""
-    return [(search.query, [f"{seen.tool}: {seen.text}" for seen in search.evidence]) for search in one.searches]
 
 
 LISTED = json.dumps([{"title": "T x", "url": A, "snippet": "about x"}])
@@ -231,12 +228,7 @@ def test_no_damage_raises_anything_else(field: str, value: Any) -> None:
         trajectory(acting([made], within), saying("Paris"), subagent_trajectories=[inner]),
         trajectory({**SEARCHED, "observation": value}, {**SEARCHED, "tool_calls": value}, extra=value),
     ):
-        READER.recognises(damaged)
-        try:
-            parsed = parse(damaged)
-        except MalformedRollout:
-            continue
-        assert parsed.question.id
+        reads_or_refuses(READER, damaged)
 
 
 def test_delegates_that_name_each_other_again_and_again_are_quick() -> None:

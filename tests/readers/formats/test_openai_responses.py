@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.readers.damage import reads_or_refuses
+from tests.readers.shapes import shape
 from tracerank.errors import MalformedRollout
 from tracerank.pools.types import BROWSING, WEBQA, Rollout
 from tracerank.readers.base import Parsed, UnreadableRollout
@@ -66,11 +68,6 @@ def parse(row: Any) -> Parsed:
 
 def rollout(*items: Item, **fields: Any) -> Rollout:
     return parse(record(*items, **fields)).rollout
-
-
-def shape(one: Rollout) -> list[tuple[str | None, list[str]]]:
-    """Each search with its evidence, the tool before the text."""
-    return [(search.query, [f"{seen.tool}: {seen.text}" for seen in search.evidence]) for search in one.searches]
 
 
 def test_a_response_as_the_openai_library_writes_it_is_read() -> None:
@@ -289,12 +286,7 @@ def test_no_damage_raises_anything_else(place: int, field: str, value: Any) -> N
         {**record(*items), field: value},
         {"response": value, "input": value},
     ):
-        READER.recognises(damaged)
-        try:
-            parsed = parse(damaged)
-        except MalformedRollout:
-            continue
-        assert parsed.question.id
+        reads_or_refuses(READER, damaged)
 
 
 def test_very_many_items_are_quick() -> None:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tracerank.selectors.features.trees import Trees, trees_of_dump
+from tracerank.selectors.features.model import Trees, trees_of_dump
 
 lightgbm = pytest.importorskip("lightgbm")
 

@@ -26,8 +26,7 @@ from tracerank.selectors.plus.net import Among, PlusConfig, PlusNet
 from tracerank.selectors.trace.graphs.packed import collate
 from tracerank.selectors.trace.graphs.schema import RECIPES, GraphRecipe
 
-SMALL = PlusConfig(WIDTH, feature_hidden=8, cosines=True, graph=True, texts=True, rank=16, hidden=16, feed_forward=16)
-"""With every part."""
+SMALL = PlusConfig(WIDTH, hidden=16, feed_forward=16)
 WEBQA = plus_recipe(RECIPES["webqa"])
 
 
@@ -57,7 +56,7 @@ def scores_of(net: PlusNet, pools: Sequence[Pool]) -> torch.Tensor:
 def test_an_untrained_net_chooses_the_largest_group_of_answers(setting: str) -> None:
     recipe = plus_recipe(RECIPES[setting])
     pools = [p for p in generate_pools(12, seed=5, setting=setting) if p.retained(recipe.retention).kept]
-    net = PlusNet(replace(SMALL, graph=False, cosines=False), recipe).eval()
+    net = PlusNet(replace(SMALL, gate=0.0), recipe).eval()
     vote = MajorityVote(DefaultGroups())
     for pool, graph in zip(pools, graphs_of(pools, recipe), strict=True):
         facts, decided = facts_of(graph), vote.decide(pool)
@@ -145,9 +144,40 @@ def test_saved_nets_are_loaded_to_the_bit(tmp_path: Path) -> None:
         assert torch.equal(scores_of(ours, pools), scores_of(theirs, pools))
 
 
+def test_nets_of_a_version_with_fewer_features_work_and_do_not_see_the_new_one(tmp_path: Path) -> None:
+    older = (*FEATURE_NAMES[:9], *FEATURE_NAMES[10:])
+    torch.manual_seed(1)
+    net = PlusNet(SMALL, WEBQA, older).eval()
+    with torch.no_grad():
+        for parameter in net.parameters():
+            parameter.add_(0.1 * torch.randn_like(parameter))
+    save_plus(PlusCheckpoint((net,), EncoderIdentity(f"hash-{WIDTH}", WIDTH)), tmp_path)
+    [loaded] = load_plus(tmp_path).nets
+    assert loaded.names == older
+    inputs = inputs_of(random_pools("webqa", count=4, seed=3))
+    changed = inputs.features.clone()
+    changed[:, 9] += 100.0
+    with torch.inference_mode():
+        assert torch.equal(loaded(inputs), net(inputs))
+        assert torch.equal(loaded(replace(inputs, features=changed)), net(inputs))
+
+
 def spoil_about(folder: Path, **changes: object) -> None:
     path = folder / "selector.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+GONE = {"by_size": True, "feature_hidden": 0, "cosines": False, "graph": True, "texts": False, "rank": 32}
+
+
+def test_a_folder_that_names_parts_which_are_always_there_now_is_loaded(tmp_path: Path) -> None:
+    save_plus(PlusCheckpoint((moved_net(),), EncoderIdentity(f"hash-{WIDTH}", WIDTH)), tmp_path)
+    net = json.loads((tmp_path / "selector.json").read_text())["net"]
+    spoil_about(tmp_path, net=net | GONE)
+    assert load_plus(tmp_path).config == SMALL
+    spoil_about(tmp_path, net=net | GONE | {"texts": True})
+    with pytest.raises(CheckpointError, match="net 'texts' is True, a variant that this version no longer has"):
+        load_plus(tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ WIDTH = 32
 
 def selector(nets: int = 2) -> PlusSelector:
     torch.manual_seed(0)
-    config = PlusConfig(WIDTH, hidden=16, feed_forward=16, graph=True, gate=0.0)
+    config = PlusConfig(WIDTH, hidden=16, feed_forward=16, gate=0.0)
     made = tuple(PlusNet(config, plus_recipe(RECIPES["webqa"])).eval() for _ in range(nets))
     return PlusSelector(PlusCheckpoint(made, identify(HashEmbedder(WIDTH))), HashEmbedder(WIDTH))
 

@@ -28,7 +28,7 @@ def test_selected_and_voted_answers_are_compared_as_the_vote_compares() -> None:
     assert differing["vote"]["answer"] == "Paris"  # type: ignore[index]
 
 
-def test_the_grouping_settles_which_answers_count_as_one() -> None:
+def test_the_grouping_decides_which_answers_count_as_one() -> None:
     two = pool("Busan", "Busan, South Korea")
     exact, default = voted([two])[0], question_data(two, explain_pool(two, _first(two)), DefaultGroups())
     assert len({one["group"] for one in exact["rollouts"]}) == 2

@@ -16,7 +16,16 @@ from tracerank.agents.tools.browser import DEFAULT_RULE, Browser, BrowserRule
 from tracerank.agents.tools.page_text import LINE_WIDTH, shown_name
 from tracerank.answers.exact import normalize_text
 from tracerank.answers.extraction import NOTHING, WHOLE_TEXT, extract_answer
-from tracerank.endpoints.chat import ChatMessage, ChatReply, ChatTool, ToolCall, message_to_record
+from tracerank.endpoints.chat import (
+    ChatMessage,
+    ChatReply,
+    ChatTool,
+    ToolCall,
+    arguments_schema,
+    message_to_record,
+    number_argument,
+    text_argument,
+)
 from tracerank.pools.types import BROWSING, WEBQA
 from tracerank.readers.browser.events import read_messages
 from tracerank.readers.browser.views import read_views
@@ -144,47 +153,38 @@ _PRINTED_LINE = LINE_WIDTH + len("L1234: \n")
 
 
 def _tool(name: str, description: str, required: tuple[str, ...], **properties: Mapping[str, Any]) -> ChatTool:
-    schema = {"type": "object", "properties": properties, "required": list(required)}
-    return ChatTool(name, description, schema)
-
-
-def _text(description: str) -> dict[str, Any]:
-    return {"type": "string", "description": description}
-
-
-def _number(description: str) -> dict[str, Any]:
-    return {"type": "integer", "description": description}
+    return ChatTool(name, description, arguments_schema(required, **properties))
 
 
 SEARCH = _tool(
     "search",
     "Searches the corpus and returns the three passages that fit best.",
     ("query",),
-    query=_text("What to search for."),
+    query=text_argument("What to search for."),
 )
 
-_CURSOR = _number("Number of an earlier view to start from; the last one if left out.")
+_CURSOR = number_argument("Number of an earlier view to start from; the last one if left out.")
 BROWSER_TOOLS = (
     _tool(
         "browser_search",
         "Searches for pages and lists them under numbered links.",
         ("query",),
-        query=_text("What to search for."),
+        query=text_argument("What to search for."),
     ),
     _tool(
         "browser_open",
         "Opens a numbered link of a view, or an address, or shows more of the page of a view.",
         (),
-        id=_number("Number of the link."),
-        url=_text("Address of a page, instead of a link."),
+        id=number_argument("Number of the link."),
+        url=text_argument("Address of a page, instead of a link."),
         cursor=_CURSOR,
-        loc=_number("First line to show."),
+        loc=number_argument("First line to show."),
     ),
     _tool(
         "browser_find",
         "Shows where words occur in the page of a view.",
         ("pattern",),
-        pattern=_text("The words, exactly as the page has them."),
+        pattern=text_argument("The words, exactly as the page has them."),
         cursor=_CURSOR,
     ),
 )

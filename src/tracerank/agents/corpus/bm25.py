@@ -116,10 +116,6 @@ class Bm25Index:
     def passages(self) -> int:
         return int(self._index.scores["num_docs"])
 
-    @property
-    def vocabulary(self) -> int:
-        return len(self._index.vocab_dict)
-
     def rank(self, query: str, k: int) -> Ranking:
         """The k best passages that share a term with the query."""
         numbers = self._index.get_tokens_ids(self._terms.terms(query))

@@ -19,6 +19,9 @@ from tracerank.errors import CorpusError
 from tracerank.pools.urls import canonical_url
 from tracerank.readers.values import encodable
 
+RERANKED = 20
+"""Passages that reranking puts in a new order, unless said otherwise."""
+
 T = TypeVar("T")
 
 
@@ -94,7 +97,7 @@ class Corpus:
 class Reranked:
     """A library whose best ``depth`` passages are ranked by cosine with the query; ties keep their order."""
 
-    def __init__(self, library: Library, embedder: Embedder, depth: int = 20) -> None:
+    def __init__(self, library: Library, embedder: Embedder, depth: int = RERANKED) -> None:
         """Give a CachedEmbedder, so that each passage is embedded once ever."""
         if depth < 1:
             raise ValueError(f"depth must be at least 1, got {depth}")

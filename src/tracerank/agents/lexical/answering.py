@@ -14,7 +14,7 @@ from tracerank.agents.corpus.base import Passage, Retriever
 from tracerank.agents.lexical.analysis import AnalysedPassage, Floats, Ints, QuestionView
 from tracerank.agents.lexical.presets import Preset
 from tracerank.agents.lexical.questions import ParsedQuestion, QuestionKind
-from tracerank.agents.lexical.span_scorer import Reader, Reading, through
+from tracerank.agents.lexical.span_scorer import ScoredPassage, SpanScorer, through
 from tracerank.agents.lexical.spans import is_content, stem_hash, word_set
 from tracerank.agents.tools.ranked_search import CHUNKS, chunk_text
 from tracerank.answers.exact import normalize_text
@@ -25,9 +25,9 @@ from tracerank.pools.types import Evidence, Search
 class Note:
     """A passage that was read, and the numbers of the answers it offers."""
 
-    reading: Reading
+    scored: ScoredPassage
     names: Ints
-    """Parallel to ``reading.spans``: numbers of ``Notebook.names``."""
+    """Parallel to ``scored.spans``: numbers of ``Notebook.names``."""
     distinct: Ints
     """The same numbers, each once."""
     offers: frozenset[str]
@@ -70,10 +70,10 @@ class Walk:
 class Notebook:
     """The notes on one question; rollouts share it and do not change what others see."""
 
-    def __init__(self, question: str, reader: Reader, retriever: Retriever) -> None:
-        self._lens = reader.lens(question)
+    def __init__(self, question: str, scorer: SpanScorer, retriever: Retriever) -> None:
+        self._lens = scorer.lens(question)
         self.view: QuestionView = self._lens.view
-        self.reader = reader
+        self.scorer = scorer
         self.notes: list[Note] = []
         self.names: list[str] = []
         """Normalised answers, in the order in which they were met."""
@@ -104,10 +104,10 @@ class Notebook:
         place = self._places.get(key)
         if place is None:
             place = self._places[key] = len(self.notes)
-            reading = self.reader.read(self._lens, self.reader.analyse(*key))
-            names = [reading.passage.names[span] for span in reading.spans]
+            scored = self.scorer.score(self._lens, self.scorer.analyse(*key))
+            names = [scored.passage.names[span] for span in scored.spans]
             numbers = self._number(names)
-            self.notes.append(Note(reading, numbers, np.unique(numbers), frozenset(reading.passage.names)))
+            self.notes.append(Note(scored, numbers, np.unique(numbers), frozenset(scored.passage.names)))
         return place
 
     def _number(self, names: list[str]) -> Ints:
@@ -150,7 +150,7 @@ def walk_of(notebook: Notebook, preset: Preset, rng: np.random.Generator) -> Wal
         asked = notebook.ask(query)
         walk.searches.append(asked.search)
         for rank, number in enumerate(asked.notes):
-            is_bridged = bridge is not None and notebook.notes[number].reading.passage.title_name == bridge
+            is_bridged = bridge is not None and notebook.notes[number].scored.passage.title_name == bridge
             _sight(walk, number, hop, rank, is_bridged)
     return walk
 
@@ -219,17 +219,17 @@ def _followed(
     question = notebook.view.parsed
     logits, places = [], []
     for number in _sources(notebook, walk):
-        reading, sighting = notebook.notes[number].reading, walk.seen[number]
+        scored, sighting = notebook.notes[number].scored, walk.seen[number]
         bonus = (_LATEST_BONUS if sighting.hop == hop - 1 else 0.0) - _RANK_DISCOUNT * sighting.rank
-        for span, logit in zip(reading.follow.tolist(), reading.bridge.tolist(), strict=True):
-            if reading.passage.names[span] not in walk.followed:
+        for span, logit in zip(scored.follow.tolist(), scored.bridge.tolist(), strict=True):
+            if scored.passage.names[span] not in walk.followed:
                 logits.append(logit + bonus)
                 places.append((number, span))
     if not places:
         return reworded(question, preset, rng), None
     drawn = np.array(logits) / preset.bridge_temperature + rng.gumbel(size=len(logits))
     number, span = places[int(drawn.argmax())]
-    passage = notebook.notes[number].reading.passage
+    passage = notebook.notes[number].scored.passage
     walk.seen[number].is_source = True
     walk.followed.append(passage.names[span])
     return _about(passage.surfaces[span], question, passage, preset, rng), passage.names[span]
@@ -241,7 +241,7 @@ def _sources(notebook: Notebook, walk: Walk) -> list[int]:
         own = [
             number
             for number, sighting in walk.seen.items()
-            if notebook.notes[number].reading.is_asked_about and not sighting.is_source
+            if notebook.notes[number].scored.is_asked_about and not sighting.is_source
         ]
         if own:
             return own
@@ -272,11 +272,11 @@ def trust_features(notebook: Notebook, walk: Walk) -> Floats:
     last = max(sighting.hop for sighting in walk.seen.values())
     rows = []
     for number, sighting in walk.seen.items():
-        passage = notebook.notes[number].reading.passage
+        passage = notebook.notes[number].scored.passage
         is_linked = any(passage.title_name in notebook.notes[other].offers for other in walk.seen if other != number)
         rows.append(
             (
-                *notebook.notes[number].reading.covers,
+                *notebook.notes[number].scored.covers,
                 sighting.rank / 2,
                 float(sighting.hop == last),
                 float(sighting.hop == 0),
@@ -296,14 +296,14 @@ def name_features(notebook: Notebook, walk: Walk, numbers: Ints) -> Floats:
         offered[notebook.notes[note].distinct] += 1
     followed, titles = np.zeros((2, len(notebook.names)), bool)
     followed[notebook.numbers_of(walk.followed)] = True
-    titles[notebook.numbers_of(notebook.notes[note].reading.passage.title_name for note in walk.seen)] = True
+    titles[notebook.numbers_of(notebook.notes[note].scored.passage.title_name for note in walk.seen)] = True
     columns = (np.log(np.maximum(offered, 1)), followed, titles, followed & titles, offered > 1)
     return np.stack([column[numbers] for column in columns], axis=1).astype(np.float32)
 
 
 def draw_answer(notebook: Notebook, walk: Walk, preset: Preset, rng: np.random.Generator) -> Answer:
     """A span of a passage that was read, drawn by its probability."""
-    weights = notebook.reader.weights
+    weights = notebook.scorer.weights
     notes = [notebook.notes[number] for number in walk.seen]
     trust = through(weights.trust, trust_features(notebook, walk))[:, 0]
     noise = preset.passage_noise * rng.normal(size=len(notes))
@@ -312,7 +312,7 @@ def draw_answer(notebook: Notebook, walk: Walk, preset: Preset, rng: np.random.G
         reads[0] = True
     numbers, place = _in_order(np.concatenate([note.names for note, read in zip(notes, reads, strict=True) if read]))
     logits = np.concatenate(
-        [note.reading.answer + extra for note, extra, read in zip(notes, trust + noise, reads, strict=True) if read]
+        [note.scored.answer + extra for note, extra, read in zip(notes, trust + noise, reads, strict=True) if read]
     )
     # Mentions of one answer add up: log sum exp over them.
     mass = np.bincount(place, weights=np.exp(logits - logits.max()))
@@ -355,7 +355,7 @@ def _surface(notebook: Notebook, walk: Walk, number: int) -> str:
     for seen in walk.seen:
         note = notebook.notes[seen]
         for place in np.flatnonzero(note.names == number).tolist():
-            if note.reading.answer[place] > best:
-                best = float(note.reading.answer[place])
-                text = note.reading.passage.surfaces[int(note.reading.spans[place])]
+            if note.scored.answer[place] > best:
+                best = float(note.scored.answer[place])
+                text = note.scored.passage.surfaces[int(note.scored.spans[place])]
     return text

@@ -48,17 +48,17 @@ def side_of(name: str, notebook: Notebook, walk: Walk) -> Side:
     def match(passage: AnalysedPassage) -> float:
         return len(passage.title_words & wanted) / max(1, len(wanted | passage.title_words))
 
-    own = max(read, key=lambda note: match(note.reading.passage), default=None)
-    if own is None or match(own.reading.passage) < _TITLE_MATCH:
+    own = max(read, key=lambda note: match(note.scored.passage), default=None)
+    if own is None or match(own.scored.passage) < _TITLE_MATCH:
         return Side(None, ())
     linked = tuple(
-        note.reading.passage
+        note.scored.passage
         for note in read
         if note is not own
-        and note.reading.passage.title_name in own.offers
-        and not note.reading.passage.title_words <= asked
+        and note.scored.passage.title_name in own.offers
+        and not note.scored.passage.title_words <= asked
     )
-    return Side(own.reading.passage, linked)
+    return Side(own.scored.passage, linked)
 
 
 def yes_no_features(notebook: Notebook, walk: Walk) -> Floats:
@@ -110,13 +110,13 @@ def either_or_features(notebook: Notebook, walk: Walk) -> Floats:
 
 def decide_yes_no(notebook: Notebook, walk: Walk, preset: Preset, rng: np.random.Generator) -> Answer:
     """*yes* or *no*."""
-    logit = float(yes_no_features(notebook, walk) @ notebook.reader.weights.yes_no)
+    logit = float(yes_no_features(notebook, walk) @ notebook.scorer.weights.yes_no)
     return _drawn(("yes", "no"), logit, preset, rng)
 
 
 def decide_either_or(notebook: Notebook, walk: Walk, preset: Preset, rng: np.random.Generator) -> Answer:
     """One of the options."""
-    logit = float(either_or_features(notebook, walk) @ notebook.reader.weights.either_or)
+    logit = float(either_or_features(notebook, walk) @ notebook.scorer.weights.either_or)
     return _drawn(notebook.view.parsed.options, logit, preset, rng)
 
 

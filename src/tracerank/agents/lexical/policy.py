@@ -12,40 +12,39 @@ from tracerank.agents.lexical.answering import NO_ANSWER, Answer, Notebook, Walk
 from tracerank.agents.lexical.closed import decide_either_or, decide_yes_no
 from tracerank.agents.lexical.presets import BASE, Preset
 from tracerank.agents.lexical.questions import ParsedQuestion, QuestionKind
-from tracerank.agents.lexical.span_scorer import Reader, load_weights
+from tracerank.agents.lexical.span_scorer import SpanScorer, load_weights
 from tracerank.agents.lexical.spans import hash_of
-from tracerank.agents.sample import SAMPLES
 from tracerank.answers.exact import exact_match
-from tracerank.pools.pool import Pool
+from tracerank.pools.pool import PAPER_K, Pool
 from tracerank.pools.types import Question, Rollout
 
 _GUESS_CONFIDENCE = 0.05
 
 
 class LexicalPolicy:
-    """Answers questions from a corpus; ``reader`` defaults to the shipped weights."""
+    """Answers questions from a corpus; ``scorer`` defaults to the shipped weights."""
 
-    def __init__(self, retriever: Retriever, preset: Preset = BASE, reader: Reader | None = None) -> None:
+    def __init__(self, retriever: Retriever, preset: Preset = BASE, scorer: SpanScorer | None = None) -> None:
         self.retriever = retriever
         self.preset = preset
-        self.reader = reader or Reader(load_weights())
+        self.scorer = scorer or SpanScorer(load_weights())
 
     @property
     def name(self) -> str:
-        """What is sampled, up to the corpus and the reader's weights."""
+        """What is sampled, up to the corpus and the scorer's weights."""
         return f"lexical:{self.preset.name}"
 
-    def pools(self, questions: Iterable[Question], k: int = SAMPLES, seed: int = 0) -> Iterator[Pool]:
+    def pools(self, questions: Iterable[Question], k: int = PAPER_K, seed: int = 0) -> Iterator[Pool]:
         """A pool for each question, as they come."""
         return (self.pool(question, k, seed) for question in questions)
 
-    def pool(self, question: Question, k: int = SAMPLES, seed: int = 0) -> Pool:
+    def pool(self, question: Question, k: int = PAPER_K, seed: int = 0) -> Pool:
         """k rollouts; a smaller k gives a prefix."""
         return Pool.of(question, self.rollouts(question, range(k), seed))
 
     def rollouts(self, question: Question, samples: Iterable[int], seed: int = 0) -> Iterator[Rollout]:
         """The rollouts with these sample ids, so that an interrupted pool can be completed."""
-        notebook = Notebook(question.text, self.reader, self.retriever)
+        notebook = Notebook(question.text, self.scorer, self.retriever)
         for sample in samples:
             rng = np.random.default_rng((seed, hash_of(question.text), hash_of(self.preset.name), sample))
             walk, answer = self._rollout(notebook, rng)

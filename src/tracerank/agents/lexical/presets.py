@@ -29,7 +29,7 @@ class Preset:
     top_p: float
     """Answers beyond this cumulative probability are never drawn."""
     passage_noise: float
-    """Standard deviation of the reader's trust in a passage, in logits."""
+    """Standard deviation of the scorer's trust in a passage, in logits."""
     skips_passage: float
     """Chance that a passage is overlooked when the answer is drawn."""
 

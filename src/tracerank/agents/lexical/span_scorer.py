@@ -110,8 +110,8 @@ _TITLE_ASKED = PASSAGE_FEATURES.index("title asked")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ReaderWeights:
-    """Every array of the reader, as it computes with them."""
+class SpanScorerWeights:
+    """Every array of the scorer, as it computes with them."""
 
     tables: WordTables
     cross: Floats
@@ -126,7 +126,7 @@ class ReaderWeights:
     either_or: Floats
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[np.generic]]) -> "ReaderWeights":
+    def from_arrays(cls, arrays: Mapping[str, NDArray[np.generic]]) -> "SpanScorerWeights":
         """From the arrays of a weights file."""
 
         def wide(name: str) -> Floats:
@@ -164,15 +164,15 @@ class ReaderWeights:
         save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, path)
 
 
-def load_weights(path: Path | None = None) -> ReaderWeights:
+def load_weights(path: Path | None = None) -> SpanScorerWeights:
     """The shipped weights, or those of a file."""
     source = resources.files(__package__).joinpath(SHIPPED) if path is None else path
-    return ReaderWeights.from_arrays(load(source.read_bytes()))
+    return SpanScorerWeights.from_arrays(load(source.read_bytes()))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Reading:
-    """What the reader makes of one passage for one question; only spans worth considering."""
+class ScoredPassage:
+    """What the scorer makes of one passage for one question; only spans worth considering."""
 
     passage: AnalysedPassage
     spans: NDArray[np.int64]
@@ -184,7 +184,7 @@ class Reading:
     bridge: Floats
     """A logit for each of them."""
     covers: tuple[float, ...]
-    """``features.PASSAGE_FEATURES`` of the passage."""
+    """``analysis.PASSAGE_FEATURES`` of the passage."""
 
     @property
     def is_asked_about(self) -> bool:
@@ -200,15 +200,15 @@ class Lens:
     first_layer: FoldedLayer
 
 
-class Reader:
-    """Reads passages; equal passages are analysed once."""
+class SpanScorer:
+    """Scores the spans of passages; equal passages are analysed once."""
 
-    def __init__(self, weights: ReaderWeights) -> None:
+    def __init__(self, weights: SpanScorerWeights) -> None:
         self.weights = weights
         self.analyse = lru_cache(maxsize=REMEMBERED_PASSAGES)(self._analyse)
 
     def lens(self, question: str) -> Lens:
-        """The question as the reader sees it."""
+        """The question as the scorer sees it."""
         view = QuestionView.of(parse_question(question), self.weights.tables)
         return Lens(view, FoldedLayer.of(view, *self.weights.layers[0]))
 
@@ -221,13 +221,15 @@ class Reader:
         dense = through(self.weights.layers[1:], np.maximum(hidden, 0))
         return np.asarray(dense + self.weights.cross[crosses(lens.view, passage)].sum(axis=1), np.float32)
 
-    def read(self, lens: Lens, passage: AnalysedPassage) -> Reading:
+    def score(self, lens: Lens, passage: AnalysedPassage) -> ScoredPassage:
         """Score the spans of a passage once for all rollouts of a question."""
         answer, bridge = self.logits(lens, passage).T
         bridge = bridge - _KNOWN * ((asked_share(lens.view, passage) >= 1) | passage.is_title)
         spans = np.flatnonzero(answer > answer.max() - _CLEARLY_WORSE)
         follow = np.argsort(-bridge, kind="stable")[:_NAMES_TO_FOLLOW]
-        return Reading(passage, spans, answer[spans], follow, bridge[follow], passage_features(lens.view, passage))
+        return ScoredPassage(
+            passage, spans, answer[spans], follow, bridge[follow], passage_features(lens.view, passage)
+        )
 
 
 def through(layers: tuple[tuple[Floats, Floats], ...], values: Floats) -> Floats:

@@ -13,7 +13,8 @@ from tracerank.agents.worlds.library import Library, SearchModel
 from tracerank.agents.worlds.pages import PageModel
 from tracerank.agents.worlds.questions import Case, WorldModel, make_case
 from tracerank.agents.worlds.searching import BrowsingHabits, SearchHabits
-from tracerank.pools.pool import Pool
+from tracerank.errors import UsageError
+from tracerank.pools.pool import PAPER_K, Pool
 from tracerank.pools.types import BROWSING, WEBQA
 
 
@@ -109,7 +110,16 @@ PRESETS: Mapping[str, Mapping[str, Preset]] = MappingProxyType({"paper": PAPER, 
 """By name and setting."""
 
 
-def iter_journeys(preset: Preset, questions: int, seed: int, k: int = 16) -> Iterator[tuple[Case, list[Journey]]]:
+def preset_named(name: str, setting: str) -> Preset:
+    """The parameters of a world by their name, for one of the two search settings."""
+    if name not in PRESETS:
+        raise UsageError(f"no preset of the world is called {name!r}; choose one of {', '.join(PRESETS)}")
+    if setting not in PRESETS[name]:
+        raise UsageError(f"no search setting is called {setting!r}; choose one of {', '.join(PRESETS[name])}")
+    return PRESETS[name][setting]
+
+
+def iter_journeys(preset: Preset, questions: int, seed: int, k: int = PAPER_K) -> Iterator[tuple[Case, list[Journey]]]:
     """Each question with what its agents did and where they went wrong."""
     for index in range(questions):
         name = f"{seed}/{index}"
@@ -119,7 +129,7 @@ def iter_journeys(preset: Preset, questions: int, seed: int, k: int = 16) -> Ite
         yield case, [agents.run(Random(f"{name}/{sample}"), sample) for sample in range(k)]
 
 
-def iter_world(preset: Preset, questions: int, seed: int, k: int = 16) -> Iterator[Pool]:
+def iter_world(preset: Preset, questions: int, seed: int, k: int = PAPER_K) -> Iterator[Pool]:
     """Pools of k rollouts; fewer questions or a smaller k give a prefix of the same world."""
     for case, journeys in iter_journeys(preset, questions, seed, k):
         yield Pool.of(case.question, [journey.rollout for journey in journeys])

@@ -19,7 +19,10 @@ from tracerank.endpoints.chat import (
     PromptTooLong,
     Sampling,
     ToolCall,
+    arguments_schema,
     estimated_tokens,
+    number_argument,
+    text_argument,
 )
 from tracerank.errors import UsageError
 from tracerank.extras import needed
@@ -45,15 +48,7 @@ ROLES = ("assistant", "tool")
 
 
 def _object(required: Sequence[str], **properties: Mapping[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
-
-
-def _number(description: str) -> dict[str, Any]:
-    return {"type": "integer", "description": description}
-
-
-def _text(description: str) -> dict[str, Any]:
-    return {"type": "string", "description": description}
+    return arguments_schema(required, **properties) | {"additionalProperties": False}
 
 
 FINISH = ChatTool(
@@ -61,8 +56,8 @@ FINISH = ChatTool(
     "Hands in the answer and ends the work.",
     _object(
         ("solution", "reason"),
-        solution=_text("Why this is the answer, then the short answer inside answer tags: <answer>…</answer>"),
-        reason=_text("How the trajectories were weighed and conflicts settled."),
+        solution=text_argument("Why this is the answer, then the short answer inside answer tags: <answer>…</answer>"),
+        reason=text_argument("How the trajectories were weighed and conflicts settled."),
     ),
 )
 
@@ -85,21 +80,21 @@ class ToolLimits:
 
     def tools(self) -> tuple[ChatTool, ...]:
         """The tools as the model is told of them."""
-        which = _number("Number of the trajectory, from 1.")
+        which = number_argument("Number of the trajectory, from 1.")
         search = _object(
             ("trajectory", "query"),
             trajectory=which,
-            query=_text("Words to look for."),
+            query=text_argument("Words to look for."),
             role={"type": "string", "enum": list(ROLES), "description": "Only steps of this role; leave out for all."},
-            k=_number(f"Most steps to return: {self.usual_matches} if left out, at most {self.matches}."),
+            k=number_argument(f"Most steps to return: {self.usual_matches} if left out, at most {self.matches}."),
         )
         segment = _object(
             ("trajectory", "start", "end"),
             trajectory=which,
-            start=_number("First step, from 1."),
-            end=_number(f"Last step; at most {self.segment_steps} steps are shown."),
+            start=number_argument("First step, from 1."),
+            end=number_argument(f"Last step; at most {self.segment_steps} steps are shown."),
         )
-        solution = _object((), trajectory=_number("Number of the trajectory, from 1; leave out for all."))
+        solution = _object((), trajectory=number_argument("Number of the trajectory, from 1; leave out for all."))
         return (
             ChatTool("get_solution", "Shows the final words of one trajectory, or of all.", solution),
             ChatTool("search_trajectory", "Finds the steps of one trajectory that mention given words.", search),

@@ -6,7 +6,7 @@ are results, too: address, title, and the words that cite it.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -205,18 +205,6 @@ def cited_results(text: str, annotations: object) -> tuple[Result, ...]:
         span = _span(text, fields)
         found[key] = replace(known, cited=(*known.cited, span)) if span else known
     return tuple(found.values())
-
-
-def with_citations(results: Iterable[Result], cited: Iterable[Result]) -> tuple[Result, ...]:
-    """The results with the spans that cite them; sources that only a citation names follow at the end."""
-    rest = {canonical_url(result.url): result for result in cited}
-    merged: list[Result] = []
-    for result in results:
-        also = rest.pop(canonical_url(result.url), None) if result.url else None
-        if also is not None:
-            result = replace(result, title=result.title or also.title, cited=(*result.cited, *also.cited))
-        merged.append(result)
-    return (*merged, *rest.values())
 
 
 def _span(text: str, fields: Mapping[str, object]) -> str:

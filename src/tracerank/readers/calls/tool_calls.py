@@ -144,7 +144,6 @@ _LOOSE_TARGET_KEYS = (
     "arg",
     "action_input",
 )
-_PATTERN_KEYS = ("pattern", "keyword", "text", "query", "q", "input", "__arg1", "action_input")
 _KNOWN_KEYS = frozenset((*_QUERY_KEYS, *_URL_KEYS, *_DOCUMENT_KEYS, "pattern", "id", "answer"))
 
 _SUBMISSIONS = frozenset(("final_answer", "finish", "submit", "submit_answer", "answer", "provide_answer"))
@@ -203,11 +202,6 @@ def _arguments_of_text(text: str) -> dict[str, Any]:
 def queries_of(arguments: Mapping[str, Any]) -> tuple[str, ...]:
     """What a search call asked for; several for a batch, empty when it is not logged."""
     return _texts(arguments, _QUERY_KEYS) or _texts(arguments, _LOOSE_QUERY_KEYS)
-
-
-def pattern_of(arguments: Mapping[str, Any]) -> str | None:
-    """What a find call looked for."""
-    return next(iter(_texts(arguments, _PATTERN_KEYS)), None)
 
 
 class Target(NamedTuple):

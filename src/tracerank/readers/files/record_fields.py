@@ -5,7 +5,7 @@ only. They never become text, confidence or answer: who wrote them saw the refer
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from tracerank.answers.exact import normalize_text
@@ -55,15 +55,22 @@ _RANDOM_ID = re.compile(
 )
 
 
-def decoded(record: Record) -> dict[str, Any]:
-    """The record with the columns decoded that tables keep as JSON strings."""
+def decoded(record: Record, *more: str) -> dict[str, Any]:
+    """The record with the columns decoded, and ``more``, that tables keep as JSON strings."""
     plain = dict(record)
-    for name in _JSON_FIELDS:
+    for name in (*_JSON_FIELDS, *more):
         value = plain.get(name)
         if isinstance(value, str) and value[:1] in ("{", "["):
             inner = load_json(value)
             plain[name] = inner if isinstance(inner, list | dict) else value
     return plain
+
+
+def lists_any(column: object, told: re.Pattern[str], is_one: Callable[[object], bool]) -> bool:
+    """Whether a column lists something that tells its format; ``told`` finds it in a list kept as a JSON string."""
+    if isinstance(column, str):  # decoding it here would cost as much as reading it
+        return column[:1] == "[" and told.search(column) is not None
+    return isinstance(column, list) and any(map(is_one, column))
 
 
 def question_of(record: Record, asked: str | None = None) -> Question | None:

@@ -12,7 +12,7 @@ from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.calls.dialogues import DialogueBuilder, asked_question, parsed_dialogue
 from tracerank.readers.calls.results import Result, cited_results, flat_text
 from tracerank.readers.calls.tool_calls import CallKind, ToolCall, parse_arguments
-from tracerank.readers.files.record_fields import decoded, sample_id_of
+from tracerank.readers.files.record_fields import decoded, lists_any, sample_id_of
 from tracerank.readers.values import part_text, text_of
 
 CLIENT_CALLS = ("tool_use", "mcp_tool_use")
@@ -139,7 +139,7 @@ class AnthropicReader:
             return False
         if _reply(record) is not None:
             return True
-        return any(_is_telling(record.get(name)) for name in _MESSAGE_FIELDS)
+        return any(lists_any(record.get(name), _TELLING, _holds_blocks) for name in _MESSAGE_FIELDS)
 
     def parse(self, record: Record, source: str) -> Parsed:
         """The messages as a rollout; the answer is extracted from the last text of the agent."""
@@ -204,12 +204,6 @@ def _reply(record: Record) -> Mapping[str, Any] | None:
         if is_reply and isinstance(one, Mapping) and "stop_reason" in one and isinstance(one.get("content"), list):
             return one
     return None
-
-
-def _is_telling(messages: object) -> bool:
-    if isinstance(messages, str):  # a JSON column: decoding it here would cost as much as reading it
-        return messages[:1] == "[" and _TELLING.search(messages) is not None
-    return isinstance(messages, list) and any(_holds_blocks(message) for message in messages)
 
 
 def _holds_blocks(message: object) -> bool:

@@ -10,7 +10,6 @@ from typing import Any
 
 from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.calls.dialogues import DialogueBuilder, parsed_dialogue, stated_answer
-from tracerank.readers.files.loose_json import load_json
 from tracerank.readers.files.record_fields import decoded, question_of, sample_id_of
 from tracerank.readers.formats.openai_responses import read_item
 
@@ -34,7 +33,7 @@ class OpenAIAgentsReader:
 
     def parse(self, record: Record, source: str) -> Parsed:
         """The run as a rollout; a structured final output says the answer outright."""
-        plain = {name: _column(value) if name in _ITEM_FIELDS else value for name, value in decoded(record).items()}
+        plain = decoded(record, *_ITEM_FIELDS)
         given = next((value for name in _INPUT_FIELDS if (value := plain.get(name))), None)
         fields = {name: value for name, value in plain.items() if name not in _INPUT_FIELDS}
         items = _items(plain)
@@ -70,7 +69,3 @@ def _raw_items(items: list[Any]) -> Iterator[Mapping[str, Any]]:
             # What the tool returned itself; the raw item holds Python's spelling of it as text.
             output = item.get("output")
             yield {**raw, "output": output} if isinstance(output, list | dict) and "output" in raw else raw
-
-
-def _column(value: object) -> object:
-    return load_json(value) if isinstance(value, str) and value[:1] == "[" else value

@@ -12,8 +12,7 @@ from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.calls.dialogues import FILE_SEARCH, DialogueBuilder, asked_question, parsed_dialogue
 from tracerank.readers.calls.results import Result, blocks_of, cited_results
 from tracerank.readers.calls.tool_calls import ToolCall, parse_arguments
-from tracerank.readers.files.loose_json import load_json
-from tracerank.readers.files.record_fields import decoded, sample_id_of
+from tracerank.readers.files.record_fields import decoded, lists_any, sample_id_of
 from tracerank.readers.values import part_text, text_of
 
 _CALLS = ("function_call", "custom_tool_call")
@@ -128,13 +127,13 @@ class OpenAIResponsesReader:
             return False
         return any(
             (holder.get("object") == "response" and isinstance(holder.get("output"), list))
-            or any(_is_telling(holder.get(name)) for name in _ITEM_FIELDS)
+            or any(lists_any(holder.get(name), _TELLING, _is_item) for name in _ITEM_FIELDS)
             for holder in _holders(record)
         )
 
     def parse(self, record: Record, source: str) -> Parsed:
         """The items as a rollout; the answer is extracted from the last message."""
-        plain = _decoded(record)
+        plain = decoded(record, *_JSON_FIELDS)
         items = _items(plain)
         # A list under 'input' was read as items: its first user message is the question, not its last.
         fields = {name: value for name, value in plain.items() if name != "input" or isinstance(value, str)}
@@ -146,16 +145,6 @@ class OpenAIResponsesReader:
             read_item(builder, item)
         dialogue = builder.dialogue()
         return parsed_dialogue(fields, source, dialogue, question=asked_question(fields, dialogue.asked))
-
-
-def _decoded(record: Record) -> dict[str, Any]:
-    plain = decoded(record)
-    for name in _JSON_FIELDS:
-        value = plain.get(name)
-        if isinstance(value, str) and value[:1] in ("{", "["):
-            inner = load_json(value)
-            plain[name] = inner if isinstance(inner, list | dict) else value
-    return plain
 
 
 def _holders(record: Record) -> tuple[Record, ...]:
@@ -176,12 +165,6 @@ def _items(record: Record) -> list[Any] | None:
                 given = next((inner for one in (holder, record) if isinstance(inner := one.get("input"), list)), [])
                 return items if items is given else [*given, *items]
     return None
-
-
-def _is_telling(items: object) -> bool:
-    if isinstance(items, str):  # a JSON column: decoding it here would cost as much as reading it
-        return items[:1] == "[" and _TELLING.search(items) is not None
-    return isinstance(items, list) and any(_is_item(item) for item in items)
 
 
 def _is_item(item: object) -> bool:

@@ -14,7 +14,7 @@ from tracerank.readers.calls.tool_calls import ToolCall
 from tracerank.readers.files.record_fields import label_value, question_of, sample_id_of
 
 _TEXT_FIELDS = ("gen_text_store", "gen_text", "output", "response", "text")
-_QUERY, _QUERY_END = "<|begin_of_query|>", "<|end_of_query|>"
+_QUERY = "<|begin_of_query|>"
 _DOCUMENTS, _DOCUMENTS_END = "<|begin_of_documents|>", "<|end_of_documents|>"
 # A return follows its query; documents that nobody asked for are part of a page or of the agent's dreams.
 _RETURN = re.compile(r"<\|end_of_query\|>\s*<\|begin_of_documents\|>")

@@ -25,11 +25,11 @@ from tracerank.selectors.features.model import (
     Scorer,
     TreeScorer,
     calibration_row,
+    trees_of_dump,
     with_leads,
 )
 from tracerank.selectors.features.selector import choose
 from tracerank.selectors.features.table import FEATURES, POOL
-from tracerank.selectors.features.trees import trees_of_dump
 from tracerank.selectors.features.view import TextLines
 
 Floats = NDArray[np.float64]

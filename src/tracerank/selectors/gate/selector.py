@@ -19,8 +19,16 @@ from tracerank.methods.base import Decision, Method, decide_stream
 from tracerank.methods.explanation import Explanation, explain_stream
 from tracerank.methods.voting import Ballot, MajorityVote, WithoutAbstentions
 from tracerank.pools.pool import Pool
-from tracerank.selectors.base import ABOUT, EmbedderChoice, Selector, load_selector, selector_kind
-from tracerank.selectors.folders import checked_description, read_description, write_description
+from tracerank.selectors.base import (
+    ABOUT,
+    EmbedderChoice,
+    Selector,
+    checked_description,
+    load_selector,
+    read_description,
+    selector_kind,
+    write_description,
+)
 
 FORMAT = "tracerank-gated/1"
 SELECTOR_FOLDER = "selector"

@@ -7,7 +7,7 @@ pools, and a subset shows the same texts with other votes. Beside the files of a
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from zlib import crc32
@@ -18,7 +18,6 @@ from torch import Tensor
 
 from tracerank.embedding.base import Embedder
 from tracerank.pools.pool import Pool
-from tracerank.pools.types import Rollout
 from tracerank.selectors.features.view import TextLines
 from tracerank.selectors.plus.facts import FEATURE_NAMES, FEATURE_VERSION, MARKS, PlusFacts, facts_of
 from tracerank.selectors.plus.inputs import PlusInputs, plus_inputs
@@ -39,8 +38,6 @@ class Cutting:
 
     budgets: tuple[int, ...] = BUDGETS
     """One random subset of each size; none: the whole pool alone."""
-    borrowed: bool = False
-    """Also a copy in which some wrong answers stand on another rollout's evidence; their labels stay true."""
     seed: int = 0
 
 
@@ -127,20 +124,10 @@ def _with_facts(pools: Iterable[Pool], recipe: GraphRecipe, cutting: Cutting, fo
 
 
 def cut(pool: Pool, cutting: Cutting) -> Iterator[Pool]:
-    """The pool, its random subsets, and its copy with borrowed evidence."""
+    """The pool and its random subsets."""
     pool = pool.first(K)
     rng = Random(crc32(f"{cutting.seed}|{pool.question.text}".encode()))
     yield pool
     for k in cutting.budgets:
         if k < len(pool):
             yield Pool.of(pool.question, rng.sample(pool.rollouts, k))
-    if cutting.borrowed:
-        yield Pool.of(pool.question, [_borrowing(rollout, pool.rollouts, rng) for rollout in pool.rollouts])
-
-
-def _borrowing(rollout: Rollout, others: Sequence[Rollout], rng: Random) -> Rollout:
-    is_wrong = rollout.label is not None and rollout.label <= 0.5
-    lender = rng.choice(others)
-    if not is_wrong or rng.random() < 0.5 or lender.setting != rollout.setting:
-        return rollout
-    return replace(rollout, searches=lender.searches, views=lender.views)

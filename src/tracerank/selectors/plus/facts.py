@@ -114,12 +114,11 @@ FAMILY_OF: Mapping[str, str] = {
     **dict.fromkeys(OWN_CHAINS, "chains"),
     **dict.fromkeys(CROSS_CHAINS, "cross_chains"),
 }
-VOTE_FAMILY = "votes"
 CROSS_FAMILIES = ("cross_support", "overlap", "cross_chains")
 """What is counted in the evidence and the searches of rollouts with other answers."""
 GROUP_SHARE, FORM_SHARE = "vote_share", "form_votes"
-POOL_SIZE = "log_voters"
 """Of all votes: those of the answer's group, and those of this very form."""
+POOL_SIZE = "log_voters"
 
 MARKS = ("holds_answer", "answer_words", "question_words", "question_near_answer", "holds_rival", "rank")
 """What is marked on an occurrence of evidence, seen from its own rollout's answer; all between 0 and 1."""

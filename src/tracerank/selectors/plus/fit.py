@@ -46,7 +46,7 @@ def fit_start(net: PlusNet, examples: PlusExamples, learn: NDArray[np.int64], pe
     for begin in range(0, len(learn), BLOCK_POOLS):
         block = examples.block(learn[begin : begin + BLOCK_POOLS])
         with torch.no_grad():
-            looks = net.looks(block.inputs, net.cosines(block.inputs))
+            looks = net.looks(block.inputs)
         may = block.inputs.groups >= 0
         pool = block.inputs.graph.candidate_pool + begin
         sources = net.sources(block.inputs)
@@ -93,12 +93,10 @@ class PlusPlan:
     learning_rate: float = 3e-3
     """At the start; it falls to zero along a cosine."""
     graph_rate: float = 0.3
-    """Factor on the learning rate of everything that sees vectors."""
+    """Factor on the learning rate of the part that is TRACE."""
     weight_decay: float = 0.3
     start_penalty: float = 3.0
     """On the squared weights of the linear correction, which is fitted first and to the end."""
-    tunes_start: bool = False
-    """The linear correction goes on learning with the others."""
     seeds: int = 3
     """Nets whose chances are averaged."""
     seed: int = 42
@@ -156,8 +154,6 @@ def _train_one(
     standardise(net, examples, learn)
     fit_start(net, examples, learn, plan.start_penalty)
     optimizer = _optimizer(net, plan)
-    if not any(parameter.requires_grad for parameter in net.parameters()):
-        return net.eval()
     steps, epochs = plan.steps_of_epoch(len(learn)), plan.epochs_of(len(learn))
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, epochs * steps)
     net.train()
@@ -200,19 +196,19 @@ def accuracy(nets: tuple[PlusNet, ...], examples: PlusExamples, numbers: NDArray
 
 
 def _optimizer(net: PlusNet, plan: PlusPlan) -> torch.optim.AdamW:
-    """AdamW; the few numbers that stand for the vote do not decay, what sees vectors learns more slowly."""
+    """AdamW for all but the start, which is fitted; the gate does not decay, TRACE learns more slowly."""
     named = dict(net.named_parameters())
-    start = [named.pop(name) for name in ("vote_scale", "linear.weight", "trust.weight") if name in named]
-    for parameter in start:
-        parameter.requires_grad_(plan.tunes_start)
-    free = [p for name, p in named.items() if name == "gate"]
-    graph = [p for name, p in named.items() if name.startswith(("trace.", "shorten.", "marks.", "enter."))]
-    others = [p for p in named.values() if not any(p is other for other in (*free, *graph))]
-    if plan.tunes_start:
-        free += start
-    groups: list[dict[str, Any]] = [{"params": others}, {"params": free, "weight_decay": 0.0}]
-    if graph:
-        # Decay is a share of the rate: kept as it was.
-        decay = plan.weight_decay / plan.graph_rate
-        groups.append({"params": graph, "lr": plan.learning_rate * plan.graph_rate, "weight_decay": decay})
+    for name in ("vote_scale", "linear.weight", "trust.weight"):
+        if name in named:
+            named.pop(name).requires_grad_(False)
+    gate = named.pop("gate")
+    graph = [p for name, p in named.items() if name.startswith(("trace.", "marks.", "enter."))]
+    others = [p for name, p in named.items() if name.startswith("among.")]
+    # Decay is a share of the rate: kept as it was.
+    decay = plan.weight_decay / plan.graph_rate
+    groups: list[dict[str, Any]] = [
+        {"params": others},
+        {"params": [gate], "weight_decay": 0.0},
+        {"params": graph, "lr": plan.learning_rate * plan.graph_rate, "weight_decay": decay},
+    ]
     return torch.optim.AdamW(groups, lr=plan.learning_rate, weight_decay=plan.weight_decay, fused=True)

@@ -11,7 +11,8 @@ from torch import nn
 
 from tracerank.embedding.base import EncoderIdentity
 from tracerank.errors import CheckpointError
-from tracerank.selectors.folders import read_description, write_description, write_whole
+from tracerank.pools.files import replacing
+from tracerank.selectors.base import read_description, write_description
 from tracerank.selectors.trace.graphs.schema import GraphRecipe
 from tracerank.selectors.trace.net import NetConfig, TraceNet
 
@@ -48,7 +49,8 @@ def save_checkpoint(checkpoint: Checkpoint, folder: str | Path) -> None:
         "training": dict(checkpoint.training),
     }
     weights = {name: tensor.contiguous() for name, tensor in checkpoint.net.state_dict().items()}
-    write_whole(folder / WEIGHTS_FILE, lambda part: save_file(weights, part))
+    with replacing(folder / WEIGHTS_FILE) as draft:
+        save_file(weights, draft)
     write_description(folder / CONFIG_FILE, config)
 
 

@@ -3,7 +3,6 @@
 Weights are the means over the attention heads. They say where an answer looked, not what would have changed the score.
 """
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -46,17 +45,9 @@ def _shares(net: TraceNet, graph: GraphTensors, vectors: Vectors) -> list[Shares
     states = net.propagate(states, query, graph)
     if net.graph_readout is not None:
         answers = net.graph_readout(answers, states, graph.contexts)
-    asks = answers if readout.fixed_query is None else readout.fixed_query.expand_as(answers)
-    kinds = readout.type_embedding
-    context = torch.cat((states.searches + kinds[0], states.evidence + kinds[1]))
-    asked = readout.query(asks).view(-1, readout.heads, readout.head_width)
-    offered = readout.key(context).view(-1, readout.heads, readout.head_width)
     shares = [np.zeros(0, np.float32)] * len(answers)
-    for bucket in graph.contexts:
-        logits = torch.einsum("chw,clhw->chl", asked[bucket.candidates], offered[bucket.rows])
-        if bucket.padding is not None:
-            logits = logits.masked_fill(bucket.padding.unsqueeze(1), -torch.inf)
-        means = (logits / math.sqrt(readout.head_width)).softmax(-1).mean(1)
+    for bucket, _, weights in readout.weights(answers, states.searches, states.evidence, graph.contexts):
+        means = weights.mean(1)
         padding = torch.zeros_like(means, dtype=torch.bool) if bucket.padding is None else bucket.padding
         for candidate, mean, hidden in zip(bucket.candidates.tolist(), means, padding, strict=True):
             shares[candidate] = mean[~hidden].numpy()

@@ -1,8 +1,9 @@
 """The selector network: encode (Eq. 3), propagate, read (Eq. 5-8), score (App. A.4)."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -65,8 +66,7 @@ class AttentionReadout(nn.Module):
 
     def forward(self, answers: Tensor, searches: Tensor, evidence: Tensor, contexts: tuple[Bucket, ...]) -> Tensor:
         """[candidates, hidden] answers, updated by what they read."""
-        asks = answers if self.fixed_query is None else self.fixed_query.expand_as(answers)
-        read = self._attend(asks, searches, evidence, contexts)
+        read = self._attend(answers, searches, evidence, contexts)
         attended = self.attention_norm(answers + self._drop(self.output(read)))
         fed = self.contract(self._drop(functional.gelu(self.expand(attended))))
         result: Tensor = self.output_norm(attended + self._drop(fed))
@@ -75,22 +75,42 @@ class AttentionReadout(nn.Module):
     def _drop(self, states: Tensor) -> Tensor:
         return dropout(states, self.dropout, training=self.training)
 
-    def _attend(self, asks: Tensor, searches: Tensor, evidence: Tensor, contexts: tuple[Bucket, ...]) -> Tensor:
+    def weights(
+        self, answers: Tensor, searches: Tensor, evidence: Tensor, contexts: tuple[Bucket, ...]
+    ) -> Iterator["ContextWeights"]:
+        """What each candidate's heads look at, a bucket at a time."""
         heads, width = self.heads, self.head_width
-        hidden = heads * width
+        asks = answers if self.fixed_query is None else self.fixed_query.expand_as(answers)
         states = torch.cat((searches + self.type_embedding[0], evidence + self.type_embedding[1]))
         # q . (K h) = (K^T q) . h: keys and values move to the few answers instead of the many states.
         queries = self.query(asks).view(-1, heads, width).transpose(0, 1)
-        sought = torch.bmm(queries, self.key.weight.view(heads, width, hidden)).transpose(0, 1) / math.sqrt(width)
-        pooled = asks.new_zeros(len(asks), heads, hidden)
+        keys = self.key.weight.view(heads, width, heads * width)
+        sought = torch.bmm(queries, keys).transpose(0, 1) / math.sqrt(width)
         for bucket in contexts:
-            own = states[bucket.rows]  # [candidates, length, hidden]
+            own = states[bucket.rows]
             logits = torch.bmm(sought[bucket.candidates], own.transpose(1, 2))
             if bucket.padding is not None:
                 logits = logits.masked_fill(bucket.padding.unsqueeze(1), -torch.inf)
-            pooled = pooled.index_copy(0, bucket.candidates, torch.bmm(logits.softmax(-1), own))
+            yield ContextWeights(bucket, own, logits.softmax(-1))
+
+    def _attend(self, answers: Tensor, searches: Tensor, evidence: Tensor, contexts: tuple[Bucket, ...]) -> Tensor:
+        heads, width = self.heads, self.head_width
+        hidden = heads * width
+        pooled = answers.new_zeros(len(answers), heads, hidden)
+        for bucket, own, weights in self.weights(answers, searches, evidence, contexts):
+            pooled = pooled.index_copy(0, bucket.candidates, torch.bmm(weights, own))
         values = self.value.weight.view(heads, width, hidden).transpose(1, 2)
         return torch.bmm(pooled.transpose(0, 1), values).transpose(0, 1).reshape(-1, hidden)
+
+
+class ContextWeights(NamedTuple):
+    """Attention of the candidates of one bucket."""
+
+    bucket: Bucket
+    states: Tensor
+    """[candidates, length, hidden]: their contexts."""
+    weights: Tensor
+    """[candidates, heads, length]"""
 
 
 @dataclass(frozen=True, slots=True)

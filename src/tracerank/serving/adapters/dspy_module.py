@@ -8,7 +8,7 @@ from typing import Any
 from tracerank.errors import UsageError
 from tracerank.extras import pip_install
 from tracerank.methods.base import Method
-from tracerank.serving.adapters.settled import settle
+from tracerank.serving.adapters.langgraph_node import decide_records
 
 _FINISH = "finish"
 _log = logging.getLogger(__name__)
@@ -41,9 +41,9 @@ def selecting_module(
         def choose(self, asked: str | None, predictions: Sequence[Any]) -> Any:
             answers = [_text(prediction.get(answer)) for prediction in predictions]
             records = [_record(prediction, given) for prediction, given in zip(predictions, answers, strict=True)]
-            found = settle(method, asked, records, answers)
-            chosen = predictions[found.decision.sample_id or 0]
-            return dspy.Prediction(**{**chosen.toDict(), "decision": found.told})
+            decided = decide_records(method, asked, records, answers)
+            chosen = predictions[decided["sample_id"] or 0]
+            return dspy.Prediction(**{**chosen.toDict(), "decision": decided})
 
         def _attempt(self, place: int, inputs: Mapping[str, Any]) -> Any:
             attempt = self.module.deepcopy()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tracerank.errors import UsageError
 from tracerank.extras import pip_install
 from tracerank.methods.base import Method
-from tracerank.serving.adapters.settled import settle
+from tracerank.serving.adapters.langgraph_node import decide_records
 
 if TYPE_CHECKING:
     from inspect_ai.scorer import Score, ScoreReducer
@@ -30,9 +30,9 @@ def best_of(inner: "Solver", method: Method, k: int) -> "Solver":
         async def solve(state: "TaskState", generate: "Generate") -> "TaskState":
             states = await fork(state, [inner] * k)
             records = [rollout_record(one, place) for place, one in enumerate(states)]
-            found = await to_thread.run_sync(partial(settle, chosen_by, state.input_text, records))
-            chosen = states[found.decision.sample_id or 0]
-            chosen.metadata[METADATA] = dict(found.told)
+            decided = await to_thread.run_sync(partial(decide_records, chosen_by, state.input_text, records))
+            chosen = states[decided["sample_id"] or 0]
+            chosen.metadata[METADATA] = decided
             return chosen
 
         return solve
@@ -80,4 +80,5 @@ def _picked(method: Method, scores: "Sequence[Score]") -> int:
         {"question_id": "sample", "answer": score.answer, "searches": []}
         for place, score in enumerate(scores)
     ]  # fmt: skip
-    return settle(method, None, records, [score.answer for score in scores]).decision.sample_id or 0
+    place: int | None = decide_records(method, None, records, [score.answer for score in scores])["sample_id"]
+    return place or 0

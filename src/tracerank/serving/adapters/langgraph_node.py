@@ -1,11 +1,17 @@
-"""A LangGraph node that chooses among rollouts which earlier nodes left in the state. Needs no import of LangGraph."""
+"""A LangGraph node that chooses among rollouts which earlier nodes left in the state, and what every adapter does:
+records of one question to a decision in plain values.
+
+Needs no import of LangGraph, so the other adapters may use it.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from tracerank.errors import UsageError
 from tracerank.methods.base import Method
-from tracerank.serving.adapters.settled import settle
+from tracerank.pools.pool import Pool
+from tracerank.serving.wire import SelectRequest, UnreadableRequest, pool_of, select_reply
 
 
 def selection_node(
@@ -26,10 +32,28 @@ def selection_node(
         given = state.get(rollouts)
         if not isinstance(given, Sequence) or not given:
             raise UsageError(f"the state has no rollouts under {rollouts!r}; let an earlier node collect some")
-        found = settle(method, state.get(question), [_record(one) for one in given])
-        return {answer: found.decision.answer, decision: found.told}
+        decided = decide_records(method, state.get(question), [_record(one) for one in given])
+        return {answer: decided["answer"], decision: decided}
 
     return select
+
+
+def decide_records(
+    method: Method, question: str | None, records: Sequence[Mapping[str, Any]], answers: Sequence[str | None] = ()
+) -> dict[str, Any]:
+    """The decision on rollouts in any readable format, numbered by their places, as ``/v1/select`` tells it.
+
+    ``answers``, if given, are what the rollouts answer, whatever their transcripts seem to say.
+    """
+    numbered = [{**record, "sample_id": place} for place, record in enumerate(records)]
+    try:
+        pool, problems = pool_of(SelectRequest(question=question, rollouts=numbered))
+    except (UnreadableRequest, ValueError) as error:
+        raise UsageError(f"the rollouts cannot be read: {error}") from None
+    if answers:
+        known = (replace(rollout, answer=answers[rollout.sample_id]) for rollout in pool.rollouts)
+        pool = Pool.of(pool.question, known)
+    return select_reply(pool, method.decide(pool), problems).model_dump()
 
 
 def _record(rollout: Any) -> dict[str, Any]:

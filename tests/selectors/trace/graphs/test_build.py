@@ -23,12 +23,13 @@ from tests.builders import (
 from tests.slow_twin import SlowGraph, slow_graph
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA, Evidence, Search
-from tracerank.selectors.trace.graphs.build import build_graph
+from tracerank.selectors.trace.graphs.build import build_graph, pool_texts
 from tracerank.selectors.trace.graphs.packed import NO_TEXT, unpack
 from tracerank.selectors.trace.graphs.schema import (
     BROWSING_RECIPE,
     CONTROLS,
     OFFICIAL_RECIPES,
+    RECIPES,
     WEBQA_RECIPE,
     GraphRecipe,
 )
@@ -224,3 +225,12 @@ def test_every_text_of_a_graph_is_distinct_and_used(pools: list[Pool]) -> None:
     ):
         assert len(set(texts)) == len(texts)
         assert used == set(range(len(texts)))
+
+
+def test_the_texts_of_pools_are_those_of_their_graphs_each_once() -> None:
+    browsing = replace(rollout("Rome", browsed("city", opened("Rome.", "url:https://a.example"))), setting=BROWSING)
+    pools = [pool("Paris", "Oslo"), pool_of(browsing, question="Which city?")]
+    wanted = {text for one in pools for text in build_graph(one, RECIPES[one.setting]).texts.all()}
+    texts = pool_texts([*pools, *pools])
+    assert len(texts) == len(set(texts))
+    assert set(texts) == wanted

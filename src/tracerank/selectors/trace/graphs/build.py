@@ -4,6 +4,7 @@ Knows nothing of vectors: a node holds the index of its text. Edges are not list
 array (``edges.py`` lists them for statistics and tests), so building is linear in the occurrences.
 """
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from tracerank.answers.equivalence import group_answers
@@ -11,7 +12,7 @@ from tracerank.answers.exact import normalize_answer
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Evidence, Retained, Search
 from tracerank.selectors.trace.graphs.packed import HEADER, NO_TEXT, Ints, pack
-from tracerank.selectors.trace.graphs.schema import GraphRecipe
+from tracerank.selectors.trace.graphs.schema import RECIPES, GraphRecipe
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,12 @@ class PoolGraph:
     def rollout_candidate(self) -> list[int]:
         """The candidate of each kept rollout."""
         return [int(candidate) for candidate in self.packed[HEADER : HEADER + len(self.retained.kept)]]
+
+
+def pool_texts(pools: Iterable[Pool], recipes: Mapping[str, GraphRecipe] = RECIPES) -> list[str]:
+    """Every text whose vector TRACE needs for these pools, each once; the recipe is that of the pool's setting."""
+    graphs = (build_graph(pool, recipes[pool.setting]) for pool in pools)
+    return list(dict.fromkeys(text for graph in graphs for text in graph.texts.all()))
 
 
 class _Numbering(dict[str, int]):

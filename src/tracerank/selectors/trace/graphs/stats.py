@@ -5,11 +5,13 @@ Everything is counted from group sizes; the quadratic number of same-content edg
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from itertools import islice, pairwise
+from dataclasses import asdict, dataclass, field
+from itertools import chain, islice, pairwise
+from typing import Any
 
 import numpy as np
 
+from tracerank.errors import UsageError
 from tracerank.pools.pool import Pool, drop_reasons
 from tracerank.selectors.trace.graphs.build import build_graph
 from tracerank.selectors.trace.graphs.edges import evidence_nodes
@@ -65,6 +67,11 @@ class GraphStatistics:
         """A total per question graph."""
         return total / self.questions if self.questions else 0.0
 
+    def record(self) -> dict[str, Any]:
+        """The statistics as JSON has them, relations by name."""
+        plain = {name: value for name, value in asdict(self).items() if name != "edges_mean"}
+        return {**plain, "edges_mean": {str(relation): mean for relation, mean in self.edges_mean.items()}}
+
 
 def graph_statistics(pools: Iterable[Pool], recipe: GraphRecipe) -> GraphStatistics:
     """Statistics over a stream of pools; keeps a few numbers per graph."""
@@ -73,6 +80,34 @@ def graph_statistics(pools: Iterable[Pool], recipe: GraphRecipe) -> GraphStatist
     while chunk := list(islice(stream, _CHUNK_POOLS)):
         tally.add(chunk)
     return tally.result()
+
+
+def settle_setting(pools: Iterable[Pool]) -> tuple[str, Iterator[Pool]]:
+    """The setting of the first pool that shows one, and all the pools, which must agree: one recipe counts them."""
+    stream = iter(pools)
+    early = []
+    for pool in stream:
+        early.append(pool)
+        if _shows_setting(pool):
+            break
+    if not early:
+        raise UsageError("no pools, so no search setting: give some")
+    name = early[-1].setting
+    return name, _agreeing(chain(early, stream), name)
+
+
+def _agreeing(pools: Iterable[Pool], name: str) -> Iterator[Pool]:
+    for pool in pools:
+        if _shows_setting(pool) and pool.setting != name:
+            raise UsageError(
+                f"question {pool.question.id!r} has {pool.setting} rollouts, those before it {name}; "
+                "count them apart, or choose with --setting"
+            )
+        yield pool
+
+
+def _shows_setting(pool: Pool) -> bool:
+    return any(rollout.problem is None for rollout in pool.rollouts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,9 +22,9 @@ from tracerank.answers.exact import token_f1
 from tracerank.embedding.base import Embedder, EncoderIdentity, identify
 from tracerank.embedding.store import VectorStore, open_table
 from tracerank.errors import TrainingError
+from tracerank.pools.files import write_text
 from tracerank.pools.pool import Pool
 from tracerank.pools.subsets import is_validation
-from tracerank.selectors.folders import write_whole
 from tracerank.selectors.trace.graphs.build import PoolGraph, build_graph
 from tracerank.selectors.trace.graphs.packed import GraphBatch, Ints, collate
 from tracerank.selectors.trace.graphs.schema import GraphRecipe
@@ -171,8 +171,7 @@ def prepare_examples(
         return ExampleSet(folder)
     counts = _write(pools, recipe, plan, VectorStore(folder / "vectors", embedder), folder)
     manifest = {"format": FORMAT, "made_from": made_from, "encoder": asdict(identify(embedder)), "counts": counts}
-    text = json.dumps(manifest) + "\n"
-    write_whole(folder / "manifest.json", lambda part: part.write_text(text, encoding="utf-8"))
+    write_text(folder / "manifest.json", json.dumps(manifest) + "\n")
     return ExampleSet(folder)
 
 

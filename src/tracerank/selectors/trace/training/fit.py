@@ -20,7 +20,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from tracerank.errors import TrainingError
-from tracerank.selectors.folders import write_whole
+from tracerank.pools.files import replacing, write_text
 from tracerank.selectors.trace.checkpoint import Checkpoint, load_weights, save_checkpoint
 from tracerank.selectors.trace.graphs.schema import GraphRecipe
 from tracerank.selectors.trace.inputs import as_tensors
@@ -60,7 +60,7 @@ class RunFolder:
         wanted = json.dumps(plan, indent=2, sort_keys=True) + "\n"
         if plan_path.exists() and plan_path.read_text(encoding="utf-8") != wanted:
             raise TrainingError(f"{folder}: holds a run with another plan; use another output folder or delete it")
-        write_whole(plan_path, lambda part: part.write_text(wanted, encoding="utf-8"))
+        write_text(plan_path, wanted)
 
     def load(self) -> tuple[Position, dict[str, Tensor]] | None:
         """The last saved position with its tensors; None for a new run."""
@@ -81,11 +81,13 @@ class RunFolder:
         size = self.metrics_path.stat().st_size if self.metrics_path.exists() else 0
         position = replace(position, metrics_bytes=size)
         metadata = {"position": json.dumps(asdict(position))}
-        write_whole(self._state_path, lambda part: save_file(dict(tensors), part, metadata=metadata))
+        with replacing(self._state_path) as draft:
+            save_file(dict(tensors), draft, metadata=metadata)
         return position
 
     def save_best(self, weights: Mapping[str, Tensor]) -> None:
-        write_whole(self.best_path, lambda part: save_file(dict(weights), part))
+        with replacing(self.best_path) as draft:
+            save_file(dict(weights), draft)
 
     def log(self, **values: object) -> None:
         """Append one line to the metrics."""

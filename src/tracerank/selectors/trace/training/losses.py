@@ -7,6 +7,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from tracerank.pools.pool import PAPER_K
+
 
 @dataclass(frozen=True, slots=True)
 class Normalisers:
@@ -97,7 +99,7 @@ class TrainingPlan:
     """Question graphs a step."""
     mixed_among: Literal["samples", "retained"]
     """Pools are kept when correct and incorrect answers occur among the first K samples, or among the retained."""
-    k: int = 16
+    k: int = PAPER_K
     epochs: int = 3
     learning_rate: float = 3e-4
     weight_decay: float = 1e-4

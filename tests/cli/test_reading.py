@@ -1,4 +1,4 @@
-"""Reading problems: ten lines on stderr, the rest counted, all of them in a file on request."""
+"""Reading problems and the last line: ten problems on stderr, the rest counted, all of them in a file on request."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import pytest
 
 from tests.cli.conftest import Run, json_lines
 from tests.cli.test_app import error_of
-from tracerank.cli.problems import Problems
+from tracerank.cli.reading import Problems
 from tracerank.readers.files.records import Problem
 
 

@@ -12,7 +12,7 @@ pytest.importorskip("fastapi")
 pytest.importorskip("prometheus_client")
 
 from tracerank.serving.select_service import select_app
-from tracerank.serving.service_docs import docs_page
+from tracerank.serving.service_pages import docs_page
 
 
 @pytest.fixture(scope="module")

@@ -1,14 +1,16 @@
 """A method in a process of its own: the same answers, its errors, its death, its end."""
 
+import asyncio
 import os
 import signal
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 import httpx
 import pytest
 
-from tests.served import served
+from tests.served import awaited, served
 from tracerank.agents.worlds.presets import PAPER, iter_world
 from tracerank.errors import CheckpointError, TraceRankError, UsageError
 from tracerank.methods.base import Decision, Method
@@ -16,13 +18,14 @@ from tracerank.methods.explanation import Explanation
 from tracerank.methods.voting import MajorityVote
 from tracerank.pools.pool import Pool
 from tracerank.selectors.table import MethodOptions, method_named
-from tracerank.serving.settlers import Item, MethodProcess, OwnMethod, ProcessEnded
+from tracerank.serving.limits import ServiceLimits
 
 pytest.importorskip("fastapi")
 pytest.importorskip("prometheus_client")
 
-from tracerank.serving.micro_batches import BatchLimits
-from tracerank.serving.select_service import ServiceLimits, select_app
+from tracerank.serving.deciding import Asked, Deciding, Found, Item, MethodProcess, OwnMethod, ProcessEnded
+from tracerank.serving.select_service import select_app
+from tracerank.serving.wire import SelectRequest
 
 POOLS = list(iter_world(PAPER["webqa"], 6, 3, 4))
 BODY = {"question": "Q?", "rollouts": [{"answer": "Paris"}, {"answer": "Rome"}, {"answer": "paris"}]}
@@ -62,25 +65,25 @@ def asking(text: str) -> Item:
 
 def test_it_decides_and_explains_as_here(process: MethodProcess) -> None:
     items = [Item(pool, wants_reasons=bool(place % 2)) for place, pool in enumerate(POOLS)]
-    found = process.settle(items)
-    assert found == OwnMethod(Moody()).settle(items)
+    found = process.decide(items)
+    assert found == OwnMethod(Moody()).decide(items)
     assert [type(one) for one in found] == [Decision, Explanation] * 3
     assert process.name == "moody"
 
 
 def test_errors_come_over_and_it_goes_on(process: MethodProcess) -> None:
     with pytest.raises(CheckpointError, match="do it otherwise"):
-        process.settle([asking("fail")])
+        process.decide([asking("fail")])
     with pytest.raises(RuntimeError, match="ZeroDivisionError: a fault of ours"):
-        process.settle([asking("fault")])
-    assert process.settle([asking("go on")])
+        process.decide([asking("fault")])
+    assert process.decide([asking("go on")])
 
 
 def test_a_dead_process_is_replaced(process: MethodProcess) -> None:
     for _ in range(2):
         with pytest.raises(ProcessEnded):
-            process.settle([asking("die")])
-        assert process.settle([asking("go on")])
+            process.decide([asking("die")])
+        assert process.decide([asking("go on")])
 
 
 def test_what_prevents_the_method_is_told_at_once() -> None:
@@ -93,7 +96,7 @@ def test_what_prevents_the_method_is_told_at_once() -> None:
 
 def test_several_processes_serve_and_end_with_the_service() -> None:
     processes = [MethodProcess(moody, threads=1) for _ in range(2)]
-    limits = ServiceLimits(batches=BatchLimits(part=2))
+    limits = ServiceLimits(part=2)
     with served(select_app(processes, "1", limits)) as url, httpx.Client() as http:
         assert http.get(f"{url}/health").json()["method"] == "moody"
         assert http.post(f"{url}/v1/select", json=BODY).json()["answer"] == "Paris"
@@ -104,3 +107,43 @@ def test_several_processes_serve_and_end_with_the_service() -> None:
         assert (failed.status_code, failed.json()["detail"]) == (422, "it cannot be done; do it otherwise")
         assert http.post(f"{url}/v1/select", json=BODY).status_code == 200
     assert [process.is_running() for process in processes] == [False, False]
+
+
+class Held:
+    """A vote that waits before each batch until it is let through, and notes how many came together."""
+
+    name = "held"
+
+    def __init__(self, is_apart: bool) -> None:
+        self.is_apart = is_apart
+        self.begun, self.gate = threading.Event(), threading.Event()
+        self.sizes: list[int] = []
+
+    def decide(self, items: Sequence[Item]) -> list[Found]:
+        self.sizes.append(len(items))
+        self.begun.set()
+        assert self.gate.wait(10)
+        return OwnMethod(MajorityVote()).decide(items)
+
+    def close(self) -> None:
+        """Nothing to end."""
+
+
+@pytest.mark.parametrize(("is_apart", "sizes"), [(True, [1, 4, 2]), (False, [1, 6])])
+def test_a_part_is_left_for_others_where_deciding_does_not_hold_up_reading(is_apart: bool, sizes: list[int]) -> None:
+    held = Held(is_apart)
+    deciding = Deciding([held], ServiceLimits(part=2))
+
+    async def seven_ask() -> None:
+        asked = Asked(SelectRequest(**BODY), 10, asyncio.get_running_loop().time())
+        waiting = [asyncio.create_task(deciding.decide(asked))]
+        await asyncio.to_thread(held.begun.wait, 10)
+        waiting += [asyncio.create_task(deciding.decide(asked)) for _ in range(6)]
+        while deciding.batches.waiting() < 6:
+            await asyncio.sleep(0.01)
+        held.gate.set()
+        assert {decided.found.answer for decided in await asyncio.gather(*waiting)} == {"Paris"}
+
+    awaited(seven_ask())
+    deciding.close()
+    assert held.sizes == sizes

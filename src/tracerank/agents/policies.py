@@ -1,37 +1,47 @@
-"""Policies by name: the one table from words on the command line to agents, and the corpus that they search."""
+"""Policies by name: the one table from words such as ``lexical:base`` to agents, and the corpus that they search.
 
-from collections.abc import Iterator, Mapping
+A ``PolicyChoice`` is plain values, so that a worker process can load its own; the agents are elsewhere in this layer.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field, replace
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from types import MappingProxyType
+from typing import Any, cast
 
-from tracerank.agents.chat.policy import DEFAULT_LIMITS
+from tracerank.agents.chat.policy import DEFAULT_LIMITS, ChatPolicy
+from tracerank.agents.chat.style import Style
+from tracerank.agents.chat.tags import TagStyle
+from tracerank.agents.chat.tools import browser_style, search_style
+from tracerank.agents.corpus.base import Library, Retriever
+from tracerank.agents.corpus.index import Corpus, Reranked
+from tracerank.agents.corpus.layout import read_info
 from tracerank.agents.lexical.presets import PRESETS
+from tracerank.agents.retrieve_client import RetrieveClient, RetrieveConfig
 from tracerank.agents.sample import Policy
-from tracerank.cli.corpus import RERANKED
+from tracerank.embedding.load import load_embedder
+from tracerank.endpoints.chat_http import ChatConfig, HttpChat
 from tracerank.errors import UsageError
-
-if TYPE_CHECKING:
-    from tracerank.agents.chat.style import Style
-    from tracerank.agents.corpus.base import Library, Retriever
 
 LEXICAL, CHAT = "lexical", "chat"
 EXPECTED = f"{', '.join(f'{LEXICAL}:{name}' for name in PRESETS)} or {CHAT}:URL,MODEL"
+"""The names that there are, for help and error messages."""
 
 CONCURRENCY = 8
-"""Rollouts of a chat agent under way at once, unless the user says otherwise."""
+"""Rollouts of a chat agent under way at once, unless said otherwise."""
 TEMPERATURE = 1.0
-"""Of its replies, unless the user says otherwise: K rollouts are of use only where they differ."""
+"""Of its replies, unless said otherwise: K rollouts are of use only where they differ."""
 
-
-class StyleName(StrEnum):
-    """What ``--style`` takes."""
-
-    TAGS = "tags"
-    TOOLS = "tools"
-    BROWSER = "browser"
+TAGS, TOOLS, BROWSER = "tags", "tools", "browser"
+STYLES: Mapping[str, Callable[[Retriever], Style]] = MappingProxyType(
+    {
+        TAGS: TagStyle,
+        TOOLS: search_style,
+        BROWSER: lambda retriever: browser_style(cast(Library, retriever)),  # an index: ``PolicyChoice`` sees to it
+    }
+)
+"""How a chat agent searches, by name; the first is the default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +49,7 @@ class Sources:
     """Where a policy searches: an index or a server, one of them."""
 
     corpus: Path | None = None
+    """Folder of an index."""
     retriever: str | None = None
     """Address of a Search-R1 style server."""
     rerank: str | None = None
@@ -52,13 +63,11 @@ class Sources:
 
     def identity(self) -> Mapping[str, Any]:
         """What tells whether the same is still searched."""
-        from tracerank.agents.corpus.layout import read_info
-
         fingerprint = None if self.corpus is None else read_info(self.corpus).fingerprint
         return {"corpus": fingerprint, "retriever": self.retriever, "rerank": self.rerank}
 
     @contextmanager
-    def opened(self) -> Iterator["Retriever"]:
+    def opened(self) -> Iterator[Retriever]:
         """What is searched, until the block ends."""
         retriever = self.load()
         try:
@@ -67,40 +76,35 @@ class Sources:
             if (close := getattr(retriever, "close", None)) is not None:  # a server's connections
                 close()
 
-    def load(self) -> "Retriever":
+    def load(self) -> Retriever:
         """What is searched."""
         if self.corpus is None:
-            from tracerank.agents.retrieve_client import RetrieveClient, RetrieveConfig
-
             return RetrieveClient(RetrieveConfig(self.retriever or ""))
-        from tracerank.agents.corpus.index import Corpus
-
-        if self.rerank is None:
-            return Corpus(self.corpus)
-        from tracerank.agents.corpus.index import Reranked
-        from tracerank.embedding.load import load_embedder
-
-        return Reranked(Corpus(self.corpus), load_embedder(self.rerank), RERANKED)
+        index = Corpus(self.corpus)
+        return index if self.rerank is None else Reranked(index, load_embedder(self.rerank))
 
 
 @dataclass(frozen=True, slots=True)
 class ChatOptions:
-    """What the user said about a chat agent; None: nothing."""
+    """What is said about a chat agent; None: nothing."""
 
-    style: StyleName | None = None
+    style: str | None = None
+    """A name of ``STYLES``."""
     temperature: float | None = None
     top_p: float | None = None
     max_turns: int | None = None
     max_tokens: int | None = None
+    """Of one reply."""
     concurrency: int | None = None
 
     def given(self) -> dict[str, Any]:
+        """What was said, by name."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyChoice:
-    """A policy as the user named it; worker processes load their own of it."""
+    """A policy by its name: ``lexical:base``, ``lexical:sft``, ``lexical:rl`` or ``chat:URL,MODEL``."""
 
     name: str
     sources: Sources
@@ -114,11 +118,14 @@ class PolicyChoice:
                 raise UsageError(f"{options}: of use only beside --policy {CHAT}:URL,MODEL")
         elif kind != CHAT or not rest:
             raise UsageError(f"--policy {self.name}: no such policy; expected {EXPECTED}")
-        if self.chat.style is StyleName.BROWSER and self.sources.corpus is None:
+        if self.chat.style not in (None, *STYLES):
+            raise UsageError(f"--style {self.chat.style}: no such style; expected {', '.join(STYLES)}")
+        if self.chat.style == BROWSER and self.sources.corpus is None:
             raise UsageError("--style browser needs --corpus INDEX: a retrieval server cannot open pages")
 
     @property
     def is_chat(self) -> bool:
+        """Whether a chat server is asked."""
         return self.name.startswith(f"{CHAT}:")
 
     @property
@@ -137,15 +144,12 @@ class PolicyChoice:
         """A lexical policy for a process of its own."""
         return self._lexical_policy(self.sources.load())
 
-    def _lexical_policy(self, retriever: "Retriever") -> Policy:
-        from tracerank.agents.lexical.policy import LexicalPolicy
+    def _lexical_policy(self, retriever: Retriever) -> Policy:
+        from tracerank.agents.lexical.policy import LexicalPolicy  # with word lists that a chat agent does not need
 
         return LexicalPolicy(retriever, PRESETS[self.name.partition(":")[2]])
 
-    def _chat_policy(self, retriever: "Retriever", stack: ExitStack) -> Policy:
-        from tracerank.agents.chat.policy import ChatPolicy
-        from tracerank.endpoints.chat_http import ChatConfig, HttpChat
-
+    def _chat_policy(self, retriever: Retriever, stack: ExitStack) -> Policy:
         address, _, model = self.name.partition(":")[2].replace("#", ",").partition(",")
         config = ChatConfig(address, model or "default", wants_logprobs=True, concurrency=self.concurrency)
         said = self.chat
@@ -156,18 +160,9 @@ class PolicyChoice:
         )
         return ChatPolicy(
             stack.enter_context(HttpChat(config)),
-            _style(said.style, retriever),
+            STYLES[said.style or TAGS](retriever),
             limits,
             temperature=TEMPERATURE if said.temperature is None else said.temperature,
             top_p=said.top_p,
             concurrency=1,  # which rollouts are under way at once is the runner's business
         )
-
-
-def _style(name: StyleName | None, retriever: "Retriever") -> "Style":
-    from tracerank.agents.chat.tags import TagStyle
-    from tracerank.agents.chat.tools import browser_style, search_style
-
-    if name is StyleName.BROWSER:
-        return browser_style(cast("Library", retriever))  # an index: no other passes the checks above
-    return search_style(retriever) if name is StyleName.TOOLS else TagStyle(retriever)

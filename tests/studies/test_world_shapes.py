@@ -4,8 +4,8 @@ from math import sqrt
 
 import pytest
 
+from studies.quality.world_shapes import TARGETS, measure
 from tracerank.agents.worlds.presets import PAPER, iter_world
-from tracerank.agents.worlds.shapes import TARGETS, measure
 from tracerank.pools.types import BROWSING, WEBQA
 
 QUESTIONS = 200

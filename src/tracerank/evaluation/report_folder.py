@@ -1,0 +1,82 @@
+"""A report from folders of records to a folder of files: Markdown, JSON, a CSV per table and plots.
+
+What the tables say is the matter of ``report.py``; how a cell is written that of ``tables.py``.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tracerank.errors import UsageError
+from tracerank.evaluation.plots import draw_accuracy_by_cost, draw_accuracy_by_k
+from tracerank.evaluation.prices import PriceTable
+from tracerank.evaluation.record_folder import read_evaluation
+from tracerank.evaluation.report import MAJORITY, ReportPlan, accuracy_curves, cost_points, report_tables
+from tracerank.evaluation.score_matrix import ScoreMatrix, score_matrix
+from tracerank.evaluation.tables import Table, markdown, wide_csv
+from tracerank.pools.files import write_json, write_text
+
+WHOLE_REPORT = ReportPlan()
+"""The largest K, against the majority vote."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Every table that the records of some evaluations allow."""
+
+    title: str
+    tables: tuple[Table, ...]
+    scores: ScoreMatrix
+    plan: ReportPlan
+
+    def record(self) -> dict[str, Any]:
+        """The report as JSON has it, unrounded."""
+        return {"title": self.title, "tables": [table.as_json() for table in self.tables]}
+
+    def markdown(self) -> str:
+        """The report as a page."""
+        return markdown(self.tables, self.title)
+
+    def write(self, folder: str | Path, has_plots: bool = True) -> None:
+        """``report.md``, ``report.json``, a CSV per table and, with matplotlib, the plots as SVG and PNG."""
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        write_text(folder / "report.md", self.markdown())
+        write_json(folder / "report.json", self.record())
+        for table in self.tables:
+            write_text(folder / f"{table.name}.csv", wide_csv(table))
+        if has_plots:
+            self.draw(folder)
+
+    def draw(self, folder: Path) -> None:
+        """The plots alone; they need matplotlib."""
+        curves = accuracy_curves(self.scores, self.plan)
+        draw_accuracy_by_k(curves, "accuracy with the first K rollouts, 95% bootstrap bands", folder)
+        if self.scores.has_subsets:
+            curves = accuracy_curves(self.scores, self.plan, is_random=True)
+            title = "accuracy with random K rollouts, mean over subsets, 95% bootstrap bands"
+            draw_accuracy_by_k(curves, title, folder, "accuracy_by_random_k")
+        k = self.plan.k or self.scores.ks[-1]
+        if points := cost_points(self.scores, k):
+            draw_accuracy_by_cost(points, f"accuracy against time, K={k}", folder)
+
+
+def make_report(
+    folders: Sequence[str | Path], plan: ReportPlan = WHOLE_REPORT, prices: PriceTable | None = None
+) -> Report:
+    """Fold the records of evaluations; what the plan asks for must be among them."""
+    paths = [Path(folder) for folder in folders]
+    scores = score_matrix([read_evaluation(path) for path in paths], prices)
+    _check(scores, plan, paths)
+    title = f"{len(scores.questions):,} questions of {', '.join(path.name for path in paths)}"
+    return Report(title, tuple(report_tables(scores, plan)), scores, plan)
+
+
+def _check(scores: ScoreMatrix, plan: ReportPlan, folders: Sequence[Path]) -> None:
+    if not scores.columns:
+        raise UsageError(f"{', '.join(map(str, folders))}: no records yet; let tracerank evaluate go on")
+    if plan.k is not None and plan.k not in scores.ks:
+        raise UsageError(f"-k {plan.k}: the records are of K={', '.join(map(str, scores.ks))}")
+    if plan.against not in scores.methods and plan.against != MAJORITY:
+        raise UsageError(f"--against {plan.against}: no such method there; there are {', '.join(scores.methods)}")

@@ -1,0 +1,100 @@
+"""Files that are written whole or not at all; the one place that renames a draft onto a name.
+
+What grows line by line and is resumed (records, rollouts under way) is not written here.
+"""
+
+import gzip
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+import orjson
+
+from tracerank.errors import UsageError
+
+_DRAFT = re.compile(r"\..+\.\d+\.tmp")
+
+
+def is_draft(name: str) -> bool:
+    """Whether a file is what a kill has left of one being written."""
+    return _DRAFT.fullmatch(name) is not None
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str], *, is_synced: bool = False) -> Iterator[Path]:
+    """The path of a draft that gets the name when the block ends well and is removed otherwise.
+
+    The system's errors pass as they are. With ``is_synced`` also a power cut leaves the old file or the new one.
+    """
+    target = Path(os.path.realpath(path))
+    if target.exists() and not target.is_file():
+        yield target  # a pipe or a device cannot be renamed onto
+        return
+    draft = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        yield draft
+        if is_synced:
+            _sync(draft)
+        os.replace(draft, target)
+    except BaseException:
+        with suppress(OSError):
+            draft.unlink()
+        raise
+    if is_synced and os.name == "posix":
+        _sync(target.parent)
+
+
+@contextmanager
+def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """A file that appears under its name when the block ends well, and not at all otherwise."""
+    if os.path.isdir(path):
+        raise UsageError(f"{os.fspath(path)}: is a directory; name a file in it")
+    try:
+        with replacing(path) as draft, open(draft, "wb") as file:
+            yield file
+    except OSError as error:
+        raise UsageError(f"{os.fspath(path)}: cannot be written ({error.strerror or error})") from None
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write a text file, whole."""
+    with whole_file(path) as file:
+        file.write(text.encode())
+
+
+def write_json(path: str | os.PathLike[str], value: Mapping[str, Any]) -> None:
+    """Write a JSON object for people to read, whole."""
+    write_text(path, json.dumps(value, indent=2) + "\n")
+
+
+def write_lines(path: str | os.PathLike[str], records: Iterable[Mapping[str, Any]]) -> None:
+    """Write one record a line, gzip-compressed when the name ends with .gz."""
+    with whole_file(path) as file:
+        if os.fspath(path).endswith(".gz"):
+            # No name and time inside: the same records give the same bytes.
+            with gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
+                _write(cast(BinaryIO, packed), records)
+        else:
+            _write(file, records)
+
+
+def _write(file: BinaryIO, records: Iterable[Mapping[str, Any]]) -> None:
+    for record in records:
+        try:
+            line = orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE)
+        except TypeError:
+            # Lone surrogates and integers beyond 64 bits, which only the standard library writes.
+            line = json.dumps(record).encode() + b"\n"
+        file.write(line)
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
