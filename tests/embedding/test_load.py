@@ -22,16 +22,9 @@ def test_a_hash_embedder_is_not_cut() -> None:
 
 
 def test_an_address_gives_the_embedder_of_a_server_and_its_model() -> None:
-    pytest.importorskip("httpx")
     embedder = load_embedder("http://localhost:8080/v1#bge-m3", dims=128, is_cached=False)
     assert embedder.name == "http://localhost:8080/v1#bge-m3#128"
     assert load_embedder("http://localhost:8080", is_cached=False).name == "http://localhost:8080/v1#default"
-
-
-def test_an_address_without_the_http_library_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "tracerank.embedding.http", None)
-    with pytest.raises(EmbeddingError, match="pip install httpx"):
-        load_embedder("http://localhost:8080")
 
 
 @pytest.mark.parametrize("spec", ["", "  "])

@@ -58,5 +58,5 @@ def test_labels_of_equal_lines_are_moved_apart() -> None:
 
 def test_without_matplotlib_the_way_to_get_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "matplotlib.figure", None)
-    with pytest.raises(UsageError, match=r"pip install 'tracerank\[report\]'"):
+    with pytest.raises(UsageError, match=r"^plots need matplotlib; install it: .* -m pip install "):
         draw_accuracy_by_k([curve("trace", 0.3)], "t", tmp_path)

@@ -25,6 +25,7 @@ from tracerank.cli.train import train
 from tracerank.cli.view import view
 from tracerank.cli.world import world
 from tracerank.errors import TraceRankError
+from tracerank.extras import missing_library
 
 UNUSABLE = 2
 """Exit code for input or arguments that cannot be used, the same that Typer gives for a wrong option."""
@@ -46,6 +47,11 @@ class Commands(TyperGroup):
             raise typer.Exit(INTERRUPTED) from None
         except BrokenPipeError:
             raise  # Typer ends quietly: nobody reads any more
+        except ImportError as error:
+            if (line := missing_library(error)) is None:
+                raise
+            note(f"error: {line}")
+            raise typer.Exit(UNUSABLE) from None
         except OSError as error:
             note(f"error: {error.filename or 'the output'}: {error.strerror or error}")
             raise typer.Exit(UNUSABLE) from None

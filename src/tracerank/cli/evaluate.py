@@ -132,7 +132,7 @@ def evaluate(
     problems: ProblemsFile = None,
     quiet: Quiet = False,
 ) -> None:
-    """Compare ways to settle a pool on labelled pools, for several K.
+    """Compare ways to decide on labelled pools, for several K.
 
     Accuracy is the label of the chosen rollout, or exact match with the references; F1 needs references. Questions
     without a candidate count as wrong. The oracle chooses the right answer wherever one of the K rollouts has it.

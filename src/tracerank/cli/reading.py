@@ -98,7 +98,7 @@ class Summary:
     began: float = field(default_factory=_clock)
 
     def add(self, pool: Pool, sample_id: int | None, dropped: Mapping[int, str]) -> None:
-        """One settled pool."""
+        """One pool that was decided on."""
         self.questions += 1
         self.rollouts += len(pool)
         self.empty += sample_id is None

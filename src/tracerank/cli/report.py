@@ -8,6 +8,7 @@ import typer
 
 from tracerank.cli.arguments import PricesFile, Quiet
 from tracerank.cli.terminal import harmless, new_table, note, print_json, print_table, working
+from tracerank.errors import UsageError
 
 if TYPE_CHECKING:
     from tracerank.evaluation.report_folder import Report
@@ -74,8 +75,13 @@ def report(
         made = make_report(folders, ReportPlan(k, against, seed), asked)
         bar.advance(len(made.scores.questions))
         if output is not None:
-            made.write(output, not no_plots)
+            made.write(output, has_plots=False)
     _print(made, output_format)
+    if output is not None and not no_plots:
+        try:
+            made.draw(output)
+        except UsageError as error:  # their library is an extra; the tables are what matters
+            note(f"no plots: {error}")
     if output is not None and not quiet:
         note(f"written to {output}")
 

@@ -110,7 +110,7 @@ def select(
 
 
 def _skip(done: Iterator[dict[str, Any]], pools: Iterator[Pool], summary: Summary, output: Path) -> None:
-    """Pass over the pools that an interrupted run has settled; they come in the same order again."""
+    """Pass over the pools that an interrupted run has decided on; they come in the same order again."""
     for record in done:
         pool = next(pools, None)
         if pool is None or pool.question.id != record.get("question_id"):

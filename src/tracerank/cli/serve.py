@@ -16,6 +16,7 @@ from tracerank.cli.reading import Problems, pools_of
 from tracerank.cli.terminal import installed_version, note, working
 from tracerank.cli.view import write_page
 from tracerank.errors import UsageError
+from tracerank.extras import needed
 from tracerank.methods.base import Method
 from tracerank.readers.detect import AUTO
 from tracerank.selectors.table import EqualityName, MethodOptions, method_named
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from tracerank.serving.deciding import MethodProcess
 
 TOKEN_VARIABLE = "TRACERANK_SERVICE_TOKEN"
-INSTALL = "pip install 'tracerank[{extra}]'"
 COLLECT_AFTER = 20_000
 _TOLD = limits_told()
 
@@ -81,13 +81,11 @@ def serve(
     Requests of many clients are decided together. A bearer token is wanted when TRACERANK_SERVICE_TOKEN is set. /docs
     describes every endpoint, /metrics is for Prometheus.
     """
-    try:
+    with needed("serving needs", "serve", UsageError):
         import uvicorn
 
         from tracerank.serving.guards import is_loopback, known_hosts
         from tracerank.serving.select_service import select_app
-    except ImportError as error:
-        raise UsageError(f"serving needs {error.name}; {INSTALL.format(extra='serve')}") from None
     token = os.environ.get(TOKEN_VARIABLE, "").strip() or None
     if not is_loopback(host) and token is None:
         note(f"warning: everybody who reaches {host} may use this service; set {TOKEN_VARIABLE} to ask for a token")
@@ -122,10 +120,8 @@ def mcp(
     allow_encoder_mismatch: AllowMismatch = False,
 ) -> None:
     """Speak the Model Context Protocol over stdin and stdout: tools select_rollout and explain_selection."""
-    try:
+    with needed("the MCP server needs", "serve", UsageError):
         from tracerank.serving.mcp_server import mcp_server
-    except ImportError as error:
-        raise UsageError(f"the MCP server needs {error.name}; {INSTALL.format(extra='mcp')}") from None
     chosen = method_named(method, MethodOptions(checkpoint, encoder, allow_encoder_mismatch))
     mcp_server(chosen, installed_version()).run()
 

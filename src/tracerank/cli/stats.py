@@ -45,11 +45,11 @@ def stats(
     """
     # They bring numpy, for which --help shall not wait.
     from tracerank.selectors.trace.graphs.schema import RECIPES
-    from tracerank.selectors.trace.graphs.stats import graph_statistics, settle_setting
+    from tracerank.selectors.trace.graphs.stats import graph_statistics, shared_setting
 
     with Problems(problems, keep=files) as report, working("counting", quiet=quiet) as bar:
         pools = bar.over(pools_of(files, reader, report, k))
-        name, pools = settle_setting(pools) if setting is SettingName.AUTO else (str(setting), pools)
+        name, pools = shared_setting(pools) if setting is SettingName.AUTO else (str(setting), pools)
         statistics = graph_statistics(pools, RECIPES[name])
     if as_json:
         print_json({"setting": name, "k": k, **statistics.record()}, indent=2)

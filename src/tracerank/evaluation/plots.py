@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from tracerank.errors import UsageError
 from tracerank.evaluation.evaluate import ORACLE, SINGLE
 from tracerank.evaluation.report import MAJORITY, TRACE, CostPoint, Curve
+from tracerank.extras import needed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-INSTALL = "pip install 'tracerank[report]'"
 FORMATS = ("svg", "png")
 _SIZE_INCHES = (7.2, 4.4)
 _DOTS_PER_INCH = 160
@@ -87,10 +87,8 @@ def _decades(points: Sequence[CostPoint]) -> float:
 
 
 def _new_figure(title: str) -> "tuple[Figure, Axes]":
-    try:
+    with needed("plots need", "report", UsageError):
         from matplotlib.figure import Figure
-    except ImportError:
-        raise UsageError(f"plots need matplotlib: {INSTALL}; or leave them out with --no-plots") from None
     figure = Figure(figsize=_SIZE_INCHES, dpi=_DOTS_PER_INCH, layout="constrained")
     axes = figure.add_subplot()
     for side in ("top", "right"):

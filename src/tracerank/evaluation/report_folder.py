@@ -47,9 +47,10 @@ class Report:
         for table in self.tables:
             write_text(folder / f"{table.name}.csv", wide_csv(table))
         if has_plots:
-            self._draw(folder)
+            self.draw(folder)
 
-    def _draw(self, folder: Path) -> None:
+    def draw(self, folder: Path) -> None:
+        """The plots alone; they need matplotlib."""
         curves = accuracy_curves(self.scores, self.plan)
         draw_accuracy_by_k(curves, "accuracy with the first K rollouts, 95% bootstrap bands", folder)
         if self.scores.has_subsets:

@@ -19,7 +19,7 @@ from tracerank.pools.pool import Pool
 READ, ENCODE, BUILD, SCORE = "read and parse", "encode texts", "build graphs", "score and choose"
 STAGES = (READ, ENCODE, BUILD, SCORE)
 _WARM_UP = 4
-"""Pools settled before anything is measured."""
+"""Pools decided before anything is measured."""
 
 
 class StageClock:
@@ -148,13 +148,13 @@ def time_stages(
 ) -> StageTimes:
     """Settle the first questions so many times, after a warm-up; ``read`` opens the files anew."""
     _, pools = _read(read, questions)
-    _settle(selector, clock, pools[:_WARM_UP])
+    _decide_all(selector, clock, pools[:_WARM_UP])
     found: list[dict[str, float]] = []
     for _ in range(passes):
         each, pools = _read(read, questions)
         clock.reset()
         embedder.forget()
-        _settle(selector, clock, pools)
+        _decide_all(selector, clock, pools)
         found.append({**clock.seconds, READ: each * len(pools)})
         on_pass()
     seconds = {stage: median(each[stage] for each in found) for stage in STAGES}
@@ -170,7 +170,7 @@ def _read(read: Callable[[], Iterable[Pool]], questions: int) -> tuple[float, li
     return (time.perf_counter() - began) / max(count, 1), kept
 
 
-def _settle(selector: StreamingMethod, clock: StageClock, pools: Iterable[Pool]) -> None:
+def _decide_all(selector: StreamingMethod, clock: StageClock, pools: Iterable[Pool]) -> None:
     def clocked() -> Iterator[Pool]:
         for pool in pools:
             clock.switch(BUILD)  # what follows the last pool of a block

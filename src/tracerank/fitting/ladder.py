@@ -161,7 +161,7 @@ class Ladder:
             path = self.folder / rung.name / f"fold-{fold}.jsonl"
             if not path.exists():
                 path.parent.mkdir(parents=True, exist_ok=True)
-                write_lines(path, self._settled(rung, fold))
+                write_lines(path, self._decided(rung, fold))
             parts.append(_read(path))
         heads = [part[0] for part in parts]
         failed = next((str(head["failed"]) for head in heads if head["failed"]), None)
@@ -169,15 +169,15 @@ class Ladder:
         found = () if failed else tuple(by_place[place] for place in range(len(self.pools)))
         return _HeldOut(found, sum(head["seconds"] for head in heads), failed)
 
-    def _settled(self, rung: Rung, fold: int) -> list[dict[str, Any]]:
+    def _decided(self, rung: Rung, fold: int) -> list[dict[str, Any]]:
         began = time.monotonic()
         outside = np.flatnonzero(self.folds == fold).tolist()
         lines: list[dict[str, Any]] = []
         failed = None
         try:
             method = rung.fit(np.flatnonzero(self.folds != fold).tolist(), self.folder / rung.name / f"fold-{fold}")
-            settled = decide_stream(method, [self.pools[place] for place in outside])
-            lines = [_line(place, decision) for place, (_, decision) in zip(outside, settled, strict=True)]
+            decided = decide_stream(method, [self.pools[place] for place in outside])
+            lines = [_line(place, decision) for place, (_, decision) in zip(outside, decided, strict=True)]
         except TrainingError as error:
             # A rung that these pools cannot feed is a row of the table, not the end.
             failed = str(error)

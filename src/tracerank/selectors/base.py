@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 
 from tracerank.embedding.base import Embedder, EncoderIdentity
 from tracerank.errors import CheckpointError
+from tracerank.extras import missing
 from tracerank.methods.base import Decision, decide_stream
 from tracerank.methods.explanation import Explanation, explain_pool
 from tracerank.pools.files import write_json
@@ -156,9 +157,17 @@ def load_selector(
     Vectors of an encoder that is loaded here, its own or one that is named, are kept in the cache on disk: each text is
     encoded once ever. An embedder that is given as an object is used as it is.
     """
-    module, name = KINDS[selector_kind(folder)]
-    kind: type[Selector] = getattr(import_module(module), name)
-    return kind.load(folder_of(folder), embedder, allow_encoder_mismatch=allow_encoder_mismatch)
+    place = folder_of(folder)
+    if not place.exists():  # said before anybody installs torch for a slip of the pen
+        raise CheckpointError(f"{place}: no checkpoint here; expected the folder of a selector")
+    said = selector_kind(place)
+    module, name = KINDS[said]
+    try:
+        kind: type[Selector] = getattr(import_module(module), name)
+    except ImportError as error:
+        by = f"{place}: a selector of kind {said} needs"
+        raise CheckpointError(missing(by, error.name or "more libraries", "embed")) from None
+    return kind.load(place, embedder, allow_encoder_mismatch=allow_encoder_mismatch)
 
 
 def selector_digest(folder: str | Path | None) -> str | None:

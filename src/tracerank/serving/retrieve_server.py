@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from tracerank.agents.corpus.base import Passage, Retriever, join_contents
 from tracerank.errors import UsageError
+from tracerank.extras import needed
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
     from starlette.requests import Request
     from starlette.responses import Response
-
-INSTALL = "pip install 'tracerank[serve]'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +54,11 @@ DEFAULT_LIMITS = RequestLimits()
 
 def retrieve_app(retriever: Retriever, about: Mapping[str, Any], limits: RequestLimits = DEFAULT_LIMITS) -> "Starlette":
     """The web application; ``about`` is what ``/health`` tells beside the status."""
-    try:
+    with needed("serving a corpus needs", "serve", UsageError):
         from starlette.applications import Starlette
         from starlette.concurrency import run_in_threadpool
         from starlette.responses import JSONResponse
         from starlette.routing import Route
-    except ImportError as error:
-        raise UsageError(f"serving a corpus needs {error.name}; {INSTALL}") from None
 
     async def retrieve(request: "Request") -> "Response":
         try:
@@ -79,10 +76,8 @@ def retrieve_app(retriever: Retriever, about: Mapping[str, Any], limits: Request
 
 def serve(app: "Starlette", host: str, port: int) -> None:
     """Answer requests until interrupted."""
-    try:
+    with needed("serving a corpus needs", "serve", UsageError):
         import uvicorn
-    except ImportError as error:
-        raise UsageError(f"serving a corpus needs {error.name}; {INSTALL}") from None
     uvicorn.run(app, host=host, port=port, log_level="warning")
 
 

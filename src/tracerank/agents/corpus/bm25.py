@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracerank.errors import CorpusError
+from tracerank.extras import needed
 
 LANGUAGE = "english"
-INSTALL = "pip install 'tracerank[corpus]'"
 
 _WORD = re.compile(r"\w+")
 _LONGEST_WORD = 64
@@ -28,11 +28,9 @@ class TermReader:
     """Reads the terms of a text; safe to share between threads."""
 
     def __init__(self, language: str = LANGUAGE) -> None:
-        try:
+        with needed("searching a corpus needs", "corpus", CorpusError):
             import Stemmer  # type: ignore[import-not-found,unused-ignore]
             from bm25s.stopwords import STOPWORDS_EN  # type: ignore[import-untyped,unused-ignore]
-        except ImportError as error:
-            raise CorpusError(f"searching a corpus needs {error.name}; {INSTALL}") from None
         if language != LANGUAGE:
             raise CorpusError(f"an index for {language!r} cannot be searched; this version knows {LANGUAGE!r} only")
         self._stemmer = Stemmer.Stemmer(language)
@@ -144,8 +142,6 @@ def _bound(scores: NDArray[np.float32], k: int) -> float:
 
 
 def _library() -> Any:
-    try:
+    with needed("searching a corpus needs", "corpus", CorpusError):
         import bm25s  # type: ignore[import-untyped,unused-ignore]
-    except ImportError as error:
-        raise CorpusError(f"searching a corpus needs {error.name}; {INSTALL}") from None
     return bm25s

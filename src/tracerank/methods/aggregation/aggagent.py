@@ -25,6 +25,7 @@ from tracerank.endpoints.chat import (
     text_argument,
 )
 from tracerank.errors import UsageError
+from tracerank.extras import needed
 from tracerank.methods.aggregation.asking import (
     UNSPACED,
     AskingMethod,
@@ -210,10 +211,8 @@ def rouge_recall(wanted: Sequence[str], text: str) -> float:
 
 def longest_common() -> Callable[[Sequence[str], Sequence[str]], int]:
     """The length of the longest common subsequence, from the library that has it fastest."""
-    try:
+    with needed("AggAgent searches with", "aggregation", UsageError):
         from rapidfuzz.distance import LCSseq
-    except ImportError:
-        raise UsageError("AggAgent searches with rapidfuzz; pip install 'tracerank[aggregation]'") from None
     return LCSseq.similarity
 
 

@@ -240,16 +240,16 @@ class AskingMethod(ABC):
         """The decision on a pool that retains at least one rollout."""
 
     def decide(self, pool: Pool) -> Decision:
-        return self._settle(CountedChat(self.chat), pool)
+        return self._decided(CountedChat(self.chat), pool)
 
     def iter_decisions(self, pools: Iterable[Pool]) -> Iterator[Decision]:
         """Decisions in the order of the pools, several of them under way at once."""
         stop = threading.Event()
         yield from in_order(
-            lambda pool: self._settle(CountedChat(self.chat, stop), pool), pools, self.concurrency, stop
+            lambda pool: self._decided(CountedChat(self.chat, stop), pool), pools, self.concurrency, stop
         )
 
-    def _settle(self, chat: CountedChat, pool: Pool) -> Decision:
+    def _decided(self, chat: CountedChat, pool: Pool) -> Decision:
         retained = pool.retained(self.rule)
         if not retained.kept:
             return Decision(pool.question.id, None, None, dropped=retained.dropped)

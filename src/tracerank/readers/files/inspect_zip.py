@@ -18,6 +18,7 @@ from typing import Any
 import orjson
 
 from tracerank.errors import ReadError
+from tracerank.extras import missing
 from tracerank.readers.files.natural_order import natural
 from tracerank.readers.files.records import Problem, RecordAt
 from tracerank.readers.values import whole_number
@@ -193,5 +194,5 @@ def _read_as_python_can(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> byte
         with archive.open(info) as stream:
             return stream.read()
     except NotImplementedError:
-        way = "install it with `pip install zstandard`, or use Python 3.14 or newer"
-        raise ReadError(f"{archive.filename}: compressed with Zstandard, which needs zstandard; {way}") from None
+        by = f"{archive.filename}: compressed with Zstandard, which needs Python 3.14 or"
+        raise ReadError(missing(by, "zstandard", "readers")) from None

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tracerank.errors import ReadError
+from tracerank.extras import needed
 from tracerank.readers.files.records import Problem, RecordAt
 
 _ROWS = 64
@@ -21,10 +22,8 @@ _DEEPEST = 64
 
 def iter_parquet(name: str) -> Iterator[RecordAt | Problem]:
     """The rows of a Parquet file in order, with a Problem in the place of each that cannot be decoded."""
-    try:
+    with needed(f"{name}: a Parquet file needs", "readers", ReadError):
         module = importlib.import_module("pyarrow.parquet")
-    except ImportError:
-        raise ReadError(f"{name}: a Parquet file needs pyarrow; install it with `pip install pyarrow`") from None
     number = 0
     # pyarrow raises OSError, ValueError (also for broken UTF-8), NotImplementedError and others of its own.
     try:

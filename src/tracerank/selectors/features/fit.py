@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracerank.errors import TrainingError
+from tracerank.extras import needed
 from tracerank.methods.voting import ANSWERED
 from tracerank.pools.correctness import correctness
 from tracerank.pools.pool import Pool
@@ -32,7 +33,6 @@ from tracerank.selectors.features.table import FEATURES, POOL
 from tracerank.selectors.features.view import TextLines
 
 Floats = NDArray[np.float64]
-INSTALL = "pip install 'tracerank[fit]'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,10 +194,8 @@ def _standards(values: Floats) -> tuple[Floats, Floats]:
 
 
 def _library(name: str) -> Any:
-    try:
+    with needed("fitting needs", "fit", TrainingError):
         return import_module(name)
-    except ImportError:
-        raise TrainingError(f"fitting needs {name.partition('.')[0]}: {INSTALL}") from None
 
 
 BUDGETS = (2, 3, 4, 6, 8, 16)

@@ -1,6 +1,6 @@
 """The vote with a calibrated confidence, and a selector that leaves the vote only where a gain is expected.
 
-Which group of equal answers is returned and which of its members are two decisions: a gate settles the first, a fixed
+Which group of equal answers is returned and which of its members are two decisions: a gate makes the first, a fixed
 rule the second. Choosing gate and rule is ``selectors/gate/fit.py``'s matter.
 """
 

@@ -6,10 +6,10 @@ from importlib import import_module
 from typing import Any
 
 from tracerank.errors import UsageError
+from tracerank.extras import pip_install
 from tracerank.methods.base import Method
 from tracerank.serving.adapters.langgraph_node import decide_records
 
-INSTALL = "pip install dspy"
 _FINISH = "finish"
 _log = logging.getLogger(__name__)
 
@@ -25,7 +25,7 @@ def selecting_module(
     try:
         dspy: Any = import_module("dspy")  # it has no types
     except ImportError as error:
-        raise UsageError(f"the DSPy module needs {error.name}; {INSTALL}") from None
+        raise UsageError(f"the DSPy module needs {error.name}; install it: {pip_install('dspy')}") from None
 
     class Selecting(dspy.Module):  # type: ignore[misc]
         def __init__(self) -> None:

@@ -5,6 +5,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tracerank.errors import UsageError
+from tracerank.extras import pip_install
 from tracerank.methods.base import Method
 from tracerank.serving.adapters.langgraph_node import decide_records
 
@@ -12,7 +13,6 @@ if TYPE_CHECKING:
     from inspect_ai.scorer import Score, ScoreReducer
     from inspect_ai.solver import Generate, Solver, TaskState
 
-INSTALL = "pip install inspect-ai"
 METADATA = "tracerank"
 """Where the solver leaves its decision, and where the reducer looks for a score's rollout."""
 
@@ -23,7 +23,7 @@ def best_of(inner: "Solver", method: Method, k: int) -> "Solver":
         from anyio import to_thread
         from inspect_ai.solver import fork, solver
     except ImportError as error:
-        raise UsageError(f"the Inspect solver needs {error.name}; {INSTALL}") from None
+        raise UsageError(f"the Inspect solver needs {error.name}; install it: {pip_install('inspect-ai')}") from None
 
     @solver(name="tracerank_best_of")
     def made(method: str, k: int) -> "Solver":  # what the log tells of it
@@ -50,7 +50,7 @@ def picked_by(method: Method) -> "ScoreReducer":
     try:
         from inspect_ai.scorer import score_reducer
     except ImportError as error:
-        raise UsageError(f"the Inspect reducer needs {error.name}; {INSTALL}") from None
+        raise UsageError(f"the Inspect reducer needs {error.name}; install it: {pip_install('inspect-ai')}") from None
 
     @score_reducer(name=f"picked_by_{method.name}")
     def made() -> "ScoreReducer":

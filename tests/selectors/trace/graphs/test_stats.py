@@ -16,7 +16,7 @@ from tracerank.selectors.trace.graphs.build import build_graph
 from tracerank.selectors.trace.graphs.edges import list_edges
 from tracerank.selectors.trace.graphs.packed import collate
 from tracerank.selectors.trace.graphs.schema import BROWSING_RECIPE, CONTROLS, RECIPES, WEBQA_RECIPE, GraphRecipe
-from tracerank.selectors.trace.graphs.stats import IDENTICAL_CONTENT, SAME_DOCUMENT, graph_statistics, settle_setting
+from tracerank.selectors.trace.graphs.stats import IDENTICAL_CONTENT, SAME_DOCUMENT, graph_statistics, shared_setting
 
 
 def webqa_pool(*rollouts: list[str], name: str = "q") -> Pool:
@@ -217,18 +217,18 @@ def test_sharing_equals_a_comparison_of_every_pair(rollouts: list[list[list[Evid
 
 def test_the_first_pool_that_can_be_read_settles_the_setting_and_none_is_lost() -> None:
     broken = Pool.of(Question("0", "?"), [Rollout(0, None, problem="broken", setting=BROWSING)])
-    name, pools = settle_setting(iter([broken, webqa_pool(["a"]), broken]))
+    name, pools = shared_setting(iter([broken, webqa_pool(["a"]), broken]))
     assert (name, [len(pool) for pool in pools]) == (WEBQA, [1, 1, 1])
 
 
 def test_pools_of_two_settings_are_refused_when_they_meet_and_none_at_all_at_once() -> None:
     other = Pool.of(Question("1", "?"), [Rollout(0, "x", setting=BROWSING)])
-    _, pools = settle_setting([webqa_pool(["a"]), other])
+    _, pools = shared_setting([webqa_pool(["a"]), other])
     assert next(pools).setting == WEBQA
     with pytest.raises(UsageError, match="question '1' has browsing rollouts, those before it webqa"):
         next(pools)
     with pytest.raises(UsageError, match="no pools"):
-        settle_setting([])
+        shared_setting([])
 
 
 def test_the_record_names_relations_by_text() -> None:

@@ -82,7 +82,7 @@ def graph_statistics(pools: Iterable[Pool], recipe: GraphRecipe) -> GraphStatist
     return tally.result()
 
 
-def settle_setting(pools: Iterable[Pool]) -> tuple[str, Iterator[Pool]]:
+def shared_setting(pools: Iterable[Pool]) -> tuple[str, Iterator[Pool]]:
     """The setting of the first pool that shows one, and all the pools, which must agree: one recipe counts them."""
     stream = iter(pools)
     early = []

