@@ -1,1 +1,10 @@
-"""Measured and made outside the package: speed/ (``make bench``), quality/ (``make quality``), shipped_weights/."""
+"""Measured and made outside the package: speed/ (``make bench``), quality/ (``make quality``), shipped_weights/.
+
+Third-party data lies beside the repository, in ``../shared``, or where TRACERANK_SHARED says.
+"""
+
+import os
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+SHARED = Path(os.environ.get("TRACERANK_SHARED") or ROOT.parent / "shared")

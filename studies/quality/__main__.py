@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 
+from studies import ROOT
 from studies.quality.figures import DRAWS
 from studies.quality.parts import LEXICAL_AGENTS, REAL, SECTIONS, TRANSFER, WORDY, Made, parts
 from studies.quality.pools import QUICK, QualityPools, Scale
@@ -23,7 +24,7 @@ from studies.quality.summary import summary
 from studies.quality.tables import Gain
 from tracerank.pools.files import write_text
 
-DOCUMENT = Path(__file__).parents[1] / "docs" / "quality.md"
+DOCUMENT = ROOT / "docs" / "quality.md"
 HEADER = f"""# How good, set by set
 
 Written by `make quality`. Right answers in %, string / group of equal answers (by the rules of `default`
@@ -53,7 +54,7 @@ ABSENT = {
     REAL: "no real rollouts (`TRACERANK_SHARED`)",
     TRANSFER: "no real rollouts (`TRACERANK_SHARED`)",
     WORDY: "no real rollouts (`TRACERANK_SHARED`)",
-    LEXICAL_AGENTS: "no lexical pools of train questions (`TRACERANK_LEXICAL`) or no questions (`TRACERANK_QA`)",
+    LEXICAL_AGENTS: "no lexical pools of train questions (`TRACERANK_LEXICAL`) or no questions (`TRACERANK_SHARED`)",
 }
 
 

@@ -6,16 +6,15 @@ needs an encoder. The llm level is not run here: it needs a server. In a pool of
 answers from abstentions, because a tie goes to the first.
 """
 
-import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
 import tracerank as tr
+from studies import SHARED
 from tests.answers.answer_pairs import PAIRS, Pair
 from tracerank.answers.equivalence import contains_match
 from tracerank.answers.exact import exact_match
@@ -23,7 +22,6 @@ from tracerank.methods.answer_groups import AnswerGrouping, DefaultGroups, Exact
 from tracerank.methods.judged_groups import SemanticGroups
 from tracerank.methods.voting import MajorityVote
 
-SHARED = Path(os.environ.get("TRACERANK_SHARED") or Path(__file__).parents[2] / "shared")
 ROLLOUTS = SHARED / "data" / "rollouts"
 
 SETS: Mapping[str, tuple[str, ...]] = {

@@ -2,7 +2,6 @@
 
 import gzip
 import hashlib
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,6 +10,7 @@ from typing import Any
 
 import orjson
 
+from studies import SHARED
 from tracerank.agents.corpus.base import Passage
 from tracerank.agents.corpus.build import build_corpus
 from tracerank.agents.corpus.index import Corpus
@@ -18,7 +18,7 @@ from tracerank.answers.exact import normalize_text
 from tracerank.pools.types import Question
 
 SETS = ("2wiki", "hotpotqa", "musique", "nq", "popqa")
-DATA = Path(os.environ.get("TRACERANK_QA", Path(__file__).parents[2] / "shared" / "data" / "qa"))
+DATA = SHARED / "data" / "qa"
 
 
 @dataclass(frozen=True, slots=True)

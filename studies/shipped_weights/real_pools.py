@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import tracerank as tr
+from studies import SHARED
 from studies.shipped_weights.lexical_data import SETS, rows_of, split_of
 from tracerank.agents.corpus.build import build_corpus
 from tracerank.agents.corpus.index import Corpus
@@ -27,7 +28,6 @@ from tracerank.selectors.features.compute import feature_table
 from tracerank.selectors.features.fit import LabelledTable
 from tracerank.selectors.features.view import TextLines
 
-SHARED = Path(os.environ.get("TRACERANK_SHARED") or Path(__file__).parents[2] / "shared")
 ROLLOUTS = SHARED / "data" / "rollouts"
 LEXICAL = Path(os.environ.get("TRACERANK_LEXICAL", "train-base.jsonl.gz"))
 

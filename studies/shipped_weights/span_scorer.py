@@ -28,7 +28,7 @@ from tracerank.agents.lexical import span_scorer as reader_module
 from tracerank.agents.lexical.analysis import CROSS_BUCKETS, WordTables
 from tracerank.agents.lexical.answering import NAME_FEATURES, TRUST_FEATURES
 from tracerank.agents.lexical.closed import EITHER_OR_FEATURES, YES_NO_FEATURES
-from tracerank.agents.lexical.policy import SAMPLES, LexicalPolicy
+from tracerank.agents.lexical.policy import LexicalPolicy
 from tracerank.agents.lexical.presets import BASE, PRESETS, Preset
 from tracerank.agents.lexical.questions import QuestionKind, parse_question
 from tracerank.agents.lexical.span_scorer import (
@@ -42,7 +42,7 @@ from tracerank.agents.lexical.span_scorer import (
 )
 from tracerank.agents.lexical.spans import hash_of
 from tracerank.pools.canonical import rollout_to_record
-from tracerank.pools.pool import Pool
+from tracerank.pools.pool import PAPER_K, Pool
 from tracerank.pools.types import Question
 
 FOLDS = 4
@@ -162,7 +162,7 @@ def report(sets: QuestionSets, console: Console, split: str = "test") -> None:
         began = time.process_time()
         pools = list(policy.pools(example.question for example in examples))
         seconds = time.process_time() - began
-        console.print(f"[b]{preset.name}[/b] {len(pools) * SAMPLES / seconds:.0f} rollouts/s of one core")
+        console.print(f"[b]{preset.name}[/b] {len(pools) * PAPER_K / seconds:.0f} rollouts/s of one core")
         for label, chosen in _groups(pools):
             if chosen:
                 console.print(f"  {label:10s} {shape_of(chosen)}", highlight=False)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from studies import SHARED
 from studies.speed.measure import cpu_seconds
 from tracerank.embedding.local import (
     BATCH_TEXTS,
@@ -20,7 +21,7 @@ from tracerank.embedding.local import (
     token_batches,
 )
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "qa"
+DATA = SHARED / "data" / "qa"
 FIXED_BATCH = 16
 """The paper's batch (App. H)."""
 TEXTS = 1500
@@ -129,7 +130,7 @@ def encoding_lines() -> Iterator[str]:
     """Every figure beside its target; one line of regret where the data is absent."""
     texts = qa_texts()
     if not texts:
-        yield f"encoding: no texts in {DATA.relative_to(DATA.parents[2])}"
+        yield f"encoding: no texts in ../{DATA.relative_to(SHARED.parent)}"
         return
     exact = LocalEmbedder(default_model_folder())
     found = measure_encoding(exact, texts)

@@ -1,12 +1,12 @@
 """How far our scores and losses are from the official implementation's: ``python -m studies.speed.exactness``."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
+from studies import SHARED
 from tracerank.embedding.base import Sha256Embedder
 from tracerank.pools.pool import PAPER_K
 from tracerank.readers import read_pools
@@ -18,7 +18,7 @@ from tracerank.selectors.trace.selector import TraceSelector
 from tracerank.selectors.trace.settings import SETTINGS
 from tracerank.selectors.trace.training.losses import selection_loss
 
-GOLDEN = Path(__file__).parents[1].parent / "shared" / "golden"
+GOLDEN = SHARED / "golden"
 
 
 def differences(setting: str) -> tuple[int, float, float]:

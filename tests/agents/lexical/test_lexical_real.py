@@ -12,7 +12,7 @@ from tracerank.agents.lexical.span_scorer import SpanScorer, load_weights
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(not DATA.exists(), reason=f"no question sets in {DATA}; set TRACERANK_QA to their folder"),
+    pytest.mark.skipif(not DATA.exists(), reason=f"no question sets in {DATA} (TRACERANK_SHARED)"),
 ]
 
 
