@@ -6,7 +6,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from tracerank.agents.corpus.build import DEFAULT_RULE, PassageRule, build_corpus
+from tracerank.agents.corpus.base import DEFAULT_RULE, PassageRule
+from tracerank.agents.corpus.build import build_corpus
 from tracerank.agents.corpus.index import Corpus
 
 RIVERS: tuple[dict[str, Any], ...] = (

@@ -151,6 +151,15 @@ def test_every_library_is_of_the_base_or_an_extra() -> None:
     assert not {(top, path) for top, path in tops if top not in known}
 
 
+def test_help_waits_for_nothing_heavy() -> None:
+    script = (
+        f"import sys; sys.path.insert(0, {str(SRC)!r}); import tracerank.cli.app; "
+        "print([name for name in ('numpy', 'httpx', 'torch', 'lmdb', 'safetensors') if name in sys.modules])"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+    assert run.stdout == "[]\n", run.stdout + run.stderr
+
+
 # The rules themselves can fail: each is shown a module that breaks it.
 
 

@@ -15,13 +15,8 @@ from tracerank.agents.chat.style import Style
 from tracerank.agents.chat.tags import TagStyle
 from tracerank.agents.chat.tools import browser_style, search_style
 from tracerank.agents.corpus.base import Library, Retriever
-from tracerank.agents.corpus.index import Corpus, Reranked
-from tracerank.agents.corpus.layout import read_info
 from tracerank.agents.lexical.presets import PRESETS
-from tracerank.agents.retrieve_client import RetrieveClient, RetrieveConfig
 from tracerank.agents.sample import Policy
-from tracerank.embedding.load import load_embedder
-from tracerank.endpoints.chat_http import ChatConfig, HttpChat
 from tracerank.errors import UsageError
 
 LEXICAL, CHAT = "lexical", "chat"
@@ -63,6 +58,8 @@ class Sources:
 
     def identity(self) -> Mapping[str, Any]:
         """What tells whether the same is still searched."""
+        from tracerank.agents.corpus.layout import read_info
+
         fingerprint = None if self.corpus is None else read_info(self.corpus).fingerprint
         return {"corpus": fingerprint, "retriever": self.retriever, "rerank": self.rerank}
 
@@ -78,8 +75,14 @@ class Sources:
 
     def load(self) -> Retriever:
         """What is searched."""
+        # These bring httpx and numpy, for which --help shall not wait.
         if self.corpus is None:
+            from tracerank.agents.retrieve_client import RetrieveClient, RetrieveConfig
+
             return RetrieveClient(RetrieveConfig(self.retriever or ""))
+        from tracerank.agents.corpus.index import Corpus, Reranked
+        from tracerank.embedding.load import load_embedder
+
         index = Corpus(self.corpus)
         return index if self.rerank is None else Reranked(index, load_embedder(self.rerank))
 
@@ -150,6 +153,8 @@ class PolicyChoice:
         return LexicalPolicy(retriever, PRESETS[self.name.partition(":")[2]])
 
     def _chat_policy(self, retriever: Retriever, stack: ExitStack) -> Policy:
+        from tracerank.endpoints.chat_http import ChatConfig, HttpChat
+
         address, _, model = self.name.partition(":")[2].replace("#", ",").partition(",")
         config = ChatConfig(address, model or "default", wants_logprobs=True, concurrency=self.concurrency)
         said = self.chat

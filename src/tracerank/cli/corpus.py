@@ -6,16 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tracerank.agents.corpus.build import DEFAULT_RULE, PassageRule
-from tracerank.agents.corpus.index import RERANKED, Corpus, Reranked
+from tracerank.agents.corpus.base import DEFAULT_RULE, RERANKED, PassageRule
 from tracerank.cli.arguments import AsJson, Force, ProblemsFile, Quiet
 from tracerank.cli.reading import Problems
 from tracerank.cli.terminal import harmless, new_table, note, print_json, print_table, working
-from tracerank.embedding.load import load_embedder
 from tracerank.errors import UsageError
 
 if TYPE_CHECKING:
     from tracerank.agents.corpus.base import Passage, Retriever
+    from tracerank.agents.corpus.index import Corpus
     from tracerank.agents.corpus.layout import CorpusInfo
 
 DocumentFiles = Annotated[
@@ -92,6 +91,8 @@ def search(
     index: Index, query: Query, k: Count = 3, rerank: Rerank = None, depth: Depth = RERANKED, as_json: AsJson = False
 ) -> None:
     """Show the passages that a search finds, best first."""
+    from tracerank.agents.corpus.index import Corpus  # brings numpy, for which --help shall not wait
+
     found = _retriever(Corpus(index), rerank, depth).search(query, k)
     if as_json:
         print_json([asdict(passage) for passage in found], indent=2)
@@ -112,6 +113,7 @@ def serve(
     quiet: Quiet = False,
 ) -> None:
     """Answer Search-R1 style POST /retrieve requests over an index until interrupted."""
+    from tracerank.agents.corpus.index import Corpus
     from tracerank.serving.retrieve_server import retrieve_app
     from tracerank.serving.retrieve_server import serve as serve_app
 
@@ -123,11 +125,14 @@ def serve(
     serve_app(app, host, port)
 
 
-def _retriever(opened: Corpus, rerank: str | None, depth: int) -> "Retriever":
+def _retriever(opened: "Corpus", rerank: str | None, depth: int) -> "Retriever":
     if rerank is None:
         if depth != RERANKED:
             raise UsageError("--depth is of use only beside --rerank NAME")
         return opened
+    from tracerank.agents.corpus.index import Reranked
+    from tracerank.embedding.load import load_embedder
+
     return Reranked(opened, load_embedder(rerank), depth)
 
 

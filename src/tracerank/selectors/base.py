@@ -14,15 +14,17 @@ from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
-from tracerank.embedding.base import Embedder, EncoderIdentity
 from tracerank.errors import CheckpointError
 from tracerank.extras import missing
 from tracerank.methods.base import Decision, decide_stream
 from tracerank.methods.explanation import Explanation, explain_pool
 from tracerank.pools.files import write_json
 from tracerank.pools.pool import Pool
+
+if TYPE_CHECKING:
+    from tracerank.embedding.base import Embedder, EncoderIdentity  # brings numpy, for which --help shall not wait
 
 
 def write_description(path: Path, about: Mapping[str, Any]) -> None:
@@ -75,7 +77,7 @@ KINDS: Mapping[str, tuple[str, str]] = MappingProxyType(
 )
 """Kind to module and class. Names, not imports: some bring torch, and a gate loads what stands behind it by this."""
 
-EmbedderChoice = Embedder | str | None
+EmbedderChoice: TypeAlias = "Embedder | str | None"
 """Who gives vectors to a selector that reads them: an object, a name to load, or None for its own encoder."""
 
 
@@ -91,7 +93,7 @@ class Selector(ABC):
         """What tables call it."""
 
     @property
-    def encoder(self) -> EncoderIdentity | None:
+    def encoder(self) -> "EncoderIdentity | None":
         """The encoder whose vectors it needs; None: it reads no vectors."""
         return None
 

@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 
 from tests.agents.shelves import RIVERS, corpus_of, hostile_row, write_rows
+from tracerank.agents.corpus.base import PassageRule
 from tracerank.agents.corpus.bm25 import TermReader
-from tracerank.agents.corpus.build import PassageRule, build_corpus
+from tracerank.agents.corpus.build import build_corpus
 from tracerank.agents.corpus.index import Corpus, Reranked
 from tracerank.embedding.base import HashEmbedder, Vectors
 from tracerank.embedding.cache import CachedEmbedder, VectorCache

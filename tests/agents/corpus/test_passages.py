@@ -6,7 +6,8 @@ from random import Random
 
 import pytest
 
-from tracerank.agents.corpus.build import DEFAULT_RULE, PassageRule, cut_passages
+from tracerank.agents.corpus.base import DEFAULT_RULE, PassageRule
+from tracerank.agents.corpus.build import cut_passages
 from tracerank.errors import CorpusError
 
 

@@ -1,10 +1,16 @@
 """What a corpus gives to tools and policies, and the seams behind which any other source may stand.
 
-Holds no index and no file format. A passage is what is ranked; it becomes Evidence only when an agent sees it.
+Holds no index and no file format, only how passages are cut and how many are reranked, unless said otherwise. A passage
+is what is ranked; it becomes Evidence only when an agent sees it.
 """
 
 from dataclasses import dataclass
 from typing import Protocol
+
+from tracerank.errors import CorpusError
+
+RERANKED = 20
+"""Passages that reranking puts in a new order, unless said otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,3 +70,23 @@ def split_contents(contents: str) -> tuple[str, str]:
 def join_contents(title: str, text: str) -> str:
     """The Search-R1 style ``"Title"\\ntext``."""
     return f'"{" ".join(title.split())}"\n{text}'
+
+
+@dataclass(frozen=True, slots=True)
+class PassageRule:
+    """How long passages are."""
+
+    words: int = 110
+    """Words that a passage holds at most; the last one may be a quarter longer, so that no scrap is left over."""
+    overlap: int = 30
+    """Words that two neighbours share at most; less when a sentence begins later."""
+
+    def __post_init__(self) -> None:
+        if self.words < 10 or not 0 <= self.overlap < self.words // 2:
+            raise CorpusError(
+                f"passages of {self.words} words with an overlap of {self.overlap} cannot be cut; "
+                "use at least 10 words and an overlap below half of them"
+            )
+
+
+DEFAULT_RULE = PassageRule()

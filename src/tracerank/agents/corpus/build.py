@@ -13,13 +13,12 @@ import shutil
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
 import numpy as np
 
-from tracerank.agents.corpus.base import CorpusDocument, split_contents
+from tracerank.agents.corpus.base import DEFAULT_RULE, CorpusDocument, PassageRule, split_contents
 from tracerank.agents.corpus.bm25 import Bm25Writer, TermReader
 from tracerank.agents.corpus.layout import FILE, CorpusInfo, TextWriter
 from tracerank.errors import CorpusError, UsageError
@@ -118,26 +117,6 @@ def _title_and_text(row: Mapping[str, object]) -> tuple[object, object]:
 _WORD = re.compile(r"\S{1,40}")
 _SENTENCE_END = re.compile(r"[.!?…。！？][\"'”’»)\]]*\Z")
 _INITIAL = re.compile(r"(?:\w\.)+\Z|(?:Mr|Mrs|Ms|Dr|Prof|St|No|vs|etc|Jr|Sr|Inc|Ltd|Co|cf|ca|al)\.\Z")
-
-
-@dataclass(frozen=True, slots=True)
-class PassageRule:
-    """How long passages are."""
-
-    words: int = 110
-    """Words that a passage holds at most; the last one may be a quarter longer, so that no scrap is left over."""
-    overlap: int = 30
-    """Words that two neighbours share at most; less when a sentence begins later."""
-
-    def __post_init__(self) -> None:
-        if self.words < 10 or not 0 <= self.overlap < self.words // 2:
-            raise CorpusError(
-                f"passages of {self.words} words with an overlap of {self.overlap} cannot be cut; "
-                "use at least 10 words and an overlap below half of them"
-            )
-
-
-DEFAULT_RULE = PassageRule()
 
 
 def cut_passages(text: str, rule: PassageRule) -> list[tuple[int, int]]:

@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tracerank.agents.corpus.base import CorpusDocument, Library, Passage
+from tracerank.agents.corpus.base import RERANKED, CorpusDocument, Library, Passage
 from tracerank.agents.corpus.bm25 import Bm25Index, Ranking, TermReader
 from tracerank.agents.corpus.build import FIELDS, address_key
 from tracerank.agents.corpus.layout import CorpusInfo, TextTable, read_info
@@ -18,9 +18,6 @@ from tracerank.embedding.base import Embedder, check_vectors
 from tracerank.errors import CorpusError
 from tracerank.pools.urls import canonical_url
 from tracerank.readers.values import encodable
-
-RERANKED = 20
-"""Passages that reranking puts in a new order, unless said otherwise."""
 
 T = TypeVar("T")
 
