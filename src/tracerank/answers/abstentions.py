@@ -8,6 +8,7 @@ for one costs its vote, to take one for an answer only leaves it what the paper 
 from functools import lru_cache
 
 from tracerank.answers.asked import Asked, read_question
+from tracerank.answers.conclusions import ends_without_answer
 from tracerank.answers.denials import denies, denies_first, may_deny, names_likely, plain_words, read_rules
 from tracerank.answers.english import NEGATIONS, words
 from tracerank.answers.text_keys import fold, tokens_of
@@ -17,6 +18,8 @@ LONGEST = 1200
 _QUOTES = "\"'*_"
 _AROUND = f" {_QUOTES}"
 _FEW_PARAGRAPHS = 3
+_SHORT_SENTENCE = 6
+"""Spaces; fewer words cannot tell something and deny the answer."""
 _SHORT_SONG = 2
 """Spaces; "I Don't Know" may be meant as it is said, "I Can't Help Myself" not."""
 
@@ -42,9 +45,9 @@ def abstains(answer: str | None, question: str = "") -> bool:
     """Whether an answer is empty or only says that there is none; the question can make an answer of such words."""
     text = _folded_lines(answer or "")
     bare = text.strip(_AROUND)
-    if not bare or not _short_says_nothing(bare):
-        return not bare
     asked = read_question(question)
+    if not bare or not _short_says_nothing(bare):
+        return not bare or _short_ends_without(bare, asked)
     is_quoted = text[0] == text[-1] == '"'
     return not _can_answer(bare, asked) and not (is_quoted and not _TITLED.isdisjoint(asked.words))
 
@@ -52,7 +55,10 @@ def abstains(answer: str | None, question: str = "") -> bool:
 def is_abstention(text: str, asked: Asked | None = None) -> bool:
     """The same for a text without quotes around it, and a question that has been read."""
     bare = _folded_lines(text).strip(_AROUND)
-    return _short_says_nothing(bare) and not _can_answer(bare, asked or Asked())
+    asked = asked or Asked()
+    if not _short_says_nothing(bare):
+        return _short_ends_without(bare, asked)
+    return not _can_answer(bare, asked)
 
 
 def _folded_lines(text: str) -> str:
@@ -83,8 +89,15 @@ def _says_nothing(text: str) -> bool:
     return bool(read_rules().none.fullmatch(words)) or (not is_song and denies(text))
 
 
+def _ends_without(text: str, asked: Asked) -> bool:
+    """Whether it tells something and ends without an answer."""
+    is_sentence = text.count(" ") >= _SHORT_SENTENCE and len(text) <= LONGEST
+    return is_sentence and may_deny(text, plain_words(text)) and ends_without_answer(text, asked)
+
+
 # The rollouts of a pool give the same answers again and again.
 _short_says_nothing = lru_cache(maxsize=4096)(_says_nothing)
+_short_ends_without = lru_cache(maxsize=4096)(_ends_without)
 
 
 def _can_answer(text: str, asked: Asked) -> bool:

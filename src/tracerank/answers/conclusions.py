@@ -1,0 +1,192 @@
+"""Texts that tell what was found and end without an answer: "I found the director, but not where he died".
+
+Such a text is judged by its last words. They leave it without an answer when they close the matter ("so I can't say
+which is meant"), or when they deny what the question asks for and nothing before them speaks of that. A caveat about
+something else, or about how certain or exact it is, leaves an answer an answer.
+"""
+
+import re
+
+from tracerank.answers.asked import Asked
+from tracerank.answers.denials import (
+    Says,
+    clause_says,
+    clauses,
+    plain_words,
+    read_rules,
+    sentence_says,
+    sentences_of,
+    without_leads,
+)
+from tracerank.answers.english import AUXILIARIES, BOUNDARIES, NEGATIONS, PREPOSITIONS, PRONOUNS, VERBS, words
+
+_FEW_WORDS = 5
+_STEM = 5
+_ALIKE = {
+    stem: group[0]
+    for group in map(
+        words,
+        (
+            "die died dies death deaths dead dying",
+            "birth born birthplace birthdate birthday",
+            "write wrote written writer writers writing author authored",
+            "make made maker makers",
+            "begin began begun beginning start started starts",
+            "sing sang sung singer singers song",
+            "win won winner winners wins",
+            "build built builder",
+            "marry married marriage spouse wife husband wed",
+            "nation nationality national citizenship",
+        ),
+    )
+    for stem in group
+}
+_KINDS = {
+    word: kind
+    for kind, listed in (
+        ("date", "when date dates year years day month time century decade birthdate birthday"),
+        ("place", "where place city town country location birthplace village state county region continent"),
+        ("person", "who whom whose person people man woman"),
+        ("number", "many much number figure amount total"),
+    )
+    for word in words(listed)
+}
+"""What a word asks for, or says that it is missing."""
+_ASKING = frozenset(words("who whom whose what which when where why how whether if"))
+_WHETHER = frozenset(("whether", "if"))
+_IDLE = (
+    (AUXILIARIES | BOUNDARIES | PREPOSITIONS | PRONOUNS | NEGATIONS | _ASKING | VERBS)
+    - {"died", "won", "wrote", "made", "began", "built", "led", "sang"}
+) | frozenset(
+    words(
+        "and or of the a an be being been am its his her their him them my our your any some all either such "
+        "i we me us find finding found locate determine identify establish confirm verify say says said tell name "
+        "named names give gives given state states stated mention mentions mentioned specify specified provide "
+        "provides provided confirmed verified determined identified established known unknown unclear listed list "
+        "unable able nothing no information info data details detail evidence source sources page pages passage "
+        "passages document documents article articles result results search searches text texts record records "
+        "retrieved opened consulted available answer question meant intended decide choose more than person one ones enough "
+        "insufficient reliable possible impossible"
+    )
+)
+"""What a denial may be made of, whatever it is about."""
+_CAVEATS = frozenset(
+    words(
+        "exact exactly precise precisely full fully other others second additional further more else also official "
+        "independent independently sure certain certainty confidence confident certainly 100 definitive definitively "
+        "primary original beyond again"
+    )
+)
+_ANSWERED = re.compile(r"\A\W*(?:yes|no)\b\s*(?:[,.;:!-]|\Z)|\*\*[^*]|__\w|\banswer\W{0,4}:|(?:->|=>|→)", re.I)
+_AND = re.compile(
+    r",?\s+and\s+(?=(?:so|thus|hence|therefore|without|I|we|it|have|could|can|cannot|was|were|am|would|neither|none|"
+    r"nothing|no|the (?:question|answer|comparison|sources?|pages?|documents?|results?))\b)|,\s+(?:hence|thus)\s+",
+    re.I,
+)
+_NOT_WHICH = re.compile(r"\s*(?:not|neither)\s+(?:who|when|where|what|which|how|whether|why|his|her|its|their)\b", re.I)
+_NAME = re.compile(r"(?<=\s)[A-Z][\w'-]*")
+_NUMBER = re.compile(r"[0-9]")
+
+
+def ends_without_answer(text: str, asked: Asked) -> bool:
+    """Whether a folded text, on one line or several, closes without an answer to what is asked."""
+    if _ANSWERED.search(text):
+        return False
+    told, denied = _parted(sentences_of(text))
+    if not denied or (told and _is_fragment(told[0])):
+        return False
+    before = " ".join(told)
+    return any(_closes(part, asked) or _denies_asked(part, before, asked) for part in denied)
+
+
+def _parted(sentences: list[str]) -> tuple[list[str], list[str]]:
+    """What a text tells, and what it denies after that."""
+    told = list(sentences)
+    denied: list[str] = []
+    while told:
+        parts = [part for clause in clauses(told[-1]) for part in _AND.split(clause)]
+        while parts and _says_nothing(parts[-1], is_first=len(parts) == 1, denied=denied):
+            parts.pop()
+        if parts:
+            told[-1:] = parts
+            break
+        told.pop()
+    return told, denied
+
+
+def _says_nothing(part: str, *, is_first: bool, denied: list[str]) -> bool:
+    """Whether a part gives no answer; if because it says that there is none, it is added to these."""
+    said = sentence_says(part) if part.rstrip().endswith("?") else clause_says(part)
+    is_closed = said is Says.SOMETHING and _closing(part) is not None
+    if said is Says.NONE or is_closed or (not is_first and _NOT_WHICH.match(part)):
+        denied.append(part)
+        return True
+    return said is Says.BESIDE
+
+
+def _is_fragment(part: str) -> bool:
+    """ "Rome", with a caveat after it."""
+    said = plain_words(part).split()
+    return len(said) <= _FEW_WORDS and clause_says(part) is not Says.FOUND
+
+
+def _closes(part: str, asked: Asked) -> bool:
+    """ "I can't say which one is meant", "the comparison is impossible"."""
+    rest = _closing(part)
+    if rest is None or not _CAVEATS.isdisjoint(rest) or _is_of_another_kind(rest, asked):
+        return False
+    about = _stems(rest) - _names(part)
+    return not about or not about.isdisjoint(_stems(asked.words))
+
+
+def _closing(part: str) -> list[str] | None:
+    """The words after those that close the matter; None: no such words, or a guess beside them."""
+    said = plain_words(part)
+    if read_rules().hedge.search(said):
+        return None
+    found = ((left, read_rules().closing.match(left)) for left in without_leads(said))
+    return next((left[match.end() :].split() for left, match in found if match), None)
+
+
+def _denies_asked(part: str, before: str, asked: Asked) -> bool:
+    """ "could not confirm where he died", if that is asked and has not been told."""
+    said = plain_words(part).split()
+    about = (_stems(said) - _names(part)) & _stems(asked.words)
+    if not about or not _CAVEATS.isdisjoint(said) or _is_of_another_kind(said, asked):
+        return False
+    kind = _kind(asked)
+    is_sought = (not _ASKING.isdisjoint(said) if asked.sought else not _WHETHER.isdisjoint(said)) or (
+        bool(asked.sought) and (not about.isdisjoint(_sought(asked)) or kind in map(_KINDS.get, said))
+    )
+    if not is_sought or (kind in ("date", "number") and _NUMBER.search(before)):
+        return False
+    return about.isdisjoint(_stems(plain_words(before).split()))
+
+
+def _is_of_another_kind(said: list[str], asked: Asked) -> bool:
+    """Whether a person is missing where a date is asked for."""
+    kinds = {_KINDS[word] for word in said if word in _ASKING and word in _KINDS}
+    return bool(kinds) and _kind(asked) not in (None, *kinds)
+
+
+def _kind(asked: Asked) -> str | None:
+    return next((_KINDS[word] for word in asked.sought[:3] if word in _KINDS), None)
+
+
+def _sought(asked: Asked) -> frozenset[str]:
+    """What follows "which", up to what it is of."""
+    sought: list[str] = []
+    for word in asked.sought[1:]:
+        if sought and word in ("of", "in", "that", "who", "for", "by", "has", "is", "was", "did", "does"):
+            break
+        if word not in _IDLE:
+            sought.append(word)
+    return _stems(sought)
+
+
+def _stems(listed: "frozenset[str] | list[str]") -> frozenset[str]:
+    return frozenset(_ALIKE.get(word, word)[:_STEM] for word in listed if word not in _IDLE and len(word) > 1)
+
+
+def _names(part: str) -> frozenset[str]:
+    return _stems([word for name in _NAME.findall(part) for word in plain_words(name).split()])
