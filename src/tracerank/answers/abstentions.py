@@ -85,14 +85,13 @@ def _says_nothing(text: str) -> bool:
         return text.isascii()  # "-", "???"
     if not may_deny(text, words):
         return False
-    is_song = text.count(" ") > _SHORT_SONG + (text[:2] not in ("I ", "I'")) and _is_titled(text)
-    return bool(read_rules().none.fullmatch(words)) or (not is_song and denies(text))
+    return bool(read_rules().none.fullmatch(words)) or (not _is_song(text) and denies(text))
 
 
 def _ends_without(text: str, asked: Asked) -> bool:
     """Whether it tells something and ends without an answer."""
     is_sentence = text.count(" ") >= _SHORT_SENTENCE and len(text) <= LONGEST
-    return is_sentence and may_deny(text, plain_words(text)) and ends_without_answer(text, asked)
+    return is_sentence and not _is_song(text) and may_deny(text, plain_words(text)) and ends_without_answer(text, asked)
 
 
 # The rollouts of a pool give the same answers again and again.
@@ -124,6 +123,10 @@ def _can_answer(text: str, asked: Asked) -> bool:
     # "Is he mentioned in Genesis?" is answered by "He is not mentioned in the text".
     is_polar = bool(asked.may_be_polar) and _SPANISH_QUESTIONS.isdisjoint(asked.words)
     return is_polar and not NEGATIONS.isdisjoint(tokens) and not denies_first(text)
+
+
+def _is_song(text: str) -> bool:
+    return text.count(" ") > _SHORT_SONG + (text[:2] not in ("I ", "I'")) and _is_titled(text)
 
 
 def _is_titled(text: str) -> bool:

@@ -6,6 +6,7 @@ something else, or about how certain or exact it is, leaves an answer an answer.
 """
 
 import re
+from collections.abc import Iterable
 
 from tracerank.answers.asked import Asked
 from tracerank.answers.denials import (
@@ -65,8 +66,8 @@ _IDLE = (
         "provides provided confirmed verified determined identified established known unknown unclear listed list "
         "unable able nothing no information info data details detail evidence source sources page pages passage "
         "passages document documents article articles result results search searches text texts record records "
-        "retrieved opened consulted available answer question meant intended decide choose more than person one ones enough "
-        "insufficient reliable possible impossible"
+        "retrieved consulted available recorded settled two answer question meant intended decide choose more than "
+        "person one ones enough insufficient reliable possible impossible"
     )
 )
 """What a denial may be made of, whatever it is about."""
@@ -80,19 +81,36 @@ _CAVEATS = frozenset(
 _ANSWERED = re.compile(r"\A\W*(?:yes|no)\b\s*(?:[,.;:!-]|\Z)|\*\*[^*]|__\w|\banswer\W{0,4}:|(?:->|=>|→)", re.I)
 _AND = re.compile(
     r",?\s+and\s+(?=(?:so|thus|hence|therefore|without|I|we|it|have|could|can|cannot|was|were|am|would|neither|none|"
-    r"nothing|no|the (?:question|answer|comparison|sources?|pages?|documents?|results?))\b)|,\s+(?:hence|thus)\s+",
+    r"nothing|(?:(?:the|other|available|my|all) )*(?:question|answer|comparison|sources?|pages?|documents?|results?|"
+    r"information|articles?))\b)"
+    r"|,\s+(?:hence|thus|whose)\s+"
+    r"|,\s+(?=(?:none|neither) of \w+|making it\b|which is (?:not|in))"
+    r"|,?\s+(?=without (?:stat|say|nam|giv|mention|specify|identify|provid|tell|indicat|record)\w*ing\b)",
     re.I,
 )
-_NOT_WHICH = re.compile(r"\s*(?:not|neither)\s+(?:who|when|where|what|which|how|whether|why|his|her|its|their)\b", re.I)
+"""Where a clause turns to what it denies."""
+_INTERRUPTED = re.compile(
+    r",\s(?:however|though|unfortunately|sadly),\s(?=(?:is|are|was|were|do|does|did|can|could|has|have|remains?)\b)",
+    re.I,
+)
+_NOT_WHICH = re.compile(
+    r"\s*(?:(?:not|neither)\s+(?:who|when|where|what|which|how|whether|why|his|her|its|their)|without\s\w+ing)\b", re.I
+)
 _NAME = re.compile(r"(?<=\s)[A-Z][\w'-]*")
 _NUMBER = re.compile(r"[0-9]")
+_SUFFIX = re.compile(r"(?<=\w{3})(?:ings?|ed|ers?|ors?|ions?|e?s|e)\Z")
+_MAYBE_VERB = re.compile(r"(?<=\s)[a-z]{2,}(?:ed|s)\b")
+_VERBS = VERBS | AUXILIARIES
+_OF = frozenset(words("of in that who for by has is was did does are were do to from at on"))
+_COMPARED = frozenset(words("or both same first earlier later older younger before longer larger bigger higher"))
+"""What a question compares by, and what an answer to it says."""
 
 
 def ends_without_answer(text: str, asked: Asked) -> bool:
     """Whether a folded text, on one line or several, closes without an answer to what is asked."""
     if _ANSWERED.search(text):
         return False
-    told, denied = _parted(sentences_of(text))
+    told, denied = _parted(sentences_of(_INTERRUPTED.sub(" ", text)))
     if not denied or (told and _is_fragment(told[0])):
         return False
     before = " ".join(told)
@@ -125,9 +143,10 @@ def _says_nothing(part: str, *, is_first: bool, denied: list[str]) -> bool:
 
 
 def _is_fragment(part: str) -> bool:
-    """ "Rome", with a caveat after it."""
+    """ "Rome", with a caveat after it: a few words without a verb."""
     said = plain_words(part).split()
-    return len(said) <= _FEW_WORDS and clause_says(part) is not Says.FOUND
+    has_verb = not _VERBS.isdisjoint(said) or _MAYBE_VERB.search(part) is not None
+    return len(said) <= _FEW_WORDS and not has_verb
 
 
 def _closes(part: str, asked: Asked) -> bool:
@@ -135,7 +154,7 @@ def _closes(part: str, asked: Asked) -> bool:
     rest = _closing(part)
     if rest is None or not _CAVEATS.isdisjoint(rest) or _is_of_another_kind(rest, asked):
         return False
-    about = _stems(rest) - _names(part)
+    about = _stems(word for word in rest if word not in _KINDS) - _names(part)
     return not about or not about.isdisjoint(_stems(asked.words))
 
 
@@ -151,16 +170,16 @@ def _closing(part: str) -> list[str] | None:
 def _denies_asked(part: str, before: str, asked: Asked) -> bool:
     """ "could not confirm where he died", if that is asked and has not been told."""
     said = plain_words(part).split()
-    about = (_stems(said) - _names(part)) & _stems(asked.words)
-    if not about or not _CAVEATS.isdisjoint(said) or _is_of_another_kind(said, asked):
+    about = _stems(said) & _stems(asked.words)
+    if not _CAVEATS.isdisjoint(said) or _is_of_another_kind(said, asked):
         return False
-    kind = _kind(asked)
-    is_sought = (not _ASKING.isdisjoint(said) if asked.sought else not _WHETHER.isdisjoint(said)) or (
-        bool(asked.sought) and (not about.isdisjoint(_sought(asked)) or kind in map(_KINDS.get, said))
-    )
-    if not is_sought or (kind in ("date", "number") and _NUMBER.search(before)):
-        return False
-    return about.isdisjoint(_stems(plain_words(before).split()))
+    told = plain_words(before).split()
+    if not _COMPARED.isdisjoint(asked.words):
+        return not about.isdisjoint(_names(f" {part}")) and _COMPARED.isdisjoint(told)
+    sought = _sought(asked)
+    is_kind = _kind(asked) in map(_KINDS.get, said) and about > _names(part)
+    is_told = not sought.isdisjoint(_stems(told)) or (_kind(asked) in ("date", "number") and _NUMBER.search(before))
+    return bool(asked.sought) and (is_kind or not sought.isdisjoint(about - _names(part))) and not is_told
 
 
 def _is_of_another_kind(said: list[str], asked: Asked) -> bool:
@@ -174,18 +193,25 @@ def _kind(asked: Asked) -> str | None:
 
 
 def _sought(asked: Asked) -> frozenset[str]:
-    """What follows "which", up to what it is of."""
-    sought: list[str] = []
+    """What follows "who" or "which", up to what it is of; the last word of "where was the painter born"."""
+    if asked.sought[:1] in (("when",), ("where",)):
+        return _stems([word for word in asked.sought if word not in _IDLE][-1:])
+    found: list[str] = []
     for word in asked.sought[1:]:
-        if sought and word in ("of", "in", "that", "who", "for", "by", "has", "is", "was", "did", "does"):
+        if found and word in _OF:
             break
         if word not in _IDLE:
-            sought.append(word)
-    return _stems(sought)
+            found.append(word)
+    return _stems(found)
 
 
-def _stems(listed: "frozenset[str] | list[str]") -> frozenset[str]:
-    return frozenset(_ALIKE.get(word, word)[:_STEM] for word in listed if word not in _IDLE and len(word) > 1)
+def _stems(listed: Iterable[str]) -> frozenset[str]:
+    return frozenset(_stem(word) for word in listed if word not in _IDLE and len(word) > 1)
+
+
+def _stem(word: str) -> str:
+    """The same for founder, founded and founding."""
+    return _ALIKE.get(word) or _SUFFIX.sub("", word)[:_STEM]
 
 
 def _names(part: str) -> frozenset[str]:

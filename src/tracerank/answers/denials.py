@@ -187,7 +187,13 @@ _BREAK = re.compile(
 _GUESS = re.compile(r"\A\s*\S+(?: \S+){0,3}, (?:the )?(?:[A-Z]|(?:\S+ )?[0-9])(?!['\s])")
 _LABEL = re.compile(r"\A\s*(\w+(?: of \w+)?):\s+")
 _ANSWER_LINE = re.compile(r"\banswer\W{0,4}:", re.I)
-_TRAILING = re.compile(r",? as far as I (?:can|could) (?:see|tell|find)\b|,? so far as I know\b", re.I)
+_TRAILING = re.compile(
+    r",? as far as I (?:can|could) (?:see|tell|find)\b|,? so far as I know\b"
+    # "on the pages I could open"
+    r"|(?<=s|e) (?:that )?(?:I|we) (?:have |could |can |was able to )?(?:find|found|see|saw|open|opened"
+    r"|look|looked|looked at|check|checked|read|access|accessed|consulted|visited)\b(?=\W*$)",
+    re.I,
+)
 _CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _CJK_BREAK = re.compile("[,;:()、。]+")
 # "Older than Anna, whose age is not known" and "Anna, who is not mentioned" answer before they deny.
