@@ -176,10 +176,11 @@ def _denies_asked(part: str, before: str, asked: Asked) -> bool:
     told = plain_words(before).split()
     if not _COMPARED.isdisjoint(asked.words):
         return not about.isdisjoint(_names(f" {part}")) and _COMPARED.isdisjoint(told)
-    sought = _sought(asked)
-    is_kind = _kind(asked) in map(_KINDS.get, said) and about > _names(part)
-    is_told = not sought.isdisjoint(_stems(told)) or (_kind(asked) in ("date", "number") and _NUMBER.search(before))
-    return bool(asked.sought) and (is_kind or not sought.isdisjoint(about - _names(part))) and not is_told
+    about -= _names(part)
+    sought, kind = _sought(asked), _kind(asked)
+    is_sought = not sought.isdisjoint(about) or (kind in map(_KINDS.get, said) and bool(about - _stems(told)))
+    is_told = not sought.isdisjoint(_stems(told)) or (kind in ("date", "number") and bool(_NUMBER.search(before)))
+    return bool(asked.sought) and is_sought and not is_told
 
 
 def _is_of_another_kind(said: list[str], asked: Asked) -> bool:
