@@ -23,6 +23,8 @@ from tracerank.answers.english import AUXILIARIES, BOUNDARIES, NEGATIONS, PREPOS
 
 _FEW_WORDS = 5
 _STEM = 5
+_SUBJECT = 8
+"""Words before a denial; more have something to tell."""
 _ALIKE = {
     stem: group[0]
     for group in map(
@@ -67,7 +69,8 @@ _IDLE = (
         "unable able nothing no information info data details detail evidence source sources page pages passage "
         "passages document documents article articles result results search searches text texts record records "
         "retrieved consulted available recorded settled two answer question meant intended decide choose more than "
-        "person one ones enough insufficient reliable possible impossible"
+        "person one ones enough takes take place happens happened now currently elsewhere at "
+        "yes definite them insufficient reliable possible impossible"
     )
 )
 """What a denial may be made of, whatever it is about."""
@@ -81,10 +84,9 @@ _CAVEATS = frozenset(
 _ANSWERED = re.compile(r"\A\W*(?:yes|no)\b\s*(?:[,.;:!-]|\Z)|\*\*[^*]|__\w|\banswer\W{0,4}:|(?:->|=>|→)", re.I)
 _AND = re.compile(
     r",?\s+and\s+(?=(?:so|thus|hence|therefore|without|I|we|it|have|could|can|cannot|was|were|am|would|neither|none|"
-    r"nothing|(?:(?:the|other|available|my|all) )*(?:question|answer|comparison|sources?|pages?|documents?|results?|"
-    r"information|articles?))\b)"
+    r"nothing|(?:[\w']+ ){1,4}?(?:not|no|never|nothing|cannot|unclear|unknown|\w+n't))\b)"
     r"|,\s+(?:hence|thus|whose)\s+"
-    r"|,\s+(?=(?:none|neither) of \w+|making it\b|which is (?:not|in))"
+    r"|,\s+(?=(?:none|neither) of \w+|making it\b|leaving\b|which (?:is (?:not|in)|leaves))"
     r"|,?\s+(?=without (?:stat|say|nam|giv|mention|specify|identify|provid|tell|indicat|record)\w*ing\b)",
     re.I,
 )
@@ -119,27 +121,25 @@ def ends_without_answer(text: str, asked: Asked) -> bool:
 
 def _parted(sentences: list[str]) -> tuple[list[str], list[str]]:
     """What a text tells, and what it denies after that."""
-    told = list(sentences)
+    told = [part for sentence in sentences for clause in clauses(sentence) for part in _AND.split(clause)]
     denied: list[str] = []
     while told:
-        parts = [part for clause in clauses(told[-1]) for part in _AND.split(clause)]
-        while parts and _says_nothing(parts[-1], is_first=len(parts) == 1, denied=denied):
-            parts.pop()
-        if parts:
-            told[-1:] = parts
+        said = _last_says(told[-1], is_first=len(told) == 1)
+        if said not in (Says.NONE, Says.BESIDE):
             break
-        told.pop()
+        part = told.pop()
+        if said is Says.NONE:
+            denied.append(part)
     return told, denied
 
 
-def _says_nothing(part: str, *, is_first: bool, denied: list[str]) -> bool:
-    """Whether a part gives no answer; if because it says that there is none, it is added to these."""
+def _last_says(part: str, *, is_first: bool) -> Says:
+    """What a part says of the answer; with something before it, less is enough to deny one."""
     said = sentence_says(part) if part.rstrip().endswith("?") else clause_says(part)
-    is_closed = said is Says.SOMETHING and _closing(part) is not None
-    if said is Says.NONE or is_closed or (not is_first and _NOT_WHICH.match(part)):
-        denied.append(part)
-        return True
-    return said is Says.BESIDE
+    if said in (Says.NONE, Says.BESIDE):
+        return said
+    is_denial = _closing(part) is not None or (not is_first and (_NOT_WHICH.match(part) or _lacks(part)))
+    return Says.NONE if is_denial else said
 
 
 def _is_fragment(part: str) -> bool:
@@ -158,6 +158,12 @@ def _closes(part: str, asked: Asked) -> bool:
     return not about or not about.isdisjoint(_stems(asked.words))
 
 
+def _lacks(part: str) -> bool:
+    rules, said = read_rules(), plain_words(part)
+    found = rules.lacking.search(said)
+    return found is not None and said.count(" ", 0, found.start()) <= _SUBJECT and not rules.hedge.search(said)
+
+
 def _closing(part: str) -> list[str] | None:
     """The words after those that close the matter; None: no such words, or a guess beside them."""
     said = plain_words(part)
@@ -170,17 +176,19 @@ def _closing(part: str) -> list[str] | None:
 def _denies_asked(part: str, before: str, asked: Asked) -> bool:
     """ "could not confirm where he died", if that is asked and has not been told."""
     said = plain_words(part).split()
-    about = _stems(said) & _stems(asked.words)
     if not _CAVEATS.isdisjoint(said) or _is_of_another_kind(said, asked):
         return False
-    told = plain_words(before).split()
+    names = _names(part)
+    stems, told = _stems(said), plain_words(before).split()
+    about = stems & _stems(asked.words)
     if not _COMPARED.isdisjoint(asked.words):
         return not about.isdisjoint(_names(f" {part}")) and _COMPARED.isdisjoint(told)
-    about -= _names(part)
     sought, kind = _sought(asked), _kind(asked)
-    is_sought = not sought.isdisjoint(about) or (kind in map(_KINDS.get, said) and bool(about - _stems(told)))
-    is_told = not sought.isdisjoint(_stems(told)) or (kind in ("date", "number") and bool(_NUMBER.search(before)))
-    return bool(asked.sought) and is_sought and not is_told
+    if not sought.isdisjoint(_stems(told)) or (kind in ("date", "number") and _NUMBER.search(before)):
+        return False
+    is_kind = kind is not None and kind in map(_KINDS.get, said)
+    is_all = (stems - names).issubset(map(_stem, _KINDS)) and stems.isdisjoint(_stems(told))
+    return not sought.isdisjoint(about - names) or (is_kind and (is_all or bool(about - names - _stems(told))))
 
 
 def _is_of_another_kind(said: list[str], asked: Asked) -> bool:

@@ -47,7 +47,7 @@ _COMMON = (
     .difference(("neither",))
     .union(words("and or of be been if you my our all other"))
 )
-_DENYING = ("alone", "none", "opening", "ending", "asking")
+_DENYING = ("alone", "none", "opening", "closing", "lacking", "ending", "asking")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +56,7 @@ class Rules:
 
     alone: re.Pattern[str]
     closing: re.Pattern[str]
+    lacking: re.Pattern[str]
     none: re.Pattern[str]
     opening: re.Pattern[str]
     ending: re.Pattern[str]
@@ -102,6 +103,7 @@ def read_rules() -> Rules:
     return Rules(
         alone=re.compile(f"{either['alone']}{{1,3}}"),
         closing=whole["closing"],
+        lacking=whole["lacking"],
         none=re.compile(either["none"]),
         opening=whole["opening"],
         ending=re.compile(f"{either['ending']}$"),
