@@ -13,13 +13,25 @@ from tracerank.answers.denials import (
     Says,
     clause_says,
     clauses,
+    names_likely,
     plain_words,
     read_rules,
     sentence_says,
     sentences_of,
     without_leads,
 )
-from tracerank.answers.english import AUXILIARIES, BOUNDARIES, NEGATIONS, PREPOSITIONS, PRONOUNS, VERBS, words
+from tracerank.answers.english import (
+    AUXILIARIES,
+    BOUNDARIES,
+    MONTHS,
+    NEGATIONS,
+    ONES,
+    PREPOSITIONS,
+    PRONOUNS,
+    TENS,
+    VERBS,
+    words,
+)
 
 _FEW_WORDS = 5
 _STEM = 5
@@ -69,7 +81,8 @@ _IDLE = (
         "unable able nothing no information info data details detail evidence source sources page pages passage "
         "passages document documents article articles result results search searches text texts record records "
         "retrieved consulted available recorded settled two answer question meant intended decide choose more than "
-        "person one ones enough takes take place happens happened now currently elsewhere at "
+        "person one ones enough takes take place happens happened now currently elsewhere at apart out between "
+        "published announced "
         "yes definite them insufficient reliable possible impossible"
     )
 )
@@ -78,7 +91,7 @@ _CAVEATS = frozenset(
     words(
         "exact exactly precise precisely full fully other others second additional further more else also official "
         "independent independently sure certain certainty confidence confident certainly 100 definitive definitively "
-        "primary original beyond again"
+        "primary original again"
     )
 )
 _ANSWERED = re.compile(r"\A\W*(?:yes|no)\b\s*(?:[,.;:!-]|\Z)|\*\*[^*]|__\w|\banswer\W{0,4}:|(?:->|=>|→)", re.I)
@@ -92,11 +105,16 @@ _AND = re.compile(
 )
 """Where a clause turns to what it denies."""
 _INTERRUPTED = re.compile(
-    r",\s(?:however|though|unfortunately|sadly),\s(?=(?:is|are|was|were|do|does|did|can|could|has|have|remains?)\b)",
+    r",\s(?:however|though|unfortunately|sadly),\s(?=(?:is|are|was|were|do|does|did|can|could|has|have|remains?|I|we)\b)",
     re.I,
 )
 _NOT_WHICH = re.compile(
     r"\s*(?:(?:not|neither)\s+(?:who|when|where|what|which|how|whether|why|his|her|its|their)|without\s\w+ing)\b", re.I
+)
+_CONCEDED = re.compile(r"\A\s*(?:while|although|though|even though|whereas|yes but)\b.*,\s+(?=[^,]*\Z)", re.I)
+_SEARCHED = re.compile(
+    r"\b(?:I|we) (?:have |could |can |was able to )?(?:open|opened|find|found|see|saw|read|check|checked|access"
+    r"|accessed|consulted|retrieved|visited|reviewed|searched)\b"
 )
 _NAME = re.compile(r"(?<=\s)[A-Z][\w'-]*")
 _NUMBER = re.compile(r"[0-9]")
@@ -104,7 +122,10 @@ _SUFFIX = re.compile(r"(?<=\w{3})(?:ings?|ed|ers?|ors?|ions?|e?s|e)\Z")
 _MAYBE_VERB = re.compile(r"(?<=\s)[a-z]{2,}(?:ed|s)\b")
 _VERBS = VERBS | AUXILIARIES
 _OF = frozenset(words("of in that who for by has is was did does are were do to from at on"))
-_COMPARED = frozenset(words("or both same first earlier later older younger before longer larger bigger higher"))
+_COUNTED = frozenset((*ONES, *TENS, *MONTHS, *words("spring summer autumn fall winter hundred dozen"))) - {"one"}
+_COMPARED = frozenset(
+    words("or both same first earlier later older younger before longer larger bigger higher different")
+)
 """What a question compares by, and what an answer to it says."""
 
 
@@ -113,15 +134,20 @@ def ends_without_answer(text: str, asked: Asked) -> bool:
     if _ANSWERED.search(text):
         return False
     told, denied = _parted(sentences_of(_INTERRUPTED.sub(" ", text)))
-    if not denied or (told and _is_fragment(told[0])):
+    if not denied or (told and _is_fragment(told[0]) and clause_says(told[0]) is not Says.NONE):
         return False
     before = " ".join(told)
+    if not told and all(clause_says(part) is Says.NONE for part in denied):
+        return True
+    if told and read_rules().alone.fullmatch(plain_words(told[0])) and not names_likely(before):
+        return all(_CAVEATS.isdisjoint(plain_words(part).split()) for part in denied)  # what follows explains it
     return any(_closes(part, asked) or _denies_asked(part, before, asked) for part in denied)
 
 
 def _parted(sentences: list[str]) -> tuple[list[str], list[str]]:
     """What a text tells, and what it denies after that."""
-    told = [part for sentence in sentences for clause in clauses(sentence) for part in _AND.split(clause)]
+    clauses_of = [clause for sentence in sentences for clause in clauses(sentence)]
+    told = [part for clause in clauses_of for half in _halves(clause) for part in _AND.split(half)]
     denied: list[str] = []
     while told:
         said = _last_says(told[-1], is_first=len(told) == 1)
@@ -131,6 +157,12 @@ def _parted(sentences: list[str]) -> tuple[list[str], list[str]]:
         if said is Says.NONE:
             denied.append(part)
     return told, denied
+
+
+def _halves(clause: str) -> list[str]:
+    """ "While X is known, Y is not" in two."""
+    conceded = _CONCEDED.match(clause)
+    return [conceded[0], clause[conceded.end() :]] if conceded else [clause]
 
 
 def _last_says(part: str, *, is_first: bool) -> Says:
@@ -175,7 +207,7 @@ def _closing(part: str) -> list[str] | None:
 
 def _denies_asked(part: str, before: str, asked: Asked) -> bool:
     """ "could not confirm where he died", if that is asked and has not been told."""
-    said = plain_words(part).split()
+    said = plain_words(_SEARCHED.sub("", part)).split()
     if not _CAVEATS.isdisjoint(said) or _is_of_another_kind(said, asked):
         return False
     names = _names(part)
@@ -184,9 +216,11 @@ def _denies_asked(part: str, before: str, asked: Asked) -> bool:
     if not _COMPARED.isdisjoint(asked.words):
         return not about.isdisjoint(_names(f" {part}")) and _COMPARED.isdisjoint(told)
     sought, kind = _sought(asked), _kind(asked)
-    if not sought.isdisjoint(_stems(told)) or (kind in ("date", "number") and _NUMBER.search(before)):
+    if not sought.isdisjoint(_stems(told)):
         return False
     is_kind = kind is not None and kind in map(_KINDS.get, said)
+    if kind in ("date", "number"):  # nothing told can be one
+        return is_kind and not _NUMBER.search(before) and _COUNTED.isdisjoint(told)
     is_all = (stems - names).issubset(map(_stem, _KINDS)) and stems.isdisjoint(_stems(told))
     return not sought.isdisjoint(about - names) or (is_kind and (is_all or bool(about - names - _stems(told))))
 
@@ -202,7 +236,7 @@ def _kind(asked: Asked) -> str | None:
 
 
 def _sought(asked: Asked) -> frozenset[str]:
-    """What follows "who" or "which", up to what it is of; the last word of "where was the painter born"."""
+    """What follows "which", up to what it is of; the word after "who"; the last of "where was the painter born"."""
     if asked.sought[:1] in (("when",), ("where",)):
         return _stems([word for word in asked.sought if word not in _IDLE][-1:])
     found: list[str] = []
@@ -211,7 +245,7 @@ def _sought(asked: Asked) -> frozenset[str]:
             break
         if word not in _IDLE:
             found.append(word)
-    return _stems(found)
+    return _stems(found[:1] if asked.sought[:1] == ("who",) else found)
 
 
 def _stems(listed: Iterable[str]) -> frozenset[str]:

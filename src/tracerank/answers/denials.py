@@ -176,7 +176,8 @@ _SHORT = "".join(rf"(?<!\b{word}\.)" for word in ("Dr", "Mr", "Ms", "Mrs", "St",
 _SENTENCE = re.compile(
     rf"(?:(?<=[\w\"')\]]{{2}}[.!?])|(?<=[.!?][\"')*]))\s+(?=[^\sa-z]){_SHORT}|(?<=[。！？।])\s*|(?:\s*\n\s*)+"
 )
-_MARK = re.compile(r"(?:^|(?<=\s))(?:[-*•>]+|#+|[0-9]{1,2}[.)])\s+")
+# "died at 71. I" numbers nothing.
+_MARK = re.compile(r"(?:^|(?<=\s))(?:[-*•>]+|#+)\s+|(?:^|(?<=\n)|(?<=[.:;!?]\s))[0-9]{1,2}[.)]\s+")
 _EMPHASIS = re.compile(r"\*\*|__|(?<!\w)[*_]|[*_](?!\w)")
 _QUOTED = re.compile(r'"[^"]{1,200}"')
 _INSERTED = re.compile(r"\s*[(\[](?:[^()\[\]]{1,200}[)\]](?=,?\s+\w)|(?:e\.g\.|i\.e\.)[^()\[\]]{1,200}[)\]])", re.I)
