@@ -1,8 +1,8 @@
 """Answers that only say that there is none: "I don't know", "N/A", "Das lässt sich nicht feststellen", "无法确定".
 
-The phrases are a table, ``abstentions.txt``; how sentences are read is in ``denials.py``; here is what the question
-changes. All rather miss an abstention: to take an answer
-for one costs its vote, to take one for an answer only leaves it what the paper gives it.
+The phrases are a table, ``abstentions.txt``; how sentences are read is in ``denials.py``; which texts tell something
+and yet end without an answer, in ``conclusions.py``; here is what the question changes. All rather miss an abstention:
+to take an answer for one costs its vote, to take one for an answer only leaves it what the paper gives it.
 """
 
 from functools import lru_cache
@@ -45,9 +45,11 @@ def abstains(answer: str | None, question: str = "") -> bool:
     """Whether an answer is empty or only says that there is none; the question can make an answer of such words."""
     text = _folded_lines(answer or "")
     bare = text.strip(_AROUND)
+    if not bare:
+        return True
+    if not _short_says_nothing(bare):
+        return _may_end_without(bare) and _short_ends_without(bare, read_question(question))
     asked = read_question(question)
-    if not bare or not _short_says_nothing(bare):
-        return not bare or _short_ends_without(bare, asked)
     is_quoted = text[0] == text[-1] == '"'
     return not _can_answer(bare, asked) and not (is_quoted and not _TITLED.isdisjoint(asked.words))
 
@@ -57,7 +59,7 @@ def is_abstention(text: str, asked: Asked | None = None) -> bool:
     bare = _folded_lines(text).strip(_AROUND)
     asked = asked or Asked()
     if not _short_says_nothing(bare):
-        return _short_ends_without(bare, asked)
+        return _may_end_without(bare) and _short_ends_without(bare, asked)
     return not _can_answer(bare, asked)
 
 
@@ -88,15 +90,15 @@ def _says_nothing(text: str) -> bool:
     return bool(read_rules().none.fullmatch(words)) or (not _is_song(text) and denies(text))
 
 
-def _ends_without(text: str, asked: Asked) -> bool:
-    """Whether it tells something and ends without an answer."""
+def _may_end_without(text: str) -> bool:
+    """Whether it is long enough to tell something and then deny the answer."""
     is_sentence = text.count(" ") >= _SHORT_SENTENCE and len(text) <= LONGEST
-    return is_sentence and not _is_song(text) and may_deny(text, plain_words(text)) and ends_without_answer(text, asked)
+    return is_sentence and may_deny(text, plain_words(text)) and not _is_song(text)
 
 
 # The rollouts of a pool give the same answers again and again.
 _short_says_nothing = lru_cache(maxsize=4096)(_says_nothing)
-_short_ends_without = lru_cache(maxsize=4096)(_ends_without)
+_short_ends_without = lru_cache(maxsize=4096)(ends_without_answer)
 
 
 def _can_answer(text: str, asked: Asked) -> bool:

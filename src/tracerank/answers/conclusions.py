@@ -68,7 +68,6 @@ _KINDS = {
 }
 """What a word asks for, or says that it is missing."""
 _ASKING = frozenset(words("who whom whose what which when where why how whether if"))
-_WHETHER = frozenset(("whether", "if"))
 _IDLE = (
     (AUXILIARIES | BOUNDARIES | PREPOSITIONS | PRONOUNS | NEGATIONS | _ASKING | VERBS)
     - {"died", "won", "wrote", "made", "began", "built", "led", "sang"}
@@ -82,8 +81,7 @@ _IDLE = (
         "passages document documents article articles result results search searches text texts record records "
         "retrieved consulted available recorded settled two answer question meant intended decide choose more than "
         "person one ones enough takes take place happens happened now currently elsewhere at apart out between "
-        "published announced "
-        "yes definite them insufficient reliable possible impossible"
+        "published announced yes definite them insufficient reliable possible impossible"
     )
 )
 """What a denial may be made of, whatever it is about."""
@@ -123,10 +121,11 @@ _MAYBE_VERB = re.compile(r"(?<=\s)[a-z]{2,}(?:ed|s)\b")
 _VERBS = VERBS | AUXILIARIES
 _OF = frozenset(words("of in that who for by has is was did does are were do to from at on"))
 _COUNTED = frozenset((*ONES, *TENS, *MONTHS, *words("spring summer autumn fall winter hundred dozen"))) - {"one"}
-_COMPARED = frozenset(
-    words("or both same first earlier later older younger before longer larger bigger higher different")
+_COMPARING = frozenset(("or", "both", "same"))
+_COMPARED = _COMPARING | frozenset(
+    words("first earlier later older younger before longer larger bigger higher different")
 )
-"""What a question compares by, and what an answer to it says."""
+"""What a question compares by, and what an answer to it says: "Rome is older"."""
 
 
 def ends_without_answer(text: str, asked: Asked) -> bool:
@@ -146,8 +145,8 @@ def ends_without_answer(text: str, asked: Asked) -> bool:
 
 def _parted(sentences: list[str]) -> tuple[list[str], list[str]]:
     """What a text tells, and what it denies after that."""
-    clauses_of = [clause for sentence in sentences for clause in clauses(sentence)]
-    told = [part for clause in clauses_of for half in _halves(clause) for part in _AND.split(half)]
+    halves = [half for sentence in sentences for clause in clauses(sentence) for half in _halves(clause)]
+    told = [part for half in halves for part in _AND.split(half)]
     denied: list[str] = []
     while told:
         said = _last_says(told[-1], is_first=len(told) == 1)
@@ -213,7 +212,7 @@ def _denies_asked(part: str, before: str, asked: Asked) -> bool:
     names = _names(part)
     stems, told = _stems(said), plain_words(before).split()
     about = stems & _stems(asked.words)
-    if not _COMPARED.isdisjoint(asked.words):
+    if not _COMPARING.isdisjoint(asked.words):
         return not about.isdisjoint(_names(f" {part}")) and _COMPARED.isdisjoint(told)
     sought, kind = _sought(asked), _kind(asked)
     if not sought.isdisjoint(_stems(told)):
