@@ -87,8 +87,8 @@ _IDLE = (
 """What a denial may be made of, whatever it is about."""
 _CAVEATS = frozenset(
     words(
-        "exact exactly precise precisely full fully other others second additional further more else also official "
-        "independent independently sure certain certainty confidence confident certainly 100 definitive definitively "
+        "exact precise full other others second additional further more else official "
+        "independent sure certain certainty confidence confident 100 definitive "
         "primary original again"
     )
 )
@@ -109,6 +109,7 @@ _INTERRUPTED = re.compile(
 _NOT_WHICH = re.compile(
     r"\s*(?:(?:not|neither)\s+(?:who|when|where|what|which|how|whether|why|his|her|its|their)|without\s\w+ing)\b", re.I
 )
+_MORE = re.compile(r"\b(?:also|exactly|precisely)\b", re.I)  # gone from plain words
 _CONCEDED = re.compile(r"\A\s*(?:while|although|though|even though|whereas|yes but)\b.*,\s+(?=[^,]*\Z)", re.I)
 _SEARCHED = re.compile(
     r"\b(?:I|we) (?:have |could |can |was able to )?(?:open|opened|find|found|see|saw|read|check|checked|access"
@@ -139,7 +140,7 @@ def ends_without_answer(text: str, asked: Asked) -> bool:
     if not told and all(clause_says(part) is Says.NONE for part in denied):
         return True
     if told and read_rules().alone.fullmatch(plain_words(told[0])) and not names_likely(before):
-        return all(_CAVEATS.isdisjoint(plain_words(part).split()) for part in denied)  # what follows explains it
+        return not any(_limits(part, plain_words(part).split()) for part in denied)  # what follows explains it
     return any(_closes(part, asked) or _denies_asked(part, before, asked) for part in denied)
 
 
@@ -183,7 +184,7 @@ def _is_fragment(part: str) -> bool:
 def _closes(part: str, asked: Asked) -> bool:
     """ "I can't say which one is meant", "the comparison is impossible"."""
     rest = _closing(part)
-    if rest is None or not _CAVEATS.isdisjoint(rest) or _is_of_another_kind(rest, asked):
+    if rest is None or _limits(part, rest) or _is_of_another_kind(rest, asked):
         return False
     about = _stems(word for word in rest if word not in _KINDS) - _names(part)
     return not about or not about.isdisjoint(_stems(asked.words))
@@ -207,7 +208,7 @@ def _closing(part: str) -> list[str] | None:
 def _denies_asked(part: str, before: str, asked: Asked) -> bool:
     """ "could not confirm where he died", if that is asked and has not been told."""
     said = plain_words(_SEARCHED.sub("", part)).split()
-    if not _CAVEATS.isdisjoint(said) or _is_of_another_kind(said, asked):
+    if _limits(part, said) or _is_of_another_kind(said, asked):
         return False
     names = _names(part)
     stems, told = _stems(said), plain_words(before).split()
@@ -220,8 +221,22 @@ def _denies_asked(part: str, before: str, asked: Asked) -> bool:
     is_kind = kind is not None and kind in map(_KINDS.get, said)
     if kind in ("date", "number"):  # nothing told can be one
         return is_kind and not _NUMBER.search(before) and _COUNTED.isdisjoint(told)
+    if _is_of_another_thing(said, sought, asked, names):
+        return False
     is_all = (stems - names).issubset(map(_stem, _KINDS)) and stems.isdisjoint(_stems(told))
     return not sought.isdisjoint(about - names) or (is_kind and (is_all or bool(about - names - _stems(told))))
+
+
+def _is_of_another_thing(said: list[str], sought: frozenset[str], asked: Asked, names: frozenset[str]) -> bool:
+    """ "who designed the clock tower", when that of the town hall is asked for."""
+    places = [place for place, word in enumerate(said) if _stem(word) in sought]
+    after = _stems(said[places[-1] + 1 :]) if places else frozenset()
+    return len(after - names - _stems(asked.words)) > 1
+
+
+def _limits(part: str, said: list[str]) -> bool:
+    """Whether it denies only more than was told: another source, the exact day, whether it also holds elsewhere."""
+    return not _CAVEATS.isdisjoint(said) or _MORE.search(part) is not None
 
 
 def _is_of_another_kind(said: list[str], asked: Asked) -> bool:
