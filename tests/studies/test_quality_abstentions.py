@@ -8,13 +8,8 @@ from studies.quality.abstentions import DEVELOPED, measure, wordings
 
 
 def test_found_and_taken_are_shares_of_abstentions_and_of_answers() -> None:
-    said = (
-        ("I don't know", True),
-        ("Rome, I regret to say", True),
-        ("Unknown", False),
-        ("Rome", False),
-        ("Oslo", False),
-    )
+    abstentions = [Example("Where is it?", text, abstains=True) for text in ("I don't know", "Rome, I regret to say")]
+    answers = [Example("Where is it?", text, abstains=False) for text in ("Unknown", "Rome", "Oslo")]
     assert measure(abstentions + answers).shares == (1 / 2, 1 / 3)
     assert measure([]).shares == (0.0, 0.0)
 
