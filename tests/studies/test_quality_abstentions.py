@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 from studies.quality.abstentions import DEVELOPED, measure, wordings
+from tests.answers.abstention_examples import Example
 
 
 def test_found_and_taken_are_shares_of_abstentions_and_of_answers() -> None:
