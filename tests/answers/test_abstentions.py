@@ -1,5 +1,6 @@
 """Which answers only say that there is none."""
 
+import gzip
 import json
 from collections import Counter
 
@@ -7,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from studies.quality.abstentions import measure, wordings
 from tests.answers.abstention_examples import Example, read_examples
 from tests.answers.abstention_table import (
     ABSTENTIONS,
@@ -16,7 +18,7 @@ from tests.answers.abstention_table import (
     NOT_AFTERWARDS,
     WITH_A_QUESTION,
 )
-from tests.shared_data import ROLLOUTS, needs_rollouts
+from tests.shared_data import JUDGEMENTS, ROLLOUTS, needs_meaning, needs_rollouts
 from tracerank.answers.abstentions import LONGEST, abstains, is_abstention
 from tracerank.answers.asked import read_question
 from tracerank.readers import iter_pools
@@ -77,9 +79,63 @@ def test_nine_of_ten_held_out_abstentions_are_recognised_and_hardly_an_answer_is
 
 
 def test_the_sets_share_no_example() -> None:
-    sets = [{example.answer for example in read_examples(name)} for name in ("seen", "held_out", "held_out_languages")]
-    shared = (sets[0] & sets[1]) | (sets[0] & sets[2]) | (sets[1] & sets[2])
-    assert {answer for answer in shared if len(answer.split()) > 2} == set()
+    names = ("seen", "held_out", "held_out_languages", "conclusions")
+    answers = [answer for name in names for answer in {example.answer for example in read_examples(name)}]
+    assert [answer for answer, count in Counter(answers).items() if count > 1 and len(answer.split()) > 2] == []
+
+
+def test_most_texts_that_end_without_an_answer_abstain_and_no_answer_with_a_caveat() -> None:
+    examples = read_examples("conclusions")
+    assert [example for example in examples if not example.abstains and _verdict(example)] == []
+    abstentions = [example for example in examples if example.abstains]
+    assert sum(map(_verdict, abstentions)) >= 0.85 * len(abstentions)
+
+
+def test_what_was_told_before_a_denial_counts_only_when_it_is_asked_for() -> None:
+    told = "The bridge was designed by Karl Ott, but I could not find when it was opened."
+    assert abstains(told, "When was the bridge opened?")
+    assert not abstains(told, "Who designed the bridge?")
+    assert not abstains(told)
+
+
+def test_a_denial_must_come_last() -> None:
+    question = "Where was the director of the film born?"
+    assert abstains("Anna Ott directed it. I could not find where she was born.", question)
+    assert abstains("Anna Ott directed it. I could not find where she was born. Please check the archive.", question)
+    assert not abstains("I could not find where she was born. Her page names Lyon as her home town.", question)
+
+
+def test_what_is_set_out_as_the_answer_is_one_whatever_follows() -> None:
+    question = "Where was the director of the film born?"
+    denial = "I can't say where she was born, so I can't answer."
+    assert abstains(f"Anna Ott directed the film. {denial}", question)
+    for stated in ("**Lyon** is named on her page.", "Answer: Lyon.", "Her page says: born -> Lyon.", "Lyon."):
+        assert not abstains(f"{stated} {denial}", question), stated
+    assert not abstains(f"Yes, in Lyon. {denial}", question)
+
+
+def test_of_two_that_are_compared_one_may_be_missing() -> None:
+    question = "Are the villages of Nordby and Sorby in the same country?"
+    assert abstains("Nordby lies in Denmark; Sorby could not be located.", question)
+    assert not abstains("Both lie in Denmark; the parish of Sorby could not be located.", question)
+    assert not abstains("Nordby lies in Denmark; Sorby could not be located.", "Where does Nordby lie?")
+
+
+@needs_meaning
+def test_wordings_of_questions_that_no_rule_was_written_for_are_told_apart() -> None:
+    for examples in wordings():
+        found, taken = measure(examples).shares
+        assert found >= 0.85
+        assert taken <= 0.005
+
+
+@needs_meaning
+def test_no_answer_that_was_judged_right_is_taken_for_an_abstention() -> None:
+    with gzip.open(JUDGEMENTS, "rt", encoding="utf-8") as lines:
+        judged = [json.loads(line) for line in lines]
+    taken = [row["answer"] for row in judged if row["right"] and abstains(row["answer"], row["question"])]
+    # Two are sentences whose "No." lost its full stop to normalisation.
+    assert [answer for answer in taken if not answer.startswith("no note ")] == []
 
 
 def test_a_long_text_on_one_line_has_something_to_tell() -> None:

@@ -1,13 +1,14 @@
 """Answers that only say that there is none: "I don't know", "N/A", "Das lässt sich nicht feststellen", "无法确定".
 
-The phrases are a table, ``abstentions.txt``; how sentences are read is in ``denials.py``; here is what the question
-changes. All rather miss an abstention: to take an answer
-for one costs its vote, to take one for an answer only leaves it what the paper gives it.
+The phrases are a table, ``abstentions.txt``; how sentences are read is in ``denials.py``; which texts tell something
+and yet end without an answer, in ``conclusions.py``; here is what the question changes. All rather miss an abstention:
+to take an answer for one costs its vote, to take one for an answer only leaves it what the paper gives it.
 """
 
 from functools import lru_cache
 
 from tracerank.answers.asked import Asked, read_question
+from tracerank.answers.conclusions import ends_without_answer
 from tracerank.answers.denials import denies, denies_first, may_deny, names_likely, plain_words, read_rules
 from tracerank.answers.english import NEGATIONS, words
 from tracerank.answers.text_keys import fold, tokens_of
@@ -17,6 +18,8 @@ LONGEST = 1200
 _QUOTES = "\"'*_"
 _AROUND = f" {_QUOTES}"
 _FEW_PARAGRAPHS = 3
+_SHORT_SENTENCE = 6
+"""Spaces; fewer words cannot tell something and deny the answer."""
 _SHORT_SONG = 2
 """Spaces; "I Don't Know" may be meant as it is said, "I Can't Help Myself" not."""
 
@@ -42,8 +45,10 @@ def abstains(answer: str | None, question: str = "") -> bool:
     """Whether an answer is empty or only says that there is none; the question can make an answer of such words."""
     text = _folded_lines(answer or "")
     bare = text.strip(_AROUND)
-    if not bare or not _short_says_nothing(bare):
-        return not bare
+    if not bare:
+        return True
+    if not _short_says_nothing(bare):
+        return _may_end_without(bare) and _short_ends_without(bare, read_question(question))
     asked = read_question(question)
     is_quoted = text[0] == text[-1] == '"'
     return not _can_answer(bare, asked) and not (is_quoted and not _TITLED.isdisjoint(asked.words))
@@ -52,7 +57,10 @@ def abstains(answer: str | None, question: str = "") -> bool:
 def is_abstention(text: str, asked: Asked | None = None) -> bool:
     """The same for a text without quotes around it, and a question that has been read."""
     bare = _folded_lines(text).strip(_AROUND)
-    return _short_says_nothing(bare) and not _can_answer(bare, asked or Asked())
+    asked = asked or Asked()
+    if not _short_says_nothing(bare):
+        return _may_end_without(bare) and _short_ends_without(bare, asked)
+    return not _can_answer(bare, asked)
 
 
 def _folded_lines(text: str) -> str:
@@ -79,12 +87,18 @@ def _says_nothing(text: str) -> bool:
         return text.isascii()  # "-", "???"
     if not may_deny(text, words):
         return False
-    is_song = text.count(" ") > _SHORT_SONG + (text[:2] not in ("I ", "I'")) and _is_titled(text)
-    return bool(read_rules().none.fullmatch(words)) or (not is_song and denies(text))
+    return bool(read_rules().none.fullmatch(words)) or (not _is_song(text) and denies(text))
+
+
+def _may_end_without(text: str) -> bool:
+    """Whether it is long enough to tell something and then deny the answer."""
+    is_sentence = text.count(" ") >= _SHORT_SENTENCE and len(text) <= LONGEST
+    return is_sentence and may_deny(text, plain_words(text)) and not _is_song(text)
 
 
 # The rollouts of a pool give the same answers again and again.
 _short_says_nothing = lru_cache(maxsize=4096)(_says_nothing)
+_short_ends_without = lru_cache(maxsize=4096)(ends_without_answer)
 
 
 def _can_answer(text: str, asked: Asked) -> bool:
@@ -111,6 +125,10 @@ def _can_answer(text: str, asked: Asked) -> bool:
     # "Is he mentioned in Genesis?" is answered by "He is not mentioned in the text".
     is_polar = bool(asked.may_be_polar) and _SPANISH_QUESTIONS.isdisjoint(asked.words)
     return is_polar and not NEGATIONS.isdisjoint(tokens) and not denies_first(text)
+
+
+def _is_song(text: str) -> bool:
+    return text.count(" ") > _SHORT_SONG + (text[:2] not in ("I ", "I'")) and _is_titled(text)
 
 
 def _is_titled(text: str) -> bool:

@@ -37,6 +37,8 @@ class Asked:
     wants: str = ""
     """``number``, ``date``, ``name``, or empty: any."""
     is_where_or_when: bool = False
+    sought: tuple[str, ...] = ()
+    """The words of the question from its first question word on; empty: it has none."""
     units: frozenset[str] = frozenset()
     """Units that the question names: "How many miles" may be answered without them."""
 
@@ -57,8 +59,10 @@ def read_question(question: str) -> Asked:
         wants = "date"
     elif first_wh in ("who", "whom", "where"):
         wants = "name"
+    sought = tuple(words[words.index(first_wh) :]) if first_wh else ()
     may_be_polar = not first_wh or bool(_POLAR.search(text))
-    return Asked(frozenset(words), may_be_polar, wants_year, wants, first_wh in ("where", "when"), _units(words))
+    is_where_or_when = first_wh in ("where", "when")
+    return Asked(frozenset(words), may_be_polar, wants_year, wants, is_where_or_when, sought, _units(words))
 
 
 def _units(words: Iterable[str]) -> frozenset[str]:

@@ -47,7 +47,7 @@ _COMMON = (
     .difference(("neither",))
     .union(words("and or of be been if you my our all other"))
 )
-_DENYING = ("alone", "none", "opening", "ending", "asking")
+_DENYING = ("alone", "none", "opening", "closing", "lacking", "ending", "asking")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +55,8 @@ class Rules:
     """A pattern for each role of the table; what the roles mean stands there."""
 
     alone: re.Pattern[str]
+    closing: re.Pattern[str]
+    lacking: re.Pattern[str]
     none: re.Pattern[str]
     opening: re.Pattern[str]
     ending: re.Pattern[str]
@@ -100,6 +102,8 @@ def read_rules() -> Rules:
     whole = {role: re.compile(f"{pattern}(?= |$)") for role, pattern in either.items()}
     return Rules(
         alone=re.compile(f"{either['alone']}{{1,3}}"),
+        closing=whole["closing"],
+        lacking=whole["lacking"],
         none=re.compile(either["none"]),
         opening=whole["opening"],
         ending=re.compile(f"{either['ending']}$"),
@@ -172,7 +176,8 @@ _SHORT = "".join(rf"(?<!\b{word}\.)" for word in ("Dr", "Mr", "Ms", "Mrs", "St",
 _SENTENCE = re.compile(
     rf"(?:(?<=[\w\"')\]]{{2}}[.!?])|(?<=[.!?][\"')*]))\s+(?=[^\sa-z]){_SHORT}|(?<=[。！？।])\s*|(?:\s*\n\s*)+"
 )
-_MARK = re.compile(r"(?:^|(?<=\s))(?:[-*•>]+|#+|[0-9]{1,2}[.)])\s+")
+# "died at 71. I" numbers nothing.
+_MARK = re.compile(r"(?:^|(?<=\s))(?:[-*•>]+|#+)\s+|(?:^|(?<=\n)|(?<=[.:;!?]\s))[0-9]{1,2}[.)]\s+")
 _EMPHASIS = re.compile(r"\*\*|__|(?<!\w)[*_]|[*_](?!\w)")
 _QUOTED = re.compile(r'"[^"]{1,200}"')
 _INSERTED = re.compile(r"\s*[(\[](?:[^()\[\]]{1,200}[)\]](?=,?\s+\w)|(?:e\.g\.|i\.e\.)[^()\[\]]{1,200}[)\]])", re.I)
@@ -185,7 +190,13 @@ _BREAK = re.compile(
 _GUESS = re.compile(r"\A\s*\S+(?: \S+){0,3}, (?:the )?(?:[A-Z]|(?:\S+ )?[0-9])(?!['\s])")
 _LABEL = re.compile(r"\A\s*(\w+(?: of \w+)?):\s+")
 _ANSWER_LINE = re.compile(r"\banswer\W{0,4}:", re.I)
-_TRAILING = re.compile(r",? as far as I (?:can|could) (?:see|tell|find)\b|,? so far as I know\b", re.I)
+_TRAILING = re.compile(
+    r",? as far as I (?:can|could) (?:see|tell|find)\b|,? so far as I know\b"
+    # "on the pages I could open"
+    r"|(?<=s|e) (?:that )?(?:I|we) (?:have |could |can |was able to )?(?:find|found|see|saw|open|opened"
+    r"|look|looked|looked at|check|checked|read|access|accessed|consulted|visited)\b(?=\W*$)",
+    re.I,
+)
 _CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _CJK_BREAK = re.compile("[,;:()、。]+")
 # "Older than Anna, whose age is not known" and "Anna, who is not mentioned" answer before they deny.
@@ -215,15 +226,19 @@ def may_deny(text: str, words: str) -> bool:
     return not read_rules().cues.isdisjoint(words.split()) or bool(_CJK.search(text))
 
 
-def denies(text: str) -> bool:
-    """Whether a folded text, on one line or several, says that there is no answer and nothing else."""
+def sentences_of(text: str) -> list[str]:
+    """The sentences of a folded text, without marks of lists and emphasis."""
     text = text.replace("،", ",")  # the Arabic comma
     if text.count('"') % 2:
         text = f'"{text}'  # its first quote was taken for one around it all
-    sentences = [part for part in _SENTENCE.split(_MARK.sub("", _EMPHASIS.sub("", text))) if part.strip(" .")]
+    return [part for part in _SENTENCE.split(_MARK.sub("", _EMPHASIS.sub("", text))) if part.strip(" .")]
+
+
+def denies(text: str) -> bool:
+    """Whether a folded text, on one line or several, says that there is no answer and nothing else."""
     said = []
-    for sentence in sentences:
-        said.append(_sentence_says(sentence))
+    for sentence in sentences_of(text):
+        said.append(sentence_says(sentence))
         if said[-1] is Says.SOMETHING:
             return False
     denials = [place for place, kind in enumerate(said) if kind is Says.NONE]
@@ -240,7 +255,7 @@ def denies_first(text: str) -> bool:
     rules = read_rules()
     return any(
         rules.opening.match(said) or rules.alone.fullmatch(said) or rules.within.search(said.replace(" ", ""))
-        for said in _without_leads(plain_words(_clauses(sentence)[0]))
+        for said in without_leads(plain_words(clauses(sentence)[0]))
     )
 
 
@@ -249,7 +264,7 @@ def names_likely(text: str) -> bool:
     return bool(_ANSWER_LINE.search(text) or read_rules().hedge.search(plain_words(fold(text))))
 
 
-def _without_leads(said: str) -> list[str]:
+def without_leads(said: str) -> list[str]:
     """The words, and what is left of them after each lead; never nothing, because "Sorry" may be a song."""
     left = [said]
     while (found := read_rules().lead.match(left[-1])) and found.end() < len(left[-1]):
@@ -257,17 +272,18 @@ def _without_leads(said: str) -> list[str]:
     return left
 
 
-def _sentence_says(sentence: str) -> Says:
+def sentence_says(sentence: str) -> Says:
+    """What a sentence says of the answer."""
     if _CJK.search(sentence):
         return _unspaced_says(sentence)
     if sentence.rstrip().endswith("?"):
         return _question_says(sentence)
     kinds: list[Says] = []
-    for clause in _clauses(sentence):
+    for clause in clauses(sentence):
         if kinds and kinds[-1] is Says.FOUND and _NOT_FOUND.match(clause):
             kinds.append(Says.NONE)
         else:
-            kinds.append(_clause_says(clause))
+            kinds.append(clause_says(clause))
         if kinds[-1] is Says.SOMETHING:
             return Says.SOMETHING
     if Says.FOUND in kinds and Says.NONE in kinds[kinds.index(Says.FOUND) :]:
@@ -284,7 +300,7 @@ def _together(kinds: list[Says]) -> Says:
 
 def _question_says(sentence: str) -> Says:
     """A question back says that there is no answer; "Paris?" is a guess."""
-    left = _without_leads(plain_words(sentence))
+    left = without_leads(plain_words(sentence))
     if any(map(read_rules().asking.match, left)):
         return Says.NONE
     first = left[-1].split()[:1]
@@ -292,17 +308,19 @@ def _question_says(sentence: str) -> Says:
     return Says.BESIDE if is_question or any(map(read_rules().aside.match, left)) else Says.SOMETHING
 
 
-def _clauses(sentence: str) -> list[str]:
+def clauses(sentence: str) -> list[str]:
+    """What is parted by contrasts, reasons and marks; never nothing."""
     text = _TRAILING.sub("", _INSERTED.sub("", _QUOTED.sub("quoted", sentence)))
     text = _LABEL.sub(r"\1 ", text)
     parts = [part for whole in read_rules().contrast.split(text) for part in _BREAK.split(whole)]
     return [part for part in parts if part.strip(" ,.)]")] or [sentence]
 
 
-def _clause_says(clause: str) -> Says:
+def clause_says(clause: str) -> Says:
+    """What a clause says of the answer."""
     rules = read_rules()
     said = plain_words(clause)
-    left = _without_leads(said)
+    left = without_leads(said)
     is_hedged = rules.hedge.search(said) is not None
     if not is_hedged and any(_is_denial(rest, clause) for rest in left):
         return Says.SOMETHING if _GUESS.search(clause) else Says.NONE
@@ -335,12 +353,12 @@ def _parts_say(clause: str) -> Says:
     parts = clause.split(", ")
     if not 1 < len(parts) <= _MOST_PARTS:
         return Says.SOMETHING
-    kinds = [_clause_says(parts[-1])]
+    kinds = [clause_says(parts[-1])]
     for part in parts[:-1]:
         if kinds[-1] in (Says.SOMETHING, Says.FOUND):
             return Says.SOMETHING
         is_before = read_rules().before.match(plain_words(part))
-        kinds.append(Says.BESIDE if is_before else _clause_says(part))
+        kinds.append(Says.BESIDE if is_before else clause_says(part))
     return _together(kinds)
 
 
