@@ -14,7 +14,15 @@ from tracerank.answers.abstentions import abstains
 from tracerank.pools.types import Rollout
 from tracerank.selectors.features.compute import feature_table
 from tracerank.selectors.features.table import FEATURES, NAMES, VERSION
-from tracerank.selectors.features.view import FUNCTION_WORDS, Line, TextLines, content_words, words_of
+from tracerank.selectors.features.view import (
+    FUNCTION_WORDS,
+    Line,
+    TextLines,
+    content_words,
+    terms,
+    words_held,
+    words_of,
+)
 from tracerank.selectors.trace.graphs.build import PoolGraph
 from tracerank.selectors.trace.graphs.schema import GraphRecipe
 
@@ -56,7 +64,7 @@ def near(text: Line, needle: str) -> frozenset[str]:
     at = text.text.find(needle)
     if at < 0:
         return frozenset()
-    return frozenset(text.text[max(0, at - NEAR) : at + len(needle) + NEAR].split())
+    return frozenset(words_held(text.text[max(0, at - NEAR) : at + len(needle) + NEAR]))
 
 
 def chains(
@@ -64,7 +72,7 @@ def chains(
 ) -> NDArray[np.float32]:
     """The values of ``CHAINS`` for the answer of ``members``; ``group`` has all rollouts of equal answers."""
     asked = frozenset(content_words(words_of(question)))
-    needle, own_words = f" {' '.join(answer)} ", frozenset(answer)
+    needle, own_words = f" {' '.join(answer)} ", frozenset(terms(answer))
     others = [trail for place, trail in enumerate(trails) if place not in group]
     found = [_followed(trails[place], others, asked - own_words, needle, own_words) for place in members]
     searching = [trail for trail in others if trail.query_words]
