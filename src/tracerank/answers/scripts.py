@@ -7,7 +7,7 @@ Hangul, three letters of the others. Hangul has spaces, but particles stick to i
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from tracerank.answers.text_keys import plain_numerals
 
@@ -62,15 +62,34 @@ def split_words(text: str) -> list[str]:
 
 def terms_of(words: Sequence[str]) -> list[str]:
     """The words, with overlapping terms in place of single characters; inside a term there are spaces, as in a line."""
+    return [term for term, _ in _placed(words)]
+
+
+def _placed(words: Sequence[str]) -> Iterator[tuple[str, range]]:
+    """Each term with the places of its characters in the line; none for a word."""
     text = f"{' '.join(words)} "
-    terms: list[str] = []
     end = 0
     for run in _RUN.finditer(text):
         characters = run[0].split()
-        terms += text[end : run.start()].split()
-        terms += _grams(characters, min(_size(run), len(characters)))
+        size = min(_size(run), len(characters))
+        yield from ((word, range(0)) for word in text[end : run.start()].split())
+        for place, term in enumerate(_grams(characters, size), start=run.start()):
+            yield term, range(place, place + size)
         end = run.end()
-    return terms + text[end:].split()
+    yield from ((word, range(0)) for word in text[end:].split())
+
+
+def likely_words(words: Sequence[str], frequency: Callable[[str], int]) -> list[str]:
+    """The terms of words without those that join the end of one word to the beginning of the next.
+
+    A text that holds a run across two words holds both of them, so it is at most as frequent as either: a term stays
+    where it is the most frequent one at one of its characters, and where any text holds it.
+    """
+    counted = [(term, frequency(term), places) for term, places in _placed(words)]
+    best: dict[int, int] = {}
+    for _, count, places in counted:
+        best |= {place: max(count, best.get(place, 1)) for place in places}
+    return [term for term, count, places in counted if not places or any(count == best[place] for place in places)]
 
 
 def terms_held(line: str) -> set[str]:

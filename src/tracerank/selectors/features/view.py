@@ -17,7 +17,15 @@ from tracerank.answers.english import AUXILIARIES, BOUNDARIES, PREPOSITIONS, VER
 from tracerank.answers.english import words as listed
 from tracerank.answers.equivalence import NO_GROUP, group_answers
 from tracerank.answers.exact import normalize_answer
-from tracerank.answers.scripts import counted_words, has_unspaced, parted, split_words, terms_held, terms_of
+from tracerank.answers.scripts import (
+    counted_words,
+    has_unspaced,
+    likely_words,
+    parted,
+    split_words,
+    terms_held,
+    terms_of,
+)
 from tracerank.pools.types import Rollout
 
 LONGEST_TEXT = 40_000
@@ -86,7 +94,10 @@ def terms(words: Sequence[str]) -> Sequence[str]:
 
 def content_words(words: Sequence[str]) -> Sequence[str]:
     """Those that carry a subject; all of them when none does."""
-    words = terms(words)
+    return _contentful(terms(words))
+
+
+def _contentful(words: Sequence[str]) -> Sequence[str]:
     return [word for word in words if word not in FUNCTION_WORDS] or words
 
 
@@ -176,7 +187,7 @@ def view_of(question: str, rollouts: Sequence[Rollout], lines: TextLines | None 
     numbers: dict[str, int] = {}
     seen = tuple(_seen(rollout, numbers, lines) for rollout in rollouts)
     texts = tuple(lines.of(text) for text in list(numbers)[:MOST_TEXTS])
-    subject = [word for word in content_words(words_of(question)) if _may_be_word(word, texts)]
+    subject = subject_of(question, texts)
     rarity = _rarity(texts, frozenset(subject).union(*(form.content for form in forms)))
     return PoolView(
         question=lines.of(question),
@@ -194,9 +205,12 @@ def view_of(question: str, rollouts: Sequence[Rollout], lines: TextLines | None 
     )
 
 
-def _may_be_word(word: str, texts: Sequence[Line]) -> bool:
-    """Not the end of one word and the beginning of the next, which no text holds."""
-    return " " not in word or any(word in text.words for text in texts)
+def subject_of(question: str, texts: Sequence[Line]) -> Sequence[str]:
+    """The content words of the question; where nothing parts words, the texts tell which runs are likely some."""
+    words = words_of(question)
+    if _has_unspaced(question):
+        words = likely_words(words, lambda term: sum(term in text.words for text in texts))
+    return _contentful(words)
 
 
 def forms_of(question: str, asked: Asked, rollouts: Sequence[Rollout]) -> tuple[Form, ...]:

@@ -19,6 +19,7 @@ from tracerank.selectors.features.view import (
     Line,
     TextLines,
     content_words,
+    subject_of,
     terms,
     words_held,
     words_of,
@@ -71,7 +72,7 @@ def chains(
     question: str, trails: Sequence[Trail], answer: Sequence[str], members: Sequence[int], group: Sequence[int]
 ) -> NDArray[np.float32]:
     """The values of ``CHAINS`` for the answer of ``members``; ``group`` has all rollouts of equal answers."""
-    asked = frozenset(content_words(words_of(question)))
+    asked = frozenset(subject_of(question, [text for trail in trails for text in trail.texts]))
     needle, own_words = f" {' '.join(answer)} ", frozenset(terms(answer))
     others = [trail for place, trail in enumerate(trails) if place not in group]
     found = [_followed(trails[place], others, asked - own_words, needle, own_words) for place in members]
@@ -173,7 +174,8 @@ def facts_of(graph: PoolGraph, lines: TextLines | None = None) -> PlusFacts:
 
 
 def _marks(question: str, kept: Sequence[Rollout], groups: Sequence[int], lines: TextLines) -> NDArray[np.float32]:
-    asked = frozenset(content_words(words_of(question)))
+    texts = dict.fromkeys(seen.text for rollout in kept for search in rollout.searches for seen in search.evidence)
+    asked = frozenset(subject_of(question, list(map(lines.of, texts))))
     own = [_needle(rollout.answer, question) for rollout in kept]
     known: dict[tuple[int, str], tuple[float, ...]] = {}
     rows: list[tuple[float, ...]] = []
