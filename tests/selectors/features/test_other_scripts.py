@@ -18,11 +18,12 @@ from tracerank.selectors.features.view import content_words, line_of, words_of
 
 VOCABULARY = tuple(
     words(
-        "amber anchor apple arrow autumn badger barrel basket beacon bottle branch bridge bronze butter button candle "
-        "canyon carpet castle cellar cherry circle clover copper cotton cradle desert dragon eagle engine falcon "
-        "feather fiddle forest garden ginger glacier hammer harbor helmet island jacket jungle kettle ladder lantern lemon "
-        "marble meadow mirror needle orchard paddle pepper pigeon planet pocket quarry rabbit ribbon "
-        "river saddle silver spider temple thunder timber tunnel turtle valley velvet violin walnut willow window winter"
+        "amber anchor apple arrow autumn badger barrel basket beacon bottle branch bridge bronze butter button "
+        "candle canyon carpet castle cellar cherry circle clover copper cotton cradle desert dragon eagle engine "
+        "falcon feather fiddle forest garden ginger glacier hammer harbor helmet island jacket jungle kettle "
+        "ladder lantern lemon marble meadow mirror needle orchard paddle pepper pigeon planet pocket quarry rabbit "
+        "ribbon river saddle silver spider temple thunder timber tunnel turtle valley velvet violin walnut willow "
+        "window winter"
     )
 )
 """None of them says what is asked, none stands in another."""

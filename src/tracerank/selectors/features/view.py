@@ -8,7 +8,7 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
@@ -60,7 +60,7 @@ class Line:
 def words_of(text: str) -> list[str]:
     """Lower case, without accents, punctuation, possessives and articles; 1,000 is 1000."""
     text = text[:LONGEST_TEXT].lower()
-    find_words = _WORD.findall
+    find_words: Callable[[str], list[str]] = _WORD.findall
     if not text.isascii():
         text = _MARKS.sub("", unicodedata.normalize("NFKD", text))
         if _has_unspaced(text):
