@@ -151,7 +151,7 @@ _MONEY_SCALE = re.compile(rf"({'|'.join(MONEY_SCALES)})\b")
 _RANGE = re.compile(rf"(?:from )?({_DIGITS})\s?(?:-|to|until|through)\s?({_DIGITS})(?![0-9,.-])(.*)")
 _BETWEEN = re.compile(rf"between ({_DIGITS}) and ({_DIGITS})(?![0-9,.-])(.*)")
 _ORDINAL = re.compile(r"([0-9]{1,9})(?:st|nd|rd|th)")
-_SIGNED_YEAR = re.compile(r"\A([0-9]{4})\s?[年년]\Z")  # 5年 are five years
+_SIGNED_YEAR = re.compile(r"([0-9]{4})\s?[年년]")  # 5年 are five years
 _ATTACHED_UNIT_IS_UNCLEAR = frozenset({"s", "m", "d", "l", "g", "w"})
 
 
@@ -205,7 +205,9 @@ def leading_number(text: str) -> LeadingNumber | None:
     text = text.strip().rstrip(".").strip()
     if not text or len(text) > LONGEST_NUMBER:
         return None
-    text = _SIGNED_YEAR.sub(r"\1", text.lower())
+    text = text.lower()
+    if text[-1] in "年년" and (year := _SIGNED_YEAR.fullmatch(text)):
+        text = year[1]
     bound, text = _bound(text)
     if spread := _RANGE.fullmatch(text) or _BETWEEN.fullmatch(text):
         return _range(spread, bound)

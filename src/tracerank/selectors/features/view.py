@@ -78,8 +78,9 @@ def _has_unspaced(text: str) -> bool:
 
 def line_of(text: str) -> Line:
     """The text as a line."""
-    line = f" {' '.join(words_of(text))} "
-    return Line(line, frozenset(words_held(line)))
+    words = words_of(text)
+    line = f" {' '.join(words)} "
+    return Line(line, frozenset(terms_held(line) if _has_unspaced(line) else words))
 
 
 def words_held(line: str) -> set[str]:
