@@ -110,7 +110,7 @@ def _can_answer(text: str, asked: Asked) -> bool:
     if asked.words.issuperset(tokens):
         return True  # "known or unknown?"
     if read_rules().none.fullmatch(plain_words(text)):
-        is_open = bool(asked.words) and not asked.may_be_polar and asked.wants != "number"
+        is_open = asked.may_be_polar is False and asked.wants != "number"
         return not is_open or not _CHOOSING.isdisjoint(asked.words)
     if said in _SYMBOLS:
         is_name = text.istitle() and text.isalpha()  # Na, Nan
@@ -123,7 +123,7 @@ def _can_answer(text: str, asked: Asked) -> bool:
     if is_short and _is_titled(text) and not _TITLED.isdisjoint(asked.words):
         return True  # the album "No Answer"
     # "Is he mentioned in Genesis?" is answered by "He is not mentioned in the text".
-    is_polar = bool(asked.may_be_polar) and _SPANISH_QUESTIONS.isdisjoint(asked.words)
+    is_polar = bool(asked.words) and asked.may_be_polar is not False and _SPANISH_QUESTIONS.isdisjoint(asked.words)
     return is_polar and not NEGATIONS.isdisjoint(tokens) and not denies_first(text)
 
 

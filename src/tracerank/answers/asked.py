@@ -10,13 +10,14 @@ from functools import lru_cache
 
 from tracerank.answers.english import AUXILIARIES, QUESTION_WORDS
 from tracerank.answers.numbers import parse_quantity
+from tracerank.answers.scripts import is_unspaced
 from tracerank.answers.text_keys import fold, tokens_of
 
 LONGEST_QUESTION = 10_000
 """Characters that are read of a question."""
 # "Is it Rome?", and also "Given what we know, is it Rome?"
 _POLAR = re.compile(rf"(?:\A|[,:;.?!-] )(?:{'|'.join(sorted(AUXILIARIES))})\b", re.I)
-_YEAR = re.compile(r"\b(?:what|which) years?\b", re.I)
+_YEAR = re.compile(r"\b(?:what|which) years?\b|哪一?年|何年(?!間)|몇 ?년(?:도|에)|ปี(?:ใด|ไหน|อะไร)", re.I)
 _NUMBER = re.compile(
     r"\bhow (?:many|much|old|long|far|tall|high|deep|large|big|fast|often)\b"
     r"|\b(?:what|which) (?:is|was|are|were) the (?:total |approximate |average |estimated )?(?:area|population|height"
@@ -32,7 +33,7 @@ class Asked:
 
     words: frozenset[str] = frozenset()
     may_be_polar: bool | None = None
-    """Whether yes or no can answer it; None: unknown, there is no question."""
+    """Whether yes or no can answer it; None: unknown, there is no question, or none whose wording tells."""
     wants_year: bool = False
     wants: str = ""
     """``number``, ``date``, ``name``, or empty: any."""
@@ -60,7 +61,9 @@ def read_question(question: str) -> Asked:
     elif first_wh in ("who", "whom", "where"):
         wants = "name"
     sought = tuple(words[words.index(first_wh) :]) if first_wh else ()
-    may_be_polar = not first_wh or bool(_POLAR.search(text))
+    may_be_polar: bool | None = not first_wh or bool(_POLAR.search(text))
+    if not text.isascii() and is_unspaced(text):
+        may_be_polar = None
     is_where_or_when = first_wh in ("where", "when")
     return Asked(frozenset(words), may_be_polar, wants_year, wants, is_where_or_when, sought, _units(words))
 

@@ -151,6 +151,7 @@ _MONEY_SCALE = re.compile(rf"({'|'.join(MONEY_SCALES)})\b")
 _RANGE = re.compile(rf"(?:from )?({_DIGITS})\s?(?:-|to|until|through)\s?({_DIGITS})(?![0-9,.-])(.*)")
 _BETWEEN = re.compile(rf"between ({_DIGITS}) and ({_DIGITS})(?![0-9,.-])(.*)")
 _ORDINAL = re.compile(r"([0-9]{1,9})(?:st|nd|rd|th)")
+_SIGNED_YEAR = re.compile(r"([0-9]{4})\s?[年년]")  # 5年 are five years
 _ATTACHED_UNIT_IS_UNCLEAR = frozenset({"s", "m", "d", "l", "g", "w"})
 
 
@@ -205,6 +206,8 @@ def leading_number(text: str) -> LeadingNumber | None:
     if not text or len(text) > LONGEST_NUMBER:
         return None
     text = text.lower()
+    if text[-1] in "年년" and (year := _SIGNED_YEAR.fullmatch(text)):
+        text = year[1]
     bound, text = _bound(text)
     if spread := _RANGE.fullmatch(text) or _BETWEEN.fullmatch(text):
         return _range(spread, bound)
@@ -359,6 +362,7 @@ _DAY_MONTH = re.compile(rf"{_DAY}(?:\s+of)?\s+{_MONTH}")
 _MONTH_DAY = re.compile(rf"{_MONTH}\s+(?:the\s+)?{_DAY}")
 _ISO = re.compile(r"([0-9]{4})([-/.])([0-9]{1,2})\2([0-9]{1,2})")
 _NUMERIC = re.compile(r"([0-9]{1,2})([-/.])([0-9]{1,2})\2([0-9]{4})")
+_SIGNED = re.compile(r"(?:([0-9]{3,4})\s?[年년]\s?)?([0-9]{1,2})\s?[月월](?:\s?([0-9]{1,2})\s?[日号號일])?")
 
 
 def parse_date(text: str) -> str | None:
@@ -369,7 +373,7 @@ def parse_date(text: str) -> str | None:
     for opening in (_OPENING, _WEEKDAY, _OPENING):
         if found := opening.match(text):
             text = text[found.end() :]
-    return _numeric(text) or _worded(text)
+    return _numeric(text) or _signed(text) or _worded(text)
 
 
 def year_of(day: str) -> str | None:
@@ -388,6 +392,16 @@ def _numeric(text: str) -> str | None:
         return None  # day and month could be either
     day, month = (first, second) if second <= 12 else (second, first)
     return _day(found[4], month, str(day))
+
+
+def _signed(text: str) -> str | None:
+    """2018年5月18日 and 2018년 5월 18일, also without the year or the day."""
+    found = _SIGNED.fullmatch(text)
+    if found is None or not (found[1] or found[3]):
+        return None
+    year, month, day = found.groups()
+    full = _day(year, int(month), day or "1")
+    return full if day or full is None else full.rpartition("-")[0]
 
 
 def _worded(text: str) -> str | None:

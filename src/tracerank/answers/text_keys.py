@@ -34,13 +34,38 @@ def readable(text: str) -> str:
 
 
 def fold(text: str) -> str:
-    """For comparison only: NFKC on one line, with plain spaces, dashes, quotes and fraction bars; case is kept."""
+    """For comparison: NFKC on one line, with plain spaces, dashes, quotes, fraction bars and numerals; case is kept."""
     if not text.isascii():
         text = text.translate(_READABLE).translate(_SAME_LOOK)
-        text = unicodedata.normalize("NFKC", text).translate(_READABLE).translate(_SAME_LOOK)
+        text = plain_numerals(unicodedata.normalize("NFKC", text).translate(_READABLE).translate(_SAME_LOOK))
     else:
         text = text.replace("`", "'")
     return " ".join(text.split())
+
+
+_DIGITS = "〇零一二三四五六七八九"
+_VALUES = str.maketrans(_DIGITS, "00123456789")
+_SCALES = "十百千万萬亿億"
+_OTHER_DIGIT = re.compile(r"[^\D0-9]")
+_HAN_NUMERAL = re.compile(rf"[{_DIGITS}十]")
+_BEHIND_NONE = rf"(?<![{_DIGITS}{_SCALES}])"
+_DIGIT_BY_DIGIT = re.compile(rf"{_BEHIND_NONE}[{_DIGITS}]{{4,}}(?![{_DIGITS}{_SCALES}])")
+# Of a date: elsewhere such characters are parts of names.
+_UP_TO_39 = re.compile(rf"{_BEHIND_NONE}(?:([二三]?)十([{_DIGITS[2:]}]?)|([{_DIGITS[2:]}]))(?=月|日(?!本))")
+
+
+def plain_numerals(text: str) -> str:
+    """The text with 0-9 for the decimal digits of any script, for years in Han digits, and for Han days and months."""
+    text = _OTHER_DIGIT.sub(lambda digit: str(unicodedata.decimal(digit[0])), text)
+    if _HAN_NUMERAL.search(text):
+        text = _DIGIT_BY_DIGIT.sub(lambda number: number[0].translate(_VALUES), text)
+        text = _UP_TO_39.sub(_up_to_39, text)
+    return text
+
+
+def _up_to_39(number: re.Match[str]) -> str:
+    tens, ones, alone = number.groups()
+    return (alone or f"{tens or '一'}{ones or '〇'}").translate(_VALUES)
 
 
 def without_accents(text: str) -> str:

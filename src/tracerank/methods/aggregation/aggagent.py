@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from tracerank.answers.scripts import UNSPACED
 from tracerank.endpoints.chat import (
     ChatMessage,
     ChatModel,
@@ -27,7 +28,6 @@ from tracerank.endpoints.chat import (
 from tracerank.errors import UsageError
 from tracerank.extras import needed
 from tracerank.methods.aggregation.asking import (
-    UNSPACED,
     AskingMethod,
     CountedChat,
     accepted_answer,

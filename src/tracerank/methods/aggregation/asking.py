@@ -18,6 +18,7 @@ from typing import TypeVar
 
 from tracerank.answers.exact import normalize_answer
 from tracerank.answers.extraction import extract_answer
+from tracerank.answers.scripts import UNSPACED
 from tracerank.endpoints.chat import ChatMessage, ChatModel, ChatReply, ChatTool, EmptyReply, Sampling, Usage, sendable
 from tracerank.errors import ChatError
 from tracerank.methods.base import Decision
@@ -25,8 +26,6 @@ from tracerank.pools.pool import Pool
 from tracerank.pools.types import Retained, RetentionRule
 
 _MARK = re.compile(r"<(?=[/|!?｜▁a-zA-Z])|\[(?=/?[A-Z_]{3,}\])")
-UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
-"""Characters of scripts without spaces: each counts as a word, else one word could be a whole page."""
 _WORD = re.compile(rf"[{UNSPACED}]|[^\s{UNSPACED}]{{1,40}}")
 
 

@@ -7,11 +7,11 @@ from math import fsum  # the same whatever the order, which sets do not keep
 import numpy as np
 
 from tracerank.pools.types import Rollout
-from tracerank.selectors.features.view import Form, Line, PoolView, TextLines, view_of
+from tracerank.selectors.features.view import Form, Line, PoolView, TextLines, view_of, words_held
 
 NAN = float("nan")
 _WINDOW = 160
-"""Characters on either side of the answer, some 25 words."""
+"""Characters on either side of the answer, some 25 words; so in scripts whose characters stand apart, two for each."""
 _CLOSE = 50
 _MOST_OCCURRENCES = 3
 
@@ -94,12 +94,12 @@ def _place(text: str, head: str, needle: str, weights: Mapping[str, float], kind
         window = max(window, _asked_near(text, at, start, _WINDOW, weights))
         close = max(close, _asked_near(text, at, start, _CLOSE, weights))
         is_kind = is_kind or (kind is not None and f" {kind}" in text[max(0, at - _CLOSE) : start + _CLOSE])
-    in_head = fsum(weights[word] for word in weights.keys() & set(head.split()))
+    in_head = fsum(weights[word] for word in weights.keys() & words_held(head))
     return Place(window / total, close / total, in_head / total, mentions, is_kind)
 
 
 def _asked_near(text: str, at: int, end: int, reach: int, weights: Mapping[str, float]) -> float:
-    near = set(f"{text[max(0, at - reach) : at]} {text[end : end + reach]}".split())
+    near = words_held(f"{text[max(0, at - reach) : at]} | {text[end : end + reach]}")  # no term across the answer
     return fsum(weights[word] for word in weights.keys() & near)
 
 

@@ -1,13 +1,14 @@
 """A pool laid out for counting: forms of answers, their groups, the distinct texts each rollout saw. No features.
 
-Texts are lines of plain words, so that an answer is found in evidence by one search in a string.
+Texts are lines of plain words, so that an answer is found in evidence by one search in a string. Where scripts part
+words by nothing, characters are the words (``answers/scripts.py``).
 """
 
 import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
@@ -16,6 +17,15 @@ from tracerank.answers.english import AUXILIARIES, BOUNDARIES, PREPOSITIONS, VER
 from tracerank.answers.english import words as listed
 from tracerank.answers.equivalence import NO_GROUP, group_answers
 from tracerank.answers.exact import normalize_answer
+from tracerank.answers.scripts import (
+    counted_words,
+    has_unspaced,
+    likely_words,
+    parted,
+    split_words,
+    terms_held,
+    terms_of,
+)
 from tracerank.pools.types import Rollout
 
 LONGEST_TEXT = 40_000
@@ -44,28 +54,51 @@ class Line:
     text: str
     """The words with single spaces between and around them, so that `` paris `` is found only as a word."""
     words: frozenset[str]
+    """What it can be asked for: its words, and terms where characters are the words."""
 
 
 def words_of(text: str) -> list[str]:
     """Lower case, without accents, punctuation, possessives and articles; 1,000 is 1000."""
     text = text[:LONGEST_TEXT].lower()
+    find_words: Callable[[str], list[str]] = _WORD.findall
     if not text.isascii():
         text = _MARKS.sub("", unicodedata.normalize("NFKD", text))
+        if _has_unspaced(text):
+            text, find_words = parted(text), split_words
     if "'" in text or "’" in text:
         text = _POSSESSIVE.sub("", text).translate(_APOSTROPHES)
     if "," in text:
         text = _THOUSANDS.sub("", text)
-    return [word for word in _WORD.findall(text) if word not in _ARTICLES]
+    return [word for word in find_words(text) if word not in _ARTICLES]
+
+
+def _has_unspaced(text: str) -> bool:
+    return not text.isascii() and has_unspaced(text)
 
 
 def line_of(text: str) -> Line:
     """The text as a line."""
     words = words_of(text)
-    return Line(f" {' '.join(words)} ", frozenset(words))
+    line = f" {' '.join(words)} "
+    return Line(line, frozenset(terms_held(line) if _has_unspaced(line) else words))
 
 
-def content_words(words: list[str]) -> list[str]:
+def words_held(line: str) -> set[str]:
+    """What a line, or a piece of one, can be asked for."""
+    return terms_held(line) if _has_unspaced(line) else set(line.split())
+
+
+def terms(words: Sequence[str]) -> Sequence[str]:
+    """What to ask a line for: the words, or terms where characters are the words."""
+    return terms_of(words) if _has_unspaced("".join(words)) else words
+
+
+def content_words(words: Sequence[str]) -> Sequence[str]:
     """Those that carry a subject; all of them when none does."""
+    return _contentful(terms(words))
+
+
+def _contentful(words: Sequence[str]) -> Sequence[str]:
     return [word for word in words if word not in FUNCTION_WORDS] or words
 
 
@@ -82,6 +115,8 @@ class Form:
     answer: str
     """As most of its rollouts wrote it."""
     words: tuple[str, ...]
+    size: int
+    """Of words, as a reader would count them: characters are not."""
     content: frozenset[str]
     group: int
     rollouts: tuple[int, ...]
@@ -153,7 +188,7 @@ def view_of(question: str, rollouts: Sequence[Rollout], lines: TextLines | None 
     numbers: dict[str, int] = {}
     seen = tuple(_seen(rollout, numbers, lines) for rollout in rollouts)
     texts = tuple(lines.of(text) for text in list(numbers)[:MOST_TEXTS])
-    subject = content_words(words_of(question))
+    subject = subject_of(question, texts)
     rarity = _rarity(texts, frozenset(subject).union(*(form.content for form in forms)))
     return PoolView(
         question=lines.of(question),
@@ -171,6 +206,14 @@ def view_of(question: str, rollouts: Sequence[Rollout], lines: TextLines | None 
     )
 
 
+def subject_of(question: str, texts: Sequence[Line]) -> Sequence[str]:
+    """The content words of the question; where nothing parts words, the texts tell which runs are likely some."""
+    words = words_of(question)
+    if _has_unspaced(question):
+        words = likely_words(words, lambda term: sum(term in text.words for text in texts))
+    return _contentful(words)
+
+
 def forms_of(question: str, asked: Asked, rollouts: Sequence[Rollout]) -> tuple[Form, ...]:
     """The distinct answers, as they are written, without abstentions."""
     places: dict[str, list[int]] = {}
@@ -185,8 +228,9 @@ def forms_of(question: str, asked: Asked, rollouts: Sequence[Rollout]) -> tuple[
         if group != NO_GROUP:
             words = words_of(answer) or answer.lower().split()
             is_polar = words[0] in ("yes", "no") and (len(words) == 1 or asked.may_be_polar is not False)
+            size = counted_words(words) if _has_unspaced(answer) else len(words)
             content = frozenset(content_words(words))
-            forms.append(Form(answer, tuple(words), content, group, tuple(members), is_polar))
+            forms.append(Form(answer, tuple(words), size, content, group, tuple(members), is_polar))
     return tuple(forms)
 
 

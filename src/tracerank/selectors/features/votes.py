@@ -21,7 +21,8 @@ from safetensors.numpy import load_file
 
 from tracerank.answers.asked import Asked
 from tracerank.answers.english import AUXILIARIES, MONTHS, ONES, QUESTION_WORDS, TENS, VERBS
-from tracerank.selectors.features.view import Form, Line, PoolView, words_of
+from tracerank.answers.scripts import is_unspaced
+from tracerank.selectors.features.view import Form, Line, PoolView, terms, words_of
 
 KINDS = (
     *("polar", "option", "in question", "year", "date", "number", "with digits", "sentence"),
@@ -33,7 +34,8 @@ WEIGHTS_FILE = Path(__file__).with_name("kinds.safetensors")
 
 _YEAR = re.compile(r"1[0-9]{3}|20[0-9]{2}")
 _NUMBER_WORDS = frozenset((*ONES, *TENS, "hundred", "thousand", "million", "billion", "dozen"))
-_MONTHS = frozenset(MONTHS)
+_MONTHS = frozenset((*MONTHS, "月", "월"))
+_YEAR_SIGNS = ("年", "년")
 _LONGEST_PHRASE = 8
 _LINKS = frozenset(("of", "and", "in", "on", "de", "for", "to", "&", "the", "a", "von", "van", "la"))
 
@@ -49,15 +51,15 @@ def _kind(form: Form, question: Line) -> str:
         return "polar"
     if form.line in question.text:
         return "option" if " or " in question.text else "in question"
-    if len(words) > _LONGEST_PHRASE:
+    if form.size > _LONGEST_PHRASE:
         return "sentence"
-    if len(words) == 1 and _YEAR.fullmatch(words[0]):
+    if _YEAR.fullmatch(words[0]) and (len(words) == 1 or (len(words) == 2 and words[1] in _YEAR_SIGNS)):
         return "year"
     if any(char.isdigit() for word in words for char in word):
         if not _MONTHS.isdisjoint(words):
             return "date"
-        return "number" if words[0][0].isdigit() and len(words) <= 3 else "with digits"
-    if words[0] in _NUMBER_WORDS and len(words) <= 3:
+        return "number" if words[0][0].isdigit() and form.size <= 3 else "with digits"
+    if words[0] in _NUMBER_WORDS and form.size <= 3:
         return "number"
     return _phrase(form)
 
@@ -65,7 +67,7 @@ def _kind(form: Form, question: Line) -> str:
 def _phrase(form: Form) -> str:
     written = [word for word in re.findall(r"\w\S*", form.answer) if word not in _LINKS] or form.answer.split() or [""]
     capitals = sum(word[0].isupper() for word in written)
-    count = len(form.words)
+    count = form.size
     if capitals == len(written):
         return f"name of {count}" if count < 4 else "name of 4+"
     if not capitals:
@@ -76,8 +78,8 @@ def _phrase(form: Form) -> str:
 def cues_of(question: str) -> list[int]:
     """Hashes of what in a question hints at the kind of its answer: the words around its question word."""
     words = words_of(question)
-    if not words:
-        return []
+    if not words or (not question.isascii() and is_unspaced(question)):
+        return []  # that no English word asks says nothing in another script
     at = next((place for place, word in enumerate(words) if word in QUESTION_WORDS), None)
     cues = [f"first {words[0]}", f"last {words[-1]}", f"end {' '.join(words[-2:])}"]
     cues += [f"any {word}" for word in dict.fromkeys(words)]  # in order: sums of floats depend on it
@@ -139,7 +141,7 @@ def votes(view: PoolView) -> Columns:
     kin = same | subset | subset.T | (f1 >= _KIN)
     # A form agrees with its own other votes fully.
     weights = counts[None, :] - np.eye(len(counts))
-    lengths = np.array([math.log(max(1, len(form.words))) for form in view.forms])
+    lengths = np.array([math.log(max(1, form.size)) for form in view.forms])
     shortest = np.where(kin, lengths[None, :], np.inf).min(axis=1)
     longest = np.where(kin, lengths[None, :], -np.inf).max(axis=1)
     kin_votes = kin @ counts
@@ -180,15 +182,16 @@ def _pairs(forms: Sequence[Form]) -> tuple[NDArray[np.float64], NDArray[np.bool_
     """Token F1 of each two forms; whether the first lies, word for word, in the second; whether only its words do."""
     count = len(forms)
     f1, inside, subset = np.eye(count), np.eye(count, dtype=np.bool_), np.eye(count, dtype=np.bool_)
-    bags = [Counter(form.words) for form in forms]
+    bags = [Counter(terms(form.words)) for form in forms]
+    sizes = [bag.total() for bag in bags]
     lines = [form.line for form in forms]
     for i in range(count):
         for j in range(i):
             if bags[i].keys() & bags[j].keys():
                 common = (bags[i] & bags[j]).total()
-                f1[i, j] = f1[j, i] = 2 * common / (len(forms[i].words) + len(forms[j].words))
+                f1[i, j] = f1[j, i] = 2 * common / (sizes[i] + sizes[j])
                 inside[i, j], inside[j, i] = lines[i] in lines[j], lines[j] in lines[i]
-                subset[i, j], subset[j, i] = common == len(forms[i].words), common == len(forms[j].words)
+                subset[i, j], subset[j, i] = common == sizes[i], common == sizes[j]
     return f1, inside, subset
 
 
@@ -201,7 +204,7 @@ _SENTENCE_WORDS = 6
 def shape(view: PoolView, question: str) -> dict[str, list[float]]:
     """The columns of the family ``shape``."""
     has_options = bool(_OR.search(question)) and " or " in view.question.text
-    lengths = [math.log(max(1, len(form.words))) for form in view.forms for _ in form.rollouts]
+    lengths = [math.log(max(1, form.size)) for form in view.forms for _ in form.rollouts]
     middle = median(lengths)
     rows = [_row(view, form, middle, has_options) for form in view.forms]
     columns = {name: [row[name] for row in rows] for name in rows[0]}
@@ -215,7 +218,7 @@ def shape(view: PoolView, question: str) -> dict[str, list[float]]:
 
 
 def _row(view: PoolView, form: Form, middle: float, has_options: bool) -> dict[str, float]:
-    length = math.log(max(1, len(form.words)))
+    length = math.log(max(1, form.size))
     in_question = len(form.content & view.question.words) / max(1, len(form.content))
     is_option = float(form.line in view.question.text) if has_options and not form.is_polar else NAN
     written = form.answer.split()
@@ -234,7 +237,7 @@ def _row(view: PoolView, form: Form, middle: float, has_options: bool) -> dict[s
 
 
 def _is_sentence(form: Form) -> bool:
-    is_long = len(form.words) > _SENTENCE_WORDS
+    is_long = form.size > _SENTENCE_WORDS
     return (is_long and any(word in VERBS or word in AUXILIARIES for word in form.words)) or "\n" in form.answer.strip()
 
 
@@ -251,5 +254,5 @@ def _fits(asked: Asked, form: Form, has_options: bool) -> float:
     if asked.wants == "date":
         return 1.0 if is_number or any(word in _MONTHS for word in form.words) else -1.0
     if asked.wants == "name":
-        return -1.0 if is_number and len(form.words) == 1 else float(any(char.isupper() for char in form.answer))
+        return -1.0 if is_number and form.size == 1 else float(any(char.isupper() for char in form.answer))
     return 0.0

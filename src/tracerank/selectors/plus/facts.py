@@ -14,7 +14,16 @@ from tracerank.answers.abstentions import abstains
 from tracerank.pools.types import Rollout
 from tracerank.selectors.features.compute import feature_table
 from tracerank.selectors.features.table import FEATURES, NAMES, VERSION
-from tracerank.selectors.features.view import FUNCTION_WORDS, Line, TextLines, content_words, words_of
+from tracerank.selectors.features.view import (
+    FUNCTION_WORDS,
+    Line,
+    TextLines,
+    content_words,
+    subject_of,
+    terms,
+    words_held,
+    words_of,
+)
 from tracerank.selectors.trace.graphs.build import PoolGraph
 from tracerank.selectors.trace.graphs.schema import GraphRecipe
 
@@ -56,15 +65,15 @@ def near(text: Line, needle: str) -> frozenset[str]:
     at = text.text.find(needle)
     if at < 0:
         return frozenset()
-    return frozenset(text.text[max(0, at - NEAR) : at + len(needle) + NEAR].split())
+    return frozenset(words_held(text.text[max(0, at - NEAR) : at + len(needle) + NEAR]))
 
 
 def chains(
     question: str, trails: Sequence[Trail], answer: Sequence[str], members: Sequence[int], group: Sequence[int]
 ) -> NDArray[np.float32]:
     """The values of ``CHAINS`` for the answer of ``members``; ``group`` has all rollouts of equal answers."""
-    asked = frozenset(content_words(words_of(question)))
-    needle, own_words = f" {' '.join(answer)} ", frozenset(answer)
+    asked = frozenset(subject_of(question, [text for trail in trails for text in trail.texts]))
+    needle, own_words = f" {' '.join(answer)} ", frozenset(terms(answer))
     others = [trail for place, trail in enumerate(trails) if place not in group]
     found = [_followed(trails[place], others, asked - own_words, needle, own_words) for place in members]
     searching = [trail for trail in others if trail.query_words]
@@ -165,7 +174,8 @@ def facts_of(graph: PoolGraph, lines: TextLines | None = None) -> PlusFacts:
 
 
 def _marks(question: str, kept: Sequence[Rollout], groups: Sequence[int], lines: TextLines) -> NDArray[np.float32]:
-    asked = frozenset(content_words(words_of(question)))
+    texts = dict.fromkeys(seen.text for rollout in kept for search in rollout.searches for seen in search.evidence)
+    asked = frozenset(subject_of(question, list(map(lines.of, texts))))
     own = [_needle(rollout.answer, question) for rollout in kept]
     known: dict[tuple[int, str], tuple[float, ...]] = {}
     rows: list[tuple[float, ...]] = []
