@@ -23,7 +23,7 @@ from studies.quality.summary import summary
 from studies.quality.tables import Gain
 from tracerank.pools.files import write_text
 
-DOCUMENT = Path(__file__).parents[1] / "docs" / "quality.md"
+DOCUMENT = Path(__file__).parents[2] / "docs" / "quality.md"
 HEADER = f"""# How good, set by set
 
 Written by `make quality`. Right answers in %, string / group of equal answers (by the rules of `default`

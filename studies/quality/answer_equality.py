@@ -23,7 +23,7 @@ from tracerank.methods.answer_groups import AnswerGrouping, DefaultGroups, Exact
 from tracerank.methods.judged_groups import SemanticGroups
 from tracerank.methods.voting import MajorityVote
 
-SHARED = Path(os.environ.get("TRACERANK_SHARED") or Path(__file__).parents[2] / "shared")
+SHARED = Path(os.environ.get("TRACERANK_SHARED") or Path(__file__).parents[3] / "shared")
 ROLLOUTS = SHARED / "data" / "rollouts"
 
 SETS: Mapping[str, tuple[str, ...]] = {

@@ -18,7 +18,7 @@ from tracerank.answers.exact import normalize_text
 from tracerank.pools.types import Question
 
 SETS = ("2wiki", "hotpotqa", "musique", "nq", "popqa")
-DATA = Path(os.environ.get("TRACERANK_QA", Path(__file__).parents[2] / "shared" / "data" / "qa"))
+DATA = Path(os.environ.get("TRACERANK_QA", Path(__file__).parents[3] / "shared" / "data" / "qa"))
 
 
 @dataclass(frozen=True, slots=True)

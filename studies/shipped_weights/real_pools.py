@@ -27,7 +27,7 @@ from tracerank.selectors.features.compute import feature_table
 from tracerank.selectors.features.fit import LabelledTable
 from tracerank.selectors.features.view import TextLines
 
-SHARED = Path(os.environ.get("TRACERANK_SHARED") or Path(__file__).parents[2] / "shared")
+SHARED = Path(os.environ.get("TRACERANK_SHARED") or Path(__file__).parents[3] / "shared")
 ROLLOUTS = SHARED / "data" / "rollouts"
 LEXICAL = Path(os.environ.get("TRACERANK_LEXICAL", "train-base.jsonl.gz"))
 

@@ -20,7 +20,7 @@ from tracerank.embedding.local import (
     token_batches,
 )
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "qa"
+DATA = Path(__file__).parents[3] / "shared" / "data" / "qa"
 FIXED_BATCH = 16
 """The paper's batch (App. H)."""
 TEXTS = 1500

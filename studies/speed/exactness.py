@@ -18,7 +18,7 @@ from tracerank.selectors.trace.selector import TraceSelector
 from tracerank.selectors.trace.settings import SETTINGS
 from tracerank.selectors.trace.training.losses import selection_loss
 
-GOLDEN = Path(__file__).parents[1].parent / "shared" / "golden"
+GOLDEN = Path(__file__).parents[3] / "shared" / "golden"
 
 
 def differences(setting: str) -> tuple[int, float, float]:
