@@ -74,7 +74,7 @@ FEATURES: tuple[Feature, ...] = (
         ("others_found", FORM, "share of rollouts outside the group with evidence whose evidence holds the answer", UP),
         ("others_recall", FORM, "best share of the answer's words, by rarity, in one text of rollouts outside", UP),
         ("others_window", FORM, "as own_window, in texts of rollouts outside the group", UP),
-        ("kind_stated", FORM, "whether a text names the asked kind ('which city': city) beside it; NaN: none asked", UP),
+        ("kind_stated", FORM, "whether a text names the asked kind ('which city': city) by it; NaN: none asked", UP),
         ("texts_share", FORM, "share of the pool's distinct texts that hold the answer", UP),
         ("shared_found", FORM, "most rollouts that share a text which holds the answer, over those with evidence", UP),
         ("in_others_queries", FORM, "share of rollouts outside the group that searched for the answer"),
