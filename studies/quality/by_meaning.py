@@ -17,9 +17,10 @@ import numpy as np
 from rich.console import Console
 
 import tracerank as tr
-from studies.quality.figures import DRAWS, Settled, View, Where
-from studies.quality.meaning_candidates import CANDIDATES, SeenPools, Taught, both_members
+from studies.quality.figures import DRAWS, STRONGEST, Settled, View, Where
+from studies.quality.meaning_candidates import CANDIDATES, TWINS, SeenPools, Taught, both_members
 from studies.quality.meaning_tables import (
+    ORACLE,
     Part,
     Row,
     Sanity,
@@ -31,6 +32,7 @@ from studies.quality.meaning_tables import (
 from studies.quality.parts import JUDGED_SEED
 from studies.quality.pools import FITTED_SEED, QualityPools, Scale
 from studies.quality.sanity import further_votes, overturns, repeated
+from studies.quality.tables import Pair
 from studies.shipped_weights.judged import Judgements
 from studies.shipped_weights.real_pools import MAY_TRAIN, folded
 from tracerank.agents.worlds.presets import PRESETS, iter_world
@@ -53,9 +55,9 @@ BUDGETS: Mapping[str, tuple[int, ...]] = {
     "knowagent": (2,),
 }
 UNSEEN = ("search_r1", "hotpot_agent")
-LEFT_OUT, WORLD = "left_out", "world"
-TEST, ALL = "test", "all"
-"""Questions of an agent that was left out: those of the fixed split, or all, which its models have not seen either."""
+LEFT_OUT, KNOWN, WORLD = "left_out", "known", "world"
+OTHER, TEST = "agent left out, other questions", "agent left out, test questions"
+"""Models of the other agents have seen neither; candidates are chosen on the first, so the second confirms."""
 WORLD_BUDGETS = (4, 16)
 GENERATED, GENERATED_WEIGHT = 600, 0.3
 """Questions with 16 rollouts that are fitted on besides, as a choice among many is in no real set that may train; the
@@ -74,10 +76,8 @@ SANE_FROM, COPIES = 4, 300
 class Study:
     """Pools labelled by meaning, and models fitted on them."""
 
-    def __init__(self, pools: QualityPools, weight: float = GENERATED_WEIGHT) -> None:
-        self._pools = pools
-        self._judgements = Judgements.read()
-        self._taught = Taught(weight)
+    def __init__(self, pools: QualityPools, judgements: Judgements, taught: Taught) -> None:
+        self._pools, self._judgements, self._taught = pools, judgements, taught
         self._meant: dict[str, list[tr.Pool]] = {}
         self._fitted: dict[str | None, Mapping[str, FeatureModel]] = {}
 
@@ -133,23 +133,24 @@ class Study:
         return _part(name, settled, seen, models, self._pools.new_to_shipped(pools))
 
     def left_out(self) -> Part:
-        """Each agent that may train, judged by models of the others; what ships only on test questions."""
-        of_split: dict[str, dict[str, View]] = {TEST: {}, ALL: {}}
+        """Each agent that may train, judged by models of the others: choose on the other questions, confirm on test."""
+        views: dict[str, list[View]] = {OTHER: [], TEST: []}
         for name in MAY_TRAIN:
             pools = [pool for pool in self.meant(name) if len(pool) >= BUDGETS[name][-1]]
-            settled, _ = self.cell(pools, BUDGETS[name], {**shipped(), **self.models(name)})
-            where = {TEST: self._pools.test_questions(pools), ALL: np.ones(len(pools), np.bool_)}
-            for split, views in of_split.items():
-                views[name] = View(settled, GIVEN, where[split], tuple(VOTES))
-        rows: list[Row] = []
-        for split, views in of_split.items():
-            names = list(views[MAY_TRAIN[0]].settled.methods)
-            if split == ALL:  # what ships was fitted on these agents, on all but test questions
-                names = [name for name in names if not name.startswith(SHIPPED)]
-            rows += _means(split, list(views.values()), names)
-            for agent, view in views.items():
-                rows += _rows(f"{agent}, {split}", view, names)
-        return Part(rows, [])
+            settled, _ = self.cell(pools, BUDGETS[name], self.models(name))
+            is_test = self._pools.test_questions(pools)
+            views[OTHER].append(View(settled, GIVEN, ~is_test, tuple(VOTES)))
+            views[TEST].append(View(settled, GIVEN, is_test, tuple(VOTES)))
+        return Part([row for split, found in views.items() for row in _agent_rows(split, found)], [])
+
+    def known(self) -> Part:
+        """The same agents, known from other questions, as they are to what ships."""
+        views, models = [], {**shipped(), **self.models()}
+        for name in MAY_TRAIN:
+            pools = [pool for pool in self.meant(name) if len(pool) >= BUDGETS[name][-1]]
+            settled, _ = self.cell(pools, BUDGETS[name], models)
+            views.append(View(settled, GIVEN, self._pools.test_questions(pools), tuple(VOTES)))
+        return Part(_agent_rows("known agents, test questions", views), [])
 
     def world(self) -> Part:
         """Generated pools of another seed."""
@@ -166,18 +167,28 @@ def shipped() -> dict[str, FeatureModel]:
     return {SHIPPED: selector.model}
 
 
-def _rows(cell: str, view: View, names: Sequence[str]) -> list[Row]:
-    return [row for k in view.settled.ks for row in cell_rows(f"{cell}, K={k}", view, names, k)]
+def _pairs(view: View) -> list[Pair]:
+    """Everything over the best vote, and labels by meaning over exact match, all else equal."""
+    return [*((name, STRONGEST) for name in (*view.settled.methods, ORACLE)), *TWINS]
 
 
-def _means(split: str, views: Sequence[View], names: Sequence[str]) -> list[Row]:
-    """Over the agents that were left out in turn."""
-    cell, questions = f"mean of agents left out, {split}", sum(map(len, views))
-    return [Row(cell, questions, name, mean_figure(views, name), None) for name in names]
+def _rows(cell: str, view: View) -> list[Row]:
+    return [row for k in view.settled.ks for row in cell_rows(f"{cell}, K={k}", view, _pairs(view), k)]
+
+
+def _agent_rows(split: str, views: Sequence[View]) -> list[Row]:
+    """The mean over all agents that may train, then each; a view an agent, in their order."""
+    questions = sum(map(len, views))
+    means = [
+        Row(f"{split}, mean", questions, name, mean_figure(views, name, over), None, over)
+        for name, over in _pairs(views[0])
+    ]
+    own = (_rows(f"{split}, {agent}", view) for agent, view in zip(MAY_TRAIN, views, strict=True))
+    return means + [row for rows in own for row in rows]
 
 
 def _part(name: str, settled: Settled, seen: SeenPools, models: Mapping[str, FeatureModel], where: Where) -> Part:
-    rows = _rows(name, View(settled, GIVEN, where, tuple(VOTES)), list(settled.methods))
+    rows = _rows(name, View(settled, GIVEN, where, tuple(VOTES)))
     sanity = []
     for k in (k for k in settled.ks if k >= SANE_FROM):
         pools = [seen.of(cut.pool) for cut in settled.cuts[k] if where[cut.place]]
@@ -188,11 +199,12 @@ def _part(name: str, settled: Settled, seen: SeenPools, models: Mapping[str, Fea
     return Part(rows, sanity)
 
 
-def parts(study: Study) -> Mapping[str, Callable[[], Part]]:
-    return {**{name: partial(study.unseen, name) for name in UNSEEN}, LEFT_OUT: study.left_out, WORLD: study.world}
-
-
-PARTS = (*UNSEEN, LEFT_OUT, WORLD)
+PARTS: Mapping[str, Callable[[Study], Part]] = {
+    **{name: partial(Study.unseen, name=name) for name in UNSEEN},
+    LEFT_OUT: Study.left_out,
+    KNOWN: Study.known,
+    WORLD: Study.world,
+}
 
 
 def measure(study: Study, names: Sequence[str], folder: Path, is_again: bool = False) -> dict[str, Part]:
@@ -206,7 +218,7 @@ def measure(study: Study, names: Sequence[str], folder: Path, is_again: bool = F
             console.print(f"{name}: kept from an earlier run")
             continue
         began = time.monotonic()
-        made[name] = parts(study)[name]()
+        made[name] = PARTS[name](study)
         write_text(file, json.dumps(asdict(made[name])))
         console.print(f"{name}: {time.monotonic() - began:.0f} s")
     return made
@@ -218,12 +230,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}; all by default")
     parser.add_argument("--again", action="store_true", help="measure finished parts again")
     chosen = parser.parse_args(arguments)
-    names = chosen.parts or PARTS
+    names = chosen.parts or list(PARTS)
     if unknown := set(names) - set(PARTS):
         parser.error(f"no part is called {', '.join(sorted(unknown))}; there are {', '.join(PARTS)}")
     folder = chosen.cache / "by-meaning"
     folder.mkdir(parents=True, exist_ok=True)
-    made = measure(Study(QualityPools(chosen.cache, folder, Scale())), names, folder, chosen.again)
+    study = Study(QualityPools(chosen.cache, folder, Scale()), Judgements.read(), Taught(GENERATED_WEIGHT))
+    made = measure(study, names, folder, chosen.again)
     print("\n".join(gain_table([row for part in made.values() for row in part.rows])))
     for part in made.values():
         print("\n".join(markdown(part)))

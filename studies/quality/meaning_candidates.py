@@ -30,7 +30,6 @@ MEMBERS = (LIKELIEST, COMMONEST)
 
 EVIDENCE_ONLY = ("effort", "confidence", "shape", "form")
 """Families that are left out so that votes, support and overlap remain."""
-NO_FORM = ("effort", "shape", "form")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,28 +41,35 @@ class Candidate:
     """Whether labels are by meaning; else by exact match."""
 
 
-def _plan(
-    dropped: tuple[str, ...], linear: LinearPlan | None, trees: TreePlan | None = None, folds: int = 1
-) -> FeatureFitPlan:
-    return FeatureFitPlan(linear, trees, dropped, folds)
+def _plan(dropped: tuple[str, ...], linear: LinearPlan | None, trees: TreePlan | None = None) -> FeatureFitPlan:
+    return FeatureFitPlan(linear, trees, dropped, folds=1)  # a choice needs no calibration
 
 
 _FREE, _HELD, _TREES = LinearPlan(), LinearPlan(is_monotone=True), TreePlan(is_monotone=True)
+_BOTH = _plan(("effort",), _HELD, _TREES)
+_BOTH_NO_FORM = _plan(("effort", "form"), _HELD, _TREES)
 CANDIDATES: Mapping[str, Candidate] = {
     "linear, exact labels": Candidate(_plan(("effort",), _FREE), is_judged=False),
     "linear": Candidate(_plan(("effort",), _FREE)),
     "linear, no form": Candidate(_plan(("effort", "form"), _FREE)),
-    "linear, no shape, no form": Candidate(_plan(NO_FORM, _FREE)),
     "linear, evidence only": Candidate(_plan(EVIDENCE_ONLY, _FREE)),
     "monotone linear": Candidate(_plan(("effort",), _HELD)),
+    "monotone linear, no form": Candidate(_plan(("effort", "form"), _HELD)),
     "monotone linear, evidence only": Candidate(_plan(EVIDENCE_ONLY, _HELD)),
     "monotone trees": Candidate(_plan(("effort",), None, _TREES)),
     "linear + monotone trees": Candidate(_plan(("effort",), _FREE, _TREES)),
-    "monotone linear + trees": Candidate(_plan(("effort",), _HELD, _TREES)),
-    "monotone linear + trees, no form": Candidate(_plan(("effort", "form"), _HELD, _TREES)),
+    "monotone linear + trees, exact labels": Candidate(_BOTH, is_judged=False),
+    "monotone linear + trees": Candidate(_BOTH),
+    "monotone linear + trees, no form, exact labels": Candidate(_BOTH_NO_FORM, is_judged=False),
+    "monotone linear + trees, no form": Candidate(_BOTH_NO_FORM),
     "monotone linear + trees, evidence only": Candidate(_plan(EVIDENCE_ONLY, _HELD, _TREES)),
 }
 """Name to candidate; all without effort, which tells agents apart rather than answers."""
+
+
+EXACT_LABELS = ", exact labels"
+TWINS = tuple((name, name + EXACT_LABELS) for name in CANDIDATES if name + EXACT_LABELS in CANDIDATES)
+"""Candidates that differ in their labels alone."""
 
 
 class Taught:

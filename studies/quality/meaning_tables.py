@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from studies.quality.figures import STRONGEST, Figures, View
-from studies.quality.tables import with_interval
+from studies.quality.tables import Pair, with_interval
 from tracerank.evaluation.bootstrap import LEVEL, intervals, resampled_means
 from tracerank.evaluation.labels import EM, GIVEN
 
@@ -16,7 +16,7 @@ ORACLE = "oracle"
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """How right a method is by one rule, and what it gains over the best vote, all in points."""
+    """How right a method is by one rule, and what it gains over another, all in points."""
 
     right: float
     gain: float
@@ -38,6 +38,8 @@ class Row:
     meaning: Figure
     exact: Figure | None
     """By exact match; None: a mean over cells."""
+    over: str = STRONGEST
+    """What the gains are over: the best vote of the cell, or another method."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,40 +67,40 @@ class Part:
         return cls(rows, [Sanity(**row) for row in saved["sanity"]])
 
 
-def differences(view: View, name: str, k: int) -> Figures:
-    """Per question, what a method gains over the best vote of the cell; [questions]."""
-    return _rightness(view, name, k) - _rightness(view, STRONGEST, k)
+def differences(view: View, name: str, k: int, over: str = STRONGEST) -> Figures:
+    """Per question, what one method gains over another; [questions]."""
+    return rightness(view, name, k) - rightness(view, over, k)
 
 
-def _rightness(view: View, name: str, k: int) -> Figures:
+def rightness(view: View, name: str, k: int) -> Figures:
     """Per question, how often the returned string is right by the rule of the view; [questions]."""
     found: Figures = (view.oracle(k) if name == ORACLE else view.of(name, k))[:, 0]
     return found
 
 
-def figure(view: View, name: str, k: int) -> Figure:
-    gains = differences(view, name, k)
+def figure(view: View, name: str, k: int, over: str = STRONGEST) -> Figure:
+    gains = differences(view, name, k, over)
     bounds = intervals(gains[:, None])
-    values = (_rightness(view, name, k).mean(), gains.mean(), bounds.low[0], bounds.high[0])
+    values = (rightness(view, name, k).mean(), gains.mean(), bounds.low[0], bounds.high[0])
     return Figure(*(100 * float(value) for value in values))
 
 
-def cell_rows(cell: str, view: View, names: Sequence[str], k: int) -> list[Row]:
-    """The methods, the best vote and the oracle, by meaning and by exact match; the view's own rule does not matter."""
+def cell_rows(cell: str, view: View, pairs: Sequence[Pair], k: int) -> list[Row]:
+    """Each method over another, by meaning and by exact match; the view's own rule does not matter."""
     by_meaning, by_match = (replace(view, rule=rule) for rule in (GIVEN, EM))
     return [
-        Row(cell, len(view), name, figure(by_meaning, name, k), figure(by_match, name, k))
-        for name in (*names, STRONGEST, ORACLE)
+        Row(cell, len(view), name, figure(by_meaning, name, k, over), figure(by_match, name, k, over), over)
+        for name, over in pairs
     ]
 
 
-def mean_figure(views: Sequence[View], name: str) -> Figure:
+def mean_figure(views: Sequence[View], name: str, over: str = STRONGEST) -> Figure:
     """The mean over agents, a view each, of the mean over the budgets of each; agents are resampled on their own."""
     rights, gains, drawn = [], [], []
     for place, view in enumerate(views):
         ks = view.settled.ks
-        rights.append(np.mean([_rightness(view, name, k) for k in ks]))
-        found = np.mean([differences(view, name, k) for k in ks], axis=0)  # budgets share their questions
+        rights.append(np.mean([rightness(view, name, k) for k in ks]))
+        found = np.mean([differences(view, name, k, over) for k in ks], axis=0)  # budgets share their questions
         gains.append(found.mean())
         drawn.append(resampled_means(found[:, None], seed=place)[:, 0])
     tail = (1 - LEVEL) / 2
@@ -107,10 +109,10 @@ def mean_figure(views: Sequence[View], name: str) -> Figure:
 
 
 def markdown(part: Part) -> list[str]:
-    """A table a cell, then one of what is sane."""
+    """A table a cell, then one of what is sane; gains over the best vote alone."""
     lines: list[str] = []
     for cell in dict.fromkeys(row.cell for row in part.rows):
-        own = [row for row in part.rows if row.cell == cell]
+        own = [row for row in part.rows if row.cell == cell and row.over == STRONGEST]
         lines += [
             f"| {cell} ({own[0].questions:,} questions) | meaning | gain | exact | gain |",
             "|---|---|---|---|---|",
@@ -133,12 +135,14 @@ def markdown(part: Part) -> list[str]:
 
 
 def gain_table(rows: Sequence[Row]) -> list[str]:
-    """Gains by meaning, a method a row and a cell a column."""
+    """Gains by meaning, a method a row and a cell a column; what is not over the best vote says so."""
     cells = list(dict.fromkeys(row.cell for row in rows))
-    by_place = {(row.method, row.cell): row for row in rows}
-    methods = dict.fromkeys(row.method for row in rows)
-    lines = [f"| gain by meaning | {' | '.join(cells)} |", "|---" * (len(cells) + 1) + "|"]
-    for method in methods:
-        found = [by_place.get((method, cell)) for cell in cells]
-        lines.append(f"| {method} | {' | '.join(str(row.meaning) if row else '-' for row in found)} |")
-    return [*lines, ""]
+    titles = {row: row.method if row.over == STRONGEST else f"*{row.method} − {row.over}*" for row in rows}
+    found = {(titles[row], row.cell): str(row.meaning) for row in rows}
+    ordered = sorted(dict.fromkeys(titles.values()), key=lambda title: title.startswith("*"))
+    return [
+        f"| gain by meaning | {' | '.join(cells)} |",
+        "|---" * (len(cells) + 1) + "|",
+        *(f"| {title} | {' | '.join(found.get((title, cell), '-') for cell in cells)} |" for title in ordered),
+        "",
+    ]

@@ -29,6 +29,8 @@ class Overturns:
     pools: int = 0
     """With a large group and at least one small one."""
     overturned: int = 0
+    questions: int = 0
+    """Distinct ones among these; draws of one question resemble each other."""
     right: int = 0
     """Of these, where the chosen string was right."""
     vote_right: int = 0
@@ -52,6 +54,7 @@ def group_chances(model: FeatureModel, table: FeatureTable) -> NDArray[np.float6
 def overturns(model: FeatureModel, pools: Iterable[Seen]) -> Overturns:
     """Counts over pools whose rollouts are labelled."""
     counted = overturned = right = vote_right = 0
+    questions = set()
     for seen in pools:
         table = seen.table
         if not len(table.values):
@@ -65,9 +68,10 @@ def overturns(model: FeatureModel, pools: Iterable[Seen]) -> Overturns:
         chosen = choose(model, table)
         if shares[chosen.group] < FEW:
             overturned += 1
+            questions.add(seen.pool.question.text)
             right += _is_right(seen, chosen.row)
             vote_right += _is_right(seen, int(np.where(table.groups == largest, table.votes, 0).argmax()))
-    return Overturns(counted, overturned, right, vote_right)
+    return Overturns(counted, overturned, len(questions), right, vote_right)
 
 
 def _is_right(seen: Seen, row: int) -> bool:
