@@ -168,8 +168,10 @@ def shipped() -> dict[str, FeatureModel]:
 
 
 def _pairs(view: View) -> list[Pair]:
-    """Everything over the best vote, and labels by meaning over exact match, all else equal."""
-    return [*((name, STRONGEST) for name in (*view.settled.methods, ORACLE)), *TWINS]
+    """All over the best vote, labels by meaning over exact match, and candidates over what ships, if it is there."""
+    methods = view.settled.methods
+    over_shipped = [(name, SHIPPED) for name in CANDIDATES if SHIPPED in methods]
+    return [*((name, STRONGEST) for name in (*methods, ORACLE)), *TWINS, *over_shipped]
 
 
 def _rows(cell: str, view: View) -> list[Row]:
@@ -228,14 +230,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="studies.quality.by_meaning", description=__doc__)
     parser.add_argument("cache", type=Path, help="folder for finished parts")
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}; all by default")
+    parser.add_argument("--weight", type=float, default=GENERATED_WEIGHT, help="of a generated question in fits")
     parser.add_argument("--again", action="store_true", help="measure finished parts again")
     chosen = parser.parse_args(arguments)
     names = chosen.parts or list(PARTS)
     if unknown := set(names) - set(PARTS):
         parser.error(f"no part is called {', '.join(sorted(unknown))}; there are {', '.join(PARTS)}")
-    folder = chosen.cache / "by-meaning"
+    folder = chosen.cache / f"by-meaning-{chosen.weight:g}"
     folder.mkdir(parents=True, exist_ok=True)
-    study = Study(QualityPools(chosen.cache, folder, Scale()), Judgements.read(), Taught(GENERATED_WEIGHT))
+    study = Study(QualityPools(chosen.cache, folder, Scale()), Judgements.read(), Taught(chosen.weight))
     made = measure(study, names, folder, chosen.again)
     print("\n".join(gain_table([row for part in made.values() for row in part.rows])))
     for part in made.values():
