@@ -66,8 +66,12 @@ def verdicts(pool: tr.Pool, groups: Sequence[int], rule: str) -> Figures:
 class Settled:
     """Pools with what every method chose on their subsets."""
 
-    def __init__(self, pools: Sequence[tr.Pool], ks: Sequence[int], methods: Mapping[str, Method]) -> None:
+    def __init__(
+        self, pools: Sequence[tr.Pool], ks: Sequence[int], methods: Mapping[str, Method], orders: int = 1
+    ) -> None:
         self.pools, self.ks, self.methods = pools, tuple(ks), methods
+        self.orders = orders
+        """Random orders of a whole pool; more than one where ties, which go to the first, decide much."""
         self._verdicts: dict[tuple[int, str], list[Figures]] = {}
         self._chosen: dict[tuple[str, int], list[int]] = {}
         self._outcomes: dict[tuple[str, int, str], Figures] = {}
@@ -77,7 +81,7 @@ class Settled:
         found: dict[int, list[Cut]] = {k: [] for k in self.ks}
         for k in self.ks:
             for place, pool in enumerate(self.pools):
-                for draw in range(DRAWS if k < len(pool) else 1):
+                for draw in range(DRAWS if k < len(pool) else self.orders):
                     drawn = cut(pool, k, draw)
                     found[k].append(Cut(place, drawn, groups_of(drawn)))
         return found

@@ -29,7 +29,7 @@ from tracerank.selectors.features.model import (
     with_leads,
 )
 from tracerank.selectors.features.selector import choose
-from tracerank.selectors.features.table import FEATURES, POOL
+from tracerank.selectors.features.table import DOWN, FEATURES, POOL, UP
 from tracerank.selectors.features.view import TextLines
 
 Floats = NDArray[np.float64]
@@ -47,6 +47,8 @@ class FeatureExamples:
     """How right each row is, 0 to 1."""
     weights: Floats
     """Per pool; subsets of one question share a weight of one."""
+    directions: NDArray[np.int64] | None = None
+    """Per column, 1 or -1 where it may only raise or lower a score, else 0; None: nobody says, so no monotone plan."""
 
     def teaching(self) -> "FeatureExamples":
         """Only the pools that have both right and wrong rows."""
@@ -62,7 +64,13 @@ class FeatureExamples:
         sizes = np.diff(self.offsets)
         rows = np.repeat(keep, sizes)
         offsets = np.concatenate([[0], np.cumsum(sizes[keep])]).astype(np.int64)
-        return FeatureExamples(self.values[rows], offsets, self.right[rows], self.weights[keep])
+        return FeatureExamples(self.values[rows], offsets, self.right[rows], self.weights[keep], self.directions)
+
+    def signs(self) -> NDArray[np.int64]:
+        """The directions; refuses where there are none."""
+        if self.directions is None:
+            raise TrainingError("a monotone plan needs examples that say in which direction each column may speak")
+        return self.directions
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +79,8 @@ class LinearPlan:
 
     l2: float = 3.0
     """Penalty of the squared weights of standardised features; a pool's loss counts its weight."""
+    is_monotone: bool = False
+    """Whether no weight may point against the direction of its feature."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +95,8 @@ class TreePlan:
     row_share: float = 0.7
     l2: float = 5.0
     seed: int = 0
+    is_monotone: bool = False
+    """Whether no split may go against the direction of its feature, nor one on its lead."""
 
 
 def fit_linear(examples: FeatureExamples, used: NDArray[np.bool_], plan: LinearPlan | None = None) -> dict[str, Floats]:
@@ -114,8 +126,13 @@ def fit_linear(examples: FeatureExamples, used: NDArray[np.bool_], plan: LinearP
         value = (taught.weights * (everything - of_right)).sum() + 0.5 * plan.l2 * (weights**2).sum()
         return float(value), inputs.T @ ((chances - targets) * row_weights) + plan.l2 * weights
 
-    found = minimize(loss, np.zeros(inputs.shape[1]), jac=True, method="L-BFGS-B")
+    bounds = [_BOUNDS[sign] for sign in taught.signs().tolist()] if plan.is_monotone else None
+    found = minimize(loss, np.zeros(inputs.shape[1]), jac=True, method="L-BFGS-B", bounds=bounds)
     return {"center": center, "scale": scale, "weights": np.asarray(found.x * used, np.float64)}
+
+
+_BOUNDS = {UP: (0.0, None), DOWN: (None, 0.0), 0: (None, None)}
+"""Of the weight of a feature by its direction; scales are positive, so the weight's sign is the feature's."""
 
 
 def fit_trees(examples: FeatureExamples, plan: TreePlan | None = None) -> dict[str, Any]:
@@ -130,7 +147,7 @@ def fit_trees(examples: FeatureExamples, plan: TreePlan | None = None) -> dict[s
         weight=np.repeat(taught.weights, np.diff(taught.offsets)),
         params={"verbose": -1},
     )
-    settings = {
+    settings: dict[str, Any] = {
         "objective": "cross_entropy",
         "num_leaves": plan.leaves,
         "learning_rate": plan.learning_rate,
@@ -145,6 +162,8 @@ def fit_trees(examples: FeatureExamples, plan: TreePlan | None = None) -> dict[s
         "num_threads": 1,
         "verbose": -1,
     }
+    if plan.is_monotone:
+        settings["monotone_constraints"] = taught.signs().tolist()
     dump: dict[str, Any] = lightgbm.train(settings, data, plan.rounds).dump_model()
     return dump
 
@@ -309,14 +328,16 @@ def _fit(
     values = np.concatenate([each.table.values for each in tables]).astype(np.float64)
     used = _used(plan, extra)
     values[:, ~used] = np.nan
-    examples = FeatureExamples(values, offsets, np.concatenate([each.right for each in tables]), weights)
+    directions = np.array([*(feature.direction for feature in FEATURES), *(0 for _ in extra)], np.int64)
+    right = np.concatenate([each.right for each in tables])
+    examples = FeatureExamples(values, offsets, right, weights, directions)
     scorers: list[tuple[Scorer, float]] = []
     if plan.linear is not None:
         # What is constant within a pool cannot move a choice.
         used[: len(FEATURES)] &= np.array([feature.scope != POOL for feature in FEATURES])
         scorers.append((LinearScorer(**fit_linear(examples, used, plan.linear)), 1.0))
     if plan.trees is not None:
-        leading = replace(examples, values=with_leads(values, offsets))
+        leading = replace(examples, values=with_leads(values, offsets), directions=np.tile(directions, 2))
         scorers.append((TreeScorer(trees_of_dump(fit_trees(leading, plan.trees))), 1.0))
     if not scorers:
         raise TrainingError("the plan fits nothing: give a linear plan, a plan of trees, or both")

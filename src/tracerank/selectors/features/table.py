@@ -11,6 +11,8 @@ VERSION = 1
 
 POOL, GROUP, FORM = "pool", "group", "form"
 """Over what a feature is constant: the whole pool, the group of equal answers, the form."""
+UP, DOWN = 1, -1
+"""More of it may only raise, or only lower, the chance of being right, where a plan is monotone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +24,16 @@ class Feature:
     """What an ablation leaves out together."""
     scope: str
     meaning: str
+    direction: int = 0
+    """In which it may speak in a monotone plan: ``UP``, ``DOWN``; 0: in either."""
 
 
-def _family(family: str, *rows: tuple[str, str, str]) -> tuple[Feature, ...]:
-    return tuple(Feature(name, family, scope, meaning) for name, scope, meaning in rows)
+Row = tuple[str, str, str] | tuple[str, str, str, int]
+"""Name, scope, meaning, and the direction if there is but one."""
+
+
+def _family(family: str, *rows: Row) -> tuple[Feature, ...]:
+    return tuple(Feature(row[0], family, row[1], row[2], row[3] if len(row) > 3 else 0) for row in rows)
 
 
 FEATURES: tuple[Feature, ...] = (
@@ -38,37 +46,37 @@ FEATURES: tuple[Feature, ...] = (
     ),
     *_family(
         "votes",
-        ("log_votes", GROUP, "log of the group's votes"),
-        ("vote_share", GROUP, "the group's votes over all votes"),
-        ("vote_lead", GROUP, "vote share less that of the largest other group"),
-        ("form_votes", FORM, "votes for exactly this form over all votes"),
-        ("kin_votes", FORM, "share of votes for kin: forms of its group, with more words, fewer, or much alike"),
-        ("kin_lead", FORM, "the same less the largest share of kin votes of a form that is no kin"),
-        ("agreement", FORM, "mean token F1 with the answers of the other voters"),
+        ("log_votes", GROUP, "log of the group's votes", UP),
+        ("vote_share", GROUP, "the group's votes over all votes", UP),
+        ("vote_lead", GROUP, "vote share less that of the largest other group", UP),
+        ("form_votes", FORM, "votes for exactly this form over all votes", UP),
+        ("kin_votes", FORM, "share of votes for kin: forms of its group, with more words, fewer, or much alike", UP),
+        ("kin_lead", FORM, "the same less the largest share of kin votes of a form that is no kin", UP),
+        ("agreement", FORM, "mean token F1 with the answers of the other voters", UP),
         ("agreement_outside", FORM, "mean token F1 with the answers of other groups"),
     ),
     *_family(
         "support",
-        ("own_found", FORM, "share of its rollouts with evidence whose evidence holds the answer"),
-        ("own_last_found", FORM, "share of its rollouts whose last search returned the answer"),
-        ("own_rank", FORM, "mean of one over the best rank at which its rollouts saw the answer"),
-        ("own_texts", FORM, "log of one plus the mean number of own texts that hold the answer"),
-        ("own_recall", FORM, "best share of the answer's words, by rarity, in one own text"),
-        ("own_window", FORM, "best share of the question's words, by rarity, around the answer in own texts"),
-        ("own_close", FORM, "the same for the few words next to it"),
-        ("own_head", FORM, "the same for the head of the own texts that hold the answer"),
-        ("own_mentions", FORM, "log of one plus the mean number of times that own texts name the answer"),
-        ("in_head", FORM, "whether an own text opens with the answer, as titles do"),
+        ("own_found", FORM, "share of its rollouts with evidence whose evidence holds the answer", UP),
+        ("own_last_found", FORM, "share of its rollouts whose last search returned the answer", UP),
+        ("own_rank", FORM, "mean of one over the best rank at which its rollouts saw the answer", UP),
+        ("own_texts", FORM, "log of one plus the mean number of own texts that hold the answer", UP),
+        ("own_recall", FORM, "best share of the answer's words, by rarity, in one own text", UP),
+        ("own_window", FORM, "best share of the question's words, by rarity, around the answer in own texts", UP),
+        ("own_close", FORM, "the same for the few words next to it", UP),
+        ("own_head", FORM, "the same for the head of the own texts that hold the answer", UP),
+        ("own_mentions", FORM, "log of one plus the mean number of times that own texts name the answer", UP),
+        ("in_head", FORM, "whether an own text opens with the answer, as titles do", UP),
         ("in_own_queries", FORM, "share of its rollouts that searched for the answer itself"),
     ),
     *_family(
         "cross_support",
-        ("others_found", FORM, "share of rollouts outside the group with evidence whose evidence holds the answer"),
-        ("others_recall", FORM, "best share of the answer's words, by rarity, in one text of rollouts outside"),
-        ("others_window", FORM, "as own_window, in texts of rollouts outside the group"),
-        ("kind_stated", FORM, "whether a text names the asked kind (city of 'which city') next to it; NaN: none asked"),
-        ("texts_share", FORM, "share of the pool's distinct texts that hold the answer"),
-        ("shared_found", FORM, "most rollouts that share one text which holds the answer, over those with evidence"),
+        ("others_found", FORM, "share of rollouts outside the group with evidence whose evidence holds the answer", UP),
+        ("others_recall", FORM, "best share of the answer's words, by rarity, in one text of rollouts outside", UP),
+        ("others_window", FORM, "as own_window, in texts of rollouts outside the group", UP),
+        ("kind_stated", FORM, "whether a text names the asked kind ('which city': city) by it; NaN: none asked", UP),
+        ("texts_share", FORM, "share of the pool's distinct texts that hold the answer", UP),
+        ("shared_found", FORM, "most rollouts that share a text which holds the answer, over those with evidence", UP),
         ("in_others_queries", FORM, "share of rollouts outside the group that searched for the answer"),
     ),
     *_family(
@@ -90,16 +98,16 @@ FEATURES: tuple[Feature, ...] = (
     ),
     *_family(
         "confidence",
-        ("confidence", FORM, "mean confidence that its rollouts state"),
-        ("confidence_relative", FORM, "the same less the mean of all voters who state one"),
-        ("confidence_share", GROUP, "the group's part of all stated confidence"),
+        ("confidence", FORM, "mean confidence that its rollouts state", UP),
+        ("confidence_relative", FORM, "the same less the mean of all voters who state one", UP),
+        ("confidence_share", GROUP, "the group's part of all stated confidence", UP),
     ),
     *_family(
         "shape",
         ("words", FORM, "log of the number of words"),
         ("words_relative", FORM, "the same less the median over voters"),
-        ("fits_kind", FORM, "1 when the answer is of the kind that is asked for, -1 when it is not, 0 unknown"),
-        ("misfit", FORM, "whether it is clearly not of the kind that is asked for"),
+        ("fits_kind", FORM, "1 when the answer is of the kind that is asked for, -1 when it is not, 0 unknown", UP),
+        ("misfit", FORM, "whether it is clearly not of the kind that is asked for", DOWN),
         ("kind_chance", FORM, "log chance of an answer of its kind, given the wording of the question"),
         ("kind_lift", FORM, "the same less the log chance without a question"),
         ("is_polar", FORM, "whether it is yes or no"),

@@ -1,0 +1,249 @@
+"""Who is right *by meaning* on agents and questions never fitted on: ``python -m studies.quality.by_meaning CACHE``.
+
+Prints Markdown tables; names of parts after the cache measure these alone. Finished parts are kept in the cache and
+not measured again without ``--again``. Labels are those of ``studies/shipped_weights/judged.py``. Gains are over the
+best of three votes, picked in hindsight for each cell, which favours the vote. Nothing that is fitted here ships.
+"""
+
+import argparse
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from functools import cached_property, partial
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+
+import tracerank as tr
+from studies.quality.figures import DRAWS, STRONGEST, Settled, View, Where
+from studies.quality.meaning_candidates import CANDIDATES, TWINS, SeenPools, Taught, both_members
+from studies.quality.meaning_tables import (
+    ORACLE,
+    Part,
+    Row,
+    Sanity,
+    cell_rows,
+    gain_table,
+    markdown,
+    mean_figure,
+)
+from studies.quality.parts import JUDGED_SEED
+from studies.quality.pools import FITTED_SEED, QualityPools, Scale
+from studies.quality.sanity import further_votes, overturns, repeated
+from studies.quality.tables import Pair
+from studies.shipped_weights.judged import Judgements
+from studies.shipped_weights.real_pools import MAY_TRAIN, folded
+from tracerank.agents.worlds.presets import PRESETS, iter_world
+from tracerank.evaluation.labels import EM, GIVEN, labelled
+from tracerank.methods.answer_groups import ContainmentGroups, DefaultGroups
+from tracerank.methods.base import Method
+from tracerank.methods.simple import SingleRollout
+from tracerank.methods.voting import MajorityVote
+from tracerank.pools.files import write_text
+from tracerank.pools.types import WEBQA
+from tracerank.selectors.base import DEFAULT, load_selector
+from tracerank.selectors.features.model import FeatureModel
+from tracerank.selectors.features.selector import FeatureSelector
+
+BUDGETS: Mapping[str, tuple[int, ...]] = {
+    "search_r1": (2,),
+    "hotpot_agent": (2, 3, 4, 8),
+    "r1_searcher": (2,),
+    "fireact": (2, 3),
+    "knowagent": (2,),
+}
+UNSEEN = ("search_r1", "hotpot_agent")
+LEFT_OUT, KNOWN, WORLD = "left_out", "known", "world"
+OTHER, TEST = "agent left out, other questions", "agent left out, test questions"
+"""Models of the other agents have seen neither; candidates are chosen on the first, so the second confirms."""
+WORLD_BUDGETS = (4, 16)
+GENERATED, GENERATED_WEIGHT = 600, 0.3
+"""Questions with 16 rollouts that are fitted on besides, as a choice among many is in no real set that may train; the
+weight of one, where a real question has 1."""
+VOTES: Mapping[str, Method] = {
+    "vote, exact": MajorityVote(),
+    "vote, default equality": MajorityVote(DefaultGroups()),
+    "vote, containment": MajorityVote(ContainmentGroups()),
+}
+"""Abstentions have no vote in any of them."""
+SHIPPED = "shipped default"
+SANE_FROM, COPIES = 4, 300
+"""The budget from which one group can have few votes and another many; pools of which a rollout is repeated."""
+
+
+class Study:
+    """Pools labelled by meaning, and models fitted on them."""
+
+    def __init__(self, pools: QualityPools, judgements: Judgements, taught: Taught) -> None:
+        self._pools, self._judgements, self._taught = pools, judgements, taught
+        self._meant: dict[str, list[tr.Pool]] = {}
+        self._fitted: dict[str | None, Mapping[str, FeatureModel]] = {}
+
+    def meant(self, name: str) -> list[tr.Pool]:
+        """The pools of a set that leave a choice, labelled by meaning."""
+        if name not in self._meant:
+            self._meant[name] = [self._judgements.labelled(pool) for pool in self._pools.real(name)]
+        return self._meant[name]
+
+    @cached_property
+    def _exact(self) -> Mapping[str, list[tr.Pool]]:
+        return {name: [labelled(pool, EM) for pool in self._pools.real(name)] for name in MAY_TRAIN}
+
+    @cached_property
+    def _generated(self) -> list[tr.Pool]:
+        return list(iter_world(PRESETS["paper"][WEBQA], GENERATED, FITTED_SEED))
+
+    def models(self, left_out: str | None = None) -> Mapping[str, FeatureModel]:
+        """Every candidate, fitted without test questions, and without an agent and all its questions."""
+        if left_out not in self._fitted:
+            self._fitted[left_out] = self._fit(left_out)
+        return self._fitted[left_out]
+
+    def _fit(self, left_out: str | None) -> Mapping[str, FeatureModel]:
+        known = {folded(pool.question.text) for pool in self.meant(left_out)} if left_out else frozenset[str]()
+
+        def real(name: str, is_judged: bool) -> list[tr.Pool]:
+            pools = self.meant(name) if is_judged else self._exact[name]
+            return [p for p in pools if not self._pools.is_test(p) and folded(p.question.text) not in known]
+
+        others = [name for name in MAY_TRAIN if name != left_out]
+        return {
+            name: self._taught.fit(
+                each.plan, [pool for other in others for pool in real(other, each.is_judged)], self._generated
+            )
+            for name, each in CANDIDATES.items()
+        }
+
+    def cell(
+        self, pools: Sequence[tr.Pool], ks: Sequence[int], models: Mapping[str, FeatureModel]
+    ) -> tuple[Settled, SeenPools]:
+        """Pools to be settled by votes and models, and what the models saw of them."""
+        seen = SeenPools()
+        methods: dict[str, Method] = {"single": SingleRollout(), **VOTES}
+        methods |= {method.name: method for method in both_members(models, seen)}
+        return Settled(pools, ks, methods, orders=DRAWS), seen
+
+    def unseen(self, name: str) -> Part:
+        """A set that nothing may be fitted on, on questions new to what ships and to the candidates."""
+        pools = [pool for pool in self.meant(name) if len(pool) >= BUDGETS[name][-1]]
+        models = {**shipped(), **self.models()}
+        settled, seen = self.cell(pools, BUDGETS[name], models)
+        return _part(name, settled, seen, models, self._pools.new_to_shipped(pools))
+
+    def left_out(self) -> Part:
+        """Each agent that may train, judged by models of the others: choose on the other questions, confirm on test."""
+        views: dict[str, list[View]] = {OTHER: [], TEST: []}
+        for name in MAY_TRAIN:
+            pools = [pool for pool in self.meant(name) if len(pool) >= BUDGETS[name][-1]]
+            settled, _ = self.cell(pools, BUDGETS[name], self.models(name))
+            is_test = self._pools.test_questions(pools)
+            views[OTHER].append(View(settled, GIVEN, ~is_test, tuple(VOTES)))
+            views[TEST].append(View(settled, GIVEN, is_test, tuple(VOTES)))
+        return Part([row for split, found in views.items() for row in _agent_rows(split, found)], [])
+
+    def known(self) -> Part:
+        """The same agents, known from other questions, as they are to what ships."""
+        views, models = [], {**shipped(), **self.models()}
+        for name in MAY_TRAIN:
+            pools = [pool for pool in self.meant(name) if len(pool) >= BUDGETS[name][-1]]
+            settled, _ = self.cell(pools, BUDGETS[name], models)
+            views.append(View(settled, GIVEN, self._pools.test_questions(pools), tuple(VOTES)))
+        return Part(_agent_rows("known agents, test questions", views), [])
+
+    def world(self) -> Part:
+        """Generated pools of another seed."""
+        pools = list(iter_world(PRESETS["paper"][WEBQA], self._pools.scale.world, JUDGED_SEED))
+        models = {**shipped(), **self.models()}
+        settled, seen = self.cell(pools, WORLD_BUDGETS, models)
+        return _part(WORLD, settled, seen, models, np.ones(len(pools), np.bool_))
+
+
+def shipped() -> dict[str, FeatureModel]:
+    selector = load_selector(DEFAULT)
+    if not isinstance(selector, FeatureSelector):
+        raise TypeError("what ships is no feature selector any more: compare it as a method of its own")
+    return {SHIPPED: selector.model}
+
+
+def _pairs(view: View) -> list[Pair]:
+    """All over the best vote, labels by meaning over exact match, and candidates over what ships, if it is there."""
+    methods = view.settled.methods
+    over_shipped = [(name, SHIPPED) for name in CANDIDATES if SHIPPED in methods]
+    return [*((name, STRONGEST) for name in (*methods, ORACLE)), *TWINS, *over_shipped]
+
+
+def _rows(cell: str, view: View) -> list[Row]:
+    return [row for k in view.settled.ks for row in cell_rows(f"{cell}, K={k}", view, _pairs(view), k)]
+
+
+def _agent_rows(split: str, views: Sequence[View]) -> list[Row]:
+    """The mean over all agents that may train, then each; a view an agent, in their order."""
+    questions = sum(map(len, views))
+    means = [
+        Row(f"{split}, mean", questions, name, mean_figure(views, name, over), None, over)
+        for name, over in _pairs(views[0])
+    ]
+    own = (_rows(f"{split}, {agent}", view) for agent, view in zip(MAY_TRAIN, views, strict=True))
+    return means + [row for rows in own for row in rows]
+
+
+def _part(name: str, settled: Settled, seen: SeenPools, models: Mapping[str, FeatureModel], where: Where) -> Part:
+    rows = _rows(name, View(settled, GIVEN, where, tuple(VOTES)))
+    sanity = []
+    for k in (k for k in settled.ks if k >= SANE_FROM):
+        pools = [seen.of(cut.pool) for cut in settled.cuts[k] if where[cut.place]]
+        copied = [pair for pair in map(repeated, pools[:: max(1, len(pools) // COPIES)]) if pair is not None]
+        for title, model in models.items():
+            counts = asdict(overturns(model, pools)) | asdict(further_votes(model, copied))
+            sanity.append(Sanity(f"{name}, K={k}", title, counts))
+    return Part(rows, sanity)
+
+
+PARTS: Mapping[str, Callable[[Study], Part]] = {
+    **{name: partial(Study.unseen, name=name) for name in UNSEEN},
+    LEFT_OUT: Study.left_out,
+    KNOWN: Study.known,
+    WORLD: Study.world,
+}
+
+
+def measure(study: Study, names: Sequence[str], folder: Path, is_again: bool = False) -> dict[str, Part]:
+    """The parts asked for, each kept as soon as it is there."""
+    console = Console(stderr=True)
+    made = {}
+    for name in names:
+        file = folder / f"{name}.json"
+        if file.exists() and not is_again:
+            made[name] = Part.of_json(json.loads(file.read_text(encoding="utf-8")))
+            console.print(f"{name}: kept from an earlier run")
+            continue
+        began = time.monotonic()
+        made[name] = PARTS[name](study)
+        write_text(file, json.dumps(asdict(made[name])))
+        console.print(f"{name}: {time.monotonic() - began:.0f} s")
+    return made
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="studies.quality.by_meaning", description=__doc__)
+    parser.add_argument("cache", type=Path, help="folder for finished parts")
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}; all by default")
+    parser.add_argument("--weight", type=float, default=GENERATED_WEIGHT, help="of a generated question in fits")
+    parser.add_argument("--again", action="store_true", help="measure finished parts again")
+    chosen = parser.parse_args(arguments)
+    names = chosen.parts or list(PARTS)
+    if unknown := set(names) - set(PARTS):
+        parser.error(f"no part is called {', '.join(sorted(unknown))}; there are {', '.join(PARTS)}")
+    folder = chosen.cache / f"by-meaning-{chosen.weight:g}"
+    folder.mkdir(parents=True, exist_ok=True)
+    study = Study(QualityPools(chosen.cache, folder, Scale()), Judgements.read(), Taught(chosen.weight))
+    made = measure(study, names, folder, chosen.again)
+    print("\n".join(gain_table([row for part in made.values() for row in part.rows])))
+    for part in made.values():
+        print("\n".join(markdown(part)))
+
+
+if __name__ == "__main__":
+    main()
