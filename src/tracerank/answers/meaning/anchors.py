@@ -50,10 +50,10 @@ def _share(place: int, members: Sequence[int], readings: Sequence[AnswerReading]
     if place in members:
         return 1.0
     reading = readings[place]
-    return max(_asserts(reading, readings[member], asking) for member in members)
+    return max(asserts(reading, readings[member], asking) for member in members)
 
 
-def _asserts(reading: AnswerReading, anchor: AnswerReading, asking: Asking) -> float:
+def asserts(reading: AnswerReading, anchor: AnswerReading, asking: Asking) -> float:
     """How strongly an answer asserts what a bare one says."""
     if conflict(reading, anchor, asking):
         return 0.0

@@ -19,6 +19,7 @@ _POLAR = re.compile(rf"(?:\A|, ?)(?:{_AUXILIARY})\b", re.I)
 _WH = re.compile(r"\b(who|whom|whose|what|which|when|where|why|how)\b", re.I)
 _NUMBER = re.compile(r"\bwhat [\w ]{0,20}number\b", re.I)
 _DATE = re.compile(r"\bwhen\b|\b(?:what|which) (?:year|date|day|month|century|decade)\b|\bbirthday\b|\bdate of\b|\byear\b.{0,30}\?", re.I)
+_FULL_DATE = re.compile(r"\b(?:what|which) (?:exact |specific )?(?:date|day)\b|\bbirthday\b|\bdate of\b|\bthe (?:exact )?date\b", re.I)
 _PLACE_WORDS = frozenset(("city", "town", "place", "birthplace", "county", "located", "village", "state", "country", "born"))
 _LISTED = re.compile(r"(?:[,:;-] ?|\bbetween |\bout of )([^,:;?]{2,80}?),? (?:or|and) ([^,:;?]{2,80})\Z")
 _NAMED = r"(?:[A-Z0-9\"'(][\w.'\")-]*|of|the|and|von|de|van|in|on|a)"
@@ -41,7 +42,8 @@ class Asking:
     wants_difference: bool = False
     """Whether a yes means that two things differ: "Are they from different countries?"."""
     wants_place: bool = False
-    wants_year: bool = False
+    wants_day: bool = False
+    """Whether a date without its day is less than what is asked."""
     regions: frozenset[str] = frozenset()
     """States and countries that it names."""
 
@@ -79,7 +81,7 @@ def read_asking(question: str) -> Asking:
         options=options,
         wants_difference=not {"different", "not", "neither", "only", "differ"}.isdisjoint(said),
         wants_place=kind == WHERE or not _PLACE_WORDS.isdisjoint(telling),
-        wants_year=general.wants_year,
+        wants_day=bool(_FULL_DATE.search(text)),
         regions=regions_in(said),
     )
 

@@ -9,13 +9,13 @@ from functools import lru_cache
 from tracerank.answers.meaning.asking import DATE, NUMBER, Asking
 from tracerank.answers.meaning.reading import AnswerReading
 from tracerank.answers.meaning.values import is_value, likeness
-from tracerank.answers.meaning.words import RANKS, STOP
+from tracerank.answers.meaning.words import CHANGING, RANKS, STOP
 
 _LIKE = 0.6
 """Likeness from which two words count as one."""
 _TELLING = 0.9
 """Weight of a word that would tell answers apart."""
-_LONGEST_PLACED = 60
+_LONGEST_PLACED = 18
 """Words; in a longer answer the regions of a sentence need not be the answer's."""
 
 Words = tuple[str, ...]
@@ -38,13 +38,15 @@ def held_share(core: Words, words: Sequence[str], known: frozenset[str], asking:
 @lru_cache(maxsize=65536)
 def core_likeness(a: Words, b: Words, asking: Asking) -> float:
     """Two cores, 0 to 1: a short name inside a long one is fine, words of their own on both sides are not."""
-    if a == b:
+    if a == b or "".join(a) == "".join(b):
         return 1.0
     if _abbreviates(a, b) or _abbreviates(b, a):
         return 0.9
     values_a, values_b = [word for word in a if is_value(word)], [word for word in b if is_value(word)]
     if values_a and values_b and not any(likeness(x, y) for x in values_a for y in values_b):
         return 0.0
+    if asking.wants_day and values_a and values_b and max(map(_parts, values_a)) != max(map(_parts, values_b)):
+        return 0.4
     of_a, of_b = held_share(a, b, frozenset(b), asking), held_share(b, a, frozenset(a), asking)
     low, high = sorted((of_a, of_b))
     if high < _LIKE:
@@ -52,6 +54,8 @@ def core_likeness(a: Words, b: Words, asking: Asking) -> float:
     short, long = (a, b) if of_a >= of_b else (b, a)
     if _has_own(short, long, asking) and _has_own(long, short, asking):
         return min(0.5, 0.6 * low + 0.2)
+    if any(word in CHANGING and word not in short and word not in asking.words for word in long):
+        return 0.5
     telling = sum(asking.weight(word) for word in short if word not in RANKS)
     return max(0.0, 0.75 * high + 0.25 * low - (0.25 if telling < 0.5 else 0.0))
 
@@ -63,6 +67,11 @@ def _has_own(words: Words, others: Words, asking: Asking) -> bool:
         and max((likeness(word, other) for other in others), default=0.0) < _LIKE
         for word in words
     )
+
+
+def _parts(value: str) -> int:
+    """How much of a date is given."""
+    return value.count("-")
 
 
 def _abbreviates(short: Words, long: Words) -> bool:
@@ -99,7 +108,7 @@ def conflict(a: AnswerReading, b: AnswerReading, asking: Asking) -> bool:
 
 
 def _foremost(reading: AnswerReading) -> list[str]:
-    least = 0.8 * reading.values[0][1]
+    least = (0.8 if reading.is_marked or reading.length <= _LONGEST_PLACED else 0.4) * reading.values[0][1]
     return [value for value, strength in reading.values if strength >= least]
 
 

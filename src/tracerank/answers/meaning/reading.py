@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from tracerank.answers.meaning.asking import OTHER, POLAR, Asking, read_asking, regions_in
+from tracerank.answers.meaning.asking import DATE, NUMBER, OTHER, POLAR, WHERE, WHO, Asking, read_asking, regions_in
 from tracerank.answers.meaning.choosing import chosen_option, polarity
 from tracerank.answers.meaning.spans import (
     ASIDE,
@@ -45,7 +45,8 @@ _QUOTED = re.compile(r"[\"“]([^\"“”]{2,60})[\"”]|(?<!\*)\*([^*\n]{2,60})
 _CAPITAL = r"(?:[A-ZÀ-Þ][\w'’.-]*|\d[\w,.-]*)"
 _NAMES = re.compile(rf"{_CAPITAL}(?:(?:\s+(?:of|the|de|von|van|di|da|del|la|le|and|&|for)){{0,2}}\s+{_CAPITAL})*")
 _COPULA = re.compile(r"\b(?:is|was|are|were|became|remains|being|be|called|named|stands for|as|by|in|on|at|from|to|of)\b\s+", re.I)
-_PLACED = re.compile(r"([^,()]{3,40}), [\w. ]{2,30}(?:, [\w. ]{2,30})?\W{0,4}\Z")
+_IS = re.compile(r"\b(?:is|was|are|were|became|works? as|worked as)\b\s+(?:(?:an?|the|both|also)\s+)?", re.I)
+_PLACED = re.compile(r"([^,()0-9]{3,40}), (?!and |or )[^\W\d][\w. ]{1,30}(?:, (?!and |or )[^\W\d][\w. ]{1,30})?\W{0,4}\Z")
 _ALIAS_LABEL = re.compile(r"\A[^:]{0,30}: ")
 _FACTORS = {ASIDE: 0.45, WEAK: 0.3, TAIL: 0.5, OWNER: 0.4}
 
@@ -217,7 +218,9 @@ def _core_spans(
 ) -> Iterator[tuple[Span, float]]:
     stated = marked or (bolds[0] if bolds else whole if is_bare else None)
     if stated and (placed := _PLACED.fullmatch(text, *trimmed(text, stated))) and not asking.options:
-        yield trimmed(text, Span(*placed.span(1))), 0.95
+        yield head(text, Span(*placed.span(1))), 0.95
+        if is_bare:
+            return
     elif marked:
         yield head(text, sentences(text, marked)[0]), 1.0
     if marked:
@@ -237,19 +240,37 @@ def _core_spans(
 
 def _focus(text: str, sentence: Span, asking: Asking) -> Iterator[tuple[Span, float]]:
     """Spans of the sentence that answers which are new against the question."""
+    if asking.kind == OTHER and (said := _IS.search(text, *sentence)):
+        yield head(text, Span(said.end(), sentence.end)), 0.75
     for quoted in _QUOTED.finditer(text, *sentence):
         if _is_new(tokens(quoted[0]), asking):
             yield trimmed(text, Span(*quoted.span())), 0.6
-    names = [Span(*name.span()) for name in _NAMES.finditer(text, *sentence)]
+    names = _ordered([Span(*name.span()) for name in _NAMES.finditer(text, *sentence)], text, sentence, asking)
     for span in names:
         words = tokens(text[span.start : span.end])
-        if _is_new(words, asking):
+        if _is_new(words, asking) and _fits(words, asking):
             yield trimmed(text, span), 0.7
     last = sentence.start
     for copula in _COPULA.finditer(text, *sentence):
         last = copula.end()
     if not names or asking.kind == OTHER:
         yield head(text, Span(last, sentence.end)), 0.55
+
+
+def _ordered(names: list[Span], text: str, sentence: Span, asking: Asking) -> list[Span]:
+    """Names behind the verb first, when what stands before it repeats the question."""
+    verb = _IS.search(text, *sentence)
+    if verb is None or asking.words.isdisjoint(tokens(text[sentence.start : verb.start()])):
+        return names
+    return sorted(names, key=lambda span: span.start < verb.start())
+
+
+def _fits(words: Sequence[str], asking: Asking) -> bool:
+    """Whether a span is of the kind that is asked for."""
+    has_value = any(map(is_value, words))
+    if asking.kind in (DATE, NUMBER):
+        return has_value
+    return not (asking.kind in (WHO, WHERE) and all(map(is_value, words)))
 
 
 def _values(said: Sequence[Clause], asking: Asking) -> tuple[tuple[str, float], ...]:

@@ -14,7 +14,7 @@ from tracerank.answers.meaning.words import word_likeness
 
 _TOKEN = re.compile(
     r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?![0-9])|[0-9]{1,2}[./][0-9]{1,2}[./][0-9]{4}(?![0-9])"
-    r"|(?<![\w])'[0-9]{2}(?![0-9s])|[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]+\.[0-9]+(?![0-9.])|[0-9]+[a-z]*"
+    r"|(?<![\w])'[0-9]{2}(?![0-9])s?|[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]+\.[0-9]+(?![0-9.])|[0-9]+[a-z]*"
     r"|(?:[a-z]\.){2,}|[^\W\d_]+(?:'[^\W\d_]+)*|[%$£€]",
 )
 _NOISE = re.compile(r"\[[0-9]{1,3}\]|【[^【】]{0,80}】|https?://\S+")
@@ -27,14 +27,28 @@ _NUMBER = re.compile(r"([0-9][0-9,]*(?:\.[0-9]+)?)(k|m|bn|km|kg|cm|mm|ft|mi|th)?
 _CENTURIES = {"nineteen": 19, "eighteen": 18, "seventeen": 17, "sixteen": 16, "fifteen": 15, "twenty": 20}
 _NUMBER_WORDS = SMALL_NUMBERS.keys() | TENS.keys()
 _SMALL_SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
-_HAS_VALUE = re.compile(r"[0-9]|" + "|".join(sorted({*_NUMBER_WORDS, *SMALL_ORDINALS, *_SMALL_SCALES}, key=len, reverse=True)))
+_HAS_VALUE = re.compile(r"[0-9]|" + "|".join(sorted({*_NUMBER_WORDS, "ties", *SMALL_ORDINALS, *_SMALL_SCALES}, key=len, reverse=True)))
 _FEW_DIGITS = 2
+_LONG_NAMES = (
+    ("united states of america", "usa"),
+    ("united states", "usa"),
+    ("united kingdom", "uk"),
+    ("great britain", "uk"),
+    ("nyc", "new york city"),
+    ("per cent", "percent"),
+)
+"""Names of several words that one word stands for."""
+_DECADES = {f"{word[:-1]}ies": value for word, value in TENS.items()}
+_DECADE = re.compile(r"'?([1-9]0)'?s")
 
 
 @lru_cache(maxsize=16384)  # clauses and cores of a pool's answers are the same spans again and again
 def tokens(text: str) -> tuple[str, ...]:
     """Lower-case words without accents, and values."""
     text = _NOISE.sub(" ", without_accents(fold(text))).lower()
+    for name, short in _LONG_NAMES:
+        if name in text:
+            text = text.replace(name, short)
     found = [_bare(token) for token in _TOKEN.findall(text)]
     return tuple(_with_values(found)) if _HAS_VALUE.search(text) else tuple(found)
 
@@ -133,6 +147,8 @@ def _number(found: list[str], place: int) -> tuple[str, int] | None:
     """A number or a year that begins here, and how many tokens it takes."""
     word = found[place]
     after = found[place + 1] if place + 1 < len(found) else ""
+    if decade := _DECADES.get(word) or ((short := _DECADE.fullmatch(word)) and int(short[1])):
+        return f"19{decade}s", 1
     if word[0] == "'" and word[1:].isdigit():
         return f"@{(1900 if int(word[1:]) > 30 else 2000) + int(word[1:])}", 1
     if word[0].isdigit():
@@ -144,11 +160,18 @@ def _number(found: list[str], place: int) -> tuple[str, int] | None:
         if len(word) == 4 and 1000 <= int(word if word.isdigit() else 0) <= 2100 and after not in _SMALL_SCALES:
             return f"@{word}", 1
         value = float(numeral[1].replace(",", "")) * {"k": 1000, "bn": 10**9}.get(numeral[2] or "", 1)
-        scale = SCALES.get(after, 1)
-        return f"#{_plain(value * scale)}", 1 + (scale > 1)
+        return _scaled(value, after)
     if word in SMALL_ORDINALS:
         return _centuries(SMALL_ORDINALS[word], after) or (_ordinal(SMALL_ORDINALS[word]), 1)
     return _spoken(found, place)
+
+
+def _scaled(value: float, after: str) -> tuple[str, int]:
+    """A number with the word behind it, if that multiplies it; centuries are told in years."""
+    if after in ("century", "centuries"):
+        return f"#{_plain(value * 100)}", 2
+    scale = SCALES.get(after, 1)
+    return f"#{_plain(value * scale)}", 1 + (scale > 1)
 
 
 def _centuries(number: int, after: str) -> tuple[str, int] | None:
@@ -185,7 +208,8 @@ def _spoken(found: list[str], place: int) -> tuple[str, int] | None:
             total, current = total + max(current, 1) * _SMALL_SCALES[here], 0
         elif not (here == "and" and found[end - 1] in _SMALL_SCALES and (found[end + 1 :] or [""])[0] in _NUMBER_WORDS):
             break
-    return f"#{total + current}", end - place
+    value, used = _scaled(total + current, here)
+    return value, end - place + used - 1
 
 
 def _spoken_year(found: list[str], place: int) -> tuple[str, int] | None:

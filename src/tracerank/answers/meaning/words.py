@@ -19,7 +19,7 @@ STOP = (
     | frozenset(
         words(
             "a an the of in on at by to from with for and or as be been being its them him his her their so thus "
-            "therefore hence accordingly then also me my our us not no yes than but if about into over under after "
+            "therefore hence accordingly then also me my our not no yes than but if about into over under after "
             "before during between out up some any all each either called named known answer final exact question asked "
             "based according found ie eg im id ive hes shes theyre thats its"
         )
@@ -37,6 +37,13 @@ GENERIC = frozenset(
     )
 )
 """Words that go with many answers: they tell less."""
+CHANGING = frozenset(
+    words(
+        "new old east west north south eastern western northern southern upper lower greater vice deputy assistant former "
+        "anti non half step great"
+    )
+)
+"""Words that make another thing of the name they stand with: New Delhi, East Germany."""
 RANKS = HONORIFICS | english.TITLES | frozenset(words("jr sr junior senior ii iii iv baron archduke miss actor actress"))
 """May be left out of a name."""
 
@@ -60,12 +67,27 @@ catholic catholicism|muslim islam islamic|buddhist buddhism|jewish judaism jew|c
 protestant protestantism|eastern east|western west|northern north|southern south
 politician politics political mp|writer writing author|poet poetry|painter painting|farmer farming agriculture|actor acting
 actress|mathematician mathematics maths|physicist physics|chemist chemistry|astronomer astronomy|lawyer law attorney barrister
-singer vocalist|screenwriter scriptwriter|footballer football soccer|musician music|journalist journalism
+singer vocalist|screenwriter scriptwriter|footballer football soccer|musician music|journalist journalism reporter correspondent
 engineer engineering|composer composing|architect architecture|historian history|economist economics|biologist biology
 philosopher philosophy|teacher teaching educator|photographer photography|physician doctor medicine|film movie
+filmmaker director|trader merchant|spine backbone|hotel hotels
 bicycle bike|automobile car|saint st|mount mt|fort ft|first 1st|second 2nd|center centre|theater theatre
 harbor harbour|gray grey|colour color|corporation corp|incorporated inc|limited ltd|company co|brothers bros|versus vs
 """
+_NICKNAMES = """
+alexander alex sandy|andrew andy|anthony tony|benjamin ben|catherine kate kathy cathy|charles charlie chuck|christopher chris
+daniel dan danny|david dave|deborah debbie|donald don|edward ed eddie ted|elizabeth liz beth betty eliza|frederick fred freddie
+gregory greg|james jim jimmy jamie|jeffrey jeff|jennifer jen jenny|john jack johnny|jonathan jon|joseph joe joey|joshua josh
+kenneth ken|lawrence larry|leonard len leo|margaret maggie peggy meg|matthew matt|michael mike mick|nathaniel nathan nate|nicholas nick
+patricia pat patty|patrick paddy|peter pete|philip phil|raymond ray|richard dick rick|robert bob bobby rob|ronald ron|samuel sam
+stephen steve|steven steve|susan sue|theodore theo|thomas tom tommy|timothy tim|victoria vicky|walter walt|william bill billy will willie
+"""
+NICKNAMES = {
+    frozenset((full, short))
+    for full, *shorts in (row.split() for row in re.split(r"[|\n]", _NICKNAMES.strip()))
+    for short in shorts
+}
+"""Pairs of a name and a short form of it."""
 SAME = {
     word: row.split()[0] for row in re.split(r"[|\n]", _SAME.strip()) for word in row.split()
 }
@@ -79,7 +101,7 @@ TN Tenn Tennessee|TX Tex Texas|UT Utah|VT Vermont|VA Virginia|Wash Washington|WV
 Ont Ontario|Que Quebec|BC British-Columbia|NS Nova-Scotia|Alta Alberta
 """
 REGIONS = {
-    name.lower(): name.lower() for name in PLACES
+    name.lower(): SAME.get(name.lower(), name.lower()) for name in PLACES - {"Soviet Union", "Georgia", "Jordan", "Chad"}
 } | {
     short.lower().replace("-", " "): row.split()[-1].lower().replace("-", " ")
     for row in re.split(r"[|\n]", _SHORT_STATES.strip())
@@ -133,6 +155,8 @@ def word_likeness(a: str, b: str) -> float:
     same_a, same_b = SAME.get(a) or SAME.get(stem(a)), SAME.get(b) or SAME.get(stem(b))
     if same_a and same_b:
         return 0.95 if same_a == same_b else 0.0
+    if frozenset((a, b)) in NICKNAMES:
+        return 0.85
     if len(a) == 1 or len(b) == 1:
         return 0.6 if a[0] == b[0] else 0.0
     shorter, longer = sorted((stem(a), stem(b)), key=len)
@@ -141,7 +165,7 @@ def word_likeness(a: str, b: str) -> float:
     if min(len(a), len(b)) < 4 or len(a) > 40 or len(b) > 40:
         return 0.0
     near = closeness(a, b)
-    if near >= 0.8:
+    if near >= 0.8 or (len(a) >= 5 and a[0] == b[0] and sorted(a) == sorted(b)):
         return 0.85
     if min(len(a), len(b)) >= 5 and (a.startswith(b) or b.startswith(a)):
         return 0.8

@@ -1,0 +1,46 @@
+"""Whether an answer is right: it means what one of the references says.
+
+One score decides, the same comparison as between two answers, with the reference as the only anchor; nothing is fitted
+but the threshold. An exact match is always right, an abstention never.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from tracerank.answers.abstentions import abstains
+from tracerank.answers.exact import exact_match
+from tracerank.answers.meaning.anchors import asserts
+from tracerank.answers.meaning.asking import read_asking
+from tracerank.answers.meaning.comparing import pair_likeness
+from tracerank.answers.meaning.reading import read_answer
+
+RIGHT = 0.6
+"""Score from which an answer is right."""
+MOST_REFERENCES = 16
+_SHORT = 3
+"""Letters of an alias that tells nothing among words: IT, pol."""
+
+
+def is_right(question: str, answer: str | None, references: Iterable[str]) -> bool:
+    """Whether an answer means what a reference says."""
+    wanted = list(dict.fromkeys(references))
+    if exact_match(answer, wanted):
+        return True
+    if answer is None or abstains(answer, question):
+        return False
+    return rightness(question, answer, wanted) >= RIGHT
+
+
+def rightness(question: str, answer: str, references: Sequence[str]) -> float:
+    """How far an answer means what the closest reference says, 0 to 1."""
+    asking, reading = read_asking(question), read_answer(answer.strip(), question)
+    best = 0.0
+    for reference in _telling(references):
+        wanted = read_answer(reference.strip(), question)
+        best = max(best, pair_likeness(reading, wanted, asking), asserts(reading, wanted, asking) if wanted.cores else 0.0)
+    return best
+
+
+def _telling(references: Sequence[str]) -> Sequence[str]:
+    """Without aliases too short to tell anything, unless there is nothing else."""
+    long = [one for one in references if len(one) > _SHORT or any(map(str.isdigit, one)) or one.lower() in ("yes", "no")]
+    return (long or references)[:MOST_REFERENCES]
