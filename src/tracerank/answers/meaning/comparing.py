@@ -3,13 +3,13 @@
 Scores are shares of telling words, by the weights that the question gives them; nothing here is fitted.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from tracerank.answers.meaning.asking import DATE, NUMBER, Asking
-from tracerank.answers.meaning.reading import AnswerReading
+from tracerank.answers.meaning.reading import AnswerReading, by_initial
 from tracerank.answers.meaning.values import is_value, likeness
-from tracerank.answers.meaning.words import CHANGING, RANKS, STOP
+from tracerank.answers.meaning.words import CHANGING, RANKS, STOP, initial
 
 _LIKE = 0.6
 """Likeness from which two words count as one."""
@@ -21,17 +21,16 @@ _LONGEST_PLACED = 18
 Words = tuple[str, ...]
 
 
-def held_share(core: Words, words: Sequence[str], known: frozenset[str], asking: Asking) -> float:
-    """The weighted share of a core's words that stand among the words."""
+def held_share(core: Words, words: Mapping[str, Sequence[str]], asking: Asking) -> float:
+    """The weighted share of a core's words that stand among words, given by the class of their first sound."""
     total = held = 0.0
     for word in core:
         weight = asking.weight(word)
         total += weight
-        if word in known:
-            held += weight
-        else:
-            best = max((likeness(word, said) for said in words), default=0.0)
-            held += weight * best if best >= _LIKE else 0.0
+        best = 0.0
+        for said in words.get(initial(word), ()):
+            best = max(best, likeness(word, said))
+        held += weight * best if best >= _LIKE else 0.0
     return held / total if total else 0.0
 
 
@@ -47,7 +46,7 @@ def core_likeness(a: Words, b: Words, asking: Asking) -> float:
         return 0.0
     if asking.wants_day and values_a and values_b and max(map(_parts, values_a)) != max(map(_parts, values_b)):
         return 0.4
-    of_a, of_b = held_share(a, b, frozenset(b), asking), held_share(b, a, frozenset(a), asking)
+    of_a, of_b = held_share(a, by_initial(b), asking), held_share(b, by_initial(a), asking)
     low, high = sorted((of_a, of_b))
     if high < _LIKE:
         return 0.5 * high
@@ -88,7 +87,7 @@ def asserted(core: Words, reading: AnswerReading, asking: Asking) -> float:
     best = 0.0
     for clause in reading.clauses:
         if clause.strength > best:
-            share = held_share(core, clause.words, clause.known, asking)
+            share = held_share(core, clause.by_initial, asking)
             if share >= 0.7:
                 best = max(best, share * clause.strength * (1 - 0.004 * min(clause.order, 20)))
     return best

@@ -5,10 +5,11 @@ Every core keeps its place in the text. Rules on punctuation and closed lists of
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from tracerank.answers.english import PRONOUNS, VERBS
 from tracerank.answers.meaning.asking import DATE, NUMBER, OTHER, POLAR, WHERE, WHO, Asking, read_asking, regions_in
 from tracerank.answers.meaning.choosing import chosen_option, polarity
 from tracerank.answers.meaning.spans import (
@@ -26,7 +27,7 @@ from tracerank.answers.meaning.spans import (
     trimmed,
 )
 from tracerank.answers.meaning.values import is_value, tokens
-from tracerank.answers.meaning.words import STOP
+from tracerank.answers.meaning.words import STOP, initial
 
 LONGEST = 6000
 """Characters that are read of an answer: the first third and the last two."""
@@ -56,8 +57,8 @@ class Clause:
     """A part of an answer and how strongly it is asserted."""
 
     words: tuple[str, ...]
-    known: frozenset[str]
-    """The same words, for look-up."""
+    by_initial: Mapping[str, tuple[str, ...]]
+    """The same words by the class of their first sound, for look-up."""
     strength: float
     order: int
 
@@ -91,10 +92,14 @@ class AnswerReading:
     option: int
     """Place among the question's options; -1: none."""
     option_margin: float
+    new_words: Mapping[str, float]
+    """Telling words that the question does not have, with how strongly they are asserted."""
     values: tuple[tuple[str, float], ...]
     """Numbers and dates that the question does not name, the most strongly asserted first."""
     regions: frozenset[str]
     """States and countries in the sentence that answers."""
+    core_span: Span
+    """Where what answers stands: of a sentence, what is new in it; without any core, the sentence that answers."""
 
 
 @lru_cache(maxsize=8192)  # a pool is grouped more than once, and rollouts repeat each other
@@ -109,7 +114,7 @@ def read_answer(text: str, question: str) -> AnswerReading:
     words = [tokens(text[span.start : span.end]) for span in found]
     length = sum(map(len, words))
     is_bare = length <= _BARE_WORDS and len(found) <= 1
-    bolds = [] if marked or is_bare else _telling_bolds(text, [span for part in parts for span in stressed(text, part)], asking)
+    bolds = [] if marked else _telling_bolds(text, [span for part in parts for span in stressed(text, part)], asking)
     clauses_said: list[Clause] = []
     stated = [marked] if marked else bolds
     for span in stated:
@@ -124,6 +129,10 @@ def read_answer(text: str, question: str) -> AnswerReading:
     if stated:
         sentence = stated[-1]
     said = [text[span.start : span.end] for span in found]
+    cores = _cores(text, asking, marked, bolds, found, sentence, length, is_bare)
+    core_span = cores[0].span if cores else trimmed(text, sentence)
+    if not stated and _is_clause(text, sentence, asking):
+        core_span = next((span for span, _ in _focus(text, sentence, asking)), core_span)
     option, margin = -1, 0.0
     if asking.options:
         option, margin = chosen_option([(one.words, one.strength) for one in clauses_said], text, asking)
@@ -131,7 +140,7 @@ def read_answer(text: str, question: str) -> AnswerReading:
     return AnswerReading(
         text=text,
         clauses=tuple(clauses_said),
-        cores=_cores(text, asking, marked, bolds, found, sentence, length, is_bare),
+        cores=cores,
         sentence=sentence,
         is_bare=is_bare,
         is_marked=bool(stated),
@@ -139,9 +148,20 @@ def read_answer(text: str, question: str) -> AnswerReading:
         polarity=polarity(" ".join(text[a:b] for a, b in stated), said, asking) if is_polar else 0,
         option=option,
         option_margin=margin,
-        values=_values(clauses_said, asking),
+        new_words=(new := _new_words(clauses_said, asking)),
+        values=_values(new),
         regions=regions_in(tokens(text[sentence.start : sentence.end])) - asking.regions,
+        core_span=core_span,
     )
+
+
+def by_initial(words: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Words by the class of their first sound."""
+    found: dict[str, tuple[str, ...]] = {}
+    for word in words:
+        sound = initial(word)
+        found[sound] = (*found.get(sound, ()), word)
+    return found
 
 
 def _windows(text: str) -> list[Span]:
@@ -181,7 +201,7 @@ def _add(said: list[Clause], text: str, sentence: Span, strength: float, decay: 
         if not words:
             continue
         share = _FACTORS.get(kind, 1.0) if kind in (ASIDE, WEAK) else factor * _FACTORS.get(kind, 1.0)
-        said.append(Clause(words, frozenset(words), strength * share, len(said)))
+        said.append(Clause(words, by_initial(words), strength * share, len(said)))
         if kind not in (ASIDE, TAIL, OWNER) and _is_new(words, asking):
             factor *= decay
 
@@ -238,6 +258,14 @@ def _core_spans(
         yield from _focus(text, sentence, asking)
 
 
+def _is_clause(text: str, span: Span, asking: Asking) -> bool:
+    """Whether a span is a sentence about what was asked rather than a name."""
+    words = tokens(text[span.start : span.end])
+    if VERBS.isdisjoint(words[1:]):
+        return False
+    return words[0] in PRONOUNS or not asking.words.isdisjoint(words)
+
+
 def _focus(text: str, sentence: Span, asking: Asking) -> Iterator[tuple[Span, float]]:
     """Spans of the sentence that answers which are new against the question."""
     if asking.kind == OTHER and (said := _IS.search(text, *sentence)):
@@ -273,10 +301,15 @@ def _fits(words: Sequence[str], asking: Asking) -> bool:
     return not (asking.kind in (WHO, WHERE) and all(map(is_value, words)))
 
 
-def _values(said: Sequence[Clause], asking: Asking) -> tuple[tuple[str, float], ...]:
+def _new_words(said: Sequence[Clause], asking: Asking) -> dict[str, float]:
     best: dict[str, float] = {}
     for clause in said:
         for word in clause.words:
-            if is_value(word) and word not in asking.words:
+            if word not in STOP and word not in asking.words:
                 best[word] = max(best.get(word, 0.0), clause.strength)
-    return tuple(sorted(best.items(), key=lambda pair: -pair[1]))
+    return best
+
+
+def _values(new_words: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
+    found = [pair for pair in new_words.items() if is_value(pair[0])]
+    return tuple(sorted(found, key=lambda pair: -pair[1]))

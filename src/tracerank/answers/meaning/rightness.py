@@ -13,7 +13,7 @@ from tracerank.answers.meaning.asking import read_asking
 from tracerank.answers.meaning.comparing import pair_likeness
 from tracerank.answers.meaning.reading import read_answer
 
-RIGHT = 0.6
+RIGHT = 0.55
 """Score from which an answer is right."""
 MOST_REFERENCES = 16
 _SHORT = 3
