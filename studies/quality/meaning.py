@@ -52,7 +52,9 @@ def by_weights(weights: PairWeights) -> Grouping:
     return lambda answers, question: grouped(answers, question, weights)
 
 
-def cross_validated(rows: Sequence[Wordings], shape: Callable[[Wordings], Iterable[Wordings]]) -> tuple[int, int, int, int]:
+def cross_validated(
+    rows: Sequence[Wordings], shape: Callable[[Wordings], Iterable[Wordings]]
+) -> tuple[int, int, int, int]:
     """Pair shares on each fold's questions by weights fitted on the others."""
     counts = [0, 0, 0, 0]
     for fold in range(FOLDS):
@@ -126,7 +128,13 @@ def _agreement(judged: Sequence[tuple[bool, bool]]) -> tuple[str, str, str, str]
 
 def _forget() -> None:
     """Empties every cache of the room, so that a first meeting is timed."""
-    for cached in (reading.read_answer, asking.read_asking, values.tokens, comparing.core_likeness, words.word_likeness):
+    for cached in (
+        reading.read_answer,
+        asking.read_asking,
+        values.tokens,
+        comparing.core_likeness,
+        words.word_likeness,
+    ):
         cached.cache_clear()
 
 

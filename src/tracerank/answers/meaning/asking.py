@@ -18,9 +18,16 @@ _AUXILIARY = "|".join(sorted(AUXILIARIES))
 _POLAR = re.compile(rf"(?:\A|, ?)(?:{_AUXILIARY})\b", re.I)
 _WH = re.compile(r"\b(who|whom|whose|what|which|when|where|why|how)\b", re.I)
 _NUMBER = re.compile(r"\bwhat [\w ]{0,20}number\b", re.I)
-_DATE = re.compile(r"\bwhen\b|\b(?:what|which) (?:year|date|day|month|century|decade)\b|\bbirthday\b|\bdate of\b|\byear\b.{0,30}\?", re.I)
-_FULL_DATE = re.compile(r"\b(?:what|which) (?:exact |specific )?(?:date|day)\b|\bbirthday\b|\bdate of\b|\bthe (?:exact )?date\b", re.I)
-_PLACE_WORDS = frozenset(("city", "town", "place", "birthplace", "county", "located", "village", "state", "country", "born"))
+_DATE = re.compile(
+    r"\bwhen\b|\b(?:what|which) (?:year|date|day|month|century|decade)\b|\bbirthday\b|\bdate of\b|\byear\b.{0,30}\?",
+    re.I,
+)
+_FULL_DATE = re.compile(
+    r"\b(?:what|which) (?:exact |specific )?(?:date|day)\b|\bbirthday\b|\bdate of\b|\bthe (?:exact )?date\b", re.I
+)
+_PLACE_WORDS = frozenset(
+    ("city", "town", "place", "birthplace", "county", "located", "village", "state", "country", "born")
+)
 _LISTED = re.compile(r"(?:[,:;-] ?|\bbetween |\bout of )([^,:;?]{2,80}?),? (?:or|and) ([^,:;?]{2,80})\Z")
 _NAMED = r"(?:[A-Z0-9\"'(][\w.'\")-]*|of|the|and|von|de|van|in|on|a)"
 _OFFERED = re.compile(
@@ -101,6 +108,7 @@ def _options(text: str) -> tuple[tuple[str, ...], ...]:
     if found is None:
         return ()
     first, second = (
-        tuple(word for word in tokens(_ASIDE.sub("", option)) if word not in ("film", "movie")) for option in found.groups()
+        tuple(word for word in tokens(_ASIDE.sub("", option)) if word not in ("film", "movie"))
+        for option in found.groups()
     )
     return (first, second) if first and second and first != second else ()

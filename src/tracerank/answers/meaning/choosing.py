@@ -61,7 +61,10 @@ def chosen_option(clauses: Clauses, text: str, asking: Asking) -> tuple[int, flo
     """Which option is asserted (-1: none) and by how much more than the other."""
     first, second = asking.options
     own = (_own(first, second), _own(second, first))
-    scores = [max((_option_score(words, *clause, place) for place, clause in enumerate(clauses)), default=0.0) for words in own]
+    scores = [
+        max((_option_score(words, *clause, place) for place, clause in enumerate(clauses)), default=0.0)
+        for words in own
+    ]
     for pattern, place in ((_FORMER, 0), (_LATTER, 1)):
         if pattern.search(text):
             said = tokens(text)

@@ -120,6 +120,10 @@ def pair_likeness(a: AnswerReading, b: AnswerReading, asking: Asking) -> float:
     if a.option >= 0 and a.option == b.option:
         return 0.7 + 0.3 * min(1.0, a.option_margin, b.option_margin)
     return max(
-        (core_likeness(x.words, y.words, asking) * min(x.strength, y.strength) ** 0.25 for x in a.cores for y in b.cores),
+        (
+            core_likeness(x.words, y.words, asking) * min(x.strength, y.strength) ** 0.25
+            for x in a.cores
+            for y in b.cores
+        ),
         default=0.0,
     )

@@ -45,9 +45,13 @@ _CONCLUDES = re.compile(
 _QUOTED = re.compile(r"[\"“]([^\"“”]{2,60})[\"”]|(?<!\*)\*([^*\n]{2,60})\*(?!\*)")
 _CAPITAL = r"(?:[A-ZÀ-Þ][\w'’.-]*|\d[\w,.-]*)"
 _NAMES = re.compile(rf"{_CAPITAL}(?:(?:\s+(?:of|the|de|von|van|di|da|del|la|le|and|&|for)){{0,2}}\s+{_CAPITAL})*")
-_COPULA = re.compile(r"\b(?:is|was|are|were|became|remains|being|be|called|named|stands for|as|by|in|on|at|from|to|of)\b\s+", re.I)
+_COPULA = re.compile(
+    r"\b(?:is|was|are|were|became|remains|being|be|called|named|stands for|as|by|in|on|at|from|to|of)\b\s+", re.I
+)
 _IS = re.compile(r"\b(?:is|was|are|were|became|works? as|worked as)\b\s+(?:(?:an?|the|both|also)\s+)?", re.I)
-_PLACED = re.compile(r"([^,()0-9]{3,40}), (?!and |or )[^\W\d][\w. ]{1,30}(?:, (?!and |or )[^\W\d][\w. ]{1,30})?\W{0,4}\Z")
+_PLACED = re.compile(
+    r"([^,()0-9]{3,40}), (?!and |or )[^\W\d][\w. ]{1,30}(?:, (?!and |or )[^\W\d][\w. ]{1,30})?\W{0,4}\Z"
+)
 _ALIAS_LABEL = re.compile(r"\A[^:]{0,30}: ")
 _FACTORS = {ASIDE: 0.45, WEAK: 0.3, TAIL: 0.5, OWNER: 0.4}
 
@@ -218,7 +222,9 @@ def _cores(
 ) -> tuple[SpanCore, ...]:
     cores: dict[tuple[str, ...], SpanCore] = {}
     whole = found[0] if found else Span(0, len(text))
-    for span, strength in _core_spans(text, asking, marked, bolds, whole, sentence, length, is_bare and len(found) <= 1):
+    for span, strength in _core_spans(
+        text, asking, marked, bolds, whole, sentence, length, is_bare and len(found) <= 1
+    ):
         said = tokens(text[span.start : span.end])
         words = tuple(word for word in said if word not in STOP) or said
         if words and words not in cores:

@@ -36,11 +36,15 @@ def rightness(question: str, answer: str, references: Sequence[str]) -> float:
     best = 0.0
     for reference in _telling(references):
         wanted = read_answer(reference.strip(), question)
-        best = max(best, pair_likeness(reading, wanted, asking), asserts(reading, wanted, asking) if wanted.cores else 0.0)
+        best = max(
+            best, pair_likeness(reading, wanted, asking), asserts(reading, wanted, asking) if wanted.cores else 0.0
+        )
     return best
 
 
 def _telling(references: Sequence[str]) -> Sequence[str]:
     """Without aliases too short to tell anything, unless there is nothing else."""
-    long = [one for one in references if len(one) > _SHORT or any(map(str.isdigit, one)) or one.lower() in ("yes", "no")]
+    long = [
+        one for one in references if len(one) > _SHORT or any(map(str.isdigit, one)) or one.lower() in ("yes", "no")
+    ]
     return (long or references)[:MOST_REFERENCES]

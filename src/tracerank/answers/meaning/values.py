@@ -8,9 +8,9 @@ import re
 from functools import lru_cache
 
 from tracerank.answers.english import MONTHS
+from tracerank.answers.meaning.words import word_likeness
 from tracerank.answers.numbers import SCALES, SMALL_NUMBERS, SMALL_ORDINALS, TENS
 from tracerank.answers.text_keys import fold, without_accents
-from tracerank.answers.meaning.words import word_likeness
 
 _TOKEN = re.compile(
     r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?![0-9])|[0-9]{1,2}[./][0-9]{1,2}[./][0-9]{4}(?![0-9])"
@@ -27,7 +27,9 @@ _NUMBER = re.compile(r"([0-9][0-9,]*(?:\.[0-9]+)?)(k|m|bn|km|kg|cm|mm|ft|mi|th)?
 _CENTURIES = {"nineteen": 19, "eighteen": 18, "seventeen": 17, "sixteen": 16, "fifteen": 15, "twenty": 20}
 _NUMBER_WORDS = SMALL_NUMBERS.keys() | TENS.keys()
 _SMALL_SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
-_HAS_VALUE = re.compile(r"[0-9]|" + "|".join(sorted({*_NUMBER_WORDS, "ties", *SMALL_ORDINALS, *_SMALL_SCALES}, key=len, reverse=True)))
+_HAS_VALUE = re.compile(
+    r"[0-9]|" + "|".join(sorted({*_NUMBER_WORDS, "ties", *SMALL_ORDINALS, *_SMALL_SCALES}, key=len, reverse=True))
+)
 _FEW_DIGITS = 2
 _LONG_NAMES = (
     ("united states of america", "usa"),
@@ -136,7 +138,9 @@ def _date(found: list[str], place: int) -> tuple[str, int] | None:
         return None
     of = after[skip + 1] == "of"
     has_year = _YEAR.fullmatch(after[skip + 1 + of])
-    return _day(after[skip + 1 + of] if has_year else "", _MONTHS[after[skip]], day_number), 2 + skip + (1 + of if has_year else 0)
+    return _day(after[skip + 1 + of] if has_year else "", _MONTHS[after[skip]], day_number), 2 + skip + (
+        1 + of if has_year else 0
+    )
 
 
 def _day(year: str, month: int, day: str) -> str:
@@ -189,7 +193,11 @@ def _plain(value: float) -> str:
 def _spoken(found: list[str], place: int) -> tuple[str, int] | None:
     """Nineteen eighty-one, two hundred and five."""
     word = found[place]
-    is_article = word in ("a", "an") and place + 1 < len(found) and found[place + 1] in ("hundred", "thousand", "dozen", "million")
+    is_article = (
+        word in ("a", "an")
+        and place + 1 < len(found)
+        and found[place + 1] in ("hundred", "thousand", "dozen", "million")
+    )
     if word not in _NUMBER_WORDS and not is_article:
         return None
     if word in _CENTURIES and (year := _spoken_year(found, place)):

@@ -44,7 +44,9 @@ CHANGING = frozenset(
     )
 )
 """Words that make another thing of the name they stand with: New Delhi, East Germany."""
-RANKS = HONORIFICS | english.TITLES | frozenset(words("jr sr junior senior ii iii iv baron archduke miss actor actress"))
+RANKS = (
+    HONORIFICS | english.TITLES | frozenset(words("jr sr junior senior ii iii iv baron archduke miss actor actress"))
+)
 """May be left out of a name."""
 
 _SAME = """
@@ -88,9 +90,7 @@ NICKNAMES = {
     for short in shorts
 }
 """Pairs of a name and a short form of it."""
-SAME = {
-    word: row.split()[0] for row in re.split(r"[|\n]", _SAME.strip()) for word in row.split()
-}
+SAME = {word: row.split()[0] for row in re.split(r"[|\n]", _SAME.strip()) for word in row.split()}
 """A word to the one that stands for it: demonyms, trades, spellings."""
 _SHORT_STATES = """
 Ala Alabama|AZ Ariz Arizona|Ark Arkansas|CA Calif California|CO Colo Colorado|CT Conn Connecticut|DE Delaware|FL Fla Florida
@@ -101,7 +101,8 @@ TN Tenn Tennessee|TX Tex Texas|UT Utah|VT Vermont|VA Virginia|Wash Washington|WV
 Ont Ontario|Que Quebec|BC British-Columbia|NS Nova-Scotia|Alta Alberta
 """
 REGIONS = {
-    name.lower(): SAME.get(name.lower(), name.lower()) for name in PLACES - {"Soviet Union", "Georgia", "Jordan", "Chad"}
+    name.lower(): SAME.get(name.lower(), name.lower())
+    for name in PLACES - {"Soviet Union", "Georgia", "Jordan", "Chad"}
 } | {
     short.lower().replace("-", " "): row.split()[-1].lower().replace("-", " ")
     for row in re.split(r"[|\n]", _SHORT_STATES.strip())
@@ -109,15 +110,40 @@ REGIONS = {
 }
 """States and countries, by the words that name them."""
 
-_ENDINGS = (("ies", 3, "y"), ("ings", 4, ""), ("ing", 4, ""), ("ers", 4, ""), ("es", 4, ""), ("ed", 4, ""), ("er", 5, ""), ("s", 3, ""))
-_SOUNDS = (("sch", "s"), ("tch", "k"), ("ph", "f"), ("ck", "k"), ("kh", "k"), ("ch", "k"), ("sh", "s"), ("th", "t"), ("dj", "j"))
+_ENDINGS = (
+    ("ies", 3, "y"),
+    ("ings", 4, ""),
+    ("ing", 4, ""),
+    ("ers", 4, ""),
+    ("es", 4, ""),
+    ("ed", 4, ""),
+    ("er", 5, ""),
+    ("s", 3, ""),
+)
+_SOUNDS = (
+    ("sch", "s"),
+    ("tch", "k"),
+    ("ph", "f"),
+    ("ck", "k"),
+    ("kh", "k"),
+    ("ch", "k"),
+    ("sh", "s"),
+    ("th", "t"),
+    ("dj", "j"),
+)
 _SOUNDS += (("zh", "j"), ("gh", "g"))
 _ALIKE = str.maketrans("pqczdwy", "bkkstvi")
 
 
-_SOUND_OF = {letter: sound for sound, letters in {"a": "aeiouyh", "b": "bp", "k": "kqcg", "s": "szj", "t": "td", "v": "vwf", "#": "#@"}.items() for letter in letters}
+_SOUND_OF = {
+    letter: sound
+    for sound, letters in {"a": "aeiouyh", "b": "bp", "k": "kqcg", "s": "szj", "t": "td", "v": "vwf", "#": "#@"}.items()
+    for letter in letters
+}
 _SOUND_OF |= {"p": "v"}  # ph, and p for b is rare at the beginning
-_FULL_NAMES = {short: full for full, *shorts in (row.split() for row in re.split(r"[|\n]", _NICKNAMES.strip())) for short in shorts}
+_FULL_NAMES = {
+    short: full for full, *shorts in (row.split() for row in re.split(r"[|\n]", _NICKNAMES.strip())) for short in shorts
+}
 
 
 @lru_cache(maxsize=65536)
