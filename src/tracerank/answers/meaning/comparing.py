@@ -89,8 +89,16 @@ def asserted(core: Words, reading: AnswerReading, asking: Asking) -> float:
         if clause.strength > best:
             share = held_share(core, clause.by_initial, asking)
             if share >= 0.7:
+                share *= 0.5 if _is_changed(core, clause.words, asking) else 1.0
                 best = max(best, share * clause.strength * (1 - 0.004 * min(clause.order, 20)))
     return best
+
+
+def _is_changed(core: Words, words: Words, asking: Asking) -> bool:
+    """Whether a core stands among words only with one before it that makes another thing of it."""
+    places = [place for place, word in enumerate(words) if word == core[0]]
+    before = [words[place - 1] if place else "" for place in places]
+    return bool(before) and all(word in CHANGING and word not in core and word not in asking.words for word in before)
 
 
 def conflict(a: AnswerReading, b: AnswerReading, asking: Asking) -> bool:
@@ -102,6 +110,8 @@ def conflict(a: AnswerReading, b: AnswerReading, asking: Asking) -> bool:
     if asking.wants_place and a.regions and b.regions and a.regions.isdisjoint(b.regions):
         return max(a.length, b.length) <= _LONGEST_PLACED
     if asking.kind in (DATE, NUMBER) and a.values and b.values:
+        if asking.wants_day and a.is_bare and b.is_bare and _parts(a.values[0][0]) != _parts(b.values[0][0]):
+            return True
         return not any(likeness(x, y) for x in _foremost(a) for y in _foremost(b))
     return False
 

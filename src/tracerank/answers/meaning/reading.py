@@ -222,11 +222,14 @@ def _cores(
 ) -> tuple[SpanCore, ...]:
     cores: dict[tuple[str, ...], SpanCore] = {}
     whole = found[0] if found else Span(0, len(text))
+    strips = not asking.options and _is_clause(text, whole, asking)
     for span, strength in _core_spans(
         text, asking, marked, bolds, whole, sentence, length, is_bare and len(found) <= 1
     ):
         said = tokens(text[span.start : span.end])
         words = tuple(word for word in said if word not in STOP) or said
+        if strips:  # a sentence repeats the question
+            words = tuple(word for word in words if word not in asking.words) or words
         if words and words not in cores:
             cores[words] = SpanCore(words, strength, span)
     return tuple(cores.values())[:_MOST_CORES]
@@ -275,7 +278,10 @@ def _is_clause(text: str, span: Span, asking: Asking) -> bool:
 def _focus(text: str, sentence: Span, asking: Asking) -> Iterator[tuple[Span, float]]:
     """Spans of the sentence that answers which are new against the question."""
     if asking.kind == OTHER and (said := _IS.search(text, *sentence)):
-        yield head(text, Span(said.end(), sentence.end)), 0.75
+        complement = head(text, Span(said.end(), sentence.end))
+        first = next(iter(tokens(text[complement.start : complement.end])), "")
+        if first not in asking.words and not first.endswith("ed"):
+            yield complement, 0.75
     for quoted in _QUOTED.finditer(text, *sentence):
         if _is_new(tokens(quoted[0]), asking):
             yield trimmed(text, Span(*quoted.span())), 0.6

@@ -130,17 +130,12 @@ _SOUNDS = (
     ("sh", "s"),
     ("th", "t"),
     ("dj", "j"),
+    ("zh", "j"),
+    ("gh", "g"),
 )
-_SOUNDS += (("zh", "j"), ("gh", "g"))
 _ALIKE = str.maketrans("pqczdwy", "bkkstvi")
 
 
-_SOUND_OF = {
-    letter: sound
-    for sound, letters in {"a": "aeiouyh", "b": "bp", "k": "kqcg", "s": "szj", "t": "td", "v": "vwf", "#": "#@"}.items()
-    for letter in letters
-}
-_SOUND_OF |= {"p": "v"}  # ph, and p for b is rare at the beginning
 _FULL_NAMES = {
     short: full for full, *shorts in (row.split() for row in re.split(r"[|\n]", _NICKNAMES.strip())) for short in shorts
 }
@@ -150,7 +145,7 @@ _FULL_NAMES = {
 def initial(word: str) -> str:
     """The class of a word's first sound; words of two classes are never alike."""
     known = SAME.get(word) or SAME.get(stem(word)) or _FULL_NAMES.get(word) or word
-    return _SOUND_OF.get(known[0], known[0])
+    return "#" if known[0] in "#@" else (skeleton(known) or known)[0].replace("i", "a")
 
 
 @lru_cache(maxsize=65536)
