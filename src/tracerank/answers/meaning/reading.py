@@ -6,7 +6,7 @@ Every core keeps its place in the text. Rules on punctuation and closed lists of
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from tracerank.answers.english import PRONOUNS, VERBS
@@ -49,10 +49,13 @@ _COPULA = re.compile(
     r"\b(?:is|was|are|were|became|remains|being|be|called|named|stands for|as|by|in|on|at|from|to|of)\b\s+", re.I
 )
 _IS = re.compile(r"\b(?:is|was|are|were|became|works? as|worked as)\b\s+(?:(?:an?|the|both|also)\s+)?", re.I)
+_RELATIVE = re.compile(r"[^,']{2,60}['’]s (?:[a-z]+ ){0,3}[a-z]+, ([^,]{2,60})")
 _PLACED = re.compile(
     r"([^,()0-9]{3,40}), (?!and |or )[^\W\d][\w. ]{1,30}(?:, (?!and |or )[^\W\d][\w. ]{1,30})?\W{0,4}\Z"
 )
 _ALIAS_LABEL = re.compile(r"\A[^:]{0,30}: ")
+_LEADS_ON = re.compile(r"[\s,]*whose [^,;]{2,40} (?:is|was|are|were)\b", re.I)
+_STEP = 0.6
 _FACTORS = {ASIDE: 0.45, WEAK: 0.3, TAIL: 0.5, OWNER: 0.4}
 
 
@@ -200,10 +203,14 @@ def _strength(said: str, words: Sequence[str], place: int, count: int, asking: A
 def _add(said: list[Clause], text: str, sentence: Span, strength: float, decay: float, asking: Asking) -> None:
     """The clauses of a sentence; later ones, parentheses and contrasts count less."""
     factor = 1.0
+    first = len(said)
     for span, kind in clauses(text, sentence):
         words = tokens(text[span.start : span.end])
         if not words:
             continue
+        if _LEADS_ON.match(text, *span):  # "by Anna Lind, whose husband is Olof Lind": what came before was a step on the way
+            said[first:] = [replace(one, strength=one.strength * _STEP) for one in said[first:]]
+            factor = 1.0
         share = _FACTORS.get(kind, 1.0) if kind in (ASIDE, WEAK) else factor * _FACTORS.get(kind, 1.0)
         said.append(Clause(words, by_initial(words), strength * share, len(said)))
         if kind not in (ASIDE, TAIL, OWNER) and _is_new(words, asking):
@@ -246,6 +253,9 @@ def _core_spans(
     is_bare: bool,
 ) -> Iterator[tuple[Span, float]]:
     stated = marked or (bolds[0] if bolds else whole if is_bare else None)
+    if stated and (relative := _RELATIVE.fullmatch(text, *trimmed(text, stated))):
+        yield trimmed(text, Span(*relative.span(1))), 0.95
+        return
     if stated and (placed := _PLACED.fullmatch(text, *trimmed(text, stated))) and not asking.options:
         yield head(text, Span(*placed.span(1))), 0.95
         if is_bare:
