@@ -81,7 +81,8 @@ def wordings() -> tuple[list[Wordings], list[Wordings]]:
 def _wordings(row: dict[str, object]) -> Wordings:
     answers = row["answers"]
     references = row["references"]
-    assert isinstance(answers, list) and isinstance(references, list)
+    assert isinstance(answers, list)
+    assert isinstance(references, list)
     texts, means = (tuple(answer[name] for answer in answers) for name in ("text", "means"))
     return Wordings(str(row["question"]), tuple(references), texts, means)
 

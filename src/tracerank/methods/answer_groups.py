@@ -70,7 +70,7 @@ class ContainmentGroups:
 
 @dataclass(frozen=True, slots=True)
 class MeaningGroups:
-    """Answers that mean the same: sentences by what they assert, names, values, options, in terms of the pool's answers."""
+    """Answers that mean the same: sentences by what they assert; names, values and options by what they name."""
 
     name: str = MEANING
 

@@ -21,7 +21,23 @@ ANSWERS = [
     None,
     "Vantaa",
 ]
-WORDS = ("Paris", "Rome", "the", "is", "capital", "1981", "not", "**", "Answer:", ",", ".", "(", "\n", "May 3", "O'Neil")
+WORDS = (
+    "Paris",
+    "Rome",
+    "the",
+    "is",
+    "capital",
+    "1981",
+    "not",
+    "**",
+    "Answer:",
+    ",",
+    ".",
+    "(",
+    "\n",
+    "May 3",
+    "O'Neil",
+)
 texts = st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join) | st.text(max_size=40)
 
 

@@ -38,7 +38,9 @@ def test_values_agree_at_the_coarser_granularity_and_when_rounded() -> None:
     assert not likeness("#21", "#22")
 
 
-@pytest.mark.parametrize(("a", "b"), [("danish", "denmark"), ("nick", "nicholas"), ("abtidoon", "aptidon"), ("j", "john")])
+@pytest.mark.parametrize(
+    ("a", "b"), [("danish", "denmark"), ("nick", "nicholas"), ("abtidoon", "aptidon"), ("j", "john")]
+)
 def test_words_that_name_the_same_are_alike(a: str, b: str) -> None:
     assert word_likeness(a, b) >= 0.6
     assert word_likeness(a, b) == word_likeness(b, a)
@@ -73,7 +75,8 @@ def test_the_option_that_an_answer_chooses_is_read(answer: str, option: int) -> 
 
 
 @pytest.mark.parametrize(
-    ("answer", "polarity"), [("Yes, they are.", 1), ("The answer is: no", -1), ("Only one of them is.", -1), ("Both are.", 1)]
+    ("answer", "polarity"),
+    [("Yes, they are.", 1), ("The answer is: no", -1), ("Only one of them is.", -1), ("Both are.", 1)],
 )
 def test_yes_and_no_are_read_from_reasons(answer: str, polarity: int) -> None:
     assert read_answer(answer, "Are both rivers in Asia?").polarity == polarity

@@ -3,6 +3,7 @@
 The general reading of a question is ``answers/asked.py``'s; here is what only meaning needs.
 """
 
+import itertools
 import re
 from dataclasses import dataclass
 from functools import lru_cache
@@ -31,13 +32,14 @@ _PLACE_WORDS = frozenset(
 _LISTED = re.compile(r"(?:[,:;-] ?|\bbetween |\bout of )([^,:;?]{2,80}?),? (?:or|and) ([^,:;?]{2,80})\Z")
 _NAMED = r"(?:[A-Z0-9\"'(][\w.'\")-]*|of|the|and|von|de|van|in|on|a)"
 _OFFERED = re.compile(
-    rf"\b(?:[Ii]s|[Ww]as|[Aa]re|[Ww]ere|[Dd]id|Does|Do|Has|Had)(?: the| film| movie)? ((?:[A-Z\"'][\w.'\"-]*|of|the|von|de|van)"
+    rf"\b(?:[Ii]s|[Ww]as|[Aa]re|[Ww]ere|[Dd]id|Does|Do|Has|Had)(?: the| film"
+    rf"| movie)? ((?:[A-Z\"'][\w.'\"-]*|of|the|von|de|van)"
     rf" ?(?:{_NAMED} ?){{0,7}}) or ({_NAMED}(?: {_NAMED}){{0,7}})"
 )
 _ASIDE = re.compile(r"\([^()]*\)")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)  # a question is read once; caches then look it up by identity
 class Asking:
     """What a question asks for."""
 
@@ -95,7 +97,7 @@ def read_asking(question: str) -> Asking:
 
 def regions_in(words: tuple[str, ...]) -> frozenset[str]:
     """States and countries among the words."""
-    pairs = (f"{a} {b}" for a, b in zip(words, words[1:], strict=False))
+    pairs = (f"{a} {b}" for a, b in itertools.pairwise(words))
     return frozenset(REGIONS[name] for name in (*words, *pairs) if name in REGIONS)
 
 

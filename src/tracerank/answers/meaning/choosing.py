@@ -16,7 +16,8 @@ _ENDS = r"\b(?:the answer is|so|thus|therefore|—|–|-|,)\s{0,3}:?\s{0,3}"
 _ENDS_YES = re.compile(rf"(?:{_ENDS}|[—–:-]\s{{0,3}})yes\W{{0,4}}\Z", re.I)
 _ENDS_NO = re.compile(rf"(?:{_ENDS}|[—–:-]\s{{0,3}})no\W{{0,4}}\Z", re.I)
 _NEGATIVE = re.compile(
-    r"\b(?:not|no|neither|nor|different|differ|differs|differing|only|never|false|whereas|unlike|separate|distinct|other than|by contrast)\b"
+    r"\b(?:not|no|neither|nor|different|differ|differs|differing|only|never|false|whereas|unlike"
+    r"|separate|distinct|other than|by contrast)\b"
     r"|n['’]t\b",
     re.I,
 )

@@ -15,7 +15,7 @@ _LIKE = 0.6
 """Likeness from which two words count as one."""
 _TELLING = 0.9
 """Weight of a word that would tell answers apart."""
-_LONGEST_PLACED = 18
+LONGEST_PLACED = 18
 """Words; in a longer answer the regions of a sentence need not be the answer's."""
 
 Words = tuple[str, ...]
@@ -23,15 +23,21 @@ Words = tuple[str, ...]
 
 def held_share(core: Words, words: Mapping[str, Sequence[str]], asking: Asking) -> float:
     """The weighted share of a core's words that stand among words, given by the class of their first sound."""
-    total = held = 0.0
-    for word in core:
-        weight = asking.weight(word)
-        total += weight
+    held = 0.0
+    weights, total = _weights(core, asking)
+    for word, weight in zip(core, weights, strict=True):
         best = 0.0
         for said in words.get(initial(word), ()):
             best = max(best, likeness(word, said))
         held += weight * best if best >= _LIKE else 0.0
     return held / total if total else 0.0
+
+
+@lru_cache(maxsize=16384)
+def _weights(core: Words, asking: Asking) -> tuple[tuple[float, ...], float]:
+    """The weight of each word, and their sum."""
+    weights = tuple(map(asking.weight, core))
+    return weights, sum(weights)
 
 
 @lru_cache(maxsize=65536)
@@ -41,12 +47,15 @@ def core_likeness(a: Words, b: Words, asking: Asking) -> float:
         return 1.0
     if _abbreviates(a, b) or _abbreviates(b, a):
         return 0.9
+    index_a, index_b = by_initial(a), by_initial(b)
+    if index_a.keys().isdisjoint(index_b):
+        return 0.0
     values_a, values_b = [word for word in a if is_value(word)], [word for word in b if is_value(word)]
     if values_a and values_b and not any(likeness(x, y) for x in values_a for y in values_b):
         return 0.0
     if asking.wants_day and values_a and values_b and max(map(_parts, values_a)) != max(map(_parts, values_b)):
         return 0.4
-    of_a, of_b = held_share(a, by_initial(b), asking), held_share(b, by_initial(a), asking)
+    of_a, of_b = held_share(a, index_b, asking), held_share(b, index_a, asking)
     low, high = sorted((of_a, of_b))
     if high < _LIKE:
         return 0.5 * high
@@ -108,7 +117,7 @@ def conflict(a: AnswerReading, b: AnswerReading, asking: Asking) -> bool:
     if a.option >= 0 and b.option >= 0 and a.option != b.option:
         return True
     if asking.wants_place and a.regions and b.regions and a.regions.isdisjoint(b.regions):
-        return max(a.length, b.length) <= _LONGEST_PLACED
+        return max(a.length, b.length) <= LONGEST_PLACED
     if asking.kind in (DATE, NUMBER) and a.values and b.values:
         if asking.wants_day and a.is_bare and b.is_bare and _parts(a.values[0][0]) != _parts(b.values[0][0]):
             return True
@@ -117,7 +126,7 @@ def conflict(a: AnswerReading, b: AnswerReading, asking: Asking) -> bool:
 
 
 def _foremost(reading: AnswerReading) -> list[str]:
-    least = (0.8 if reading.is_marked or reading.length <= _LONGEST_PLACED else 0.4) * reading.values[0][1]
+    least = (0.8 if reading.is_marked or reading.length <= LONGEST_PLACED else 0.4) * reading.values[0][1]
     return [value for value, strength in reading.values if strength >= least]
 
 

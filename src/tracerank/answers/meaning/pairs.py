@@ -66,7 +66,7 @@ def pair_weights() -> PairWeights:
 def pair_features(
     readings: Sequence[AnswerReading], asking: Asking
 ) -> tuple[dict[Pair, tuple[float, ...]], frozenset[Pair]]:
-    """The features of every pair of a pool that may be one, in the order of ``FEATURES``, and the pairs that never are."""
+    """The features of every pair that may be one, in the order of ``FEATURES``, and the pairs that never are."""
     likes: dict[Pair, float] = {}
     vetoed: set[Pair] = set()
     for pair in combinations(range(len(readings)), 2):

@@ -37,8 +37,10 @@ _BARE_WORDS = 8
 _SHORT_WORDS = 14
 _MOST_CORES = 6
 _CONCLUDES = re.compile(
-    r"\A\W*(?:and )?(?:so|thus|therefore|hence|accordingly|in short|consequently|overall|in conclusion|as a result|that makes"
-    r"|this means|which makes)\b|\b(?:therefore|thus|hence|accordingly|so the answer|the answer is|is the answer|answer appears"
+    r"\A\W*(?:and )?(?:so|thus|therefore|hence|accordingly|in short|consequently|overall"
+    r"|in conclusion|as a result|that makes"
+    r"|this means|which makes)\b|\b(?:therefore|thus|hence|accordingly|so the answer|the answer is"
+    r"|is the answer|answer appears"
     r"|that is,|i\.e\.|, so)\b",
     re.I,
 )
@@ -90,6 +92,8 @@ class AnswerReading:
     sentence: Span
     """The sentence that answers."""
     is_bare: bool
+    is_sentence: bool
+    """Whether it is a sentence about what was asked rather than a name."""
     is_marked: bool
     """Whether the text itself says what its answer is."""
     length: int
@@ -150,6 +154,7 @@ def read_answer(text: str, question: str) -> AnswerReading:
         cores=cores,
         sentence=sentence,
         is_bare=is_bare,
+        is_sentence=not stated and _is_clause(text, sentence, asking),
         is_marked=bool(stated),
         length=length,
         polarity=polarity(" ".join(text[a:b] for a, b in stated), said, asking) if is_polar else 0,
@@ -162,7 +167,8 @@ def read_answer(text: str, question: str) -> AnswerReading:
     )
 
 
-def by_initial(words: Sequence[str]) -> dict[str, tuple[str, ...]]:
+@lru_cache(maxsize=16384)
+def by_initial(words: tuple[str, ...]) -> Mapping[str, tuple[str, ...]]:
     """Words by the class of their first sound."""
     found: dict[str, tuple[str, ...]] = {}
     for word in words:
@@ -208,7 +214,9 @@ def _add(said: list[Clause], text: str, sentence: Span, strength: float, decay: 
         words = tokens(text[span.start : span.end])
         if not words:
             continue
-        if _LEADS_ON.match(text, *span):  # "by Anna Lind, whose husband is Olof Lind": what came before was a step on the way
+        if _LEADS_ON.match(
+            text, *span
+        ):  # "by Anna Lind, whose husband is Olof Lind": what came before was a step on the way
             said[first:] = [replace(one, strength=one.strength * _STEP) for one in said[first:]]
             factor = 1.0
         share = _FACTORS.get(kind, 1.0) if kind in (ASIDE, WEAK) else factor * _FACTORS.get(kind, 1.0)
@@ -280,7 +288,7 @@ def _core_spans(
 def _is_clause(text: str, span: Span, asking: Asking) -> bool:
     """Whether a span is a sentence about what was asked rather than a name."""
     words = tokens(text[span.start : span.end])
-    if VERBS.isdisjoint(words[1:]):
+    if not words or VERBS.isdisjoint(words[1:]):
         return False
     return words[0] in PRONOUNS or not asking.words.isdisjoint(words)
 

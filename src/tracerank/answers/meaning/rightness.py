@@ -10,8 +10,8 @@ from tracerank.answers.abstentions import abstains
 from tracerank.answers.exact import exact_match
 from tracerank.answers.meaning.anchors import asserts
 from tracerank.answers.meaning.asking import read_asking
-from tracerank.answers.meaning.comparing import pair_likeness
-from tracerank.answers.meaning.reading import read_answer
+from tracerank.answers.meaning.comparing import LONGEST_PLACED, pair_likeness
+from tracerank.answers.meaning.reading import AnswerReading, read_answer
 
 RIGHT = 0.55
 """Score from which an answer is right."""
@@ -33,13 +33,22 @@ def is_right(question: str, answer: str | None, references: Iterable[str]) -> bo
 def rightness(question: str, answer: str, references: Sequence[str]) -> float:
     """How far an answer means what the closest reference says, 0 to 1."""
     asking, reading = read_asking(question), read_answer(answer.strip(), question)
+    readings = [read_answer(reference.strip(), question) for reference in _telling(references)]
+    if asking.wants_place and _is_elsewhere(reading, readings):
+        return 0.0
     best = 0.0
-    for reference in _telling(references):
-        wanted = read_answer(reference.strip(), question)
+    for wanted in readings:
         best = max(
             best, pair_likeness(reading, wanted, asking), asserts(reading, wanted, asking) if wanted.cores else 0.0
         )
     return best
+
+
+def _is_elsewhere(reading: AnswerReading, references: Sequence[AnswerReading]) -> bool:
+    """Georgetown in Guyana, where one of the references says that it is the one in Kentucky."""
+    regions = frozenset(region for wanted in references for region in wanted.regions)
+    is_told = bool(reading.regions and regions) and reading.length <= LONGEST_PLACED
+    return is_told and reading.regions.isdisjoint(regions)
 
 
 def _telling(references: Sequence[str]) -> Sequence[str]:

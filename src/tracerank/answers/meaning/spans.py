@@ -15,7 +15,8 @@ _ABBREVIATION = re.compile(
     r"|Oct|Nov|Dec|U\.S|U\.K|a\.k\.a)\.\Z"
 )
 _LABEL = re.compile(
-    r"(?:^|(?<=[\s*.(]))[*_#>\s]{0,6}(?:exact answer|final answer|short answer|answer|in short|so|thus|result|conclusion|verdict"
+    r"(?:^|(?<=[\s*.(]))[*_#>\s]{0,6}(?:exact answer|final answer|short answer|answer|in short|so"
+    r"|thus|result|conclusion|verdict"
     r"|answer is)\s{0,3}\**\s{0,3}[:：]\s{0,3}\**\s{0,3}|\s{0,3}(?:→|=>|⇒)\s{0,3}(?=[^→⇒\n=]*\Z)",
     re.I | re.M,
 )
@@ -25,24 +26,33 @@ _BOLD = re.compile(r"\*\*([^*]{1,200})\*\*|(?<!_)__([^_]{1,200})__(?!_)")
 _LIST_MARK = re.compile(r"\s*(?:[-*•]|\d+[.)])\s*\Z")
 _HEADING = re.compile(r"(?:explanation|reasoning|note|source|confidence|evidence)s?\W*\Z", re.I)
 _ASIDE = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
-_CONJUNCTIONS = "which|who|whose|where|while|whereas|although|though|but|not|with|followed|succeeded|so|as|after|before|since|when|having"
-_CONJUNCTIONS += "|because|from|best|known|the|an?|and|just|near|close|outside|north|south|east|west|located|about|some"
+_CONJUNCTIONS = (
+    "which|who|whose|where|while|whereas|although|though|but|not|with|followed|succeeded|so|as|after|before|since|when"
+)
+_CONJUNCTIONS += (
+    "|having|because|from|best|known|the|an?|and|just|near|close|outside|north|south|east|west|located|about|some"
+)
 _BREAK = re.compile(
     rf"\([^()]*\)|;\s+|\s+[-–—]+\s+|—|,\s+(?=(?:{_CONJUNCTIONS})\b)|:\s+"
-    r"|\s+(?=(?:while|whereas|although|though|but|rather than|instead of|as opposed to|versus|vs\.?|than|before|after|not|whose|who"
+    r"|\s+(?=(?:while|whereas|although|though|but|rather than|instead of|as opposed to|versus|vs\.?"
+    r"|than|before|after|not|whose|who"
     r"|which|because|since)\b)",
     re.I,
 )
 _WEAK = re.compile(
-    r"[\s,;(]*(?:not to be (?:confused|mistaken)|as opposed to|rather than|instead of|unlike|not|never|no longer|whereas|while|although"
-    r"|though|even though|despite|besides|formerly|previously|followed by|succeeded by|replac(?:ed|ing)|versus|vs|compared (?:to|with)"
-    r"|than|before|after|others?|opposite|alongside|including|son of|daughter of|along with|the capital|birthplace of)\b",
+    r"[\s,;(]*(?:not to be (?:confused|mistaken)|as opposed to|rather than|instead of|unlike|not"
+    r"|never|no longer|whereas|while|although"
+    r"|though|even though|despite|besides|formerly|previously|followed by|succeeded by|replac(?:ed"
+    r"|ing)|versus|vs|compared (?:to|with)"
+    r"|than|before|after|others?|opposite|alongside|including|son of|daughter of|along with"
+    r"|the capital|birthplace of)\b",
     re.I,
 )
 _TAIL = re.compile(r", (?:[A-Z][\w.'-]*(?: [A-Z][\w.'-]*){0,2})(?:, [A-Z][\w. ]{0,30})?\W{0,4}\Z")
 _OWNER = re.compile(r"\b((?:[A-Z][\w.-]{0,30} ){0,3}[A-Z][\w.-]{0,30})['’]s\b(?= [a-z])")
 _OPENING = re.compile(
-    r"(?:(?:and )?(?:so|thus|therefore|hence|accordingly)[, ]+)?(?:it(?:'s| is| was)|they(?:'re| are| were)|he(?:'s| is| was)"
+    r"(?:(?:and )?(?:so|thus|therefore|hence|accordingly)[, ]+)?(?:it(?:'s| is| was)|they(?:'re| are"
+    r"| were)|he(?:'s| is| was)"
     r"|she(?:'s| is| was)|that would be|that is|this is|in|on|at|by|from|to|as|the|an?|both (?:are|were))\s+",
     re.I,
 )

@@ -31,15 +31,9 @@ _HAS_VALUE = re.compile(
     r"[0-9]|" + "|".join(sorted({*_NUMBER_WORDS, "ties", *SMALL_ORDINALS, *_SMALL_SCALES}, key=len, reverse=True))
 )
 _FEW_DIGITS = 2
-_LONG_NAMES = (
-    ("united states of america", "usa"),
-    ("united states", "usa"),
-    ("united kingdom", "uk"),
-    ("great britain", "uk"),
-    ("nyc", "new york city"),
-    ("per cent", "percent"),
-)
-"""Names of several words that one word stands for."""
+_LONG_NAMES = {"united states of america": "usa", "united states": "usa", "united kingdom": "uk", "great britain": "uk"}
+_LONG_NAMES |= {"nyc": "new york city", "per cent": "percent"}
+_LONG_NAME = re.compile(rf"\b(?:{'|'.join(_LONG_NAMES)})\b")
 _DECADES = {f"{word[:-1]}ies": value for word, value in TENS.items()}
 _DECADE = re.compile(r"'?([1-9]0)'?s")
 
@@ -48,9 +42,7 @@ _DECADE = re.compile(r"'?([1-9]0)'?s")
 def tokens(text: str) -> tuple[str, ...]:
     """Lower-case words without accents, and values."""
     text = _NOISE.sub(" ", without_accents(fold(text))).lower()
-    for name, short in _LONG_NAMES:
-        if name in text:
-            text = text.replace(name, short)
+    text = _LONG_NAME.sub(lambda name: _LONG_NAMES[name[0]], text)
     found = [_bare(token) for token in _TOKEN.findall(text)]
     return tuple(_with_values(found)) if _HAS_VALUE.search(text) else tuple(found)
 
@@ -125,11 +117,11 @@ def _date(found: list[str], place: int) -> tuple[str, int] | None:
         return _day(parts[2], month, str(day)), 1
     after = [*found[place + 1 : place + 5], "", "", "", ""]
     if word in _MONTHS:
-        skip = after[0] == "the"
+        skip = int(after[0] == "the")
         if day := _DAY.fullmatch(after[skip]):
             has_year = _YEAR.fullmatch(after[skip + 1])
             return _day(after[skip + 1] if has_year else "", _MONTHS[word], day[1]), 2 + skip + bool(has_year)
-        skip = after[0] == "of"
+        skip = int(after[0] == "of")
         return (_day(after[skip], _MONTHS[word], ""), 2 + skip) if _YEAR.fullmatch(after[skip]) else None
     number = _DAY.fullmatch(word)
     day_number = number[1] if number else str(SMALL_ORDINALS[word]) if word in SMALL_ORDINALS else ""
@@ -138,9 +130,8 @@ def _date(found: list[str], place: int) -> tuple[str, int] | None:
         return None
     of = after[skip + 1] == "of"
     has_year = _YEAR.fullmatch(after[skip + 1 + of])
-    return _day(after[skip + 1 + of] if has_year else "", _MONTHS[after[skip]], day_number), 2 + skip + (
-        1 + of if has_year else 0
-    )
+    used = 2 + skip + (1 + of if has_year else 0)
+    return _day(after[skip + 1 + of] if has_year else "", _MONTHS[after[skip]], day_number), used
 
 
 def _day(year: str, month: int, day: str) -> str:
@@ -151,8 +142,10 @@ def _number(found: list[str], place: int) -> tuple[str, int] | None:
     """A number or a year that begins here, and how many tokens it takes."""
     word = found[place]
     after = found[place + 1] if place + 1 < len(found) else ""
-    if decade := _DECADES.get(word) or ((short := _DECADE.fullmatch(word)) and int(short[1])):
-        return f"19{decade}s", 1
+    if word in _DECADES:
+        return f"19{_DECADES[word]}s", 1
+    if decade := _DECADE.fullmatch(word):
+        return f"19{decade[1]}s", 1
     if word[0] == "'" and word[1:].isdigit():
         return f"@{(1900 if int(word[1:]) > 30 else 2000) + int(word[1:])}", 1
     if word[0].isdigit():

@@ -20,7 +20,8 @@ STOP = (
         words(
             "a an the of in on at by to from with for and or as be been being its them him his her their so thus "
             "therefore hence accordingly then also me my our not no yes than but if about into over under after "
-            "before during between out up some any all each either called named known answer final exact question asked "
+            "before during between out up some any all each either called named known answer final "
+            "exact question asked "
             "based according found ie eg im id ive hes shes theyre thats its"
         )
     )
@@ -28,9 +29,11 @@ STOP = (
 """Words that say nothing about which answer it is."""
 GENERIC = frozenset(
     words(
-        "film movie series show song single album book novel band group city town village state country county province "
+        "film movie series show song single album book novel band group city town village state "
+        "country county province "
         "region district river bridge lake mountain island university college school company corporation inc ltd team "
-        "club league season episode year years month day date born birth birthplace place location name person man woman "
+        "club league season episode year years month day date born birth birthplace place location "
+        "name person man woman "
         "actor actress singer director writer author composer american british english french german native national "
         "nationality capital republic kingdom united states first second last famous original originally professional "
         "professionally occupation profession metropolitan area municipality borough census version"
@@ -39,7 +42,8 @@ GENERIC = frozenset(
 """Words that go with many answers: they tell less."""
 CHANGING = frozenset(
     words(
-        "new old east west north south eastern western northern southern upper lower greater vice deputy assistant former "
+        "new old east west north south eastern western northern southern upper lower greater vice "
+        "deputy assistant former "
         "anti non half step great"
     )
 )
@@ -50,39 +54,42 @@ RANKS = (
 """May be left out of a name."""
 
 _SAME = """
-american america usa us unitedstates|british britain uk unitedkingdom|english england|french france|german germany deutschland
-italian italy italia|spanish spain spaniard|swedish sweden swede|danish denmark dane|norwegian norway|finnish finland finn
-polish poland pole|russian russia|ukrainian ukraine|dutch netherlands holland|belgian belgium|swiss switzerland
-austrian austria|hungarian hungary|czech czechia|greek greece|turkish turkey turk|indian india|chinese china
-japanese japan|korean korea|canadian canada|mexican mexico|brazilian brazil|argentine argentina argentinian argentinean
-chilean chile|australian australia|irish ireland irishman|scottish scotland scots scotsman|welsh wales welshman
-portuguese portugal|romanian romania|bulgarian bulgaria|serbian serbia serb|croatian croatia croat|israeli israel
-egyptian egypt|iranian iran persian persia|iraqi iraq|pakistani pakistan|bangladeshi bangladesh|vietnamese vietnam
-thai thailand|filipino philippines philippine|indonesian indonesia|malaysian malaysia|nigerian nigeria|kenyan kenya
-ghanaian ghana|african africa|european europe|asian asia|icelandic iceland icelander|estonian estonia|latvian latvia
-lithuanian lithuania|cuban cuba|colombian colombia|venezuelan venezuela|peruvian peru|roman rome roma
-viennese vienna wien|parisian paris|venetian venice venezia|florentine florence firenze|neapolitan naples napoli
-munich munchen|cologne koln|moscow moskva|prague praha|warsaw warszawa|lisbon lisboa|copenhagen kobenhavn|athens athina
-seville sevilla|turin torino|milan milano|genoa genova|geneva geneve|brussels bruxelles brussel|antwerp antwerpen
-the-hague hague|beijing peking|mumbai bombay|kolkata calcutta|chennai madras|istanbul constantinople
-catholic catholicism|muslim islam islamic|buddhist buddhism|jewish judaism jew|christian christianity|hindu hinduism
-protestant protestantism|eastern east|western west|northern north|southern south
-politician politics political mp|writer writing author|poet poetry|painter painting|farmer farming agriculture|actor acting
-actress|mathematician mathematics maths|physicist physics|chemist chemistry|astronomer astronomy|lawyer law attorney barrister
-singer vocalist|screenwriter scriptwriter|footballer football soccer|musician music|journalist journalism reporter correspondent
-engineer engineering|composer composing|architect architecture|historian history|economist economics|biologist biology
+american america usa us unitedstates|british britain uk unitedkingdom|english england|french france
+german germany deutschland|italian italy italia|spanish spain spaniard|swedish sweden swede|danish denmark dane
+norwegian norway|finnish finland finn|polish poland pole|russian russia|ukrainian ukraine|dutch netherlands holland
+belgian belgium|swiss switzerland|austrian austria|hungarian hungary|czech czechia|greek greece|turkish turkey turk
+indian india|chinese china|japanese japan|korean korea|canadian canada|mexican mexico|brazilian brazil
+argentine argentina argentinian argentinean|chilean chile|australian australia|irish ireland irishman
+scottish scotland scots scotsman|welsh wales welshman|portuguese portugal|romanian romania|bulgarian bulgaria
+serbian serbia serb|croatian croatia croat|israeli israel|egyptian egypt|iranian iran persian persia|iraqi iraq
+pakistani pakistan|bangladeshi bangladesh|vietnamese vietnam|thai thailand|filipino philippines philippine
+indonesian indonesia|malaysian malaysia|nigerian nigeria|kenyan kenya|ghanaian ghana|african africa|european europe
+asian asia|icelandic iceland icelander|estonian estonia|latvian latvia|lithuanian lithuania|cuban cuba
+colombian colombia|venezuelan venezuela|peruvian peru|roman rome roma|viennese vienna wien|parisian paris
+venetian venice venezia|florentine florence firenze|neapolitan naples napoli|munich munchen|cologne koln|moscow moskva
+prague praha|warsaw warszawa|lisbon lisboa|copenhagen kobenhavn|athens athina|seville sevilla|turin torino
+milan milano|genoa genova|geneva geneve|brussels bruxelles brussel|antwerp antwerpen|the-hague hague|beijing peking
+mumbai bombay|kolkata calcutta|chennai madras|istanbul constantinople|catholic catholicism|muslim islam islamic
+buddhist buddhism|jewish judaism jew|christian christianity|hindu hinduism|protestant protestantism|eastern east
+western west|northern north|southern south|politician politics political mp|writer writing author|poet poetry
+painter painting|farmer farming agriculture|actor acting|actress|mathematician mathematics maths|physicist physics
+chemist chemistry|astronomer astronomy|lawyer law attorney barrister|singer vocalist|screenwriter scriptwriter
+footballer football soccer|musician music|journalist journalism reporter correspondent|engineer engineering
+composer composing|architect architecture|historian history|economist economics|biologist biology
 philosopher philosophy|teacher teaching educator|photographer photography|physician doctor medicine|film movie
-filmmaker director|trader merchant|spine backbone|hotel hotels
-bicycle bike|automobile car|saint st|mount mt|fort ft|first 1st|second 2nd|center centre|theater theatre
-harbor harbour|gray grey|colour color|corporation corp|incorporated inc|limited ltd|company co|brothers bros|versus vs
+filmmaker director|trader merchant|spine backbone|hotel hotels|bicycle bike|automobile car|saint st|mount mt|fort ft
+first 1st|second 2nd|center centre|theater theatre|harbor harbour|gray grey|colour color|corporation corp
+incorporated inc|limited ltd|company co|brothers bros|versus vs
 """
 _NICKNAMES = """
-alexander alex sandy|andrew andy|anthony tony|benjamin ben|catherine kate kathy cathy|charles charlie chuck|christopher chris
-daniel dan danny|david dave|deborah debbie|donald don|edward ed eddie ted|elizabeth liz beth betty eliza|frederick fred freddie
-gregory greg|james jim jimmy jamie|jeffrey jeff|jennifer jen jenny|john jack johnny|jonathan jon|joseph joe joey|joshua josh
-kenneth ken|lawrence larry|leonard len leo|margaret maggie peggy meg|matthew matt|michael mike mick|nathaniel nathan nate|nicholas nick
-patricia pat patty|patrick paddy|peter pete|philip phil|raymond ray|richard dick rick|robert bob bobby rob|ronald ron|samuel sam
-stephen steve|steven steve|susan sue|theodore theo|thomas tom tommy|timothy tim|victoria vicky|walter walt|william bill billy will willie
+alexander alex sandy|andrew andy|anthony tony|benjamin ben|catherine kate kathy cathy|charles charlie chuck
+christopher chris|daniel dan danny|david dave|deborah debbie|donald don|edward ed eddie ted
+elizabeth liz beth betty eliza|frederick fred freddie|gregory greg|james jim jimmy jamie|jeffrey jeff
+jennifer jen jenny|john jack johnny|jonathan jon|joseph joe joey|joshua josh|kenneth ken|lawrence larry
+leonard len leo|margaret maggie peggy meg|matthew matt|michael mike mick|nathaniel nathan nate|nicholas nick
+patricia pat patty|patrick paddy|peter pete|philip phil|raymond ray|richard dick rick|robert bob bobby rob|ronald ron
+samuel sam|stephen steve|steven steve|susan sue|theodore theo|thomas tom tommy|timothy tim|victoria vicky|walter walt
+william bill billy will willie
 """
 NICKNAMES = {
     frozenset((full, short))
@@ -93,12 +100,13 @@ NICKNAMES = {
 SAME = {word: row.split()[0] for row in re.split(r"[|\n]", _SAME.strip()) for word in row.split()}
 """A word to the one that stands for it: demonyms, trades, spellings."""
 _SHORT_STATES = """
-Ala Alabama|AZ Ariz Arizona|Ark Arkansas|CA Calif California|CO Colo Colorado|CT Conn Connecticut|DE Delaware|FL Fla Florida
-GA Georgia|IL Ill Illinois|IA Iowa|KS Kan Kansas|KY Kentucky|MD Maryland|MA Massachusetts|MI Mich Michigan|MN Minn Minnesota
-MO Missouri|MT Montana|NE Neb Nebraska|NV Nev Nevada|NH New-Hampshire|NJ New-Jersey|NM New-Mexico|NY New-York|NC North-Carolina
-ND North-Dakota|Okla Oklahoma|Ore Oregon|PA Penn Pennsylvania|RI Rhode-Island|SC South-Carolina|SD South-Dakota
-TN Tenn Tennessee|TX Tex Texas|UT Utah|VT Vermont|VA Virginia|Wash Washington|WV West-Virginia|WI Wis Wisconsin|WY Wyo Wyoming
-Ont Ontario|Que Quebec|BC British-Columbia|NS Nova-Scotia|Alta Alberta
+Ala Alabama|AZ Ariz Arizona|Ark Arkansas|CA Calif California|CO Colo Colorado|CT Conn Connecticut|DE Delaware
+FL Fla Florida|GA Georgia|IL Ill Illinois|IA Iowa|KS Kan Kansas|KY Kentucky|MD Maryland|MA Massachusetts
+MI Mich Michigan|MN Minn Minnesota|MO Missouri|MT Montana|NE Neb Nebraska|NV Nev Nevada|NH New-Hampshire|NJ New-Jersey
+NM New-Mexico|NY New-York|NC North-Carolina|ND North-Dakota|Okla Oklahoma|Ore Oregon|PA Penn Pennsylvania
+RI Rhode-Island|SC South-Carolina|SD South-Dakota|TN Tenn Tennessee|TX Tex Texas|UT Utah|VT Vermont|VA Virginia
+Wash Washington|WV West-Virginia|WI Wis Wisconsin|WY Wyo Wyoming|Ont Ontario|Que Quebec|BC British-Columbia
+NS Nova-Scotia|Alta Alberta
 """
 REGIONS = {
     name.lower(): SAME.get(name.lower(), name.lower())
@@ -196,6 +204,8 @@ def word_likeness(a: str, b: str) -> float:
     if shorter == longer and len(shorter) > 2:
         return 0.95
     if min(len(a), len(b)) < 4 or len(a) > 40 or len(b) > 40:
+        return 0.0
+    if abs(len(a) - len(b)) > 3 and not (a.startswith(b) or b.startswith(a)):
         return 0.0
     near = closeness(a, b)
     if near >= 0.8 or (len(a) >= 5 and a[0] == b[0] and sorted(a) == sorted(b)):
