@@ -38,7 +38,11 @@ class Profiles:
 
 def anchor_profiles(readings: Sequence[AnswerReading], pairs: Pairs, asking: Asking) -> Profiles:
     """The anchors of a pool and the profile of every answer."""
-    short = [place for place, one in enumerate(readings) if one.cores and (one.is_bare or one.length <= _SHORT)]
+    short = [
+        place
+        for place, one in enumerate(readings)
+        if one.cores and (one.is_bare or one.length <= _SHORT) and not one.is_sentence
+    ]
     known = set(short)
     among = {pair: like for pair, like in pairs.items() if pair[0] in known and pair[1] in known}
     anchors = tuple(tuple(members) for members in linked(short, among, _SAME))

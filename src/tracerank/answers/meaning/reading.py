@@ -269,7 +269,7 @@ def _core_spans(
         if is_bare:
             return
     elif marked:
-        yield head(text, sentences(text, marked)[0]), 1.0
+        yield head(text, next(iter(sentences(text, marked)), marked)), 1.0
     if marked:
         for aside in asides(text, marked):
             if not any(char.isdigit() for char in text[aside.start : aside.end]):
