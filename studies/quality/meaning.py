@@ -134,6 +134,10 @@ def _forget() -> None:
         values.tokens,
         comparing.core_likeness,
         words.word_likeness,
+        words.initial,
+        words.stem,
+        words.skeleton,
+        reading.by_initial,
     ):
         cached.cache_clear()
 

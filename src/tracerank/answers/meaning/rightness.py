@@ -16,6 +16,7 @@ from tracerank.answers.meaning.reading import AnswerReading, read_answer
 RIGHT = 0.55
 """Score from which an answer is right."""
 MOST_REFERENCES = 16
+"""Aliases that are read of a question; sets list up to hundreds of them."""
 _SHORT = 3
 """Letters of an alias that tells nothing among words: IT, pol."""
 

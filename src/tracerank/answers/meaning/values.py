@@ -118,9 +118,9 @@ def _date(found: list[str], place: int) -> tuple[str, int] | None:
     after = [*found[place + 1 : place + 5], "", "", "", ""]
     if word in _MONTHS:
         skip = int(after[0] == "the")
-        if day := _DAY.fullmatch(after[skip]):
+        if found_day := _DAY.fullmatch(after[skip]):
             has_year = _YEAR.fullmatch(after[skip + 1])
-            return _day(after[skip + 1] if has_year else "", _MONTHS[word], day[1]), 2 + skip + bool(has_year)
+            return _day(after[skip + 1] if has_year else "", _MONTHS[word], found_day[1]), 2 + skip + bool(has_year)
         skip = int(after[0] == "of")
         return (_day(after[skip], _MONTHS[word], ""), 2 + skip) if _YEAR.fullmatch(after[skip]) else None
     number = _DAY.fullmatch(word)
