@@ -46,15 +46,19 @@ def anchor_profiles(readings: Sequence[AnswerReading], pairs: Pairs, asking: Ask
     known = set(short)
     among = {pair: like for pair, like in pairs.items() if pair[0] in known and pair[1] in known}
     anchors = tuple(tuple(members) for members in linked(short, among, _SAME))
-    rows = [[_share(place, members, readings, asking) for members in anchors] for place in range(len(readings))]
+    rows = [[_share(place, members, readings, pairs, asking) for members in anchors] for place in range(len(readings))]
     return Profiles(anchors, tuple(map(tuple, _without_bridges(rows))))
 
 
-def _share(place: int, members: Sequence[int], readings: Sequence[AnswerReading], asking: Asking) -> float:
+def _share(
+    place: int, members: Sequence[int], readings: Sequence[AnswerReading], pairs: Pairs, asking: Asking
+) -> float:
     if place in members:
         return 1.0
     reading = readings[place]
-    return max(asserts(reading, readings[member], asking) for member in members)
+    if reading.is_bare:  # a bare answer that shares nothing with another bare one does not assert it
+        members = [one for one in members if not readings[one].is_bare or (min(place, one), max(place, one)) in pairs]
+    return max(asserts(reading, readings[member], asking) for member in members) if members else 0.0
 
 
 def asserts(reading: AnswerReading, anchor: AnswerReading, asking: Asking) -> float:

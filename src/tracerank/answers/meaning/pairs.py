@@ -80,8 +80,9 @@ def pair_features(
     rarity = _rarity(readings)
     found: dict[Pair, tuple[float, ...]] = {}
     for pair in combinations(range(len(readings)), 2):
-        if pair not in vetoed:
-            like = likes.get(pair, 0.0)
+        like = likes.get(pair, 0.0)
+        is_apart = not like and readings[pair[0]].is_bare and readings[pair[1]].is_bare
+        if pair not in vetoed and not is_apart:  # two names that share nothing are told apart without a score
             found[pair] = (like, *_features(pair, readings, profiles, tops, rarity, asking))
     return found, frozenset(vetoed)
 
