@@ -23,6 +23,7 @@ _LABEL = re.compile(
 _LONGEST_LABELLED = 160
 _NOTE = re.compile(r"[\s*_;,(|-]{0,6}\bconfidence(?: level| score)?[ *_]{0,4}[:：=]|\(?\bsources?[ *_]{0,4}:", re.I)
 _BOLD = re.compile(r"\*\*([^*]{1,200})\*\*|(?<!_)__([^_]{1,200})__(?!_)")
+_LONGEST_MARK = 12
 _LIST_MARK = re.compile(r"\s*(?:[-*•]|\d+[.)])\s*\Z")
 _HEADING = re.compile(r"(?:explanation|reasoning|note|source|confidence|evidence)s?\W*\Z", re.I)
 _ASIDE = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
@@ -131,7 +132,7 @@ def stressed(text: str, within: Span) -> list[Span]:
             continue
         if (colon := text.find(":", start, end)) >= 0:
             start = colon + 1
-        before = text[text.rfind("\n", 0, bold.start()) + 1 : bold.start()]
+        before = text[max(within.start, bold.start() - _LONGEST_MARK) : bold.start()].rpartition("\n")[2]
         if _LIST_MARK.match(before) and after[:1] in ("-", "–", "—", ":", "("):
             continue
         span = trimmed(text, Span(start, end))
