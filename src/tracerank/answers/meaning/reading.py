@@ -131,7 +131,7 @@ def read_answer(text: str, question: str) -> AnswerReading:
     for span in stated:
         _add(clauses_said, text, span, 1.0 if marked else 0.95, 0.55 if marked else 0.6, asking)
     damp = 0.45 if stated else 1.0
-    best, sentence = -1.0, found[0] if found else Span(0, len(text))
+    best, sentence = -1.0, found[0] if found else parts[0]
     for place, span in enumerate(found):
         strength = _strength(text[span.start : span.end], words[place], place, len(found), asking)
         if strength > best:
@@ -236,7 +236,7 @@ def _cores(
     is_bare: bool,
 ) -> tuple[SpanCore, ...]:
     cores: dict[tuple[str, ...], SpanCore] = {}
-    whole = found[0] if found else Span(0, len(text))
+    whole = found[0] if found else sentence
     strips = not asking.options and _is_clause(text, whole, asking)
     for span, strength in _core_spans(
         text, asking, marked, bolds, whole, sentence, length, is_bare and len(found) <= 1
