@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 from tracerank.answers.abstentions import abstains
 from tracerank.answers.equivalence import are_equal, group_answers
 from tracerank.answers.extraction import extract_answer
+from tracerank.answers.meaning.grouping import Core, answer_core, group_by_meaning, same_answer
+from tracerank.answers.meaning.rightness import is_right
 from tracerank.errors import TraceRankError, UsageError
 from tracerank.extras import needed
-from tracerank.methods.answer_groups import ContainmentGroups, DefaultGroups, ExactGroups
+from tracerank.methods.answer_groups import ContainmentGroups, DefaultGroups, ExactGroups, MeaningGroups
 from tracerank.methods.base import Decision, Method, decide_stream
 from tracerank.methods.explanation import Explanation, explain_stream
 from tracerank.methods.simple import FewestTools, RandomRollout, SingleRollout
@@ -65,6 +67,7 @@ __all__ = [
     "Candidate",
     "ChatConfig",
     "ContainmentGroups",
+    "Core",
     "Decision",
     "DefaultGroups",
     "Document",
@@ -74,6 +77,7 @@ __all__ = [
     "FewestTools",
     "HttpChat",
     "MajorityVote",
+    "MeaningGroups",
     "Method",
     "MethodOptions",
     "Pool",
@@ -92,16 +96,20 @@ __all__ = [
     "WeightedVote",
     "WithoutAbstentions",
     "abstains",
+    "answer_core",
     "are_equal",
     "decide_stream",
     "explain_stream",
     "extract_answer",
     "group_answers",
+    "group_by_meaning",
+    "is_right",
     "iter_pools",
     "load_embedder",
     "load_selector",
     "method_named",
     "read_pools",
+    "same_answer",
     "write_atif",
     "write_pools",
 ]

@@ -1,4 +1,4 @@
-"""Studies are run by hand and rarely: here each of them is at least imported, and looks for data where it lies."""
+"""Studies are run by hand and rarely: here each of them is at least imported."""
 
 from importlib import import_module
 
@@ -16,12 +16,3 @@ MODULES = sorted(
 @pytest.mark.parametrize("name", MODULES)
 def test_a_study_can_be_imported(name: str) -> None:
     import_module(name)
-
-
-def test_data_is_looked_for_beside_the_repository() -> None:
-    from studies.quality.__main__ import DOCUMENT
-    from studies.shipped_weights.lexical_data import DATA
-
-    assert (studies.ROOT / "pyproject.toml").is_file()
-    assert studies.ROOT / "docs" / "quality.md" == DOCUMENT
-    assert studies.SHARED / "data" / "qa" == DATA

@@ -74,8 +74,8 @@ Equality = Annotated[
         "--equality",
         metavar="LEVEL",
         help="When the vote takes two answers for one: exact (the paper's), default (numbers, dates, short answers "
-        "inside sentences), containment (one stands in the other, word for word), semantic (by the encoder) or llm "
-        "(asks --chat).",
+        "inside sentences), containment (one stands in the other, word for word), meaning (what sentences assert), "
+        "semantic (by the encoder) or llm (asks --chat).",
     ),
 ]
 CountAbstentions = Annotated[

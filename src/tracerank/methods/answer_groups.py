@@ -10,8 +10,10 @@ from typing import Protocol
 from tracerank.answers.abstentions import abstains
 from tracerank.answers.equivalence import DEFAULT, EXACT, NO_GROUP, Aliases, group_answers
 from tracerank.answers.exact import normalize_answer
+from tracerank.answers.meaning.grouping import group_by_meaning
 
 CONTAINMENT = "containment"
+MEANING = "meaning"
 _YES_NO = ("yes", "no")
 
 
@@ -64,6 +66,16 @@ class ContainmentGroups:
         roots = _chained({words for words in said if words is not None})
         numbers: dict[_Words, int] = {}
         return tuple(NO_GROUP if words is None else numbers.setdefault(roots[words], len(numbers)) for words in said)
+
+
+@dataclass(frozen=True, slots=True)
+class MeaningGroups:
+    """Answers that mean the same: sentences by what they assert; names, values and options by what they name."""
+
+    name: str = MEANING
+
+    def groups(self, question: str, answers: Sequence[str | None]) -> tuple[int, ...]:
+        return group_by_meaning(answers, question)
 
 
 _Words = tuple[str, ...]

@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING
 
 from tracerank.cache_folders import default_reply_folder
 from tracerank.errors import UsageError
-from tracerank.methods.answer_groups import CONTAINMENT, AnswerGrouping, ContainmentGroups, DefaultGroups, ExactGroups
+from tracerank.methods.answer_groups import (
+    CONTAINMENT,
+    MEANING,
+    AnswerGrouping,
+    ContainmentGroups,
+    DefaultGroups,
+    ExactGroups,
+    MeaningGroups,
+)
 from tracerank.methods.base import Method
 from tracerank.methods.simple import FewestTools, Oracle, RandomRollout, SingleRollout
 from tracerank.methods.voting import FORMS, MajorityVote, WithoutAbstentions
@@ -34,6 +42,7 @@ class EqualityName(StrEnum):
     EXACT = "exact"
     DEFAULT = "default"
     CONTAINMENT = CONTAINMENT
+    MEANING = MEANING
     SEMANTIC = "semantic"
     LLM = "llm"
 
@@ -220,6 +229,7 @@ _GROUPINGS: Mapping[EqualityName, Callable[[MethodOptions], AnswerGrouping]] = M
     {
         EqualityName.DEFAULT: lambda _: DefaultGroups(),
         EqualityName.CONTAINMENT: lambda _: ContainmentGroups(),
+        EqualityName.MEANING: lambda _: MeaningGroups(),
         EqualityName.SEMANTIC: _semantic,
         EqualityName.LLM: _llm,
     }
@@ -278,6 +288,7 @@ METHODS: Mapping[str, MethodRow] = MappingProxyType(
         "majority-paper": MethodRow("the paper's: 'I don't know' has one", lambda _: MajorityVote(ExactGroups())),
         **_votes_by(DefaultGroups(), FORMS),
         **_votes_by(ContainmentGroups(), FORMS[:2]),
+        **_votes_by(MeaningGroups(), FORMS),
         "weighted": MethodRow(
             "votes weighed by confidence, asked of --chat where it is not stated", _weighted, model=_chat_model
         ),

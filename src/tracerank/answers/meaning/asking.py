@@ -1,0 +1,116 @@
+"""A question, read for what its answers may mean: its words, the kind of answer it wants, the options it offers.
+
+The general reading of a question is ``answers/asked.py``'s; here is what only meaning needs.
+"""
+
+import itertools
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from tracerank.answers import asked
+from tracerank.answers.asked import LONGEST_QUESTION
+from tracerank.answers.english import AUXILIARIES
+from tracerank.answers.meaning.values import is_value, tokens
+from tracerank.answers.meaning.words import GENERIC, REGIONS, STOP, stem
+
+POLAR, CHOICE, DATE, NUMBER, WHO, WHERE, OTHER = "polar", "choice", "date", "number", "who", "where", "other"
+_AUXILIARY = "|".join(sorted(AUXILIARIES))
+_POLAR = re.compile(rf"(?:\A|, ?)(?:{_AUXILIARY})\b", re.I)
+_WH = re.compile(r"\b(who|whom|whose|what|which|when|where|why|how)\b", re.I)
+_NUMBER = re.compile(r"\bwhat [\w ]{0,20}number\b", re.I)
+_DATE = re.compile(
+    r"\bwhen\b|\b(?:what|which) (?:year|date|day|month|century|decade)\b|\bbirthday\b|\bdate of\b|\byear\b.{0,30}\?",
+    re.I,
+)
+_FULL_DATE = re.compile(
+    r"\b(?:what|which) (?:exact |specific )?(?:date|day)\b|\bbirthday\b|\bdate of\b|\bthe (?:exact )?date\b", re.I
+)
+_PLACE_WORDS = frozenset(
+    ("city", "town", "place", "birthplace", "county", "located", "village", "state", "country", "born")
+)
+_LISTED = re.compile(r"(?:[,:;-] ?|\bbetween |\bout of )([^,:;?]{2,80}?),? (?:or|and) ([^,:;?]{2,80})\Z")
+_NAMED = r"(?:[A-Z0-9\"'(][\w.'\")-]*|of|the|and|von|de|van|in|on|a)"
+_OFFERED = re.compile(
+    rf"\b(?:[Ii]s|[Ww]as|[Aa]re|[Ww]ere|[Dd]id|Does|Do|Has|Had)(?: the| film"
+    rf"| movie)? ((?:[A-Z\"'][\w.'\"-]*|of|the|von|de|van)"
+    rf" ?(?:{_NAMED} ?){{0,7}}) or ({_NAMED}(?: {_NAMED}){{0,7}})"
+)
+_ASIDE = re.compile(r"\([^()]*\)")
+
+
+@dataclass(frozen=True, slots=True, eq=False)  # a question is read once; caches then look it up by identity
+class Asking:
+    """What a question asks for."""
+
+    words: frozenset[str]
+    """Its telling words, as they stand and without endings."""
+    kind: str
+    options: tuple[tuple[str, ...], ...] = ()
+    """The words of the two options of an either-or question; empty: it offers none."""
+    wants_difference: bool = False
+    """Whether a yes means that two things differ: "Are they from different countries?"."""
+    wants_place: bool = False
+    wants_day: bool = False
+    """Whether a date without its day is less than what is asked."""
+    regions: frozenset[str] = frozenset()
+    """States and countries that it names."""
+
+    def weight(self, word: str) -> float:
+        """How much a word of an answer tells."""
+        if word in STOP:
+            return 0.05
+        weight = 1.2 if is_value(word) else 0.45 if word in GENERIC else 1.0
+        return weight * 0.4 if word in self.words or stem(word) in self.words else weight
+
+
+@lru_cache(maxsize=4096)  # every answer of a pool asks for it again
+def read_asking(question: str) -> Asking:
+    """What is asked, from the words of the question alone."""
+    text = question[:LONGEST_QUESTION].strip()
+    said = tokens(text)
+    telling = {word for word in said if word not in STOP}
+    options = _options(text)
+    general = asked.read_question(text)
+    first = found[0].lower() if (found := _WH.search(text)) else ""
+    has_both = not first and bool({"both", "same"} & set(said))
+    if options:
+        kind = CHOICE
+    elif _POLAR.match(text) or has_both:
+        kind = POLAR
+    elif general.wants == "number" or _NUMBER.search(text):
+        kind = NUMBER
+    elif _DATE.search(text):
+        kind = DATE
+    else:
+        kind = {"who": WHO, "whom": WHO, "whose": WHO, "where": WHERE}.get(first, OTHER)
+    return Asking(
+        words=frozenset(telling | {stem(word) for word in telling}),
+        kind=kind,
+        options=options,
+        wants_difference=not {"different", "not", "neither", "only", "differ"}.isdisjoint(said),
+        wants_place=kind == WHERE or not _PLACE_WORDS.isdisjoint(telling),
+        wants_day=bool(_FULL_DATE.search(text)),
+        regions=regions_in(said),
+    )
+
+
+def regions_in(words: tuple[str, ...]) -> frozenset[str]:
+    """States and countries among the words."""
+    pairs = (f"{a} {b}" for a, b in itertools.pairwise(words))
+    return frozenset(REGIONS[name] for name in (*words, *pairs) if name in REGIONS)
+
+
+def _options(text: str) -> tuple[tuple[str, ...], ...]:
+    body = text.rstrip("?. ")
+    found = None
+    if " or " in body or "between " in body.lower():
+        found = _LISTED.search(body[-400:])
+    found = found or _OFFERED.search(body)
+    if found is None:
+        return ()
+    first, second = (
+        tuple(word for word in tokens(_ASIDE.sub("", option)) if word not in ("film", "movie"))
+        for option in found.groups()
+    )
+    return (first, second) if first and second and first != second else ()

@@ -1,0 +1,98 @@
+"""Yes or no, and which of two options: what an answer chooses of what a question offers.
+
+Works on the sentences and clauses that ``reading.py`` has found.
+"""
+
+import re
+from collections.abc import Sequence
+
+from tracerank.answers.meaning.asking import Asking
+from tracerank.answers.meaning.values import likeness, tokens
+from tracerank.answers.meaning.words import STOP
+
+_SAYS_YES = re.compile(r"\W*(?:yes|yeah|correct|true|indeed)\b", re.I)
+_SAYS_NO = re.compile(r"\W*(?:no|nope|false|incorrect)\b(?! \w+ (?:was|is|were) found)", re.I)
+_ENDS = r"\b(?:the answer is|so|thus|therefore|—|–|-|,)\s{0,3}:?\s{0,3}"
+_ENDS_YES = re.compile(rf"(?:{_ENDS}|[—–:-]\s{{0,3}})yes\W{{0,4}}\Z", re.I)
+_ENDS_NO = re.compile(rf"(?:{_ENDS}|[—–:-]\s{{0,3}})no\W{{0,4}}\Z", re.I)
+_NEGATIVE = re.compile(
+    r"\b(?:not|no|neither|nor|different|differ|differs|differing|only|never|false|whereas|unlike"
+    r"|separate|distinct|other than|by contrast)\b"
+    r"|n['’]t\b",
+    re.I,
+)
+_DIFFERENT = re.compile(r"\bdiffer(?:s|ent|ing)?\b|\bdistinct\b|\bnot (?:\w+ ){0,2}same\b", re.I)
+_POSITIVE = re.compile(r"\b(?:both|same|likewise|shares?d?|also|each|as well|too|identical)\b", re.I)
+_BOTH = re.compile(r"\b(?:both|same|likewise)\b", re.I)
+_ASIDE = re.compile(r"\([^()]*\)")
+_FORMER = re.compile(r"\bthe former\b", re.I)
+_LATTER = re.compile(r"\bthe latter\b", re.I)
+_HELD = 0.5
+"""Share of an option's own words that a clause must hold."""
+
+Clauses = Sequence[tuple[tuple[str, ...], float]]
+"""Words and strength of each clause, in order."""
+
+
+def polarity(stated: str, sentences: Sequence[str], asking: Asking) -> int:
+    """1 yes, -1 no, 0 neither can be told."""
+    for said in (stated, sentences[0] if sentences else ""):
+        said = said.replace("*", "")
+        if _SAYS_YES.match(said):
+            return 1
+        if _SAYS_NO.match(said):
+            return -1
+    last = (stated or (sentences[-1] if sentences else "")).replace("*", "")
+    if _ENDS_YES.search(last):
+        return 1
+    if _ENDS_NO.search(last):
+        return -1
+    for said in (last, *(one for one in sentences[:1] if one != last)):
+        said = _ASIDE.sub(" ", said)
+        if asking.wants_difference and _DIFFERENT.search(said):
+            return 1
+        if _NEGATIVE.search(said):
+            return -1
+        if _POSITIVE.search(said):
+            return -1 if asking.wants_difference and "same" in said else 1
+    return 1 if any(_BOTH.search(said) for said in sentences) and not asking.wants_difference else 0
+
+
+def chosen_option(clauses: Clauses, text: str, asking: Asking) -> tuple[int, float]:
+    """Which option is asserted (-1: none) and by how much more than the other."""
+    first, second = asking.options
+    own = (_own(first, second), _own(second, first))
+    scores = [
+        max((_option_score(words, *clause, place) for place, clause in enumerate(clauses)), default=0.0)
+        for words in own
+    ]
+    for pattern, place in ((_FORMER, 0), (_LATTER, 1)):
+        if pattern.search(text):
+            said = tokens(text)
+            firsts = [_first_place(words, said) for words in own]
+            if min(firsts) >= 0:
+                scores[firsts.index(sorted(firsts)[place])] += 0.15
+    if max(scores) == 0:
+        return -1, 0.0
+    chosen = int(scores[1] > scores[0])
+    return chosen, abs(scores[0] - scores[1]) if min(scores) > 0 else max(scores)
+
+
+def _own(option: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(word for word in option if word not in other and word not in STOP) or option
+
+
+def _option_score(own: tuple[str, ...], words: tuple[str, ...], strength: float, place: int) -> float:
+    """The strength of a clause that holds an option; earlier in the answer and in the clause counts more."""
+    best = [max((likeness(word, said) for said in words), default=0.0) for word in own]
+    held = sum(one for one in best if one >= 0.6) / len(own)
+    if len(own) > 1 and own[-1] in words:
+        held = max(held, 0.85)
+    if held < _HELD:
+        return 0.0
+    where = next((i for i, said in enumerate(words) if any(likeness(said, word) >= 0.8 for word in own)), 9)
+    return held * strength * (1 - 0.012 * min(place, 15)) * (1 - 0.01 * min(where, 15))
+
+
+def _first_place(own: tuple[str, ...], said: tuple[str, ...]) -> int:
+    return next((i for i, word in enumerate(said) if any(likeness(word, one) >= 0.85 for one in own)), -1)

@@ -1,0 +1,148 @@
+"""How far two readings give one answer, and what can never be one.
+
+Scores are shares of telling words, by the weights that the question gives them; nothing here is fitted.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+
+from tracerank.answers.meaning.asking import DATE, NUMBER, Asking
+from tracerank.answers.meaning.reading import AnswerReading, by_initial
+from tracerank.answers.meaning.values import is_value, likeness
+from tracerank.answers.meaning.words import CHANGING, RANKS, STOP, initial
+
+_LIKE = 0.6
+"""Likeness from which two words count as one."""
+_TELLING = 0.9
+"""Weight of a word that would tell answers apart."""
+LONGEST_PLACED = 18
+"""Words; in a longer answer the regions of a sentence need not be the answer's."""
+
+Words = tuple[str, ...]
+
+
+def held_share(core: Words, words: Mapping[str, Sequence[str]], asking: Asking) -> float:
+    """The weighted share of a core's words that stand among words, given by the class of their first sound."""
+    held = 0.0
+    weights, total = _weights(core, asking)
+    for word, weight in zip(core, weights, strict=True):
+        best = 0.0
+        for said in words.get(initial(word), ()):
+            best = max(best, likeness(word, said))
+        held += weight * best if best >= _LIKE else 0.0
+    return held / total if total else 0.0
+
+
+@lru_cache(maxsize=16384)
+def _weights(core: Words, asking: Asking) -> tuple[tuple[float, ...], float]:
+    """The weight of each word, and their sum."""
+    weights = tuple(map(asking.weight, core))
+    return weights, sum(weights)
+
+
+@lru_cache(maxsize=65536)
+def core_likeness(a: Words, b: Words, asking: Asking) -> float:
+    """Two cores, 0 to 1: a short name inside a long one is fine, words of their own on both sides are not."""
+    if a == b or "".join(a) == "".join(b):
+        return 1.0
+    if _abbreviates(a, b) or _abbreviates(b, a):
+        return 0.9
+    index_a, index_b = by_initial(a), by_initial(b)
+    if index_a.keys().isdisjoint(index_b):
+        return 0.0
+    values_a, values_b = [word for word in a if is_value(word)], [word for word in b if is_value(word)]
+    if values_a and values_b and not any(likeness(x, y) for x in values_a for y in values_b):
+        return 0.0
+    if asking.wants_day and values_a and values_b and max(map(_parts, values_a)) != max(map(_parts, values_b)):
+        return 0.4
+    of_a, of_b = held_share(a, index_b, asking), held_share(b, index_a, asking)
+    low, high = sorted((of_a, of_b))
+    if high < _LIKE:
+        return 0.5 * high
+    short, long = (a, b) if of_a >= of_b else (b, a)
+    if _has_own(short, long, asking) and _has_own(long, short, asking):
+        return min(0.5, 0.6 * low + 0.2)
+    if any(word in CHANGING and word not in short and word not in asking.words for word in long):
+        return 0.5
+    telling = sum(asking.weight(word) for word in short if word not in RANKS)
+    return max(0.0, 0.75 * high + 0.25 * low - (0.25 if telling < 0.5 else 0.0))
+
+
+def _has_own(words: Words, others: Words, asking: Asking) -> bool:
+    return any(
+        word not in RANKS
+        and asking.weight(word) >= _TELLING
+        and max((likeness(word, other) for other in others), default=0.0) < _LIKE
+        for word in words
+    )
+
+
+def _parts(value: str) -> int:
+    """How much of a date is given."""
+    return value.count("-")
+
+
+def _abbreviates(short: Words, long: Words) -> bool:
+    return (
+        len(short) == 1
+        and 2 <= len(short[0]) <= 6
+        and len(long) >= 2
+        and short[0] == "".join(word[0] for word in long if word not in STOP)
+    )
+
+
+def asserted(core: Words, reading: AnswerReading, asking: Asking) -> float:
+    """How strongly an answer asserts a core: the best clause that holds it."""
+    best = 0.0
+    for clause in reading.clauses:
+        if clause.strength > best:
+            share = held_share(core, clause.by_initial, asking)
+            if share >= 0.7:
+                share *= 0.5 if _is_changed(core, clause.words, asking) else 1.0
+                best = max(best, share * clause.strength * (1 - 0.004 * min(clause.order, 20)))
+    return best
+
+
+def _is_changed(core: Words, words: Words, asking: Asking) -> bool:
+    """Whether a core stands among words only with one before it that makes another thing of it."""
+    places = [place for place, word in enumerate(words) if word == core[0]]
+    before = [words[place - 1] if place else "" for place in places]
+    return bool(before) and all(word in CHANGING and word not in core and word not in asking.words for word in before)
+
+
+def conflict(a: AnswerReading, b: AnswerReading, asking: Asking) -> bool:
+    """What can never be one answer: yes and no, two options, other regions, other values."""
+    if a.polarity * b.polarity < 0:
+        return True
+    if a.option >= 0 and b.option >= 0 and a.option != b.option:
+        return True
+    if asking.wants_place and a.regions and b.regions and a.regions.isdisjoint(b.regions):
+        return max(a.length, b.length) <= LONGEST_PLACED
+    if asking.kind in (DATE, NUMBER) and a.values and b.values:
+        if asking.wants_day and a.is_bare and b.is_bare and _parts(a.values[0][0]) != _parts(b.values[0][0]):
+            return True
+        return not any(likeness(x, y) for x in _foremost(a) for y in _foremost(b))
+    return False
+
+
+def _foremost(reading: AnswerReading) -> list[str]:
+    least = (0.8 if reading.is_marked or reading.length <= LONGEST_PLACED else 0.4) * reading.values[0][1]
+    return [value for value, strength in reading.values if strength >= least]
+
+
+def pair_likeness(a: AnswerReading, b: AnswerReading, asking: Asking) -> float:
+    """How far two answers are one, 0 to 1, by themselves."""
+    if conflict(a, b, asking):
+        return 0.0
+    if a.polarity and a.polarity == b.polarity:
+        return 1.0
+    if a.option >= 0 and a.option == b.option:
+        return 0.7 + 0.3 * min(1.0, a.option_margin, b.option_margin)
+    return max(
+        (
+            core_likeness(x.words, y.words, asking) * min(x.strength, y.strength) ** 0.25
+            for x in a.cores
+            for y in b.cores
+        ),
+        default=0.0,
+    )

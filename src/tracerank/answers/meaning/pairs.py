@@ -1,0 +1,144 @@
+"""The chance that two answers of a pool are one: a logistic score over a handful of features of the pair.
+
+The weights are in ``pair_weights.json``, made by ``studies/shipped_weights/meaning_weights.py``. What can never be one
+answer gets no chance at all but a veto. Only the set of answers enters, never their order.
+"""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from itertools import combinations
+
+from tracerank.answers.meaning.anchors import Profiles, anchor_profiles
+from tracerank.answers.meaning.asking import Asking
+from tracerank.answers.meaning.comparing import asserted, conflict, pair_likeness
+from tracerank.answers.meaning.reading import AnswerReading
+from tracerank.answers.meaning.values import likeness
+
+FEATURES = (
+    "likeness",
+    "asserted",
+    "same_choice",
+    "same_value",
+    "shared_words",
+    "same_anchor",
+    "other_anchor",
+    "anchor_product",
+    "least_anchor",
+    "anchor_margin",
+    "bare",
+)
+_HELD = 0.3
+"""Share from which an answer is taken to assert its foremost anchor."""
+_FIRST_VALUES = 4
+
+Pair = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class PairWeights:
+    """What was fitted."""
+
+    threshold: float
+    """Mean chance from which two groups are joined."""
+    bias: float
+    weights: tuple[float, ...]
+    """In the order of ``FEATURES``."""
+
+    def chance(self, features: Sequence[float]) -> float:
+        """The chance that a pair is one answer."""
+        score = self.bias
+        for weight, feature in zip(self.weights, features, strict=True):
+            score += weight * feature
+        return 1 / (1 + math.exp(-score))
+
+
+@cache
+def pair_weights() -> PairWeights:
+    """The weights that ship."""
+    held = json.loads(files("tracerank.answers.meaning").joinpath("pair_weights.json").read_text(encoding="utf-8"))
+    return PairWeights(held["threshold"], held["bias"], tuple(held["weights"][name] for name in FEATURES))
+
+
+def pair_features(
+    readings: Sequence[AnswerReading], asking: Asking
+) -> tuple[dict[Pair, tuple[float, ...]], frozenset[Pair]]:
+    """The features of every pair that may be one, in the order of ``FEATURES``, and the pairs that never are."""
+    likes: dict[Pair, float] = {}
+    vetoed: set[Pair] = set()
+    for pair in combinations(range(len(readings)), 2):
+        a, b = readings[pair[0]], readings[pair[1]]
+        if conflict(a, b, asking):
+            vetoed.add(pair)
+        elif like := pair_likeness(a, b, asking):
+            likes[pair] = like
+    profiles = anchor_profiles(readings, likes, asking)
+    tops = [_top(row) for row in profiles.shares]
+    rarity = _rarity(readings)
+    found: dict[Pair, tuple[float, ...]] = {}
+    for pair in combinations(range(len(readings)), 2):
+        like = likes.get(pair, 0.0)
+        is_apart = not like and readings[pair[0]].is_bare and readings[pair[1]].is_bare
+        if pair not in vetoed and not is_apart:  # two names that share nothing are told apart without a score
+            found[pair] = (like, *_features(pair, readings, profiles, tops, rarity, asking))
+    return found, frozenset(vetoed)
+
+
+def _features(
+    pair: Pair,
+    readings: Sequence[AnswerReading],
+    profiles: Profiles,
+    tops: Sequence[tuple[int, float, float]],
+    rarity: Mapping[str, float],
+    asking: Asking,
+) -> tuple[float, ...]:
+    """All but the likeness."""
+    i, j = pair
+    a, b = readings[i], readings[j]
+    (top_a, held_a, margin_a), (top_b, held_b, margin_b) = tops[i], tops[j]
+    is_held = min(held_a, held_b) > _HELD
+    return (
+        max(_asserted(a, b, asking), _asserted(b, a, asking)),
+        float(bool(a.polarity and a.polarity == b.polarity) or a.option == b.option >= 0),
+        float(any(likeness(x, y) for x, _ in a.values[:_FIRST_VALUES] for y, _ in b.values[:_FIRST_VALUES])),
+        _shared_words(a, b, rarity),
+        float(is_held and top_a == top_b),
+        float(is_held and top_a != top_b),
+        sum(x * y for x, y in zip(profiles.shares[i], profiles.shares[j], strict=True)),
+        min(held_a, held_b),
+        min(margin_a, margin_b),
+        float(a.is_bare) + float(b.is_bare),
+    )
+
+
+def _asserted(a: AnswerReading, b: AnswerReading, asking: Asking) -> float:
+    return asserted(a.cores[0].words, b, asking) if a.cores else 0.0
+
+
+def _top(shares: Sequence[float]) -> tuple[int, float, float]:
+    """The foremost anchor, its share, and by how much it leads."""
+    if not shares:
+        return -1, 0.0, 0.0
+    best = max(range(len(shares)), key=shares.__getitem__)
+    others = max((share for place, share in enumerate(shares) if place != best), default=0.0)
+    return best, shares[best], shares[best] - others
+
+
+def _rarity(readings: Sequence[AnswerReading]) -> dict[str, float]:
+    """How much a new word tells in this pool: what more than half of the answers say tells less."""
+    counts: dict[str, int] = {}
+    for reading in readings:
+        for word in reading.new_words:
+            counts[word] = counts.get(word, 0) + 1
+    return {word: 1 / (1 + max(0.0, count - len(readings) / 2)) for word, count in counts.items()}
+
+
+def _shared_words(a: AnswerReading, b: AnswerReading, rarity: Mapping[str, float]) -> float:
+    """The share of the new words of the one with fewer that the other has, too, by how strongly both assert them."""
+    few, many = sorted((a.new_words, b.new_words), key=len)
+    total = sum(strength * rarity[word] for word, strength in few.items())
+    shared = sum(min(strength, many[word]) * rarity[word] for word, strength in few.items() if word in many)
+    return shared / total if total else 0.0

@@ -1,0 +1,345 @@
+"""An answer, read: its clauses with how strongly each is asserted, the spans that may answer, polarity, option, values.
+
+Every core keeps its place in the text. Rules on punctuation and closed lists of words; no parser. Of a text longer than
+``LONGEST`` only the beginning and the end are read, so that the work is bounded.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from tracerank.answers.english import PRONOUNS, VERBS
+from tracerank.answers.meaning.asking import DATE, NUMBER, OTHER, POLAR, WHERE, WHO, Asking, read_asking, regions_in
+from tracerank.answers.meaning.choosing import chosen_option, polarity
+from tracerank.answers.meaning.spans import (
+    ASIDE,
+    OWNER,
+    TAIL,
+    WEAK,
+    Span,
+    asides,
+    clauses,
+    head,
+    labelled,
+    sentences,
+    stressed,
+    trimmed,
+)
+from tracerank.answers.meaning.values import is_value, tokens
+from tracerank.answers.meaning.words import STOP, initial
+
+LONGEST = 6000
+"""Characters that are read of an answer: the first third and the last two."""
+MOST_SENTENCES = 40
+_BARE_WORDS = 8
+"""Words of an answer that is nothing but the answer."""
+_SHORT_WORDS = 14
+_MOST_CORES = 6
+_CONCLUDES = re.compile(
+    r"\A\W*(?:and )?(?:so|thus|therefore|hence|accordingly|in short|consequently|overall"
+    r"|in conclusion|as a result|that makes"
+    r"|this means|which makes)\b|\b(?:therefore|thus|hence|accordingly|so the answer|the answer is"
+    r"|is the answer|answer appears"
+    r"|that is,|i\.e\.|, so)\b",
+    re.I,
+)
+_QUOTED = re.compile(r"[\"“]([^\"“”]{2,60})[\"”]|(?<!\*)\*([^*\n]{2,60})\*(?!\*)")
+_CAPITAL = r"(?:[A-ZÀ-Þ][\w'’.-]*|\d[\w,.-]*)"
+_NAMES = re.compile(rf"{_CAPITAL}(?:(?:\s+(?:of|the|de|von|van|di|da|del|la|le|and|&|for)){{0,2}}\s+{_CAPITAL})*")
+_COPULA = re.compile(
+    r"\b(?:is|was|are|were|became|remains|being|be|called|named|stands for|as|by|in|on|at|from|to|of)\b\s+", re.I
+)
+_IS = re.compile(r"\b(?:is|was|are|were|became|works? as|worked as)\b\s+(?:(?:an?|the|both|also)\s+)?", re.I)
+_RELATIVE = re.compile(r"[^,']{2,60}['’]s (?:[a-z]+ ){0,3}[a-z]+, ([^,]{2,60})")
+_PLACED = re.compile(
+    r"([^,()0-9]{3,40}), (?!and |or )[^\W\d][\w. ]{1,30}(?:, (?!and |or )[^\W\d][\w. ]{1,30})?\W{0,4}\Z"
+)
+_ALIAS_LABEL = re.compile(r"\A[^:]{0,30}: ")
+_LEADS_ON = re.compile(r"[\s,]*whose [^,;]{2,40} (?:is|was|are|were)\b", re.I)
+_STEP = 0.6
+_FACTORS = {ASIDE: 0.45, WEAK: 0.3, TAIL: 0.5, OWNER: 0.4}
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A part of an answer and how strongly it is asserted."""
+
+    words: tuple[str, ...]
+    by_initial: Mapping[str, tuple[str, ...]]
+    """The same words by the class of their first sound, for look-up."""
+    strength: float
+    order: int
+
+
+@dataclass(frozen=True, slots=True)
+class SpanCore:
+    """A span that may answer."""
+
+    words: tuple[str, ...]
+    strength: float
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerReading:
+    """What one answer to one question says."""
+
+    text: str
+    clauses: tuple[Clause, ...]
+    cores: tuple[SpanCore, ...]
+    """The likeliest first."""
+    sentence: Span
+    """The sentence that answers."""
+    is_bare: bool
+    is_sentence: bool
+    """Whether it is a sentence about what was asked rather than a name."""
+    is_marked: bool
+    """Whether the text itself says what its answer is."""
+    length: int
+    """Words."""
+    polarity: int
+    """1 yes, -1 no, 0 neither."""
+    option: int
+    """Place among the question's options; -1: none."""
+    option_margin: float
+    new_words: Mapping[str, float]
+    """Telling words that the question does not have, with how strongly they are asserted."""
+    values: tuple[tuple[str, float], ...]
+    """Numbers and dates that the question does not name, the most strongly asserted first."""
+    regions: frozenset[str]
+    """States and countries in the sentence that answers."""
+    core_span: Span
+    """Where what answers stands: of a sentence, what is new in it; without any core, the sentence that answers."""
+
+
+@lru_cache(maxsize=8192)  # a pool is grouped more than once, and rollouts repeat each other
+def read_answer(text: str, question: str) -> AnswerReading:
+    """The reading of an answer."""
+    asking = read_asking(question)
+    parts = _windows(text)
+    marked = labelled(text, parts[-1]) or (labelled(text, parts[0]) if len(parts) > 1 else None)
+    found = [span for part in parts for span in sentences(text, part)]
+    if len(found) > MOST_SENTENCES:
+        found = found[: MOST_SENTENCES // 3] + found[-(MOST_SENTENCES - MOST_SENTENCES // 3) :]
+    words = [tokens(text[span.start : span.end]) for span in found]
+    length = sum(map(len, words))
+    is_bare = length <= _BARE_WORDS and len(found) <= 1
+    bolds = [] if marked else _telling_bolds(text, [span for part in parts for span in stressed(text, part)], asking)
+    clauses_said: list[Clause] = []
+    stated = [marked] if marked else bolds
+    for span in stated:
+        _add(clauses_said, text, span, 1.0 if marked else 0.95, 0.55 if marked else 0.6, asking)
+    damp = 0.45 if stated else 1.0
+    best, sentence = -1.0, found[0] if found else parts[0]
+    for place, span in enumerate(found):
+        strength = _strength(text[span.start : span.end], words[place], place, len(found), asking)
+        if strength > best:
+            best, sentence = strength, span
+        _add(clauses_said, text, span, strength * damp, 0.7 if length <= 12 else 0.85, asking)
+    if stated:
+        sentence = stated[-1]
+    said = [text[span.start : span.end] for span in found]
+    cores = _cores(text, asking, marked, bolds, found, sentence, length, is_bare)
+    core_span = cores[0].span if cores else trimmed(text, sentence)
+    if not stated and _is_clause(text, sentence, asking):
+        core_span = next((span for span, _ in _focus(text, sentence, asking)), core_span)
+    option, margin = -1, 0.0
+    if asking.options:
+        option, margin = chosen_option([(one.words, one.strength) for one in clauses_said], text, asking)
+    is_polar = asking.kind == POLAR
+    return AnswerReading(
+        text=text,
+        clauses=tuple(clauses_said),
+        cores=cores,
+        sentence=sentence,
+        is_bare=is_bare,
+        is_sentence=not stated and _is_clause(text, sentence, asking),
+        is_marked=bool(stated),
+        length=length,
+        polarity=polarity(" ".join(text[a:b] for a, b in stated), said, asking) if is_polar else 0,
+        option=option,
+        option_margin=margin,
+        new_words=(new := _new_words(clauses_said, asking)),
+        values=_values(new),
+        regions=regions_in(tokens(text[sentence.start : sentence.end])) - asking.regions,
+        core_span=core_span,
+    )
+
+
+@lru_cache(maxsize=16384)
+def by_initial(words: tuple[str, ...]) -> Mapping[str, tuple[str, ...]]:
+    """Words by the class of their first sound."""
+    found: dict[str, tuple[str, ...]] = {}
+    for word in words:
+        sound = initial(word)
+        found[sound] = (*found.get(sound, ()), word)
+    return found
+
+
+def _windows(text: str) -> list[Span]:
+    if len(text) <= LONGEST:
+        return [Span(0, len(text))]
+    return [Span(0, LONGEST // 3), Span(len(text) - LONGEST + LONGEST // 3, len(text))]
+
+
+def _telling_bolds(text: str, bolds: Sequence[Span], asking: Asking) -> list[Span]:
+    """Bold spans that say something which the question does not; without such, all of them."""
+    if asking.options or asking.kind == POLAR:
+        return list(bolds[:4])
+    new = [span for span in bolds if _is_new(tokens(text[span.start : span.end]), asking)]
+    return (new or list(bolds))[:4]
+
+
+def _is_new(words: Sequence[str], asking: Asking) -> bool:
+    return any(word not in STOP and word not in asking.words for word in words)
+
+
+def _strength(said: str, words: Sequence[str], place: int, count: int, asking: Asking) -> float:
+    """How strongly a sentence is asserted by its place, its first words and how much of the question it repeats."""
+    strength = 0.85 if count == 1 else 0.7 if place == count - 1 else 0.62 if place == 0 else 0.4
+    if _CONCLUDES.search(said):
+        strength = max(strength, 0.9)
+    mirrored = len(asking.words.intersection(words)) / max(1, len(asking.words))
+    if _is_new(words, asking) or asking.options or asking.kind == POLAR:
+        return min(0.92, strength + 0.2 * mirrored)
+    return strength * 0.6
+
+
+def _add(said: list[Clause], text: str, sentence: Span, strength: float, decay: float, asking: Asking) -> None:
+    """The clauses of a sentence; later ones, parentheses and contrasts count less."""
+    factor = 1.0
+    first = len(said)
+    for span, kind in clauses(text, sentence):
+        words = tokens(text[span.start : span.end])
+        if not words:
+            continue
+        if _LEADS_ON.match(
+            text, *span
+        ):  # "by Anna Lind, whose husband is Olof Lind": what came before was a step on the way
+            said[first:] = [replace(one, strength=one.strength * _STEP) for one in said[first:]]
+            factor = 1.0
+        share = _FACTORS.get(kind, 1.0) if kind in (ASIDE, WEAK) else factor * _FACTORS.get(kind, 1.0)
+        said.append(Clause(words, by_initial(words), strength * share, len(said)))
+        if kind not in (ASIDE, TAIL, OWNER) and _is_new(words, asking):
+            factor *= decay
+
+
+def _cores(
+    text: str,
+    asking: Asking,
+    marked: Span | None,
+    bolds: Sequence[Span],
+    found: Sequence[Span],
+    sentence: Span,
+    length: int,
+    is_bare: bool,
+) -> tuple[SpanCore, ...]:
+    cores: dict[tuple[str, ...], SpanCore] = {}
+    whole = found[0] if found else sentence
+    strips = not asking.options and _is_clause(text, whole, asking)
+    for span, strength in _core_spans(
+        text, asking, marked, bolds, whole, sentence, length, is_bare and len(found) <= 1
+    ):
+        said = tokens(text[span.start : span.end])
+        words = tuple(word for word in said if word not in STOP) or said
+        if strips:  # a sentence repeats the question
+            words = tuple(word for word in words if word not in asking.words) or words
+        if words and words not in cores:
+            cores[words] = SpanCore(words, strength, span)
+    return tuple(cores.values())[:_MOST_CORES]
+
+
+def _core_spans(
+    text: str,
+    asking: Asking,
+    marked: Span | None,
+    bolds: Sequence[Span],
+    whole: Span,
+    sentence: Span,
+    length: int,
+    is_bare: bool,
+) -> Iterator[tuple[Span, float]]:
+    stated = marked or (bolds[0] if bolds else whole if is_bare else None)
+    if stated and (relative := _RELATIVE.fullmatch(text, *trimmed(text, stated))):
+        yield trimmed(text, Span(*relative.span(1))), 0.95
+        return
+    if stated and (placed := _PLACED.fullmatch(text, *trimmed(text, stated))) and not asking.options:
+        yield head(text, Span(*placed.span(1))), 0.95
+        if is_bare:
+            return
+    elif marked:
+        yield head(text, next(iter(sentences(text, marked)), marked)), 1.0
+    if marked:
+        for aside in asides(text, marked):
+            if not any(char.isdigit() for char in text[aside.start : aside.end]):
+                label = _ALIAS_LABEL.match(text[aside.start : aside.end])
+                yield Span(aside.start + (label.end() if label else 0), aside.end), 0.6
+    for bold in bolds:
+        yield head(text, bold), 0.95 if len(bolds) == 1 else 0.8
+    if is_bare or (length <= _SHORT_WORDS and not marked and not bolds and sentence == whole):
+        yield head(text, whole), 0.9
+        if is_bare:
+            yield trimmed(text, whole), 0.85
+    if not (marked or bolds or is_bare):
+        yield from _focus(text, sentence, asking)
+
+
+def _is_clause(text: str, span: Span, asking: Asking) -> bool:
+    """Whether a span is a sentence about what was asked rather than a name."""
+    words = tokens(text[span.start : span.end])
+    if not words or VERBS.isdisjoint(words[1:]):
+        return False
+    return words[0] in PRONOUNS or not asking.words.isdisjoint(words)
+
+
+def _focus(text: str, sentence: Span, asking: Asking) -> Iterator[tuple[Span, float]]:
+    """Spans of the sentence that answers which are new against the question."""
+    if asking.kind == OTHER and (said := _IS.search(text, *sentence)):
+        complement = head(text, Span(said.end(), sentence.end))
+        first = next(iter(tokens(text[complement.start : complement.end])), "")
+        if first not in asking.words and not first.endswith("ed"):
+            yield complement, 0.75
+    for quoted in _QUOTED.finditer(text, *sentence):
+        if _is_new(tokens(quoted[0]), asking):
+            yield trimmed(text, Span(*quoted.span())), 0.6
+    names = _ordered([Span(*name.span()) for name in _NAMES.finditer(text, *sentence)], text, sentence, asking)
+    for span in names:
+        words = tokens(text[span.start : span.end])
+        if _is_new(words, asking) and _fits(words, asking):
+            yield trimmed(text, span), 0.7
+    last = sentence.start
+    for copula in _COPULA.finditer(text, *sentence):
+        last = copula.end()
+    if not names or asking.kind == OTHER:
+        yield head(text, Span(last, sentence.end)), 0.55
+
+
+def _ordered(names: list[Span], text: str, sentence: Span, asking: Asking) -> list[Span]:
+    """Names behind the verb first, when what stands before it repeats the question."""
+    verb = _IS.search(text, *sentence)
+    if verb is None or asking.words.isdisjoint(tokens(text[sentence.start : verb.start()])):
+        return names
+    return sorted(names, key=lambda span: span.start < verb.start())
+
+
+def _fits(words: Sequence[str], asking: Asking) -> bool:
+    """Whether a span is of the kind that is asked for."""
+    has_value = any(map(is_value, words))
+    if asking.kind in (DATE, NUMBER):
+        return has_value
+    return not (asking.kind in (WHO, WHERE) and all(map(is_value, words)))
+
+
+def _new_words(said: Sequence[Clause], asking: Asking) -> dict[str, float]:
+    best: dict[str, float] = {}
+    for clause in said:
+        for word in clause.words:
+            if word not in STOP and word not in asking.words:
+                best[word] = max(best.get(word, 0.0), clause.strength)
+    return best
+
+
+def _values(new_words: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
+    found = [pair for pair in new_words.items() if is_value(pair[0])]
+    return tuple(sorted(found, key=lambda pair: -pair[1]))

@@ -1,0 +1,215 @@
+"""Single words: which of them carry meaning, and how far two of them name the same.
+
+Closed lists and one comparison; knows neither questions nor answers. Values (``#23``, ``@1769-8-3``) are compared in
+``values.py``.
+"""
+
+import re
+from functools import lru_cache
+from itertools import groupby
+
+from tracerank.answers import english
+from tracerank.answers.english import AUXILIARIES, HONORIFICS, PRONOUNS, QUESTION_WORDS, words
+from tracerank.answers.readings import PLACES
+
+STOP = (
+    AUXILIARIES
+    | QUESTION_WORDS
+    | PRONOUNS
+    | frozenset(
+        words(
+            "a an the of in on at by to from with for and or as be been being its them him his her their so thus "
+            "therefore hence accordingly then also me my our not no yes than but if about into over under after "
+            "before during between out up some any all each either called named known answer final "
+            "exact question asked "
+            "based according found ie eg im id ive hes shes theyre thats its"
+        )
+    )
+)
+"""Words that say nothing about which answer it is."""
+GENERIC = frozenset(
+    words(
+        "film movie series show song single album book novel band group city town village state "
+        "country county province "
+        "region district river bridge lake mountain island university college school company corporation inc ltd team "
+        "club league season episode year years month day date born birth birthplace place location "
+        "name person man woman "
+        "actor actress singer director writer author composer american british english french german native national "
+        "nationality capital republic kingdom united states first second last famous original originally professional "
+        "professionally occupation profession metropolitan area municipality borough census version"
+    )
+)
+"""Words that go with many answers: they tell less."""
+CHANGING = frozenset(
+    words(
+        "new old east west north south eastern western northern southern upper lower greater vice "
+        "deputy assistant former "
+        "anti non half step great"
+    )
+)
+"""Words that make another thing of the name they stand with: New Delhi, East Germany."""
+RANKS = (
+    HONORIFICS | english.TITLES | frozenset(words("jr sr junior senior ii iii iv baron archduke miss actor actress"))
+)
+"""May be left out of a name."""
+
+_SAME = """
+american america usa us unitedstates|british britain uk unitedkingdom|english england|french france
+german germany deutschland|italian italy italia|spanish spain spaniard|swedish sweden swede|danish denmark dane
+norwegian norway|finnish finland finn|polish poland pole|russian russia|ukrainian ukraine|dutch netherlands holland
+belgian belgium|swiss switzerland|austrian austria|hungarian hungary|czech czechia|greek greece|turkish turkey turk
+indian india|chinese china|japanese japan|korean korea|canadian canada|mexican mexico|brazilian brazil
+argentine argentina argentinian argentinean|chilean chile|australian australia|irish ireland irishman
+scottish scotland scots scotsman|welsh wales welshman|portuguese portugal|romanian romania|bulgarian bulgaria
+serbian serbia serb|croatian croatia croat|israeli israel|egyptian egypt|iranian iran persian persia|iraqi iraq
+pakistani pakistan|bangladeshi bangladesh|vietnamese vietnam|thai thailand|filipino philippines philippine
+indonesian indonesia|malaysian malaysia|nigerian nigeria|kenyan kenya|ghanaian ghana|african africa|european europe
+asian asia|icelandic iceland icelander|estonian estonia|latvian latvia|lithuanian lithuania|cuban cuba
+colombian colombia|venezuelan venezuela|peruvian peru|roman rome roma|viennese vienna wien|parisian paris
+venetian venice venezia|florentine florence firenze|neapolitan naples napoli|munich munchen|cologne koln|moscow moskva
+prague praha|warsaw warszawa|lisbon lisboa|copenhagen kobenhavn|athens athina|seville sevilla|turin torino
+milan milano|genoa genova|geneva geneve|brussels bruxelles brussel|antwerp antwerpen|the-hague hague|beijing peking
+mumbai bombay|kolkata calcutta|chennai madras|istanbul constantinople|catholic catholicism|muslim islam islamic
+buddhist buddhism|jewish judaism jew|christian christianity|hindu hinduism|protestant protestantism|eastern east
+western west|northern north|southern south|politician politics political mp|writer writing author|poet poetry
+painter painting|farmer farming agriculture|actor acting|actress|mathematician mathematics maths|physicist physics
+chemist chemistry|astronomer astronomy|lawyer law attorney barrister|singer vocalist|screenwriter scriptwriter
+footballer football soccer|musician music|journalist journalism reporter correspondent|engineer engineering
+composer composing|architect architecture|historian history|economist economics|biologist biology
+philosopher philosophy|teacher teaching educator|photographer photography|physician doctor medicine|film movie
+filmmaker director|trader merchant|spine backbone|hotel hotels|bicycle bike|automobile car|saint st|mount mt|fort ft
+first 1st|second 2nd|center centre|theater theatre|harbor harbour|gray grey|colour color|corporation corp
+incorporated inc|limited ltd|company co|brothers bros|versus vs
+"""
+_NICKNAMES = """
+alexander alex sandy|andrew andy|anthony tony|benjamin ben|catherine kate kathy cathy|charles charlie chuck
+christopher chris|daniel dan danny|david dave|deborah debbie|donald don|edward ed eddie ted
+elizabeth liz beth betty eliza|frederick fred freddie|gregory greg|james jim jimmy jamie|jeffrey jeff
+jennifer jen jenny|john jack johnny|jonathan jon|joseph joe joey|joshua josh|kenneth ken|lawrence larry
+leonard len leo|margaret maggie peggy meg|matthew matt|michael mike mick|nathaniel nathan nate|nicholas nick
+patricia pat patty|patrick paddy|peter pete|philip phil|raymond ray|richard dick rick|robert bob bobby rob|ronald ron
+samuel sam|stephen steve|steven steve|susan sue|theodore theo|thomas tom tommy|timothy tim|victoria vicky|walter walt
+william bill billy will willie
+"""
+NICKNAMES = {
+    frozenset((full, short))
+    for full, *shorts in (row.split() for row in re.split(r"[|\n]", _NICKNAMES.strip()))
+    for short in shorts
+}
+"""Pairs of a name and a short form of it."""
+SAME = {word: row.split()[0] for row in re.split(r"[|\n]", _SAME.strip()) for word in row.split()}
+"""A word to the one that stands for it: demonyms, trades, spellings."""
+_SHORT_STATES = """
+Ala Alabama|AZ Ariz Arizona|Ark Arkansas|CA Calif California|CO Colo Colorado|CT Conn Connecticut|DE Delaware
+FL Fla Florida|GA Georgia|IL Ill Illinois|IA Iowa|KS Kan Kansas|KY Kentucky|MD Maryland|MA Massachusetts
+MI Mich Michigan|MN Minn Minnesota|MO Missouri|MT Montana|NE Neb Nebraska|NV Nev Nevada|NH New-Hampshire|NJ New-Jersey
+NM New-Mexico|NY New-York|NC North-Carolina|ND North-Dakota|Okla Oklahoma|Ore Oregon|PA Penn Pennsylvania
+RI Rhode-Island|SC South-Carolina|SD South-Dakota|TN Tenn Tennessee|TX Tex Texas|UT Utah|VT Vermont|VA Virginia
+Wash Washington|WV West-Virginia|WI Wis Wisconsin|WY Wyo Wyoming|Ont Ontario|Que Quebec|BC British-Columbia
+NS Nova-Scotia|Alta Alberta
+"""
+REGIONS = {
+    name.lower(): SAME.get(name.lower(), name.lower())
+    for name in PLACES - {"Soviet Union", "Georgia", "Jordan", "Chad"}
+} | {
+    short.lower().replace("-", " "): row.split()[-1].lower().replace("-", " ")
+    for row in re.split(r"[|\n]", _SHORT_STATES.strip())
+    for short in row.split()
+}
+"""States and countries, by the words that name them."""
+
+_ENDINGS = (
+    ("ies", 3, "y"),
+    ("ings", 4, ""),
+    ("ing", 4, ""),
+    ("ers", 4, ""),
+    ("es", 4, ""),
+    ("ed", 4, ""),
+    ("er", 5, ""),
+    ("s", 3, ""),
+)
+_SOUNDS = (
+    ("sch", "s"),
+    ("tch", "k"),
+    ("ph", "f"),
+    ("ck", "k"),
+    ("kh", "k"),
+    ("ch", "k"),
+    ("sh", "s"),
+    ("th", "t"),
+    ("dj", "j"),
+    ("zh", "j"),
+    ("gh", "g"),
+)
+_ALIKE = str.maketrans("pqczdwy", "bkkstvi")
+
+
+_FULL_NAMES = {
+    short: full for full, *shorts in (row.split() for row in re.split(r"[|\n]", _NICKNAMES.strip())) for short in shorts
+}
+
+
+@lru_cache(maxsize=65536)
+def initial(word: str) -> str:
+    """The class of a word's first sound; words of two classes are never alike."""
+    known = SAME.get(word) or SAME.get(stem(word)) or _FULL_NAMES.get(word) or word
+    return "#" if known[0] in "#@" else (skeleton(known) or known)[0].replace("i", "a")
+
+
+@lru_cache(maxsize=65536)
+def stem(word: str) -> str:
+    """The word without a common English ending."""
+    for ending, least, instead in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= least:
+            return word[: -len(ending)] + instead
+    return word
+
+
+@lru_cache(maxsize=65536)
+def skeleton(word: str) -> str:
+    """The consonants, with those made one that transliterations mix up."""
+    for sound, letter in _SOUNDS:
+        word = word.replace(sound, letter)
+    word = word.translate(_ALIKE)
+    first = "a" if word[:1] in "aeiouh" else word[:1]
+    rest = re.sub("[aeiouh]", "", word[1:])
+    return "".join(letter for letter, _ in groupby(first + rest))
+
+
+def closeness(a: str, b: str) -> float:
+    """1 - Levenshtein distance over the longer length; 0 for lengths far apart."""
+    if abs(len(a) - len(b)) > 3:
+        return 0.0
+    row = list(range(len(b) + 1))
+    for i, x in enumerate(a, 1):
+        last, row[0] = row[0], i
+        for j, y in enumerate(b, 1):
+            last, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, last + (x != y))
+    return 1 - row[-1] / max(len(a), len(b))
+
+
+@lru_cache(maxsize=262144)  # the words of a pool meet again and again
+def word_likeness(a: str, b: str) -> float:
+    """How far two words that are no values name the same, 0 to 1."""
+    if a == b:
+        return 1.0
+    same_a, same_b = SAME.get(a) or SAME.get(stem(a)), SAME.get(b) or SAME.get(stem(b))
+    if same_a and same_b:
+        return 0.95 if same_a == same_b else 0.0
+    if frozenset((a, b)) in NICKNAMES:
+        return 0.85
+    if len(a) == 1 or len(b) == 1:
+        return 0.6 if a[0] == b[0] else 0.0
+    shorter, longer = sorted((stem(a), stem(b)), key=len)
+    if shorter == longer and len(shorter) > 2:
+        return 0.95
+    if min(len(a), len(b)) < 4 or len(a) > 40 or len(b) > 40:
+        return 0.0
+    if abs(len(a) - len(b)) > 3 and not (a.startswith(b) or b.startswith(a)):
+        return 0.0
+    near = closeness(a, b)
+    if near >= 0.8 or (len(a) >= 5 and a[0] == b[0] and sorted(a) == sorted(b)):
+        return 0.85
+    if min(len(a), len(b)) >= 5 and (a.startswith(b) or b.startswith(a)):
+        return 0.8
+    return 0.8 if near >= 0.5 and len(skeleton(a)) >= 3 and skeleton(a) == skeleton(b) else 0.0

@@ -1,0 +1,197 @@
+"""How well answers are understood: ``python -m studies.quality.meaning``.
+
+On the wordings beside the repository: equal and unequal pairs that are put together, in pools as they are, in pools of
+long answers only, and two by two; agreement of ``is_right`` with the wordings' truth and with the judged real answers;
+time a pool. "cross-validated" refits the pair score without the questions it is measured on; the held-out questions
+never enter a fit.
+"""
+
+import statistics
+import time
+from collections.abc import Callable, Iterable, Sequence
+from itertools import combinations
+
+from rich.console import Console
+from rich.table import Table
+
+from studies.shipped_weights.meaning_data import ABSTAINS, MAY_TRAIN, RIGHT, WORDINGS, Wordings, judgements, wordings
+from studies.shipped_weights.meaning_weights import FOLDS, fitted, pools_to_fit
+from tracerank.answers.abstentions import abstains
+from tracerank.answers.meaning import asking, comparing, reading, values, words
+from tracerank.answers.meaning.grouping import group_by_meaning, grouped
+from tracerank.answers.meaning.pairs import PairWeights, pair_weights
+from tracerank.answers.meaning.rightness import is_right
+from tracerank.methods.answer_groups import ContainmentGroups, DefaultGroups
+
+Grouping = Callable[[Sequence[str | None], str], tuple[int, ...]]
+RUNS = 5
+
+
+def pair_shares(pools: Iterable[Wordings], grouping: Grouping) -> tuple[int, int, int, int]:
+    """Equal pairs, those together, unequal pairs, those together; abstentions do not count."""
+    same = together = other = mixed = 0
+    for pool in pools:
+        groups = grouping(pool.answers, pool.question)
+        for i, j in combinations(range(len(groups)), 2):
+            if ABSTAINS in (pool.means[i], pool.means[j]):
+                continue
+            is_joined = groups[i] == groups[j] != -1
+            if pool.means[i] == pool.means[j]:
+                same, together = same + 1, together + is_joined
+            else:
+                other, mixed = other + 1, mixed + is_joined
+    return same, together, other, mixed
+
+
+def shown(counts: tuple[int, int, int, int]) -> str:
+    same, together, other, mixed = counts
+    return f"{100 * together / max(1, same):.1f} / {100 * mixed / max(1, other):.2f}"
+
+
+def by_weights(weights: PairWeights) -> Grouping:
+    return lambda answers, question: grouped(answers, question, weights)
+
+
+def cross_validated(
+    rows: Sequence[Wordings], shape: Callable[[Wordings], Iterable[Wordings]]
+) -> tuple[int, int, int, int]:
+    """Pair shares on each fold's questions by weights fitted on the others."""
+    counts = [0, 0, 0, 0]
+    for fold in range(FOLDS):
+        weights = fitted(pools_to_fit(row for place, row in enumerate(rows) if place % FOLDS != fold))
+        pools = [pool for row in rows[fold::FOLDS] for pool in shape(row)]
+        counts = [a + b for a, b in zip(counts, pair_shares(pools, by_weights(weights)), strict=True)]
+    return counts[0], counts[1], counts[2], counts[3]
+
+
+SHAPES: dict[str, Callable[[Wordings], Iterable[Wordings]]] = {
+    "pools as they are": lambda row: (row,),
+    "long answers only": lambda row: (row.long,),
+    "two by two": lambda row: row.pairs(),
+}
+GROUPINGS: dict[str, Grouping] = {
+    "default": lambda answers, question: DefaultGroups().groups(question, answers),
+    "containment": lambda answers, question: ContainmentGroups().groups(question, answers),
+    "meaning": group_by_meaning,
+}
+
+
+def pair_table(dev: Sequence[Wordings], held: Sequence[Wordings]) -> Table:
+    table = Table(title="equal pairs together / unequal pairs together, in %")
+    for heading in ("pools", "questions", *GROUPINGS, "meaning, cross-validated"):
+        table.add_column(heading)
+    for name, shape in SHAPES.items():
+        for part, rows in ("dev", dev), ("held out", held):
+            pools = [pool for row in rows for pool in shape(row)]
+            cells = [shown(pair_shares(pools, grouping)) for grouping in GROUPINGS.values()]
+            table.add_row(name, part, *cells, shown(cross_validated(rows, shape)) if part == "dev" else "")
+    return table
+
+
+def right_table(dev: Sequence[Wordings], held: Sequence[Wordings]) -> Table:
+    table = Table(title="is_right agrees, in %")
+    for heading in ("answers", "count", "agrees", "false right", "missed right"):
+        table.add_column(heading)
+    for part, rows in ("dev", dev), ("held out", held):
+        judged = [
+            (is_right(row.question, text, row.references), means == RIGHT)
+            for row in rows
+            for text, means in zip(row.answers, row.means, strict=True)
+        ]
+        table.add_row(f"wordings, {part}", *_agreement(judged))
+        said = [
+            (abstains(text, row.question), means == ABSTAINS)
+            for row in rows
+            for text, means in zip(row.answers, row.means, strict=True)
+        ]
+        table.add_row(f"abstentions told, {part}", *_agreement(said))
+    real = judgements()
+    for part, splits in ("train and valid", ("train", "valid")), ("test", ("test",)):
+        for name, sources in ("all agents", None), (", ".join(MAY_TRAIN), MAY_TRAIN):
+            judged = [
+                (is_right(one.question, one.answer, one.references), one.is_right)
+                for one in real
+                if one.split in splits and (sources is None or one.source in sources)
+            ]
+            table.add_row(f"judged, {part}, {name}", *_agreement(judged))
+    return table
+
+
+def _agreement(judged: Sequence[tuple[bool, bool]]) -> tuple[str, str, str, str]:
+    """Count, agreement, and the shares of wrong ones called right and of right ones called wrong."""
+    right = [said for said, truth in judged if truth]
+    wrong = [said for said, truth in judged if not truth]
+    agrees = sum(right) + len(wrong) - sum(wrong)
+    false, missed = sum(wrong) / max(1, len(wrong)), 1 - sum(right) / max(1, len(right))
+    return str(len(judged)), f"{100 * agrees / len(judged):.1f}", f"{100 * false:.1f}", f"{100 * missed:.1f}"
+
+
+def _forget() -> None:
+    """Empties every cache of the room, so that a first meeting is timed."""
+    for cached in (
+        reading.read_answer,
+        asking.read_asking,
+        values.tokens,
+        comparing.core_likeness,
+        words.word_likeness,
+        words.initial,
+        words.stem,
+        words.skeleton,
+        reading.by_initial,
+    ):
+        cached.cache_clear()
+
+
+def milliseconds(pools: Sequence[Wordings], is_first: bool) -> float:
+    """Median time a pool, at the first meeting or again."""
+    times = []
+    for _ in range(RUNS):
+        for pool in pools:
+            if is_first:
+                _forget()
+            else:
+                group_by_meaning(pool.answers, pool.question)
+            start = time.perf_counter()
+            group_by_meaning(pool.answers, pool.question)
+            times.append(time.perf_counter() - start)
+    return 1000 * statistics.median(times)
+
+
+def speed_table(rows: Sequence[Wordings]) -> Table:
+    """Pools of sixteen: short answers and sentences, drawn as agents repeat each other and all distinct."""
+    table = Table(title="milliseconds a pool of 16, median, one thread")
+    for heading in ("answers", "first meeting", "again"):
+        table.add_column(heading)
+    for name, pools in sixteens(rows).items():
+        table.add_row(name, f"{milliseconds(pools, True):.2f}", f"{milliseconds(pools, False):.2f}")
+    return table
+
+
+def sixteens(rows: Sequence[Wordings]) -> dict[str, list[Wordings]]:
+    """Pools of sixteen answers to one question; distinct ones borrow answers of other questions."""
+    short = [[text for text in row.answers if len(text.split()) <= 5] for row in rows]
+    long = [[text for text in row.answers if 8 < len(text.split()) <= 40] for row in rows]
+    found: dict[str, list[Wordings]] = {}
+    for name, kinds in ("short", short), ("sentences", long):
+        borrowed = [text for texts in kinds for text in texts]
+        repeated = [(row, (texts * 16)[:16]) for row, texts in zip(rows, kinds, strict=True) if texts]
+        distinct = [(row, borrowed[place * 3 : place * 3 + 16]) for place, row in enumerate(rows[:20])]
+        for manner, drawn in ("repeated", repeated[:20]), ("all distinct", distinct):
+            pools = [Wordings(row.question, (), tuple(texts), ("A",) * len(texts)) for row, texts in drawn]
+            found[f"{name}, {manner}"] = pools
+    return found
+
+
+def main() -> None:
+    console = Console(width=140)
+    if not WORDINGS.is_file():
+        console.print("no wordings: TRACERANK_SHARED, or ../shared beside the repository, has no data/meaning.jsonl.gz")
+        return
+    dev, held = wordings()
+    console.print(f"pair score: {pair_weights()}")
+    for table in pair_table(dev, held), right_table(dev, held), speed_table(dev):
+        console.print(table)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,46 @@
+"""Hand-written answers to questions of our own: pairs that mean the same, pairs that do not, and spans that answer."""
+
+EQUAL = [
+    ("Who painted The Night Watch?", "Rembrandt van Rijn", "The Night Watch was painted by Rembrandt."),
+    ("Who painted The Night Watch?", "Rembrandt", "Final answer: Rembrandt Harmenszoon van Rijn"),
+    ("Who painted The Night Watch?", "Rembrandt", "Exact Answer: Rembrandt\nConfidence: 85%"),
+    ("Who wrote the poem?", "William Butler Yeats", "W. B. Yeats"),
+    ("Who wrote the poem?", "Yeats, William", "William Yeats"),
+    ("Who ran the shop?", "Nicholas Thornbury", "Nick Thornbury"),
+    ("Who ran the shop?", "Dr. Anna Lindqvist", "Anna Lindqvist"),
+    ("Who ran the shop?", "Piotr Chaikovsky", "Pyotr Tchaikovsky"),
+    ("What did the agency publish?", "WHO", "World Health Organization"),
+    ("How many people live there?", "1.5 million", "1,500,000 people"),
+    ("How many people live there?", "977,633", "about 978,000"),
+    ("How many bridges are there?", "Twenty-one", "There are 21 bridges."),
+    ("When was the bridge opened?", "3 May 1997", "It was opened on May 3rd, 1997."),
+    ("When was the bridge opened?", "1997", "The bridge was opened in nineteen ninety-seven."),
+    ("How long did the war last?", "four hundred years", "about four centuries"),
+    ("Where does she live?", "Greenwich Village", "Greenwich Village, New York City"),
+    ("What nationality is the director?", "Danish", "Denmark"),
+    ("Which is older, the Tower or the Abbey?", "The Abbey", "Both are old, but the Abbey is older than the Tower."),
+    ("Are both rivers in Asia?", "yes", "Yes, both of them flow through Asia."),
+    ("Are both rivers in Asia?", "no", "They are not both in Asia: the second is in Europe."),
+]
+UNEQUAL = [
+    ("Who painted The Night Watch?", "Rembrandt", "Vermeer"),
+    ("Who painted The Night Watch?", "Rembrandt", "It was painted by Frans Hals, not Rembrandt."),
+    ("How many bridges are there?", "21", "There are 22 bridges."),
+    ("When was the bridge opened?", "1997", "It was opened in 1998."),
+    ("Where was he born?", "Portland, Oregon", "Portland, Maine"),
+    ("What is the capital?", "New Delhi", "Delhi"),
+    ("Which country is he from?", "East Germany", "Germany"),
+    ("In what town was he born?", "Japan", "Kashiwazaki, Japan"),
+    ("Which is older, the Tower or the Abbey?", "The Tower", "the Abbey"),
+    ("Are both rivers in Asia?", "yes", "No, only one is."),
+    ("What is the date of birth of the prince?", "September 1706", "21 September 1706"),
+]
+CORES = [
+    ("Who painted it?", "Rembrandt", "Rembrandt"),
+    ("Who painted it?", "**Rembrandt**", "Rembrandt"),
+    ("Who painted it?", "Final answer: Rembrandt", "Rembrandt"),
+    ("Who painted it?", "Exact Answer: Rembrandt\nConfidence: 85%", "Rembrandt"),
+    ("Who painted it?", "I looked at three pages. So the answer is **Rembrandt**, who lived in Leiden.", "Rembrandt"),
+    ("In what city was Ada born?", "Ada was born in Vantaa, Finland.", "Vantaa"),
+    ("Where does she live?", "Greenwich Village, New York City", "Greenwich Village"),
+]

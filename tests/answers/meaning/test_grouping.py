@@ -1,0 +1,107 @@
+"""Answers grouped by meaning: pairs written by hand, and what holds for every pool."""
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tracerank as tr
+from tests.answers.meaning.meaning_pairs import CORES, EQUAL, UNEQUAL
+from tracerank.answers.equivalence import NO_GROUP
+
+QUESTION = "In what city was Leena Peisa born?"
+ANSWERS = [
+    "Vantaa",
+    "She was born in Vantaa, just north of Helsinki.",
+    "Helsinki, Finland.",
+    "**Answer:** Vantaa (Swedish: Vanda), Finland",
+    "The answer is Helsinki.",
+    "I could not find it.",
+    None,
+    "Vantaa",
+]
+WORDS = (
+    "Paris",
+    "Rome",
+    "the",
+    "is",
+    "capital",
+    "1981",
+    "not",
+    "**",
+    "Answer:",
+    ",",
+    ".",
+    "(",
+    "\n",
+    "May 3",
+    "O'Neil",
+)
+texts = st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join) | st.text(max_size=40)
+
+
+@pytest.mark.parametrize(("question", "a", "b"), EQUAL)
+def test_other_words_for_the_same_answer_are_the_same(question: str, a: str, b: str) -> None:
+    assert tr.same_answer(question, a, b)
+
+
+@pytest.mark.parametrize(("question", "a", "b"), UNEQUAL)
+def test_other_answers_are_not_the_same(question: str, a: str, b: str) -> None:
+    assert not tr.same_answer(question, a, b)
+
+
+@pytest.mark.parametrize(("question", "text", "core"), CORES)
+def test_the_core_is_the_span_that_answers(question: str, text: str, core: str) -> None:
+    assert tr.answer_core(question, text).text == core
+
+
+def test_long_answers_belong_to_what_they_assert_and_not_to_what_they_mention() -> None:
+    assert tr.group_by_meaning(ANSWERS, QUESTION) == (0, 0, 1, 0, 1, NO_GROUP, NO_GROUP, 0)
+
+
+def test_groups_do_not_depend_on_the_order_of_the_answers() -> None:
+    expected = dict(zip(range(len(ANSWERS)), tr.group_by_meaning(ANSWERS, QUESTION), strict=True))
+    for seed in range(10):
+        order = list(expected)
+        random.Random(seed).shuffle(order)
+        groups = tr.group_by_meaning([ANSWERS[place] for place in order], QUESTION)
+        for i, a in enumerate(order):
+            for j, b in enumerate(order):
+                assert (groups[i] == groups[j]) == (expected[a] == expected[b])
+
+
+@given(st.lists(texts | st.none(), max_size=6), texts, st.randoms(use_true_random=False))
+@settings(deadline=None, max_examples=60)
+def test_any_answers_in_any_order_give_the_same_groups(
+    answers: list[str | None], question: str, chance: random.Random
+) -> None:
+    groups = tr.group_by_meaning(answers, question)
+    order = list(range(len(answers)))
+    chance.shuffle(order)
+    again = tr.group_by_meaning([answers[place] for place in order], question)
+    assert [groups[a] == groups[b] for a in order for b in order] == [x == y for x in again for y in again]
+    assert [group for place, group in enumerate(groups) if group not in groups[:place] and group >= 0] == list(
+        range(max(groups, default=-1) + 1)
+    )
+
+
+@given(texts, texts, texts)
+@settings(deadline=None, max_examples=60)
+def test_sameness_is_symmetric_and_an_answer_is_itself(question: str, a: str, b: str) -> None:
+    assert tr.same_answer(question, a, b) == tr.same_answer(question, b, a)
+    assert tr.same_answer(question, a, a) != tr.abstains(a, question)
+
+
+@given(texts, texts)
+@settings(deadline=None, max_examples=100)
+def test_the_core_stands_where_it_says(question: str, text: str) -> None:
+    core = tr.answer_core(question, text)
+    assert text[core.start : core.end] == core.text
+
+
+def test_votes_by_meaning_are_a_method() -> None:
+    question = tr.Question("q", QUESTION, ())
+    pool = tr.Pool.of(question, [tr.Rollout(place, text) for place, text in enumerate(("Helsinki", *ANSWERS[:2]))])
+    assert tr.method_named("majority-meaning").decide(pool).answer == "Vantaa"
+    assert tr.MajorityVote(tr.MeaningGroups()).decide(pool).answer == "Vantaa"
