@@ -6,7 +6,7 @@ import pytest
 
 from tests.builders import pool
 from tracerank.errors import UsageError
-from tracerank.evaluation.labels import AUTO, CONTAINS, DECLARED, EM, GIVEN, declared_rule, labelled
+from tracerank.evaluation.labels import AUTO, CONTAINS, DECLARED, EM, GIVEN, MEANING, declared_rule, labelled
 from tracerank.pools.correctness import choice
 from tracerank.pools.pool import Pool
 
@@ -25,7 +25,13 @@ def scores(judged: Pool) -> list[float | None]:
 
 @pytest.mark.parametrize(
     ("rule", "expected"),
-    [(EM, [1.0, 0.0, 0.0]), (CONTAINS, [1.0, 1.0, 0.0]), (GIVEN, [None, 1.0, 1.0]), (AUTO, [1.0, 1.0, 1.0])],
+    [
+        (EM, [1.0, 0.0, 0.0]),
+        (MEANING, [1.0, 1.0, 0.0]),
+        (CONTAINS, [1.0, 1.0, 0.0]),
+        (GIVEN, [None, 1.0, 1.0]),
+        (AUTO, [1.0, 1.0, 1.0]),
+    ],
 )
 def test_each_rule_judges_by_itself(rule: str, expected: list[float | None]) -> None:
     assert scores(labelled(asked(), rule)) == expected
@@ -48,5 +54,5 @@ def test_datasets_are_known_by_their_usual_names() -> None:
 
 
 def test_an_unknown_rule_names_the_known_ones() -> None:
-    with pytest.raises(UsageError, match="known are auto, given, em, contains"):
+    with pytest.raises(UsageError, match="known are auto, given, em, meaning, contains"):
         labelled(asked(), "vibes")

@@ -94,6 +94,7 @@ class LabelsName(StrEnum):
     AUTO = labels_module.AUTO
     GIVEN = labels_module.GIVEN
     EM = labels_module.EM
+    MEANING = labels_module.MEANING
     CONTAINS = labels_module.CONTAINS
 
 
@@ -102,7 +103,8 @@ Labels = Annotated[
     typer.Option(
         "--labels",
         metavar="RULE",
-        help="What is right: given (labels of the file), em (exact match), contains (a reference stands in the "
+        help="What is right: given (labels of the file), em (exact match), meaning (by what the answer says, also in a "
+        "sentence), contains (a reference stands in the "
         "answer), or auto: given, else the dataset's own rule, else em.",
     ),
 ]

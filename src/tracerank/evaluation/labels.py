@@ -1,23 +1,30 @@
 """Which rule says that an answer is right: declared per dataset, overridden by the user, never mixed up silently.
 
-``given`` takes the labels of the file (a judge's verdicts, the environment's reward); ``em`` and ``contains`` compare
-with the references. Containment is lenient and can be gamed by long answers, so it is never the default.
+``given`` takes the labels of the file (a judge's verdicts, the environment's reward); ``em``, ``meaning`` and
+``contains`` compare with the references. Containment is lenient and can be gamed by long answers, so it is never the
+default.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
 from tracerank.answers.equivalence import contains_match
 from tracerank.answers.exact import exact_match, normalize_answer
+from tracerank.answers.meaning.rightness import is_right
 from tracerank.errors import UsageError
 from tracerank.pools.pool import Pool
 
-AUTO, GIVEN, EM, CONTAINS = "auto", "given", "em", "contains"
-RULES = (AUTO, GIVEN, EM, CONTAINS)
-_MATCHES: Mapping[str, Callable[[str | None, Iterable[str]], float]] = MappingProxyType(
-    {EM: exact_match, CONTAINS: contains_match}
+AUTO, GIVEN, EM, MEANING, CONTAINS = "auto", "given", "em", "meaning", "contains"
+RULES = (AUTO, GIVEN, EM, MEANING, CONTAINS)
+_MATCHES: Mapping[str, Callable[[str, str | None, Sequence[str]], float]] = MappingProxyType(
+    {
+        EM: lambda _, answer, references: exact_match(answer, references),
+        MEANING: lambda question, answer, references: float(is_right(question, answer, references)),
+        CONTAINS: lambda _, answer, references: contains_match(answer, references),
+    }
 )
+"""How right an answer to a question is, given the references."""
 
 DECLARED: Mapping[str, str] = MappingProxyType(
     {
@@ -51,6 +58,8 @@ def labelled(pool: Pool, rule: str = AUTO) -> Pool:
     match, references = _MATCHES[rule], pool.question.references
     if not references:
         return Pool(pool.question, tuple(replace(rollout, label=None) for rollout in pool.rollouts))
+    text = pool.question.text
     return Pool(
-        pool.question, tuple(replace(rollout, label=match(rollout.answer, references)) for rollout in pool.rollouts)
+        pool.question,
+        tuple(replace(rollout, label=match(text, rollout.answer, references)) for rollout in pool.rollouts),
     )
