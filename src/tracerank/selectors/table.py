@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
 from tracerank.cache_folders import default_reply_folder
 from tracerank.errors import UsageError
@@ -166,32 +166,41 @@ def _weighted_asked(options: MethodOptions) -> Method:
     return WeightedVote(sources, _grouping(options), concurrency=CONCURRENCY, kind="weighted-asked")
 
 
+class _Bounded(Protocol):
+    """A config that can be cut to the context of a model."""
+
+    def within(self, context: int) -> Self: ...
+
+
+B = TypeVar("B", bound=_Bounded)
+
+
+def _within(config: B, options: MethodOptions) -> B:
+    return config if options.chat_context is None else config.within(options.chat_context)
+
+
 def _solagg(options: MethodOptions) -> Method:
     from tracerank.methods.aggregation.solagg import AggregationConfig, SolAgg
 
-    config, context = AggregationConfig(), options.chat_context
-    return SolAgg(_chat(options), config if context is None else config.within(context))
+    return SolAgg(_chat(options), _within(AggregationConfig(), options))
 
 
 def _summagg(options: MethodOptions) -> Method:
     from tracerank.methods.aggregation.solagg import AggregationConfig, SummAgg
 
-    config, context = AggregationConfig(), options.chat_context
-    return SummAgg(_chat(options), config if context is None else config.within(context))
+    return SummAgg(_chat(options), _within(AggregationConfig(), options))
 
 
 def _aggagent(options: MethodOptions) -> Method:
     from tracerank.methods.aggregation.aggagent import AggAgent, AggAgentConfig
 
-    config, context = AggAgentConfig(), options.chat_context
-    return AggAgent(_chat(options), config if context is None else config.within(context))
+    return AggAgent(_chat(options), _within(AggAgentConfig(), options))
 
 
 def _verifier(options: MethodOptions) -> Method:
     from tracerank.methods.aggregation.verifier import Verifier, VerifierConfig
 
-    config, context = VerifierConfig(), options.chat_context
-    return Verifier(_chat(options), config if context is None else config.within(context))
+    return Verifier(_chat(options), _within(VerifierConfig(), options))
 
 
 def _selector(kind: str | None, options: MethodOptions) -> Method:
