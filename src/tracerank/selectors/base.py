@@ -68,6 +68,7 @@ _UNDESCRIBED = "trace"
 KINDS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "trace": ("tracerank.selectors.trace.selector", "TraceSelector"),
+        "meaning": ("tracerank.selectors.meaning.selector", "MeaningSelector"),
         "features": ("tracerank.selectors.features.selector", "FeatureSelector"),
         "stack": ("tracerank.selectors.stack", "StackedSelector"),
         "trace-plus": ("tracerank.selectors.plus.selector", "PlusSelector"),

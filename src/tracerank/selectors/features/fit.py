@@ -29,7 +29,7 @@ from tracerank.selectors.features.model import (
     with_leads,
 )
 from tracerank.selectors.features.selector import choose
-from tracerank.selectors.features.table import DOWN, FEATURES, POOL, UP
+from tracerank.selectors.features.table import DOWN, FORM_FEATURES, POOL, UP, FeatureSet
 from tracerank.selectors.features.view import TextLines
 
 Floats = NDArray[np.float64]
@@ -277,6 +277,7 @@ def fit_features(
     plan: FeatureFitPlan | None = None,
     importance: Sequence[float] | None = None,
     extra: tuple[str, ...] = (),
+    columns: FeatureSet = FORM_FEATURES,
 ) -> FeatureModel:
     """A calibrated model; ``importance`` weighs tables, whose questions otherwise count the same each."""
     plan = plan or FeatureFitPlan()
@@ -290,20 +291,20 @@ def fit_features(
         inside, outside = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
         if not len(inside) or not len(outside):
             continue
-        model = _fit([tables[place] for place in inside.tolist()], weights[inside], plan, extra)
+        model = _fit([tables[place] for place in inside.tolist()], weights[inside], plan, extra, columns)
         for place in outside.tolist():
             chosen = choose(model, tables[place].table)
             row, chance = tables[place].table.values[chosen.row], float(chosen.chances[chosen.row])
             winners.append(calibration_row(row, chance))
             rights.append(tables[place].right[chosen.row] > 0)
             order.append(place)
-    model = _fit(tables, weights, plan, extra)
+    model = _fit(tables, weights, plan, extra, columns)
     summary: dict[str, float] = {"questions": len({each.question for each in tables}), "tables": len(tables)}
     if not order:
         return replace(model, training=summary)
     right, held_out = np.array(rights, np.bool_), weights[order]
     rows = np.array(winners)
-    rows[:, np.append(~_used(plan, extra), [False, False])] = np.nan
+    rows[:, np.append(~_used(plan, extra, columns), [False, False])] = np.nan
     calibration = LinearScorer(**fit_calibration(rows, right, held_out))
     summary["held_out_accuracy"] = float(np.average(right, weights=held_out))
     return replace(model, calibration=calibration, training=summary)
@@ -316,29 +317,33 @@ def question_weights(tables: Iterable[LabelledTable]) -> NDArray[np.float64]:
     return np.array([1 / counts[each.question] for each in listed], np.float64)
 
 
-def _used(plan: FeatureFitPlan, extra: tuple[str, ...]) -> NDArray[np.bool_]:
-    kept = [feature.family not in plan.dropped_families for feature in FEATURES]
+def _used(plan: FeatureFitPlan, extra: tuple[str, ...], columns: FeatureSet) -> NDArray[np.bool_]:
+    kept = [feature.family not in plan.dropped_families for feature in columns.features]
     return np.array([*kept, *(True for _ in extra)], np.bool_)
 
 
 def _fit(
-    tables: Sequence[LabelledTable], weights: NDArray[np.float64], plan: FeatureFitPlan, extra: tuple[str, ...]
+    tables: Sequence[LabelledTable],
+    weights: NDArray[np.float64],
+    plan: FeatureFitPlan,
+    extra: tuple[str, ...],
+    columns: FeatureSet,
 ) -> FeatureModel:
     offsets = np.concatenate([[0], np.cumsum([len(each.right) for each in tables])]).astype(np.int64)
     values = np.concatenate([each.table.values for each in tables]).astype(np.float64)
-    used = _used(plan, extra)
+    used = _used(plan, extra, columns)
     values[:, ~used] = np.nan
-    directions = np.array([*(feature.direction for feature in FEATURES), *(0 for _ in extra)], np.int64)
+    directions = np.array([*(feature.direction for feature in columns.features), *(0 for _ in extra)], np.int64)
     right = np.concatenate([each.right for each in tables])
     examples = FeatureExamples(values, offsets, right, weights, directions)
     scorers: list[tuple[Scorer, float]] = []
     if plan.linear is not None:
         # What is constant within a pool cannot move a choice.
-        used[: len(FEATURES)] &= np.array([feature.scope != POOL for feature in FEATURES])
+        used[: len(columns.features)] &= np.array([feature.scope != POOL for feature in columns.features])
         scorers.append((LinearScorer(**fit_linear(examples, used, plan.linear)), 1.0))
     if plan.trees is not None:
         leading = replace(examples, values=with_leads(values, offsets), directions=np.tile(directions, 2))
         scorers.append((TreeScorer(trees_of_dump(fit_trees(leading, plan.trees))), 1.0))
     if not scorers:
         raise TrainingError("the plan fits nothing: give a linear plan, a plan of trees, or both")
-    return FeatureModel(tuple(scorers), extra=extra)
+    return FeatureModel(tuple(scorers), fitted_on=columns.names, extra=extra, columns=columns)

@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
-from tracerank.answers.equivalence import DEFAULT
 from tracerank.errors import CheckpointError
 from tracerank.pools.files import replacing
 from tracerank.selectors.base import read_description, write_description
-from tracerank.selectors.features.table import NAMES, VERSION
+from tracerank.selectors.features.table import FORM_FEATURES, FeatureSet
 
 NOT_MISSING, ZERO_MISSING, NAN_MISSING = 0, 1, 2
 _MISSING_TYPES = {"None": NOT_MISSING, "Zero": ZERO_MISSING, "NaN": NAN_MISSING}
@@ -228,22 +227,25 @@ class FeatureModel:
     """With their weights in the mean of log chances."""
     calibration: LinearScorer | None = None
     """Log odds that the chosen answer is right, from its features, its log odds in the pool, and 1; None: unknown."""
-    fitted_on: tuple[str, ...] = NAMES
+    fitted_on: tuple[str, ...] = FORM_FEATURES.names
     """The features that it looks at, by name; a later version may compute others besides."""
     extra: tuple[str, ...] = ()
     """Names of columns beyond the features that a stack adds, behind all of them."""
     training: Mapping[str, Any] = field(default_factory=dict)
     """Summary of the fit: data, questions, settings, held-out figures."""
+    columns: FeatureSet = FORM_FEATURES
+    """All that is computed, of which it may look at some."""
 
     @property
     def names(self) -> tuple[str, ...]:
         return self.fitted_on + self.extra
 
     def looked_at(self, values: Floats) -> Floats:
-        """The columns that it was fitted on, of all that are computed (``table.NAMES`` and the extra ones)."""
-        if self.fitted_on == NAMES:
+        """The columns that it was fitted on, of all that are computed (``columns`` and the extra ones)."""
+        computed = self.columns.names
+        if self.fitted_on == computed:
             return values
-        place = {name: place for place, name in enumerate(NAMES + self.extra)}
+        place = {name: place for place, name in enumerate(computed + self.extra)}
         # Rows lie together again, so that sums run in the order that they were fitted in.
         return np.ascontiguousarray(values[:, [place[name] for name in self.names]])
 
@@ -268,9 +270,9 @@ def save_model(model: FeatureModel, folder: str | Path, kind: str) -> None:
     about = {
         "format": FORMAT,
         "kind": kind,
-        "features": VERSION,
+        "features": model.columns.version,
         "names": list(model.names),
-        "equality": DEFAULT,
+        "equality": model.columns.equality,
         "scorers": [{"kind": scorer.kind, "weight": weight} for scorer, weight in model.scorers],
         "is_calibrated": model.calibration is not None,
         "training": dict(model.training),
@@ -284,22 +286,25 @@ def save_model(model: FeatureModel, folder: str | Path, kind: str) -> None:
     write_description(folder / MODEL_FILE, about)
 
 
-def load_model(folder: str | Path, extras: tuple[str, ...] = ()) -> FeatureModel:
+def load_model(folder: str | Path, extras: tuple[str, ...] = (), columns: FeatureSet = FORM_FEATURES) -> FeatureModel:
     """Read and check a folder written by ``save_model``; ``extras`` are columns that it may have besides features."""
     folder = Path(folder)
     path = folder / MODEL_FILE
     about = _about(path)
     names = tuple(about["names"])
-    fitted_on = tuple(name for name in names if name in NAMES)
+    known = columns.names
+    fitted_on = tuple(name for name in names if name in known)
     extra = names[len(fitted_on) :]
-    if about.get("features") != VERSION or set(extra) - set(extras) or names != fitted_on + extra:
-        unknown = ", ".join(name for name in names if name not in (*NAMES, *extras))
+    if about.get("features") != columns.version or set(extra) - set(extras) or names != fitted_on + extra:
+        unknown = ", ".join(name for name in names if name not in (*known, *extras))
         raise CheckpointError(
-            f"{path}: fitted on features of version {about.get('features')}, this version computes {VERSION}"
+            f"{path}: fitted on features of version {about.get('features')}, this version computes {columns.version}"
             f"{f' and does not know {unknown}' if unknown else ''}; fit again"
         )
-    if about.get("equality") != DEFAULT:
-        raise CheckpointError(f"{path}: equality {about.get('equality')!r} is unknown; this version knows {DEFAULT!r}")
+    if about.get("equality") != columns.equality:
+        raise CheckpointError(
+            f"{path}: equality {about.get('equality')!r} is unknown; this version knows {columns.equality!r}"
+        )
     arrays = _arrays(folder / WEIGHTS_FILE)
     try:
         scorers = tuple(
@@ -311,7 +316,7 @@ def load_model(folder: str | Path, extras: tuple[str, ...] = ()) -> FeatureModel
         calibration = _linear(_part(arrays, "calibration"), len(names) + 2) if about["is_calibrated"] else None
     except (KeyError, TypeError, ValueError) as error:
         raise CheckpointError(f"{folder}: {MODEL_FILE} and {WEIGHTS_FILE} do not fit: {error}") from None
-    return FeatureModel(scorers, calibration, fitted_on, extra, about.get("training") or {})
+    return FeatureModel(scorers, calibration, fitted_on, extra, about.get("training") or {}, columns)
 
 
 def _about(path: Path) -> dict[str, Any]:

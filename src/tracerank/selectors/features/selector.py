@@ -6,7 +6,7 @@ features.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -85,7 +85,7 @@ class FeatureSelector(Selector):
             table = feature_table(pool.question.text, retained.kept)
             decided = decision(pool, retained, self.model, table)
             weights = zip(retained.kept, grounds(pool.question.text, retained.kept), strict=True)
-            read = {rollout.sample_id: _read(rollout, own) for rollout, own in weights}
+            read = {rollout.sample_id: read_weights(rollout, own) for rollout, own in weights}
             kept = link_documents(retained.kept) if retained.kept else ()
             yield pool, explain(kept, decided, read, SUPPORT, reasons(self.model, table))
 
@@ -118,7 +118,8 @@ def decision(pool: Pool, retained: Retained, model: FeatureModel, table: Feature
     )
 
 
-def _read(rollout: Rollout, weights: dict[str, float]) -> ReadWeights:
+def read_weights(rollout: Rollout, weights: dict[str, float]) -> ReadWeights:
+    """The weights of texts, spread over the places where the rollout saw each."""
     times = Counter(seen.text for search in rollout.searches for seen in search.evidence)
     evidence = (tuple(weights[seen.text] / times[seen.text] for seen in search.evidence) for search in rollout.searches)
     return ReadWeights((None,) * len(rollout.searches), tuple(evidence))
@@ -126,16 +127,28 @@ def _read(rollout: Rollout, weights: dict[str, float]) -> ReadWeights:
 
 def reasons(model: FeatureModel, table: FeatureTable) -> tuple[Reason, ...]:
     """What set the chosen form apart from the likeliest form of another group, the strongest first."""
-    linear = next((scorer for scorer, _ in model.scorers if isinstance(scorer, LinearScorer)), None)
-    if linear is None or len(set(table.groups.tolist())) < 2:
+    if len(set(table.groups.tolist())) < 2:
         return ()
-    chosen = choose(model, table)
+    return family_reasons(model, table, choose(model, table), FAMILY_OF, FAMILY_MEANINGS)
+
+
+def family_reasons(
+    model: FeatureModel,
+    table: FeatureTable,
+    chosen: Choice,
+    family_of: Mapping[str, str],
+    meanings: Mapping[str, str],
+) -> tuple[Reason, ...]:
+    """The same for any choice and any families of features; without a linear part there are none to tell."""
+    linear = next((scorer for scorer, _ in model.scorers if isinstance(scorer, LinearScorer)), None)
+    if linear is None:
+        return ()
     others = np.where(table.groups == chosen.group, -1.0, chosen.chances)
     values = model.looked_at(table.values)
     gains = linear.parts(values[chosen.row]) - linear.parts(values[int(others.argmax())])
     # Features of one family go together, and the model splits their weight: only their sum means something.
-    by_family = dict.fromkeys(FAMILY_MEANINGS, 0.0)
+    by_family = dict.fromkeys(meanings, 0.0)
     for name, gain in zip(model.fitted_on, gains.tolist(), strict=False):
-        by_family[FAMILY_OF[name]] += gain
+        by_family[family_of[name]] += gain
     ordered = sorted(by_family.items(), key=lambda item: -item[1])
-    return tuple(Reason(name, FAMILY_MEANINGS[name], gain) for name, gain in ordered if abs(gain) >= LEAST)
+    return tuple(Reason(name, meanings[name], gain) for name, gain in ordered if abs(gain) >= LEAST)

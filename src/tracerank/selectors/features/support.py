@@ -7,7 +7,16 @@ from math import fsum  # the same whatever the order, which sets do not keep
 import numpy as np
 
 from tracerank.pools.types import Rollout
-from tracerank.selectors.features.view import Form, Line, PoolView, TextLines, view_of, words_held
+from tracerank.selectors.features.view import (
+    Form,
+    Line,
+    PoolView,
+    ReadAnswers,
+    TextLines,
+    by_rules,
+    view_of,
+    words_held,
+)
 
 NAN = float("nan")
 _WINDOW = 160
@@ -30,8 +39,8 @@ def _form_support(view: PoolView, form: Form, members: Collection[int]) -> dict[
     own = [place for place in form.rollouts if view.seen[place].ranks]
     outside = [place for place in range(len(view.rollouts)) if place not in members]
     others = [place for place in outside if view.seen[place].ranks]
-    queries_own = _share(_asks(view, place, form) for place in form.rollouts if view.seen[place].queries)
-    queries_others = _share(_asks(view, place, form) for place in outside if view.seen[place].queries)
+    queries_own = _share(asks(view, place, form) for place in form.rollouts if view.seen[place].queries)
+    queries_others = _share(asks(view, place, form) for place in outside if view.seen[place].queries)
     row = {"in_own_queries": queries_own, "in_others_queries": queries_others}
     if form.is_polar:
         return row | dict.fromkeys((*_OWN, *_CROSS), NAN)
@@ -65,7 +74,7 @@ def _holding(view: PoolView, form: Form) -> dict[int, Place]:
     """Text that holds the answer to how it stands there."""
     weights = _asked_beside(view, form)
     return {
-        number: _place(text.text, view.heads[number], form.line, weights, view.asked_kind)
+        number: place_of(text.text, view.heads[number], form.line, weights, view.asked_kind)
         for number, text in enumerate(view.texts)
         if form.line in text.text
     }
@@ -80,10 +89,11 @@ def place_in(view: PoolView, form: Form, text: str) -> Place | None:
     """How the answer stands in the line of a text; None: it does not."""
     if form.line not in text:
         return None
-    return _place(text, "", form.line, _asked_beside(view, form), view.asked_kind)
+    return place_of(text, "", form.line, _asked_beside(view, form), view.asked_kind)
 
 
-def _place(text: str, head: str, needle: str, weights: Mapping[str, float], kind: str | None) -> Place:
+def place_of(text: str, head: str, needle: str, weights: Mapping[str, float], kind: str | None) -> Place:
+    """How the needle, which stands in the text, stands there."""
     total = fsum(weights.values()) or 1.0
     window = close = 0.0
     start = mentions = 0
@@ -157,7 +167,8 @@ def _recall(view: PoolView, form: Form, numbers: Iterable[int], is_found: bool) 
     return max(found, default=0.0) / total if total else 0.0
 
 
-def _asks(view: PoolView, place: int, form: Form) -> bool:
+def asks(view: PoolView, place: int, form: Form) -> bool:
+    """Whether a rollout searched for the answer itself."""
     # A query that repeats the question contains what the question names: that is no sign of anything.
     return form.line not in view.question.text and any(form.line in query for query in view.seen[place].queries)
 
@@ -171,10 +182,10 @@ HELD = 0.25
 """What a text that holds the answer weighs without any word of the question near it."""
 
 
-def grounds(question: str, rollouts: Sequence[Rollout]) -> list[dict[str, float]]:
+def grounds(question: str, rollouts: Sequence[Rollout], read: ReadAnswers = by_rules) -> list[dict[str, float]]:
     """For each rollout, its evidence texts to their weights, which sum to one; all 0: no text speaks for its answer."""
     lines = TextLines()
-    view = view_of(question, rollouts, lines)
+    view = view_of(question, rollouts, lines, read)
     found: list[dict[str, float]] = []
     forms = {place: form for form in view.forms for place in form.rollouts}
     for place, rollout in enumerate(rollouts):

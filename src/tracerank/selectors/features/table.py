@@ -6,6 +6,8 @@ the sample's place or the label. NaN means that the question does not arise, suc
 
 from dataclasses import dataclass
 
+from tracerank.answers.equivalence import DEFAULT
+
 VERSION = 1
 """Raised whenever a value changes its meaning: a fitted selector is only valid for the version it was fitted on."""
 
@@ -135,7 +137,23 @@ FEATURES: tuple[Feature, ...] = (
     ),
 )  # fmt: skip
 
-NAMES = tuple(feature.name for feature in FEATURES)
+
+@dataclass(frozen=True, slots=True)
+class FeatureSet:
+    """The columns of one kind of table, and what its rows are told apart by."""
+
+    version: int
+    equality: str
+    """Level at which answers count as one."""
+    features: tuple[Feature, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(feature.name for feature in self.features)
+
+
+FORM_FEATURES = FeatureSet(VERSION, DEFAULT, FEATURES)
+NAMES = FORM_FEATURES.names
 FAMILY_OF = {feature.name: feature.family for feature in FEATURES}
 FAMILY_MEANINGS = {
     "pool": "what the whole pool is like",

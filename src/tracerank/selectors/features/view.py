@@ -180,11 +180,22 @@ class TextLines:
         return found
 
 
-def view_of(question: str, rollouts: Sequence[Rollout], lines: TextLines | None = None) -> PoolView:
+ReadAnswers = Callable[[Sequence[str], str], Sequence[tuple[str, int]]]
+"""From distinct answers and the question to what each is looked for by, and its group; ``NO_GROUP``: it abstains."""
+
+
+def by_rules(answers: Sequence[str], question: str) -> Sequence[tuple[str, int]]:
+    """Answers as they are written, equal by the rules of the default equality."""
+    return list(zip(answers, group_answers(answers, question), strict=True))
+
+
+def view_of(
+    question: str, rollouts: Sequence[Rollout], lines: TextLines | None = None, read: ReadAnswers = by_rules
+) -> PoolView:
     """The view of the rollouts that gave an answer."""
     lines = lines or TextLines()
     asked = read_question(question)
-    forms = forms_of(question, asked, rollouts)
+    forms = forms_of(question, asked, rollouts, read)
     numbers: dict[str, int] = {}
     seen = tuple(_seen(rollout, numbers, lines) for rollout in rollouts)
     texts = tuple(lines.of(text) for text in list(numbers)[:MOST_TEXTS])
@@ -214,7 +225,9 @@ def subject_of(question: str, texts: Sequence[Line]) -> Sequence[str]:
     return _contentful(words)
 
 
-def forms_of(question: str, asked: Asked, rollouts: Sequence[Rollout]) -> tuple[Form, ...]:
+def forms_of(
+    question: str, asked: Asked, rollouts: Sequence[Rollout], read: ReadAnswers = by_rules
+) -> tuple[Form, ...]:
     """The distinct answers, as they are written, without abstentions."""
     places: dict[str, list[int]] = {}
     for place, rollout in enumerate(rollouts):
@@ -222,9 +235,8 @@ def forms_of(question: str, asked: Asked, rollouts: Sequence[Rollout]) -> tuple[
         places.setdefault(normalize_answer(answer) or answer.strip(), []).append(place)
     answers = [_spelling([rollouts[place].answer or "" for place in members]) for members in places.values()]
     # Groups depend on the set of answers alone, so each form is read once.
-    groups = group_answers(answers, question)
     forms = []
-    for answer, members, group in zip(answers, places.values(), groups, strict=True):
+    for (answer, group), members in zip(read(answers, question), places.values(), strict=True):
         if group != NO_GROUP:
             words = words_of(answer) or answer.lower().split()
             is_polar = words[0] in ("yes", "no") and (len(words) == 1 or asked.may_be_polar is not False)

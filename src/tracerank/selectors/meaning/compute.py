@@ -1,0 +1,166 @@
+"""Pool to table: one row per meaning, columns as in ``table.py``."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tracerank.answers.meaning.grouping import answer_core, group_by_meaning
+from tracerank.pools.types import Rollout
+from tracerank.selectors.features.chains import OWN_CHAINS, Trail, followed, trails_of
+from tracerank.selectors.features.compute import FeatureTable
+from tracerank.selectors.features.support import Place, asks, place_of
+from tracerank.selectors.features.view import Form, PoolView, TextLines, subject_of, terms, view_of
+from tracerank.selectors.features.votes import shape
+from tracerank.selectors.meaning.table import MEANING_FEATURES
+
+BRIEF = 8
+"""Words of an answer that is looked for as it is; of a longer one, its core."""
+
+
+def by_meaning(answers: Sequence[str], question: str) -> Sequence[tuple[str, int]]:
+    """What each answer is looked for by, and its group of answers that mean the same."""
+    groups = group_by_meaning(answers, question)
+    return [(_sought(answer, question), group) for answer, group in zip(answers, groups, strict=True)]
+
+
+def _sought(answer: str, question: str) -> str:
+    if len(answer.split()) <= BRIEF and "\n" not in answer:
+        return answer
+    return answer_core(question, answer).text.strip() or answer
+
+
+@dataclass(frozen=True, slots=True)
+class _Meaning:
+    """One group with what its rollouts and the others saw."""
+
+    forms: tuple[Form, ...]
+    members: tuple[int, ...]
+    own: frozenset[int]
+    """Numbers of the texts that its rollouts saw."""
+    others: frozenset[int]
+    """The same of all other rollouts."""
+
+
+def meaning_table(question: str, rollouts: Sequence[Rollout], lines: TextLines | None = None) -> FeatureTable:
+    """The features of the rollouts' meanings; all must have an answer, abstentions get no row."""
+    lines = lines or TextLines()
+    view = view_of(question, rollouts, lines, by_meaning)
+    meanings = _meanings(view)
+    values = np.zeros((len(meanings), len(MEANING_FEATURES.features)), np.float32)
+    if meanings:
+        votes = [len(meaning.members) for meaning in meanings]
+        asked = frozenset(subject_of(question, view.texts))
+        trails = trails_of(question, rollouts, lines)
+        looks = shape(view, question)
+        for row, meaning in enumerate(meanings):
+            found = _votes(votes, row) | _evidence(view, meaning, asked) | _fit(view, meaning, looks)
+            found |= _chains(meaning, trails, asked)
+            found["searched_by_others"] = float(_is_searched_by_others(view, meaning))
+            values[row] = [found[name] for name in MEANING_FEATURES.names]
+    return FeatureTable(
+        values,
+        np.arange(len(meanings), dtype=np.int64),
+        np.array([len(meaning.members) for meaning in meanings], np.int64),
+        tuple(meaning.members for meaning in meanings),
+    )
+
+
+def _meanings(view: PoolView) -> list[_Meaning]:
+    forms: dict[int, list[Form]] = {}
+    for form in view.forms:
+        forms.setdefault(form.group, []).append(form)
+    found = []
+    for own in forms.values():
+        members = sorted(place for form in own for place in form.rollouts)
+        inside = set(members)
+        outside = (place for place in range(len(view.rollouts)) if place not in inside)
+        found.append(_Meaning(tuple(own), tuple(members), _seen(view, members), _seen(view, outside)))
+    return found
+
+
+def _seen(view: PoolView, places: Iterable[int]) -> frozenset[int]:
+    return frozenset(number for place in places for number in view.seen[place].ranks if number < len(view.texts))
+
+
+def _votes(votes: Sequence[int], row: int) -> dict[str, float]:
+    total, own = sum(votes), votes[row]
+    rival = max((count for place, count in enumerate(votes) if place != row), default=0)
+    return {"log_votes": math.log(own), "vote_share": own / total, "vote_lead": (own - rival) / total}
+
+
+def _evidence(view: PoolView, meaning: _Meaning, asked: frozenset[str]) -> dict[str, float]:
+    sought = [form for form in meaning.forms if not form.is_polar]  # yes and no stand nowhere
+    places: dict[int, list[Place]] = {}
+    titled = False
+    for form in sought:
+        wanted = dict.fromkeys((word for word in asked if f" {word} " not in form.line), 1.0)
+        for number, text in enumerate(view.texts):
+            if form.line in text.text:
+                head = view.heads[number]
+                places.setdefault(number, []).append(place_of(text.text, head, form.line, wanted, view.asked_kind))
+                titled = titled or (number in meaning.own and form.line in head)
+    own = [place for number, found in places.items() if number in meaning.own for place in found]
+    others = [place for number, found in places.items() if number in meaning.others for place in found]
+    seen = [view.seen[place] for place in meaning.members]
+    ranks = (1 / one.ranks[number] for one in seen for number in one.ranks if number in places)
+    return {
+        "found": float(bool(own)),
+        "last_found": float(any(number in places for one in seen for number in one.last)),
+        "best_rank": max(ranks, default=0.0),
+        "texts": math.log1p(sum(number in meaning.own for number in places)),
+        "mentions": math.log1p(
+            sum(max(one.mentions for one in found) for number, found in places.items() if number in meaning.own)
+        ),
+        "recall": 1.0 if own else _recall(view, sought, meaning.own),
+        "window": max((place.window for place in own), default=0.0),
+        "close": max((place.close for place in own), default=0.0),
+        "head": max((place.head for place in own), default=0.0),
+        "in_head": float(titled),
+        "question_recall": _share_of(view, meaning.own, asked),
+        "others_found": float(bool(others)),
+        "others_recall": 1.0 if others else _recall(view, sought, meaning.others),
+        "others_window": max((place.window for place in others), default=0.0),
+        "others_close": max((place.close for place in others), default=0.0),
+        "all_texts": math.log1p(len(places)),
+        "kind_stated": float(any(place.is_kind for found in places.values() for place in found)),
+    }
+
+
+def _recall(view: PoolView, forms: Sequence[Form], numbers: Iterable[int]) -> float:
+    texts = list(numbers)
+    return max((_share_of(view, texts, form.content) for form in forms), default=0.0)
+
+
+def _share_of(view: PoolView, numbers: Iterable[int], words: frozenset[str]) -> float:
+    """Best share of the words in one text."""
+    most = max((len(words & view.texts[number].words) for number in numbers), default=0)
+    return most / len(words) if words else 0.0
+
+
+def _chains(meaning: _Meaning, trails: Sequence[Trail], asked: frozenset[str]) -> dict[str, float]:
+    best = dict.fromkeys(OWN_CHAINS, 0.0)
+    for form in (form for form in meaning.forms if not form.is_polar):
+        own_words = frozenset(terms(form.words))
+        for place in form.rollouts:
+            found = followed(trails[place], (), asked - own_words, form.line, own_words)
+            best = {name: max(value, found[name]) for name, value in best.items()}
+    return best
+
+
+def _is_searched_by_others(view: PoolView, meaning: _Meaning) -> bool:
+    inside = set(meaning.members)
+    outside = [place for place in range(len(view.rollouts)) if place not in inside]
+    return any(asks(view, place, form) for form in meaning.forms for place in outside)
+
+
+def _fit(view: PoolView, meaning: _Meaning, looks: Mapping[str, Sequence[float]]) -> dict[str, float]:
+    """The best of its wordings; what is missing says nothing."""
+    rows = [place for place, form in enumerate(view.forms) if form in meaning.forms]
+
+    def known(name: str) -> list[float]:
+        return [looks[name][row] for row in rows if not math.isnan(looks[name][row])] or [0.0]
+
+    best = {name: max(known(name)) for name in ("fits_kind", "kind_chance", "kind_lift", "is_polar", "is_option")}
+    return best | {name: min(known(name)) for name in ("misfit", "repeats_question")}

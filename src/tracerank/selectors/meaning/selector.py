@@ -1,0 +1,144 @@
+"""The selector that ships: which meaning is right, by votes and evidence; then which of its wordings is returned.
+
+The first is a fitted model's matter (``table.py``), with one rule on top: few votes overturn many only with support
+that the many lack. The second is taste, and declared: ``form``. Neither depends on the order of the rollouts.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from tracerank.answers.exact import normalize_answer
+from tracerank.errors import UsageError
+from tracerank.methods.base import Decision
+from tracerank.methods.explanation import SUPPORT as BY_SUPPORT
+from tracerank.methods.explanation import Explanation, Reason, explain
+from tracerank.methods.voting import ANSWERED, FORMS
+from tracerank.pools.documents import link_documents
+from tracerank.pools.pool import Pool
+from tracerank.pools.types import Retained, Rollout
+from tracerank.selectors.base import EmbedderChoice, Selector
+from tracerank.selectors.features.compute import FeatureTable
+from tracerank.selectors.features.model import FeatureModel, load_model, save_model
+from tracerank.selectors.features.selector import NOBODY_ANSWERED, Choice, choose, family_reasons, read_weights
+from tracerank.selectors.features.support import grounds
+from tracerank.selectors.features.view import words_of
+from tracerank.selectors.meaning.compute import by_meaning, meaning_table
+from tracerank.selectors.meaning.table import CHAINS, CROSS, FAMILY_MEANINGS, FAMILY_OF, MEANING_FEATURES, SUPPORT
+
+COMMONEST = "commonest"
+FEW, MANY = 0.25, 0.6
+"""Shares of votes: below the first a meaning overturns one from the second on only with support of its own."""
+_SUPPORTING = tuple(
+    (place, feature.direction or 1)
+    for place, feature in enumerate(MEANING_FEATURES.features)
+    if feature.family in (SUPPORT, CROSS, CHAINS) or feature.name in ("fits_kind", "misfit")
+)
+"""Columns that tell support: evidence that holds the answer, and being what was asked for at all."""
+
+
+class MeaningSelector(Selector):
+    """Returns an existing answer of the meaning that a model finds likeliest."""
+
+    kind = "meaning"
+    name = "meaning"
+
+    def __init__(self, model: FeatureModel, form: str = COMMONEST) -> None:
+        if form not in FORMS:
+            raise UsageError(f"form must be one of {', '.join(FORMS)}, got {form!r}")
+        self.model, self.form = model, form
+
+    @classmethod
+    def load(
+        cls, folder: str | Path, embedder: EmbedderChoice = None, *, allow_encoder_mismatch: bool = False
+    ) -> "MeaningSelector":
+        """From a folder that ``save`` wrote; it needs no encoder, so none is looked at."""
+        return cls(load_model(folder, columns=MEANING_FEATURES))
+
+    def save(self, folder: str | Path) -> None:
+        save_model(self.model, folder, self.kind)
+
+    def of_form(self, form: str) -> "MeaningSelector":
+        """The same choice of meaning, returned in another form."""
+        return MeaningSelector(self.model, form)
+
+    def iter_decisions(self, pools: Iterable[Pool]) -> Iterator[Decision]:
+        """Decisions for a stream of pools, in order; every answered rollout is a candidate."""
+        for pool in pools:
+            retained = pool.retained(ANSWERED)
+            yield self._decision(pool, retained, meaning_table(pool.question.text, retained.kept))
+
+    def explain_stream(self, pools: Iterable[Pool]) -> Iterator[tuple[Pool, Explanation]]:
+        """Each pool with its decision, the evidence that speaks for each answer, and what set the chosen one apart."""
+        for pool in pools:
+            retained = pool.retained(ANSWERED)
+            question, kept = pool.question.text, retained.kept
+            table = meaning_table(question, kept)
+            decided = self._decision(pool, retained, table)
+            weights = zip(kept, grounds(question, kept, by_meaning), strict=True)
+            read = {rollout.sample_id: read_weights(rollout, own) for rollout, own in weights}
+            linked = link_documents(kept) if kept else ()
+            yield pool, explain(linked, decided, read, BY_SUPPORT, self._reasons(table))
+
+    def _decision(self, pool: Pool, retained: Retained, table: FeatureTable) -> Decision:
+        kept, identity = retained.kept, pool.question.id
+        if not kept:
+            return Decision(identity, None, None, dropped=retained.dropped)
+        scores = {rollout.sample_id: 0.0 for rollout in kept}
+        if not len(table.values):
+            first = kept[0]
+            alone = (first.sample_id,)
+            return Decision(
+                identity, first.answer, first.sample_id, scores, retained.dropped, alone, note=NOBODY_ANSWERED
+            )
+        chosen = choose_meaning(self.model, table)
+        for places, chance in zip(table.rollouts, chosen.chances.tolist(), strict=True):
+            scores |= {kept[place].sample_id: chance for place in places}
+        members = [kept[place] for place in table.rollouts[chosen.row]]
+        winner = member_of(members, self.form, pool.question.text)
+        confidence = self.model.confidence(table.values[chosen.row], float(chosen.chances[chosen.row]))
+        group = tuple(sorted(member.sample_id for member in members))
+        return Decision(identity, winner.answer, winner.sample_id, scores, retained.dropped, group, confidence)
+
+    def _reasons(self, table: FeatureTable) -> tuple[Reason, ...]:
+        chosen = choose_meaning(self.model, table) if len(table.values) > 1 else None
+        return () if chosen is None else family_reasons(self.model, table, chosen, FAMILY_OF, FAMILY_MEANINGS)
+
+
+def choose_meaning(model: FeatureModel, table: FeatureTable) -> Choice:
+    """The likeliest meaning, unless it has few votes and no support that a clear majority lacks."""
+    chosen = choose(model, table)
+    shares = table.votes / table.votes.sum()
+    top = int(shares.argmax())
+    if shares[chosen.row] >= FEW or shares[top] < MANY:
+        return chosen
+    own, theirs = table.values[chosen.row], table.values[top]
+    if any(sign * float(own[place]) > sign * float(theirs[place]) for place, sign in _SUPPORTING):
+        return chosen
+    # The chances change places, so that they tell what was chosen.
+    chances = chosen.chances.copy()
+    chances[[top, chosen.row]] = chances[[chosen.row, top]]
+    return replace(chosen, chances=chances, group=top, row=top)
+
+
+def member_of(members: Sequence[Rollout], form: str, question: str) -> Rollout:
+    """The rollout whose wording is returned, whatever the order; ``first`` alone goes by it.
+
+    Of wordings that are equally common, or long, it is the one that shares most words with the question, then the
+    shorter one, then the first by the alphabet.
+    """
+    if form == "first":
+        return members[0]
+    counts = Counter(normalize_answer(member.answer) for member in members)
+    asked = frozenset(words_of(question))
+
+    def merit(member: Rollout) -> tuple[float, float, float, str]:
+        answer = member.answer or ""
+        words = frozenset(words_of(answer))
+        near = len(words & asked) / len(words | asked) if words else 0.0
+        size = len(answer)
+        wanted = {"shortest": size, "longest": -size, COMMONEST: -counts[normalize_answer(answer)]}[form]
+        return wanted, -near, size, answer
+
+    return min(members, key=merit)
