@@ -135,6 +135,13 @@ def test_fit_says_by_which_rule_it_learned(run: Run, bare: Path) -> None:
     assert "Labels: by meaning." in run("report", folder / "records", "--format", "md").stdout
 
 
+def test_fit_learns_from_shares_and_names_them(run: Run, bare: Path) -> None:
+    folder = bare.parent / "fit"
+    result = run("fit", bare, "-o", folder, "--encoder", "none", "--folds", "2", "--labels", "f1", "--quiet")
+    assert result.exit_code == 0, result.output
+    assert "Labels: by token F1, a share." in result.stdout
+
+
 def test_inspect_tells_exact_match_in_the_file_from_meaning(run: Run, bare: Path, exact: Path) -> None:
     shown = run("inspect", exact).stdout
     assert "warning: the file's labels, which are exact match, and the references read by meaning differ" in shown

@@ -187,7 +187,7 @@ def conclusion(report: Mapping[str, Any]) -> list[str]:
     lines = [f"{report['reason']}."]
     labels = report["data"].get("labels")
     if labels is not None:
-        lines.insert(0, f"{labels_sentence(labels).capitalize()}.")
+        lines.insert(0, f"L{labels_sentence(labels)[1:]}.")
     if report["is_too_few"]:
         lines.append(
             f"{report['data']['questions']} questions are too few to tell: below {FEW_QUESTIONS} a gain must be beyond "
