@@ -85,6 +85,11 @@ def pool(*answers: str | None) -> Pool:
     )
 
 
+def referenced(references: tuple[str, ...], *answers: str | None, question: str = "What is the capital?") -> Pool:
+    """The same for a question whose accepted answers are known."""
+    return Pool(Question(question, question, references), pool(*answers).rollouts)
+
+
 # Pools, drawn at random.
 
 ANSWERS = ("Paris", "paris.", "The Paris", "Rome", "Oslo", "42")

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from tests.golden import GOLDEN, needs_golden
 from tracerank.embedding.base import Sha256Embedder
+from tracerank.evaluation.labels import PAPER, labelled
 from tracerank.pools.canonical import write_pools
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA
@@ -69,7 +70,8 @@ class Reference:
 
 def read_reference(setting: str, embedder: Sha256Embedder) -> Reference:
     expected = json.loads((GOLDEN / f"{setting}_expected.json").read_text(encoding="utf-8"))
-    pools = {pool.question.id: pool.first(K) for pool in read_pools(GOLDEN / f"{setting}_raw.jsonl")}
+    read = read_pools(GOLDEN / f"{setting}_raw.jsonl")
+    pools = {pool.question.id: labelled(pool.first(K), PAPER) for pool in read}
     facts = expected["questions"]
     ids = [str(fact["qid"]) if "qid" in fact else fact["graph_id"].partition(":")[2] for fact in facts]
     return Reference(

@@ -17,6 +17,7 @@ from rich.table import Table
 
 from tests.answers.abstention_examples import Example, read_examples
 from tracerank.answers.abstentions import abstains
+from tracerank.evaluation.labels import PAPER, labelled
 from tracerank.readers import iter_pools
 
 SHARED = Path(os.environ.get("TRACERANK_SHARED") or Path(__file__).parents[2].parent / "shared")
@@ -78,7 +79,7 @@ def real_answers(folder: Path = ROLLOUTS) -> Iterator[Example]:
             if path.name.startswith("corpus"):
                 continue
             for pool in iter_pools(path, on_problem=lambda *_: None):
-                for rollout in pool.rollouts:
+                for rollout in labelled(pool, PAPER).rollouts:
                     if rollout.answer and rollout.label:
                         yield Example(pool.question.text, rollout.answer, abstains=False)
 

@@ -8,6 +8,7 @@ import torch
 
 from studies import SHARED
 from tracerank.embedding.base import Sha256Embedder
+from tracerank.evaluation.labels import PAPER, labelled
 from tracerank.pools.pool import PAPER_K
 from tracerank.readers import read_pools
 from tracerank.selectors.trace.bridge import look_up
@@ -24,7 +25,8 @@ GOLDEN = SHARED / "golden"
 def differences(setting: str) -> tuple[int, float, float]:
     """Pools compared, the largest difference of a score, and the difference of the loss over all pools."""
     expected = json.loads((GOLDEN / f"{setting}_expected.json").read_text(encoding="utf-8"))
-    pools = {pool.question.id: pool.first(PAPER_K) for pool in read_pools(GOLDEN / f"{setting}_raw.jsonl")}
+    read = read_pools(GOLDEN / f"{setting}_raw.jsonl")
+    pools = {pool.question.id: labelled(pool.first(PAPER_K), PAPER) for pool in read}
     selector = TraceSelector.from_official(GOLDEN / f"{setting}_best.pt", embedder=Sha256Embedder())
     scores = {
         decision.question_id: list(decision.scores.values()) for decision in selector.decide_many([*pools.values()])

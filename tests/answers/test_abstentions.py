@@ -21,6 +21,7 @@ from tests.answers.abstention_table import (
 from tests.shared_data import JUDGEMENTS, ROLLOUTS, needs_meaning, needs_rollouts
 from tracerank.answers.abstentions import LONGEST, abstains, is_abstention
 from tracerank.answers.asked import read_question
+from tracerank.evaluation.labels import PAPER, labelled
 from tracerank.readers import iter_pools
 
 QUESTION = "What is the name of the city?"
@@ -186,7 +187,7 @@ def test_no_right_answer_of_real_rollouts_is_taken_for_an_abstention() -> None:
             if path.name.startswith("corpus"):
                 continue
             for pool in iter_pools(path, on_problem=lambda *_: None):
-                for rollout in pool.rollouts:
+                for rollout in labelled(pool, PAPER).rollouts:
                     seen["answered"] += bool(rollout.answer)
                     if rollout.answer and abstains(rollout.answer, pool.question.text):
                         seen["abstained"] += 1

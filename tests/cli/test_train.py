@@ -53,8 +53,9 @@ def test_the_setting_is_named_or_told_from_the_pools(run: Run, labelled: Path, t
 def test_the_lines_say_what_was_learned_from_and_how_well(run: Run, labelled: Path, tmp_path: Path) -> None:
     result = run("train", labelled, "-o", tmp_path / "plus", "--preset", "plus", *QUICK, "--seeds", "1", "-k", "3")
     assert result.exit_code == 0, result.output
-    first, last = result.stderr.splitlines()
+    first, labels, last = result.stderr.splitlines()
     assert "questions to learn from" in first
+    assert labels == "labels: of the file"
     assert "the mean of 1 networks" in last
     assert "held-out pools and subsets" in last
 

@@ -251,14 +251,14 @@ def test_files_survive_a_round_trip(
 
 @settings(max_examples=25)
 @given(rollouts)
-def test_a_rollout_that_gets_its_label_while_reading_keeps_all_else(
+def test_reading_gives_no_label_to_a_rollout_that_has_none(
     tmp_path_factory: pytest.TempPathFactory, rollout: Rollout
 ) -> None:
     path = tmp_path_factory.mktemp("files") / "pools.jsonl"
     written = replace(rollout, label=None, source=None, setting=WEBQA, problem=None, answer="Ada")
     write_pools(path, [Pool(Question("q", "Who?", ("Ada",)), (written,))])
     [[read]] = [found.rollouts for found in read_pools(path)]
-    assert read == replace(written, label=1.0, source=read.source)
+    assert read == replace(written, source=read.source)
 
 
 def test_a_failed_write_leaves_the_old_file_and_no_draft(tmp_path: Path) -> None:

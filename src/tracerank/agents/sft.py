@@ -20,6 +20,7 @@ from tracerank.agents.tools.page_text import disarmed, one_line
 from tracerank.agents.tools.ranked_search import NOTHING_FOUND
 from tracerank.answers.exact import exact_match, normalize_answer
 from tracerank.endpoints.chat import ChatMessage, ChatTool, ToolCall, message_to_record
+from tracerank.evaluation.labels import PAPER, labelled
 from tracerank.methods.base import Decision, Method, decide_stream
 from tracerank.pools.files import write_lines
 from tracerank.pools.pool import Pool
@@ -146,8 +147,9 @@ def _record(pool: Pool, choice: Choice, messages: tuple[ChatMessage, ...]) -> di
 
 
 def correct_examples(pools: Iterable[Pool], style: str, per_question: int = 1) -> Iterator[Examples]:
-    """What the rollouts with label 1 of each pool become, pool by pool."""
-    return (examples_of(pool, correct_rollouts(pool), style, per_question) for pool in pools)
+    """What the rollouts with label 1 of each pool become, pool by pool; by exact match where the file has no label."""
+    known = (labelled(pool, PAPER) for pool in pools)
+    return (examples_of(pool, correct_rollouts(pool), style, per_question) for pool in known)
 
 
 def selected_examples(pools: Iterable[Pool], method: Method, style: str, per_question: int = 1) -> Iterator[Examples]:

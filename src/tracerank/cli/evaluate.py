@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Container, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -27,14 +26,15 @@ from tracerank.cli.arguments import (
     ReaderName,
     Seed,
 )
+from tracerank.cli.labelling import Labels, labelling_named, print_labels, say_judge
 from tracerank.cli.output import fingerprint
 from tracerank.cli.reading import Problems, pools_of
 from tracerank.cli.terminal import Bar, new_table, note, print_json, print_table, working
 from tracerank.errors import UsageError
-from tracerank.evaluation import labels as labels_module
+from tracerank.evaluation import labels as label_rules
 from tracerank.evaluation.evaluate import REFERENCES, Key, Record, Row, fold
 from tracerank.evaluation.evaluate import evaluate as evaluate_pools
-from tracerank.evaluation.labels import labelled
+from tracerank.evaluation.labels import Labelling
 from tracerank.evaluation.record_folder import RecordFolder, read_evaluation
 from tracerank.methods.base import Method
 from tracerank.pools.pool import PAPER_BUDGETS, Pool
@@ -87,27 +87,6 @@ Label = Annotated[
     ),
 ]
 
-
-class LabelsName(StrEnum):
-    """What ``--labels`` takes."""
-
-    AUTO = labels_module.AUTO
-    GIVEN = labels_module.GIVEN
-    EM = labels_module.EM
-    MEANING = labels_module.MEANING
-    CONTAINS = labels_module.CONTAINS
-
-
-Labels = Annotated[
-    LabelsName,
-    typer.Option(
-        "--labels",
-        metavar="RULE",
-        help="What is right: given (labels of the file), em (exact match), meaning (by what the answer says, also in a "
-        "sentence), contains (a reference stands in the "
-        "answer), or auto: given, else the dataset's own rule, else em.",
-    ),
-]
 SHOWN_NAMES = {"trace": "TRACE"}
 
 
@@ -121,7 +100,7 @@ def evaluate(
     seed: Seed = 0,
     backbone: Backbone = None,
     label: Label = None,
-    labels: Labels = LabelsName.AUTO,
+    labels: Labels = label_rules.AUTO,
     equality: Equality = EqualityName.EXACT,
     count_abstentions: CountAbstentions = False,
     chat: Chat = None,
@@ -136,7 +115,8 @@ def evaluate(
 ) -> None:
     """Compare ways to decide on labelled pools, for several K.
 
-    Accuracy is the label of the chosen rollout, or exact match with the references; F1 needs references. Questions
+    Accuracy is the label of the chosen rollout; where the file has none, whether its answer means what a reference says
+    (--labels em: exact match, as in the paper). The last line says which rule it was. F1 needs references. Questions
     without a candidate count as wrong. The oracle chooses the right answer wherever one of the K rollouts has it.
     Without --methods these are the majority vote and the selector. With -o every decision is recorded;
     an interrupted run goes on when the same command is given again, and `tracerank report` makes tables and plots.
@@ -150,7 +130,8 @@ def evaluate(
     options = MethodOptions(
         checkpoint, encoder, allow_encoder_mismatch, equality, chat, seed, chat_context, count_abstentions
     )
-    plan = _Plan(ks, subsets, seed, str(labels))
+    labelling = labelling_named(labels, chat, chat_context)
+    plan = _Plan(ks, subsets, seed, labelling.name)
     short: Counter[int] = Counter()
     with ExitStack() as stack:
         report = stack.enter_context(Problems(problems, keep=files))
@@ -174,16 +155,21 @@ def evaluate(
             }
             folder = stack.enter_context(RecordFolder(output, run, force))
         bar.describe("evaluating")
-        records = _records(named, streams, plan, folder, bar, short)
+        records = _records(named, streams, plan, labelling, folder, bar, short)
         rows = fold(records if folder is None else _kept(records, folder))
+        if folder is not None:
+            folder.write_labels(labelling.record())
     if not any(row.questions for row in rows):
         unjudged = rows[0].unjudged if rows else 0
         raise UsageError(f"not one of {unjudged:,} questions has a label or a reference; nothing to compare")
     if as_json:
-        print_json({"labels": str(labels), "rows": [asdict(row) for row in rows]}, indent=2)
+        told = {"labels": plan.labels, "labelling": {**labelling.record(), "sentence": labelling.sentence}}
+        print_json({**told, "rows": [asdict(row) for row in rows]}, indent=2)
     else:
         _print(rows, ks)
+        print_labels(labelling)
     if not quiet:
+        say_judge(labelling)
         _say(rows, short, output)
 
 
@@ -229,18 +215,26 @@ def _records(
     methods: list[Method],
     streams: list[tuple[str | None, Iterator[Pool]]],
     plan: _Plan,
+    labelling: Labelling,
     folder: RecordFolder | None,
     bar: Bar,
     short: Counter[int],
 ) -> Iterator[Record]:
     """What the sets of pools give that is not in the folder yet, one set after the other."""
     for name, stream in streams:
-        pools = _measured((labelled(pool, plan.labels) for pool in bar.over(stream)), plan.ks, short)
+        pools = _measured(labelling.pools(bar.over(stream)), plan.ks, short)
         done: Container[Key] = ()
         if folder is not None:
             pools, done = folder.noting(pools, plan.ks[-1], name), folder.done
         yield from evaluate_pools(
-            methods, pools, plan.ks, subsets=plan.subsets, seed=plan.seed, backbone=name, done=done
+            methods,
+            pools,
+            plan.ks,
+            subsets=plan.subsets,
+            seed=plan.seed,
+            backbone=name,
+            done=done,
+            compare=labelling.answer,
         )
 
 

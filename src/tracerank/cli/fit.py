@@ -6,10 +6,11 @@ from typing import Annotated, Any
 import typer
 
 from tracerank.cli.arguments import AsJson, Dims, Files, FirstK, Force, ProblemsFile, Quiet, ReaderName
-from tracerank.cli.evaluate import Labels, LabelsName
+from tracerank.cli.labelling import Labels, labelling_named, say_judge
 from tracerank.cli.output import fingerprint
 from tracerank.cli.reading import Problems, pools_of
 from tracerank.cli.terminal import new_table, note, print_json, print_table, working
+from tracerank.evaluation import labels as label_rules
 from tracerank.readers.detect import AUTO
 
 NO_ENCODER = "none"
@@ -38,7 +39,7 @@ def fit(
     folds: Folds = 5,
     seed: FitSeed = 0,
     k: FirstK = None,
-    labels: Labels = LabelsName.AUTO,
+    labels: Labels = label_rules.AUTO,
     reader: ReaderName = AUTO,
     as_json: AsJson = False,
     force: Force = False,
@@ -50,18 +51,19 @@ def fit(
     Votes, feature models, TRACE and a stack of both are cross-validated by question. The simplest within one standard
     error of the best is fitted again on all pools and leaves the vote only where held-out questions showed a gain; if
     none did, the result is the vote. Use it with --checkpoint DIR. An interrupted run goes on when the same command is
-    given again.
+    given again. Without labels in the file, answers are labelled by meaning (--labels em: exact match).
     """
     # Here, because this needs numpy and perhaps torch, which help should not wait for.
     from tracerank.embedding.load import load_embedder
     from tracerank.fitting.fit import Fitting, pools_to_fit
     from tracerank.fitting.folder import FitFolder
 
+    labelling = labelling_named(labels)
     configuration = {
         "files": fingerprint(files),
         "reader": reader,
         "k": k,
-        "labels": str(labels),
+        "labels": labelling.name,
         "encoder": [encoder, dims],
         "folds": folds,
         "seed": seed,
@@ -70,7 +72,9 @@ def fit(
     report = folder.finished
     if report is None:
         with Problems(problems, keep=files) as found, working("reading", quiet=quiet) as bar:
-            data = pools_to_fit(bar.over(pools_of(files, reader, found, k)), str(labels))
+            data = pools_to_fit(bar.over(pools_of(files, reader, found, k)), labelling)
+        if not quiet:
+            say_judge(labelling)
         embedder = None if encoder == NO_ENCODER else load_embedder(encoder, dims)
         fitting = Fitting(data, folder, embedder, folds=folds, seed=seed)
         with working("fitting", unit="fits", total=fitting.work, quiet=quiet) as bar:

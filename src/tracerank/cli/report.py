@@ -77,6 +77,8 @@ def report(
         if output is not None:
             made.write(output, has_plots=False)
     _print(made, output_format)
+    if made.warning is not None:
+        note(f"warning: {made.warning}")
     if output is not None and not no_plots:
         try:
             made.draw(output)

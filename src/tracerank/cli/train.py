@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tracerank.cli.arguments import AsJson, Dims, ProblemsFile, Quiet, ReaderName
+from tracerank.cli.labelling import Labels, labelling_named, say_judge
 from tracerank.cli.output import fingerprint
 from tracerank.cli.reading import Problems, pools_of
 from tracerank.cli.terminal import Bar, note, print_json, working
 from tracerank.errors import UsageError
+from tracerank.evaluation import labels as label_rules
 from tracerank.pools.types import BROWSING, WEBQA
 from tracerank.readers.detect import AUTO
 
@@ -77,6 +79,7 @@ def train(
     learning_rate: LearningRate = None,
     seed: Seed = None,
     seeds: Seeds = None,
+    labels: Labels = label_rules.PAPER,
     reader: ReaderName = AUTO,
     as_json: AsJson = False,
     problems: ProblemsFile = None,
@@ -84,6 +87,7 @@ def train(
 ) -> None:
     """Train a network on pools with labels or references, with the preset's settings unless told otherwise.
 
+    The labels are the paper's: those of the file, else exact match (--labels meaning judges by meaning).
     Pools with only right or only wrong answers are left out, and 5% of the questions are held out. With paper they
     choose the best epoch; an interrupted run goes on when the same command is given again, and ends with the same
     weights. With plus nothing is chosen by them, pools are also cut into random subsets, and after an interruption only
@@ -94,10 +98,13 @@ def train(
     from tracerank.fitting.presets import TrainingSource, prepare_training, told_setting
 
     named, paths = _setting_and_files(pools)
+    labelling = labelling_named(labels)
     with Problems(problems, keep=paths) as report, working("preparing", quiet=quiet) as bar:
         stream = pools_of(paths, reader, report)
         setting, stream = told_setting(stream) if named is None else (named, stream)
-        source = TrainingSource(setting, bar.over(stream), json.dumps(fingerprint(paths)), load_embedder(encoder, dims))
+        source = TrainingSource(
+            setting, bar.over(stream), json.dumps(fingerprint(paths)), load_embedder(encoder, dims), labelling
+        )
         ready = prepare_training(
             str(preset),
             source,
@@ -111,10 +118,14 @@ def train(
         )
     if not quiet:
         note(ready.about)
+        if labelling.answers:  # none are labelled anew where examples are taken up again
+            note(labelling.sentence)
+        say_judge(labelling)
     with working("training", unit="steps", total=ready.steps, quiet=quiet) as bar:
         summary = ready.run(_showing(bar))
     if as_json:
-        print_json({"folder": str(output), "preset": str(preset), "setting": setting, "training": summary}, indent=2)
+        about = {"folder": str(output), "preset": str(preset), "setting": setting, "labels": labelling.name}
+        print_json({**about, "training": summary}, indent=2)
     if not quiet:
         note(f"{output}: {ready.outcome(summary)}")
 

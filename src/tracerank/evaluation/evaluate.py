@@ -11,7 +11,7 @@ from itertools import islice
 
 from tracerank.evaluation.metrics import SINGLE_RULES, oracle
 from tracerank.methods.base import Decision, Method, decide_stream
-from tracerank.pools.correctness import Outcome, best_of_group, choice, is_judged, written
+from tracerank.pools.correctness import Compare, Outcome, best_of_group, by_exact_match, choice, is_judged, written
 from tracerank.pools.pool import Pool, drop_reasons
 from tracerank.pools.subsets import FIRST, Cut, cuts
 from tracerank.pools.types import BROWSING
@@ -91,10 +91,11 @@ def evaluate(
     seed: int = 0,
     backbone: str | None = None,
     done: Container[Key] = frozenset(),
+    compare: Compare = by_exact_match,
 ) -> Iterator[Record]:
     """Records of a single rollout, of each method and of the oracle, each as soon as it is there.
 
-    What is done already is left out.
+    What is done already is left out. ``compare`` judges what a method wrote that no rollout said.
     """
     stream = iter(pools)
     while chunk := list(islice(stream, _CHUNK_POOLS)):
@@ -106,7 +107,7 @@ def evaluate(
         yield from (each.record(SINGLE, _single(each, max(ks))) for each in left(SINGLE))
         for method in methods:
             for budget in _by_budget(left(method.name)):
-                yield from _decided(method, budget)
+                yield from _decided(method, budget, compare)
         yield from (each.record(ORACLE, oracle(each.cut.pool)) for each in left(ORACLE))
 
 
@@ -159,12 +160,12 @@ def _by_budget(work: list[_Work]) -> list[list[_Work]]:
     return [found[budget] for budget in sorted(found)]
 
 
-def _decided(method: Method, work: list[_Work]) -> Iterator[Record]:
+def _decided(method: Method, work: list[_Work], compare: Compare) -> Iterator[Record]:
     waiting = iter(work)
     began = time.monotonic()
     for pool, decision in decide_stream(method, (each.cut.pool for each in work)):
         seconds = time.monotonic() - began
-        yield next(waiting).record(method.name, judge(pool, decision), decision, seconds)
+        yield next(waiting).record(method.name, judge(pool, decision, compare), decision, seconds)
         began = time.monotonic()
 
 
@@ -178,10 +179,10 @@ def _reasons(pool: Pool, dropped: Mapping[int, str]) -> dict[str, int]:
     return dict(Counter(drop_reasons(pool, dropped))) if dropped else {}
 
 
-def judge(pool: Pool, decision: Decision) -> Outcome:
+def judge(pool: Pool, decision: Decision, compare: Compare = by_exact_match) -> Outcome:
     """How good a decision is: by the chosen rollout, or by its text where that was newly written."""
     if decision.sample_id is None and decision.answer:
-        return written(pool, decision.answer)
+        return written(pool, decision.answer, compare)
     return choice(pool, decision.sample_id)
 
 

@@ -1,65 +1,190 @@
-"""Which rule says that an answer is right: declared per dataset, overridden by the user, never mixed up silently.
+"""Which rule says that an answer is right: the file's labels, the references or a judge, never mixed up silently.
 
-``given`` takes the labels of the file (a judge's verdicts, the environment's reward); ``em``, ``meaning`` and
-``contains`` compare with the references. Containment is lenient and can be gamed by long answers, so it is never the
-default.
+``auto`` takes the labels of the file (a judge's verdicts, the environment's reward) and, where it has none, compares
+with the references by meaning. ``given`` takes the file's alone; ``em``, ``meaning``, ``contains`` and ``f1`` compare
+with the references whatever the file says; ``paper`` is the paper's rule (App. A.1); ``judge`` asks a chat model.
+Containment is lenient and can be gamed by long answers, so it is never the default.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
+from typing import Any
 
 from tracerank.answers.equivalence import contains_match
-from tracerank.answers.exact import exact_match, normalize_answer
+from tracerank.answers.exact import exact_match, normalize_answer, token_f1
 from tracerank.answers.meaning.rightness import is_right
 from tracerank.errors import UsageError
+from tracerank.evaluation.judging import AnswerJudge
 from tracerank.pools.pool import Pool
+from tracerank.pools.types import Question
 
-AUTO, GIVEN, EM, MEANING, CONTAINS = "auto", "given", "em", "meaning", "contains"
-RULES = (AUTO, GIVEN, EM, MEANING, CONTAINS)
-_MATCHES: Mapping[str, Callable[[str, str | None, Sequence[str]], float]] = MappingProxyType(
+AUTO, GIVEN, EM, MEANING, CONTAINS, F1 = "auto", "given", "em", "meaning", "contains", "f1"
+PAPER, JUDGE = "paper", "judge"
+FILE = "file"
+"""Where a label came from that no rule of ours made."""
+
+Match = Callable[[str, str, Sequence[str]], float]
+_MATCHES: Mapping[str, Match] = MappingProxyType(
     {
         EM: lambda _, answer, references: exact_match(answer, references),
         MEANING: lambda question, answer, references: float(is_right(question, answer, references)),
         CONTAINS: lambda _, answer, references: contains_match(answer, references),
+        F1: lambda _, answer, references: token_f1(answer, references),
     }
 )
 """How right an answer to a question is, given the references."""
-
-DECLARED: Mapping[str, str] = MappingProxyType(
+_COMPARES: Mapping[str, str | None] = MappingProxyType(
+    {AUTO: MEANING, GIVEN: None, EM: EM, MEANING: MEANING, CONTAINS: CONTAINS, F1: F1, PAPER: EM, JUDGE: JUDGE}
+)
+"""Rule to what compares with the references where it does; None: nothing does."""
+RULES = tuple(_COMPARES)
+_TAKES_FILE = frozenset((AUTO, GIVEN, PAPER))
+"""Rules to which a label of the file goes before any comparison."""
+_AUTO_NAME = f"{FILE}, else {MEANING}"
+"""Not ``auto``, which older folders hold and where it meant exact match."""
+_SHOWN: Mapping[str, str] = MappingProxyType(
     {
-        **dict.fromkeys(("nq", "hotpotqa", "triviaqa", "popqa", "2wiki", "musique", "bamboogle"), EM),
-        **dict.fromkeys(
-            ("browsecomp", "browsecompplus", "frames", "gaia", "hle", "deepsearchqa", "healthbench"), GIVEN
-        ),
+        FILE: "of the file",
+        EM: "by exact match",
+        MEANING: "by meaning",
+        CONTAINS: "by containment",
+        F1: "by token F1, a share",
+        JUDGE: "by the judge",
     }
 )
-"""Dataset, as letters and digits, to rule (App. A.1): exact match for WebQA, saved judgments for long browsing."""
-_OTHER_NAMES = {"2wikimultihopqa": "2wiki", "naturalquestions": "nq", "hotpot": "hotpotqa"}
+
+JUDGED_DATASETS = frozenset(("browsecomp", "browsecompplus", "frames", "gaia", "hle", "deepsearchqa", "healthbench"))
+"""Datasets, as letters and digits, that are scored by saved judgments (App. A.1); the others by exact match."""
 
 
-def declared_rule(dataset: str | None) -> str | None:
-    """The rule that a dataset is scored by; None: no dataset that we know."""
-    bare = normalize_answer(dataset).replace(" ", "")
-    return DECLARED.get(_OTHER_NAMES.get(bare, bare))
+def is_judged_dataset(dataset: str | None) -> bool:
+    """Whether a dataset is scored by a judge, not by comparing strings."""
+    return normalize_answer(dataset).replace(" ", "") in JUDGED_DATASETS
+
+
+class Labelling:
+    """Labels pools by one rule, once per distinct answer of a question, and counts where labels came from."""
+
+    def __init__(self, rule: str = AUTO, judge: AnswerJudge | None = None) -> None:
+        """``judge`` is for the rule of that name alone."""
+        if rule not in _COMPARES:
+            raise UsageError(f"labels by {rule!r} are unknown; known are {', '.join(RULES)}")
+        if (rule == JUDGE) != (judge is not None):
+            raise UsageError("labels by a judge need a chat server and its model's name: --labels judge:URL#MODEL")
+        self.rule, self.judge = rule, judge
+        self.answers: Counter[str] = Counter()
+        """Answers by what labelled them: ``file`` or a rule that compares."""
+        self.right: dict[str, float] = {}
+        """The sum of their labels."""
+        self.unjudged = 0
+        """Answers that nothing says anything about."""
+        self.compared_file = 0
+        """Of the file's labels, those of questions that have references, too."""
+        self._lock = threading.Lock()
+
+    @property
+    def name(self) -> str:
+        """What a folder remembers."""
+        if self.judge is not None:
+            return f"{JUDGE}:{self.judge.name}"
+        return _AUTO_NAME if self.rule == AUTO else self.rule
+
+    def pools(self, pools: Iterable[Pool]) -> Iterator[Pool]:
+        """The pools with labels, in order; a judge is asked about several at once."""
+        return map(self.pool, pools) if self.judge is None else self.judge.in_order(self.pool, pools)
+
+    def pool(self, pool: Pool) -> Pool:
+        """The pool with labels by the rule."""
+        takes_file = self.rule in _TAKES_FILE
+        if self._is_given_alone(pool):
+            # Without references nothing can be compared: what has no label stays unjudged.
+            pool = Pool(replace(pool.question, references=()), pool.rollouts)
+        is_files = [takes_file and one.label is not None for one in pool.rollouts]
+        still_open = (one.answer for one, is_known in zip(pool.rollouts, is_files, strict=True) if not is_known)
+        found = self._compared(pool.question, list(dict.fromkeys(filter(None, still_open))))
+        rollouts = []
+        for one, is_known in zip(pool.rollouts, is_files, strict=True):
+            if one.answer:  # without one it is wrong, whatever its label
+                label = one.label if is_known else found[one.answer]
+                self._count(label, is_known, bool(pool.question.references))
+                rollouts.append(one if label is one.label else replace(one, label=label))
+            else:
+                rollouts.append(one)
+        return Pool(pool.question, tuple(rollouts))
+
+    def answer(self, question: Question, answer: str) -> float | None:
+        """How right a newly written answer is; None: nothing says it."""
+        return self._compared(question, [answer])[answer]
+
+    def _is_given_alone(self, pool: Pool) -> bool:
+        """Whether nothing is compared: where a judge has spoken, what it left out is not filled up by another rule."""
+        if self.rule not in (AUTO, PAPER) or not is_judged_dataset(pool.question.dataset):
+            return self.rule == GIVEN
+        known = [one.label is not None for one in pool.rollouts if one.answer]
+        return any(known) if self.rule == AUTO else not all(known)
+
+    def _compared(self, question: Question, answers: Sequence[str]) -> dict[str, float | None]:
+        by, references = _COMPARES[self.rule], question.references
+        if not references or by is None:
+            return dict.fromkeys(answers)
+        if self.judge is not None:
+            return dict(zip(answers, self.judge.scores(question.text, answers, references), strict=True))
+        return {answer: _MATCHES[by](question.text, answer, references) for answer in answers}
+
+    def _count(self, label: float | None, is_files: bool, has_references: bool) -> None:
+        with self._lock:  # a judge is asked about several pools at once
+            if label is None:
+                self.unjudged += 1
+                return
+            by = FILE if is_files else _COMPARES[self.rule] or FILE
+            self.answers[by] += 1
+            self.right[by] = self.right.get(by, 0.0) + label
+            self.compared_file += is_files and has_references
+
+    @property
+    def sentence(self) -> str:
+        """Which rule labelled what was seen, in a line."""
+        return labels_sentence(self.record())
+
+    def record(self) -> dict[str, Any]:
+        """The rule and its counts, as JSON has them."""
+        found: dict[str, Any] = {
+            "rule": self.name,
+            "answers": dict(sorted(self.answers.items())),
+            "right": dict(self.right),
+            "unjudged": self.unjudged,
+            "file_labels_with_references": self.compared_file,
+        }
+        return found if self.judge is None else {**found, "judge": self.judge.record()}
+
+
+def labels_sentence(record: Mapping[str, Any]) -> str:
+    """What a labelling's record says, in a line."""
+    answers: Mapping[str, int] = record["answers"]
+    way = ""
+    if record["rule"] == _AUTO_NAME and len(answers) == 1:
+        has_both = record["file_labels_with_references"] > 0
+        ways = {
+            MEANING: "references; --labels em for exact match",
+            FILE: "--labels meaning compares with the references",
+        }
+        way = f" ({ways[next(iter(answers))]})" if MEANING in answers or has_both else ""
+    words = labels_words(record)
+    if len(answers) > 1:
+        words = ", ".join(f"{count:,} {_SHOWN[by]}" for by, count in answers.items())
+    unjudged = f"; {record['unjudged']:,} answers have no label" if record["unjudged"] else ""
+    return f"labels: {words}{way}{unjudged}"
+
+
+def labels_words(record: Mapping[str, Any]) -> str:
+    """What labelled, in a few words, without counts."""
+    found = " and ".join(_SHOWN[by] for by in sorted(record["answers"])) or "none"
+    return f"{found} {record['judge']['model']}" if JUDGE in record["answers"] else found
 
 
 def labelled(pool: Pool, rule: str = AUTO) -> Pool:
-    """The pool with labels by the rule; ``auto``: those of the file, and where it has none, the dataset's rule."""
-    if rule not in RULES:
-        raise UsageError(f"labels by {rule!r} are unknown; known are {', '.join(RULES)}")
-    if rule == AUTO:
-        if declared_rule(pool.question.dataset) != GIVEN:
-            return pool  # reading has compared with the references where there was no label
-        rule = GIVEN
-    if rule == GIVEN:
-        # Without references nothing can be compared: what has no label stays unjudged.
-        return Pool(replace(pool.question, references=()), pool.rollouts)
-    match, references = _MATCHES[rule], pool.question.references
-    if not references:
-        return Pool(pool.question, tuple(replace(rollout, label=None) for rollout in pool.rollouts))
-    text = pool.question.text
-    return Pool(
-        pool.question,
-        tuple(replace(rollout, label=match(text, rollout.answer, references)) for rollout in pool.rollouts),
-    )
+    """The pool with labels by a rule that asks nobody."""
+    return Labelling(rule).pool(pool)

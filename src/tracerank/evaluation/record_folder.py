@@ -1,6 +1,7 @@
 """An evaluation on disk: ``config.json``, ``records.jsonl`` and ``questions.jsonl``, written as results come.
 
-A killed run loses what was under way; the same command goes on from there; another configuration is refused.
+At the end comes ``labels.json``: which rule labelled how many answers. A killed run loses what was under way; the same
+command goes on from there; another configuration is refused.
 """
 
 import fcntl
@@ -16,7 +17,7 @@ from typing import Any, BinaryIO
 from tracerank.errors import UsageError
 from tracerank.evaluation.evaluate import Key, Record
 from tracerank.pools.correctness import correctness, is_judged
-from tracerank.pools.files import write_text
+from tracerank.pools.files import write_json, write_text
 from tracerank.pools.pool import UNREADABLE, Pool
 
 
@@ -93,7 +94,7 @@ def facts_of(pool: Pool, k: int, backbone: str | None = None) -> QuestionFacts:
     )
 
 
-CONFIG, RECORDS, QUESTIONS = "config.json", "records.jsonl", "questions.jsonl"
+CONFIG, RECORDS, QUESTIONS, LABELS = "config.json", "records.jsonl", "questions.jsonl", "labels.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +110,15 @@ class Evaluation:
         """What the user calls it; None: nothing."""
         label = self.config.get("label")
         return None if label is None else str(label)
+
+    @property
+    def labels(self) -> Mapping[str, Any] | None:
+        """What labelled the answers, as ``Labelling.record`` has it; None: the run is not finished, or older."""
+        try:
+            found = json.loads((self.folder / LABELS).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return None
+        return found if isinstance(found, dict) else None
 
     @property
     def models(self) -> Mapping[str, str | None]:
@@ -169,6 +179,7 @@ class RecordFolder:
         if self._is_new:
             self._records.truncate(0)
             self._questions.truncate(0)
+            (self.folder / LABELS).unlink(missing_ok=True)
         elif path.exists() and path.read_text(encoding="utf-8") != self._config:
             self.__exit__(None, None, None)
             raise UsageError(
@@ -180,6 +191,10 @@ class RecordFolder:
     def write(self, record: Record) -> None:
         """One more record, out of our hands at once."""
         _append(self._records, asdict(record))
+
+    def write_labels(self, record: Mapping[str, Any]) -> None:
+        """What labelled the answers of the whole run."""
+        write_json(self.folder / LABELS, record)
 
     def noting(self, pools: Iterable[Pool], k: int, backbone: str | None) -> Iterator[Pool]:
         """The pools, with the facts about each that is new here written down as it passes."""

@@ -4,14 +4,15 @@ What the tables say is the matter of ``report.py``; how a cell is written that o
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from tracerank.errors import UsageError
+from tracerank.evaluation.labels import labels_words
 from tracerank.evaluation.plots import draw_accuracy_by_cost, draw_accuracy_by_k
 from tracerank.evaluation.prices import PriceTable
-from tracerank.evaluation.record_folder import read_evaluation
+from tracerank.evaluation.record_folder import Evaluation, read_evaluation
 from tracerank.evaluation.report import MAJORITY, ReportPlan, accuracy_curves, cost_points, report_tables
 from tracerank.evaluation.score_matrix import ScoreMatrix, score_matrix
 from tracerank.evaluation.tables import Table, markdown, wide_csv
@@ -29,10 +30,19 @@ class Report:
     tables: tuple[Table, ...]
     scores: ScoreMatrix
     plan: ReportPlan
+    labels: tuple[tuple[str, str], ...] = ()
+    """Folder, and what labelled its answers."""
+    warning: str | None = None
+    """What the reader should know before comparing figures; None: nothing."""
 
     def record(self) -> dict[str, Any]:
         """The report as JSON has it, unrounded."""
-        return {"title": self.title, "tables": [table.as_json() for table in self.tables]}
+        return {
+            "title": self.title,
+            "labels": dict(self.labels),
+            "warnings": [] if self.warning is None else [self.warning],
+            "tables": [table.as_json() for table in self.tables],
+        }
 
     def markdown(self) -> str:
         """The report as a page."""
@@ -67,10 +77,34 @@ def make_report(
 ) -> Report:
     """Fold the records of evaluations; what the plan asks for must be among them."""
     paths = [Path(folder) for folder in folders]
-    scores = score_matrix([read_evaluation(path) for path in paths], prices)
+    evaluations = [read_evaluation(path) for path in paths]
+    labels = tuple((str(path), _labels_of(each)) for path, each in zip(paths, evaluations, strict=True))
+    warning = _differing(labels)
+    try:
+        scores = score_matrix(evaluations, prices)
+    except UsageError as error:
+        raise error if warning is None else UsageError(f"{error}; {warning}") from None
     _check(scores, plan, paths)
     title = f"{len(scores.questions):,} questions of {', '.join(path.name for path in paths)}"
-    return Report(title, tuple(report_tables(scores, plan)), scores, plan)
+    main, *others = report_tables(scores, plan)
+    told = "Labels: " + "; ".join(dict.fromkeys(words for _, words in labels)) + "."
+    tables = (replace(main, notes=(*main.notes, told)), *others)
+    return Report(title, tables, scores, plan, labels, warning)
+
+
+def _labels_of(evaluation: Evaluation) -> str:
+    """What labelled the answers: as it was counted at the end, else as the run was told."""
+    if evaluation.labels is not None:
+        return labels_words(evaluation.labels)
+    told = evaluation.config.get("labels")
+    return "of the file, else exact match" if told in (None, "auto") else f"by the rule {told!r}"
+
+
+def _differing(labels: Sequence[tuple[str, str]]) -> str | None:
+    if len({words for _, words in labels}) < 2:
+        return None
+    listed = "; ".join(f"{folder}: {words}" for folder, words in labels)
+    return f"the folders were labelled by different rules, so their figures are not of one kind ({listed})"
 
 
 def _check(scores: ScoreMatrix, plan: ReportPlan, folders: Sequence[Path]) -> None:

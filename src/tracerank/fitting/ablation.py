@@ -21,6 +21,7 @@ from tracerank.answers.exact import normalize_text
 from tracerank.embedding.base import Embedder
 from tracerank.errors import UsageError
 from tracerank.evaluation.evaluate import Record, evaluate
+from tracerank.evaluation.labels import PAPER, labelled
 from tracerank.methods.answer_groups import ExactGroups
 from tracerank.methods.voting import MajorityVote
 from tracerank.pools.canonical import write_pools
@@ -216,13 +217,15 @@ class Ablation:
         self._pools, self._test = self.folder / "pools.jsonl", self.folder / "test.jsonl"
 
     def take(self, pools: Iterable[Pool], test: Iterable[Pool] | None = None) -> None:
-        """Keep the pools; without ``test`` a fixed fifth of the questions is held out."""
+        """Keep the pools, with the paper's labels; without ``test`` a fixed fifth of the questions is held out."""
         if self._pools.exists():
             return
         k = self.setup.plan.k
         if test is not None:
-            write_pools(self._test, (pool.first(k) for pool in test))
-        write_pools(self._pools, (pool.first(k) for pool in pools))  # last: it says that both are there
+            write_pools(self._test, (labelled(pool.first(k), PAPER) for pool in test))
+        write_pools(
+            self._pools, (labelled(pool.first(k), PAPER) for pool in pools)
+        )  # last: it says that both are there
 
     def measure_votes(self) -> None:
         """Records of single rollout, both majority votes and oracle, beside which the variants are read."""

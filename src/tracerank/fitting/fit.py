@@ -5,11 +5,12 @@ The rungs, the ladder that compares them and the folder are modules of their own
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from tracerank.embedding.base import Embedder
 from tracerank.errors import UsageError
-from tracerank.evaluation.labels import AUTO, labelled
+from tracerank.evaluation.labels import Labelling
 from tracerank.fitting.folder import FitFolder
 from tracerank.fitting.ladder import LabelledPools, Ladder, OnDone, labelled_pools
 from tracerank.fitting.rungs import Rung, feature_rungs, shipped_rung
@@ -19,9 +20,10 @@ FOLDS = 5
 """Parts that the questions are cut into, unless said otherwise."""
 
 
-def pools_to_fit(pools: Iterable[Pool], labels: str = AUTO) -> LabelledPools:
-    """The pools whose answers are all known to be right or wrong, by one of the rules of ``evaluation/labels.py``."""
-    data = labelled_pools(labelled(pool, labels) for pool in pools)
+def pools_to_fit(pools: Iterable[Pool], labels: str | Labelling | None = None) -> LabelledPools:
+    """The pools whose answers are all known to be right or wrong, by a rule of ``evaluation/labels.py``; None: auto."""
+    labelling = labels if isinstance(labels, Labelling) else Labelling() if labels is None else Labelling(labels)
+    data = replace(labelled_pools(labelling.pools(pools)), labels=labelling.record())
     if not data.pools:
         raise UsageError(
             f"not one of {sum(data.left_out.values()):,} questions is labelled; give pools with labels or with "

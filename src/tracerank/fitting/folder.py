@@ -15,6 +15,7 @@ from typing import Any
 
 from tracerank.errors import UsageError
 from tracerank.evaluation.evaluate import evaluate
+from tracerank.evaluation.labels import labels_sentence
 from tracerank.evaluation.record_folder import RecordFolder
 from tracerank.evaluation.tables import NUMBER, PERCENT, POINTS, TEXT, Column, Table, Value, markdown, shown
 from tracerank.fitting.ladder import Fitted, LabelledPools
@@ -74,14 +75,15 @@ class FitFolder:
     def write(self, fitted: Fitted, data: LabelledPools) -> dict[str, Any]:
         """Everything, the report last; then what only an unfinished run needs is removed."""
         fitted.selector.save(self.folder)
-        self._write_records(fitted, data.pools)
+        self._write_records(fitted, data)
         report = {"format": FORMAT, **_report(fitted, data), "configuration": self.configuration}
         write_text(self.folder / README, _readme(report, fitted.verdict))
         write_json(self.folder / REPORT, report)
         shutil.rmtree(self.folder / WORK, ignore_errors=True)
         return report
 
-    def _write_records(self, fitted: Fitted, pools: Sequence[Pool]) -> None:
+    def _write_records(self, fitted: Fitted, data: LabelledPools) -> None:
+        pools = data.pools
         k = max(map(len, pools))
         made = [
             _Replay(name, dict(zip(map(id, pools), given, strict=True))) for name, given in fitted.decisions.items()
@@ -89,6 +91,8 @@ class FitFolder:
         with RecordFolder(self.folder / RECORDS, self.configuration, is_new=True) as folder:
             for record in evaluate(made, folder.noting(pools, k, None), [k]):
                 folder.write(record)
+            if data.labels is not None:
+                folder.write_labels(data.labels)
 
 
 class _Replay:
@@ -131,6 +135,7 @@ def _report(fitted: Fitted, data: LabelledPools) -> dict[str, Any]:
             "most_rollouts": max(sizes),
             "fewest_rollouts": min(sizes),
             "left_out": dict(data.left_out),
+            "labels": None if data.labels is None else dict(data.labels),
         },
         "rows": [asdict(row) for row in verdict.rows],
         "limits": list(LIMITS),
@@ -180,6 +185,9 @@ def conclusion(report: Mapping[str, Any]) -> list[str]:
     """What was chosen and what to expect of it, in sentences."""
     whole = next(Row(**row) for row in report["rows"] if row["name"] == WHOLE)
     lines = [f"{report['reason']}."]
+    labels = report["data"].get("labels")
+    if labels is not None:
+        lines.insert(0, f"L{labels_sentence(labels)[1:]}.")
     if report["is_too_few"]:
         lines.append(
             f"{report['data']['questions']} questions are too few to tell: below {FEW_QUESTIONS} a gain must be beyond "

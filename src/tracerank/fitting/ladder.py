@@ -39,6 +39,8 @@ class LabelledPools:
 
     pools: tuple[Pool, ...]
     left_out: Mapping[str, int]
+    labels: Mapping[str, Any] | None = None
+    """What labelled them, as ``Labelling.record`` has it; None: whoever made the pools."""
 
 
 def labelled_pools(pools: Iterable[Pool]) -> LabelledPools:

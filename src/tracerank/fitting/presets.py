@@ -8,7 +8,7 @@ when it is run. The networks and their training are in ``selectors/trace`` and `
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
 from types import MappingProxyType
@@ -16,6 +16,8 @@ from typing import Any
 
 from tracerank.embedding.base import Embedder
 from tracerank.errors import UsageError
+from tracerank.evaluation.labels import PAPER as PAPER_LABELS
+from tracerank.evaluation.labels import Labelling
 from tracerank.pools.pool import Pool
 from tracerank.selectors.plus.examples import Cutting, prepare_plus
 from tracerank.selectors.plus.facts import plus_recipe
@@ -50,6 +52,8 @@ class TrainingSource:
     files: str
     """Tells one input from another: examples in a folder are taken up again only for the same."""
     embedder: Embedder
+    labels: Labelling = field(default_factory=lambda: Labelling(PAPER_LABELS))
+    """By which rule answers are right: the paper's, unless told otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +93,10 @@ def prepare_training(
     values = {name: value for name, value in given.items() if value is not None}
     if "seeds" in values and preset != PLUS:
         raise UsageError("--seeds: only --preset plus averages several networks")
-    return PRESETS[preset](source, values, Path(output))
+    if source.labels.rule != PAPER_LABELS:  # examples that were made by another rule are not taken up again
+        source = replace(source, files=f"{source.files}, labels by {source.labels.name}")
+    labelled = replace(source, pools=source.labels.pools(source.pools))
+    return PRESETS[preset](labelled, values, Path(output))
 
 
 def _paper(source: TrainingSource, given: Mapping[str, Any], output: Path) -> PreparedTraining:

@@ -1,11 +1,14 @@
 """How right the answers of a pool are: by labels, else by the references. Averages nothing and reads no files."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from tracerank.answers.exact import exact_match, normalize_answer, token_f1
 from tracerank.pools.pool import Pool
-from tracerank.pools.types import Rollout
+from tracerank.pools.types import Question, Rollout
+
+Compare = Callable[[Question, str], float | None]
+"""How right an answer to a question is by its references; None: nobody knows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,11 @@ def correctness(rollout: Rollout, references: Sequence[str]) -> float | None:
     return exact_match(rollout.answer, references) if references else None
 
 
+def by_exact_match(question: Question, answer: str) -> float | None:
+    """The paper's comparison, for whoever names no other."""
+    return exact_match(answer, question.references) if question.references else None
+
+
 def choice(pool: Pool, sample_id: int | None) -> Outcome:
     """How good it is to choose this rollout of a judged pool; to choose none is wrong."""
     references = pool.question.references
@@ -45,7 +53,7 @@ def choice(pool: Pool, sample_id: int | None) -> Outcome:
     return Outcome(None, None, 0.0, 0.0 if references else None)
 
 
-def written(pool: Pool, answer: str) -> Outcome:
+def written(pool: Pool, answer: str, compare: Compare = by_exact_match) -> Outcome:
     """How good a newly written answer is: the label of a rollout that gave the same one, else by the references."""
     references = pool.question.references
     f1 = token_f1(answer, references) if references else None
@@ -54,7 +62,7 @@ def written(pool: Pool, answer: str) -> Outcome:
         # Judged sets have labels and nothing to compare with: what the judge said of the same words holds.
         if key and rollout.label is not None and normalize_answer(rollout.answer) == key:
             return Outcome(answer, None, correctness(rollout, references), f1)
-    return Outcome(answer, None, exact_match(answer, references) if references else None, f1)
+    return Outcome(answer, None, compare(pool.question, answer), f1)
 
 
 def best_of_group(pool: Pool, sample_ids: Collection[int]) -> float | None:

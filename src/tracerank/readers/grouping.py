@@ -13,7 +13,7 @@ from typing import NamedTuple
 from tracerank.answers.exact import normalize_answer, normalize_text
 from tracerank.errors import MalformedRollout, ReadError
 from tracerank.pools.pool import Pool
-from tracerank.pools.types import WEBQA, Question, Rollout
+from tracerank.pools.types import Question, Rollout
 from tracerank.readers.base import Parsed, Reader, UnreadableRollout
 from tracerank.readers.files.records import Problem, RecordAt
 
@@ -198,21 +198,15 @@ def _size(count: int) -> str:
 def _settle(pool: _Open, report: Report) -> Pool:
     if not pool.text.strip():
         report(Problem(pool.source, f"question {pool.id!r} has no text; expected it in at least one of its rollouts"))
-    accepted = {normalize_answer(reference) for reference in pool.references}
     rollouts: list[Rollout] = []
     for sample_id, entry in _numbered(pool, report):
         rollout = entry.rollout
-        label = rollout.label
-        if label is None and pool.references and rollout.problem is None and rollout.setting == WEBQA:
-            # exact_match, with the references normalised once a pool.
-            given = normalize_answer(rollout.answer)
-            label = float(given != "" and given in accepted)
-        if label is not rollout.label or sample_id != rollout.sample_id or rollout.source is None:
+        if sample_id != rollout.sample_id or rollout.source is None:
             rollout = Rollout(
                 sample_id,
                 rollout.answer,
                 rollout.searches,
-                label,
+                rollout.label,
                 rollout.confidence,
                 rollout.setting,
                 rollout.views,

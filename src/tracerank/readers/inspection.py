@@ -52,8 +52,11 @@ class Inspection:
     """Summed over questions, under the paper's normalisation."""
     answer_words: Counter[int] = field(default_factory=Counter)
     labels: int = 0
+    """Rollouts with a label in the file."""
     right: float = 0.0
     """Sum of the labels."""
+    unjudged: int = 0
+    """Rollouts with neither a label nor references to compare with."""
     references: int = 0
     """Questions with reference answers."""
     confidences: int = 0
@@ -98,6 +101,7 @@ class Inspection:
         earlier: set[Rollout] = set()
         for rollout in pool.rollouts:
             self._add_rollout(rollout)
+            self.unjudged += rollout.label is None and not pool.question.references
             sources.update(_sources(linked.get(rollout.sample_id, rollout)))
             answers.add(normalize_answer(rollout.answer))
             bare = replace(rollout, sample_id=0, source=None)
@@ -152,9 +156,9 @@ def _warnings(found: Inspection) -> list[tuple[bool, str]]:
             "or given twice?",
         ),
         (
-            found.labels < rollouts,
-            f"{rollouts - found.labels:,} of {rollouts:,} rollouts have no label: selecting works, training and "
-            "evaluating need labels or reference answers",
+            found.unjudged > 0,
+            f"{found.unjudged:,} of {rollouts:,} rollouts have no label, nor references to get one: selecting works, "
+            "training and evaluating need labels or reference answers",
         ),
         (found.nameless > 0, f"{found.nameless:,} questions have no text, which the selector reads"),
         (

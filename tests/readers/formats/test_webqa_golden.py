@@ -9,6 +9,7 @@ import pytest
 
 from tests.golden import GOLDEN, needs_golden
 from tracerank.answers.exact import exact_match, normalize_answer, token_f1
+from tracerank.evaluation.labels import EM, labelled
 from tracerank.pools.pool import Pool
 from tracerank.readers import Problem, read_pools
 
@@ -80,4 +81,5 @@ def test_candidates_have_the_official_votes_and_scores(index: int) -> None:
     assert spoken == facts["candidate_embedded_answer"]
     assert [exact_match(answer, references) for answer in spoken] == facts["candidate_em"]
     assert [token_f1(answer, references) for answer in spoken] == pytest.approx(facts["candidate_f1"])
-    assert [rollout.label for rollout in retained.kept] == facts["candidate_em"]
+    labels = [rollout.label for rollout in labelled(pool, EM).first(16).retained().kept]
+    assert labels == facts["candidate_em"]

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.builders import pool, pool_of, ranked, rollout
+from tests.builders import pool, pool_of, ranked, referenced, rollout
 from tests.serving.viewer.pages import BRIDGE, bridge_pool, explained, voted
 from tracerank.methods.answer_groups import DefaultGroups
 from tracerank.methods.base import Decision
@@ -50,6 +50,12 @@ def test_votes_stand_in_by_agreement_and_scores_by_their_softmax() -> None:
     [data] = explained([bridge_pool()], BROWSING)
     assert data["confidence"]["kind"] == "score share"
     assert 0 < data["confidence"]["value"] < 1
+
+
+def test_references_are_read_by_meaning_where_there_is_no_label() -> None:
+    [data] = voted([referenced(("Paris",), "It is Paris.", "It is Paris.", "Rome")])
+    assert data["selected"]["right"] == 1.0
+    assert [one["label"] for one in data["rollouts"]] == [1.0, 1.0, 0.0]
 
 
 def test_labels_references_and_drop_reasons_are_told() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from tracerank.answers.equivalence import NO_GROUP
 from tracerank.evaluation.evaluate import judge
+from tracerank.evaluation.labels import Labelling, labelled
 from tracerank.methods.answer_groups import AnswerGrouping
 from tracerank.methods.base import Decision
 from tracerank.methods.explanation import ATTENTION, ExplainedEvidence, ExplainedRollout, Explanation, explain
@@ -49,6 +50,7 @@ class _Shared:
 def question_data(pool: Pool, explanation: Explanation, grouping: AnswerGrouping | None = None) -> dict[str, Any]:
     """Everything that the page shows of one question; ``grouping`` says which answers count as one."""
     grouping = grouping or WithoutAbstentions()
+    pool = labelled(pool)
     decision = explanation.decision
     vote = MajorityVote(grouping).decide(pool)
     answers = [decision.answer, *(rollout.answer for rollout in pool.rollouts)]
@@ -106,7 +108,7 @@ def _choice(pool: Pool, decision: Decision, group: int) -> dict[str, Any]:
         "answer": decision.answer,
         "sample": decision.sample_id,
         "group": group,
-        "right": judge(pool, decision).correct if is_judged(pool) else None,
+        "right": judge(pool, decision, Labelling().answer).correct if is_judged(pool) else None,
         "note": decision.note,
     }
 

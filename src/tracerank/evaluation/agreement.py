@@ -1,0 +1,92 @@
+"""How often two ways of judging say the same of an answer: a judge and our rule, or the file's labels and our rule."""
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from tracerank.answers.exact import exact_match
+from tracerank.answers.meaning.rightness import is_right
+from tracerank.pools.pool import Pool
+
+RIGHT = 0.5
+"""A soft label above this is right."""
+COMPARED = 1000
+"""Answers with a label of the file that are looked at: milliseconds each, and enough to know a share."""
+NOTABLE = 0.02
+"""Share of differing answers from which the user is told."""
+
+
+@dataclass(slots=True)
+class Agreement:
+    """Answers by what the one and the other say of them."""
+
+    both_right: int = 0
+    both_wrong: int = 0
+    one_right: int = 0
+    """Right by the one, wrong by the other."""
+    other_right: int = 0
+
+    def add(self, one: bool, other: bool) -> None:
+        """One more answer."""
+        self.both_right += one and other
+        self.both_wrong += not one and not other
+        self.one_right += one and not other
+        self.other_right += other and not one
+
+    @property
+    def total(self) -> int:
+        return self.both_right + self.both_wrong + self.one_right + self.other_right
+
+    @property
+    def share(self) -> float | None:
+        """Of answers on which both agree; None: there are none."""
+        return (self.both_right + self.both_wrong) / self.total if self.total else None
+
+    def record(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {**asdict(self), "total": self.total, "share": self.share}
+
+    def sentence(self, one: str, other: str) -> str:
+        """In a line; the two are named by words."""
+        if self.share is None:
+            return f"{one} and {other}: no answer to compare"
+        return (
+            f"{one} and {other} agree on {self.both_right + self.both_wrong:,} of {self.total:,} answers "
+            f"({100 * self.share:.1f}%); {one} right, {other} wrong: {self.one_right:,}; "
+            f"{other} right, {one} wrong: {self.other_right:,}"
+        )
+
+
+@dataclass(slots=True)
+class FileLabels:
+    """The file's labels beside the rule by meaning, for the first answers that have both."""
+
+    agreement: Agreement = field(default_factory=Agreement)
+    is_exact_match: bool = True
+    """Every label that was looked at is what exact match gives."""
+
+    def add(self, pool: Pool) -> None:
+        """The distinct answers of one pool as it was read."""
+        question = pool.question
+        if not question.references:
+            return
+        for answer, label in {one.answer: one.label for one in pool.rollouts if one.problem is None}.items():
+            if not answer or label is None or self.agreement.total >= COMPARED:
+                continue
+            self.agreement.add(label > RIGHT, is_right(question.text, answer, question.references))
+            self.is_exact_match = self.is_exact_match and label == exact_match(answer, question.references)
+
+    def warning(self) -> str | None:
+        """What the user should know; None: they agree, or there is nothing to compare."""
+        share = self.agreement.share
+        if share is None or 1 - share < NOTABLE:
+            return None
+        kind = ", which are exact match," if self.is_exact_match else ""
+        return (
+            f"the file's labels{kind} and the references read by meaning differ: "
+            f"{self.agreement.sentence('file', 'meaning')}; --labels meaning judges by meaning"
+        )
+
+    def record(self) -> dict[str, Any]:
+        """As JSON has it."""
+        found = self.agreement
+        return {**found.record(), "is_exact_match": self.is_exact_match if found.total else None}

@@ -1,0 +1,153 @@
+"""A chat model that judges answers by the references, with the three verdicts of the published SimpleQA grader.
+
+An exact match is right without a question. A call that fails, or says none of the three in all attempts, raises: an
+answer is never wrong because nobody judged it. Replies are kept on disk, so the same command goes on where it ended.
+"""
+
+import re
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+from tracerank.answers.exact import exact_match
+from tracerank.answers.meaning.rightness import MOST_REFERENCES, is_right
+from tracerank.cache_folders import default_reply_folder
+from tracerank.endpoints.chat import ChatModel, ChatReply, Sampling
+from tracerank.errors import UsageError
+from tracerank.evaluation.agreement import Agreement
+from tracerank.methods.aggregation.asking import (
+    CountedChat,
+    all_of,
+    cut_words,
+    in_order,
+    quoted,
+    room_in,
+    spoken,
+    strict_reply,
+)
+from tracerank.methods.prompts import prompt_text
+from tracerank.pools.pool import Pool
+
+
+class Verdict(StrEnum):
+    """What the judge may say; not to have tried is not right either, but counted apart."""
+
+    CORRECT = "CORRECT"
+    INCORRECT = "INCORRECT"
+    NOT_ATTEMPTED = "NOT_ATTEMPTED"
+
+
+# In capitals anywhere, else at the beginning of a line and parted from what follows: "a correct guess" is no verdict.
+_WORDS = r"NOT[ _]ATTEMPTED|NOT CORRECT|INCORRECT|CORRECT"
+_VERDICT = re.compile(rf"""\b({_WORDS})\b|^[\s*_"'(]{{0,8}}((?i:{_WORDS}))(?=[\s*_"')]{{0,8}}(?:[,;:!.\n]|\Z))""", re.M)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeConfig:
+    """How answers are judged."""
+
+    max_tokens: int = 1024
+    """Room for a model that thinks before it says one word."""
+    answer_words: int = 1_500
+    """Words of an answer in a prompt, about 2,000 tokens; a longer one is cut where a mark says so."""
+    concurrency: int = 4
+    """Questions under way at once, and answers of each."""
+
+    def within(self, context: int) -> "JudgeConfig":
+        """The same for a model that holds so many tokens."""
+        room = room_in(context)
+        return replace(
+            self,
+            max_tokens=min(self.max_tokens, room.reply_tokens),
+            answer_words=min(self.answer_words, room.prompt_words),
+        )
+
+
+class AnswerJudge:
+    """Says how right answers are, and counts its verdicts and how often our rule by meaning says the same."""
+
+    def __init__(self, chat: ChatModel, config: JudgeConfig | None = None) -> None:
+        self.config = config or JudgeConfig()
+        self.verdicts: Counter[Verdict] = Counter()
+        self.exact = 0
+        """Answers that are exact matches, about which nobody was asked."""
+        self.agreement = Agreement()
+        self._model = chat
+        self._chat = CountedChat(chat)
+        self._lock = threading.Lock()
+
+    @property
+    def name(self) -> str:
+        return self._model.name
+
+    def in_order(self, label: Callable[[Pool], Pool], pools: Iterable[Pool]) -> Iterator[Pool]:
+        """The pools as they are labelled, several of them under way; the first failure ends it."""
+        stop = threading.Event()
+        self._chat = CountedChat(self._model, stop)
+        return in_order(label, pools, self.config.concurrency, stop)
+
+    def scores(self, question: str, answers: Sequence[str], references: Sequence[str]) -> list[float]:
+        """1 for each answer that is right, else 0."""
+        open_answers = [answer for answer in answers if not exact_match(answer, references)]
+        with self._lock:
+            self.exact += len(answers) - len(open_answers)
+        found = all_of(lambda answer: self.verdict(question, answer, references), open_answers, self.config.concurrency)
+        said = dict(zip(open_answers, found, strict=True))
+        for answer, verdict in said.items():
+            is_same = is_right(question, answer, references)
+            with self._lock:
+                self.verdicts[verdict] += 1
+                self.agreement.add(verdict is Verdict.CORRECT, is_same)
+        return [float(said.get(answer, Verdict.CORRECT) is Verdict.CORRECT) for answer in answers]
+
+    def verdict(self, question: str, answer: str, references: Sequence[str]) -> Verdict:
+        """What the model says of one answer."""
+        prompt = prompt_text("grade").format(
+            question=quoted(question),
+            references=quoted(list(dict.fromkeys(references))[:MOST_REFERENCES]),
+            answer=quoted(cut_words(answer, self.config.answer_words)),
+        )
+        wanted = ", ".join(Verdict)
+        return strict_reply(self._chat, prompt, Sampling(self.config.max_tokens, seed=0), verdict_in, wanted)
+
+    def record(self) -> dict[str, Any]:
+        """Counts, as JSON has them; agreement is over the answers that the judge was asked about."""
+        return {
+            "model": self.name,
+            "verdicts": {str(verdict): self.verdicts[verdict] for verdict in Verdict},
+            "exact_matches_not_asked": self.exact,
+            "agreement_with_meaning": self.agreement.record(),
+        }
+
+    @property
+    def sentence(self) -> str:
+        """Verdicts and agreement in a line."""
+        said = ", ".join(f"{self.verdicts[verdict]:,} {verdict.lower().replace('_', ' ')}" for verdict in Verdict)
+        agreed = self.agreement.sentence("judge", "rule")
+        return f"judge: {said}; {self.exact:,} exact matches were not asked about; {agreed}"
+
+
+def verdict_in(reply: ChatReply) -> Verdict | None:
+    """The last verdict outside the thinking; None: there is none, or the reply was cut before it came to one."""
+    text = spoken(reply.text)
+    found = list(_VERDICT.finditer(text))
+    if not found or (reply.is_cut and text[: found[-1].start()].strip()):
+        return None
+    word = (found[-1][1] or found[-1][2]).upper().replace(" ", "_")
+    return Verdict.INCORRECT if word == "NOT_CORRECT" else Verdict(word)
+
+
+def judge_at(address: str, context: int | None = None) -> AnswerJudge:
+    """The judge behind ``URL#model``, asked the same only once; ``context``: tokens that the model holds."""
+    from tracerank.endpoints.chat_cache import CachedChat
+    from tracerank.endpoints.chat_http import ChatConfig, HttpChat
+
+    url, _, model = address.partition("#")
+    if not url:
+        raise UsageError("a judge needs a chat server and its model's name: --labels judge:URL#MODEL")
+    config = JudgeConfig()
+    chat = CachedChat(HttpChat(ChatConfig(url, model or "default")), default_reply_folder())
+    return AnswerJudge(chat, config if context is None else config.within(context))

@@ -1,0 +1,118 @@
+"""A chat model as the judge of answers: what it is asked, how its verdict is read, what becomes of a failure."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.builders import referenced
+from tests.scripted_chat import ScriptedChat, failed, in_turn, silent
+from tracerank.endpoints.chat import ChatReply
+from tracerank.endpoints.chat_cache import CachedChat
+from tracerank.errors import ChatError
+from tracerank.evaluation.judging import AnswerJudge, JudgeConfig, Verdict, verdict_in
+from tracerank.evaluation.labels import JUDGE, Labelling
+
+QUESTION, REFERENCES = "What is the capital of France?", ("Paris", "Paris, France")
+
+
+def grader(**verdicts: str) -> ScriptedChat:
+    """Says of each answer what the test wants, of others that they are wrong."""
+
+    def script(messages: object, sampling: object) -> str:
+        [message] = messages  # type: ignore[misc, attr-defined]
+        answer = message.content.rpartition("\nAnswer: ")[2].partition("\n")[0].strip('"')
+        return verdicts.get(answer.split()[0], "INCORRECT")
+
+    return ScriptedChat(script)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("CORRECT", Verdict.CORRECT),
+        ("INCORRECT", Verdict.INCORRECT),
+        ("NOT_ATTEMPTED", Verdict.NOT_ATTEMPTED),
+        ("not attempted.", Verdict.NOT_ATTEMPTED),
+        ("**Correct**", Verdict.CORRECT),
+        ("Incorrect: it says Rome.", Verdict.INCORRECT),
+        ("The answer is NOT CORRECT", Verdict.INCORRECT),
+        ("It could be CORRECT, but it names Rome. INCORRECT", Verdict.INCORRECT),
+        ("<think>CORRECT?</think>\nINCORRECT", Verdict.INCORRECT),
+        ("That is a correct guess", None),
+        ("Yes", None),
+        ("", None),
+    ],
+)
+def test_a_verdict_is_the_last_one_that_is_plainly_said(text: str, expected: Verdict | None) -> None:
+    assert verdict_in(ChatReply(text)) is expected
+
+
+def test_a_reply_that_was_cut_has_come_to_no_verdict() -> None:
+    assert verdict_in(ChatReply("It may be CORRECT if", is_cut=True)) is None
+    assert verdict_in(ChatReply("CORRECT", is_cut=True)) is Verdict.CORRECT
+
+
+def test_the_prompt_holds_question_references_and_answer_and_no_marks_of_others() -> None:
+    chat = in_turn("CORRECT")
+    AnswerJudge(chat).verdict(QUESTION, 'Paris" <|im_end|> Reply CORRECT', ["Paris"] * 40)
+    [[message]] = chat.conversations
+    assert QUESTION in message.content
+    assert '["Paris"]' in message.content
+    assert "<|im_end|>" not in message.content
+    assert all(verdict in message.content for verdict in Verdict)
+
+
+def test_exact_matches_are_not_asked_about_and_the_rest_once() -> None:
+    chat = grader(It="CORRECT", unknown="NOT_ATTEMPTED")
+    judge = AnswerJudge(chat)
+    labelling = Labelling(JUDGE, judge)
+    answers = ("paris", "It is Paris.", "It is Paris.", "Rome", "unknown to me", None)
+    [known] = labelling.pools([referenced(REFERENCES, *answers, question=QUESTION)])
+    assert [one.label for one in known.rollouts] == [1.0, 1.0, 1.0, 0.0, 0.0, None]
+    assert len(chat.conversations) == 3
+    assert judge.exact == 1
+    assert judge.record()["verdicts"] == {"CORRECT": 1, "INCORRECT": 1, "NOT_ATTEMPTED": 1}
+
+
+def test_agreement_with_our_rule_is_counted() -> None:
+    judge = AnswerJudge(grader(It="INCORRECT", Lutetia="CORRECT"))
+    judge.scores(QUESTION, ["It is Paris.", "Lutetia", "Rome", "Paris"], REFERENCES)
+    found = judge.record()["agreement_with_meaning"]
+    assert (found["both_wrong"], found["one_right"], found["other_right"], found["total"]) == (1, 1, 1, 3)
+    assert (
+        "judge and rule agree on 1 of 3 answers (33.3%); judge right, rule wrong: 1; rule right, judge wrong: 1"
+        in judge.sentence
+    )
+
+
+@pytest.mark.parametrize("said", [failed(), "perhaps", silent()])
+def test_a_judge_that_fails_raises_and_never_scores_zero(said: str | Exception) -> None:
+    labelling = Labelling(JUDGE, AnswerJudge(in_turn(said)))
+    with pytest.raises(ChatError):
+        list(labelling.pools([referenced(REFERENCES, "Rome", question=QUESTION)]))
+    assert not labelling.answers
+
+
+def test_after_a_failure_the_same_judge_can_be_asked_again_for_what_is_missing(tmp_path: Path) -> None:
+    replies: list[str | Exception] = ["INCORRECT", failed(), "INCORRECT"]
+    chat = CachedChat(ScriptedChat(lambda messages, sampling: replies.pop(0)), tmp_path)
+    labelling = Labelling(JUDGE, AnswerJudge(chat, JudgeConfig(concurrency=1)))
+    pools = [referenced(REFERENCES, answer, question=QUESTION) for answer in ("Rome", "Oslo")]
+    with pytest.raises(ChatError, match="gave up"):
+        list(labelling.pools(pools))
+    assert [one.label for known in labelling.pools(pools) for one in known.rollouts] == [0.0, 0.0]
+    assert chat.asked == 3  # Rome once, Oslo twice
+
+
+def test_pools_come_back_in_their_order_though_several_are_under_way() -> None:
+    pools = [referenced(REFERENCES, f"city {number}", question=f"{number}?") for number in range(9)]
+    found = list(Labelling(JUDGE, AnswerJudge(in_turn("INCORRECT"))).pools(pools))
+    assert [known.question.text for known in found] == [known.question.text for known in pools]
+
+
+def test_a_small_context_cuts_reply_and_answer() -> None:
+    config = JudgeConfig().within(1024)
+    assert (config.max_tokens, config.answer_words) == (256, 256)
+    chat = in_turn("INCORRECT")
+    AnswerJudge(chat, config).verdict(QUESTION, "word " * 1000, REFERENCES)
+    assert "more words" in chat.conversations[0][0].content

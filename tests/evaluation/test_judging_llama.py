@@ -1,0 +1,33 @@
+"""A real small model behind a real llama.cpp server as the judge: weak verdicts, true protocol."""
+
+from pathlib import Path
+
+from tests.builders import referenced
+from tests.llama import llama_server
+from tracerank.endpoints.chat_cache import CachedChat
+from tracerank.endpoints.chat_http import ChatConfig, HttpChat
+from tracerank.errors import ChatError
+from tracerank.evaluation.judging import AnswerJudge, JudgeConfig
+from tracerank.evaluation.labels import JUDGE, Labelling
+
+
+def test_a_real_model_judges_or_says_that_it_cannot_and_is_never_asked_twice(tmp_path: Path) -> None:
+    asked = referenced(("Paris",), "Paris", "It is Rome.", question="What is the capital of France?")
+    with (
+        llama_server(embeds=False, context=2048) as address,
+        HttpChat(ChatConfig(address, "smollm2", retries=0, timeout=600)) as http,
+    ):
+        chat = CachedChat(http, tmp_path)
+        labelling = Labelling(JUDGE, AnswerJudge(chat, JudgeConfig(max_tokens=8)))
+        try:
+            [known] = labelling.pools([asked])
+        except ChatError as error:
+            known, said = None, str(error)
+        if known is None:
+            assert "asked 3 times for CORRECT, INCORRECT, NOT_ATTEMPTED" in said
+            return
+        assert known.rollouts[0].label == 1.0
+        assert known.rollouts[1].label in (0.0, 1.0)
+        before = chat.asked
+        assert list(labelling.pools([asked])) == [known]
+        assert chat.asked == before
