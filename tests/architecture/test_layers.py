@@ -32,7 +32,13 @@ TYPES_ONLY = ("_typeshed",)
 MAY_PRINT = ("cli",)
 WITHOUT_NUMPY = ("errors", "answers", "pools")
 # Importing anything else must load none of the libraries that are extras, not even through another module.
-NEEDS_TORCH = (*MAY_IMPORT_TORCH, "fitting.ablation", "fitting.networks", "fitting.presets")
+NEEDS_TORCH = (
+    "embedding.int8",
+    *(f"selectors.trace.{name}" for name in ("bridge", "checkpoint", "dropout", "explain", "inputs", "net")),
+    *(f"selectors.trace.{name}" for name in ("official", "propagate", "segments", "selector", "settings", "training")),
+    *(f"selectors.plus.{name}" for name in ("checkpoint", "examples", "fit", "inputs", "net")),
+    *("fitting.ablation", "fitting.networks", "fitting.presets"),
+)
 NEEDS_ANOTHER_EXTRA = (
     *("embedding.cache", "embedding.cache_folder", "embedding.lmdb_file"),
     *("serving.deciding", "serving.guards", "serving.mcp_server", "serving.select_service"),

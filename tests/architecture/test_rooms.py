@@ -29,7 +29,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("table", ROOM),
     ),
     "selectors.trace": (
-        ("graphs", "dropout"),
+        ("graphs", "dropout", "sizes"),
         ("segments",),
         ("inputs",),
         ("propagate",),

@@ -45,7 +45,8 @@ Keep = Annotated[
 Damaged = Annotated[bool, typer.Option("--damaged", help="Remove only what `verify` calls bad.")]
 
 Encoder = Annotated[
-    str, typer.Option("--encoder", metavar="NAME", help="default, hash-256, a folder, a hub id or URL#model.")
+    str,
+    typer.Option("--encoder", metavar="NAME", help="default, multilingual, hash-256, folder, hub id or URL#model."),
 ]
 CacheFolder = Annotated[
     Path | None,

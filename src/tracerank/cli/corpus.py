@@ -36,7 +36,8 @@ Rerank = Annotated[
     typer.Option(
         "--rerank",
         metavar="NAME",
-        help="Order the best passages by this encoder's vectors: default, hash-256, a folder, a hub id or URL#model.",
+        help="Order the best passages by this encoder's vectors: default, multilingual, hash-256, folder, hub id or "
+        "URL#model.",
         show_default=False,
     ),
 ]

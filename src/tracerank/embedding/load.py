@@ -16,7 +16,7 @@ UNNAMED_MODEL = "default"
 
 
 def load_embedder(spec: str, dims: int | None = None, *, is_cached: bool = True) -> Embedder:
-    """``default``, ``all-MiniLM-L6-v2``, ``hash-N``, ``sha256-4096``, a folder, a hub id, or ``http(s)://host[:port][/v1][#model]``.
+    """``default``, ``all-MiniLM-L6-v2``, ``multilingual``, ``hash-N``, ``sha256-4096``, a folder, a hub id, or ``http(s)://host[:port][/v1][#model]``.
 
     ``is_cached``: vectors are kept in the cache on disk (``tracerank cache`` looks after it), unless they are as quick
     to compute as to look up.
@@ -51,15 +51,13 @@ def _uncached(spec: str, dims: int | None) -> Embedder:
     if spec.startswith(("http://", "https://")):
         return _server(spec, dims)
     if embedder := _without_model(spec):
-        if dims not in (None, embedder.width):
-            raise EmbeddingError(f"{spec}: always {embedder.width} wide; leave dims out or name another embedder")
-        return embedder
+        return _whole(embedder, dims)
     if spec in NAMED:
         return NAMED[spec](dims)
     if not spec.strip() or ("/" not in spec and not Path(spec).is_dir()):
         raise EmbeddingError(
-            f"no encoder is called {spec!r}; use 'default', 'hash-256', a model's folder, a hub id such as org/model, "
-            "a server's http address, or pass an object with embedder="
+            f"no encoder is called {spec!r}; use 'default', 'multilingual', 'hash-256', a model's folder, a hub id "
+            "such as org/model, a server's http address, or pass an object with embedder="
         )
     from tracerank.embedding.local import LocalEmbedder
 
@@ -78,13 +76,27 @@ def _float32(dims: int | None) -> Embedder:
     return LocalEmbedder(default_model_folder(), dims, DEFAULT_NAME, DEFAULT_NAME)
 
 
+def _multilingual(dims: int | None) -> Embedder:
+    from tracerank.embedding.multilingual import MultilingualEmbedder
+
+    return _whole(MultilingualEmbedder(), dims)
+
+
 NAMED: Mapping[str, Callable[[int | None], Embedder]] = MappingProxyType(
     {
         "default": _default,
         "all-MiniLM-L6-v2": _float32,
+        "multilingual": _multilingual,
     }
 )
 """Encoders that come with the package, by name; each is given the width that its vectors are cut to, None: whole."""
+
+
+def _whole(embedder: Embedder, dims: int | None) -> Embedder:
+    """One whose vectors are not cut."""
+    if dims not in (None, embedder.width):
+        raise EmbeddingError(f"{embedder.name}: always {embedder.width} wide; leave dims out or name another embedder")
+    return embedder
 
 
 def _without_model(spec: str) -> Embedder | None:

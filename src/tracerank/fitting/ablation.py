@@ -32,8 +32,8 @@ from tracerank.pools.types import BROWSING, WEBQA
 from tracerank.readers import iter_pools
 from tracerank.selectors.trace.checkpoint import Checkpoint
 from tracerank.selectors.trace.graphs.schema import CONTROLS, RECIPES, GraphRecipe
-from tracerank.selectors.trace.net import NetConfig
 from tracerank.selectors.trace.selector import TraceSelector
+from tracerank.selectors.trace.sizes import NetConfig
 from tracerank.selectors.trace.training.examples import ExampleSet, prepare_examples
 from tracerank.selectors.trace.training.fit import StepReport, train, train_two_stages
 from tracerank.selectors.trace.training.losses import TrainingPlan

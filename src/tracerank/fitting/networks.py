@@ -22,17 +22,18 @@ from tracerank.pools.pool import Pool
 from tracerank.pools.subsets import FIRST, cuts
 from tracerank.selectors.base import Selector
 from tracerank.selectors.features.fit import FeatureFitPlan, LabelledTable, fit_features, labelled_table
+from tracerank.selectors.plus.checkpoint import nets_of
+from tracerank.selectors.plus.description import PlusConfig
 from tracerank.selectors.plus.examples import Cutting, PlusExamples, prepare_plus
 from tracerank.selectors.plus.facts import plus_recipe
 from tracerank.selectors.plus.fit import PlusPlan, train_plus
-from tracerank.selectors.plus.net import PlusConfig
 from tracerank.selectors.plus.selector import PlusSelector
 from tracerank.selectors.stack import COLUMN, StackedSelector, with_scores
 from tracerank.selectors.trace.checkpoint import CONFIG_FILE
 from tracerank.selectors.trace.graphs.build import build_graph
-from tracerank.selectors.trace.net import NetConfig
 from tracerank.selectors.trace.selector import TraceSelector
 from tracerank.selectors.trace.settings import setting_named
+from tracerank.selectors.trace.sizes import NetConfig
 from tracerank.selectors.trace.training.examples import ExampleSet, prepare_examples, why_not_trainable
 from tracerank.selectors.trace.training.fit import train
 
@@ -132,7 +133,7 @@ class PlusNetworks:
         chosen = NumberedExamples(self.examples.examples.folder, learn, learn[:0])
         examples = PlusExamples(chosen, self.recipe)
         checkpoint = train_plus(examples, PlusConfig(chosen.width), PlusPlan(seed=self.seed))
-        return PlusSelector(checkpoint, self.networks.embedder)
+        return PlusSelector(nets_of(checkpoint, self.networks.embedder))
 
 
 class Stacks:

@@ -19,12 +19,12 @@ from tracerank.errors import UsageError
 from tracerank.evaluation.labels import PAPER as PAPER_LABELS
 from tracerank.evaluation.labels import Labelling
 from tracerank.pools.pool import Pool
+from tracerank.selectors.plus.description import PlusConfig
 from tracerank.selectors.plus.examples import Cutting, prepare_plus
 from tracerank.selectors.plus.facts import plus_recipe
 from tracerank.selectors.plus.fit import PlusPlan, train_plus
-from tracerank.selectors.plus.net import PlusConfig
-from tracerank.selectors.trace.net import NetConfig
 from tracerank.selectors.trace.settings import setting_named
+from tracerank.selectors.trace.sizes import NetConfig
 from tracerank.selectors.trace.training.examples import prepare_examples
 from tracerank.selectors.trace.training.fit import StepReport, train
 

@@ -7,16 +7,18 @@ there are is the table ``KINDS``.
 
 import hashlib
 import json
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import fields
 from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
 
-from tracerank.errors import CheckpointError
+from tracerank.errors import CheckpointError, TraceRankError
 from tracerank.extras import missing
 from tracerank.methods.base import Decision, decide_stream
 from tracerank.methods.explanation import Explanation, explain_pool
@@ -25,6 +27,8 @@ from tracerank.pools.pool import Pool
 
 if TYPE_CHECKING:
     from tracerank.embedding.base import Embedder, EncoderIdentity  # brings numpy, for which --help shall not wait
+
+T = TypeVar("T")
 
 
 def write_description(path: Path, about: Mapping[str, Any]) -> None:
@@ -56,6 +60,34 @@ def checked_description(path: Path) -> Iterator[None]:
         yield
     except (KeyError, TypeError, ValueError) as error:
         raise CheckpointError(f"{path}: damaged ({error!r}); fit again or restore the folder") from None
+
+
+def restore(kind: type[T], values: object, path: Path, section: str) -> T:
+    """A dataclass of ours from what a file says about it."""
+    known = {item.name for item in fields(kind)}  # type: ignore[arg-type]
+    if not isinstance(values, dict) or not set(values) <= known:
+        unknown = sorted(set(values) - known) if isinstance(values, dict) else values
+        raise CheckpointError(f"{path}: section {section!r} does not fit this version: {unknown}")
+    for name, hint in get_type_hints(kind).items():
+        if get_origin(hint) is Literal and values.get(name, get_args(hint)[0]) not in get_args(hint):
+            raise CheckpointError(
+                f"{path}: {section} {name!r} is {values[name]!r}; this version knows {get_args(hint)}"
+            )
+    try:
+        given: dict[str, Any] = {name: _frozen(value) for name, value in values.items()}
+        return kind(**given)
+    except (TypeError, ValueError) as error:
+        raise CheckpointError(f"{path}: section {section!r} does not fit this version: {error}") from None
+
+
+def _frozen(value: object) -> object:
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value
+
+
+def check_finite(scores: Iterable[float]) -> None:
+    """Refuse scores by which nothing can be ordered."""
+    if not all(map(math.isfinite, scores)):
+        raise TraceRankError("the selector produced scores that are not finite; the checkpoint is damaged")
 
 
 ABOUT = "selector.json"

@@ -19,10 +19,10 @@ from tracerank.methods.answer_groups import DefaultGroups
 from tracerank.methods.voting import MajorityVote
 from tracerank.pools.pool import Pool
 from tracerank.selectors.plus.checkpoint import PlusCheckpoint, load_plus, save_plus
-from tracerank.selectors.plus.choice import chances, choose
+from tracerank.selectors.plus.choice import choose
 from tracerank.selectors.plus.facts import FEATURE_NAMES, MARKS, NO_FORM, facts_of, plus_recipe
 from tracerank.selectors.plus.inputs import PlusInputs, plus_inputs
-from tracerank.selectors.plus.net import Among, PlusConfig, PlusNet
+from tracerank.selectors.plus.net import Among, PlusConfig, PlusNet, chances
 from tracerank.selectors.trace.graphs.packed import collate
 from tracerank.selectors.trace.graphs.schema import RECIPES, GraphRecipe
 
@@ -34,6 +34,13 @@ def inputs_of(pools: Sequence[Pool], recipe: GraphRecipe = WEBQA) -> PlusInputs:
     graphs = [graph for graph in graphs_of(pools, recipe) if graph.retained.kept]
     batch = collate([graph.packed for graph in graphs])
     return plus_inputs(batch, recipe, vectors_of(graphs), [facts_of(graph) for graph in graphs])
+
+
+def chosen_by(net: PlusNet, inputs: PlusInputs) -> list[int]:
+    """The chosen candidate of each pool."""
+    counts = torch.bincount(inputs.graph.candidate_pool, minlength=inputs.graph.pools).numpy()
+    offsets = np.concatenate(([0], np.cumsum(counts)))
+    return choose(chances([net], inputs).numpy(), inputs.groups.numpy(), offsets).tolist()
 
 
 def moved_net(recipe: GraphRecipe = WEBQA, config: PlusConfig = SMALL) -> PlusNet:
@@ -61,7 +68,7 @@ def test_an_untrained_net_chooses_the_largest_group_of_answers(setting: str) -> 
     for pool, graph in zip(pools, graphs_of(pools, recipe), strict=True):
         facts, decided = facts_of(graph), vote.decide(pool)
         inputs = plus_inputs(collate([graph.packed]), recipe, vectors_of([graph]), [facts])
-        (chosen,) = choose(chances([net], inputs), inputs).tolist()
+        (chosen,) = chosen_by(net, inputs)
         places = [rollout.sample_id for rollout in graph.retained.kept]
         winner = graph.rollout_candidate()[places.index(decided.sample_id)]
         assert facts.groups[chosen] == facts.groups[winner]
@@ -117,7 +124,7 @@ def test_what_abstains_is_preferred_to_nothing() -> None:
     pool = pool_of(rollout("I don't know"), rollout("I don't know"), rollout("Rome"), question="What is the capital?")
     inputs = inputs_of([pool])
     assert inputs.groups.tolist() == [NO_FORM, 0]
-    assert choose(chances([moved_net()], inputs), inputs).tolist() == [1]
+    assert chosen_by(moved_net(), inputs) == [1]
 
 
 def test_the_comparison_hears_rivals_of_the_same_pool_only() -> None:

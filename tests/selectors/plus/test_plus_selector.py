@@ -10,7 +10,7 @@ from tests.worlds import generate_pools
 from tracerank.embedding.base import HashEmbedder, identify
 from tracerank.errors import CheckpointError, TraceRankError
 from tracerank.pools.types import Rollout
-from tracerank.selectors.plus.checkpoint import PlusCheckpoint
+from tracerank.selectors.plus.checkpoint import PlusCheckpoint, nets_of
 from tracerank.selectors.plus.facts import plus_recipe
 from tracerank.selectors.plus.net import PlusConfig, PlusNet
 from tracerank.selectors.plus.selector import PlusSelector
@@ -23,7 +23,7 @@ def selector(nets: int = 2) -> PlusSelector:
     torch.manual_seed(0)
     config = PlusConfig(WIDTH, hidden=16, feed_forward=16, gate=0.0)
     made = tuple(PlusNet(config, plus_recipe(RECIPES["webqa"])).eval() for _ in range(nets))
-    return PlusSelector(PlusCheckpoint(made, identify(HashEmbedder(WIDTH))), HashEmbedder(WIDTH))
+    return PlusSelector(nets_of(PlusCheckpoint(made, identify(HashEmbedder(WIDTH))), HashEmbedder(WIDTH)))
 
 
 def test_untrained_it_votes_by_equal_answers_without_abstentions() -> None:
@@ -56,7 +56,7 @@ def test_dropped_rollouts_keep_their_reason() -> None:
 
 
 def test_many_pools_are_decided_as_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tracerank.selectors.trace.bridge.BLOCK_POOLS", 3)
+    monkeypatch.setattr("tracerank.selectors.plus.selector.BLOCK_POOLS", 3)
     pools = [*generate_pools(7, seed=2), pool_of()]
     method = selector()
     together = list(method.iter_decisions(iter(pools)))
@@ -82,6 +82,6 @@ def test_another_encoder_is_refused(tmp_path: Path) -> None:
 def test_scores_that_are_not_finite_are_refused() -> None:
     method = selector(1)
     with torch.no_grad():
-        method.checkpoint.nets[0].vote_scale.fill_(float("nan"))
+        method.nets.checkpoint.nets[0].vote_scale.fill_(float("nan"))
     with pytest.raises(TraceRankError, match="not finite"):
         method.decide(pool("Rome", "Oslo"))

@@ -1,26 +1,37 @@
-"""Trained ``plus`` nets on disk: ``selector.json`` says what they are, ``selector.safetensors`` holds their weights."""
+"""Trained ``plus`` nets as torch knows them: from and to their folder, and what they say about graphs and texts."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from safetensors.torch import save_file
+import numpy as np
+from numpy.typing import NDArray
 from torch import nn
 
-from tracerank.embedding.base import EncoderIdentity
+from tracerank.embedding.base import Embedder, EncoderIdentity
+from tracerank.embedding.load import embedder_for
 from tracerank.errors import CheckpointError
-from tracerank.pools.files import replacing
-from tracerank.selectors.base import read_description, write_description
-from tracerank.selectors.plus.facts import FEATURE_NAMES, FEATURE_VERSION
-from tracerank.selectors.plus.net import PlusConfig, PlusNet
-from tracerank.selectors.trace.checkpoint import load_weights, restore
+from tracerank.selectors.base import EmbedderChoice
+from tracerank.selectors.plus.array_net import ArrayNets
+from tracerank.selectors.plus.choice import PlusNets
+from tracerank.selectors.plus.description import (
+    ABOUT_FILE,
+    WEIGHTS_FILE,
+    PlusAbout,
+    PlusConfig,
+    Weights,
+    read_about,
+    write_folder,
+)
+from tracerank.selectors.plus.facts import PlusFacts
+from tracerank.selectors.plus.inputs import plus_inputs
+from tracerank.selectors.plus.net import PlusNet, chances
+from tracerank.selectors.trace.bridge import check_encoder, embedded
+from tracerank.selectors.trace.checkpoint import load_weights
+from tracerank.selectors.trace.graphs.build import PoolGraph
+from tracerank.selectors.trace.graphs.packed import collate
 from tracerank.selectors.trace.graphs.schema import GraphRecipe
-
-FORMAT = "tracerank-plus/1"
-KIND = "trace-plus"
-ABOUT_FILE = "selector.json"
-WEIGHTS_FILE = "selector.safetensors"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +40,16 @@ class PlusCheckpoint:
 
     nets: tuple[PlusNet, ...]
     """Of one configuration, trained from different seeds; their chances are averaged."""
-    encoder: EncoderIdentity
+    encoder: EncoderIdentity | None
+    """None: the nets read no vectors."""
     training: Mapping[str, Any] = field(default_factory=dict)
     """Summary of the run that made them."""
 
     def __post_init__(self) -> None:
         if not self.nets or any((net.config, net.recipe) != (self.config, self.recipe) for net in self.nets):
             raise ValueError("a checkpoint needs at least one net, and one configuration for all")
+        if bool(self.config.sources) != (self.encoder is not None):
+            raise ValueError("nets that read vectors need an encoder, and no others do")
 
     @property
     def config(self) -> PlusConfig:
@@ -45,84 +59,65 @@ class PlusCheckpoint:
     def recipe(self) -> GraphRecipe:
         return self.nets[0].recipe
 
+    def about(self) -> PlusAbout:
+        """What its folder says."""
+        names = self.nets[0].names
+        return PlusAbout(self.config, self.recipe, names, len(self.nets), self.encoder, self.training)
+
+    def weights(self) -> Weights:
+        """As arrays."""
+        state = nn.ModuleList(self.nets).state_dict()
+        return {name: tensor.detach().contiguous().numpy() for name, tensor in state.items()}
+
 
 def save_plus(checkpoint: PlusCheckpoint, folder: str | Path) -> None:
     """Write the folder; each file appears whole or not at all."""
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    about = {
-        "format": FORMAT,
-        "kind": KIND,
-        "features": {"version": FEATURE_VERSION, "names": checkpoint.nets[0].names},
-        "nets": len(checkpoint.nets),
-        "net": asdict(checkpoint.config),
-        "recipe": asdict(checkpoint.recipe),
-        "encoder": asdict(checkpoint.encoder),
-        "training": dict(checkpoint.training),
-    }
-    state = nn.ModuleList(checkpoint.nets).state_dict()
-    weights = {name: tensor.contiguous() for name, tensor in state.items()}
-    with replacing(folder / WEIGHTS_FILE) as draft:
-        save_file(weights, draft)
-    write_description(folder / ABOUT_FILE, about)
-
-
-_GONE: Mapping[str, object] = {
-    "by_size": True,
-    "feature_hidden": 0,
-    "vote_dropout": 0.0,
-    "cosines": False,
-    "graph": True,
-    "marks": True,
-    "texts": False,
-    "rank": 32,
-    "input_dropout": 0.3,
-}
-"""Parts that earlier versions could switch, with what is always so now."""
-
-
-def _without_gone(net: object, path: Path) -> object:
-    if not isinstance(net, dict):
-        return net
-    for name in _GONE.keys() & net.keys():
-        if net[name] != _GONE[name]:
-            raise CheckpointError(
-                f"{path}: net {name!r} is {net[name]!r}, a variant that this version no longer has; train again"
-            )
-    return {name: value for name, value in net.items() if name not in _GONE}
-
-
-def _names(made_for: object, path: Path) -> tuple[str, ...]:
-    """The features that the nets look at, all of which this version must compute."""
-    version = made_for.get("version") if isinstance(made_for, dict) else made_for
-    names = made_for.get("names") if isinstance(made_for, dict) else None
-    listed = tuple(map(str, names)) if isinstance(names, list) else ()
-    unknown = ", ".join(name for name in listed if name not in FEATURE_NAMES)
-    if version != FEATURE_VERSION or not listed or unknown:
-        raise CheckpointError(
-            f"{path}: trained on features of version {version}, this version computes {FEATURE_VERSION}"
-            f"{f' and does not know {unknown}' if unknown else ''}; train again"
-        )
-    return listed
+    write_folder(checkpoint.about(), checkpoint.weights(), folder)
 
 
 def load_plus(folder: str | Path) -> PlusCheckpoint:
     """Read a folder written by ``save_plus``."""
     folder = Path(folder)
-    path = folder / ABOUT_FILE
-    about = read_description(path, FORMAT, "plus selector", WEIGHTS_FILE)
-    names = _names(about.get("features"), path)
-    recipe = restore(GraphRecipe, about.get("recipe"), path, "recipe")
-    config = restore(PlusConfig, _without_gone(about.get("net"), path), path, "net")
-    encoder = restore(EncoderIdentity, about.get("encoder"), path, "encoder")
-    count = about.get("nets")
-    if not isinstance(count, int) or not 0 < count <= 100:
-        raise CheckpointError(f"{path}: 'nets' is {count!r}; expected how many nets there are")
-    if encoder.width != config.width:
-        raise CheckpointError(f"{path}: the encoder is {encoder.width} wide, but the nets expect {config.width}")
+    about = read_about(folder)
     try:
-        nets = [PlusNet(config, recipe, names) for _ in range(count)]
+        nets = [PlusNet(about.config, about.recipe, about.names) for _ in range(about.nets)]
     except (TypeError, ValueError, RuntimeError, ArithmeticError, AssertionError) as error:
-        raise CheckpointError(f"{path}: describes no network: {' '.join(str(error).split())[:200]}") from None
+        reason = " ".join(str(error).split())[:200]
+        raise CheckpointError(f"{folder / ABOUT_FILE}: describes no network: {reason}") from None
     load_weights(nn.ModuleList(nets), folder / WEIGHTS_FILE)
-    return PlusCheckpoint(tuple(net.eval() for net in nets), encoder, about.get("training") or {})
+    return PlusCheckpoint(tuple(net.eval() for net in nets), about.encoder, about.training)
+
+
+class TextNets:
+    """Nets that read the vectors of texts, and who gives these."""
+
+    def __init__(self, checkpoint: PlusCheckpoint, embedder: Embedder) -> None:
+        self.checkpoint, self.embedder = checkpoint, embedder
+
+    @property
+    def recipe(self) -> GraphRecipe:
+        return self.checkpoint.recipe
+
+    @property
+    def encoder(self) -> EncoderIdentity | None:
+        return self.checkpoint.encoder
+
+    def chances(self, graphs: Sequence[PoolGraph], facts: Sequence[PlusFacts]) -> NDArray[np.float32]:
+        batch = collate([graph.packed for graph in graphs])
+        inputs = plus_inputs(batch, self.recipe, embedded(graphs, self.embedder), facts)
+        found: NDArray[np.float32] = chances(self.checkpoint.nets, inputs).numpy()
+        return found
+
+    def save(self, folder: str | Path) -> None:
+        save_plus(self.checkpoint, folder)
+
+
+def nets_of(
+    checkpoint: PlusCheckpoint, embedder: EmbedderChoice = None, *, allow_encoder_mismatch: bool = False
+) -> PlusNets:
+    """What a selector asks: without texts plain arrays, as in the base; else with the encoder of the training."""
+    if checkpoint.encoder is None:
+        return ArrayNets(checkpoint.about(), checkpoint.weights())
+    found = embedder_for(checkpoint.encoder, embedder)
+    check_encoder(checkpoint.encoder, found, allow_encoder_mismatch)
+    return TextNets(checkpoint, found)

@@ -1,38 +1,58 @@
-"""What nets choose: the chance of every candidate, then the likeliest group of equal answers and its likeliest form."""
+"""What nets are to a selector, and what is chosen by their chances: the likeliest group, and its likeliest form."""
 
 from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Protocol
 
-import torch
-from torch import Tensor
+import numpy as np
+from numpy.typing import NDArray
 
-from tracerank.selectors.plus.inputs import PlusInputs, by_pool
-from tracerank.selectors.plus.net import PlusNet
+from tracerank.embedding.base import EncoderIdentity
+from tracerank.selectors.plus.facts import PlusFacts
+from tracerank.selectors.trace.graphs.build import PoolGraph
+from tracerank.selectors.trace.graphs.schema import GraphRecipe
 
+ABSTAINS = -1e4
+"""Score of a candidate that abstains."""
 _TIE_DIGITS = 6
 """Chances that differ further behind the point are a tie, which goes to the first."""
 
 
-def chances(nets: Sequence[PlusNet], inputs: PlusInputs) -> Tensor:
-    """[candidates]: chances that sum to one in each pool, averaged over the nets."""
-    with torch.inference_mode():
-        tables = [by_pool(net(inputs), inputs, -torch.inf).softmax(-1) for net in nets]
-        return torch.stack(tables).mean(0).flatten()[inputs.places]
+class PlusNets(Protocol):
+    """Trained nets, in whatever arithmetic."""
+
+    @property
+    def recipe(self) -> GraphRecipe:
+        """How the graphs are built that they look at."""
+        ...
+
+    @property
+    def encoder(self) -> EncoderIdentity | None:
+        """Whose vectors they read; None: none."""
+        ...
+
+    def chances(self, graphs: Sequence[PoolGraph], facts: Sequence[PlusFacts]) -> NDArray[np.float32]:
+        """Of all candidates of the graphs, each of which has some, in order; they sum to one in each pool."""
+        ...
+
+    def save(self, folder: str | Path) -> None: ...
 
 
-def choose(chance: Tensor, inputs: PlusInputs) -> Tensor:
-    """[pools]: the chosen candidate of each pool, all of which must have one."""
-    with torch.inference_mode():
-        groups = by_pool(inputs.groups, inputs, -1)
-        table = by_pool(chance, inputs, 0.0)
-        same = (groups.unsqueeze(1) == groups.unsqueeze(2)) & (groups >= 0).unsqueeze(1)
-        of_group = (same * table.unsqueeze(1)).sum(-1)
-        # Within the best group by its own chance; what abstains comes last, padding never.
-        merit = of_group.mul(10**_TIE_DIGITS).round()
-        is_best = merit == merit.max(-1, keepdim=True).values
-        first = is_best.int().argmax(-1, keepdim=True)
-        inside = (groups == groups.gather(1, first)) & (by_pool(torch.ones_like(chance), inputs, 0.0) > 0)
-        rounded = table.mul(10**_TIE_DIGITS).round().masked_fill(~inside, -1.0)
-        place = rounded.argmax(-1)
-    begins = torch.bincount(inputs.graph.candidate_pool, minlength=inputs.graph.pools).cumsum(0)
-    sizes = torch.bincount(inputs.graph.candidate_pool, minlength=inputs.graph.pools)
-    return begins - sizes + place
+def choose(chance: NDArray[np.float32], groups: NDArray[np.integer], offsets: NDArray[np.integer]) -> NDArray[np.int64]:
+    """[pools]: the chosen candidate of each pool, numbered through; ``offsets`` say where pools begin, and the end."""
+    spans = pairwise(offsets.tolist())
+    return np.array([begin + _chosen(chance[begin:end], groups[begin:end]) for begin, end in spans], np.int64)
+
+
+def _chosen(chance: NDArray[np.float32], groups: NDArray[np.integer]) -> int:
+    """The likeliest of the likeliest group; what abstains comes last."""
+    of_group = np.bincount(groups + 1, chance)
+    of_group[0] = 0.0
+    first = int(_rounded(of_group[groups + 1]).argmax())
+    return int(np.where(groups == groups[first], _rounded(chance), -1.0).argmax())
+
+
+def _rounded(chance: NDArray[np.floating]) -> NDArray[np.floating]:
+    rounded: NDArray[np.floating] = np.rint(chance * 10**_TIE_DIGITS)
+    return rounded

@@ -19,6 +19,7 @@ from torch import Tensor
 from tracerank.embedding.base import Embedder
 from tracerank.pools.pool import Pool
 from tracerank.selectors.features.view import TextLines
+from tracerank.selectors.plus.description import NO_TEXTS
 from tracerank.selectors.plus.facts import FEATURE_NAMES, FEATURE_VERSION, MARKS, PlusFacts, facts_of
 from tracerank.selectors.plus.inputs import PlusInputs, plus_inputs
 from tracerank.selectors.trace.graphs.build import build_graph
@@ -86,15 +87,33 @@ class PlusExamples:
         return PlusBlock(plus_inputs(block.batch, self.recipe, block.vectors, facts), block.labels)
 
 
+class NoTexts:
+    """Stands for the encoder of nets that read no vectors: a zero for every text."""
+
+    name = "none"
+    width = NO_TEXTS
+
+    def embed(self, texts: list[str]) -> NDArray[np.float32]:
+        return np.zeros((len(texts), self.width), np.float32)
+
+
 def prepare_plus(
-    pools: Iterable[Pool], recipe: GraphRecipe, cutting: Cutting, embedder: Embedder, folder: str | Path, source: str
+    pools: Iterable[Pool],
+    recipe: GraphRecipe,
+    cutting: Cutting,
+    embedder: Embedder | None,
+    folder: str | Path,
+    source: str,
 ) -> PlusExamples:
-    """Write the trainable subsets of pools as examples, or take them up again when they were made from the same."""
+    """Write the trainable subsets of pools as examples, or take them up again when they were made from the same.
+
+    Without an embedder they are for nets without ``sources``.
+    """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     made = f"{source}; {cutting}; features {FEATURE_VERSION}"
     kept = _with_facts(pools, recipe, cutting, folder)
-    return PlusExamples(prepare_examples(kept, recipe, _PLAN, embedder, folder, made), recipe)
+    return PlusExamples(prepare_examples(kept, recipe, _PLAN, embedder or NoTexts(), folder, made), recipe)
 
 
 _PLAN = TrainingPlan(LossRule(listwise_needs_negatives=True), batch_pools=1, mixed_among="retained", k=K)

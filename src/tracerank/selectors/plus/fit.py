@@ -18,10 +18,11 @@ from torch import Tensor
 
 from tracerank.errors import TrainingError
 from tracerank.selectors.plus.checkpoint import PlusCheckpoint, save_plus
-from tracerank.selectors.plus.choice import chances, choose
+from tracerank.selectors.plus.choice import ABSTAINS, choose
+from tracerank.selectors.plus.description import PlusConfig
 from tracerank.selectors.plus.examples import PlusExamples
 from tracerank.selectors.plus.inputs import PlusInputs, by_pool
-from tracerank.selectors.plus.net import ABSTAINS, PlusConfig, PlusNet, votes
+from tracerank.selectors.plus.net import PlusNet, chances, votes
 from tracerank.selectors.trace.training.fit import BLOCK_POOLS, StepReport
 
 _LEAST_DEVIATION = 1e-3
@@ -134,7 +135,7 @@ def train_plus(
     summary: dict[str, Any] = {"examples": {"train": len(learn), "validation": len(held_out)}, "plan": asdict(plan)}
     if len(held_out):
         summary["validation_accuracy"] = accuracy(nets, examples, held_out)
-    checkpoint = PlusCheckpoint(nets, examples.examples.encoder, summary)
+    checkpoint = PlusCheckpoint(nets, examples.examples.encoder if config.sources else None, summary)
     if out is not None:
         save_plus(checkpoint, out)
     return checkpoint
@@ -190,8 +191,10 @@ def accuracy(nets: tuple[PlusNet, ...], examples: PlusExamples, numbers: NDArray
     right = 0.0
     for begin in range(0, len(numbers), BLOCK_POOLS):
         block = examples.block(numbers[begin : begin + BLOCK_POOLS])
-        chosen = choose(chances(nets, block.inputs), block.inputs)
-        right += float((block.labels[chosen] > 0.5).sum())
+        counts = torch.bincount(block.inputs.graph.candidate_pool, minlength=block.inputs.graph.pools).numpy()
+        offsets = np.concatenate(([0], np.cumsum(counts)))
+        chosen = choose(chances(nets, block.inputs).numpy(), block.inputs.groups.numpy(), offsets)
+        right += float((block.labels[torch.from_numpy(chosen)] > 0.5).sum())
     return right / len(numbers)
 
 

@@ -10,61 +10,19 @@ Every correction starts at zero (TRACE's by its factor g near zero), so an untra
 """
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from tracerank.selectors.plus.facts import (
-    CROSS_FAMILIES,
-    FAMILY_OF,
-    FEATURE_NAMES,
-    FORM_SHARE,
-    GROUP_SHARE,
-    MARKS,
-    POOL_SIZE,
-)
+from tracerank.selectors.plus.choice import ABSTAINS
+from tracerank.selectors.plus.description import COMPARING_HEADS, NO_TEXTS, PlusConfig
+from tracerank.selectors.plus.facts import FAMILY_OF, FEATURE_NAMES, FORM_SHARE, GROUP_SHARE, MARKS, POOL_SIZE
 from tracerank.selectors.plus.inputs import PlusInputs, by_pool
 from tracerank.selectors.trace.graphs.schema import GraphRecipe
 from tracerank.selectors.trace.inputs import Vectors
-from tracerank.selectors.trace.net import NetConfig, TraceNet
-
-
-@dataclass(frozen=True, slots=True)
-class PlusConfig:
-    """Sizes and parts of the network; 0 leaves a part out."""
-
-    width: int
-    """Length of the frozen vectors."""
-    dropped_families: tuple[str, ...] = CROSS_FAMILIES
-    """Families of features that are not looked at: what others saw comes by the links of the graph instead."""
-    among: int = 16
-    """Width of the comparison between candidates."""
-    sources: float = 0.1
-    """Scale of the mean vector of own texts that hold the answer in a linear correction of its own; 0: none."""
-    gate: float = 0.1
-    """Where the factor of TRACE's score starts."""
-    hidden: int = 32
-    layers: int = 2
-    heads: int = 4
-    feed_forward: int = 64
-    dropout: float = 0.3
-
-    def __post_init__(self) -> None:
-        if self.width < 1 or self.among < 0:
-            raise ValueError("sizes must not be negative")
-        if not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout must be at least 0 and below 1, got {self.dropout}")
-
-    @property
-    def net(self) -> NetConfig:
-        """Of the part that is TRACE."""
-        return NetConfig(_NO_TEXTS, self.hidden, self.layers, self.heads, self.feed_forward, self.dropout)
-
-
-_NO_TEXTS = 1
-"""Width of what stands for a text in the part that is TRACE: a zero."""
+from tracerank.selectors.trace.net import TraceNet
 
 
 @torch.no_grad()
@@ -91,10 +49,6 @@ def _centred(values: Tensor, inputs: PlusInputs) -> Tensor:
 def _mean(values: Tensor, of: Tensor, count: int) -> Tensor:
     sizes = torch.bincount(of, minlength=count).clamp_min(1)
     return values.new_zeros(count, values.shape[1]).index_add(0, of, values) / sizes.unsqueeze(-1)
-
-
-ABSTAINS = -1e4
-"""Score of a candidate that abstains."""
 
 
 class PlusNet(nn.Module):
@@ -167,7 +121,7 @@ class PlusNet(nn.Module):
 
 def _without_texts(vectors: Vectors) -> Vectors:
     parts = (vectors.questions, vectors.queries, vectors.contents, vectors.answers)
-    return Vectors(torch.zeros(1, _NO_TEXTS), *map(torch.zeros_like, parts))
+    return Vectors(torch.zeros(1, NO_TEXTS), *map(torch.zeros_like, parts))
 
 
 class Among(nn.Module):
@@ -176,7 +130,7 @@ class Among(nn.Module):
     def __init__(self, inputs: int, width: int, rate: float) -> None:
         super().__init__()
         self.enter = nn.Linear(inputs, width)
-        self.attention = nn.MultiheadAttention(width, 2, dropout=rate, batch_first=True)
+        self.attention = nn.MultiheadAttention(width, COMPARING_HEADS, dropout=rate, batch_first=True)
         self.norm = nn.LayerNorm(width)
         self.leave = _zero(nn.Linear(width, 1, bias=False))
 
@@ -201,3 +155,10 @@ def votes(inputs: PlusInputs) -> Tensor:
 def _zero(layer: nn.Linear) -> nn.Linear:
     nn.init.zeros_(layer.weight)
     return layer
+
+
+def chances(nets: Sequence[PlusNet], inputs: PlusInputs) -> Tensor:
+    """[candidates]: chances that sum to one in each pool, averaged over the nets."""
+    with torch.inference_mode():
+        tables = [by_pool(net(inputs), inputs, -torch.inf).softmax(-1) for net in nets]
+        return torch.stack(tables).mean(0).flatten()[inputs.places]

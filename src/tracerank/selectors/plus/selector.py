@@ -1,57 +1,81 @@
-"""The ``plus`` preset of TRACE as a method: a vote with learned corrections, over forms of answers."""
+"""The ``plus`` preset of TRACE as a method: a vote with learned corrections, over forms of answers.
 
-from collections.abc import Iterator, Sequence
+Nets that read no vectors of texts are computed here without torch and need no encoder; the others bring both.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tracerank.embedding.base import EncoderIdentity
+from tracerank.errors import CheckpointError
+from tracerank.extras import needed
 from tracerank.methods.base import Decision
 from tracerank.pools.pool import Pool
-from tracerank.selectors.base import EmbedderChoice
+from tracerank.selectors.base import EmbedderChoice, Selector, check_finite
 from tracerank.selectors.features.selector import NOBODY_ANSWERED
-from tracerank.selectors.plus.checkpoint import KIND, PlusCheckpoint, load_plus, save_plus
-from tracerank.selectors.plus.choice import chances, choose
+from tracerank.selectors.plus.array_net import load_numpy_nets
+from tracerank.selectors.plus.choice import PlusNets, choose
+from tracerank.selectors.plus.description import KIND, read_about
 from tracerank.selectors.plus.facts import facts_of
-from tracerank.selectors.plus.inputs import plus_inputs
-from tracerank.selectors.trace.bridge import NetworkSelector, check_scores, embedded
-from tracerank.selectors.trace.graphs.build import PoolGraph
-from tracerank.selectors.trace.graphs.packed import collate
+from tracerank.selectors.trace.graphs.build import PoolGraph, build_graph
+
+BLOCK_POOLS = 64
+"""Pools scored together."""
 
 
-class PlusSelector(NetworkSelector[PlusCheckpoint]):
+class PlusSelector(Selector):
     """Returns the likeliest form of the likeliest answer; every answered rollout is a candidate."""
 
     kind = KIND
     name = KIND
 
+    def __init__(self, nets: PlusNets) -> None:
+        self.nets = nets
+
+    @property
+    def encoder(self) -> EncoderIdentity | None:
+        return self.nets.encoder
+
     @classmethod
     def load(
         cls, folder: str | Path, embedder: EmbedderChoice = None, *, allow_encoder_mismatch: bool = False
     ) -> "PlusSelector":
-        """From a folder that ``save`` wrote, with the encoder that it was trained with unless another is given."""
-        return cls.from_checkpoint(load_plus(folder), embedder, allow_encoder_mismatch=allow_encoder_mismatch)
+        """From a folder that ``save`` wrote, with the encoder that it was trained with unless another is given.
+
+        Where the nets read no texts, no encoder is looked at.
+        """
+        if read_about(folder).encoder is None:
+            return cls(load_numpy_nets(folder))
+        with needed(f"{folder}: a selector of kind {KIND} that reads texts needs", "embed", CheckpointError):
+            from tracerank.selectors.plus.checkpoint import load_plus, nets_of
+        return cls(nets_of(load_plus(folder), embedder, allow_encoder_mismatch=allow_encoder_mismatch))
 
     def save(self, folder: str | Path) -> None:
-        save_plus(self.checkpoint, folder)
+        self.nets.save(folder)
 
-    def _decided(self, pools: Sequence[Pool], graphs: Sequence[PoolGraph]) -> Iterator[Decision]:
-        scored = iter(self._scored([graph for graph in graphs if graph.retained.kept]))
-        for pool, graph in zip(pools, graphs, strict=True):
-            yield _decision(pool, graph, next(scored) if graph.retained.kept else None)
+    def iter_decisions(self, pools: Iterable[Pool]) -> Iterator[Decision]:
+        """Decisions for a stream of pools, in order, in bounded memory."""
+        stream = iter(pools)
+        while block := list(islice(stream, BLOCK_POOLS)):
+            graphs = [build_graph(pool, self.nets.recipe) for pool in block]
+            scored = iter(self._scored([graph for graph in graphs if graph.retained.kept]))
+            for pool, graph in zip(block, graphs, strict=True):
+                yield _decision(pool, graph, next(scored) if graph.retained.kept else None)
 
     def _scored(self, graphs: Sequence[PoolGraph]) -> list["_Scored"]:
         if not graphs:
             return []
         facts = [facts_of(graph) for graph in graphs]
-        batch = collate([graph.packed for graph in graphs])
-        inputs = plus_inputs(batch, self.checkpoint.recipe, embedded(graphs, self.embedder), facts)
-        chance = chances(self.checkpoint.nets, inputs)
-        check_scores(chance)
-        offsets = batch.candidate_offsets()
-        winners = choose(chance, inputs).numpy() - offsets[:-1]
-        parts = np.split(chance.numpy(), offsets[1:-1])
+        chance = self.nets.chances(graphs, facts)
+        check_finite(chance.tolist())
+        offsets = np.cumsum([0, *(len(own.groups) for own in facts)])
+        winners = choose(chance, np.concatenate([own.groups for own in facts]), offsets) - offsets[:-1]
+        parts = np.split(chance, offsets[1:-1])
         return [_Scored(*each) for each in zip(parts, (own.groups for own in facts), winners.tolist(), strict=True)]
 
 

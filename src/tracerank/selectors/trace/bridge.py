@@ -11,7 +11,7 @@ import torch
 
 from tracerank.embedding.base import AGREEMENT, Embedder, EncoderIdentity, agreement, check_vectors
 from tracerank.embedding.load import embedder_for
-from tracerank.errors import CheckpointError, TraceRankError
+from tracerank.errors import CheckpointError
 from tracerank.methods.base import Decision
 from tracerank.pools.pool import Pool
 from tracerank.selectors.base import EmbedderChoice, Selector
@@ -120,9 +120,3 @@ def look_up(graphs: Sequence[PoolGraph], rows: Mapping[str, int], table: torch.T
         rows_of(text for graph in graphs for text in graph.texts.contents),
         rows_of(text for graph in graphs for text in graph.texts.answers),
     )
-
-
-def check_scores(scores: torch.Tensor) -> None:
-    """Refuse scores by which nothing can be ordered."""
-    if not torch.isfinite(scores).all():
-        raise TraceRankError("the selector produced scores that are not finite; the checkpoint is damaged")

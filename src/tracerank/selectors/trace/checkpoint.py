@@ -1,9 +1,9 @@
 """A selector on disk: a folder with ``config.json`` and ``model.safetensors``. Never a pickle."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any
 
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
@@ -12,15 +12,14 @@ from torch import nn
 from tracerank.embedding.base import EncoderIdentity
 from tracerank.errors import CheckpointError
 from tracerank.pools.files import replacing
-from tracerank.selectors.base import read_description, write_description
+from tracerank.selectors.base import read_description, restore, write_description
 from tracerank.selectors.trace.graphs.schema import GraphRecipe
-from tracerank.selectors.trace.net import NetConfig, TraceNet
+from tracerank.selectors.trace.net import TraceNet
+from tracerank.selectors.trace.sizes import NetConfig
 
 FORMAT = "tracerank-checkpoint/1"
 CONFIG_FILE = "config.json"
 WEIGHTS_FILE = "model.safetensors"
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,25 +83,3 @@ def load_weights(net: nn.Module, path: Path) -> None:
     except RuntimeError as error:
         reason = " ".join(str(error).split())[:300]
         raise CheckpointError(f"{path}: does not fit the configuration beside it: {reason}") from None
-
-
-def restore(kind: type[T], values: object, path: Path, section: str) -> T:
-    """A dataclass of ours from what a file says about it."""
-    known = {item.name for item in fields(kind)}  # type: ignore[arg-type]
-    if not isinstance(values, dict) or not set(values) <= known:
-        unknown = sorted(set(values) - known) if isinstance(values, dict) else values
-        raise CheckpointError(f"{path}: section {section!r} does not fit this version: {unknown}")
-    for name, hint in get_type_hints(kind).items():
-        if get_origin(hint) is Literal and values.get(name, get_args(hint)[0]) not in get_args(hint):
-            raise CheckpointError(
-                f"{path}: {section} {name!r} is {values[name]!r}; this version knows {get_args(hint)}"
-            )
-    try:
-        given: dict[str, Any] = {name: _frozen(value) for name, value in values.items()}
-        return kind(**given)
-    except (TypeError, ValueError) as error:
-        raise CheckpointError(f"{path}: section {section!r} does not fit this version: {error}") from None
-
-
-def _frozen(value: object) -> object:
-    return tuple(map(_frozen, value)) if isinstance(value, list) else value

@@ -157,7 +157,7 @@ def as_tensors(
         documents=batch.documents,
         candidate_pool=_longs(batch.candidate_pool),
         candidate_answer=_longs(batch.candidate_answer),
-        vote_features=torch.from_numpy(_vote_features(batch)),
+        vote_features=torch.from_numpy(batch.vote_features()),
         search_query=_longs(query),
         search_is_orphan=torch.from_numpy(batch.search_is_orphan[nodes.searches].astype(np.float32)[:, None]),
         has_orphans=bool(batch.search_is_orphan.any()),
@@ -169,12 +169,6 @@ def as_tensors(
 
 def _longs(values: NDArray[np.integer]) -> Tensor:
     return torch.from_numpy(values.astype(np.int64))
-
-
-def _vote_features(batch: GraphBatch) -> NDArray[np.float32]:
-    totals = np.bincount(batch.rollout_pool, minlength=batch.pools)[batch.candidate_pool]
-    votes = batch.candidate_votes.astype(np.float32)
-    return np.stack((np.log1p(votes), votes / np.maximum(totals, 1)), axis=1).astype(np.float32)
 
 
 def _edge_links(batch: GraphBatch, recipe: GraphRecipe) -> EdgeLinks:

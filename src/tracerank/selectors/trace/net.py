@@ -2,8 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -13,6 +12,7 @@ from tracerank.selectors.trace.dropout import dropout
 from tracerank.selectors.trace.graphs.schema import GraphRecipe, relations
 from tracerank.selectors.trace.inputs import Bucket, GraphTensors, Links, Vectors
 from tracerank.selectors.trace.propagate import GraphReadout, RelationLayer, States, Tables, propagate_edges
+from tracerank.selectors.trace.sizes import NetConfig
 
 LOOKUP_ROWS = 256
 """Vectors are looked up and cast to single precision in blocks of this many rows, which stay in cache."""
@@ -111,32 +111,6 @@ class ContextWeights(NamedTuple):
     """[candidates, length, hidden]: their contexts."""
     weights: Tensor
     """[candidates, heads, length]"""
-
-
-@dataclass(frozen=True, slots=True)
-class NetConfig:
-    """Sizes and variants of the network; defaults are the paper's (Sec. 3.3, App. A.4)."""
-
-    width: int
-    """Length of the frozen vectors."""
-    hidden: int = 256
-    layers: int = 4
-    """0 bypasses the GNN (control)."""
-    heads: int = 4
-    feed_forward: int = 1024
-    dropout: float = 0.1
-    readout: Literal["answer", "fixed", "graph", "two_stage"] = "answer"
-    """Attention asked by the answer, by a fixed query, no attention but graph messages, or both in two stages."""
-    initial_scale: float = 10.0
-    largest_scale: float = 100.0
-
-    def __post_init__(self) -> None:
-        if min(self.width, self.hidden, self.heads, self.feed_forward) < 1 or self.layers < 0:
-            raise ValueError("sizes must be positive")
-        if self.hidden % self.heads:
-            raise ValueError(f"hidden ({self.hidden}) must be a multiple of heads ({self.heads})")
-        if not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout must be at least 0 and below 1, got {self.dropout}")
 
 
 class TraceNet(nn.Module):

@@ -11,7 +11,8 @@ from torch import Tensor
 from tracerank.errors import CheckpointError
 from tracerank.pools.types import BROWSING, WEBQA
 from tracerank.selectors.trace.graphs.schema import OFFICIAL_RECIPES, GraphRecipe
-from tracerank.selectors.trace.net import NetConfig, TraceNet
+from tracerank.selectors.trace.net import TraceNet
+from tracerank.selectors.trace.sizes import NetConfig
 
 TASKS = MappingProxyType({"webqa": WEBQA, "long_horizon": BROWSING})
 

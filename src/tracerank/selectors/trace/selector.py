@@ -12,8 +12,8 @@ from tracerank.errors import CheckpointError
 from tracerank.methods.base import Decision
 from tracerank.methods.explanation import Explanation, explain
 from tracerank.pools.pool import Pool
-from tracerank.selectors.base import EmbedderChoice, Selector, folder_of, load_selector, selector_kind
-from tracerank.selectors.trace.bridge import NetworkSelector, check_scores, embedded
+from tracerank.selectors.base import EmbedderChoice, Selector, check_finite, folder_of, load_selector, selector_kind
+from tracerank.selectors.trace.bridge import NetworkSelector, embedded
 from tracerank.selectors.trace.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from tracerank.selectors.trace.explain import read_weights
 from tracerank.selectors.trace.graphs.build import PoolGraph
@@ -81,7 +81,7 @@ class TraceSelector(NetworkSelector[Checkpoint]):
         with torch.inference_mode():
             tensors = as_tensors(batch, self.net.recipe, sharing_layers=len(self.net.layers))
             scores = self.net(tensors, vectors)
-        check_scores(scores)
+        check_finite(scores.tolist())
         return np.split(scores.numpy(), batch.candidate_offsets()[1:-1])
 
 

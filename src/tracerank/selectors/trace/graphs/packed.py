@@ -138,6 +138,12 @@ class GraphBatch:
         counts = np.bincount(self.candidate_pool, minlength=self.pools)
         return np.concatenate(([0], np.cumsum(counts)))
 
+    def vote_features(self) -> Floats:
+        """[candidates, 2]: log(1 + votes) and the share of votes (Eq. 3)."""
+        totals = np.bincount(self.rollout_pool, minlength=self.pools)[self.candidate_pool]
+        votes = self.candidate_votes.astype(np.float32)
+        return np.stack((np.log1p(votes), votes / np.maximum(totals, 1)), axis=1).astype(np.float32)
+
 
 def collate(graphs: Sequence[Ints]) -> GraphBatch:
     """One batch of packed graphs, in order."""

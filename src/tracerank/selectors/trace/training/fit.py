@@ -24,7 +24,8 @@ from tracerank.pools.files import replacing, write_text
 from tracerank.selectors.trace.checkpoint import Checkpoint, load_weights, save_checkpoint
 from tracerank.selectors.trace.graphs.schema import GraphRecipe
 from tracerank.selectors.trace.inputs import as_tensors
-from tracerank.selectors.trace.net import NetConfig, TraceNet
+from tracerank.selectors.trace.net import TraceNet
+from tracerank.selectors.trace.sizes import NetConfig
 from tracerank.selectors.trace.training.examples import ExampleSet
 from tracerank.selectors.trace.training.losses import TrainingPlan, normalisers, selection_loss
 
