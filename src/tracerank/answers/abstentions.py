@@ -5,16 +5,18 @@ and yet end without an answer, in ``conclusions.py``; here is what the question 
 to take an answer for one costs its vote, to take one for an answer only leaves it what the paper gives it.
 """
 
-from functools import lru_cache
+import re
+from functools import cache, lru_cache
 
 from tracerank.answers.asked import Asked, read_question
 from tracerank.answers.conclusions import ends_without_answer
-from tracerank.answers.denials import denies, denies_first, may_deny, names_likely, plain_words, read_rules
+from tracerank.answers.denials import UNMARKED, denies, denies_first, may_deny, names_likely, plain_words, read_rules
 from tracerank.answers.english import NEGATIONS, words
 from tracerank.answers.text_keys import fold, tokens_of
 
 LONGEST = 1200
 """Characters; of a longer text only the first and the last paragraph are read, and both must say so."""
+_LETTERS = re.compile(r"[a-z]+")
 _QUOTES = "\"'*_"
 _AROUND = f" {_QUOTES}"
 _FEW_PARAGRAPHS = 3
@@ -43,6 +45,8 @@ _INDEFINITE = frozenset(("undefined", "indeterminate"))
 
 def abstains(answer: str | None, question: str = "") -> bool:
     """Whether an answer is empty or only says that there is none; the question can make an answer of such words."""
+    if answer and _plainly_tells(answer):
+        return False
     text = _folded_lines(answer or "")
     bare = text.strip(_AROUND)
     if not bare:
@@ -61,6 +65,19 @@ def is_abstention(text: str, asked: Asked | None = None) -> bool:
     if not _short_says_nothing(bare):
         return _may_end_without(bare) and _short_ends_without(bare, asked)
     return not _can_answer(bare, asked)
+
+
+def _plainly_tells(text: str) -> bool:
+    """Whether a text has words and none of those that every denial has; a quick look that spares most answers more."""
+    if not text.isascii() or any(mark in text for mark in "'`&"):
+        return False
+    found = _LETTERS.findall(text.lower())
+    return bool(found) and _slow_words().isdisjoint(found)
+
+
+@cache
+def _slow_words() -> frozenset[str]:
+    return read_rules().cues | UNMARKED.keys() | {"cannot", "n"}
 
 
 def _folded_lines(text: str) -> str:

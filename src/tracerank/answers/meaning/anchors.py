@@ -4,11 +4,11 @@ An anchor is a group of short answers that are the same by themselves. Its profi
 answer says in terms of the pool. The order of the answers never matters: callers give them sorted.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
-from tracerank.answers.meaning.asking import Asking
 from tracerank.answers.meaning.comparing import asserted, conflict, core_likeness
+from tracerank.answers.meaning.lexicon import Lexicon
 from tracerank.answers.meaning.linkage import linked
 from tracerank.answers.meaning.reading import AnswerReading
 
@@ -36,7 +36,7 @@ class Profiles:
     """Per answer how strongly it asserts each anchor, 0 to 1."""
 
 
-def anchor_profiles(readings: Sequence[AnswerReading], pairs: Pairs, asking: Asking) -> Profiles:
+def anchor_profiles(readings: Sequence[AnswerReading], pairs: Pairs, lexicon: Lexicon) -> Profiles:
     """The anchors of a pool and the profile of every answer."""
     short = [
         place
@@ -46,33 +46,43 @@ def anchor_profiles(readings: Sequence[AnswerReading], pairs: Pairs, asking: Ask
     known = set(short)
     among = {pair: like for pair, like in pairs.items() if pair[0] in known and pair[1] in known}
     anchors = tuple(tuple(members) for members in linked(short, among, _SAME))
-    rows = [[_share(place, members, readings, pairs, asking) for members in anchors] for place in range(len(readings))]
+    rows = [[0.0] * len(anchors) for _ in readings]
+    bare = {place for place, one in enumerate(readings) if one.is_bare}
+    for number, members in enumerate(anchors):
+        for place, row in enumerate(rows):
+            row[number] = 1.0 if place in members else _share(place, members, bare, readings, pairs, lexicon)
     return Profiles(anchors, tuple(map(tuple, _without_bridges(rows))))
 
 
 def _share(
-    place: int, members: Sequence[int], readings: Sequence[AnswerReading], pairs: Pairs, asking: Asking
+    place: int,
+    members: Sequence[int],
+    bare: Set[int],
+    readings: Sequence[AnswerReading],
+    pairs: Pairs,
+    lexicon: Lexicon,
 ) -> float:
-    if place in members:
-        return 1.0
-    reading = readings[place]
-    if reading.is_bare:  # a bare answer that shares nothing with another bare one does not assert it
-        members = [one for one in members if not readings[one].is_bare or (min(place, one), max(place, one)) in pairs]
-    return max(asserts(reading, readings[member], asking) for member in members) if members else 0.0
+    best = 0.0
+    is_bare = place in bare
+    for one in members:
+        # a bare answer that shares nothing with another bare one does not assert it
+        if not is_bare or one not in bare or ((place, one) if place < one else (one, place)) in pairs:
+            best = max(best, asserts(readings[place], readings[one], lexicon))
+    return best
 
 
-def asserts(reading: AnswerReading, anchor: AnswerReading, asking: Asking) -> float:
+def asserts(reading: AnswerReading, anchor: AnswerReading, lexicon: Lexicon) -> float:
     """How strongly an answer asserts what a bare one says."""
-    if conflict(reading, anchor, asking):
+    if conflict(reading, anchor, lexicon.asking):
         return 0.0
     if reading.polarity and reading.polarity == anchor.polarity:
         return 1.0
     if reading.option >= 0 and reading.option == anchor.option:
         return 0.7 + 0.3 * min(1.0, reading.option_margin)
     words = anchor.cores[0].words
-    likes = ((core_likeness(core.words, words, asking), core.strength) for core in reading.cores)
+    likes = ((core_likeness(core.words, words, lexicon), core.strength) for core in reading.cores)
     best = max((0.95 * strength * like for like, strength in likes if like > _LIKE), default=0.0)
-    return max(best, asserted(words, reading, asking))
+    return max(best, asserted(words, reading, lexicon))
 
 
 def _without_bridges(rows: list[list[float]]) -> list[list[float]]:

@@ -56,6 +56,11 @@ class Asking:
     regions: frozenset[str] = frozenset()
     """States and countries that it names."""
 
+    @property
+    def may_conflict(self) -> bool:
+        """Whether two answers can exclude each other for what is asked."""
+        return self.wants_place or self.kind in (POLAR, CHOICE, DATE, NUMBER)
+
     def weight(self, word: str) -> float:
         """How much a word of an answer tells."""
         if word in STOP:

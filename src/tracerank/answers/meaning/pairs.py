@@ -6,7 +6,7 @@ answer gets no chance at all but a veto. Only the set of answers enters, never t
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -14,7 +14,8 @@ from itertools import combinations
 
 from tracerank.answers.meaning.anchors import Profiles, anchor_profiles
 from tracerank.answers.meaning.asking import Asking
-from tracerank.answers.meaning.comparing import asserted, conflict, pair_likeness
+from tracerank.answers.meaning.comparing import asserted, conflict, initials, pair_likeness
+from tracerank.answers.meaning.lexicon import Lexicon
 from tracerank.answers.meaning.reading import AnswerReading
 from tracerank.answers.meaning.values import likeness
 
@@ -67,24 +68,67 @@ def pair_features(
     readings: Sequence[AnswerReading], asking: Asking
 ) -> tuple[dict[Pair, tuple[float, ...]], frozenset[Pair]]:
     """The features of every pair that may be one, in the order of ``FEATURES``, and the pairs that never are."""
-    likes: dict[Pair, float] = {}
-    vetoed: set[Pair] = set()
-    for pair in combinations(range(len(readings)), 2):
-        a, b = readings[pair[0]], readings[pair[1]]
-        if conflict(a, b, asking):
-            vetoed.add(pair)
-        elif like := pair_likeness(a, b, asking):
-            likes[pair] = like
-    profiles = anchor_profiles(readings, likes, asking)
+    lexicon = Lexicon(asking, (word for reading in readings for word in reading.said))
+    akin = akin_pairs(readings, lexicon)
+    # two names that share nothing are told apart without a score
+    scored = sorted(
+        akin.union((i, j) for j, b in enumerate(readings) if not b.is_bare for i in range(j)).union(
+            (i, j) for i, a in enumerate(readings) if not a.is_bare for j in range(i + 1, len(readings))
+        )
+    )
+    vetoed = {pair for pair in _met(scored, len(readings)) if _conflict(pair, readings, asking)}
+    likes = {
+        pair: like
+        for pair in akin
+        if pair not in vetoed and (like := pair_likeness(readings[pair[0]], readings[pair[1]], lexicon))
+    }
+    if not likes and all(reading.is_bare for reading in readings):
+        return {}, frozenset(vetoed)
+    profiles = anchor_profiles(readings, likes, lexicon)
     tops = [_top(row) for row in profiles.shares]
     rarity = _rarity(readings)
     found: dict[Pair, tuple[float, ...]] = {}
-    for pair in combinations(range(len(readings)), 2):
+    for pair in scored:
         like = likes.get(pair, 0.0)
         is_apart = not like and readings[pair[0]].is_bare and readings[pair[1]].is_bare
-        if pair not in vetoed and not is_apart:  # two names that share nothing are told apart without a score
-            found[pair] = (like, *_features(pair, readings, profiles, tops, rarity, asking))
+        if pair not in vetoed and not is_apart:
+            found[pair] = (like, *_features(pair, readings, profiles, tops, rarity, lexicon))
     return found, frozenset(vetoed)
+
+
+def akin_pairs(readings: Sequence[AnswerReading], lexicon: Lexicon) -> set[Pair]:
+    """The pairs whose cores share a word, the letters or the initials, or that choose of what is offered."""
+    places: dict[str, set[int]] = {}
+    for place, reading in enumerate(readings):
+        for core in reading.cores:
+            for key in (*core.words, f"={''.join(core.words)}", f".{initials(core.words)}"):
+                places.setdefault(key, set()).add(place)
+        if reading.polarity or reading.option >= 0:
+            places.setdefault(f"?{reading.polarity} {reading.option}", set()).add(place)
+    met = {
+        (place, other)
+        for place, reading in enumerate(readings)
+        for core in reading.cores
+        for key in (*lexicon.reach(core.words), f"={''.join(core.words)}", f".{core.words[0]}")
+        for other in places.get(key, ())
+        if other != place and (key[0] != "." or len(core.words) == 1)
+    }
+    met.update(pair for key, members in places.items() if key[0] == "?" for pair in combinations(sorted(members), 2))
+    return {pair if pair[0] < pair[1] else (pair[1], pair[0]) for pair in met}
+
+
+def _met(pairs: Sequence[Pair], count: int) -> Iterator[Pair]:
+    """The pairs of answers that could come into one group by way of these pairs."""
+    root = list(range(count))
+    for i, j in pairs:
+        if root[i] != root[j]:
+            low, high = sorted((root[i], root[j]))
+            root = [low if one == high else one for one in root]
+    return (pair for pair in combinations(range(count), 2) if root[pair[0]] == root[pair[1]])
+
+
+def _conflict(pair: Pair, readings: Sequence[AnswerReading], asking: Asking) -> bool:
+    return asking.may_conflict and conflict(readings[pair[0]], readings[pair[1]], asking)
 
 
 def _features(
@@ -93,7 +137,7 @@ def _features(
     profiles: Profiles,
     tops: Sequence[tuple[int, float, float]],
     rarity: Mapping[str, float],
-    asking: Asking,
+    lexicon: Lexicon,
 ) -> tuple[float, ...]:
     """All but the likeness."""
     i, j = pair
@@ -101,21 +145,21 @@ def _features(
     (top_a, held_a, margin_a), (top_b, held_b, margin_b) = tops[i], tops[j]
     is_held = min(held_a, held_b) > _HELD
     return (
-        max(_asserted(a, b, asking), _asserted(b, a, asking)),
+        max(_asserted(a, b, lexicon), _asserted(b, a, lexicon)),
         float(bool(a.polarity and a.polarity == b.polarity) or a.option == b.option >= 0),
         float(any(likeness(x, y) for x, _ in a.values[:_FIRST_VALUES] for y, _ in b.values[:_FIRST_VALUES])),
         _shared_words(a, b, rarity),
         float(is_held and top_a == top_b),
         float(is_held and top_a != top_b),
-        sum(x * y for x, y in zip(profiles.shares[i], profiles.shares[j], strict=True)),
+        sum(x * y for x, y in zip(profiles.shares[i], profiles.shares[j], strict=True)) if held_a and held_b else 0.0,
         min(held_a, held_b),
         min(margin_a, margin_b),
         float(a.is_bare) + float(b.is_bare),
     )
 
 
-def _asserted(a: AnswerReading, b: AnswerReading, asking: Asking) -> float:
-    return asserted(a.cores[0].words, b, asking) if a.cores else 0.0
+def _asserted(a: AnswerReading, b: AnswerReading, lexicon: Lexicon) -> float:
+    return asserted(a.cores[0].words, b, lexicon) if a.cores else 0.0
 
 
 def _top(shares: Sequence[float]) -> tuple[int, float, float]:
@@ -138,6 +182,8 @@ def _rarity(readings: Sequence[AnswerReading]) -> dict[str, float]:
 
 def _shared_words(a: AnswerReading, b: AnswerReading, rarity: Mapping[str, float]) -> float:
     """The share of the new words of the one with fewer that the other has, too, by how strongly both assert them."""
+    if a.new_words.keys().isdisjoint(b.new_words):
+        return 0.0
     few, many = sorted((a.new_words, b.new_words), key=len)
     total = sum(strength * rarity[word] for word, strength in few.items())
     shared = sum(min(strength, many[word]) * rarity[word] for word, strength in few.items() if word in many)

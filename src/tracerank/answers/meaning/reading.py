@@ -27,7 +27,7 @@ from tracerank.answers.meaning.spans import (
     trimmed,
 )
 from tracerank.answers.meaning.values import is_value, tokens
-from tracerank.answers.meaning.words import STOP, initial
+from tracerank.answers.meaning.words import STOP
 
 LONGEST = 6000
 """Characters that are read of an answer: the first third and the last two."""
@@ -66,8 +66,6 @@ class Clause:
     """A part of an answer and how strongly it is asserted."""
 
     words: tuple[str, ...]
-    by_initial: Mapping[str, tuple[str, ...]]
-    """The same words by the class of their first sound, for look-up."""
     strength: float
     order: int
 
@@ -87,6 +85,8 @@ class AnswerReading:
 
     text: str
     clauses: tuple[Clause, ...]
+    said: frozenset[str]
+    """All words of its clauses and cores."""
     cores: tuple[SpanCore, ...]
     """The likeliest first."""
     sentence: Span
@@ -151,6 +151,7 @@ def read_answer(text: str, question: str) -> AnswerReading:
     return AnswerReading(
         text=text,
         clauses=tuple(clauses_said),
+        said=frozenset().union(*(one.words for one in clauses_said), *(one.words for one in cores)),
         cores=cores,
         sentence=sentence,
         is_bare=is_bare,
@@ -165,16 +166,6 @@ def read_answer(text: str, question: str) -> AnswerReading:
         regions=regions_in(tokens(text[sentence.start : sentence.end])) - asking.regions,
         core_span=core_span,
     )
-
-
-@lru_cache(maxsize=16384)
-def by_initial(words: tuple[str, ...]) -> Mapping[str, tuple[str, ...]]:
-    """Words by the class of their first sound."""
-    found: dict[str, tuple[str, ...]] = {}
-    for word in words:
-        sound = initial(word)
-        found[sound] = (*found.get(sound, ()), word)
-    return found
 
 
 def _windows(text: str) -> list[Span]:
@@ -220,7 +211,7 @@ def _add(said: list[Clause], text: str, sentence: Span, strength: float, decay: 
             said[first:] = [replace(one, strength=one.strength * _STEP) for one in said[first:]]
             factor = 1.0
         share = _FACTORS.get(kind, 1.0) if kind in (ASIDE, WEAK) else factor * _FACTORS.get(kind, 1.0)
-        said.append(Clause(words, by_initial(words), strength * share, len(said)))
+        said.append(Clause(words, strength * share, len(said)))
         if kind not in (ASIDE, TAIL, OWNER) and _is_new(words, asking):
             factor *= decay
 

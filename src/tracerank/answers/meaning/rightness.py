@@ -11,6 +11,7 @@ from tracerank.answers.exact import exact_match
 from tracerank.answers.meaning.anchors import asserts
 from tracerank.answers.meaning.asking import read_asking
 from tracerank.answers.meaning.comparing import LONGEST_PLACED, pair_likeness
+from tracerank.answers.meaning.lexicon import Lexicon
 from tracerank.answers.meaning.reading import AnswerReading, read_answer
 
 RIGHT = 0.55
@@ -37,10 +38,11 @@ def rightness(question: str, answer: str, references: Sequence[str]) -> float:
     readings = [read_answer(reference.strip(), question) for reference in _telling(references)]
     if asking.wants_place and _is_elsewhere(reading, readings):
         return 0.0
+    lexicon = Lexicon(asking, (word for one in (reading, *readings) for word in one.said))
     best = 0.0
     for wanted in readings:
         best = max(
-            best, pair_likeness(reading, wanted, asking), asserts(reading, wanted, asking) if wanted.cores else 0.0
+            best, pair_likeness(reading, wanted, lexicon), asserts(reading, wanted, lexicon) if wanted.cores else 0.0
         )
     return best
 

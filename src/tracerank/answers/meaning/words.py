@@ -6,7 +6,6 @@ Closed lists and one comparison; knows neither questions nor answers. Values (``
 
 import re
 from functools import lru_cache
-from itertools import groupby
 
 from tracerank.answers import english
 from tracerank.answers.english import AUXILIARIES, HONORIFICS, PRONOUNS, QUESTION_WORDS, words
@@ -142,6 +141,9 @@ _SOUNDS = (
     ("gh", "g"),
 )
 _ALIKE = str.maketrans("pqczdwy", "bkkstvi")
+_SILENT = str.maketrans("", "", "aeiouh")
+_VOWELS = "aeiouhy"
+_DOUBLED = re.compile(r"(.)\1+")
 
 
 _FULL_NAMES = {
@@ -153,27 +155,35 @@ _FULL_NAMES = {
 def initial(word: str) -> str:
     """The class of a word's first sound; words of two classes are never alike."""
     known = SAME.get(word) or SAME.get(stem(word)) or _FULL_NAMES.get(word) or word
-    return "#" if known[0] in "#@" else (skeleton(known) or known)[0].replace("i", "a")
+    first, two = known[0], known[:2]
+    if first in "#@":
+        return "#"
+    if two in _FIRST_SOUNDS:
+        return _FIRST_SOUNDS[two]
+    return "k" if known.startswith("tch") else _FIRST_LETTERS.get(first, first)
 
 
-@lru_cache(maxsize=65536)
+_FIRST_SOUNDS = {"ph": "f", "dj": "j", "zh": "j"}
+_FIRST_LETTERS = dict(zip("aeiouhypqczdw", "aaaaaaabkkstv", strict=True))
+
+
 def stem(word: str) -> str:
     """The word without a common English ending."""
-    for ending, least, instead in _ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) >= least:
-            return word[: -len(ending)] + instead
+    if word[-1:] in "sgdr":
+        for ending, least, instead in _ENDINGS:
+            if word.endswith(ending) and len(word) - len(ending) >= least:
+                return word[: -len(ending)] + instead
     return word
 
 
 @lru_cache(maxsize=65536)
 def skeleton(word: str) -> str:
     """The consonants, with those made one that transliterations mix up."""
-    for sound, letter in _SOUNDS:
-        word = word.replace(sound, letter)
-    word = word.translate(_ALIKE)
-    first = "a" if word[:1] in "aeiouh" else word[:1]
-    rest = re.sub("[aeiouh]", "", word[1:])
-    return "".join(letter for letter, _ in groupby(first + rest))
+    if "h" in word or "ck" in word or "dj" in word:
+        for sound, letter in _SOUNDS:
+            word = word.replace(sound, letter)
+    found = ("a" if word[:1] in _VOWELS else word[:1].translate(_ALIKE)) + word[1:].translate(_ALIKE).translate(_SILENT)
+    return _DOUBLED.sub(r"\1", found)
 
 
 def closeness(a: str, b: str) -> float:
@@ -190,26 +200,36 @@ def closeness(a: str, b: str) -> float:
 
 @lru_cache(maxsize=262144)  # the words of a pool meet again and again
 def word_likeness(a: str, b: str) -> float:
-    """How far two words that are no values name the same, 0 to 1."""
+    """How far two words that are no values name the same, 0 to 1; what is above 0 is at least 0.6."""
     if a == b:
         return 1.0
     same_a, same_b = SAME.get(a) or SAME.get(stem(a)), SAME.get(b) or SAME.get(stem(b))
     if same_a and same_b:
         return 0.95 if same_a == same_b else 0.0
-    if frozenset((a, b)) in NICKNAMES:
+    if (_FULL_NAMES.keys() & (a, b)) and frozenset((a, b)) in NICKNAMES:
         return 0.85
-    if len(a) == 1 or len(b) == 1:
+    short, long = (a, b) if len(a) <= len(b) else (b, a)
+    if len(short) == 1:
         return 0.6 if a[0] == b[0] else 0.0
-    shorter, longer = sorted((stem(a), stem(b)), key=len)
-    if shorter == longer and len(shorter) > 2:
+    if a[:3] == b[:3] and (stem_a := stem(a)) == stem(b) and len(stem_a) > 2:
         return 0.95
-    if min(len(a), len(b)) < 4 or len(a) > 40 or len(b) > 40:
+    if len(short) < 4 or len(long) > 40:
         return 0.0
-    if abs(len(a) - len(b)) > 3 and not (a.startswith(b) or b.startswith(a)):
+    return _spelling_likeness(short, long)
+
+
+def _spelling_likeness(short: str, long: str) -> float:
+    """Two words of four letters or more by their letters alone."""
+    is_start = long.startswith(short)
+    if len(long) - len(short) > 3 and not is_start:
         return 0.0
-    near = closeness(a, b)
-    if near >= 0.8 or (len(a) >= 5 and a[0] == b[0] and sorted(a) == sorted(b)):
-        return 0.85
-    if min(len(a), len(b)) >= 5 and (a.startswith(b) or b.startswith(a)):
-        return 0.8
-    return 0.8 if near >= 0.5 and len(skeleton(a)) >= 3 and skeleton(a) == skeleton(b) else 0.0
+    if is_start and len(short) >= 5:
+        return 0.85 if closeness(short, long) >= 0.8 else 0.8
+    least = max(len(set(short).difference(long)), len(set(long).difference(short)))  # letters that must be changed
+    if 5 * least <= len(long):
+        is_turned = len(long) >= 5 and long[0] == short[0] and sorted(short) == sorted(long)
+        if is_turned or closeness(short, long) >= 0.8:
+            return 0.85
+    if 2 * least > len(long) or (sound := skeleton(short)) != skeleton(long) or len(sound) < 3:
+        return 0.0
+    return 0.8 if closeness(short, long) >= 0.5 else 0.0
