@@ -69,7 +69,7 @@ def is_abstention(text: str, asked: Asked | None = None) -> bool:
 
 def _plainly_tells(text: str) -> bool:
     """Whether a text has words and none of those that every denial has; a quick look that spares most answers more."""
-    if not text.isascii() or any(mark in text for mark in "'`&"):
+    if not text.isascii() or "'" in text or "`" in text or "&" in text:
         return False
     found = _LETTERS.findall(text.lower())
     return bool(found) and _slow_words().isdisjoint(found)

@@ -4,8 +4,10 @@ An anchor is a group of short answers that are the same by themselves. Its profi
 answer says in terms of the pool. The order of the answers never matters: callers give them sorted.
 """
 
-from collections.abc import Mapping, Sequence, Set
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from tracerank.answers.meaning.comparing import asserted, conflict, core_likeness
 from tracerank.answers.meaning.lexicon import Lexicon
@@ -25,6 +27,8 @@ _BRIDGE = 0.45
 Pairs = Mapping[tuple[int, int], float]
 """Place of the earlier and of the later answer to their likeness; a pair that is left out has none."""
 
+Shares = Mapping[int, float]
+
 
 @dataclass(frozen=True, slots=True)
 class Profiles:
@@ -32,8 +36,8 @@ class Profiles:
 
     anchors: tuple[tuple[int, ...], ...]
     """The answers of each anchor."""
-    shares: tuple[tuple[float, ...], ...]
-    """Per answer how strongly it asserts each anchor, 0 to 1."""
+    shares: tuple[Shares, ...]
+    """Per answer how strongly it asserts anchors, by their place, 0 to 1; what is left out it does not assert."""
 
 
 def anchor_profiles(readings: Sequence[AnswerReading], pairs: Pairs, lexicon: Lexicon) -> Profiles:
@@ -46,27 +50,28 @@ def anchor_profiles(readings: Sequence[AnswerReading], pairs: Pairs, lexicon: Le
     known = set(short)
     among = {pair: like for pair, like in pairs.items() if pair[0] in known and pair[1] in known}
     anchors = tuple(tuple(members) for members in linked(short, among, _SAME))
-    rows = [[0.0] * len(anchors) for _ in readings]
-    bare = {place for place, one in enumerate(readings) if one.is_bare}
+    rows: list[dict[int, float]] = [{} for _ in readings]
     for number, members in enumerate(anchors):
+        # a bare answer that shares nothing with another bare one does not assert it
+        is_bare = all(readings[one].is_bare for one in members)
+        alike = {place for pair in pairs if pair[0] in members or pair[1] in members for place in pair}
         for place, row in enumerate(rows):
-            row[number] = 1.0 if place in members else _share(place, members, bare, readings, pairs, lexicon)
-    return Profiles(anchors, tuple(map(tuple, _without_bridges(rows))))
+            if place in members:
+                row[number] = 1.0
+            elif (place in alike or not (is_bare and readings[place].is_bare)) and (
+                share := _share(place, members, readings, pairs, lexicon)
+            ):
+                row[number] = share
+    return Profiles(anchors, tuple(_without_bridges(rows)))
 
 
 def _share(
-    place: int,
-    members: Sequence[int],
-    bare: Set[int],
-    readings: Sequence[AnswerReading],
-    pairs: Pairs,
-    lexicon: Lexicon,
+    place: int, members: Sequence[int], readings: Sequence[AnswerReading], pairs: Pairs, lexicon: Lexicon
 ) -> float:
     best = 0.0
-    is_bare = place in bare
+    is_bare = readings[place].is_bare
     for one in members:
-        # a bare answer that shares nothing with another bare one does not assert it
-        if not is_bare or one not in bare or ((place, one) if place < one else (one, place)) in pairs:
+        if not (is_bare and readings[one].is_bare) or ((place, one) if place < one else (one, place)) in pairs:
             best = max(best, asserts(readings[place], readings[one], lexicon))
     return best
 
@@ -85,20 +90,21 @@ def asserts(reading: AnswerReading, anchor: AnswerReading, lexicon: Lexicon) -> 
     return max(best, asserted(words, reading, lexicon))
 
 
-def _without_bridges(rows: list[list[float]]) -> list[list[float]]:
-    several = [[share > _MENTIONED for share in row] for row in rows if sum(share > _MENTIONED for share in row) > 1]
+def _without_bridges(rows: Sequence[Shares]) -> Sequence[Shares]:
+    mentioned = [[number for number, share in row.items() if share > _MENTIONED] for row in rows]
+    several = [numbers for numbers in mentioned if len(numbers) > 1]
     if not several:
         return rows
-    beside = [sum(column) for column in zip(*several, strict=True)]
-    return [_lowered(row, beside, len(several)) for row in rows]
-
-
-def _lowered(row: list[float], beside: Sequence[int], several: int) -> list[float]:
-    hits = [count for share, count in zip(row, beside, strict=True) if share > _MENTIONED]
-    if len(hits) < 2 or max(row) >= _SURE:
-        return row
-    least = min(hits)
+    beside = Counter(chain.from_iterable(several))
     return [
-        share * (1 - _BRIDGE * (count - least) / several) if share > _MENTIONED else share
-        for share, count in zip(row, beside, strict=True)
+        row if len(hits) < 2 or max(row.values()) >= _SURE else _lowered(row, hits, beside, len(several))
+        for row, hits in zip(rows, mentioned, strict=True)
     ]
+
+
+def _lowered(row: Shares, hits: Sequence[int], beside: Mapping[int, int], several: int) -> Shares:
+    least = min(beside[number] for number in hits)
+    return {
+        number: share * (1 - _BRIDGE * (beside[number] - least) / several) if number in hits else share
+        for number, share in row.items()
+    }

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from tracerank.answers.meaning.asking import Asking
 from tracerank.answers.meaning.values import likeness
-from tracerank.answers.meaning.words import initial
+from tracerank.answers.meaning.words import keys
 
 Words = tuple[str, ...]
 
@@ -15,27 +15,48 @@ Words = tuple[str, ...]
 class Lexicon:
     """What is known of the words of some answers to one question."""
 
-    __slots__ = ("_by_initial", "_near", "_reach", "_weights", "asking", "likes")
+    __slots__ = ("_keys", "_letters", "_near", "_places", "_reach", "_values", "_weights", "asking", "likes")
 
     def __init__(self, asking: Asking, words: Iterable[str]) -> None:
         self.asking = asking
         self.likes: dict[tuple[Words, Words], float] = {}
         """Likeness of two cores, once it is known."""
-        self._by_initial: dict[str, list[str]] = {}
+        self._places: dict[str, list[str]] = {}
+        """Words by what they are found by."""
+        self._keys: dict[str, tuple[str, ...]] = {}
         self._near: dict[str, dict[str, float]] = {}
         self._reach: dict[Words, frozenset[str]] = {}
         self._weights: dict[Words, tuple[tuple[float, ...], float]] = {}
+        self._letters: list[str] = []
+        """Words of one letter: initials."""
+        self._values: list[str] = []
         for word in dict.fromkeys(words):
-            self._by_initial.setdefault(initial(word), []).append(word)
+            if word[0] in "#@":
+                self._values.append(word)
+            elif len(word) == 1:
+                self._letters.append(word)
+            else:
+                self._keys[word] = keys(word)
+                for key in self._keys[word]:
+                    self._places.setdefault(key, []).append(word)
 
     def near(self, word: str) -> Mapping[str, float]:
         """Other words of the pool that name the same, and how far."""
         found = self._near.get(word)
         if found is None:
-            listed = self._by_initial.get(initial(word), ())
+            listed = self._listed(word)
             found = {other: like for other in listed if other != word and (like := likeness(word, other))}
             self._near[word] = found
         return found
+
+    def _listed(self, word: str) -> Iterable[str]:
+        """Words among which those are that name the same."""
+        if word[0] in "#@":
+            return self._values
+        if len(word) == 1:
+            return {other for key, held in self._places.items() if key[:2] == f"<{word}" for other in held}
+        listed = {other for key in self._keys.get(word) or keys(word) for other in self._places.get(key, ())}
+        return listed.union(self._letters) if word[0] in self._letters else listed
 
     def reach(self, core: Words) -> frozenset[str]:
         """The words of a core and all that name the same: what shares none of them shares nothing with it."""

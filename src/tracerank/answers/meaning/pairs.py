@@ -12,7 +12,7 @@ from functools import cache
 from importlib.resources import files
 from itertools import combinations
 
-from tracerank.answers.meaning.anchors import Profiles, anchor_profiles
+from tracerank.answers.meaning.anchors import Profiles, Shares, anchor_profiles
 from tracerank.answers.meaning.asking import Asking
 from tracerank.answers.meaning.comparing import asserted, conflict, initials, pair_likeness
 from tracerank.answers.meaning.lexicon import Lexicon
@@ -142,6 +142,7 @@ def _features(
     """All but the likeness."""
     i, j = pair
     a, b = readings[i], readings[j]
+    shares_a, shares_b = profiles.shares[i], profiles.shares[j]
     (top_a, held_a, margin_a), (top_b, held_b, margin_b) = tops[i], tops[j]
     is_held = min(held_a, held_b) > _HELD
     return (
@@ -151,7 +152,7 @@ def _features(
         _shared_words(a, b, rarity),
         float(is_held and top_a == top_b),
         float(is_held and top_a != top_b),
-        sum(x * y for x, y in zip(profiles.shares[i], profiles.shares[j], strict=True)) if held_a and held_b else 0.0,
+        sum(share * shares_b[number] for number, share in shares_a.items() if number in shares_b),
         min(held_a, held_b),
         min(margin_a, margin_b),
         float(a.is_bare) + float(b.is_bare),
@@ -162,12 +163,12 @@ def _asserted(a: AnswerReading, b: AnswerReading, lexicon: Lexicon) -> float:
     return asserted(a.cores[0].words, b, lexicon) if a.cores else 0.0
 
 
-def _top(shares: Sequence[float]) -> tuple[int, float, float]:
+def _top(shares: Shares) -> tuple[int, float, float]:
     """The foremost anchor, its share, and by how much it leads."""
     if not shares:
         return -1, 0.0, 0.0
-    best = max(range(len(shares)), key=shares.__getitem__)
-    others = max((share for place, share in enumerate(shares) if place != best), default=0.0)
+    best = max(shares, key=lambda number: (shares[number], -number))
+    others = max((share for number, share in shares.items() if number != best), default=0.0)
     return best, shares[best], shares[best] - others
 
 

@@ -146,30 +146,48 @@ _VOWELS = "aeiouhy"
 _DOUBLED = re.compile(r"(.)\1+")
 
 
-_FULL_NAMES = {
-    short: full for full, *shorts in (row.split() for row in re.split(r"[|\n]", _NICKNAMES.strip())) for short in shorts
+_NICKNAME_KEYS = {
+    word: tuple(sorted(f"~{min(pair, key=lambda one: (-len(one), one))}" for pair in NICKNAMES if word in pair))
+    for pairs in NICKNAMES
+    for word in pairs
 }
 
 
-@lru_cache(maxsize=65536)
-def initial(word: str) -> str:
-    """The class of a word's first sound; words of two classes are never alike."""
-    known = SAME.get(word) or SAME.get(stem(word)) or _FULL_NAMES.get(word) or word
-    first, two = known[0], known[:2]
-    if first in "#@":
-        return "#"
-    if two in _FIRST_SOUNDS:
-        return _FIRST_SOUNDS[two]
-    return "k" if known.startswith("tch") else _FIRST_LETTERS.get(first, first)
+def keys(word: str) -> tuple[str, ...]:
+    """What a word of two letters or more can be found by: words that name the same share one of these."""
+    size = len(word)
+    if size < 4:
+        found: tuple[str, ...] = (f"<{word[:2]}",)
+    else:
+        first, rough = _first_sound(word), word.translate(_ROUGH)
+        found = f"<{word[:2]}", f">{first}{word[-2:]}", f"|{first}{rough[:1]}{rough[-1:]}"
+    if known := same(word):
+        found = (*found, f"+{known}")
+    return (*found, *_NICKNAME_KEYS[word]) if word in _NICKNAME_KEYS else found
+
+
+def _first_sound(word: str) -> str:
+    """The class of a word's first sound; spellings of one name begin with one."""
+    if word[:2] in _FIRST_SOUNDS:
+        return _FIRST_SOUNDS[word[:2]]
+    return "k" if word.startswith("tch") else _FIRST_LETTERS.get(word[0], word[0])
+
+
+def same(word: str) -> str | None:
+    """The word that stands for this one, if it is listed."""
+    return SAME.get(word) or (SAME.get(stem(word)) if word[-1] in _LAST_LETTERS else None)
 
 
 _FIRST_SOUNDS = {"ph": "f", "dj": "j", "zh": "j"}
 _FIRST_LETTERS = dict(zip("aeiouhypqczdw", "aaaaaaabkkstv", strict=True))
+_LAST_LETTERS = "sgdr"
+_ROUGH = str.maketrans("pfvw", "bbvv", "aeiouhysctkjzdqx")
+"""Leaves only consonants that no spelling mixes up with others, for a quick look."""
 
 
 def stem(word: str) -> str:
     """The word without a common English ending."""
-    if word[-1:] in "sgdr":
+    if word[-1:] in _LAST_LETTERS:
         for ending, least, instead in _ENDINGS:
             if word.endswith(ending) and len(word) - len(ending) >= least:
                 return word[: -len(ending)] + instead
@@ -203,10 +221,10 @@ def word_likeness(a: str, b: str) -> float:
     """How far two words that are no values name the same, 0 to 1; what is above 0 is at least 0.6."""
     if a == b:
         return 1.0
-    same_a, same_b = SAME.get(a) or SAME.get(stem(a)), SAME.get(b) or SAME.get(stem(b))
+    same_a, same_b = same(a), same(b)
     if same_a and same_b:
         return 0.95 if same_a == same_b else 0.0
-    if (_FULL_NAMES.keys() & (a, b)) and frozenset((a, b)) in NICKNAMES:
+    if a in _NICKNAME_KEYS and frozenset((a, b)) in NICKNAMES:
         return 0.85
     short, long = (a, b) if len(a) <= len(b) else (b, a)
     if len(short) == 1:
@@ -225,8 +243,9 @@ def _spelling_likeness(short: str, long: str) -> float:
         return 0.0
     if is_start and len(short) >= 5:
         return 0.85 if closeness(short, long) >= 0.8 else 0.8
+    is_near = short[:2] == long[:2] or short[-2:] == long[-2:]
     least = max(len(set(short).difference(long)), len(set(long).difference(short)))  # letters that must be changed
-    if 5 * least <= len(long):
+    if is_near and 5 * least <= len(long):
         is_turned = len(long) >= 5 and long[0] == short[0] and sorted(short) == sorted(long)
         if is_turned or closeness(short, long) >= 0.8:
             return 0.85
