@@ -36,6 +36,7 @@ _OFFERED = re.compile(
     rf"| movie)? ((?:[A-Z\"'][\w.'\"-]*|of|the|von|de|van)"
     rf" ?(?:{_NAMED} ?){{0,7}}) or ({_NAMED}(?: {_NAMED}){{0,7}})"
 )
+_REGION_ENDS = frozenset(name.split()[1] for name in REGIONS if name.count(" ") == 1)
 _ASIDE = re.compile(r"\([^()]*\)")
 
 
@@ -102,8 +103,10 @@ def read_asking(question: str) -> Asking:
 
 def regions_in(words: tuple[str, ...]) -> frozenset[str]:
     """States and countries among the words."""
-    pairs = (f"{a} {b}" for a, b in itertools.pairwise(words))
-    return frozenset(REGIONS[name] for name in (*words, *pairs) if name in REGIONS)
+    found = [REGIONS[word] for word in words if word in REGIONS]
+    if not _REGION_ENDS.isdisjoint(words):
+        found += [REGIONS[name] for a, b in itertools.pairwise(words) if (name := f"{a} {b}") in REGIONS]
+    return frozenset(found)
 
 
 def _options(text: str) -> tuple[tuple[str, ...], ...]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from tracerank.answers import english
 from tracerank.answers.english import PRONOUNS, VERBS
 from tracerank.answers.meaning.asking import DATE, NUMBER, OTHER, POLAR, WHERE, WHO, Asking, read_asking, regions_in
 from tracerank.answers.meaning.choosing import chosen_option, polarity
@@ -57,6 +58,17 @@ _PLACED = re.compile(
 )
 _ALIAS_LABEL = re.compile(r"\A[^:]{0,30}: ")
 _LEADS_ON = re.compile(r"[\s,]*whose [^,;]{2,40} (?:is|was|are|were)\b", re.I)
+_PLAIN = re.compile(r"[^\W_]+(?:[ -][^\W_]+){0,7}")
+_TURNS = VERBS | frozenset(
+    english.words(
+        "a an so thus therefore hence accordingly it they he she that this both while whereas although though but "
+        "rather instead opposed versus vs than before after not whose who which because since where no never longer "
+        "unlike even despite besides formerly previously followed succeeded replaced replacing compared other others "
+        "opposite alongside including son daughter along capital birthplace short consequently overall conclusion "
+        "result answer appears works worked"
+    )
+)
+"""Words without which a few plain words have one clause and one core: where patterns here and in ``spans.py`` turn."""
 _STEP = 0.6
 _FACTORS = {ASIDE: 0.45, WEAK: 0.3, TAIL: 0.5, OWNER: 0.4}
 
@@ -117,6 +129,44 @@ class AnswerReading:
 def read_answer(text: str, question: str) -> AnswerReading:
     """The reading of an answer."""
     asking = read_asking(question)
+    return _read_name(text, asking) or _read_text(text, asking)
+
+
+def _read_name(text: str, asking: Asking) -> AnswerReading | None:
+    """The reading of a few plain words, as ``_read_text`` would find it; None: there is more to it."""
+    if not _PLAIN.fullmatch(text):
+        return None
+    words = tokens(text)
+    core = tuple(word for word in words if word not in STOP)
+    if not core or len(words) > _BARE_WORDS or not _TURNS.isdisjoint(words):
+        return None
+    whole = Span(0, len(text))
+    span = head(text, whole) if words[0] in STOP else whole
+    strength = _repeating(0.85, words, asking)
+    clause = Clause(words, strength, 0)
+    new = {word: strength for word in core if word not in asking.words}
+    option, margin = chosen_option([(words, strength)], text, asking) if asking.options else (-1, 0.0)
+    return AnswerReading(
+        text=text,
+        clauses=(clause,),
+        said=frozenset(words),
+        cores=(SpanCore(core, 0.9, span),),
+        sentence=whole,
+        is_bare=True,
+        is_sentence=False,
+        is_marked=False,
+        length=len(words),
+        polarity=polarity("", (text,), asking) if asking.kind == POLAR else 0,
+        option=option,
+        option_margin=margin,
+        new_words=new,
+        values=_values(new),
+        regions=regions_in(words) - asking.regions,
+        core_span=span,
+    )
+
+
+def _read_text(text: str, asking: Asking) -> AnswerReading:
     parts = _windows(text)
     marked = labelled(text, parts[-1]) or (labelled(text, parts[0]) if len(parts) > 1 else None)
     found = [span for part in parts for span in sentences(text, part)]
@@ -191,6 +241,11 @@ def _strength(said: str, words: Sequence[str], place: int, count: int, asking: A
     strength = 0.85 if count == 1 else 0.7 if place == count - 1 else 0.62 if place == 0 else 0.4
     if _CONCLUDES.search(said):
         strength = max(strength, 0.9)
+    return _repeating(strength, words, asking)
+
+
+def _repeating(strength: float, words: Sequence[str], asking: Asking) -> float:
+    """The strength of a sentence by how much of the question it repeats."""
     mirrored = len(asking.words.intersection(words)) / max(1, len(asking.words))
     if _is_new(words, asking) or asking.options or asking.kind == POLAR:
         return min(0.92, strength + 0.2 * mirrored)
@@ -333,4 +388,4 @@ def _new_words(said: Sequence[Clause], asking: Asking) -> dict[str, float]:
 
 def _values(new_words: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
     found = [pair for pair in new_words.items() if is_value(pair[0])]
-    return tuple(sorted(found, key=lambda pair: -pair[1]))
+    return tuple(sorted(found, key=lambda pair: -pair[1])) if found else ()
