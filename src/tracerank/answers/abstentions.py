@@ -6,17 +6,30 @@ to take an answer for one costs its vote, to take one for an answer only leaves 
 """
 
 import re
-from functools import cache, lru_cache
+from functools import lru_cache
 
 from tracerank.answers.asked import Asked, read_question
 from tracerank.answers.conclusions import ends_without_answer
-from tracerank.answers.denials import UNMARKED, denies, denies_first, may_deny, names_likely, plain_words, read_rules
+from tracerank.answers.denials import (
+    UNMARKED,
+    denies,
+    denies_first,
+    has_denial_words,
+    may_deny,
+    names_likely,
+    plain_words,
+    read_rules,
+)
 from tracerank.answers.english import NEGATIONS, words
-from tracerank.answers.text_keys import fold, tokens_of
+from tracerank.answers.text_keys import fold, tokens_of, without_accents
 
 LONGEST = 1200
 """Characters; of a longer text only the first and the last paragraph are read, and both must say so."""
-_LETTERS = re.compile(r"[a-z]+")
+_LETTERS = re.compile(r"[a-z]+|[0-9]+")
+_FOREIGN = re.compile("[^\\x00-\u017f\u2010-\u2015\u2018\u2019\u201c\u201d\u2026]")
+"""What a quick look cannot read: all but Latin letters and common marks."""
+_PLAIN_QUOTES = str.maketrans("\u2018\u2019\u00b4", "'''")
+_SHORTENED = frozenset((*UNMARKED, "cannot", "n"))
 _QUOTES = "\"'*_"
 _AROUND = f" {_QUOTES}"
 _FEW_PARAGRAPHS = 3
@@ -68,16 +81,18 @@ def is_abstention(text: str, asked: Asked | None = None) -> bool:
 
 
 def _plainly_tells(text: str) -> bool:
-    """Whether a text has words and none of those that every denial has; a quick look that spares most answers more."""
-    if not text.isascii() or "'" in text or "`" in text or "&" in text:
+    """Whether a text has words and not those that a denial needs; a quick look that spares most answers more."""
+    if not text.isascii():
+        if _FOREIGN.search(text):
+            return False
+        text = without_accents(text.translate(_PLAIN_QUOTES))
+    text = text.lower()
+    if "&" in text or "`" in text or "n't" in text:
         return False
-    found = _LETTERS.findall(text.lower())
-    return bool(found) and _slow_words().isdisjoint(found)
-
-
-@cache
-def _slow_words() -> frozenset[str]:
-    return read_rules().cues | UNMARKED.keys() | {"cannot", "n"}
+    found = set(_LETTERS.findall(text))
+    if "'" in text:
+        found.update(_LETTERS.findall(text.replace("'", "")))
+    return bool(found) and _SHORTENED.isdisjoint(found) and not has_denial_words(found)
 
 
 def _folded_lines(text: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from tracerank.answers.meaning.asking import Asking
 from tracerank.answers.meaning.values import likeness
-from tracerank.answers.meaning.words import keys
+from tracerank.answers.meaning.words import STOP, keys
 
 Words = tuple[str, ...]
 
@@ -31,6 +31,8 @@ class Lexicon:
         """Words of one letter: initials."""
         self._values: list[str] = []
         for word in dict.fromkeys(words):
+            if word in STOP:
+                continue  # found as they stand only
             if word[0] in "#@":
                 self._values.append(word)
             elif len(word) == 1:

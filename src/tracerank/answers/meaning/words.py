@@ -157,10 +157,10 @@ def keys(word: str) -> tuple[str, ...]:
     """What a word of two letters or more can be found by: words that name the same share one of these."""
     size = len(word)
     if size < 4:
-        found: tuple[str, ...] = (f"<{word[:2]}",)
+        found: tuple[str, ...] = (f"<{word[:3]}",)
     else:
         first, rough = _first_sound(word), word.translate(_ROUGH)
-        found = f"<{word[:2]}", f">{first}{word[-2:]}", f"|{first}{rough[:1]}{rough[-1:]}"
+        found = f"<{word[:3]}", f">{first}{word[-2:]}", f"|{first}{rough[:1]}{rough[-1:]}"
     if known := same(word):
         found = (*found, f"+{known}")
     return (*found, *_NICKNAME_KEYS[word]) if word in _NICKNAME_KEYS else found
@@ -243,9 +243,8 @@ def _spelling_likeness(short: str, long: str) -> float:
         return 0.0
     if is_start and len(short) >= 5:
         return 0.85 if closeness(short, long) >= 0.8 else 0.8
-    is_near = short[:2] == long[:2] or short[-2:] == long[-2:]
     least = max(len(set(short).difference(long)), len(set(long).difference(short)))  # letters that must be changed
-    if is_near and 5 * least <= len(long):
+    if 5 * least <= len(long):
         is_turned = len(long) >= 5 and long[0] == short[0] and sorted(short) == sorted(long)
         if is_turned or closeness(short, long) >= 0.8:
             return 0.85
