@@ -15,32 +15,36 @@ Words = tuple[str, ...]
 class Lexicon:
     """What is known of the words of some answers to one question."""
 
-    __slots__ = ("_keys", "_letters", "_near", "_places", "_reach", "_values", "_weights", "asking", "likes")
+    __slots__ = ("_first", "_letters", "_near", "_reach", "_shared", "_values", "_weights", "asking", "likes")
 
     def __init__(self, asking: Asking, words: Iterable[str]) -> None:
         self.asking = asking
         self.likes: dict[tuple[Words, Words], float] = {}
         """Likeness of two cores, once it is known."""
-        self._places: dict[str, list[str]] = {}
-        """Words by what they are found by."""
-        self._keys: dict[str, tuple[str, ...]] = {}
-        self._near: dict[str, dict[str, float]] = {}
-        self._reach: dict[Words, frozenset[str]] = {}
-        self._weights: dict[Words, tuple[tuple[float, ...], float]] = {}
+        self._first: dict[str, str] = {}
+        """What words are found by, to the first of them."""
+        self._shared: dict[str, list[str]] = {}
+        """What several words are found by, to all of them."""
         self._letters: list[str] = []
         """Words of one letter: initials."""
         self._values: list[str] = []
-        for word in dict.fromkeys(words):
-            if word in STOP:
-                continue  # found as they stand only
+        self._near: dict[str, dict[str, float]] = {}
+        self._reach: dict[Words, frozenset[str]] = {}
+        self._weights: dict[Words, tuple[tuple[float, ...], float]] = {}
+        for word in set(words).difference(STOP):  # those are found as they stand only
             if word[0] in "#@":
                 self._values.append(word)
             elif len(word) == 1:
                 self._letters.append(word)
             else:
-                self._keys[word] = keys(word)
-                for key in self._keys[word]:
-                    self._places.setdefault(key, []).append(word)
+                self._add(word)
+
+    def _add(self, word: str) -> None:
+        first = self._first
+        for key in keys(word):
+            other = first.setdefault(key, word)
+            if other is not word:
+                self._shared.setdefault(key, [other]).append(word)
 
     def near(self, word: str) -> Mapping[str, float]:
         """Other words of the pool that name the same, and how far."""
@@ -56,8 +60,12 @@ class Lexicon:
         if word[0] in "#@":
             return self._values
         if len(word) == 1:
-            return {other for key, held in self._places.items() if key[:2] == f"<{word}" for other in held}
-        listed = {other for key in self._keys.get(word) or keys(word) for other in self._places.get(key, ())}
+            return {other for key, other in self._first.items() if key[:2] == f"<{word}"}.union(
+                *(held for key, held in self._shared.items() if key[:2] == f"<{word}")
+            )
+        listed: set[str] = set()
+        if word not in STOP:
+            listed = listed.union(*(self._shared[key] for key in keys(word) if key in self._shared))
         return listed.union(self._letters) if word[0] in self._letters else listed
 
     def reach(self, core: Words) -> frozenset[str]:

@@ -6,7 +6,7 @@ answer gets no chance at all but a veto. Only the set of answers enters, never t
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -70,20 +70,18 @@ def pair_features(
     """The features of every pair that may be one, in the order of ``FEATURES``, and the pairs that never are."""
     lexicon = Lexicon(asking, (word for reading in readings for word in reading.said))
     akin = akin_pairs(readings, lexicon)
+    long = [place for place, reading in enumerate(readings) if not reading.is_bare]
     # two names that share nothing are told apart without a score
-    scored = sorted(
-        akin.union((i, j) for j, b in enumerate(readings) if not b.is_bare for i in range(j)).union(
-            (i, j) for i, a in enumerate(readings) if not a.is_bare for j in range(i + 1, len(readings))
-        )
-    )
-    vetoed = {pair for pair in _met(scored, len(readings)) if _conflict(pair, readings, asking)}
+    others = (_ordered(place, other) for place in long for other in range(len(readings)) if other != place)
+    scored = sorted(akin.union(others))
+    vetoed = _vetoed(scored, readings, asking) if asking.may_conflict else frozenset()
     likes = {
         pair: like
         for pair in akin
         if pair not in vetoed and (like := pair_likeness(readings[pair[0]], readings[pair[1]], lexicon))
     }
-    if not likes and all(reading.is_bare for reading in readings):
-        return {}, frozenset(vetoed)
+    if not likes and not long:
+        return {}, vetoed
     profiles = anchor_profiles(readings, likes, lexicon)
     tops = [_top(row) for row in profiles.shares]
     rarity = _rarity(readings)
@@ -93,42 +91,37 @@ def pair_features(
         is_apart = not like and readings[pair[0]].is_bare and readings[pair[1]].is_bare
         if pair not in vetoed and not is_apart:
             found[pair] = (like, *_features(pair, readings, profiles, tops, rarity, lexicon))
-    return found, frozenset(vetoed)
+    return found, vetoed
 
 
 def akin_pairs(readings: Sequence[AnswerReading], lexicon: Lexicon) -> set[Pair]:
     """The pairs whose cores share a word, the letters or the initials, or that choose of what is offered."""
-    places: dict[str, set[int]] = {}
+    places: dict[str, list[int]] = {}
     for place, reading in enumerate(readings):
+        said = {word for core in reading.cores for word in lexicon.reach(core.words)}
         for core in reading.cores:
-            for key in (*core.words, f"={''.join(core.words)}", f".{initials(core.words)}"):
-                places.setdefault(key, set()).add(place)
+            said.add(f"={''.join(core.words)}")
+            said.add(f".{initials(core.words) if len(core.words) > 1 else core.words[0]}")
         if reading.polarity or reading.option >= 0:
-            places.setdefault(f"?{reading.polarity} {reading.option}", set()).add(place)
-    met = {
-        (place, other)
-        for place, reading in enumerate(readings)
-        for core in reading.cores
-        for key in (*lexicon.reach(core.words), f"={''.join(core.words)}", f".{core.words[0]}")
-        for other in places.get(key, ())
-        if other != place and (key[0] != "." or len(core.words) == 1)
-    }
-    met.update(pair for key, members in places.items() if key[0] == "?" for pair in combinations(sorted(members), 2))
-    return {pair if pair[0] < pair[1] else (pair[1], pair[0]) for pair in met}
+            said.add(f"?{reading.polarity} {reading.option}")
+        for key in said:
+            places.setdefault(key, []).append(place)
+    return {pair for listed in places.values() if len(listed) > 1 for pair in combinations(listed, 2)}
 
 
-def _met(pairs: Sequence[Pair], count: int) -> Iterator[Pair]:
-    """The pairs of answers that could come into one group by way of these pairs."""
-    root = list(range(count))
-    for i, j in pairs:
+def _ordered(a: int, b: int) -> Pair:
+    return (a, b) if a < b else (b, a)
+
+
+def _vetoed(scored: Sequence[Pair], readings: Sequence[AnswerReading], asking: Asking) -> frozenset[Pair]:
+    """The pairs in conflict, of those that could come into one group by way of scored pairs."""
+    root = list(range(len(readings)))
+    for i, j in scored:
         if root[i] != root[j]:
             low, high = sorted((root[i], root[j]))
             root = [low if one == high else one for one in root]
-    return (pair for pair in combinations(range(count), 2) if root[pair[0]] == root[pair[1]])
-
-
-def _conflict(pair: Pair, readings: Sequence[AnswerReading], asking: Asking) -> bool:
-    return asking.may_conflict and conflict(readings[pair[0]], readings[pair[1]], asking)
+    met = (pair for pair in combinations(range(len(readings)), 2) if root[pair[0]] == root[pair[1]])
+    return frozenset(pair for pair in met if conflict(readings[pair[0]], readings[pair[1]], asking))
 
 
 def _features(

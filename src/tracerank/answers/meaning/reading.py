@@ -58,11 +58,11 @@ _PLACED = re.compile(
 )
 _ALIAS_LABEL = re.compile(r"\A[^:]{0,30}: ")
 _LEADS_ON = re.compile(r"[\s,]*whose [^,;]{2,40} (?:is|was|are|were)\b", re.I)
-_PLAIN = re.compile(r"[^\W_]+(?:[ -][^\W_]+){0,7}")
+_PLAIN = re.compile(r"[ \"“]?([^\W_]+(?:(?:,? |-)[^\W_]+){0,7})[ .!\"”]{0,3}")
 _TURNS = VERBS | frozenset(
     english.words(
         "a an so thus therefore hence accordingly it they he she that this both while whereas although though but "
-        "rather instead opposed versus vs than before after not whose who which because since where no never longer "
+        "rather instead opposed versus vs than before after not whose who which because since where never longer "
         "unlike even despite besides formerly previously followed succeeded replaced replacing compared other others "
         "opposite alongside including son daughter along capital birthplace short consequently overall conclusion "
         "result answer appears works worked"
@@ -134,35 +134,46 @@ def read_answer(text: str, question: str) -> AnswerReading:
 
 def _read_name(text: str, asking: Asking) -> AnswerReading | None:
     """The reading of a few plain words, as ``_read_text`` would find it; None: there is more to it."""
-    if not _PLAIN.fullmatch(text):
+    plain = _PLAIN.fullmatch(text)
+    if not plain:
         return None
-    words = tokens(text)
-    core = tuple(word for word in words if word not in STOP)
-    if not core or len(words) > _BARE_WORDS or not _TURNS.isdisjoint(words):
+    whole = Span(*plain.span(1))
+    words = tokens(plain[1])
+    core = tuple(word for word in words if word not in STOP) or words[:1]
+    if (core[0] in STOP and len(words) > 1) or len(words) > _BARE_WORDS or not _TURNS.isdisjoint(words):
         return None
-    whole = Span(0, len(text))
-    span = head(text, whole) if words[0] in STOP else whole
     strength = _repeating(0.85, words, asking)
-    clause = Clause(words, strength, 0)
-    new = {word: strength for word in core if word not in asking.words}
-    option, margin = chosen_option([(words, strength)], text, asking) if asking.options else (-1, 0.0)
+    if "," in plain[1]:
+        clauses_said: list[Clause] = []
+        _add(clauses_said, text, whole, strength, 0.7, asking)
+        cores = _cores(text, asking, None, (), (whole,), whole, len(words), is_bare=True)
+        new: Mapping[str, float] = _new_words(clauses_said, asking)
+    else:
+        clauses_said = [Clause(words, strength, 0)]
+        cores = (SpanCore(core, 0.9, head(text, whole) if words[0] in STOP else whole),)
+        new = {word: strength for word in core if word not in asking.words and word not in STOP}
+    option, margin = (
+        chosen_option([(one.words, one.strength) for one in clauses_said], text, asking)
+        if asking.options
+        else (-1, 0.0)
+    )
     return AnswerReading(
         text=text,
-        clauses=(clause,),
+        clauses=tuple(clauses_said),
         said=frozenset(words),
-        cores=(SpanCore(core, 0.9, span),),
+        cores=cores,
         sentence=whole,
         is_bare=True,
         is_sentence=False,
         is_marked=False,
         length=len(words),
-        polarity=polarity("", (text,), asking) if asking.kind == POLAR else 0,
+        polarity=polarity("", (plain[1],), asking) if asking.kind == POLAR else 0,
         option=option,
         option_margin=margin,
         new_words=new,
         values=_values(new),
         regions=regions_in(words) - asking.regions,
-        core_span=span,
+        core_span=cores[0].span,
     )
 
 
@@ -192,7 +203,8 @@ def _read_text(text: str, asking: Asking) -> AnswerReading:
     said = [text[span.start : span.end] for span in found]
     cores = _cores(text, asking, marked, bolds, found, sentence, length, is_bare)
     core_span = cores[0].span if cores else trimmed(text, sentence)
-    if not stated and _is_clause(text, sentence, asking):
+    is_sentence = not stated and _is_clause(text, sentence, asking)
+    if is_sentence:
         core_span = next((span for span, _ in _focus(text, sentence, asking)), core_span)
     option, margin = -1, 0.0
     if asking.options:
@@ -205,7 +217,7 @@ def _read_text(text: str, asking: Asking) -> AnswerReading:
         cores=cores,
         sentence=sentence,
         is_bare=is_bare,
-        is_sentence=not stated and _is_clause(text, sentence, asking),
+        is_sentence=is_sentence,
         is_marked=bool(stated),
         length=length,
         polarity=polarity(" ".join(text[a:b] for a, b in stated), said, asking) if is_polar else 0,

@@ -36,6 +36,7 @@ _DECADES = {f"{word[:-1]}ies": value for word, value in TENS.items()}
 _DECADE = re.compile(r"'?([1-9]0)'?s")
 _SPELT = frozenset((*_NUMBER_WORDS, *_DECADES, *SMALL_ORDINALS, *_SMALL_SCALES, "dozen"))
 """Words that may begin a value without a digit."""
+_OPENING = _SPELT.union(_MONTHS, ("a", "an"))
 
 
 @lru_cache(maxsize=16384)  # clauses and cores of a pool's answers are the same spans again and again
@@ -108,8 +109,12 @@ def _with_values(found: list[str]) -> list[str]:
     said: list[str] = []
     place = 0
     while place < len(found):
-        value, used = _date(found, place) or _number(found, place) or (found[place], 1)
-        said.append(value)
+        word = found[place]
+        if word in _OPENING or not word[0].isalpha():
+            word, used = _date(found, place) or _number(found, place) or (word, 1)
+        else:
+            used = 1
+        said.append(word)
         place += used
     return said
 

@@ -153,24 +153,19 @@ _NICKNAME_KEYS = {
 }
 
 
+@lru_cache(maxsize=65536)  # asked once to file a word and once to look it up
 def keys(word: str) -> tuple[str, ...]:
     """What a word of two letters or more can be found by: words that name the same share one of these."""
-    size = len(word)
-    if size < 4:
-        found: tuple[str, ...] = (f"<{word[:3]}",)
-    else:
-        first, rough = _first_sound(word), word.translate(_ROUGH)
+    found: tuple[str, ...] = (f"<{word[:3]}",)
+    if len(word) > 3:
+        first = _FIRST_SOUNDS.get(word[:2]) or _FIRST_LETTERS.get(word[0], word[0])
+        if first == "t" and word[:3] == "tch":
+            first = "k"
+        rough = word.translate(_ROUGH)
         found = f"<{word[:3]}", f">{first}{word[-2:]}", f"|{first}{rough[:1]}{rough[-1:]}"
     if known := same(word):
         found = (*found, f"+{known}")
     return (*found, *_NICKNAME_KEYS[word]) if word in _NICKNAME_KEYS else found
-
-
-def _first_sound(word: str) -> str:
-    """The class of a word's first sound; spellings of one name begin with one."""
-    if word[:2] in _FIRST_SOUNDS:
-        return _FIRST_SOUNDS[word[:2]]
-    return "k" if word.startswith("tch") else _FIRST_LETTERS.get(word[0], word[0])
 
 
 def same(word: str) -> str | None:
@@ -179,6 +174,7 @@ def same(word: str) -> str | None:
 
 
 _FIRST_SOUNDS = {"ph": "f", "dj": "j", "zh": "j"}
+"""The class of a word's first sound, that spellings of one name share."""
 _FIRST_LETTERS = dict(zip("aeiouhypqczdw", "aaaaaaabkkstv", strict=True))
 _LAST_LETTERS = "sgdr"
 _ROUGH = str.maketrans("pfvw", "bbvv", "aeiouhysctkjzdqx")
