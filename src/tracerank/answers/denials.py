@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 
 from tracerank.answers.english import AUXILIARIES, BOUNDARIES, PREPOSITIONS, PRONOUNS, QUESTION_WORDS, VERBS, words
@@ -76,6 +76,7 @@ class Rules:
     """The rarest words of phrases that deny, each to what else its phrases need: a word of every set."""
 
 
+@lru_cache(maxsize=4096)  # a text is looked at as a whole, by sentences and by clauses, which are often the same
 def plain_words(text: str) -> str:
     """A folded text as " word word": in full for shortened forms, without case, punctuation and idle words."""
     if _MAY_BE_SHORT.search(text):
@@ -339,7 +340,7 @@ def clause_says(clause: str) -> Says:
     said = plain_words(clause)
     left = without_leads(said)
     is_hedged = rules.hedge.search(said) is not None
-    if not is_hedged and any(_is_denial(rest, clause) for rest in left):
+    if not is_hedged and has_denial_words(said.split()) and any(_is_denial(rest, clause) for rest in left):
         return Says.SOMETHING if _GUESS.search(clause) else Says.NONE
     if not said or rules.lead.fullmatch(left[-1]) or any(map(rules.aside.match, left)):
         return Says.BESIDE

@@ -46,6 +46,8 @@ class Asking:
 
     words: frozenset[str]
     """Its telling words, as they stand and without endings."""
+    idle: frozenset[str]
+    """Words that say nothing new: its own, and those that never tell anything."""
     kind: str
     options: tuple[tuple[str, ...], ...] = ()
     """The words of the two options of an either-or question; empty: it offers none."""
@@ -90,8 +92,10 @@ def read_asking(question: str) -> Asking:
         kind = DATE
     else:
         kind = {"who": WHO, "whom": WHO, "whose": WHO, "where": WHERE}.get(first, OTHER)
+    words = frozenset(telling | {stem(word) for word in telling})
     return Asking(
-        words=frozenset(telling | {stem(word) for word in telling}),
+        words=words,
+        idle=words | STOP,
         kind=kind,
         options=options,
         wants_difference=not {"different", "not", "neither", "only", "differ"}.isdisjoint(said),

@@ -151,7 +151,7 @@ def _read_name(text: str, asking: Asking) -> AnswerReading | None:
     else:
         clauses_said = [Clause(words, strength, 0)]
         cores = (SpanCore(core, 0.9, head(text, whole) if words[0] in STOP else whole),)
-        new = {word: strength for word in core if word not in asking.words and word not in STOP}
+        new = {word: strength for word in core if word not in asking.idle}
     option, margin = (
         chosen_option([(one.words, one.strength) for one in clauses_said], text, asking)
         if asking.options
@@ -201,11 +201,12 @@ def _read_text(text: str, asking: Asking) -> AnswerReading:
     if stated:
         sentence = stated[-1]
     said = [text[span.start : span.end] for span in found]
-    cores = _cores(text, asking, marked, bolds, found, sentence, length, is_bare)
-    core_span = cores[0].span if cores else trimmed(text, sentence)
     is_sentence = not stated and _is_clause(text, sentence, asking)
-    if is_sentence:
-        core_span = next((span for span, _ in _focus(text, sentence, asking)), core_span)
+    focus = tuple(_focus(text, sentence, asking)) if not stated and (is_sentence or not is_bare) else ()
+    cores = _cores(text, asking, marked, bolds, found, sentence, length, is_bare, focus)
+    core_span = cores[0].span if cores else trimmed(text, sentence)
+    if is_sentence and focus:
+        core_span = focus[0][0]
     option, margin = -1, 0.0
     if asking.options:
         option, margin = chosen_option([(one.words, one.strength) for one in clauses_said], text, asking)
@@ -245,7 +246,7 @@ def _telling_bolds(text: str, bolds: Sequence[Span], asking: Asking) -> list[Spa
 
 
 def _is_new(words: Sequence[str], asking: Asking) -> bool:
-    return any(word not in STOP and word not in asking.words for word in words)
+    return not asking.idle.issuperset(words)
 
 
 def _strength(said: str, words: Sequence[str], place: int, count: int, asking: Asking) -> float:
@@ -258,10 +259,10 @@ def _strength(said: str, words: Sequence[str], place: int, count: int, asking: A
 
 def _repeating(strength: float, words: Sequence[str], asking: Asking) -> float:
     """The strength of a sentence by how much of the question it repeats."""
+    if not (_is_new(words, asking) or asking.options or asking.kind == POLAR):
+        return strength * 0.6
     mirrored = len(asking.words.intersection(words)) / max(1, len(asking.words))
-    if _is_new(words, asking) or asking.options or asking.kind == POLAR:
-        return min(0.92, strength + 0.2 * mirrored)
-    return strength * 0.6
+    return min(0.92, strength + 0.2 * mirrored)
 
 
 def _add(said: list[Clause], text: str, sentence: Span, strength: float, decay: float, asking: Asking) -> None:
@@ -292,12 +293,13 @@ def _cores(
     sentence: Span,
     length: int,
     is_bare: bool,
+    focus: Sequence[tuple[Span, float]] = (),
 ) -> tuple[SpanCore, ...]:
     cores: dict[tuple[str, ...], SpanCore] = {}
     whole = found[0] if found else sentence
     strips = not asking.options and _is_clause(text, whole, asking)
     for span, strength in _core_spans(
-        text, asking, marked, bolds, whole, sentence, length, is_bare and len(found) <= 1
+        text, asking, marked, bolds, whole, sentence, length, is_bare and len(found) <= 1, focus
     ):
         said = tokens(text[span.start : span.end])
         words = tuple(word for word in said if word not in STOP) or said
@@ -317,6 +319,7 @@ def _core_spans(
     sentence: Span,
     length: int,
     is_bare: bool,
+    focus: Sequence[tuple[Span, float]],
 ) -> Iterator[tuple[Span, float]]:
     stated = marked or (bolds[0] if bolds else whole if is_bare else None)
     if stated and (relative := _RELATIVE.fullmatch(text, *trimmed(text, stated))):
@@ -340,7 +343,7 @@ def _core_spans(
         if is_bare:
             yield trimmed(text, whole), 0.85
     if not (marked or bolds or is_bare):
-        yield from _focus(text, sentence, asking)
+        yield from focus
 
 
 def _is_clause(text: str, span: Span, asking: Asking) -> bool:
@@ -393,7 +396,7 @@ def _new_words(said: Sequence[Clause], asking: Asking) -> dict[str, float]:
     best: dict[str, float] = {}
     for clause in said:
         for word in clause.words:
-            if word not in STOP and word not in asking.words:
+            if word not in asking.idle:
                 best[word] = max(best.get(word, 0.0), clause.strength)
     return best
 
