@@ -5,7 +5,7 @@ answer says in terms of the pool. The order of the answers never matters: caller
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -51,17 +51,19 @@ def anchor_profiles(readings: Sequence[AnswerReading], pairs: Pairs, lexicon: Le
     among = {pair: like for pair, like in pairs.items() if pair[0] in known and pair[1] in known}
     anchors = tuple(tuple(members) for members in linked(short, among, _SAME))
     rows: list[dict[int, float]] = [{} for _ in readings]
+    long = [place for place, one in enumerate(readings) if not one.is_bare]
     for number, members in enumerate(anchors):
         # a bare answer that shares nothing with another bare one does not assert it
-        is_bare = all(readings[one].is_bare for one in members)
-        alike = {place for pair in pairs if pair[0] in members or pair[1] in members for place in pair}
-        for place, row in enumerate(rows):
-            if place in members:
-                row[number] = 1.0
-            elif (place in alike or not (is_bare and readings[place].is_bare)) and (
-                share := _share(place, members, readings, pairs, lexicon)
-            ):
-                row[number] = share
+        if all(readings[one].is_bare for one in members):
+            alike = {place for pair in pairs if pair[0] in members or pair[1] in members for place in pair}
+            places: Iterable[int] = alike.union(long)
+        else:
+            places = range(len(readings))
+        for place in places:
+            if place not in members and (share := _share(place, members, readings, pairs, lexicon)):
+                rows[place][number] = share
+        for place in members:
+            rows[place][number] = 1.0
     return Profiles(anchors, tuple(_without_bridges(rows)))
 
 

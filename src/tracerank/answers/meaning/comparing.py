@@ -3,7 +3,7 @@
 Scores are shares of telling words, by the weights that the question gives them; nothing here is fitted.
 """
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 
 from tracerank.answers.meaning.asking import DATE, NUMBER, Asking
 from tracerank.answers.meaning.lexicon import Lexicon, Words
@@ -17,6 +17,12 @@ _TELLING = 0.9
 """Weight of a word that would tell answers apart."""
 LONGEST_PLACED = 18
 """Words; in a longer answer the regions of a sentence need not be the answer's."""
+
+
+def read_lexicon(readings: Sequence[AnswerReading], asking: Asking) -> Lexicon:
+    """The words of some answers, made ready for what their cores are compared by."""
+    sought = {word for reading in readings for core in reading.cores for word in core.words}
+    return Lexicon(asking, set().union(*(reading.said for reading in readings)), sought)
 
 
 def held_share(core: Words, words: Container[str], lexicon: Lexicon) -> float:

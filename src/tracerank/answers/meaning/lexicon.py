@@ -1,78 +1,49 @@
 """The words of a pool's answers: which of them name the same, and how much each tells about what is asked.
 
-Made anew for every pool and filled as it is asked, so that answers which share nothing cost next to nothing.
+Made anew for every pool. Words are filed by what they could share, so that answers which share nothing cost next to
+nothing.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
+from itertools import combinations
 
 from tracerank.answers.meaning.asking import Asking
 from tracerank.answers.meaning.values import likeness
 from tracerank.answers.meaning.words import STOP, keys
 
 Words = tuple[str, ...]
+_NONE: Mapping[str, float] = {}
 
 
 class Lexicon:
     """What is known of the words of some answers to one question."""
 
-    __slots__ = ("_first", "_letters", "_near", "_reach", "_shared", "_values", "_weights", "asking", "likes")
+    __slots__ = ("_near", "_reach", "_weights", "asking", "likes")
 
-    def __init__(self, asking: Asking, words: Iterable[str]) -> None:
+    def __init__(self, asking: Asking, words: Iterable[str], sought: Set[str]) -> None:
+        """Of all words; only those that are sought will be asked for."""
         self.asking = asking
         self.likes: dict[tuple[Words, Words], float] = {}
         """Likeness of two cores, once it is known."""
-        self._first: dict[str, str] = {}
-        """What words are found by, to the first of them."""
-        self._shared: dict[str, list[str]] = {}
-        """What several words are found by, to all of them."""
-        self._letters: list[str] = []
-        """Words of one letter: initials."""
-        self._values: list[str] = []
         self._near: dict[str, dict[str, float]] = {}
         self._reach: dict[Words, frozenset[str]] = {}
         self._weights: dict[Words, tuple[tuple[float, ...], float]] = {}
-        for word in set(words).difference(STOP):  # those are found as they stand only
-            if word[0] in "#@":
-                self._values.append(word)
-            elif len(word) == 1:
-                self._letters.append(word)
-            else:
-                self._add(word)
-
-    def _add(self, word: str) -> None:
-        first = self._first
-        for key in keys(word):
-            other = first.setdefault(key, word)
-            if other is not word:
-                self._shared.setdefault(key, [other]).append(word)
+        for a, b in _candidates(set(words).difference(STOP)):  # stop words are found as they stand only
+            if (a in sought or b in sought) and (like := likeness(a, b)):
+                self._near.setdefault(a, {})[b] = like
+                self._near.setdefault(b, {})[a] = like
 
     def near(self, word: str) -> Mapping[str, float]:
         """Other words of the pool that name the same, and how far."""
-        found = self._near.get(word)
-        if found is None:
-            listed = self._listed(word)
-            found = {other: like for other in listed if other != word and (like := likeness(word, other))}
-            self._near[word] = found
-        return found
-
-    def _listed(self, word: str) -> Iterable[str]:
-        """Words among which those are that name the same."""
-        if word[0] in "#@":
-            return self._values
-        if len(word) == 1:
-            return {other for key, other in self._first.items() if key[:2] == f"<{word}"}.union(
-                *(held for key, held in self._shared.items() if key[:2] == f"<{word}")
-            )
-        listed: set[str] = set()
-        if word not in STOP:
-            listed = listed.union(*(self._shared[key] for key in keys(word) if key in self._shared))
-        return listed.union(self._letters) if word[0] in self._letters else listed
+        return self._near.get(word, _NONE)
 
     def reach(self, core: Words) -> frozenset[str]:
         """The words of a core and all that name the same: what shares none of them shares nothing with it."""
         found = self._reach.get(core)
         if found is None:
-            found = frozenset(core).union(*map(self.near, core))
+            found = frozenset(core)
+            if not found.isdisjoint(self._near):
+                found = found.union(*map(self.near, core))
             self._reach[core] = found
         return found
 
@@ -84,3 +55,26 @@ class Lexicon:
             found = each, sum(each)
             self._weights[core] = found
         return found
+
+
+def _candidates(words: Iterable[str]) -> set[tuple[str, str]]:
+    """Pairs of words that share what words which name the same share."""
+    first: dict[str, str] = {}
+    shared: dict[str, list[str]] = {}
+    letters: list[str] = []
+    values: list[str] = []
+    named: list[str] = []
+    for word in words:
+        if word[0] in "#@":
+            values.append(word)
+        elif len(word) == 1:
+            letters.append(word)
+        else:
+            named.append(word)
+            for key in keys(word):
+                other = first.setdefault(key, word)
+                if other is not word:
+                    shared.setdefault(key, [other]).append(word)
+    found = {(a, b) if a < b else (b, a) for held in (*shared.values(), values) for a, b in combinations(held, 2)}
+    found.update((letter, word) for letter in letters for word in named if word[0] == letter)
+    return found

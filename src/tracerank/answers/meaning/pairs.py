@@ -14,7 +14,7 @@ from itertools import combinations
 
 from tracerank.answers.meaning.anchors import Profiles, Shares, anchor_profiles
 from tracerank.answers.meaning.asking import Asking
-from tracerank.answers.meaning.comparing import asserted, conflict, initials, pair_likeness
+from tracerank.answers.meaning.comparing import asserted, conflict, initials, pair_likeness, read_lexicon
 from tracerank.answers.meaning.lexicon import Lexicon
 from tracerank.answers.meaning.reading import AnswerReading
 from tracerank.answers.meaning.values import likeness
@@ -68,7 +68,7 @@ def pair_features(
     readings: Sequence[AnswerReading], asking: Asking
 ) -> tuple[dict[Pair, tuple[float, ...]], frozenset[Pair]]:
     """The features of every pair that may be one, in the order of ``FEATURES``, and the pairs that never are."""
-    lexicon = Lexicon(asking, (word for reading in readings for word in reading.said))
+    lexicon = read_lexicon(readings, asking)
     akin = akin_pairs(readings, lexicon)
     long = [place for place, reading in enumerate(readings) if not reading.is_bare]
     # two names that share nothing are told apart without a score

@@ -10,8 +10,7 @@ from tracerank.answers.abstentions import abstains
 from tracerank.answers.exact import exact_match
 from tracerank.answers.meaning.anchors import asserts
 from tracerank.answers.meaning.asking import read_asking
-from tracerank.answers.meaning.comparing import LONGEST_PLACED, pair_likeness
-from tracerank.answers.meaning.lexicon import Lexicon
+from tracerank.answers.meaning.comparing import LONGEST_PLACED, pair_likeness, read_lexicon
 from tracerank.answers.meaning.reading import AnswerReading, read_answer
 
 RIGHT = 0.55
@@ -38,7 +37,7 @@ def rightness(question: str, answer: str, references: Sequence[str]) -> float:
     readings = [read_answer(reference.strip(), question) for reference in _telling(references)]
     if asking.wants_place and _is_elsewhere(reading, readings):
         return 0.0
-    lexicon = Lexicon(asking, (word for one in (reading, *readings) for word in one.said))
+    lexicon = read_lexicon((reading, *readings), asking)
     best = 0.0
     for wanted in readings:
         best = max(

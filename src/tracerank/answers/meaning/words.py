@@ -168,6 +168,7 @@ def keys(word: str) -> tuple[str, ...]:
     return (*found, *_NICKNAME_KEYS[word]) if word in _NICKNAME_KEYS else found
 
 
+@lru_cache(maxsize=65536)
 def same(word: str) -> str | None:
     """The word that stands for this one, if it is listed."""
     return SAME.get(word) or (SAME.get(stem(word)) if word[-1] in _LAST_LETTERS else None)
@@ -200,16 +201,27 @@ def skeleton(word: str) -> str:
     return _DOUBLED.sub(r"\1", found)
 
 
-def closeness(a: str, b: str) -> float:
-    """1 - Levenshtein distance over the longer length; 0 for lengths far apart."""
-    if abs(len(a) - len(b)) > 3:
-        return 0.0
+def _unlike(a: str, b: str) -> tuple[str, str]:
+    """What is left of two words without what they begin and end with alike."""
+    start, end_a, end_b = 0, len(a), len(b)
+    while start < end_a and start < end_b and a[start] == b[start]:
+        start += 1
+    while end_a > start and end_b > start and a[end_a - 1] == b[end_b - 1]:
+        end_a -= 1
+        end_b -= 1
+    return a[start:end_a], b[start:end_b]
+
+
+def _distance(a: str, b: str) -> int:
+    """Levenshtein's."""
+    if not a or not b:
+        return len(a) + len(b)
     row = list(range(len(b) + 1))
     for i, x in enumerate(a, 1):
         last, row[0] = row[0], i
         for j, y in enumerate(b, 1):
             last, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, last + (x != y))
-    return 1 - row[-1] / max(len(a), len(b))
+    return row[-1]
 
 
 @lru_cache(maxsize=262144)  # the words of a pool meet again and again
@@ -234,16 +246,19 @@ def word_likeness(a: str, b: str) -> float:
 
 def _spelling_likeness(short: str, long: str) -> float:
     """Two words of four letters or more by their letters alone."""
-    is_start = long.startswith(short)
-    if len(long) - len(short) > 3 and not is_start:
+    size = len(long)
+    if len(short) >= 5 and long.startswith(short):
+        return 0.85 if 5 * (size - len(short)) <= size else 0.8
+    if size - len(short) > 3:
         return 0.0
-    if is_start and len(short) >= 5:
-        return 0.85 if closeness(short, long) >= 0.8 else 0.8
-    least = max(len(set(short).difference(long)), len(set(long).difference(short)))  # letters that must be changed
-    if 5 * least <= len(long):
-        is_turned = len(long) >= 5 and long[0] == short[0] and sorted(short) == sorted(long)
-        if is_turned or closeness(short, long) >= 0.8:
-            return 0.85
-    if 2 * least > len(long) or (sound := skeleton(short)) != skeleton(long) or len(sound) < 3:
+    left, other = _unlike(short, long)
+    few = size // 5  # letters that may be changed
+    if max(len(left), len(other)) <= few:
+        return 0.85
+    if few > 1 and len(set(other).difference(left)) <= few and _distance(left, other) <= few:
+        return 0.85
+    if size >= 5 and len(left) == len(other) and long[0] == short[0] and sorted(left) == sorted(other):
+        return 0.85
+    if (sound := skeleton(short)) != skeleton(long) or len(sound) < 3:
         return 0.0
-    return 0.8 if closeness(short, long) >= 0.5 else 0.0
+    return 0.8 if 2 * _distance(left, other) <= size else 0.0
