@@ -23,6 +23,7 @@ _DATE = re.compile(
     r"\bwhen\b|\b(?:what|which) (?:year|date|day|month|century|decade)\b|\bbirthday\b|\bdate of\b|\byear\b.{0,30}\?",
     re.I,
 )
+_YEAR = re.compile(r"\byears?\b|\bdecade\b|\bcentury\b", re.I)
 _FULL_DATE = re.compile(
     r"\b(?:what|which) (?:exact |specific )?(?:date|day)\b|\bbirthday\b|\bdate of\b|\bthe (?:exact )?date\b", re.I
 )
@@ -54,6 +55,7 @@ class Asking:
     wants_difference: bool = False
     """Whether a yes means that two things differ: "Are they from different countries?"."""
     wants_place: bool = False
+    wants_year: bool = False
     wants_day: bool = False
     """Whether a date without its day is less than what is asked."""
     regions: frozenset[str] = frozenset()
@@ -100,6 +102,7 @@ def read_asking(question: str) -> Asking:
         options=options,
         wants_difference=not {"different", "not", "neither", "only", "differ"}.isdisjoint(said),
         wants_place=kind == WHERE or not _PLACE_WORDS.isdisjoint(telling),
+        wants_year=bool(_YEAR.search(text)),
         wants_day=bool(_FULL_DATE.search(text)),
         regions=regions_in(said),
     )

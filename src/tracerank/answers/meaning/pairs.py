@@ -6,7 +6,7 @@ answer gets no chance at all but a veto. Only the set of answers enters, never t
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -15,6 +15,7 @@ from itertools import combinations
 from tracerank.answers.meaning.anchors import Profiles, Shares, anchor_profiles
 from tracerank.answers.meaning.asking import Asking
 from tracerank.answers.meaning.comparing import asserted, conflict, initials, pair_likeness, read_lexicon
+from tracerank.answers.meaning.granularity import differs_in_detail, strays
 from tracerank.answers.meaning.lexicon import Lexicon
 from tracerank.answers.meaning.reading import AnswerReading
 from tracerank.answers.meaning.values import likeness
@@ -74,7 +75,9 @@ def pair_features(
     # two names that share nothing are told apart without a score
     others = (_ordered(place, other) for place in long for other in range(len(readings)) if other != place)
     scored = sorted(akin.union(others))
-    vetoed = _vetoed(scored, readings, asking) if asking.may_conflict else frozenset()
+    vetoed = _other_detail(akin, readings, lexicon)
+    if asking.may_conflict:
+        vetoed |= _vetoed(scored, readings, asking)
     likes = {
         pair: like
         for pair in akin
@@ -122,6 +125,19 @@ def _vetoed(scored: Sequence[Pair], readings: Sequence[AnswerReading], asking: A
             root = [low if one == high else one for one in root]
     met = (pair for pair in combinations(range(len(readings)), 2) if root[pair[0]] == root[pair[1]])
     return frozenset(pair for pair in met if conflict(readings[pair[0]], readings[pair[1]], asking))
+
+
+def _other_detail(akin: Collection[Pair], readings: Sequence[AnswerReading], lexicon: Lexicon) -> frozenset[Pair]:
+    """Pairs of bare answers that share words and yet tell more or less than each other."""
+    bare = [pair for pair in akin if readings[pair[0]].is_bare and readings[pair[1]].is_bare]
+    found = {pair for pair in bare if differs_in_detail(readings[pair[0]], readings[pair[1]], lexicon)}
+    if any(reading.regions for reading in readings):
+        for place, reading in enumerate(readings):
+            if reading.is_bare and not reading.regions:
+                others = [pair[0] + pair[1] - place for pair in akin if place in pair]
+                if all(readings[other].is_bare for other in others):  # else long answers tell where it is
+                    found.update(_ordered(place, other) for other in strays(readings, others))
+    return frozenset(found)
 
 
 def _features(

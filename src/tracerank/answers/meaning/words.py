@@ -116,6 +116,13 @@ REGIONS = {
     for short in row.split()
 }
 """States and countries, by the words that name them."""
+_PROVINCES = frozenset(words("ontario quebec alberta")) | {"british columbia", "nova scotia"}
+PARENTS = {
+    region: "canadian" if region in _PROVINCES else "american"
+    for row in re.split(r"[|\n]", _SHORT_STATES.strip())
+    if (region := row.split()[-1].lower().replace("-", " "))
+}
+"""A state to the country that it is one of, as regions are named."""
 
 _ENDINGS = (
     ("ies", 3, "y"),
