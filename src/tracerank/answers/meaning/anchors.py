@@ -87,6 +87,8 @@ def asserts(reading: AnswerReading, anchor: AnswerReading, lexicon: Lexicon) -> 
         return 1.0
     if reading.option >= 0 and reading.option == anchor.option:
         return 0.7 + 0.3 * min(1.0, reading.option_margin)
+    if reading.measure and anchor.measure:
+        return 0.9
     words = anchor.cores[0].words
     likes = ((core_likeness(core.words, words, lexicon), core.strength) for core in reading.cores)
     best = max((0.95 * strength * like for like, strength in likes if like > _LIKE), default=0.0)

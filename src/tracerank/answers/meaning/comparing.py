@@ -7,6 +7,7 @@ from collections.abc import Container, Sequence
 
 from tracerank.answers.meaning.asking import DATE, NUMBER, Asking
 from tracerank.answers.meaning.lexicon import Lexicon, Words
+from tracerank.answers.meaning.measures import measures_agree
 from tracerank.answers.meaning.reading import AnswerReading
 from tracerank.answers.meaning.values import is_value, likeness
 from tracerank.answers.meaning.words import CHANGING, RANKS, STOP
@@ -126,6 +127,8 @@ def conflict(a: AnswerReading, b: AnswerReading, asking: Asking) -> bool:
         return True
     if asking.wants_place and a.regions and b.regions and a.regions.isdisjoint(b.regions):
         return max(a.length, b.length) <= LONGEST_PLACED
+    if a.measure and b.measure:
+        return not measures_agree(a.measure, b.measure)
     if asking.kind in (DATE, NUMBER) and a.values and b.values:
         if asking.wants_day and a.is_bare and b.is_bare and _parts(a.values[0][0]) != _parts(b.values[0][0]):
             return True
@@ -146,6 +149,8 @@ def pair_likeness(a: AnswerReading, b: AnswerReading, lexicon: Lexicon) -> float
         return 1.0
     if a.option >= 0 and a.option == b.option:
         return 0.7 + 0.3 * min(1.0, a.option_margin, b.option_margin)
+    if a.measure and b.measure:
+        return 1.0  # no conflict: they agree
     return max(
         (
             core_likeness(x.words, y.words, lexicon) * min(x.strength, y.strength) ** 0.25

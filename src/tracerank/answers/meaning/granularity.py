@@ -65,7 +65,7 @@ def _wider(regions: frozenset[str]) -> frozenset[str]:
 
 def _values_differ(a: AnswerReading, b: AnswerReading, asking: Asking) -> bool:
     """Other house numbers; a year and a day of it, unless a year is asked for; a year and a time that it begins."""
-    if not (a.values and b.values):
+    if not (a.values and b.values) or (a.measure and b.measure):
         return False
     of_a, of_b = [value for value, _ in a.values], [value for value, _ in b.values]
     if _has_own(of_a, of_b) and _has_own(of_b, of_a):

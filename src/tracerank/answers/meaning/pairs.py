@@ -107,6 +107,8 @@ def akin_pairs(readings: Sequence[AnswerReading], lexicon: Lexicon) -> set[Pair]
             said.add(f".{initials(core.words) if len(core.words) > 1 else core.words[0]}")
         if reading.polarity or reading.option >= 0:
             said.add(f"?{reading.polarity} {reading.option}")
+        if reading.measure:
+            said.add(f"?{reading.measure.base}")
         for key in said:
             places.setdefault(key, []).append(place)
     return {pair for listed in places.values() if len(listed) > 1 for pair in combinations(listed, 2)}

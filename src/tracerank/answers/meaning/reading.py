@@ -13,6 +13,7 @@ from tracerank.answers import english
 from tracerank.answers.english import PRONOUNS, VERBS
 from tracerank.answers.meaning.asking import DATE, NUMBER, OTHER, POLAR, WHERE, WHO, Asking, read_asking, regions_in
 from tracerank.answers.meaning.choosing import chosen_option, polarity
+from tracerank.answers.meaning.measures import Measure, read_measure
 from tracerank.answers.meaning.spans import (
     ASIDE,
     OWNER,
@@ -119,6 +120,8 @@ class AnswerReading:
     """Telling words that the question does not have, with how strongly they are asserted."""
     values: tuple[tuple[str, float], ...]
     """Numbers and dates that the question does not name, the most strongly asserted first."""
+    measure: Measure | None
+    """The first length, weight or the like of an answer to a question for a number."""
     regions: frozenset[str]
     """States and countries in the sentence that answers."""
     core_span: Span
@@ -172,6 +175,7 @@ def _read_name(text: str, asking: Asking) -> AnswerReading | None:
         option_margin=margin,
         new_words=new,
         values=_values(new),
+        measure=read_measure(text) if asking.kind == NUMBER else None,
         regions=regions_in(words) - asking.regions,
         core_span=cores[0].span,
     )
@@ -226,6 +230,7 @@ def _read_text(text: str, asking: Asking) -> AnswerReading:
         option_margin=margin,
         new_words=(new := _new_words(clauses_said, asking)),
         values=_values(new),
+        measure=read_measure(text[sentence.start :]) if asking.kind == NUMBER else None,
         regions=regions_in(tokens(text[sentence.start : sentence.end])) - asking.regions,
         core_span=core_span,
     )

@@ -21,7 +21,14 @@ _LABEL = re.compile(
     r"|answer is)\s{0,3}\**\s{0,3}[:：]\s{0,3}\**\s{0,3}|\s{0,3}(?:→|=>|⇒)\s{0,3}(?=[^→⇒\n=]*\Z)",
     re.I | re.M,
 )
-_MAY_LABEL = re.compile("[:：→⇒]|=>")
+_MAY_LABEL = re.compile(r"[:：→⇒<]|=>|\\boxed")
+_WRAPPED = re.compile(
+    r"\\boxed\s?\{(?:\\(?:text|mathrm|textbf|mathbf)\s?\{)?(?P<boxed>[^{}\n]{1,160})\}"
+    r"|<(?:final_)?answer>\s{0,3}(?P<tagged>[^<>]{1,160}?)\s{0,3}</(?:final_)?answer>"
+    r"|\"(?:final_)?answer\"\s{0,3}:\s{0,3}(?:\"(?P<quoted>[^\"\n]{1,160})\"|(?P<number>[0-9.,]{1,40})(?=\s{0,3}[,}]))",
+    re.I,
+)
+"""What agents put their answer into."""
 _LONGEST_LABELLED = 160
 _NOTE = re.compile(r"[\s*_;,(|-]{0,6}\bconfidence(?: level| score)?[ *_]{0,4}[:：=]|\(?\bsources?[ *_]{0,4}:", re.I)
 _BOLD = re.compile(r"\*\*([^*]{1,200})\*\*|(?<!_)__([^_]{1,200})__(?!_)")
@@ -114,9 +121,13 @@ def without_note(text: str, span: Span) -> Span:
 
 
 def labelled(text: str, within: Span) -> Span | None:
-    """What the last label such as "Final answer:" names, on its line or on the next."""
-    best = None
+    """What the text wraps as its answer, or what its last label such as "Final answer:" names."""
+    best: Span | None = None
     if not _MAY_LABEL.search(text, *within):
+        return best
+    for wrapped in _WRAPPED.finditer(text, *within):
+        best = trimmed(text, Span(*wrapped.span(wrapped.lastgroup or 0)))
+    if best and best.start < best.end:
         return best
     for label in _LABEL.finditer(text, *within):
         start = label.end()
