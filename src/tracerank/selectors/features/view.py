@@ -15,7 +15,7 @@ from itertools import takewhile
 from tracerank.answers.asked import Asked, read_question
 from tracerank.answers.english import AUXILIARIES, BOUNDARIES, PREPOSITIONS, VERBS
 from tracerank.answers.english import words as listed
-from tracerank.answers.equivalence import NO_GROUP, group_answers
+from tracerank.answers.equivalence import DEFAULT, NO_GROUP, group_answers
 from tracerank.answers.exact import normalize_answer
 from tracerank.answers.scripts import (
     counted_words,
@@ -222,7 +222,7 @@ def forms_of(question: str, asked: Asked, rollouts: Sequence[Rollout]) -> tuple[
         places.setdefault(normalize_answer(answer) or answer.strip(), []).append(place)
     answers = [_spelling([rollouts[place].answer or "" for place in members]) for members in places.values()]
     # Groups depend on the set of answers alone, so each form is read once.
-    groups = group_answers(answers, question)
+    groups = group_answers(answers, question, DEFAULT)
     forms = []
     for answer, members, group in zip(answers, places.values(), groups, strict=True):
         if group != NO_GROUP:
