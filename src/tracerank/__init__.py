@@ -8,9 +8,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from tracerank.answers.abstentions import abstains
-from tracerank.answers.equivalence import are_equal, group_answers
+from tracerank.answers.equivalence import are_equal
 from tracerank.answers.extraction import extract_answer
-from tracerank.answers.meaning.grouping import Core, answer_core, group_by_meaning, same_answer
+from tracerank.answers.meaning.grouping import Core, answer_core, group_answers, group_by_meaning, same_answer
 from tracerank.answers.meaning.rightness import is_right
 from tracerank.errors import TraceRankError, UsageError
 from tracerank.extras import needed

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import tracerank as tr
-from tracerank.answers.equivalence import NO_GROUP
+from tracerank.answers.equivalence import DEFAULT, NO_GROUP
 from tracerank.evaluation.labels import GIVEN, labelled
 from tracerank.methods.base import Method, decide_stream
 from tracerank.pools.correctness import correctness
@@ -49,7 +49,7 @@ def cut(pool: tr.Pool, k: int, draw: int) -> tr.Pool:
 
 
 def groups_of(pool: tr.Pool) -> tuple[int, ...]:
-    return tr.group_answers([rollout.answer for rollout in pool.rollouts], pool.question.text)
+    return tr.group_answers([rollout.answer for rollout in pool.rollouts], pool.question.text, DEFAULT)
 
 
 def verdicts(pool: tr.Pool, groups: Sequence[int], rule: str) -> Figures:

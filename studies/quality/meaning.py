@@ -1,23 +1,27 @@
 """How well answers are understood: ``python -m studies.quality.meaning``.
 
 On the wordings beside the repository: equal and unequal pairs that are put together, in pools as they are, in pools of
-long answers only, and two by two; agreement of ``is_right`` with the wordings' truth and with the judged real answers;
+long answers only, and two by two; the same of real answers, right ones and near misses; agreement of ``is_right`` with the wordings' truth and with the judged real answers;
 time a pool. "cross-validated" refits the pair score without the questions it is measured on; the held-out questions
 never enter a fit.
 """
 
 import statistics
+import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
+from studies.shipped_weights.judged import Judgements
+from studies.shipped_weights.lexical_data import split_of
 from studies.shipped_weights.meaning_data import ABSTAINS, MAY_TRAIN, RIGHT, WORDINGS, Wordings, judgements, wordings
 from studies.shipped_weights.meaning_weights import FOLDS, fitted, pools_to_fit
+from studies.shipped_weights.real_pools import real_pools
 from tracerank.answers.abstentions import abstains
-from tracerank.answers.meaning import asking, comparing, reading, values, words
 from tracerank.answers.meaning.grouping import group_by_meaning, grouped
 from tracerank.answers.meaning.pairs import PairWeights, pair_weights
 from tracerank.answers.meaning.rightness import is_right
@@ -117,6 +121,42 @@ def right_table(dev: Sequence[Wordings], held: Sequence[Wordings]) -> Table:
     return table
 
 
+def real_pairs(tested: bool) -> dict[str, list[tuple[str, bool]]]:
+    """Distinct answers of agents that may train, by question, with whether they are right by meaning."""
+    judged = Judgements.read()
+    found: dict[str, dict[str, bool]] = {}
+    for source in MAY_TRAIN:
+        for pool in real_pools(source):
+            question = pool.question
+            if question.references and (split_of(question.text) == "test") == tested:
+                said = found.setdefault(question.text, {})
+                for one in pool.rollouts:
+                    if one.answer and not abstains(one.answer, question.text):
+                        said[one.answer] = judged.is_right(question, one.answer)
+    return {question: sorted(said.items()) for question, said in found.items()}
+
+
+def real_table() -> Table:
+    """Near misses are what real agents differ in: one tells the country, one the town."""
+    table = Table(title=f"real pairs together, in %: distinct answers of {', '.join(MAY_TRAIN)}")
+    for heading in ("questions", "grouping", "right and right", "of", "right and wrong", "of"):
+        table.add_column(heading)
+    for part, tested in ("train and valid", False), ("test", True):
+        rows = real_pairs(tested)
+        for name, grouping in GROUPINGS.items():
+            counts = {True: [0, 0], False: [0, 0]}
+            for question, said in rows.items():
+                groups = grouping([text for text, _ in said], question)
+                for i, j in combinations(range(len(said)), 2):
+                    if said[i][1] or said[j][1]:
+                        count = counts[said[i][1] and said[j][1]]
+                        count[0] += 1
+                        count[1] += groups[i] == groups[j]
+            cells = [(f"{100 * joined / max(1, all_):.1f}", str(all_)) for all_, joined in counts.values()]
+            table.add_row(part, name, *cells[0], *cells[1])
+    return table
+
+
 def _agreement(judged: Sequence[tuple[bool, bool]]) -> tuple[str, str, str, str]:
     """Count, agreement, and the shares of wrong ones called right and of right ones called wrong."""
     right = [said for said, truth in judged if truth]
@@ -126,29 +166,26 @@ def _agreement(judged: Sequence[tuple[bool, bool]]) -> tuple[str, str, str, str]
     return str(len(judged)), f"{100 * agrees / len(judged):.1f}", f"{100 * false:.1f}", f"{100 * missed:.1f}"
 
 
-def _forget() -> None:
-    """Empties every cache of the room, so that a first meeting is timed."""
-    for cached in (
-        reading.read_answer,
-        asking.read_asking,
-        values.tokens,
-        comparing.core_likeness,
-        words.word_likeness,
-        words.initial,
-        words.stem,
-        words.skeleton,
-        reading.by_initial,
-    ):
-        cached.cache_clear()
+_KEPT = ("read_rules", "pair_weights")
+"""What is read once from the package's own tables."""
+
+
+def _caches() -> list[Any]:
+    """Every cache of answers, questions and words."""
+    modules = [module for name, module in sys.modules.items() if name.startswith("tracerank.answers")]
+    found = {id(one): one for module in modules for name, one in vars(module).items() if name not in _KEPT}
+    return [one for one in found.values() if hasattr(one, "cache_clear")]
 
 
 def milliseconds(pools: Sequence[Wordings], is_first: bool) -> float:
     """Median time a pool, at the first meeting or again."""
     times = []
+    caches = _caches()
     for _ in range(RUNS):
         for pool in pools:
             if is_first:
-                _forget()
+                for cached in caches:
+                    cached.cache_clear()
             else:
                 group_by_meaning(pool.answers, pool.question)
             start = time.perf_counter()
@@ -189,7 +226,7 @@ def main() -> None:
         return
     dev, held = wordings()
     console.print(f"pair score: {pair_weights()}")
-    for table in pair_table(dev, held), right_table(dev, held), speed_table(dev):
+    for table in pair_table(dev, held), real_table(), right_table(dev, held), speed_table(dev):
         console.print(table)
 
 

@@ -5,16 +5,31 @@ and yet end without an answer, in ``conclusions.py``; here is what the question 
 to take an answer for one costs its vote, to take one for an answer only leaves it what the paper gives it.
 """
 
+import re
 from functools import lru_cache
 
 from tracerank.answers.asked import Asked, read_question
 from tracerank.answers.conclusions import ends_without_answer
-from tracerank.answers.denials import denies, denies_first, may_deny, names_likely, plain_words, read_rules
+from tracerank.answers.denials import (
+    UNMARKED,
+    denies,
+    denies_first,
+    has_denial_words,
+    may_deny,
+    names_likely,
+    plain_words,
+    read_rules,
+)
 from tracerank.answers.english import NEGATIONS, words
-from tracerank.answers.text_keys import fold, tokens_of
+from tracerank.answers.text_keys import fold, tokens_of, without_accents
 
 LONGEST = 1200
 """Characters; of a longer text only the first and the last paragraph are read, and both must say so."""
+_LETTERS = re.compile(r"[a-z]+|[0-9]+")
+_FOREIGN = re.compile("[^\\x00-\u017f\u2010-\u2015\u2018\u2019\u201c\u201d\u2026]")
+"""What a quick look cannot read: all but Latin letters and common marks."""
+_PLAIN_QUOTES = str.maketrans("\u2018\u2019\u00b4", "'''")
+_SHORTENED = frozenset((*UNMARKED, "cannot", "n"))
 _QUOTES = "\"'*_"
 _AROUND = f" {_QUOTES}"
 _FEW_PARAGRAPHS = 3
@@ -43,6 +58,8 @@ _INDEFINITE = frozenset(("undefined", "indeterminate"))
 
 def abstains(answer: str | None, question: str = "") -> bool:
     """Whether an answer is empty or only says that there is none; the question can make an answer of such words."""
+    if answer and _plainly_tells(answer):
+        return False
     text = _folded_lines(answer or "")
     bare = text.strip(_AROUND)
     if not bare:
@@ -61,6 +78,21 @@ def is_abstention(text: str, asked: Asked | None = None) -> bool:
     if not _short_says_nothing(bare):
         return _may_end_without(bare) and _short_ends_without(bare, asked)
     return not _can_answer(bare, asked)
+
+
+def _plainly_tells(text: str) -> bool:
+    """Whether a text has words and not those that a denial needs; a quick look that spares most answers more."""
+    if not text.isascii():
+        if _FOREIGN.search(text):
+            return False
+        text = without_accents(text.translate(_PLAIN_QUOTES))
+    text = text.lower()
+    if "&" in text or "`" in text or "n't" in text:
+        return False
+    found = set(_LETTERS.findall(text))
+    if "'" in text:
+        found.update(_LETTERS.findall(text.replace("'", "")))
+    return bool(found) and _SHORTENED.isdisjoint(found) and not has_denial_words(found)
 
 
 def _folded_lines(text: str) -> str:

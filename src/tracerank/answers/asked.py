@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from tracerank.answers.english import AUXILIARIES, QUESTION_WORDS
-from tracerank.answers.numbers import parse_quantity
+from tracerank.answers.numbers import CURRENCIES, UNITS
 from tracerank.answers.scripts import is_unspaced
 from tracerank.answers.text_keys import fold, tokens_of
 
@@ -69,5 +69,5 @@ def read_question(question: str) -> Asked:
 
 
 def _units(words: Iterable[str]) -> frozenset[str]:
-    named = (parse_quantity(f"1 {word}") for word in words if word.isalpha() and len(word) > 1)
-    return frozenset(quantity.unit for quantity in named if quantity is not None) - {""}
+    named = (CURRENCIES.get(word) or UNITS.get(word) for word in words if word.isalpha() and len(word) > 1)
+    return frozenset(unit for unit in named if unit)

@@ -13,6 +13,7 @@ from tracerank.answers.denials import (
     Says,
     clause_says,
     clauses,
+    has_denial_words,
     names_likely,
     plain_words,
     read_rules,
@@ -192,14 +193,14 @@ def _closes(part: str, asked: Asked) -> bool:
 
 def _lacks(part: str) -> bool:
     rules, said = read_rules(), plain_words(part)
-    found = rules.lacking.search(said)
+    found = rules.lacking.search(said) if has_denial_words(said.split()) else None
     return found is not None and said.count(" ", 0, found.start()) <= _SUBJECT and not rules.hedge.search(said)
 
 
 def _closing(part: str) -> list[str] | None:
     """The words after those that close the matter; None: no such words, or a guess beside them."""
     said = plain_words(part)
-    if read_rules().hedge.search(said):
+    if not has_denial_words(said.split()) or read_rules().hedge.search(said):
         return None
     found = ((left, read_rules().closing.match(left)) for left in without_leads(said))
     return next((left[match.end() :].split() for left, match in found if match), None)

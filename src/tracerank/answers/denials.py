@@ -6,9 +6,10 @@ of any other kind makes it an answer. What the question was is not looked at her
 """
 
 import re
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 
 from tracerank.answers.english import AUXILIARIES, BOUNDARIES, PREPOSITIONS, PRONOUNS, QUESTION_WORDS, VERBS, words
@@ -30,7 +31,7 @@ _SHORTENED = (
     (re.compile(r"(?<=\bi)'d\b", re.I), " would"),
 )
 _MAY_BE_SHORT = re.compile(r"'|cannot|n[/. ]\s*a", re.I)
-_UNMARKED = {
+UNMARKED = {
     word: f"{word[:-2]} not" for word in words("dont doesnt didnt isnt wasnt arent werent couldnt havent hasnt hadnt")
 }
 _SKIPPED = frozenset(
@@ -71,16 +72,17 @@ class Rules:
     unspaced_hedge: re.Pattern[str]
     contrast: re.Pattern[str]
     """In a text as it is written, something before it."""
-    cues: frozenset[str]
-    """A text without any of these words denies nothing; spares most answers the patterns."""
+    cues: Mapping[str, tuple[tuple[frozenset[str], ...], ...]]
+    """The rarest words of phrases that deny, each to what else its phrases need: a word of every set."""
 
 
+@lru_cache(maxsize=4096)  # a text is looked at as a whole, by sentences and by clauses, which are often the same
 def plain_words(text: str) -> str:
     """A folded text as " word word": in full for shortened forms, without case, punctuation and idle words."""
     if _MAY_BE_SHORT.search(text):
         for pattern, full in _SHORTENED:
             text = pattern.sub(full, text)
-    kept = [_UNMARKED.get(word, word) for word in tokens_of(text) if word not in _SKIPPED]
+    kept = [UNMARKED.get(word, word) for word in tokens_of(text) if word not in _SKIPPED]
     return "".join(f" {word}" for word in kept)
 
 
@@ -119,18 +121,23 @@ def read_rules() -> Rules:
         contrast=re.compile(
             rf"(?:,?\s(?:{_listed(phrases['contrast'])})|,\s(?:{_listed(phrases['turn'])}))(?:,\s|\s)", re.I
         ),
-        cues=frozenset().union(*(_cues(phrase) for role in _DENYING for phrase in phrases[role])),
+        cues=_cues(phrase for role in _DENYING for phrase in phrases[role]),
     )
 
 
-def _cues(phrase: str) -> frozenset[str]:
-    """The rarest words of which a text must have one to match the phrase."""
-    parts = []
-    for listed, _, plain in _PART.findall(phrase):
-        choices = [plain_words(fold(choice)).split() for choice in (listed or plain).split("|")]
-        if all(choices):
-            parts.append(frozenset(min(choice, key=lambda word: (word in _COMMON, -len(word))) for choice in choices))
-    return min(parts, key=lambda part: (len(part & _COMMON), len(part)))
+def _cues(phrases: Iterable[str]) -> dict[str, tuple[tuple[frozenset[str], ...], ...]]:
+    found: dict[str, set[tuple[frozenset[str], ...]]] = {}
+    for phrase in phrases:
+        parts = []
+        for listed, _, plain in _PART.findall(phrase):
+            choices = [plain_words(fold(choice)).split() for choice in (listed or plain).split("|")]
+            if all(choices):
+                rare = (min(choice, key=lambda word: (word in _COMMON, -len(word))) for choice in choices)
+                parts.append(frozenset(rare))
+        rarest = min(parts, key=lambda part: (len(part & _COMMON), len(part)))
+        for word in rarest:
+            found.setdefault(word, set()).add(tuple(part for part in parts if part is not rarest))
+    return {word: tuple(needs) for word, needs in found.items()}
 
 
 def _listed(phrases: list[str]) -> str:
@@ -197,6 +204,7 @@ _TRAILING = re.compile(
     r"|look|looked|looked at|check|checked|read|access|accessed|consulted|visited)\b(?=\W*$)",
     re.I,
 )
+_REFUSING = frozenset(words("not no none nothing neither without"))  # what the patterns of denials begin with
 _CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _CJK_BREAK = re.compile("[,;:()、。]+")
 # "Older than Anna, whose age is not known" and "Anna, who is not mentioned" answer before they deny.
@@ -223,7 +231,17 @@ class Says(Enum):
 
 def may_deny(text: str, words: str) -> bool:
     """Whether a text with these words is worth a closer look; most answers are not."""
-    return not read_rules().cues.isdisjoint(words.split()) or bool(_CJK.search(text))
+    return has_denial_words(words.split()) or bool(_CJK.search(text))
+
+
+def has_denial_words(said: Collection[str]) -> bool:
+    """Whether the words of a phrase that denies are among these, in any order; spares most answers the patterns."""
+    if not _REFUSING.isdisjoint(said):
+        return True
+    cues = read_rules().cues
+    return any(
+        not any(part.isdisjoint(said) for part in needs) for word in said if word in cues for needs in cues[word]
+    )
 
 
 def sentences_of(text: str) -> list[str]:
@@ -322,7 +340,7 @@ def clause_says(clause: str) -> Says:
     said = plain_words(clause)
     left = without_leads(said)
     is_hedged = rules.hedge.search(said) is not None
-    if not is_hedged and any(_is_denial(rest, clause) for rest in left):
+    if not is_hedged and has_denial_words(said.split()) and any(_is_denial(rest, clause) for rest in left):
         return Says.SOMETHING if _GUESS.search(clause) else Says.NONE
     if not said or rules.lead.fullmatch(left[-1]) or any(map(rules.aside.match, left)):
         return Says.BESIDE

@@ -72,6 +72,9 @@ def without_accents(text: str) -> str:
     """Latin letters without their accents; other scripts are left alone, where marks tell words apart."""
     if text.isascii():
         return text
+    if not _BEYOND_LATIN.search(text):
+        bare = _MARKS.sub("", unicodedata.normalize("NFD", text))
+        return unicodedata.normalize("NFC", bare.translate(_PLAIN_LATIN_TABLE))
     kept: list[str] = []
     is_latin = False
     for char in unicodedata.normalize("NFD", text):
@@ -86,6 +89,9 @@ def without_accents(text: str) -> str:
 
 _PLAIN_LATIN = {"ł": "l", "Ł": "L", "ø": "o", "Ø": "O", "đ": "d", "Đ": "D", "ı": "i", "æ": "ae", "Æ": "AE", "œ": "oe"}
 _PLAIN_LATIN |= {"Œ": "OE", "ß": "ss"}
+_PLAIN_LATIN_TABLE = str.maketrans(_PLAIN_LATIN)
+_BEYOND_LATIN = re.compile("[^\\x00-\u024f\u2010-\u2027]")
+_MARKS = re.compile("[\u0300-\u036f]")
 
 
 _TOKEN = re.compile(r"[0-9]+(?:[.,:/-][0-9]+)*|(?<!\S)-(?=[0-9])|[a-z\x80-\U0010ffff]+|[%$+#]")

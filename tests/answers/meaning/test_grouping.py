@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tracerank as tr
-from tests.answers.meaning.meaning_pairs import CORES, EQUAL, UNEQUAL
+from tests.answers.meaning.meaning_pairs import APART, CORES, EQUAL, UNEQUAL
 from tracerank.answers.equivalence import NO_GROUP
 
 QUESTION = "In what city was Leena Peisa born?"
@@ -46,7 +46,7 @@ def test_other_words_for_the_same_answer_are_the_same(question: str, a: str, b: 
     assert tr.same_answer(question, a, b)
 
 
-@pytest.mark.parametrize(("question", "a", "b"), UNEQUAL)
+@pytest.mark.parametrize(("question", "a", "b"), [*UNEQUAL, *APART])
 def test_other_answers_are_not_the_same(question: str, a: str, b: str) -> None:
     assert not tr.same_answer(question, a, b)
 
@@ -98,6 +98,62 @@ def test_sameness_is_symmetric_and_an_answer_is_itself(question: str, a: str, b:
 def test_the_core_stands_where_it_says(question: str, text: str) -> None:
     core = tr.answer_core(question, text)
     assert text[core.start : core.end] == core.text
+
+
+def test_a_plain_place_goes_with_the_one_that_more_answers_name_and_of_a_tie_with_neither() -> None:
+    places = ["Paris", "Paris, Texas", "Paris, France"]
+    assert tr.group_by_meaning(places, "Where was it?") == (0, 1, 2)
+    assert tr.group_by_meaning([*places, "Paris, TX"], "Where was it?") == (0, 0, 1, 0)
+    assert tr.group_by_meaning(places[:2], "Where was it?") == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "text"),
+    [
+        ("NATO", "North Atlantic Treaty Org", "The North Atlantic Treaty Org (NATO) was founded in 1949."),
+        ("Mark Twain", "Samuel Clemens", "Mark Twain (born Samuel Clemens) was a writer."),
+        ("Mark Twain", "Samuel Clemens", "Samuel Clemens, better known as Mark Twain, was a writer."),
+        ("Bombay", "Mumbay City", "Mumbay City, also known as Bombay, is a port."),
+    ],
+)
+def test_a_text_of_the_pool_may_give_two_names_for_one_thing(a: str, b: str, text: str) -> None:
+    assert tr.group_answers([a, b], "Who is meant?", evidence=["Nothing here.", text]) == (0, 0)
+    assert tr.group_answers([b, a], "Who is meant?", evidence=[text]) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("question", "a", "b"),
+    [
+        ("When was it built?", "1970", "1980"),
+        ("How many are there?", "21", "22"),
+        ("Are both rivers in Asia?", "yes", "no"),
+        ("Which is older, the Tower or the Abbey?", "The Tower", "the Abbey"),
+        ("Who wrote it?", "Apollo 11", "Apollo 13"),
+    ],
+)
+def test_no_text_joins_answers_that_conflict(question: str, a: str, b: str) -> None:
+    hostile = [f"{a}, also known as {b}. {b} (born {a})", f"{a} ({b})"]
+    assert tr.group_answers([a, b], question, evidence=hostile) == (0, 1)
+
+
+def test_a_text_that_names_both_without_saying_that_they_are_one_joins_nothing() -> None:
+    texts = ["Mark Twain met Samuel Clemens.", "Mark Twain (Samuel Clemens)", "", "Mark Twain, also known as a wit"]
+    assert tr.group_answers(["Mark Twain", "Samuel Clemens"], "Who is meant?", evidence=texts) == (0, 1)
+
+
+def test_the_level_chooses_how_strictly_answers_are_grouped() -> None:
+    answers = ["Rembrandt", "The Night Watch was painted by Rembrandt van Rijn.", "rembrandt", "Rembrandt van Rijn"]
+    question = "Who painted The Night Watch?"
+    assert tr.group_answers(answers, question) == tr.group_by_meaning(answers, question) == (0, 0, 0, 0)
+    assert tr.group_answers(answers, question, level="default") == (0, 1, 0, 1)
+    assert tr.group_answers(answers, question, "exact") == (0, 1, 0, 2)
+    with pytest.raises(ValueError, match="meaning, exact, default"):
+        tr.group_answers(answers, question, "fuzzy")
+
+
+def test_aliases_join_groups_by_meaning() -> None:
+    answers = ["Bombay", "Mumbai was it.", "Leopold", None, "Mumbai"]
+    assert tr.group_answers(answers, aliases=[("Leopold", "Mumbai")])[2] == tr.group_answers(answers)[4]
 
 
 def test_votes_by_meaning_are_a_method() -> None:

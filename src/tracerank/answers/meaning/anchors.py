@@ -4,13 +4,16 @@ An anchor is a group of short answers that are the same by themselves. Its profi
 answer says in terms of the pool. The order of the answers never matters: callers give them sorted.
 """
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
-from tracerank.answers.meaning.asking import Asking
 from tracerank.answers.meaning.comparing import asserted, conflict, core_likeness
+from tracerank.answers.meaning.lexicon import Lexicon
 from tracerank.answers.meaning.linkage import linked
 from tracerank.answers.meaning.reading import AnswerReading
+from tracerank.answers.meaning.words import STOP
 
 _SHORT = 10
 """Words of an answer that may be an anchor."""
@@ -25,6 +28,8 @@ _BRIDGE = 0.45
 Pairs = Mapping[tuple[int, int], float]
 """Place of the earlier and of the later answer to their likeness; a pair that is left out has none."""
 
+Shares = Mapping[int, float]
+
 
 @dataclass(frozen=True, slots=True)
 class Profiles:
@@ -32,11 +37,11 @@ class Profiles:
 
     anchors: tuple[tuple[int, ...], ...]
     """The answers of each anchor."""
-    shares: tuple[tuple[float, ...], ...]
-    """Per answer how strongly it asserts each anchor, 0 to 1."""
+    shares: tuple[Shares, ...]
+    """Per answer how strongly it asserts anchors, by their place, 0 to 1; what is left out it does not assert."""
 
 
-def anchor_profiles(readings: Sequence[AnswerReading], pairs: Pairs, asking: Asking) -> Profiles:
+def anchor_profiles(readings: Sequence[AnswerReading], pairs: Pairs, lexicon: Lexicon) -> Profiles:
     """The anchors of a pool and the profile of every answer."""
     short = [
         place
@@ -46,49 +51,79 @@ def anchor_profiles(readings: Sequence[AnswerReading], pairs: Pairs, asking: Ask
     known = set(short)
     among = {pair: like for pair, like in pairs.items() if pair[0] in known and pair[1] in known}
     anchors = tuple(tuple(members) for members in linked(short, among, _SAME))
-    rows = [[_share(place, members, readings, pairs, asking) for members in anchors] for place in range(len(readings))]
-    return Profiles(anchors, tuple(map(tuple, _without_bridges(rows))))
+    rows: list[dict[int, float]] = [{} for _ in readings]
+    long = [place for place, one in enumerate(readings) if not one.is_bare]
+    for number, members in enumerate(anchors):
+        # a bare answer that shares nothing with another bare one does not assert it
+        if all(readings[one].is_bare for one in members):
+            alike = {place for pair in pairs if pair[0] in members or pair[1] in members for place in pair}
+            places: Iterable[int] = alike.union(long)
+        else:
+            places = range(len(readings))
+        for place in places:
+            if place not in members and (share := _share(place, members, readings, pairs, lexicon)):
+                rows[place][number] = share
+        for place in members:
+            rows[place][number] = 1.0
+    return Profiles(anchors, tuple(_without_bridges(rows)))
 
 
 def _share(
-    place: int, members: Sequence[int], readings: Sequence[AnswerReading], pairs: Pairs, asking: Asking
+    place: int, members: Sequence[int], readings: Sequence[AnswerReading], pairs: Pairs, lexicon: Lexicon
 ) -> float:
-    if place in members:
-        return 1.0
-    reading = readings[place]
-    if reading.is_bare:  # a bare answer that shares nothing with another bare one does not assert it
-        members = [one for one in members if not readings[one].is_bare or (min(place, one), max(place, one)) in pairs]
-    return max(asserts(reading, readings[member], asking) for member in members) if members else 0.0
+    best = 0.0
+    is_bare = readings[place].is_bare
+    for one in members:
+        if not (is_bare and readings[one].is_bare) or ((place, one) if place < one else (one, place)) in pairs:
+            best = max(best, asserts(readings[place], readings[one], lexicon))
+    return best
 
 
-def asserts(reading: AnswerReading, anchor: AnswerReading, asking: Asking) -> float:
+def asserts(reading: AnswerReading, anchor: AnswerReading, lexicon: Lexicon) -> float:
     """How strongly an answer asserts what a bare one says."""
-    if conflict(reading, anchor, asking):
+    if conflict(reading, anchor, lexicon.asking):
         return 0.0
     if reading.polarity and reading.polarity == anchor.polarity:
         return 1.0
     if reading.option >= 0 and reading.option == anchor.option:
         return 0.7 + 0.3 * min(1.0, reading.option_margin)
+    if reading.measure and anchor.measure:
+        return 0.9
     words = anchor.cores[0].words
-    likes = ((core_likeness(core.words, words, asking), core.strength) for core in reading.cores)
+    likes = ((core_likeness(core.words, words, lexicon), core.strength) for core in reading.cores)
     best = max((0.95 * strength * like for like, strength in likes if like > _LIKE), default=0.0)
-    return max(best, asserted(words, reading, asking))
+    if len(words) == 1 and 3 <= len(words[0]) <= 6 and words[0].upper() in anchor.text:
+        best = max(best, _spelt_out(words[0], reading))
+    return max(best, asserted(words, reading, lexicon))
 
 
-def _without_bridges(rows: list[list[float]]) -> list[list[float]]:
-    several = [[share > _MENTIONED for share in row] for row in rows if sum(share > _MENTIONED for share in row) > 1]
+def _spelt_out(acronym: str, reading: AnswerReading) -> float:
+    """How strongly an answer asserts what an acronym stands for."""
+    return max(
+        (
+            clause.strength
+            for clause in reading.clauses
+            if acronym in "".join(word[0] for word in clause.words if word not in STOP)
+        ),
+        default=0.0,
+    )
+
+
+def _without_bridges(rows: Sequence[Shares]) -> Sequence[Shares]:
+    mentioned = [[number for number, share in row.items() if share > _MENTIONED] for row in rows]
+    several = [numbers for numbers in mentioned if len(numbers) > 1]
     if not several:
         return rows
-    beside = [sum(column) for column in zip(*several, strict=True)]
-    return [_lowered(row, beside, len(several)) for row in rows]
-
-
-def _lowered(row: list[float], beside: Sequence[int], several: int) -> list[float]:
-    hits = [count for share, count in zip(row, beside, strict=True) if share > _MENTIONED]
-    if len(hits) < 2 or max(row) >= _SURE:
-        return row
-    least = min(hits)
+    beside = Counter(chain.from_iterable(several))
     return [
-        share * (1 - _BRIDGE * (count - least) / several) if share > _MENTIONED else share
-        for share, count in zip(row, beside, strict=True)
+        row if len(hits) < 2 or max(row.values()) >= _SURE else _lowered(row, hits, beside, len(several))
+        for row, hits in zip(rows, mentioned, strict=True)
     ]
+
+
+def _lowered(row: Shares, hits: Sequence[int], beside: Mapping[int, int], several: int) -> Shares:
+    least = min(beside[number] for number in hits)
+    return {
+        number: share * (1 - _BRIDGE * (beside[number] - least) / several) if number in hits else share
+        for number, share in row.items()
+    }

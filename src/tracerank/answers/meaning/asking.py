@@ -23,6 +23,7 @@ _DATE = re.compile(
     r"\bwhen\b|\b(?:what|which) (?:year|date|day|month|century|decade)\b|\bbirthday\b|\bdate of\b|\byear\b.{0,30}\?",
     re.I,
 )
+_YEAR = re.compile(r"\byears?\b|\bdecade\b|\bcentury\b", re.I)
 _FULL_DATE = re.compile(
     r"\b(?:what|which) (?:exact |specific )?(?:date|day)\b|\bbirthday\b|\bdate of\b|\bthe (?:exact )?date\b", re.I
 )
@@ -36,6 +37,7 @@ _OFFERED = re.compile(
     rf"| movie)? ((?:[A-Z\"'][\w.'\"-]*|of|the|von|de|van)"
     rf" ?(?:{_NAMED} ?){{0,7}}) or ({_NAMED}(?: {_NAMED}){{0,7}})"
 )
+_REGION_ENDS = frozenset(name.split()[1] for name in REGIONS if name.count(" ") == 1)
 _ASIDE = re.compile(r"\([^()]*\)")
 
 
@@ -45,16 +47,24 @@ class Asking:
 
     words: frozenset[str]
     """Its telling words, as they stand and without endings."""
+    idle: frozenset[str]
+    """Words that say nothing new: its own, and those that never tell anything."""
     kind: str
     options: tuple[tuple[str, ...], ...] = ()
     """The words of the two options of an either-or question; empty: it offers none."""
     wants_difference: bool = False
     """Whether a yes means that two things differ: "Are they from different countries?"."""
     wants_place: bool = False
+    wants_year: bool = False
     wants_day: bool = False
     """Whether a date without its day is less than what is asked."""
     regions: frozenset[str] = frozenset()
     """States and countries that it names."""
+
+    @property
+    def may_conflict(self) -> bool:
+        """Whether two answers can exclude each other for what is asked."""
+        return self.wants_place or self.kind in (POLAR, CHOICE, DATE, NUMBER)
 
     def weight(self, word: str) -> float:
         """How much a word of an answer tells."""
@@ -84,12 +94,15 @@ def read_asking(question: str) -> Asking:
         kind = DATE
     else:
         kind = {"who": WHO, "whom": WHO, "whose": WHO, "where": WHERE}.get(first, OTHER)
+    words = frozenset(telling | {stem(word) for word in telling})
     return Asking(
-        words=frozenset(telling | {stem(word) for word in telling}),
+        words=words,
+        idle=words | STOP,
         kind=kind,
         options=options,
         wants_difference=not {"different", "not", "neither", "only", "differ"}.isdisjoint(said),
         wants_place=kind == WHERE or not _PLACE_WORDS.isdisjoint(telling),
+        wants_year=bool(_YEAR.search(text)),
         wants_day=bool(_FULL_DATE.search(text)),
         regions=regions_in(said),
     )
@@ -97,8 +110,10 @@ def read_asking(question: str) -> Asking:
 
 def regions_in(words: tuple[str, ...]) -> frozenset[str]:
     """States and countries among the words."""
-    pairs = (f"{a} {b}" for a, b in itertools.pairwise(words))
-    return frozenset(REGIONS[name] for name in (*words, *pairs) if name in REGIONS)
+    found = [REGIONS[word] for word in words if word in REGIONS]
+    if not _REGION_ENDS.isdisjoint(words):
+        found += [REGIONS[name] for a, b in itertools.pairwise(words) if (name := f"{a} {b}") in REGIONS]
+    return frozenset(found)
 
 
 def _options(text: str) -> tuple[tuple[str, ...], ...]:

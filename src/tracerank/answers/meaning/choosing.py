@@ -27,6 +27,11 @@ _BOTH = re.compile(r"\b(?:both|same|likewise)\b", re.I)
 _ASIDE = re.compile(r"\([^()]*\)")
 _FORMER = re.compile(r"\bthe former\b", re.I)
 _LATTER = re.compile(r"\bthe latter\b", re.I)
+_OF_BOTH = re.compile(
+    r"\W*(?:(?:it|they|that)(?:'s| is| was|'re| are| were) |the answer is:? )?(the former|the latter|both|neither)\b",
+    re.I,
+)
+_CHOICES = ("the former", "the latter", "both", "neither")
 _HELD = 0.5
 """Share of an option's own words that a clause must hold."""
 
@@ -66,16 +71,22 @@ def chosen_option(clauses: Clauses, text: str, asking: Asking) -> tuple[int, flo
         max((_option_score(words, *clause, place) for place, clause in enumerate(clauses)), default=0.0)
         for words in own
     ]
+    if max(scores) == 0:
+        return _said_of_both(text)
     for pattern, place in ((_FORMER, 0), (_LATTER, 1)):
         if pattern.search(text):
             said = tokens(text)
             firsts = [_first_place(words, said) for words in own]
             if min(firsts) >= 0:
                 scores[firsts.index(sorted(firsts)[place])] += 0.15
-    if max(scores) == 0:
-        return -1, 0.0
     chosen = int(scores[1] > scores[0])
     return chosen, abs(scores[0] - scores[1]) if min(scores) > 0 else max(scores)
+
+
+def _said_of_both(text: str) -> tuple[int, float]:
+    """What an answer chooses that names no option; both and neither are choices of their own."""
+    found = _OF_BOTH.match(text)
+    return (_CHOICES.index(found[1].lower()), 1.0) if found else (-1, 0.0)
 
 
 def _own(option: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:

@@ -3,64 +3,68 @@
 Scores are shares of telling words, by the weights that the question gives them; nothing here is fitted.
 """
 
-from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Container, Sequence
 
 from tracerank.answers.meaning.asking import DATE, NUMBER, Asking
-from tracerank.answers.meaning.reading import AnswerReading, by_initial
+from tracerank.answers.meaning.lexicon import Lexicon, Words
+from tracerank.answers.meaning.measures import measures_agree
+from tracerank.answers.meaning.reading import AnswerReading
 from tracerank.answers.meaning.values import is_value, likeness
-from tracerank.answers.meaning.words import CHANGING, RANKS, STOP, initial
+from tracerank.answers.meaning.words import CHANGING, RANKS, STOP
 
 _LIKE = 0.6
-"""Likeness from which two words count as one."""
+"""Share from which the shorter of two cores is taken to stand in the other."""
 _TELLING = 0.9
 """Weight of a word that would tell answers apart."""
 LONGEST_PLACED = 18
 """Words; in a longer answer the regions of a sentence need not be the answer's."""
 
-Words = tuple[str, ...]
+
+def read_lexicon(readings: Sequence[AnswerReading], asking: Asking) -> Lexicon:
+    """The words of some answers, made ready for what their cores are compared by."""
+    sought = {word for reading in readings for core in reading.cores for word in core.words}
+    return Lexicon(asking, set().union(*(reading.said for reading in readings)), sought)
 
 
-def held_share(core: Words, words: Mapping[str, Sequence[str]], asking: Asking) -> float:
-    """The weighted share of a core's words that stand among words, given by the class of their first sound."""
+def held_share(core: Words, words: Container[str], lexicon: Lexicon) -> float:
+    """The weighted share of a core's words that stand among words."""
     held = 0.0
-    weights, total = _weights(core, asking)
+    weights, total = lexicon.weights(core)
     for word, weight in zip(core, weights, strict=True):
-        best = 0.0
-        for said in words.get(initial(word), ()):
-            best = max(best, likeness(word, said))
-        held += weight * best if best >= _LIKE else 0.0
+        if word in words:
+            held += weight
+        elif near := lexicon.near(word):
+            held += weight * max((like for other, like in near.items() if other in words), default=0.0)
     return held / total if total else 0.0
 
 
-@lru_cache(maxsize=16384)
-def _weights(core: Words, asking: Asking) -> tuple[tuple[float, ...], float]:
-    """The weight of each word, and their sum."""
-    weights = tuple(map(asking.weight, core))
-    return weights, sum(weights)
-
-
-@lru_cache(maxsize=65536)
-def core_likeness(a: Words, b: Words, asking: Asking) -> float:
+def core_likeness(a: Words, b: Words, lexicon: Lexicon) -> float:
     """Two cores, 0 to 1: a short name inside a long one is fine, words of their own on both sides are not."""
+    known = lexicon.likes.get((a, b))
+    if known is None:
+        known = lexicon.likes[a, b] = _core_likeness(a, b, lexicon)
+    return known
+
+
+def _core_likeness(a: Words, b: Words, lexicon: Lexicon) -> float:
     if a == b or "".join(a) == "".join(b):
         return 1.0
-    if _abbreviates(a, b) or _abbreviates(b, a):
+    if abbreviates(a, b) or abbreviates(b, a):
         return 0.9
-    index_a, index_b = by_initial(a), by_initial(b)
-    if index_a.keys().isdisjoint(index_b):
+    if lexicon.reach(a).isdisjoint(b):
         return 0.0
+    asking = lexicon.asking
     values_a, values_b = [word for word in a if is_value(word)], [word for word in b if is_value(word)]
     if values_a and values_b and not any(likeness(x, y) for x in values_a for y in values_b):
         return 0.0
     if asking.wants_day and values_a and values_b and max(map(_parts, values_a)) != max(map(_parts, values_b)):
         return 0.4
-    of_a, of_b = held_share(a, index_b, asking), held_share(b, index_a, asking)
+    of_a, of_b = held_share(a, b, lexicon), held_share(b, a, lexicon)
     low, high = sorted((of_a, of_b))
     if high < _LIKE:
         return 0.5 * high
     short, long = (a, b) if of_a >= of_b else (b, a)
-    if _has_own(short, long, asking) and _has_own(long, short, asking):
+    if _has_own(short, long, lexicon) and _has_own(long, short, lexicon):
         return min(0.5, 0.6 * low + 0.2)
     if any(word in CHANGING and word not in short and word not in asking.words for word in long):
         return 0.5
@@ -68,11 +72,12 @@ def core_likeness(a: Words, b: Words, asking: Asking) -> float:
     return max(0.0, 0.75 * high + 0.25 * low - (0.25 if telling < 0.5 else 0.0))
 
 
-def _has_own(words: Words, others: Words, asking: Asking) -> bool:
+def _has_own(words: Words, others: Words, lexicon: Lexicon) -> bool:
     return any(
         word not in RANKS
-        and asking.weight(word) >= _TELLING
-        and max((likeness(word, other) for other in others), default=0.0) < _LIKE
+        and lexicon.asking.weight(word) >= _TELLING
+        and word not in others
+        and lexicon.near(word).keys().isdisjoint(others)
         for word in words
     )
 
@@ -82,23 +87,27 @@ def _parts(value: str) -> int:
     return value.count("-")
 
 
-def _abbreviates(short: Words, long: Words) -> bool:
-    return (
-        len(short) == 1
-        and 2 <= len(short[0]) <= 6
-        and len(long) >= 2
-        and short[0] == "".join(word[0] for word in long if word not in STOP)
-    )
+def abbreviates(short: Words, long: Words) -> bool:
+    """Whether the one is the initials of the other."""
+    return len(short) == 1 and short[0] == initials(long)
 
 
-def asserted(core: Words, reading: AnswerReading, asking: Asking) -> float:
+def initials(words: Words) -> str:
+    """What may abbreviate a name; empty: too short or too long for it."""
+    found = "".join(word[0] for word in words if word not in STOP) if len(words) >= 2 else ""
+    return found if 2 <= len(found) <= 6 else ""
+
+
+def asserted(core: Words, reading: AnswerReading, lexicon: Lexicon) -> float:
     """How strongly an answer asserts a core: the best clause that holds it."""
     best = 0.0
+    if lexicon.reach(core).isdisjoint(reading.said):
+        return best
     for clause in reading.clauses:
         if clause.strength > best:
-            share = held_share(core, clause.by_initial, asking)
+            share = held_share(core, clause.words, lexicon)
             if share >= 0.7:
-                share *= 0.5 if _is_changed(core, clause.words, asking) else 1.0
+                share *= 0.5 if _is_changed(core, clause.words, lexicon.asking) else 1.0
                 best = max(best, share * clause.strength * (1 - 0.004 * min(clause.order, 20)))
     return best
 
@@ -118,6 +127,8 @@ def conflict(a: AnswerReading, b: AnswerReading, asking: Asking) -> bool:
         return True
     if asking.wants_place and a.regions and b.regions and a.regions.isdisjoint(b.regions):
         return max(a.length, b.length) <= LONGEST_PLACED
+    if a.measure and b.measure:
+        return not measures_agree(a.measure, b.measure)
     if asking.kind in (DATE, NUMBER) and a.values and b.values:
         if asking.wants_day and a.is_bare and b.is_bare and _parts(a.values[0][0]) != _parts(b.values[0][0]):
             return True
@@ -130,17 +141,19 @@ def _foremost(reading: AnswerReading) -> list[str]:
     return [value for value, strength in reading.values if strength >= least]
 
 
-def pair_likeness(a: AnswerReading, b: AnswerReading, asking: Asking) -> float:
+def pair_likeness(a: AnswerReading, b: AnswerReading, lexicon: Lexicon) -> float:
     """How far two answers are one, 0 to 1, by themselves."""
-    if conflict(a, b, asking):
+    if conflict(a, b, lexicon.asking):
         return 0.0
     if a.polarity and a.polarity == b.polarity:
         return 1.0
     if a.option >= 0 and a.option == b.option:
         return 0.7 + 0.3 * min(1.0, a.option_margin, b.option_margin)
+    if a.measure and b.measure:
+        return 1.0  # no conflict: they agree
     return max(
         (
-            core_likeness(x.words, y.words, asking) * min(x.strength, y.strength) ** 0.25
+            core_likeness(x.words, y.words, lexicon) * min(x.strength, y.strength) ** 0.25
             for x in a.cores
             for y in b.cores
         ),

@@ -1,19 +1,25 @@
 """Groups of a pool's answers by meaning, whether two answers are one, and the span of an answer that answers.
 
 A pair's chance comes from what the two say by themselves and from what they say in terms of the pool's anchors; groups
-are linked by their mean chance above one threshold, and conflicts keep them apart. Only the set of answers counts:
-neither their order nor how often one is repeated changes a group.
+are linked by their mean chance above one threshold, and conflicts keep them apart. Texts of the pool may join names
+that they give for one thing. Only the set of answers counts: neither their order nor how often one is repeated changes
+a group.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from tracerank.answers import equivalence
 from tracerank.answers.abstentions import abstains
-from tracerank.answers.equivalence import NO_GROUP
+from tracerank.answers.equivalence import DEFAULT, LEVELS, NO_GROUP, Aliases
+from tracerank.answers.meaning.aliases import named_alike
 from tracerank.answers.meaning.asking import read_asking
+from tracerank.answers.meaning.comparing import conflict
 from tracerank.answers.meaning.linkage import linked
 from tracerank.answers.meaning.pairs import PairWeights, pair_features, pair_weights
-from tracerank.answers.meaning.reading import read_answer
+from tracerank.answers.meaning.reading import AnswerReading, read_answer
+
+MEANING = "meaning"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +38,48 @@ def answer_core(question: str, text: str) -> Core:
     return Core(text[start:end], start, end)
 
 
-def group_by_meaning(answers: Sequence[str | None], question: str = "") -> tuple[int, ...]:
+def group_answers(
+    answers: Sequence[str | None],
+    question: str = "",
+    level: str = MEANING,
+    aliases: Aliases = (),
+    evidence: Sequence[str] = (),
+) -> tuple[int, ...]:
+    """A group number per answer, in order of first appearance; ``NO_GROUP`` for what answers nothing.
+
+    ``exact`` and ``default`` are the strict levels, which look at no evidence. Aliases are sets of names for one thing.
+    """
+    if level in LEVELS:
+        return equivalence.group_answers(answers, question, level, aliases)
+    if level != MEANING:
+        raise ValueError(f"level must be one of {', '.join((MEANING, *LEVELS))}, got {level!r}")
+    found = group_by_meaning(answers, question, evidence)
+    if not aliases:
+        return found
+    named = equivalence.group_answers(answers, question, DEFAULT, aliases)
+    unnamed = equivalence.group_answers(answers, question, DEFAULT)
+    joined = [
+        (found[i], found[j])
+        for j in range(len(answers))
+        for i in range(j)
+        if named[i] == named[j] and unnamed[i] != unnamed[j] and NO_GROUP not in (found[i], found[j])
+    ]
+    return _renumbered(found, joined)
+
+
+def group_by_meaning(
+    answers: Sequence[str | None], question: str = "", evidence: Sequence[str] = ()
+) -> tuple[int, ...]:
     """A group number per answer, in order of first appearance; ``NO_GROUP`` for what answers nothing."""
-    return grouped(answers, question, pair_weights())
+    return grouped(answers, question, pair_weights(), evidence)
 
 
-def grouped(answers: Sequence[str | None], question: str, weights: PairWeights) -> tuple[int, ...]:
+def grouped(
+    answers: Sequence[str | None], question: str, weights: PairWeights, evidence: Sequence[str] = ()
+) -> tuple[int, ...]:
     """The same by given weights."""
     said = [None if answer is None or abstains(answer, question) else answer.strip() for answer in answers]
-    root = _groups(sorted({answer for answer in said if answer is not None}), question, weights)
+    root = _groups(sorted({answer for answer in said if answer is not None}), question, weights, evidence)
     numbers: dict[int, int] = {}
     return tuple(NO_GROUP if answer is None else numbers.setdefault(root[answer], len(numbers)) for answer in said)
 
@@ -51,11 +90,50 @@ def same_answer(question: str, a: str | None, b: str | None) -> bool:
     return first == second != NO_GROUP
 
 
-def _groups(distinct: Sequence[str], question: str, weights: PairWeights) -> dict[str, int]:
+def _groups(distinct: Sequence[str], question: str, weights: PairWeights, evidence: Sequence[str]) -> dict[str, int]:
     """Each of the sorted texts to the number of its group."""
     if len(distinct) < 2:
         return dict.fromkeys(distinct, 0)
-    features, vetoed = pair_features([read_answer(text, question) for text in distinct], read_asking(question))
+    readings = [read_answer(text, question) for text in distinct]
+    features, vetoed = pair_features(readings, read_asking(question))
     chances = {pair: weights.chance(row) for pair, row in features.items()}
     groups = linked(range(len(distinct)), chances, weights.threshold, vetoed)
-    return {distinct[place]: number for number, members in enumerate(groups) for place in members}
+    root = [0] * len(distinct)
+    for number, members in enumerate(groups):
+        for place in members:
+            root[place] = number
+    if evidence and len(groups) > 1:
+        root = _joined(root, readings, question, vetoed, evidence)
+    return dict(zip(distinct, root, strict=True))
+
+
+def _joined(
+    root: list[int],
+    readings: Sequence[AnswerReading],
+    question: str,
+    vetoed: frozenset[tuple[int, int]],
+    evidence: Sequence[str],
+) -> list[int]:
+    """The groups after texts have joined names; never over a conflict."""
+    asking = read_asking(question)
+    for a, b in sorted(set(named_alike(readings, evidence))):
+        low, high = sorted((root[a], root[b]))
+        firsts, seconds = ([place for place, one in enumerate(root) if one == group] for group in (low, high))
+        is_apart = low == high or any(
+            (min(i, j), max(i, j)) in vetoed or conflict(readings[i], readings[j], asking)
+            for i in firsts
+            for j in seconds
+        )
+        if not is_apart:
+            root = [low if one == high else one for one in root]
+    return root
+
+
+def _renumbered(groups: Sequence[int], joined: Iterable[tuple[int, int]]) -> tuple[int, ...]:
+    """The groups with some of them joined, numbered by first appearance."""
+    root = {group: group for group in groups}
+    for a, b in joined:
+        low, high = sorted((root[a], root[b]))
+        root = {group: low if one == high else one for group, one in root.items()}
+    numbers: dict[int, int] = {}
+    return tuple(NO_GROUP if group == NO_GROUP else numbers.setdefault(root[group], len(numbers)) for group in groups)

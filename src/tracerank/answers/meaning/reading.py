@@ -9,9 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from tracerank.answers import english
 from tracerank.answers.english import PRONOUNS, VERBS
 from tracerank.answers.meaning.asking import DATE, NUMBER, OTHER, POLAR, WHERE, WHO, Asking, read_asking, regions_in
 from tracerank.answers.meaning.choosing import chosen_option, polarity
+from tracerank.answers.meaning.measures import Measure, read_measure
 from tracerank.answers.meaning.spans import (
     ASIDE,
     OWNER,
@@ -27,7 +29,7 @@ from tracerank.answers.meaning.spans import (
     trimmed,
 )
 from tracerank.answers.meaning.values import is_value, tokens
-from tracerank.answers.meaning.words import STOP, initial
+from tracerank.answers.meaning.words import STOP
 
 LONGEST = 6000
 """Characters that are read of an answer: the first third and the last two."""
@@ -57,6 +59,17 @@ _PLACED = re.compile(
 )
 _ALIAS_LABEL = re.compile(r"\A[^:]{0,30}: ")
 _LEADS_ON = re.compile(r"[\s,]*whose [^,;]{2,40} (?:is|was|are|were)\b", re.I)
+_PLAIN = re.compile(r"[ \"“]?([^\W_]+(?:(?:,? |-)[^\W_]+){0,7})[ .!\"”]{0,3}")
+_TURNS = VERBS | frozenset(
+    english.words(
+        "a an so thus therefore hence accordingly it they he she that this both while whereas although though but "
+        "rather instead opposed versus vs than before after not whose who which because since where never longer "
+        "unlike even despite besides formerly previously followed succeeded replaced replacing compared other others "
+        "opposite alongside including son daughter along capital birthplace short consequently overall conclusion "
+        "result answer appears works worked"
+    )
+)
+"""Words without which a few plain words have one clause and one core: where patterns here and in ``spans.py`` turn."""
 _STEP = 0.6
 _FACTORS = {ASIDE: 0.45, WEAK: 0.3, TAIL: 0.5, OWNER: 0.4}
 
@@ -66,8 +79,6 @@ class Clause:
     """A part of an answer and how strongly it is asserted."""
 
     words: tuple[str, ...]
-    by_initial: Mapping[str, tuple[str, ...]]
-    """The same words by the class of their first sound, for look-up."""
     strength: float
     order: int
 
@@ -87,6 +98,8 @@ class AnswerReading:
 
     text: str
     clauses: tuple[Clause, ...]
+    said: frozenset[str]
+    """All words of its clauses and cores."""
     cores: tuple[SpanCore, ...]
     """The likeliest first."""
     sentence: Span
@@ -107,6 +120,8 @@ class AnswerReading:
     """Telling words that the question does not have, with how strongly they are asserted."""
     values: tuple[tuple[str, float], ...]
     """Numbers and dates that the question does not name, the most strongly asserted first."""
+    measure: Measure | None
+    """The first length, weight or the like of an answer to a question for a number."""
     regions: frozenset[str]
     """States and countries in the sentence that answers."""
     core_span: Span
@@ -117,6 +132,56 @@ class AnswerReading:
 def read_answer(text: str, question: str) -> AnswerReading:
     """The reading of an answer."""
     asking = read_asking(question)
+    return _read_name(text, asking) or _read_text(text, asking)
+
+
+def _read_name(text: str, asking: Asking) -> AnswerReading | None:
+    """The reading of a few plain words, as ``_read_text`` would find it; None: there is more to it."""
+    plain = _PLAIN.fullmatch(text)
+    if not plain:
+        return None
+    whole = Span(*plain.span(1))
+    words = tokens(plain[1])
+    core = tuple(word for word in words if word not in STOP) or words[:1]
+    if (core[0] in STOP and len(words) > 1) or len(words) > _BARE_WORDS or not _TURNS.isdisjoint(words):
+        return None
+    strength = _repeating(0.85, words, asking)
+    if "," in plain[1]:
+        clauses_said: list[Clause] = []
+        _add(clauses_said, text, whole, strength, 0.7, asking)
+        cores = _cores(text, asking, None, (), (whole,), whole, len(words), is_bare=True)
+        new: Mapping[str, float] = _new_words(clauses_said, asking)
+    else:
+        clauses_said = [Clause(words, strength, 0)]
+        cores = (SpanCore(core, 0.9, head(text, whole) if words[0] in STOP else whole),)
+        new = {word: strength for word in core if word not in asking.idle}
+    option, margin = (
+        chosen_option([(one.words, one.strength) for one in clauses_said], text, asking)
+        if asking.options
+        else (-1, 0.0)
+    )
+    return AnswerReading(
+        text=text,
+        clauses=tuple(clauses_said),
+        said=frozenset(words),
+        cores=cores,
+        sentence=whole,
+        is_bare=True,
+        is_sentence=False,
+        is_marked=False,
+        length=len(words),
+        polarity=polarity("", (plain[1],), asking) if asking.kind == POLAR else 0,
+        option=option,
+        option_margin=margin,
+        new_words=new,
+        values=_values(new),
+        measure=read_measure(text) if asking.kind == NUMBER else None,
+        regions=regions_in(words) - asking.regions,
+        core_span=cores[0].span,
+    )
+
+
+def _read_text(text: str, asking: Asking) -> AnswerReading:
     parts = _windows(text)
     marked = labelled(text, parts[-1]) or (labelled(text, parts[0]) if len(parts) > 1 else None)
     found = [span for part in parts for span in sentences(text, part)]
@@ -140,10 +205,12 @@ def read_answer(text: str, question: str) -> AnswerReading:
     if stated:
         sentence = stated[-1]
     said = [text[span.start : span.end] for span in found]
-    cores = _cores(text, asking, marked, bolds, found, sentence, length, is_bare)
+    is_sentence = not stated and _is_clause(text, sentence, asking)
+    focus = tuple(_focus(text, sentence, asking)) if not stated and (is_sentence or not is_bare) else ()
+    cores = _cores(text, asking, marked, bolds, found, sentence, length, is_bare, focus)
     core_span = cores[0].span if cores else trimmed(text, sentence)
-    if not stated and _is_clause(text, sentence, asking):
-        core_span = next((span for span, _ in _focus(text, sentence, asking)), core_span)
+    if is_sentence and focus:
+        core_span = focus[0][0]
     option, margin = -1, 0.0
     if asking.options:
         option, margin = chosen_option([(one.words, one.strength) for one in clauses_said], text, asking)
@@ -151,10 +218,11 @@ def read_answer(text: str, question: str) -> AnswerReading:
     return AnswerReading(
         text=text,
         clauses=tuple(clauses_said),
+        said=frozenset().union(*(one.words for one in clauses_said), *(one.words for one in cores)),
         cores=cores,
         sentence=sentence,
         is_bare=is_bare,
-        is_sentence=not stated and _is_clause(text, sentence, asking),
+        is_sentence=is_sentence,
         is_marked=bool(stated),
         length=length,
         polarity=polarity(" ".join(text[a:b] for a, b in stated), said, asking) if is_polar else 0,
@@ -162,19 +230,10 @@ def read_answer(text: str, question: str) -> AnswerReading:
         option_margin=margin,
         new_words=(new := _new_words(clauses_said, asking)),
         values=_values(new),
+        measure=read_measure(text[sentence.start :]) if asking.kind == NUMBER else None,
         regions=regions_in(tokens(text[sentence.start : sentence.end])) - asking.regions,
         core_span=core_span,
     )
-
-
-@lru_cache(maxsize=16384)
-def by_initial(words: tuple[str, ...]) -> Mapping[str, tuple[str, ...]]:
-    """Words by the class of their first sound."""
-    found: dict[str, tuple[str, ...]] = {}
-    for word in words:
-        sound = initial(word)
-        found[sound] = (*found.get(sound, ()), word)
-    return found
 
 
 def _windows(text: str) -> list[Span]:
@@ -192,7 +251,7 @@ def _telling_bolds(text: str, bolds: Sequence[Span], asking: Asking) -> list[Spa
 
 
 def _is_new(words: Sequence[str], asking: Asking) -> bool:
-    return any(word not in STOP and word not in asking.words for word in words)
+    return not asking.idle.issuperset(words)
 
 
 def _strength(said: str, words: Sequence[str], place: int, count: int, asking: Asking) -> float:
@@ -200,10 +259,15 @@ def _strength(said: str, words: Sequence[str], place: int, count: int, asking: A
     strength = 0.85 if count == 1 else 0.7 if place == count - 1 else 0.62 if place == 0 else 0.4
     if _CONCLUDES.search(said):
         strength = max(strength, 0.9)
+    return _repeating(strength, words, asking)
+
+
+def _repeating(strength: float, words: Sequence[str], asking: Asking) -> float:
+    """The strength of a sentence by how much of the question it repeats."""
+    if not (_is_new(words, asking) or asking.options or asking.kind == POLAR):
+        return strength * 0.6
     mirrored = len(asking.words.intersection(words)) / max(1, len(asking.words))
-    if _is_new(words, asking) or asking.options or asking.kind == POLAR:
-        return min(0.92, strength + 0.2 * mirrored)
-    return strength * 0.6
+    return min(0.92, strength + 0.2 * mirrored)
 
 
 def _add(said: list[Clause], text: str, sentence: Span, strength: float, decay: float, asking: Asking) -> None:
@@ -220,7 +284,7 @@ def _add(said: list[Clause], text: str, sentence: Span, strength: float, decay: 
             said[first:] = [replace(one, strength=one.strength * _STEP) for one in said[first:]]
             factor = 1.0
         share = _FACTORS.get(kind, 1.0) if kind in (ASIDE, WEAK) else factor * _FACTORS.get(kind, 1.0)
-        said.append(Clause(words, by_initial(words), strength * share, len(said)))
+        said.append(Clause(words, strength * share, len(said)))
         if kind not in (ASIDE, TAIL, OWNER) and _is_new(words, asking):
             factor *= decay
 
@@ -234,12 +298,13 @@ def _cores(
     sentence: Span,
     length: int,
     is_bare: bool,
+    focus: Sequence[tuple[Span, float]] = (),
 ) -> tuple[SpanCore, ...]:
     cores: dict[tuple[str, ...], SpanCore] = {}
     whole = found[0] if found else sentence
     strips = not asking.options and _is_clause(text, whole, asking)
     for span, strength in _core_spans(
-        text, asking, marked, bolds, whole, sentence, length, is_bare and len(found) <= 1
+        text, asking, marked, bolds, whole, sentence, length, is_bare and len(found) <= 1, focus
     ):
         said = tokens(text[span.start : span.end])
         words = tuple(word for word in said if word not in STOP) or said
@@ -259,6 +324,7 @@ def _core_spans(
     sentence: Span,
     length: int,
     is_bare: bool,
+    focus: Sequence[tuple[Span, float]],
 ) -> Iterator[tuple[Span, float]]:
     stated = marked or (bolds[0] if bolds else whole if is_bare else None)
     if stated and (relative := _RELATIVE.fullmatch(text, *trimmed(text, stated))):
@@ -282,7 +348,7 @@ def _core_spans(
         if is_bare:
             yield trimmed(text, whole), 0.85
     if not (marked or bolds or is_bare):
-        yield from _focus(text, sentence, asking)
+        yield from focus
 
 
 def _is_clause(text: str, span: Span, asking: Asking) -> bool:
@@ -335,11 +401,11 @@ def _new_words(said: Sequence[Clause], asking: Asking) -> dict[str, float]:
     best: dict[str, float] = {}
     for clause in said:
         for word in clause.words:
-            if word not in STOP and word not in asking.words:
+            if word not in asking.idle:
                 best[word] = max(best.get(word, 0.0), clause.strength)
     return best
 
 
 def _values(new_words: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
     found = [pair for pair in new_words.items() if is_value(pair[0])]
-    return tuple(sorted(found, key=lambda pair: -pair[1]))
+    return tuple(sorted(found, key=lambda pair: -pair[1])) if found else ()

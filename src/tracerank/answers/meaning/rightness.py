@@ -10,7 +10,7 @@ from tracerank.answers.abstentions import abstains
 from tracerank.answers.exact import exact_match
 from tracerank.answers.meaning.anchors import asserts
 from tracerank.answers.meaning.asking import read_asking
-from tracerank.answers.meaning.comparing import LONGEST_PLACED, pair_likeness
+from tracerank.answers.meaning.comparing import LONGEST_PLACED, pair_likeness, read_lexicon
 from tracerank.answers.meaning.reading import AnswerReading, read_answer
 
 RIGHT = 0.55
@@ -37,10 +37,11 @@ def rightness(question: str, answer: str, references: Sequence[str]) -> float:
     readings = [read_answer(reference.strip(), question) for reference in _telling(references)]
     if asking.wants_place and _is_elsewhere(reading, readings):
         return 0.0
+    lexicon = read_lexicon((reading, *readings), asking)
     best = 0.0
     for wanted in readings:
         best = max(
-            best, pair_likeness(reading, wanted, asking), asserts(reading, wanted, asking) if wanted.cores else 0.0
+            best, pair_likeness(reading, wanted, lexicon), asserts(reading, wanted, lexicon) if wanted.cores else 0.0
         )
     return best
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 EDGES = " \t\n*_`\"'“”‘’.,:;!?>#|"
 _SENTENCE = re.compile(r"(?<=[.!?。！？])[\"”*)\]]{0,3}\s+(?=[\"“*(\[A-ZÀ-Þ0-9])|\n+|(?<=[。！？])")
+_MAY_END = re.compile(r"[.!?][\"”*)\]]{0,3}\s|[\n。！？]|confidence|sources?\b", re.I)
 _ABBREVIATION = re.compile(
     r"\b(?:Mr|Mrs|Ms|Dr|St|Sr|Jr|vs|No|Prof|Bros|Inc|Ltd|Co|Sgt|Gen|Capt|Lt|Col|Rev|Hon|[A-Z]|ca|c|b|d|Sept|Aug|Jan|Feb|Mar|Apr"
     r"|Oct|Nov|Dec|U\.S|U\.K|a\.k\.a)\.\Z"
@@ -20,6 +21,14 @@ _LABEL = re.compile(
     r"|answer is)\s{0,3}\**\s{0,3}[:：]\s{0,3}\**\s{0,3}|\s{0,3}(?:→|=>|⇒)\s{0,3}(?=[^→⇒\n=]*\Z)",
     re.I | re.M,
 )
+_MAY_LABEL = re.compile(r"[:：→⇒<]|=>|\\boxed")
+_WRAPPED = re.compile(
+    r"\\boxed\s?\{(?:\\(?:text|mathrm|textbf|mathbf)\s?\{)?(?P<boxed>[^{}\n]{1,160})\}"
+    r"|<(?:final_)?answer>\s{0,3}(?P<tagged>[^<>]{1,160}?)\s{0,3}</(?:final_)?answer>"
+    r"|\"(?:final_)?answer\"\s{0,3}:\s{0,3}(?:\"(?P<quoted>[^\"\n]{1,160})\"|(?P<number>[0-9.,]{1,40})(?=\s{0,3}[,}]))",
+    re.I,
+)
+"""What agents put their answer into."""
 _LONGEST_LABELLED = 160
 _NOTE = re.compile(r"[\s*_;,(|-]{0,6}\bconfidence(?: level| score)?[ *_]{0,4}[:：=]|\(?\bsources?[ *_]{0,4}:", re.I)
 _BOLD = re.compile(r"\*\*([^*]{1,200})\*\*|(?<!_)__([^_]{1,200})__(?!_)")
@@ -85,6 +94,9 @@ def trimmed(text: str, span: Span) -> Span:
 
 def sentences(text: str, within: Span) -> list[Span]:
     """The sentences and lines of a part of a text; a sentence of sources or a stated confidence is none."""
+    if not _MAY_END.search(text, *within):
+        span = trimmed(text, within)
+        return [span] if span.start < span.end else []
     found: list[Span] = []
     start = within.start
     joins = False
@@ -109,8 +121,14 @@ def without_note(text: str, span: Span) -> Span:
 
 
 def labelled(text: str, within: Span) -> Span | None:
-    """What the last label such as "Final answer:" names, on its line or on the next."""
-    best = None
+    """What the text wraps as its answer, or what its last label such as "Final answer:" names."""
+    best: Span | None = None
+    if not _MAY_LABEL.search(text, *within):
+        return best
+    for wrapped in _WRAPPED.finditer(text, *within):
+        best = trimmed(text, Span(*wrapped.span(wrapped.lastgroup or 0)))
+    if best and best.start < best.end:
+        return best
     for label in _LABEL.finditer(text, *within):
         start = label.end()
         while start < within.end and text[start] in " \n*":
@@ -124,7 +142,9 @@ def labelled(text: str, within: Span) -> Span | None:
 
 def stressed(text: str, within: Span) -> list[Span]:
     """What stands in bold and is neither a label nor the head of a list's item."""
-    found = []
+    found: list[Span] = []
+    if "**" not in text and "__" not in text:
+        return found
     for bold in _BOLD.finditer(text, *within):
         start, end = bold.span(1 if bold[1] is not None else 2)
         after = text[bold.end() : bold.end() + 3].lstrip()

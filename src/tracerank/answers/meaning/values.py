@@ -27,24 +27,33 @@ _NUMBER = re.compile(r"([0-9][0-9,]*(?:\.[0-9]+)?)(k|m|bn|km|kg|cm|mm|ft|mi|th)?
 _CENTURIES = {"nineteen": 19, "eighteen": 18, "seventeen": 17, "sixteen": 16, "fifteen": 15, "twenty": 20}
 _NUMBER_WORDS = SMALL_NUMBERS.keys() | TENS.keys()
 _SMALL_SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
-_HAS_VALUE = re.compile(
-    r"[0-9]|" + "|".join(sorted({*_NUMBER_WORDS, "ties", *SMALL_ORDINALS, *_SMALL_SCALES}, key=len, reverse=True))
-)
+_HAS_DIGIT = re.compile(r"[0-9]")
 _FEW_DIGITS = 2
 _LONG_NAMES = {"united states of america": "usa", "united states": "usa", "united kingdom": "uk", "great britain": "uk"}
 _LONG_NAMES |= {"nyc": "new york city", "per cent": "percent"}
 _LONG_NAME = re.compile(rf"\b(?:{'|'.join(_LONG_NAMES)})\b")
 _DECADES = {f"{word[:-1]}ies": value for word, value in TENS.items()}
 _DECADE = re.compile(r"'?([1-9]0)'?s")
+_SPELT = frozenset((*_NUMBER_WORDS, *_DECADES, *SMALL_ORDINALS, *_SMALL_SCALES, "dozen"))
+"""Words that may begin a value without a digit."""
+_OPENING = _SPELT.union(_MONTHS, ("a", "an"))
 
 
 @lru_cache(maxsize=16384)  # clauses and cores of a pool's answers are the same spans again and again
 def tokens(text: str) -> tuple[str, ...]:
     """Lower-case words without accents, and values."""
-    text = _NOISE.sub(" ", without_accents(fold(text))).lower()
-    text = _LONG_NAME.sub(lambda name: _LONG_NAMES[name[0]], text)
-    found = [_bare(token) for token in _TOKEN.findall(text)]
-    return tuple(_with_values(found)) if _HAS_VALUE.search(text) else tuple(found)
+    text = without_accents(fold(text))
+    if "[" in text or "【" in text or "://" in text:
+        text = _NOISE.sub(" ", text)
+    text = text.lower()
+    if "united " in text or "great b" in text or "nyc" in text or "per c" in text:
+        text = _LONG_NAME.sub(lambda name: _LONG_NAMES[name[0]], text)
+    found = _TOKEN.findall(text)
+    if "'" in text or "." in text:
+        found = [_bare(token) for token in found]
+    if _SPELT.isdisjoint(found) and not _HAS_DIGIT.search(text):
+        return tuple(found)
+    return tuple(_with_values(found))
 
 
 def is_value(token: str) -> bool:
@@ -100,8 +109,12 @@ def _with_values(found: list[str]) -> list[str]:
     said: list[str] = []
     place = 0
     while place < len(found):
-        value, used = _date(found, place) or _number(found, place) or (found[place], 1)
-        said.append(value)
+        word = found[place]
+        if word in _OPENING or not word[0].isalpha():
+            word, used = _date(found, place) or _number(found, place) or (word, 1)
+        else:
+            used = 1
+        said.append(word)
         place += used
     return said
 

@@ -6,7 +6,6 @@ Closed lists and one comparison; knows neither questions nor answers. Values (``
 
 import re
 from functools import lru_cache
-from itertools import groupby
 
 from tracerank.answers import english
 from tracerank.answers.english import AUXILIARIES, HONORIFICS, PRONOUNS, QUESTION_WORDS, words
@@ -79,7 +78,7 @@ composer composing|architect architecture|historian history|economist economics|
 philosopher philosophy|teacher teaching educator|photographer photography|physician doctor medicine|film movie
 filmmaker director|trader merchant|spine backbone|hotel hotels|bicycle bike|automobile car|saint st|mount mt|fort ft
 first 1st|second 2nd|center centre|theater theatre|harbor harbour|gray grey|colour color|corporation corp
-incorporated inc|limited ltd|company co|brothers bros|versus vs
+incorporated inc|limited ltd|company co|brothers bros|versus vs|professional pro
 """
 _NICKNAMES = """
 alexander alex sandy|andrew andy|anthony tony|benjamin ben|catherine kate kathy cathy|charles charlie chuck
@@ -117,6 +116,13 @@ REGIONS = {
     for short in row.split()
 }
 """States and countries, by the words that name them."""
+_PROVINCES = frozenset(words("ontario quebec alberta")) | {"british columbia", "nova scotia"}
+PARENTS = {
+    region: "canadian" if region in _PROVINCES else "american"
+    for row in re.split(r"[|\n]", _SHORT_STATES.strip())
+    if (region := row.split()[-1].lower().replace("-", " "))
+}
+"""A state to the country that it is one of, as regions are named."""
 
 _ENDINGS = (
     ("ies", 3, "y"),
@@ -142,74 +148,124 @@ _SOUNDS = (
     ("gh", "g"),
 )
 _ALIKE = str.maketrans("pqczdwy", "bkkstvi")
+_SILENT = str.maketrans("", "", "aeiouh")
+_VOWELS = "aeiouhy"
+_DOUBLED = re.compile(r"(.)\1+")
 
 
-_FULL_NAMES = {
-    short: full for full, *shorts in (row.split() for row in re.split(r"[|\n]", _NICKNAMES.strip())) for short in shorts
+_NICKNAME_KEYS = {
+    word: tuple(sorted(f"~{min(pair, key=lambda one: (-len(one), one))}" for pair in NICKNAMES if word in pair))
+    for pairs in NICKNAMES
+    for word in pairs
 }
 
 
-@lru_cache(maxsize=65536)
-def initial(word: str) -> str:
-    """The class of a word's first sound; words of two classes are never alike."""
-    known = SAME.get(word) or SAME.get(stem(word)) or _FULL_NAMES.get(word) or word
-    return "#" if known[0] in "#@" else (skeleton(known) or known)[0].replace("i", "a")
+@lru_cache(maxsize=65536)  # asked once to file a word and once to look it up
+def keys(word: str) -> tuple[str, ...]:
+    """What a word of two letters or more can be found by: words that name the same share one of these."""
+    found: tuple[str, ...] = (f"<{word[:3]}",)
+    if len(word) > 3:
+        first = _FIRST_SOUNDS.get(word[:2]) or _FIRST_LETTERS.get(word[0], word[0])
+        if first == "t" and word[:3] == "tch":
+            first = "k"
+        rough = word.translate(_ROUGH)
+        found = f"<{word[:3]}", f">{first}{word[-2:]}", f"|{first}{rough[:1]}{rough[-1:]}"
+    if known := same(word):
+        found = (*found, f"+{known}")
+    return (*found, *_NICKNAME_KEYS[word]) if word in _NICKNAME_KEYS else found
 
 
 @lru_cache(maxsize=65536)
+def same(word: str) -> str | None:
+    """The word that stands for this one, if it is listed."""
+    return SAME.get(word) or (SAME.get(stem(word)) if word[-1] in _LAST_LETTERS else None)
+
+
+_FIRST_SOUNDS = {"ph": "f", "dj": "j", "zh": "j"}
+"""The class of a word's first sound, that spellings of one name share."""
+_FIRST_LETTERS = dict(zip("aeiouhypqczdw", "aaaaaaabkkstv", strict=True))
+_LAST_LETTERS = "sgdr"
+_ROUGH = str.maketrans("pfvw", "bbvv", "aeiouhysctkjzdqx")
+"""Leaves only consonants that no spelling mixes up with others, for a quick look."""
+
+
 def stem(word: str) -> str:
     """The word without a common English ending."""
-    for ending, least, instead in _ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) >= least:
-            return word[: -len(ending)] + instead
+    if word[-1:] in _LAST_LETTERS:
+        for ending, least, instead in _ENDINGS:
+            if word.endswith(ending) and len(word) - len(ending) >= least:
+                return word[: -len(ending)] + instead
     return word
 
 
 @lru_cache(maxsize=65536)
 def skeleton(word: str) -> str:
     """The consonants, with those made one that transliterations mix up."""
-    for sound, letter in _SOUNDS:
-        word = word.replace(sound, letter)
-    word = word.translate(_ALIKE)
-    first = "a" if word[:1] in "aeiouh" else word[:1]
-    rest = re.sub("[aeiouh]", "", word[1:])
-    return "".join(letter for letter, _ in groupby(first + rest))
+    if "h" in word or "ck" in word or "dj" in word:
+        for sound, letter in _SOUNDS:
+            word = word.replace(sound, letter)
+    found = ("a" if word[:1] in _VOWELS else word[:1].translate(_ALIKE)) + word[1:].translate(_ALIKE).translate(_SILENT)
+    return _DOUBLED.sub(r"\1", found)
 
 
-def closeness(a: str, b: str) -> float:
-    """1 - Levenshtein distance over the longer length; 0 for lengths far apart."""
-    if abs(len(a) - len(b)) > 3:
-        return 0.0
+def _unlike(a: str, b: str) -> tuple[str, str]:
+    """What is left of two words without what they begin and end with alike."""
+    start, end_a, end_b = 0, len(a), len(b)
+    while start < end_a and start < end_b and a[start] == b[start]:
+        start += 1
+    while end_a > start and end_b > start and a[end_a - 1] == b[end_b - 1]:
+        end_a -= 1
+        end_b -= 1
+    return a[start:end_a], b[start:end_b]
+
+
+def _distance(a: str, b: str) -> int:
+    """Levenshtein's."""
+    if not a or not b:
+        return len(a) + len(b)
     row = list(range(len(b) + 1))
     for i, x in enumerate(a, 1):
         last, row[0] = row[0], i
         for j, y in enumerate(b, 1):
             last, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, last + (x != y))
-    return 1 - row[-1] / max(len(a), len(b))
+    return row[-1]
 
 
 @lru_cache(maxsize=262144)  # the words of a pool meet again and again
 def word_likeness(a: str, b: str) -> float:
-    """How far two words that are no values name the same, 0 to 1."""
+    """How far two words that are no values name the same, 0 to 1; what is above 0 is at least 0.6."""
     if a == b:
         return 1.0
-    same_a, same_b = SAME.get(a) or SAME.get(stem(a)), SAME.get(b) or SAME.get(stem(b))
+    same_a, same_b = same(a), same(b)
     if same_a and same_b:
         return 0.95 if same_a == same_b else 0.0
-    if frozenset((a, b)) in NICKNAMES:
+    if a in _NICKNAME_KEYS and frozenset((a, b)) in NICKNAMES:
         return 0.85
-    if len(a) == 1 or len(b) == 1:
+    short, long = (a, b) if len(a) <= len(b) else (b, a)
+    if len(short) == 1:
         return 0.6 if a[0] == b[0] else 0.0
-    shorter, longer = sorted((stem(a), stem(b)), key=len)
-    if shorter == longer and len(shorter) > 2:
+    if a[:3] == b[:3] and (stem_a := stem(a)) == stem(b) and len(stem_a) > 2:
         return 0.95
-    if min(len(a), len(b)) < 4 or len(a) > 40 or len(b) > 40:
+    if len(short) < 4 or len(long) > 40:
         return 0.0
-    if abs(len(a) - len(b)) > 3 and not (a.startswith(b) or b.startswith(a)):
+    return _spelling_likeness(short, long)
+
+
+def _spelling_likeness(short: str, long: str) -> float:
+    """Two words of four letters or more by their letters alone."""
+    size = len(long)
+    if len(short) >= 5 and long.startswith(short):
+        return 0.85 if 5 * (size - len(short)) <= size else 0.8
+    if size - len(short) > 3:
         return 0.0
-    near = closeness(a, b)
-    if near >= 0.8 or (len(a) >= 5 and a[0] == b[0] and sorted(a) == sorted(b)):
+    left, other = _unlike(short, long)
+    few = size // 5  # letters that may be changed
+    if max(len(left), len(other)) <= few:
         return 0.85
-    if min(len(a), len(b)) >= 5 and (a.startswith(b) or b.startswith(a)):
-        return 0.8
-    return 0.8 if near >= 0.5 and len(skeleton(a)) >= 3 and skeleton(a) == skeleton(b) else 0.0
+    if few > 1 and len(set(other).difference(left)) <= few and _distance(left, other) <= few:
+        return 0.85
+    if size >= 5 and len(left) == len(other) and long[0] == short[0] and sorted(left) == sorted(other):
+        return 0.85
+    if (sound := skeleton(short)) != skeleton(long) or len(sound) < 3:
+        return 0.0
+    return 0.8 if 2 * _distance(left, other) <= size else 0.0

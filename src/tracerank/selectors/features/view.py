@@ -15,7 +15,7 @@ from itertools import takewhile
 from tracerank.answers.asked import Asked, read_question
 from tracerank.answers.english import AUXILIARIES, BOUNDARIES, PREPOSITIONS, VERBS
 from tracerank.answers.english import words as listed
-from tracerank.answers.equivalence import NO_GROUP, group_answers
+from tracerank.answers.equivalence import DEFAULT, NO_GROUP, group_answers
 from tracerank.answers.exact import normalize_answer
 from tracerank.answers.scripts import (
     counted_words,
@@ -186,7 +186,7 @@ ReadAnswers = Callable[[Sequence[str], str], Sequence[tuple[str, int]]]
 
 def by_rules(answers: Sequence[str], question: str) -> Sequence[tuple[str, int]]:
     """Answers as they are written, equal by the rules of the default equality."""
-    return list(zip(answers, group_answers(answers, question), strict=True))
+    return list(zip(answers, group_answers(answers, question, DEFAULT), strict=True))
 
 
 def view_of(
