@@ -155,8 +155,8 @@ def _too_few(mixed: int) -> str | None:
     if mixed >= ENOUGH_POOLS:
         return None
     return (
-        f"{mixed:,} pools with right and wrong answers are few: the paper's network tends to lose to the vote with fewer "
-        f"than {ENOUGH_POOLS:,}; --preset {MARKS} works with some hundred"
+        f"{mixed:,} pools with right and wrong answers are few: the paper's network tends to lose to the vote with "
+        f"fewer than {ENOUGH_POOLS:,}; --preset {MARKS} works with some hundred"
     )
 
 
