@@ -25,7 +25,7 @@ from tracerank.agents.worlds.presets import PAPER, iter_world
 from tracerank.embedding.load import load_embedder
 from tracerank.evaluation.bootstrap import intervals
 from tracerank.fitting.presets import MARKS, TrainingSource, prepare_training
-from tracerank.methods.base import Decision, Method
+from tracerank.methods.base import Decision, Method, decide_stream
 from tracerank.methods.voting import MajorityVote
 from tracerank.pools.correctness import choice
 from tracerank.pools.files import write_json, write_text
@@ -138,7 +138,7 @@ class Scaling:
 
     def _judge(self, method: Method) -> dict[int, Right]:
         return {
-            k: np.array([_is_right(*pair) for pair in zip(pools, method.decide_many(pools), strict=True)])
+            k: np.array([_is_right(*settled) for settled in decide_stream(method, pools)])
             for k, pools in self.cuts.items()
         }
 

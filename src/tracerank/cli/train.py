@@ -127,8 +127,9 @@ def train(
     with Problems(problems, keep=paths) as report, working("preparing", quiet=quiet) as bar:
         stream = pools_of(paths, reader, report)
         setting, stream = told_setting(stream) if named is None else (named, stream)
+        made_from = json.dumps(fingerprint(paths))
         embedder = load_embedder(encoder_of(str(preset), encoder), dims)
-        source = TrainingSource(setting, bar.over(stream), json.dumps(fingerprint(paths)), embedder)
+        source = TrainingSource(setting, bar.over(stream), made_from, embedder)
         ready = prepare_training(
             str(preset),
             source,
