@@ -67,19 +67,21 @@ class Row:
     sizes: tuple[int, ...] = SIZES
 
 
+NO_CROSS = "no cross-rollout"
 SMALL_STEPS: Mapping[str, Any] = MappingProxyType({"batch_pools": 16})
 """The paper's run has about 1,200 steps; with its 256 pools a step, 10,000 questions here give 66."""
 ROWS: Mapping[str, Row] = MappingProxyType(
     {
         "marks": Row("`marks`", over_marks=True),
         "paper": Row("`paper`"),
+        "paper-no-cross": Row("`paper` without cross-rollout links", control=NO_CROSS, sizes=SIZES[3:]),
         "steps": Row("`paper`, 16 pools a step", SMALL_STEPS),
-        "identity": Row("… `--identity --shared`", SMALL_STEPS, Beginning(identity=True, shared=True)),
+        "no-cross": Row("… without cross-rollout links", SMALL_STEPS, control=NO_CROSS, sizes=SIZES[3:]),
+        "identity": Row("… `--identity`", SMALL_STEPS, Beginning(identity=True, shared=True)),
         "shared": Row("… `--shared`", SMALL_STEPS, Beginning(shared=True)),
-        "no-cross": Row("… without cross-rollout links", SMALL_STEPS, control="no cross-rollout", sizes=SIZES[3:]),
     }
 )
-AGAINST = {"no-cross": "steps"}
+AGAINST = {"paper-no-cross": "paper", "no-cross": "steps"}
 """Rows that are also compared with another of the same size."""
 
 
@@ -223,8 +225,11 @@ def with_section(document: str, table: Iterable[str]) -> str:
     if not heading:
         raise SystemExit(f"{DOCUMENT}: no heading {HEADING.strip()!r}")
     own, mark, others = after.partition("\n## ")
-    text = [line for line in own.split("\n") if not line.startswith("|")]
-    return before + heading + "\n".join(text).rstrip() + "\n\n" + "\n".join(table) + "\n" + mark + others
+    rows = own.split("\n")
+    is_table = [row.startswith("|") for row in rows]
+    first = is_table.index(True)
+    end = first + [*is_table[first:], False].index(False)
+    return before + heading + "\n".join([*rows[:first], *table, *rows[end:]]) + mark + others
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -117,12 +117,12 @@ def test_an_encoder_is_refused_where_no_text_is_embedded() -> None:
 def test_few_pools_are_a_caution_for_the_papers_network_alone(pools: list[Pool], tmp_path: Path) -> None:
     paper = prepare_training("paper", source(pools), tmp_path / "paper")
     assert paper.caution is not None
-    assert re.match(rf"\d+ pools .* fewer than {ENOUGH_POOLS:,}; --preset marks", paper.caution)
+    assert re.match(rf"\d+ pools .* fewer than {ENOUGH_POOLS[WEBQA]:,}; --preset marks", paper.caution)
     assert prepare_training("marks", source(pools), tmp_path / "marks").caution is None
 
 
 def test_many_pools_need_no_caution(pools: list[Pool], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(presets, "ENOUGH_POOLS", 10)
+    monkeypatch.setattr(presets, "ENOUGH_POOLS", {WEBQA: 10})
     assert prepare_training("paper", source(pools), tmp_path).caution is None
 
 

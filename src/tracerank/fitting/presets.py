@@ -17,6 +17,7 @@ from typing import Any
 from tracerank.embedding.base import BlankEmbedder, Embedder
 from tracerank.errors import UsageError
 from tracerank.pools.pool import Pool
+from tracerank.pools.types import BROWSING, WEBQA
 from tracerank.selectors.plus.examples import Cutting, prepare_plus
 from tracerank.selectors.plus.facts import FAMILY_OF, plus_recipe
 from tracerank.selectors.plus.fit import PlusPlan, train_plus
@@ -30,8 +31,9 @@ from tracerank.selectors.trace.training.fit import StepReport, train
 PAPER, MARKS, PLUS, SMALL = "paper", "marks", "plus", "small"
 LOOKED_AT = 64
 """Pools that tell the search setting where it is not named."""
-ENOUGH_POOLS = 10_000
-"""Mixed pools below which the paper's network tends to lose to the vote (``studies/quality/scaling.py``)."""
+ENOUGH_POOLS: Mapping[str, int] = MappingProxyType({WEBQA: 10_000, BROWSING: 2_655})
+"""Mixed pools below which the paper's network tends to lose to the vote: by setting, measured by
+``studies/quality/scaling.py``, and of browsing, where that was not done, what the paper had."""
 
 _SMALL_NET: Mapping[str, Any] = MappingProxyType({"hidden": 64, "feed_forward": 256, "dropout": 0.5})
 """Small enough to be trained in seconds; the paper's is four times as wide."""
@@ -139,7 +141,7 @@ def _trace(source: TrainingSource, given: Mapping[str, Any], output: Path, net: 
     config = NetConfig(examples.width, **net)
     return PreparedTraining(
         ", ".join(f"{count:,} {what}" for what, count in examples.manifest["counts"].items()),
-        _too_few(len(examples.train())),
+        _too_few(len(examples.train()), ENOUGH_POOLS[source.setting]),
         plan.epochs * -(-len(examples.train()) // plan.batch_pools),
         lambda on_step: (
             train(examples, config, chosen.recipe, plan, output, beginning=beginning, on_step=on_step).training
@@ -151,12 +153,12 @@ def _trace(source: TrainingSource, given: Mapping[str, Any], output: Path, net: 
     )
 
 
-def _too_few(mixed: int) -> str | None:
-    if mixed >= ENOUGH_POOLS:
+def _too_few(mixed: int, enough: int) -> str | None:
+    if mixed >= enough:
         return None
     return (
         f"{mixed:,} pools with right and wrong answers are few: the paper's network tends to lose to the vote with "
-        f"fewer than {ENOUGH_POOLS:,}; --preset {MARKS} works with some hundred"
+        f"fewer than {enough:,}; --preset {MARKS} works with some hundred"
     )
 
 
