@@ -1,4 +1,4 @@
-"""``tracerank train``: both presets from files to a folder that ``load_selector`` takes."""
+"""``tracerank train``: the presets from files to a folder that ``load_selector`` takes."""
 
 import json
 from pathlib import Path
@@ -70,6 +70,34 @@ def test_what_cannot_be_trained_is_refused_in_a_line(run: Run, labelled: Path, t
     assert "neither a search setting (webqa, browsing) nor a file" in line("webq", labelled, *out)
     assert "missing.jsonl: no such file" in line("missing.jsonl", *out)
     assert "no files to learn from" in line("browsing", *out)
-    assert "only --preset plus" in line("webqa", labelled, *out, "--seeds", "2")
+    assert "only --preset marks and --preset plus" in line("webqa", labelled, *out, "--seeds", "2")
     trained(run, labelled, *out)
     assert "made from another" in line(labelled, *out, "--preset", "plus")
+
+
+def test_marks_needs_no_encoder_and_refuses_one(run: Run, labelled: Path, tmp_path: Path) -> None:
+    out = tmp_path / "marks"
+    asked = ("train", labelled, "-o", out, "--preset", "marks", "--epochs", "1", "--seeds", "1")
+    refused = run(*asked, "--encoder", "hash-32")
+    assert refused.exit_code == 2
+    assert "leave --encoder out" in refused.stderr
+    result = run(*asked)
+    assert result.exit_code == 0, result.output
+    assert "tends to lose" not in result.stderr
+    compared = run("evaluate", labelled, "-k", "4", "--checkpoint", out, "--encoder", "hash-32", "-q")
+    assert compared.exit_code == 0, compared.output
+
+
+def test_few_pools_are_said_in_a_line_that_names_the_preset_for_them(run: Run, labelled: Path, tmp_path: Path) -> None:
+    result = run("train", labelled, "-o", tmp_path / "out", *QUICK)
+    assert result.exit_code == 0, result.output
+    (line,) = (line for line in result.stderr.splitlines() if "--preset marks" in line)
+    assert line.split()[0].isdigit()
+    assert "tends to lose to the vote" in line
+
+
+def test_where_the_papers_training_begins_can_be_switched(run: Run, labelled: Path, tmp_path: Path) -> None:
+    plain = trained(run, labelled, "-o", tmp_path / "plain")
+    assert "beginning" not in plain["training"]
+    told = trained(run, labelled, "-o", tmp_path / "other", "--identity", "--freeze", "1")
+    assert told["training"]["beginning"] == {"identity": True, "shared": False, "frozen_steps": 1}

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tracerank.embedding.load import load_embedder
+from tracerank.embedding.base import BlankEmbedder, HashEmbedder, identify
+from tracerank.embedding.load import embedder_for, load_embedder
 from tracerank.errors import EmbeddingError
 
 
@@ -14,6 +15,12 @@ def test_names_without_a_model_give_their_embedders() -> None:
     assert load_embedder("hash-64").width == 64
     assert load_embedder("hash-64", dims=64).name == "hash-64"
     assert load_embedder("sha256-4096").name == "sha256-4096"
+    assert load_embedder("blank").embed(["a", "another text"]).tolist() == [[1.0], [1.0]]
+
+
+def test_weights_that_look_at_no_text_take_no_other_encoder() -> None:
+    blank = identify(BlankEmbedder())
+    assert all(embedder_for(blank, wanted).name == "blank" for wanted in (None, "hash-8", HashEmbedder(8)))
 
 
 def test_a_hash_embedder_is_not_cut() -> None:

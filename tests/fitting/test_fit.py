@@ -34,7 +34,7 @@ def test_rungs_that_read_texts_are_there_only_with_an_embedder(tmp_path: Path) -
     )
     assert without == ["shipped", "features", "features-boosted"]
     assert beside[:3] == without
-    assert beside[3:] == ["trace-paper", "trace-plus", "stack"]
+    assert beside[3:] == ["trace-marks", "trace-paper", "trace-plus", "stack"]
 
 
 def test_pools_without_a_label_are_refused_and_the_rule_decides_what_a_label_is() -> None:

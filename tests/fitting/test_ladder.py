@@ -312,7 +312,7 @@ def test_networks_are_rungs_like_any_other_and_share_what_they_trained(
     pools = labelled_pools(planted_pools(32, 0, "own")).pools
     rungs = ladder_networks.network_rungs(pools, HashEmbedder(32), 0, tmp_path)
     verdict = Ladder(pools, rungs, 2, 0, tmp_path).run().verdict
-    assert {rung.name for rung in rungs} == {"trace-paper", "trace-plus", "stack"}
+    assert {rung.name for rung in rungs} == {"trace-marks", "trace-paper", "trace-plus", "stack"}
     assert all(verdict.row(rung.name).gated is not None for rung in rungs)
     # Two folds of TRACE, which the stack takes over, and two halves of each.
     assert len(trained) == len(set(trained)) >= 6
@@ -324,6 +324,6 @@ def test_networks_are_rungs_like_any_other_and_share_what_they_trained(
 
 def test_too_few_mixed_pools_for_a_network_are_a_reason(tmp_path: Path) -> None:
     pools = planted_pools(6, 0, "own")
-    trace = ladder_networks.network_rungs(pools, HashEmbedder(32), 0, tmp_path)[0]
+    trace = ladder_networks.network_rungs(pools, HashEmbedder(32), 0, tmp_path)[1]
     with pytest.raises(TrainingError, match="TRACE needs 8 pools with right and wrong answers, found 6"):
         trace.fit(range(6), tmp_path)

@@ -1,20 +1,24 @@
-"""Both presets from Python: examples made once, a checkpoint in the end, and what is refused."""
+"""All presets from Python: examples made once, a checkpoint in the end, and what is refused."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from tests.worlds import generate_pools
-from tracerank.embedding.base import HashEmbedder
+from tracerank.embedding.base import BlankEmbedder, HashEmbedder, Vectors
 from tracerank.errors import TrainingError, UsageError
-from tracerank.fitting.presets import PRESETS, TrainingSource, prepare_training, told_setting
+from tracerank.fitting import presets
+from tracerank.fitting.presets import ENOUGH_POOLS, PRESETS, TrainingSource, encoder_of, prepare_training, told_setting
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA, Question, Rollout
-from tracerank.selectors.base import selector_kind
+from tracerank.selectors.base import load_selector, selector_kind
 from tracerank.selectors.trace.checkpoint import CONFIG_FILE
 from tracerank.selectors.trace.net import NetConfig
 from tracerank.selectors.trace.training.fit import StepReport
+
+KINDS = [("paper", "trace"), ("marks", "trace-plus"), ("plus", "trace-plus"), ("small", "trace")]
 
 
 @pytest.fixture(scope="module")
@@ -26,9 +30,9 @@ def source(pools: list[Pool], files: str = "these") -> TrainingSource:
     return TrainingSource(WEBQA, pools, files, HashEmbedder(16))
 
 
-@pytest.mark.parametrize(("preset", "kind"), [("paper", "trace"), ("plus", "trace-plus"), ("small", "trace")])
+@pytest.mark.parametrize(("preset", "kind"), KINDS)
 def test_a_preset_trains_saves_and_sums_up(pools: list[Pool], tmp_path: Path, preset: str, kind: str) -> None:
-    more = {"seeds": 1} if preset == "plus" else {}
+    more = {"seeds": 1} if kind == "trace-plus" else {}
     ready = prepare_training(preset, source(pools), tmp_path / "out", epochs=1, batch_pools=32, **more)
     steps: list[StepReport] = []
     summary = ready.run(steps.append)
@@ -59,8 +63,10 @@ def test_the_setting_of_most_pools_is_told_and_no_pool_is_lost(pools: list[Pool]
 def test_an_unknown_preset_and_several_networks_of_the_papers_are_refused(pools: list[Pool], tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=", ".join(PRESETS)):
         prepare_training("large", source(pools), tmp_path)
-    with pytest.raises(UsageError, match="plus averages several networks"):
+    with pytest.raises(UsageError, match="plus average several networks"):
         prepare_training("paper", source(pools), tmp_path, seeds=2)
+    with pytest.raises(UsageError, match="for the encoders of --preset paper"):
+        prepare_training("marks", source(pools), tmp_path, frozen_steps=3)
     assert not list(tmp_path.iterdir())
 
 
@@ -69,3 +75,58 @@ def test_the_small_preset_is_the_papers_network_at_a_quarter_of_its_width(pools:
     about = json.loads((tmp_path / CONFIG_FILE).read_text())
     assert about["net"]["hidden"] * 4 == NetConfig(16).hidden
     assert about["training"]["plan"]["vote_rate"] == 100.0
+
+
+class Unasked(HashEmbedder):
+    """Must not be asked for the vectors of any text."""
+
+    def embed(self, texts: list[str]) -> Vectors:
+        raise AssertionError(f"embedded {texts[:1]}")
+
+
+def test_marks_embeds_nothing_and_its_folder_decides_whatever_encoder_is_wanted(
+    pools: list[Pool], tmp_path: Path
+) -> None:
+    blind = TrainingSource(WEBQA, pools, "these", Unasked(16))
+    prepare_training("marks", blind, tmp_path, epochs=1, seeds=1).run(None)
+    selector = load_selector(tmp_path)
+    assert selector.encoder is None
+    decided = selector.decide_many(pools)
+    assert all(decision.sample_id is not None for decision in decided)
+    assert load_selector(tmp_path, Unasked(16)).decide_many(pools) == decided
+    assert load_selector(tmp_path, "hash-32").decide_many(pools) == decided
+
+
+def test_marks_looks_at_votes_and_marks_alone(pools: list[Pool], tmp_path: Path) -> None:
+    prepare_training("marks", source(pools), tmp_path, epochs=1).run(None)
+    about = json.loads((tmp_path / "selector.json").read_text())
+    net = about["net"]
+    assert (about["nets"], net["sources"], net["among"], net["gate"]) == (3, 0.0, 0, 1.0)
+    assert "votes" not in net["dropped_families"]
+    assert {"support", "form", "chains"} <= set(net["dropped_families"])
+
+
+def test_an_encoder_is_refused_where_no_text_is_embedded() -> None:
+    assert (encoder_of("paper", None), encoder_of("plus", "hash-8")) == ("default", "hash-8")
+    assert encoder_of("marks", None) == BlankEmbedder.name
+    with pytest.raises(UsageError, match="leave --encoder out"):
+        encoder_of("marks", "default")
+
+
+def test_few_pools_are_a_caution_for_the_papers_network_alone(pools: list[Pool], tmp_path: Path) -> None:
+    paper = prepare_training("paper", source(pools), tmp_path / "paper")
+    assert paper.caution is not None
+    assert re.match(rf"\d+ pools .* fewer than {ENOUGH_POOLS[WEBQA]:,}; --preset marks", paper.caution)
+    assert prepare_training("marks", source(pools), tmp_path / "marks").caution is None
+
+
+def test_many_pools_need_no_caution(pools: list[Pool], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(presets, "ENOUGH_POOLS", {WEBQA: 10})
+    assert prepare_training("paper", source(pools), tmp_path).caution is None
+
+
+def test_where_training_begins_is_told_by_switches_and_kept_with_the_weights(pools: list[Pool], tmp_path: Path) -> None:
+    given = {"epochs": 1, "identity": True, "shared": True, "frozen_steps": 2}
+    prepare_training("paper", source(pools), tmp_path, **given).run(None)
+    told = json.loads((tmp_path / CONFIG_FILE).read_text())["training"]["beginning"]
+    assert told == {"identity": True, "shared": True, "frozen_steps": 2}

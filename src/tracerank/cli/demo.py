@@ -1,4 +1,4 @@
-"""``tracerank demo``: the shipped selector and a freshly trained one beside the vote, on a generated world."""
+"""``tracerank demo``: the shipped selector and two freshly trained ones beside the vote, on a generated world."""
 
 import shutil
 from pathlib import Path
@@ -18,7 +18,7 @@ from tracerank.pools.canonical import write_pools
 from tracerank.pools.pool import PAPER_BUDGETS, Pool
 from tracerank.pools.types import WEBQA
 
-Folder = Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Where pools and checkpoint go.")]
+Folder = Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Where pools and checkpoints go.")]
 
 TRAINED_QUESTIONS = 400
 HELD_OUT_QUESTIONS = 200
@@ -30,33 +30,33 @@ SEED = 7
 
 
 def demo(output: Folder = Path("runs/demo"), quiet: Quiet = False) -> None:
-    """Settle generated pools by the vote, by the shipped selector and by a small TRACE trained on the spot.
+    """Settle generated pools by the vote, by the shipped selector and by two networks trained on the spot.
 
     The world is generated and its agents err as told: they meet namesakes and old pages, stop early and misread. The
-    shipped selector has seen nothing of it. A minute of training is little for a network: LOG.md has what more gives.
+    shipped selector has seen nothing of it. Of the networks one is TRACE over marks, for few pools, the other the
+    paper's at a quarter of its width, which needs far more (docs/paper-tables.md has how many).
     """
+    from tracerank.fitting.presets import MARKS, SMALL
     from tracerank.selectors.base import load_selector
 
     held_out = list(iter_world(WORLD, HELD_OUT_QUESTIONS, SEED + 1))
     output.mkdir(parents=True, exist_ok=True)
     write_pools(output / "pools.jsonl", held_out)
-    try:
-        selector = _trained(output / "checkpoint", quiet)
-    except TrainingError:
-        shutil.rmtree(output / "checkpoint" / "training")  # of another version's demo
-        selector = _trained(output / "checkpoint", quiet)
+    marks = _trained(MARKS, output / "checkpoint", quiet)
+    paper = _trained(SMALL, output / "checkpoint-paper", quiet)
     vote, shipped = MajorityVote(), load_selector()
     few = [pool.first(SHOWN_ROLLOUTS) for pool in held_out]
     _print_decisions(few, [vote.decide(pool) for pool in few], shipped.decide_many(few))
     typer.echo(f"right % of {len(held_out)} questions of the generated world that no selector has seen")
     table = new_table("method", *(f"K={k}" for k in PAPER_BUDGETS))
     with working("deciding", total=len(held_out), quiet=quiet) as bar:
-        rows = fold(evaluate([vote, shipped, selector], bar.over(held_out), PAPER_BUDGETS))
+        rows = fold(evaluate([vote, shipped, paper, marks], bar.over(held_out), PAPER_BUDGETS))
     for method, label in (
         ("single", "single rollout"),
         (vote.name, "majority"),
         (shipped.name, "shipped selector"),
-        (selector.name, f"TRACE, trained on {TRAINED_QUESTIONS} questions"),
+        (paper.name, f"TRACE, small, trained on {TRAINED_QUESTIONS} questions"),
+        (marks.name, f"TRACE over marks, trained on {TRAINED_QUESTIONS} questions"),
         ("oracle", "oracle"),
     ):
         table.add_row(label, *(f"{100 * (row.accuracy or 0):.1f}" for row in rows if row.method == method))
@@ -65,17 +65,25 @@ def demo(output: Folder = Path("runs/demo"), quiet: Quiet = False) -> None:
         note(f"try: tracerank view {output}/pools.jsonl -o report.html")
 
 
-def _trained(folder: Path, quiet: bool) -> Method:
+def _trained(preset: str, folder: Path, quiet: bool) -> Method:
+    try:
+        return _run(preset, folder, quiet)
+    except TrainingError:
+        shutil.rmtree(folder)  # of another version's demo
+        return _run(preset, folder, quiet)
+
+
+def _run(preset: str, folder: Path, quiet: bool) -> Method:
     from tracerank.embedding.load import load_embedder
-    from tracerank.fitting.presets import SMALL, TrainingSource, prepare_training
+    from tracerank.fitting.presets import TrainingSource, encoder_of, prepare_training
     from tracerank.selectors.base import load_selector
 
-    embedder = load_embedder("default")
+    embedder = load_embedder(encoder_of(preset, None))
     pools = list(iter_world(WORLD, TRAINED_QUESTIONS, SEED))
     about = f"the {WEBQA} world, {TRAINED_QUESTIONS} questions of seed {SEED}"
-    with working("encoding", total=len(pools), quiet=quiet, delay=0.0) as bar:
-        ready = prepare_training(SMALL, TrainingSource(WEBQA, bar.over(pools), about, embedder), folder)
-    with working("training a small selector", unit="steps", total=ready.steps, quiet=quiet, delay=0.0) as bar:
+    with working(f"preparing {preset}", total=len(pools), quiet=quiet, delay=0.0) as bar:
+        ready = prepare_training(preset, TrainingSource(WEBQA, bar.over(pools), about, embedder), folder)
+    with working(f"training {preset}", unit="steps", total=ready.steps, quiet=quiet, delay=0.0) as bar:
         ready.run(lambda _: bar.advance())
     return load_selector(folder, embedder)
 

@@ -1,4 +1,4 @@
-"""``tracerank train``: a network from labelled pools, by one of two presets."""
+"""``tracerank train``: a network from labelled pools, by one of three presets."""
 
 import json
 from enum import StrEnum
@@ -28,6 +28,7 @@ class PresetName(StrEnum):
     """What ``--preset`` takes."""
 
     PAPER = "paper"
+    MARKS = "marks"
     PLUS = "plus"
 
 
@@ -47,8 +48,9 @@ Preset = Annotated[
     typer.Option(
         "--preset",
         metavar="NAME",
-        help="The network: paper (TRACE as published) or plus (starts as the vote and learns corrections from votes, "
-        "support and form; for few labelled pools).",
+        help="The network: paper (TRACE as published, for many thousand labelled pools), marks (TRACE that sees where "
+        "answers stand in the evidence instead of text vectors, on top of the vote; for some hundred pools, without an "
+        "encoder) or plus (marks, with corrections by support and form; for few pools, too).",
     ),
 ]
 Encoder = Annotated[
@@ -59,19 +61,43 @@ Encoder = Annotated[
         help="Of all texts: default (all-MiniLM-L6-v2), multilingual, hash-256 (no model), folder, hub id, URL#model.",
     ),
 ]
+OwnEncoder = Annotated[
+    str | None,
+    typer.Option(
+        "--encoder",
+        metavar="NAME",
+        help="Of all texts: default (all-MiniLM-L6-v2), hash-256 (no model), a folder, a hub id or URL#model. Not for "
+        "marks, which reads no texts.",
+        show_default="default",
+    ),
+]
 K = Annotated[int | None, typer.Option("-k", min=2, help="Rollouts per question.", show_default=OWN)]
 Epochs = Annotated[int | None, typer.Option(min=1, help="Times that every question is seen.", show_default=OWN)]
 BatchPools = Annotated[int | None, typer.Option("--batch", min=1, help="Questions a step.", show_default=OWN)]
 LearningRate = Annotated[float | None, typer.Option(min=0.0, help="Of AdamW.", show_default=OWN)]
 Seed = Annotated[int | None, typer.Option(min=0, help="Of weights, order and dropout.", show_default=OWN)]
-Seeds = Annotated[int | None, typer.Option(min=1, help="Networks that are averaged; of plus alone.", show_default=OWN)]
+Seeds = Annotated[
+    int | None, typer.Option(min=1, help="Networks that are averaged; of marks and plus.", show_default=OWN)
+]
+Identity = Annotated[
+    bool, typer.Option("--identity", help="Of paper: encoders, queries and keys begin as the identity.")
+]
+Shared = Annotated[
+    bool, typer.Option("--shared", help="Of paper: encoders begin with equal weights; so do queries and keys.")
+]
+Freeze = Annotated[
+    int | None,
+    typer.Option(
+        "--freeze", metavar="STEPS", min=0, help="Of paper: steps before the encoders learn, too.", show_default="0"
+    ),
+]
 
 
 def train(
     pools: SettingAndFiles,
     output: OutputFolder,
     preset: Preset = PresetName.PAPER,
-    encoder: Encoder = "default",
+    encoder: OwnEncoder = None,
     dims: Dims = None,
     k: K = None,
     epochs: Epochs = None,
@@ -79,6 +105,9 @@ def train(
     learning_rate: LearningRate = None,
     seed: Seed = None,
     seeds: Seeds = None,
+    identity: Identity = False,
+    shared: Shared = False,
+    freeze: Freeze = None,
     labels: Labels = label_rules.PAPER,
     reader: ReaderName = AUTO,
     as_json: AsJson = False,
@@ -90,21 +119,22 @@ def train(
     The labels are the paper's: those of the file, else exact match (--labels meaning judges by meaning).
     Pools with only right or only wrong answers are left out, and 5% of the questions are held out. With paper they
     choose the best epoch; an interrupted run goes on when the same command is given again, and ends with the same
-    weights. With plus nothing is chosen by them, pools are also cut into random subsets, and after an interruption only
-    what was encoded is kept. Use the result with --checkpoint FOLDER.
+    weights. With marks and plus nothing is chosen by them, pools are also cut into random subsets, and after an
+    interruption only what was prepared is kept. --identity, --shared and --freeze change where the paper's training
+    begins, not its equations. Use the result with --checkpoint FOLDER.
     """
     # Here, because this needs numpy and torch, which help should not wait for.
     from tracerank.embedding.load import load_embedder
-    from tracerank.fitting.presets import TrainingSource, prepare_training, told_setting
+    from tracerank.fitting.presets import TrainingSource, encoder_of, prepare_training, told_setting
 
     named, paths = _setting_and_files(pools)
     labelling = labelling_named(labels)
     with Problems(problems, keep=paths) as report, working("preparing", quiet=quiet) as bar:
         stream = pools_of(paths, reader, report)
         setting, stream = told_setting(stream) if named is None else (named, stream)
-        source = TrainingSource(
-            setting, bar.over(stream), json.dumps(fingerprint(paths)), load_embedder(encoder, dims), labelling
-        )
+        made_from = json.dumps(fingerprint(paths))
+        embedder = load_embedder(encoder_of(str(preset), encoder), dims)
+        source = TrainingSource(setting, bar.over(stream), made_from, embedder, labelling)
         ready = prepare_training(
             str(preset),
             source,
@@ -115,12 +145,17 @@ def train(
             learning_rate=learning_rate,
             seed=seed,
             seeds=seeds,
+            identity=identity or None,
+            shared=shared or None,
+            frozen_steps=freeze,
         )
     if not quiet:
         note(ready.about)
         if labelling.answers:  # none are labelled anew where examples are taken up again
             note(labelling.sentence)
         say_judge(labelling)
+        if ready.caution is not None:
+            note(ready.caution)
     with working("training", unit="steps", total=ready.steps, quiet=quiet) as bar:
         summary = ready.run(_showing(bar))
     if as_json:

@@ -1,4 +1,4 @@
-"""The seam between text and vectors: what an embedder is, which encoder made some vectors, and two without a model.
+"""The seam between text and vectors: what an embedder is, which encoder made some vectors, and three without a model.
 
 A name is not enough to know an encoder by: the same model gives other vectors on another server. So an identity also
 keeps the vectors of a few reference texts, and those decide. Holds no learned model, no network and no cache.
@@ -143,6 +143,16 @@ def _sha256_vector(text: str) -> Vectors:
     vector: Vectors = (values / np.linalg.norm(values)).astype(np.float32)
     vector.flags.writeable = False  # it is shared by every caller
     return vector
+
+
+class BlankEmbedder:
+    """One number, the same for every text: for networks that look at no text's vector, so that none is computed."""
+
+    name = "blank"
+    width = 1
+
+    def embed(self, texts: list[str]) -> Vectors:
+        return np.ones((len(texts), self.width), dtype=np.float32)
 
 
 REFERENCE_TEXTS = (

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from tracerank.embedding.base import Embedder, EncoderIdentity, HashEmbedder, Sha256Embedder
+from tracerank.embedding.base import BlankEmbedder, Embedder, EncoderIdentity, HashEmbedder, Sha256Embedder
 from tracerank.errors import EmbeddingError
 
 UNNAMED_MODEL = "default"
@@ -22,7 +22,7 @@ def load_embedder(spec: str, dims: int | None = None, *, is_cached: bool = True)
     to compute as to look up.
     """
     embedder = _uncached(spec, dims)
-    if not is_cached or isinstance(embedder, HashEmbedder | Sha256Embedder):
+    if not is_cached or isinstance(embedder, HashEmbedder | Sha256Embedder | BlankEmbedder):
         return embedder
     from tracerank.cache_folders import default_cache_folder
     from tracerank.embedding.cache import CachedEmbedder, VectorCache
@@ -35,8 +35,11 @@ def embedder_for(
 ) -> Embedder:
     """The embedder for weights that were trained with one: their own, or what is wanted in its place.
 
-    A name is loaded and cut to the same width; an object is taken as it is.
+    A name is loaded and cut to the same width; an object is taken as it is. Weights that look at no text's vector
+    need no encoder, whatever is wanted for others.
     """
+    if identity.name == BlankEmbedder.name:
+        return BlankEmbedder()
     if wanted is not None:
         return load_embedder(wanted, identity.dims, is_cached=is_cached) if isinstance(wanted, str) else wanted
     try:
@@ -102,7 +105,8 @@ def _whole(embedder: Embedder, dims: int | None) -> Embedder:
 def _without_model(spec: str) -> Embedder | None:
     if match := re.fullmatch(r"hash-([1-9]\d{0,4})", spec):
         return HashEmbedder(int(match[1]))
-    return Sha256Embedder() if spec == Sha256Embedder.name else None
+    fixed = (embedder for embedder in (Sha256Embedder(), BlankEmbedder()) if embedder.name == spec)
+    return next(fixed, None)
 
 
 def _server(spec: str, dims: int | None) -> Embedder:

@@ -1,4 +1,4 @@
-"""The rungs of the ladder that train networks on frozen vectors: TRACE, its ``plus``, a stack of TRACE and features.
+"""The rungs of the ladder that train networks: TRACE over marks, TRACE, its ``plus``, a stack of TRACE and features.
 
 Graphs and vectors are prepared once for all pools; a fold is a list of their numbers. A network that was trained on
 some pools is kept under their digest, so that rungs share it and an interrupted run goes on.
@@ -14,8 +14,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tracerank.embedding.base import Embedder
+from tracerank.embedding.base import BlankEmbedder, Embedder
 from tracerank.errors import TrainingError
+from tracerank.fitting.presets import MARKS_NET, MARKS_PLAN
 from tracerank.fitting.rungs import UNCALIBRATED, Rung
 from tracerank.methods.voting import ANSWERED
 from tracerank.pools.pool import Pool
@@ -114,7 +115,7 @@ class Networks:
 
 
 class PlusNetworks:
-    """TRACE ``plus`` trained on any of the pools; it chooses no epoch, so nothing is held out."""
+    """Networks that start as the vote, trained on any of the pools; they choose no epoch, so nothing is held out."""
 
     def __init__(self, networks: Networks, seed: int) -> None:
         self.networks, self.seed = networks, seed
@@ -127,13 +128,20 @@ class PlusNetworks:
         cutting = Cutting(seed=self.seed)
         return prepare_plus(networks.pools, self.recipe, cutting, networks.embedder, folder, "the ladder's pools")
 
-    def fit(self, places: Sequence[int], folder: Path) -> PlusSelector:
+    def fit_plus(self, places: Sequence[int], folder: Path) -> PlusSelector:
+        examples = self._of(places)
+        checkpoint = train_plus(examples, PlusConfig(examples.examples.width), PlusPlan(seed=self.seed))
+        return PlusSelector(nets_of(checkpoint, self.networks.embedder))
+
+    def fit_marks(self, places: Sequence[int], folder: Path) -> PlusSelector:
+        """The preset ``marks``: on the same examples, of whose vectors it sees nothing and needs none later."""
+        plan = PlusPlan(seed=self.seed, **MARKS_PLAN)
+        return PlusSelector(nets_of(train_plus(self._of(places), PlusConfig(BlankEmbedder.width, **MARKS_NET), plan)))
+
+    def _of(self, places: Sequence[int]) -> PlusExamples:
         of_pool = self.examples.questions(np.arange(len(self.examples)))
         learn = np.flatnonzero(np.isin(of_pool, places))
-        chosen = NumberedExamples(self.examples.examples.folder, learn, learn[:0])
-        examples = PlusExamples(chosen, self.recipe)
-        checkpoint = train_plus(examples, PlusConfig(chosen.width), PlusPlan(seed=self.seed))
-        return PlusSelector(nets_of(checkpoint, self.networks.embedder))
+        return PlusExamples(NumberedExamples(self.examples.examples.folder, learn, learn[:0]), self.recipe)
 
 
 class Stacks:
@@ -172,8 +180,10 @@ def _with_opinion(pool: Pool, scores: Mapping[int, float]) -> LabelledTable | No
 def network_rungs(pools: Sequence[Pool], embedder: Embedder, seed: int, folder: Path) -> tuple[Rung, ...]:
     """What learns from texts, the plain one first."""
     networks = Networks(pools, embedder, seed, folder)
+    from_vote = PlusNetworks(networks, seed)
     return (
+        Rung("trace-marks", "TRACE over marks of answers in the evidence, on top of the vote", from_vote.fit_marks),
         Rung("trace-paper", "the paper's network, smaller where pools are few", networks.fit),
-        Rung("trace-plus", "a network that starts as the vote", PlusNetworks(networks, seed).fit),
+        Rung("trace-plus", "a network that starts as the vote", from_vote.fit_plus),
         Rung("stack", "TRACE's scores as a feature among the others", Stacks(networks, seed).fit),
     )

@@ -1,5 +1,5 @@
-"""A network from labelled pools by a preset: ``paper`` is TRACE as published, ``plus`` is for few pools, ``small`` is
-TRACE in a minute, for a demonstration.
+"""A network from labelled pools by a preset: ``paper`` is TRACE as published, ``marks`` and ``plus`` are for few pools,
+``small`` is the paper's in a minute, for a demonstration.
 
 A preset turns pools into examples on disk and says how many steps are to come; training, saving and the summary follow
 when it is run. The networks and their training are in ``selectors/trace`` and ``selectors/plus``.
@@ -8,29 +8,34 @@ when it is run. The networks and their training are in ``selectors/trace`` and `
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from itertools import chain, islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from tracerank.embedding.base import Embedder
+from tracerank.embedding.base import BlankEmbedder, Embedder
 from tracerank.errors import UsageError
 from tracerank.evaluation.labels import PAPER as PAPER_LABELS
 from tracerank.evaluation.labels import Labelling
 from tracerank.pools.pool import Pool
+from tracerank.pools.types import BROWSING, WEBQA
 from tracerank.selectors.plus.description import PlusConfig
 from tracerank.selectors.plus.examples import Cutting, prepare_plus
-from tracerank.selectors.plus.facts import plus_recipe
+from tracerank.selectors.plus.facts import FAMILY_OF, plus_recipe
 from tracerank.selectors.plus.fit import PlusPlan, train_plus
 from tracerank.selectors.trace.settings import setting_named
 from tracerank.selectors.trace.sizes import NetConfig
+from tracerank.selectors.trace.training.beginning import Beginning
 from tracerank.selectors.trace.training.examples import prepare_examples
 from tracerank.selectors.trace.training.fit import StepReport, train
 
-PAPER, PLUS, SMALL = "paper", "plus", "small"
+PAPER, MARKS, PLUS, SMALL = "paper", "marks", "plus", "small"
 LOOKED_AT = 64
 """Pools that tell the search setting where it is not named."""
+ENOUGH_POOLS: Mapping[str, int] = MappingProxyType({WEBQA: 10_000, BROWSING: 2_655})
+"""Mixed pools below which the paper's network tends to lose to the vote: by setting, measured by
+``studies/quality/scaling.py``, and of browsing, where that was not done, what the paper had."""
 
 _SMALL_NET: Mapping[str, Any] = MappingProxyType({"hidden": 64, "feed_forward": 256, "dropout": 0.5})
 """Small enough to be trained in seconds; the paper's is four times as wide."""
@@ -38,6 +43,17 @@ _SMALL_PLAN: Mapping[str, Any] = MappingProxyType(
     {"epochs": 2, "batch_pools": 8, "learning_rate": 1e-3, "weight_decay": 3.0, "vote_rate": 100.0}
 )
 """What keeps a few hundred questions from being learned by heart; chosen on other questions of the world (LOG.md)."""
+
+MARKS_NET: Mapping[str, Any] = MappingProxyType(
+    {
+        "dropped_families": tuple(sorted(set(FAMILY_OF.values()) - {"votes", "pool"})),
+        "sources": 0.0,
+        "among": 0,
+        "gate": 1.0,
+    }
+)
+"""TRACE over marks of where answers stand in the evidence, on top of the vote, and nothing else: no text's vector."""
+MARKS_PLAN: Mapping[str, Any] = MappingProxyType({"most_steps": 600})
 
 OnStep = Callable[[StepReport], None]
 
@@ -62,6 +78,8 @@ class PreparedTraining:
 
     about: str
     """What there is to learn from, in a line."""
+    caution: str | None
+    """What speaks against the preset here, in a line; None: nothing."""
     steps: int
     """How often ``on_step`` will be called by a run that was not interrupted."""
     run: Callable[[OnStep | None], Mapping[str, Any]]
@@ -80,19 +98,31 @@ def told_setting(pools: Iterable[Pool]) -> tuple[str, Iterator[Pool]]:
     return setting, chain(first, stream)
 
 
+def encoder_of(preset: str, named: str | None) -> str:
+    """The encoder that a preset takes where the user names this one or none."""
+    if preset != MARKS:
+        return named or "default"
+    if named is not None:
+        raise UsageError(f"--preset {MARKS} reads no texts' vectors: leave --encoder out")
+    return BlankEmbedder.name
+
+
 def prepare_training(
     preset: str, source: TrainingSource, output: str | Path, **given: int | float | None
 ) -> PreparedTraining:
     """Make the examples of a preset, or take them up again; the checkpoint will go to ``output``.
 
     ``given`` are fields of the preset's plan that take another value (k, epochs, batch_pools, learning_rate, seed, of
-    plus also seeds); None leaves the preset's own.
+    marks and plus also seeds, of the others those of ``Beginning``); None leaves the preset's own.
     """
     if preset not in PRESETS:
         raise UsageError(f"no preset is called {preset!r}; choose one of {', '.join(PRESETS)}")
     values = {name: value for name, value in given.items() if value is not None}
-    if "seeds" in values and preset != PLUS:
-        raise UsageError("--seeds: only --preset plus averages several networks")
+    starts_as_vote = preset in (MARKS, PLUS)
+    if "seeds" in values and not starts_as_vote:
+        raise UsageError("--seeds: only --preset marks and --preset plus average several networks")
+    if starts_as_vote and any(values.get(field.name) for field in fields(Beginning)):
+        raise UsageError("--identity, --shared and --freeze are for the encoders of --preset paper")
     if source.labels.rule != PAPER_LABELS:  # examples that were made by another rule are not taken up again
         source = replace(source, files=f"{source.files}, labels by {source.labels.name}")
     labelled = replace(source, pools=source.labels.pools(source.pools))
@@ -110,14 +140,19 @@ def _small(source: TrainingSource, given: Mapping[str, Any], output: Path) -> Pr
 def _trace(source: TrainingSource, given: Mapping[str, Any], output: Path, net: Mapping[str, Any]) -> PreparedTraining:
     """TRACE by the paper's plan and net but for the values that are given."""
     chosen = setting_named(source.setting)
-    plan = replace(chosen.plan, **given)
+    first = {field.name for field in fields(Beginning)}
+    beginning = Beginning(**{name: value for name, value in given.items() if name in first})
+    plan = replace(chosen.plan, **{name: value for name, value in given.items() if name not in first})
     folder = _examples_folder(output)
     examples = prepare_examples(source.pools, chosen.recipe, plan, source.embedder, folder, source.files)
     config = NetConfig(examples.width, **net)
     return PreparedTraining(
         ", ".join(f"{count:,} {what}" for what, count in examples.manifest["counts"].items()),
+        _too_few(len(examples.train()), ENOUGH_POOLS[source.setting]),
         plan.epochs * -(-len(examples.train()) // plan.batch_pools),
-        lambda on_step: train(examples, config, chosen.recipe, plan, output, on_step=on_step).training,
+        lambda on_step: (
+            train(examples, config, chosen.recipe, plan, output, beginning=beginning, on_step=on_step).training
+        ),
         lambda summary: (
             f"epoch {summary['best_epoch']} is best, "
             f"{_right(summary)} {summary['questions']['validation']:,} held-out mixed pools"
@@ -125,9 +160,31 @@ def _trace(source: TrainingSource, given: Mapping[str, Any], output: Path, net: 
     )
 
 
+def _too_few(mixed: int, enough: int) -> str | None:
+    if mixed >= enough:
+        return None
+    return (
+        f"{mixed:,} pools with right and wrong answers are few: the paper's network tends to lose to the vote with "
+        f"fewer than {enough:,}; --preset {MARKS} works with some hundred"
+    )
+
+
 def _plus(source: TrainingSource, given: Mapping[str, Any], output: Path) -> PreparedTraining:
+    return _from_the_vote(source, given, output, {})
+
+
+def _marks(source: TrainingSource, given: Mapping[str, Any], output: Path) -> PreparedTraining:
+    blank = replace(source, embedder=BlankEmbedder())
+    return _from_the_vote(blank, {**MARKS_PLAN, **given}, output, MARKS_NET)
+
+
+def _from_the_vote(
+    source: TrainingSource, given: Mapping[str, Any], output: Path, net: Mapping[str, Any]
+) -> PreparedTraining:
+    """Networks that start as the vote, ``plus`` but for the values that are given."""
     k = given.get("k")
-    plan = PlusPlan(**{name: value for name, value in given.items() if name != "k"})
+    taken = {field.name for field in fields(PlusPlan)}
+    plan = PlusPlan(**{name: value for name, value in given.items() if name in taken})
     if "epochs" in given:
         plan = replace(plan, most_steps=sys.maxsize)  # who names epochs gets them all
     recipe = plus_recipe(setting_named(source.setting).recipe)
@@ -136,10 +193,11 @@ def _plus(source: TrainingSource, given: Mapping[str, Any], output: Path) -> Pre
     cutting = Cutting(seed=plan.seed)
     examples = prepare_plus(pools, recipe, cutting, source.embedder, _examples_folder(output), made_from)
     learn, held_out = examples.examples.train(), examples.examples.validation()
-    config = PlusConfig(examples.examples.width)
+    config = PlusConfig(examples.examples.width, **net)
     return PreparedTraining(
         f"{len(learn):,} mixed pools and subsets of {len(set(examples.questions(learn))):,} questions to learn from, "
         f"{len(held_out):,} of {len(set(examples.questions(held_out))):,} held out",
+        None,
         plan.steps(len(learn)),
         lambda on_step: train_plus(examples, config, plan, output, on_step=on_step).training,
         lambda summary: (
@@ -154,12 +212,12 @@ def _plus(source: TrainingSource, given: Mapping[str, Any], output: Path) -> Pre
 
 
 PRESETS: Mapping[str, Callable[[TrainingSource, Mapping[str, Any], Path], PreparedTraining]] = MappingProxyType(
-    {PAPER: _paper, PLUS: _plus, SMALL: _small}
+    {PAPER: _paper, MARKS: _marks, PLUS: _plus, SMALL: _small}
 )
 
 
 def _examples_folder(output: Path) -> Path:
-    """The same for both presets, so that one cannot be trained over the other."""
+    """The same for all presets, so that one cannot be trained over the other."""
     return output / "training" / "examples"
 
 

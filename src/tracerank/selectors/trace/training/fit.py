@@ -26,6 +26,7 @@ from tracerank.selectors.trace.graphs.schema import GraphRecipe
 from tracerank.selectors.trace.inputs import as_tensors
 from tracerank.selectors.trace.net import TraceNet
 from tracerank.selectors.trace.sizes import NetConfig
+from tracerank.selectors.trace.training.beginning import AS_PUBLISHED, Beginning, set_beginning, type_encoders
 from tracerank.selectors.trace.training.examples import ExampleSet
 from tracerank.selectors.trace.training.losses import TrainingPlan, normalisers, selection_loss
 
@@ -148,6 +149,7 @@ def train(
     out: str | Path,
     *,
     start: Start | None = None,
+    beginning: Beginning = AS_PUBLISHED,
     on_step: Callable[[StepReport], None] | None = None,
     save_seconds: float = SAVE_SECONDS,
 ) -> Checkpoint:
@@ -159,7 +161,7 @@ def train(
             f"to learn from and {len(held_out)} held out; add labelled questions"
         )
     with torch.random.fork_rng(devices=[]):
-        run = _Run(examples, config, recipe, plan, Path(out), learn, held_out, start, save_seconds)
+        run = _Run(examples, config, recipe, plan, Path(out), learn, held_out, start, beginning, save_seconds)
         run.finish(on_step)
         return run.write_checkpoint()
 
@@ -177,13 +179,15 @@ class _Run:
         learn: NDArray[np.int64],
         held_out: NDArray[np.int64],
         start: Start | None,
+        beginning: Beginning,
         save_seconds: float,
     ) -> None:
-        self.examples, self.plan, self.out = examples, plan, out
+        self.examples, self.plan, self.out, self.beginning = examples, plan, out, beginning
         self.learn, self.held_out = learn, held_out
         self.save_seconds = save_seconds
         torch.manual_seed(plan.seed)
         self.net = TraceNet(config, recipe)
+        set_beginning(self.net, beginning)
         if start is not None:
             self.net.load_state_dict(start.weights, strict=False)
             for name, parameter in self.net.named_parameters():
@@ -200,6 +204,7 @@ class _Run:
                 "recipe": asdict(recipe),
                 "learned": sorted(self.learned),
                 "examples": examples.manifest["made_from"],
+                **beginning.described(),
             },
         )
         self.position = Position()
@@ -259,6 +264,9 @@ class _Run:
                 )
             loss.backward()  # type: ignore[no-untyped-call]
             total += value
+        if self.position.epoch * self.steps + self.position.step < self.beginning.frozen_steps:
+            for encoder in type_encoders(self.net):
+                encoder.zero_grad(set_to_none=True)  # the optimizer passes over what has no gradient
         self.optimizer.step()
         return total
 
@@ -297,6 +305,7 @@ class _Run:
             "validation_accuracy": best.best_accuracy,
             "validation_f1": best.best_f1,
             "plan": asdict(self.plan),
+            **self.beginning.described(),
         }
         checkpoint = Checkpoint(self.net.eval(), self.examples.encoder, summary)
         save_checkpoint(checkpoint, self.out)
