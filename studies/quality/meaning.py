@@ -1,9 +1,9 @@
 """How well answers are understood: ``python -m studies.quality.meaning``.
 
 On the wordings beside the repository: equal and unequal pairs that are put together, in pools as they are, in pools of
-long answers only, and two by two; the same of real answers, right ones and near misses; agreement of ``is_right`` with the wordings' truth and with the judged real answers;
-time a pool. "cross-validated" refits the pair score without the questions it is measured on; the held-out questions
-never enter a fit.
+long answers only, and two by two; the same of real answers, right ones and near misses; agreement of ``is_right`` with
+the wordings' truth and with the judged real answers; time a pool. "cross-validated" refits the pair score without the
+questions it is measured on; the held-out questions never enter a fit.
 """
 
 import statistics
