@@ -2,7 +2,7 @@
 
 Prints Markdown tables; names of parts after the cache measure these alone. Finished parts are kept in the cache and
 not measured again without ``--again``. Labels are those of ``studies/shipped_weights/judged.py``. Gains are over the
-best of three votes, picked in hindsight for each cell, which favours the vote. Nothing that is fitted here ships.
+best of four votes, picked in hindsight for each cell, which favours the vote. Nothing that is fitted here ships.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from rich.console import Console
 
 import tracerank as tr
 from studies.quality.figures import DRAWS, STRONGEST, Settled, View, Where
-from studies.quality.meaning_candidates import CANDIDATES, TWINS, SeenPools, Taught, both_members
+from studies.quality.meaning_candidates import CANDIDATES, RECIPE, SeenPools, in_both_forms
 from studies.quality.meaning_tables import (
     ORACLE,
     Part,
@@ -30,14 +30,15 @@ from studies.quality.meaning_tables import (
     mean_figure,
 )
 from studies.quality.parts import JUDGED_SEED
-from studies.quality.pools import FITTED_SEED, QualityPools, Scale
+from studies.quality.pools import QualityPools, Scale
 from studies.quality.sanity import further_votes, overturns, repeated
 from studies.quality.tables import Pair
 from studies.shipped_weights.judged import Judgements
+from studies.shipped_weights.meaning_selector import WEIGHT, Taught, generated_pools
 from studies.shipped_weights.real_pools import MAY_TRAIN, folded
 from tracerank.agents.worlds.presets import PRESETS, iter_world
 from tracerank.evaluation.labels import EM, GIVEN, labelled
-from tracerank.methods.answer_groups import ContainmentGroups, DefaultGroups
+from tracerank.methods.answer_groups import ContainmentGroups, DefaultGroups, MeaningGroups
 from tracerank.methods.base import Method
 from tracerank.methods.simple import SingleRollout
 from tracerank.methods.voting import MajorityVote
@@ -45,27 +46,26 @@ from tracerank.pools.files import write_text
 from tracerank.pools.types import WEBQA
 from tracerank.selectors.base import DEFAULT, load_selector
 from tracerank.selectors.features.model import FeatureModel
-from tracerank.selectors.features.selector import FeatureSelector
+from tracerank.selectors.meaning.selector import MeaningSelector
 
 BUDGETS: Mapping[str, tuple[int, ...]] = {
     "search_r1": (2,),
     "hotpot_agent": (2, 3, 4, 8),
+    "hotpot_agent+": (2, 3, 4, 8),
     "r1_searcher": (2,),
     "fireact": (2, 3),
     "knowagent": (2,),
 }
-UNSEEN = ("search_r1", "hotpot_agent")
+UNSEEN = ("search_r1", "hotpot_agent", "hotpot_agent+")
 LEFT_OUT, KNOWN, WORLD = "left_out", "known", "world"
 OTHER, TEST = "agent left out, other questions", "agent left out, test questions"
 """Models of the other agents have seen neither; candidates are chosen on the first, so the second confirms."""
 WORLD_BUDGETS = (4, 16)
-GENERATED, GENERATED_WEIGHT = 600, 0.3
-"""Questions with 16 rollouts that are fitted on besides, as a choice among many is in no real set that may train; the
-weight of one, where a real question has 1."""
 VOTES: Mapping[str, Method] = {
     "vote, exact": MajorityVote(),
     "vote, default equality": MajorityVote(DefaultGroups()),
     "vote, containment": MajorityVote(ContainmentGroups()),
+    "vote, meaning": MajorityVote(MeaningGroups()),
 }
 """Abstentions have no vote in any of them."""
 SHIPPED = "shipped default"
@@ -76,8 +76,8 @@ SANE_FROM, COPIES = 4, 300
 class Study:
     """Pools labelled by meaning, and models fitted on them."""
 
-    def __init__(self, pools: QualityPools, judgements: Judgements, taught: Taught) -> None:
-        self._pools, self._judgements, self._taught = pools, judgements, taught
+    def __init__(self, pools: QualityPools, judgements: Judgements, taught: Taught, weight: float = WEIGHT) -> None:
+        self._pools, self._judgements, self._taught, self._weight = pools, judgements, taught, weight
         self._meant: dict[str, list[tr.Pool]] = {}
         self._fitted: dict[str | None, Mapping[str, FeatureModel]] = {}
 
@@ -93,7 +93,7 @@ class Study:
 
     @cached_property
     def _generated(self) -> list[tr.Pool]:
-        return list(iter_world(PRESETS["paper"][WEBQA], GENERATED, FITTED_SEED))
+        return list(generated_pools(WEBQA))
 
     def models(self, left_out: str | None = None) -> Mapping[str, FeatureModel]:
         """Every candidate, fitted without test questions, and without an agent and all its questions."""
@@ -111,7 +111,10 @@ class Study:
         others = [name for name in MAY_TRAIN if name != left_out]
         return {
             name: self._taught.fit(
-                each.plan, [pool for other in others for pool in real(other, each.is_judged)], self._generated
+                [pool for other in others for pool in real(other, each.is_judged)],
+                self._generated,
+                each.plan,
+                self._weight,
             )
             for name, each in CANDIDATES.items()
         }
@@ -122,7 +125,7 @@ class Study:
         """Pools to be settled by votes and models, and what the models saw of them."""
         seen = SeenPools()
         methods: dict[str, Method] = {"single": SingleRollout(), **VOTES}
-        methods |= {method.name: method for method in both_members(models, seen)}
+        methods |= {method.name: method for method in in_both_forms(models, seen)}
         return Settled(pools, ks, methods, orders=DRAWS), seen
 
     def unseen(self, name: str) -> Part:
@@ -162,16 +165,16 @@ class Study:
 
 def shipped() -> dict[str, FeatureModel]:
     selector = load_selector(DEFAULT)
-    if not isinstance(selector, FeatureSelector):
-        raise TypeError("what ships is no feature selector any more: compare it as a method of its own")
+    if not isinstance(selector, MeaningSelector):
+        raise TypeError("what ships is no selector by meaning any more: compare it as a method of its own")
     return {SHIPPED: selector.model}
 
 
 def _pairs(view: View) -> list[Pair]:
-    """All over the best vote, labels by meaning over exact match, and candidates over what ships, if it is there."""
+    """All over the best vote, and candidates over the recipe of what ships."""
     methods = view.settled.methods
-    over_shipped = [(name, SHIPPED) for name in CANDIDATES if SHIPPED in methods]
-    return [*((name, STRONGEST) for name in (*methods, ORACLE)), *TWINS, *over_shipped]
+    over_recipe = [(name, RECIPE) for name in CANDIDATES if name != RECIPE]
+    return [*((name, STRONGEST) for name in (*methods, ORACLE)), *over_recipe]
 
 
 def _rows(cell: str, view: View) -> list[Row]:
@@ -230,7 +233,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="studies.quality.by_meaning", description=__doc__)
     parser.add_argument("cache", type=Path, help="folder for finished parts")
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}; all by default")
-    parser.add_argument("--weight", type=float, default=GENERATED_WEIGHT, help="of a generated question in fits")
+    parser.add_argument("--weight", type=float, default=WEIGHT, help="of a generated question in fits")
     parser.add_argument("--again", action="store_true", help="measure finished parts again")
     chosen = parser.parse_args(arguments)
     names = chosen.parts or list(PARTS)
@@ -238,7 +241,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parser.error(f"no part is called {', '.join(sorted(unknown))}; there are {', '.join(PARTS)}")
     folder = chosen.cache / f"by-meaning-{chosen.weight:g}"
     folder.mkdir(parents=True, exist_ok=True)
-    study = Study(QualityPools(chosen.cache, folder, Scale()), Judgements.read(), Taught(chosen.weight))
+    study = Study(QualityPools(chosen.cache, folder, Scale()), Judgements.read(), Taught(), chosen.weight)
     made = measure(study, names, folder, chosen.again)
     print("\n".join(gain_table([row for part in made.values() for row in part.rows])))
     for part in made.values():

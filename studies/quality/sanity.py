@@ -13,10 +13,8 @@ from studies.quality.meaning_candidates import Seen, see
 from tracerank.pools.correctness import correctness
 from tracerank.selectors.features.compute import FeatureTable
 from tracerank.selectors.features.model import FeatureModel
-from tracerank.selectors.features.selector import choose
+from tracerank.selectors.meaning.selector import FEW, MANY, choose_meaning
 
-FEW, MANY = 0.25, 0.6
-"""Shares of the votes: below the first a group is small, from the second on it is large."""
 LEAST = 1e-9
 """What a chance must fall by to count; less is rounding."""
 CLEARLY = 0.01
@@ -48,7 +46,7 @@ class FurtherVotes:
 
 
 def group_chances(model: FeatureModel, table: FeatureTable) -> NDArray[np.float64]:
-    return np.bincount(table.groups, choose(model, table).chances)
+    return np.bincount(table.groups, choose_meaning(model, table).chances)
 
 
 def overturns(model: FeatureModel, pools: Iterable[Seen]) -> Overturns:
@@ -65,7 +63,7 @@ def overturns(model: FeatureModel, pools: Iterable[Seen]) -> Overturns:
         if shares[largest] < MANY or not (shares < FEW).any():
             continue
         counted += 1
-        chosen = choose(model, table)
+        chosen = choose_meaning(model, table)
         if shares[chosen.group] < FEW:
             overturned += 1
             questions.add(seen.pool.question.text)

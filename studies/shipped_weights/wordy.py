@@ -32,7 +32,7 @@ _LONGEST_QUOTE = 300
 
 
 def wordy(pool: tr.Pool, share: float, seed: int = 0) -> tr.Pool:
-    """The pool with a share of its answers in longer forms; the label of a rollout says whether its answer *was* right.
+    """The pool with a share of its answers in longer forms; a rollout's label says whether its answer *was* right.
 
     A longer form mostly does not match a reference exactly any more, but it means what it meant.
     """
@@ -40,7 +40,8 @@ def wordy(pool: tr.Pool, share: float, seed: int = 0) -> tr.Pool:
     rollouts = []
     for rollout in pool.rollouts:
         answer = (rollout.answer or "").strip()
-        rollout = replace(rollout, label=float(exact_match(answer, pool.question.references)))
+        if rollout.label is None:
+            rollout = replace(rollout, label=float(exact_match(answer, pool.question.references)))
         if answer and not abstains(answer, pool.question.text) and rng.random() < share:
             rollout = replace(rollout, answer=_longer(pool.question.text, answer, rollout, rng))
         rollouts.append(rollout)

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from tracerank.readers.detect import AUTO, READERS
-from tracerank.selectors.table import METHOD_HELP, EqualityName
+from tracerank.selectors.table import METHOD_HELP, EqualityName, FormName
 
 Files = Annotated[
     list[Path],
@@ -84,6 +84,14 @@ CountAbstentions = Annotated[
         "--count-abstentions",
         help='Let "I don\'t know" have a vote like any answer, as in the paper; otherwise it has one only where nobody '
         "answers.",
+    ),
+]
+Form = Annotated[
+    FormName | None,
+    typer.Option(
+        "--form",
+        help="Which wording of the chosen meaning is returned; unless given, the commonest, by majority the first.",
+        show_default=False,
     ),
 ]
 ChatContext = Annotated[

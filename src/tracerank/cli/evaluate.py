@@ -19,6 +19,7 @@ from tracerank.cli.arguments import (
     Equality,
     Files,
     Force,
+    Form,
     Methods,
     OtherEncoder,
     ProblemsFile,
@@ -103,6 +104,7 @@ def evaluate(
     labels: Labels = label_rules.AUTO,
     equality: Equality = EqualityName.EXACT,
     count_abstentions: CountAbstentions = False,
+    form: Form = None,
     chat: Chat = None,
     chat_context: ChatContext = None,
     reader: ReaderName = AUTO,
@@ -128,7 +130,7 @@ def evaluate(
         )
     sets = _sets(files, backbone)
     options = MethodOptions(
-        checkpoint, encoder, allow_encoder_mismatch, equality, chat, seed, chat_context, count_abstentions
+        checkpoint, encoder, allow_encoder_mismatch, equality, chat, seed, chat_context, count_abstentions, form
     )
     labelling = labelling_named(labels, chat, chat_context)
     plan = _Plan(ks, subsets, seed, labelling.name)

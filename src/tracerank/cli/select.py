@@ -19,6 +19,7 @@ from tracerank.cli.arguments import (
     Files,
     FirstK,
     Force,
+    Form,
     MethodChoice,
     OtherEncoder,
     ProblemsFile,
@@ -58,6 +59,7 @@ def select(
     method: MethodChoice = "selector",
     equality: Equality = EqualityName.EXACT,
     count_abstentions: CountAbstentions = False,
+    form: Form = None,
     chat: Chat = None,
     chat_context: ChatContext = None,
     seed: Seed = 0,
@@ -85,7 +87,7 @@ def select(
         bar = stack.enter_context(working("loading", quiet=hides_bar))
         pools = bar.over(pools_of(files, reader, report, k))
         options = MethodOptions(
-            checkpoint, encoder, allow_encoder_mismatch, equality, chat, seed, chat_context, count_abstentions
+            checkpoint, encoder, allow_encoder_mismatch, equality, chat, seed, chat_context, count_abstentions, form
         )
         method, options = own_options(method, options)
         chosen = method_named(method, options)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tracerank.cli.arguments import AllowMismatch, Checkpoint, Equality, OtherEncoder, Quiet
+from tracerank.cli.arguments import AllowMismatch, Checkpoint, Equality, Form, OtherEncoder, Quiet
 from tracerank.cli.reading import Problems, pools_of
 from tracerank.cli.terminal import installed_version, note, working
 from tracerank.cli.view import write_page
@@ -64,6 +64,7 @@ def serve(
     checkpoint: Checkpoint = None,
     method: MethodChoice = "selector",
     equality: Equality = EqualityName.EXACT,
+    form: Form = None,
     host: Host = "127.0.0.1",
     port: Port = 8100,
     allow_host: AllowedHosts = None,
@@ -90,7 +91,7 @@ def serve(
     if not is_loopback(host) and token is None:
         note(f"warning: everybody who reaches {host} may use this service; set {TOKEN_VARIABLE} to ask for a token")
     hosts = known_hosts(host, _host_names(allow_host or ()))
-    options = MethodOptions(checkpoint, encoder, allow_encoder_mismatch, equality)
+    options = MethodOptions(checkpoint, encoder, allow_encoder_mismatch, equality, form=form)
     limits = ServiceLimits(body_bytes=max_body * MEGABYTE, waiting=queue, seconds=timeout)
     chosen = method_named(method, options) if view or not workers else None
     with ExitStack() as stack:

@@ -15,6 +15,7 @@ from tracerank.cli.arguments import (
     Files,
     FirstK,
     Force,
+    Form,
     OtherEncoder,
     ProblemsFile,
     Quiet,
@@ -47,6 +48,7 @@ def view(
     k: FirstK = None,
     reader: ReaderName = AUTO,
     equality: Equality = EqualityName.EXACT,
+    form: Form = None,
     chat: Chat = None,
     seed: Seed = 0,
     encoder: OtherEncoder = None,
@@ -61,7 +63,7 @@ def view(
     each answer on its own evidence is shown; the vote has none.
     """
     check_output(output, files, force)
-    options = MethodOptions(checkpoint, encoder, allow_encoder_mismatch, equality, chat, seed)
+    options = MethodOptions(checkpoint, encoder, allow_encoder_mismatch, equality, chat, seed, form=form)
     with ExitStack() as stack:
         report = stack.enter_context(Problems(problems, keep=(*files, output)))
         bar = stack.enter_context(working("loading", quiet=quiet))

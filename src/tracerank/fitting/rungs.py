@@ -8,18 +8,31 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from tracerank.methods.answer_groups import ContainmentGroups, DefaultGroups, ExactGroups
+from tracerank.methods.answer_groups import ContainmentGroups, DefaultGroups, ExactGroups, MeaningGroups
 from tracerank.methods.voting import FORMS, MajorityVote
 from tracerank.pools.pool import Pool
 from tracerank.selectors.base import DEFAULT, Selector, folder_of
-from tracerank.selectors.features.fit import FeatureFitPlan, LabelledTable, TreePlan, fit_features, labelled_tables
+from tracerank.selectors.features.compute import feature_table
+from tracerank.selectors.features.fit import (
+    FeatureFitPlan,
+    LabelledTable,
+    LinearPlan,
+    Tabulate,
+    TreePlan,
+    fit_features,
+    labelled_tables,
+)
 from tracerank.selectors.features.selector import FeatureSelector
+from tracerank.selectors.meaning.compute import meaning_table
+from tracerank.selectors.meaning.selector import COMMONEST, MeaningSelector
+from tracerank.selectors.meaning.table import MEANING_FEATURES
 
 VOTES: tuple[MajorityVote, ...] = (
     MajorityVote(ExactGroups()),
     MajorityVote(),
     *(MajorityVote(DefaultGroups(), form) for form in FORMS),
     *(MajorityVote(ContainmentGroups(), form) for form in FORMS[:2]),
+    MajorityVote(MeaningGroups(), COMMONEST),
 )
 """The votes among which the better one is chosen; the paper's first."""
 
@@ -42,12 +55,13 @@ class PoolTables:
 
     pools: Sequence[Pool]
     seed: int
+    tabulate: Tabulate = feature_table
     made: dict[int, list[LabelledTable]] = field(default_factory=dict)
 
     def of(self, places: Sequence[int]) -> list[LabelledTable]:
         for place in places:
             if place not in self.made:
-                self.made[place] = labelled_tables(self.pools[place], seed=self.seed)
+                self.made[place] = labelled_tables(self.pools[place], seed=self.seed, tabulate=self.tabulate)
         return [table for place in places for table in self.made[place]]
 
 
@@ -58,19 +72,25 @@ UNCALIBRATED = 1
 def shipped_rung() -> Rung:
     """The selector that comes with the package, which has nothing to learn: the best start where labels are few."""
     return Rung(
-        "shipped", "the shipped selector, as it is", lambda places, folder: FeatureSelector.load(folder_of(DEFAULT))
+        "shipped", "the shipped selector, as it is", lambda places, folder: MeaningSelector.load(folder_of(DEFAULT))
     )
 
 
 def feature_rungs(pools: Sequence[Pool], seed: int) -> tuple[Rung, ...]:
-    """Feature models, the plain one first."""
-    tables = PoolTables(pools, seed)
+    """Models of meanings and of forms, the plain ones first."""
+    meanings, tables = PoolTables(pools, seed, meaning_table), PoolTables(pools, seed)
     linear = FeatureFitPlan(folds=UNCALIBRATED)
     boosted = FeatureFitPlan(trees=TreePlan(seed=seed), folds=UNCALIBRATED)
+    monotone = FeatureFitPlan(LinearPlan(is_monotone=True), folds=UNCALIBRATED)
     return (
+        Rung("meaning", "what ships, fitted on these pools: meanings first", partial(_fit_meaning, meanings, monotone)),
         Rung("features", "linear model of features of the pool", partial(_fit_features, tables, linear)),
         Rung("features-boosted", "the same with boosted trees", partial(_fit_features, tables, boosted)),
     )
+
+
+def _fit_meaning(tables: PoolTables, plan: FeatureFitPlan, places: Sequence[int], folder: Path) -> MeaningSelector:
+    return MeaningSelector(fit_features(tables.of(places), plan, columns=MEANING_FEATURES))
 
 
 def _fit_features(tables: PoolTables, plan: FeatureFitPlan, places: Sequence[int], folder: Path) -> FeatureSelector:

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
 
-from tracerank.errors import CheckpointError, TraceRankError
+from tracerank.errors import CheckpointError, TraceRankError, UsageError
 from tracerank.extras import missing
 from tracerank.methods.base import Decision, decide_stream
 from tracerank.methods.explanation import Explanation, explain_pool
@@ -149,6 +149,10 @@ class Selector(ABC):
     def explain_stream(self, pools: Iterable[Pool]) -> Iterator[tuple[Pool, Explanation]]:
         """Each pool with its decision explained, in order; unless it knows more, by what the rollouts share."""
         return ((pool, explain_pool(pool, decision)) for pool, decision in decide_stream(self, pools))
+
+    def of_form(self, form: str) -> "Selector":
+        """The same selector that returns another wording of what it chooses; only one that chooses meanings can."""
+        raise UsageError(f"--form: a selector of kind {self.kind} chooses the wording itself; leave the option out")
 
     @abstractmethod
     def save(self, folder: str | Path) -> None:

@@ -47,6 +47,15 @@ class EqualityName(StrEnum):
     LLM = "llm"
 
 
+class FormName(StrEnum):
+    """Which wording of the chosen answer is returned."""
+
+    COMMONEST = "commonest"
+    SHORTEST = "shortest"
+    LONGEST = "longest"
+    FIRST = "first"
+
+
 @dataclass(frozen=True, slots=True)
 class MethodOptions:
     """What the user said about methods, whichever he chose; all of it can change a decision."""
@@ -65,6 +74,8 @@ class MethodOptions:
     """Tokens that the chat model holds; None: enough for what the paper allows."""
     count_abstentions: bool = False
     """Whether "I don't know" has a vote, as in the paper."""
+    form: FormName | None = None
+    """Which wording of the chosen meaning is returned; None: the method's own."""
 
 
 def _no_model(options: MethodOptions) -> str | None:
@@ -147,7 +158,7 @@ def model_of(name: str, options: MethodOptions) -> str | None:
 
 
 def _majority(options: MethodOptions) -> Method:
-    return MajorityVote(_grouping(options))
+    return MajorityVote(_grouping(options), options.form or FORMS[0])
 
 
 def _of_form(grouping: AnswerGrouping, form: str, options: MethodOptions) -> Method:
@@ -208,7 +219,8 @@ def _selector(kind: str | None, options: MethodOptions) -> Method:
     folder = options.checkpoint or DEFAULT
     if kind is not None and (found := selector_kind(folder)) != kind:
         raise UsageError(f"{folder}: holds a selector of kind {found}, not {kind}; use --method selector")
-    return load_selector(folder, options.encoder, allow_encoder_mismatch=options.allow_encoder_mismatch)
+    selector = load_selector(folder, options.encoder, allow_encoder_mismatch=options.allow_encoder_mismatch)
+    return selector if options.form is None else selector.of_form(options.form)
 
 
 def _grouping(options: MethodOptions) -> AnswerGrouping:
@@ -309,6 +321,7 @@ METHODS: Mapping[str, MethodRow] = MappingProxyType(
             model=_selector_model,
         ),
         **_fitted("trace", "TRACE"),
+        **_fitted("meaning", "a selector by meaning, such as the shipped one"),
         **_fitted("trace-plus", "TRACE of the preset plus"),
         **_fitted("features", "a feature selector"),
         **_fitted("stack", "TRACE and features together"),

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from random import Random
@@ -246,22 +246,33 @@ class FeatureFitPlan:
     """For the held-out predictions that the calibration is fitted on."""
 
 
-def labelled_tables(pool: Pool, budgets: Sequence[int] = BUDGETS, seed: int = 0) -> list[LabelledTable]:
+Tabulate = Callable[[str, Sequence[Rollout], TextLines | None], FeatureTable]
+"""From a question and answered rollouts to a table; lines are kept for all subsets of a pool."""
+
+
+def labelled_tables(
+    pool: Pool, budgets: Sequence[int] = BUDGETS, seed: int = 0, tabulate: Tabulate = feature_table
+) -> list[LabelledTable]:
     """The features of the whole pool and of one random subset per smaller budget; none without any label."""
     rng = Random(crc32(f"{seed}|{pool.question.text}".encode()))
     lines = TextLines()
     sizes = [k for k in budgets if k < len(pool)]
     subsets = [pool.rollouts, *(tuple(rng.sample(pool.rollouts, k)) for k in sizes)]
-    found = (labelled_table(pool, subset, lines) for subset in subsets)
+    found = (labelled_table(pool, subset, lines, tabulate) for subset in subsets)
     return [each for each in found if each is not None]
 
 
-def labelled_table(pool: Pool, rollouts: Sequence[Rollout], lines: TextLines | None = None) -> LabelledTable | None:
+def labelled_table(
+    pool: Pool,
+    rollouts: Sequence[Rollout],
+    lines: TextLines | None = None,
+    tabulate: Tabulate = feature_table,
+) -> LabelledTable | None:
     """The features of some rollouts of a pool; None when a form of theirs cannot be judged or nobody answers."""
     kept = [rollout for rollout in rollouts if ANSWERED.reason_to_drop(rollout) is None]
     if not kept:
         return None
-    table = feature_table(pool.question.text, kept, lines)
+    table = tabulate(pool.question.text, kept, lines)
     right = []
     for places in table.rollouts:
         labels = [correctness(kept[place], pool.question.references) for place in places]

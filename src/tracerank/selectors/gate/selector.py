@@ -14,7 +14,13 @@ from typing import Any
 from tracerank.answers.equivalence import NO_GROUP
 from tracerank.embedding.base import EncoderIdentity
 from tracerank.errors import CheckpointError
-from tracerank.methods.answer_groups import AnswerGrouping, ContainmentGroups, DefaultGroups, ExactGroups
+from tracerank.methods.answer_groups import (
+    AnswerGrouping,
+    ContainmentGroups,
+    DefaultGroups,
+    ExactGroups,
+    MeaningGroups,
+)
 from tracerank.methods.base import Decision, Method, decide_stream
 from tracerank.methods.explanation import Explanation, explain_stream
 from tracerank.methods.voting import Ballot, MajorityVote, WithoutAbstentions
@@ -33,7 +39,7 @@ from tracerank.selectors.base import (
 FORMAT = "tracerank-gated/1"
 SELECTOR_FOLDER = "selector"
 GROUPINGS: Mapping[str, type[AnswerGrouping]] = {
-    each().name: each for each in (ExactGroups, WithoutAbstentions, DefaultGroups, ContainmentGroups)
+    each().name: each for each in (ExactGroups, WithoutAbstentions, DefaultGroups, ContainmentGroups, MeaningGroups)
 }
 COLUMNS = ("score_lead", "vote_lead", "is_alone", "1")
 """What a chance is estimated from: by how much the selector's best score and the share of votes of a group lie above
@@ -101,7 +107,7 @@ class Sides:
 
 def ballot_of(pool: Pool) -> Ballot:
     """The groups that sides are told apart by."""
-    return Ballot.of(pool, DefaultGroups())
+    return Ballot.of(pool, MeaningGroups())
 
 
 def sides_of(ballot: Ballot, vote: MajorityVote, voted: Decision, own: Decision | None) -> Sides | None:

@@ -67,7 +67,7 @@ class MeaningSelector(Selector):
         """Decisions for a stream of pools, in order; every answered rollout is a candidate."""
         for pool in pools:
             retained = pool.retained(ANSWERED)
-            yield self._decision(pool, retained, meaning_table(pool.question.text, retained.kept))
+            yield self.decision(pool, retained, meaning_table(pool.question.text, retained.kept))
 
     def explain_stream(self, pools: Iterable[Pool]) -> Iterator[tuple[Pool, Explanation]]:
         """Each pool with its decision, the evidence that speaks for each answer, and what set the chosen one apart."""
@@ -75,13 +75,14 @@ class MeaningSelector(Selector):
             retained = pool.retained(ANSWERED)
             question, kept = pool.question.text, retained.kept
             table = meaning_table(question, kept)
-            decided = self._decision(pool, retained, table)
+            decided = self.decision(pool, retained, table)
             weights = zip(kept, grounds(question, kept, by_meaning), strict=True)
             read = {rollout.sample_id: read_weights(rollout, own) for rollout, own in weights}
             linked = link_documents(kept) if kept else ()
             yield pool, explain(linked, decided, read, BY_SUPPORT, self._reasons(table))
 
-    def _decision(self, pool: Pool, retained: Retained, table: FeatureTable) -> Decision:
+    def decision(self, pool: Pool, retained: Retained, table: FeatureTable) -> Decision:
+        """What is decided on a pool whose table is known."""
         kept, identity = retained.kept, pool.question.id
         if not kept:
             return Decision(identity, None, None, dropped=retained.dropped)
@@ -116,9 +117,10 @@ def choose_meaning(model: FeatureModel, table: FeatureTable) -> Choice:
     own, theirs = table.values[chosen.row], table.values[top]
     if any(sign * float(own[place]) > sign * float(theirs[place]) for place, sign in _SUPPORTING):
         return chosen
-    # The chances change places, so that they tell what was chosen.
+    # Its chance goes to the majority: the more votes that has, the larger it stays.
     chances = chosen.chances.copy()
-    chances[[top, chosen.row]] = chances[[chosen.row, top]]
+    chances[top] += chances[chosen.row]
+    chances[chosen.row] = 0.0
     return replace(chosen, chances=chances, group=top, row=top)
 
 
