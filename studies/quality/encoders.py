@@ -2,8 +2,8 @@
 
 COUNT questions each of HotpotQA and MuSiQue outside the test split, each over the passages of its own context: the mean
 reciprocal rank of the first gold one, and how often the first is gold; then a handful of questions in other languages,
-written by hand; and texts that a second of processor time encodes. ``multilingual`` tells e5 that every text is a query,
-``multilingual-passage`` that every one is a passage, ``multilingual-roles`` which are; our selectors know no roles.
+written by hand; and texts that a second of processor time encodes. ``multilingual`` tells e5 that all are queries,
+``multilingual-passage`` that all are passages, ``multilingual-roles`` which are; our selectors know no roles.
 """
 
 import sys
