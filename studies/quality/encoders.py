@@ -2,8 +2,8 @@
 
 COUNT questions each of HotpotQA and MuSiQue outside the test split, each over the passages of its own context: the mean
 reciprocal rank of the first gold one, and how often the first is gold; then a handful of questions in other languages,
-written by hand; and texts that a second of processor time encodes. ``multilingual-query`` tells e5 that every text is a
-query, ``multilingual-roles`` which are; our selectors know no roles.
+written by hand; and texts that a second of processor time encodes. ``multilingual`` tells e5 that all are queries,
+``multilingual-passage`` that all are passages, ``multilingual-roles`` which are; our selectors know no roles.
 """
 
 import sys
@@ -71,9 +71,9 @@ def _of_role(role: Role) -> Remembering:
 
 ENCODERS: Mapping[str, Callable[[], Encoder]] = {
     "default": lambda: Encoder(_named("default"), _named("default")),
-    "multilingual": lambda: Encoder(_of_role("passage"), _of_role("passage")),
+    "multilingual": lambda: Encoder(_of_role("query"), _of_role("query")),
+    "multilingual-passage": lambda: Encoder(_of_role("passage"), _of_role("passage")),
     "multilingual-roles": lambda: Encoder(_of_role("query"), _of_role("passage")),
-    "multilingual-query": lambda: Encoder(_of_role("query"), _of_role("query")),
 }
 
 

@@ -70,7 +70,7 @@ def test_the_passage_that_answers_is_nearer_in_other_languages(embedder, questio
 def test_it_is_known_by_its_vectors_and_found_again_by_its_name(embedder) -> None:  # type: ignore[no-untyped-def]
     identity = identify(embedder)
     assert (identity.spec, identity.dims) == ("multilingual", None)
-    assert "prompt='passage: '" in (identity.fingerprint or "")
+    assert "prompt='query: '" in (identity.fingerprint or "")
     assert agreement(identity, load_embedder(identity.spec or "", is_cached=False)) > 0.9999
 
 

