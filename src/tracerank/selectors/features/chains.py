@@ -4,7 +4,7 @@ Everything is a best share over texts or rollouts, so that one text or one rollo
 ``bridge_share`` and ``answer_as_bridge``, which are means over the others.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -91,6 +91,29 @@ def followed(
         best = {name: max(best[name], value) for (name, value) in zip(best, values, strict=True)}
     asks = [len(bridge & other.bridge) / len(bridge) for other in others if bridge and other.query_words]
     return best | {"bridge_share": float(np.mean(asks)) if asks else 0.0}
+
+
+def chained(
+    searched: Iterable[tuple[frozenset[str], frozenset[str]]],
+    texts: Sequence[Line],
+    asked: frozenset[str],
+    needle: str,
+    answer: frozenset[str],
+) -> tuple[float, float, float]:
+    """The own chains, best over single queries, each with its bridge: a query more never lowers them, nor a text."""
+    best = (0.0, 0.0, 0.0)
+    trails = [(query - answer, bridge - answer) for query, bridge in searched]
+    for text in texts:
+        if needle not in text.text:
+            continue
+        around = near(text, needle)
+        here = asked & around
+        best = (best[0], best[1], max(best[2], _share(here, asked)))
+        for query, bridge in trails:
+            crossed = bridge & around
+            values = (_share(crossed, bridge), _share(query & around, query), _reached(texts, crossed, asked, here))
+            best = (max(best[0], values[0]), max(best[1], values[1]), max(best[2], values[2]))
+    return best
 
 
 def _reached(texts: Sequence[Line], crossed: frozenset[str], asked: frozenset[str], here: frozenset[str]) -> float:

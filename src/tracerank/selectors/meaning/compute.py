@@ -8,10 +8,20 @@ import numpy as np
 
 from tracerank.answers.meaning.grouping import answer_core, group_by_meaning
 from tracerank.pools.types import Rollout
-from tracerank.selectors.features.chains import OWN_CHAINS, Trail, followed, trails_of
+from tracerank.selectors.features.chains import OWN_CHAINS, chained
 from tracerank.selectors.features.compute import FeatureTable
 from tracerank.selectors.features.support import Place, asks, place_of
-from tracerank.selectors.features.view import Form, PoolView, TextLines, subject_of, terms, view_of
+from tracerank.selectors.features.view import (
+    FUNCTION_WORDS,
+    Form,
+    Line,
+    PoolView,
+    TextLines,
+    subject_of,
+    terms,
+    view_of,
+    words_held,
+)
 from tracerank.selectors.features.votes import shape
 from tracerank.selectors.meaning.table import MEANING_FEATURES
 
@@ -52,7 +62,7 @@ def meaning_table(question: str, rollouts: Sequence[Rollout], lines: TextLines |
     if meanings:
         votes = [len(meaning.members) for meaning in meanings]
         asked = frozenset(subject_of(question, view.texts))
-        trails = trails_of(question, rollouts, lines)
+        trails = [_trail(view, place) for place in range(len(view.rollouts))]
         looks = shape(view, question)
         for row, meaning in enumerate(meanings):
             found = _votes(votes, row) | _evidence(view, meaning, asked) | _fit(view, meaning, looks)
@@ -139,14 +149,30 @@ def _share_of(view: PoolView, numbers: Iterable[int], words: frozenset[str]) -> 
     return most / len(words) if words else 0.0
 
 
-def _chains(meaning: _Meaning, trails: Sequence[Trail], asked: frozenset[str]) -> dict[str, float]:
-    best = dict.fromkeys(OWN_CHAINS, 0.0)
+@dataclass(frozen=True, slots=True)
+class _Trail:
+    """What one rollout searched for, and the texts that it saw."""
+
+    searched: tuple[tuple[frozenset[str], frozenset[str]], ...]
+    """The words of each query, and those of them that the question does not say."""
+    texts: tuple[Line, ...]
+
+
+def _trail(view: PoolView, place: int) -> _Trail:
+    seen = view.seen[place]
+    queries = dict.fromkeys(frozenset(words_held(query)) - FUNCTION_WORDS for query in seen.queries)
+    searched = tuple((query, query - view.question.words) for query in queries)
+    return _Trail(searched, tuple(view.texts[number] for number in seen.ranks if number < len(view.texts)))
+
+
+def _chains(meaning: _Meaning, trails: Sequence[_Trail], asked: frozenset[str]) -> dict[str, float]:
+    best = (0.0,) * len(OWN_CHAINS)
     for form in (form for form in meaning.forms if not form.is_polar):
-        own_words = frozenset(terms(form.words))
-        for place in form.rollouts:
-            found = followed(trails[place], (), asked - own_words, form.line, own_words)
-            best = {name: max(value, found[name]) for name, value in best.items()}
-    return best
+        own = frozenset(terms(form.words))
+        for trail in {trails[place]: None for place in form.rollouts}:
+            found = chained(trail.searched, trail.texts, asked - own, form.line, own)
+            best = tuple(map(max, best, found))
+    return dict(zip(OWN_CHAINS, best, strict=True))
 
 
 def _is_searched_by_others(view: PoolView, meaning: _Meaning) -> bool:

@@ -42,9 +42,9 @@ _ROWS: dict[str, tuple[tuple[str, str, int], ...]] = {
         ("kind_stated", "whether a text names the asked kind ('which city': city) by it", UP),
     ),
     CHAINS: (
-        (OWN_CHAINS[0], "best share of the words that its rollout searched for on the way around the answer", UP),
-        (OWN_CHAINS[1], "best share of its rollout's query around the answer", UP),
-        (OWN_CHAINS[2], "best share of the question's words there, or in an own text that holds the way's words", UP),
+        (OWN_CHAINS[0], "best share, around the answer, of the words of an own query that the question lacks", UP),
+        (OWN_CHAINS[1], "best share of an own query's words there", UP),
+        (OWN_CHAINS[2], "best share of the question's words there, or in an own text that holds the first words", UP),
     ),
     SEARCHED: (
         ("searched_by_others", "whether rollouts with other answers searched for it, as for a step on their way", 0),
