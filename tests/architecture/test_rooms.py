@@ -22,6 +22,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], ...]] = {
     "selectors": (
         ("base", "shipped"),
         ("features",),
+        ("meaning",),
         ("trace",),
         ("plus",),
         ("stack",),
@@ -46,6 +47,7 @@ NEVER: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("selectors.trace.net", ("tracerank.pools",), "the net never sees a pool"),
     ("selectors.trace.propagate", ("tracerank.pools",), "the net never sees a pool"),
     ("selectors.features", ("torch", "tracerank.embedding"), "features are counted from a pool alone"),
+    ("selectors.meaning", ("torch", "tracerank.embedding"), "meanings are told by a pool alone"),
     *((f"agents.{room}", ("tracerank.selectors",), "who makes pools does not choose") for room in ("chat", "lexical")),
     ("readers.files", ("tracerank.answers.extraction",), "what an agent said is read above the files"),
 )

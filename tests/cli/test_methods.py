@@ -36,7 +36,7 @@ def chat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 @pytest.mark.parametrize("name", NEEDS_NOTHING)
 def test_a_method_that_needs_nothing_settles_a_pool_under_its_name(name: str) -> None:
     method = method_named(name, MethodOptions())
-    assert method.name == ("features" if name == "selector" else name)  # what ships
+    assert method.name == ("meaning" if name == "selector" else name)  # what ships
     assert method.decide(pool("Paris", "Paris.", "Rome")).sample_id is not None
 
 
@@ -81,7 +81,7 @@ def test_a_list_of_methods_keeps_its_order_and_names_each_once() -> None:
 
 def test_a_method_can_be_given_a_checkpoint_of_its_own(checkpoint: Path) -> None:
     assert method_named(f"trace={checkpoint}", MethodOptions()).name == "trace"
-    with pytest.raises(UsageError, match="only selector, trace, trace-plus, features, stack take a folder"):
+    with pytest.raises(UsageError, match="only selector, trace, meaning, trace-plus, features, stack take a folder"):
         method_named(f"majority={checkpoint}", MethodOptions())
 
 
@@ -93,7 +93,7 @@ def test_a_folder_is_loaded_as_what_it_says_it_holds(checkpoint: Path, tmp_path:
     with pytest.raises(UsageError, match="holds a selector of kind features, not trace; use --method selector"):
         method_named("trace", MethodOptions(checkpoint=str(tmp_path)))
     (tmp_path / "selector.json").write_text(json.dumps({"kind": "tarot"}))
-    with pytest.raises(CheckpointError, match="of kind 'tarot'; known are trace, features, stack"):
+    with pytest.raises(CheckpointError, match="of kind 'tarot'; known are trace, meaning, features, stack"):
         load_selector(tmp_path)
     (tmp_path / "selector.json").write_text("{")
     with pytest.raises(CheckpointError, match="cannot be read"):

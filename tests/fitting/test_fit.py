@@ -20,7 +20,7 @@ def test_a_selector_is_fitted_saved_and_reported(tmp_path: Path) -> None:
     fitting = Fitting(pools_to_fit(cited(40)), FitFolder(tmp_path / "mine", {}), folds=2)
     report = fitting.run(done.append)
     assert len(done) == fitting.work
-    assert report["winner"] == "features"
+    assert report["winner"] == "shipped"
     assert FitFolder(tmp_path / "mine", {}).finished == report
     asked = cited(1, seed=7)[0]
     assert load_selector(tmp_path / "mine").decide(asked).sample_id is not None
@@ -32,9 +32,9 @@ def test_rungs_that_read_texts_are_there_only_with_an_embedder(tmp_path: Path) -
         [rung.name for rung in Fitting(data, FitFolder(tmp_path / "f", {}), embedder).ladder.rungs]
         for embedder in (None, HashEmbedder(8))
     )
-    assert without == ["shipped", "features", "features-boosted"]
-    assert beside[:3] == without
-    assert beside[3:] == ["trace-marks", "trace-paper", "trace-plus", "stack"]
+    assert without == ["shipped", "meaning", "features", "features-boosted"]
+    assert beside[:4] == without
+    assert beside[4:] == ["trace-marks", "trace-paper", "trace-plus", "stack"]
 
 
 def test_pools_without_a_label_are_refused_and_the_rule_decides_what_a_label_is() -> None:

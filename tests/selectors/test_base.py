@@ -1,5 +1,6 @@
 """One protocol for selectors, one loader of their folders; vectors of what it loads are kept."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +13,11 @@ from tracerank.embedding import load
 from tracerank.embedding.base import HashEmbedder, Vectors, identify
 from tracerank.errors import CheckpointError
 from tracerank.selectors.base import KINDS, Selector, load_selector, selector_digest, selector_kind
-from tracerank.selectors.features import compute, model
-from tracerank.selectors.features.selector import FeatureSelector
-from tracerank.selectors.features.table import NAMES
+from tracerank.selectors.features.table import Feature, FeatureSet
+from tracerank.selectors.meaning import compute
+from tracerank.selectors.meaning import selector as deciding
+from tracerank.selectors.meaning.selector import MeaningSelector
+from tracerank.selectors.meaning.table import MEANING_FEATURES
 from tracerank.selectors.trace.checkpoint import Checkpoint
 from tracerank.selectors.trace.selector import TraceSelector
 
@@ -79,32 +82,33 @@ def test_every_kind_of_the_table_is_a_selector_of_that_kind() -> None:
 
 def test_the_shipped_selectors_come_by_their_names() -> None:
     for name in ("default", "browsing"):
-        assert selector_kind(name) == "features"
-        assert isinstance(tr.load_selector(name), FeatureSelector)
+        assert selector_kind(name) == "meaning"
+        assert isinstance(tr.load_selector(name), MeaningSelector)
     assert selector_digest(None) == selector_digest("default") != selector_digest("browsing")
 
 
 def test_trace_selector_still_loads_other_kinds_for_one_version_with_a_warning() -> None:
     with pytest.warns(DeprecationWarning, match=r"use tracerank\.load_selector"):
-        assert isinstance(TraceSelector.load("default"), FeatureSelector)
+        assert isinstance(TraceSelector.load("default"), MeaningSelector)
 
 
 def test_a_fitted_folder_works_after_a_feature_was_added(monkeypatch: pytest.MonkeyPatch) -> None:
     pools = [pool("Paris", "Paris", "Rome"), pool("A", "B", "B", "C"), pool("one thing", "thing", "other")]
     before = load_selector().decide_many(pools)
     # As a version would compute it that counts one thing more, in the middle of the table.
-    more = (*NAMES[:5], "brand_new", *NAMES[5:])
-    for module in (compute, model):
-        monkeypatch.setattr(module, "NAMES", more)
-    counted = compute.votes
+    known = MEANING_FEATURES.features
+    more = FeatureSet(1, "meaning", (*known[:5], Feature("brand_new", "votes", "group", "new"), *known[5:]))
+    for module in (compute, deciding):
+        monkeypatch.setattr(module, "MEANING_FEATURES", more)
+    counted = compute._votes
 
-    def with_new(view: object) -> dict[str, object]:
-        return {**counted(view), "brand_new": 7.0}  # type: ignore[arg-type]
+    def with_new(votes: Sequence[int], row: int) -> dict[str, float]:
+        return {**counted(votes, row), "brand_new": 7.0}
 
-    monkeypatch.setattr(compute, "votes", with_new)
+    monkeypatch.setattr(compute, "_votes", with_new)
     again = load_selector()
-    assert isinstance(again, FeatureSelector)
-    assert again.model.fitted_on == NAMES
+    assert isinstance(again, MeaningSelector)
+    assert again.model.fitted_on == MEANING_FEATURES.names
     assert again.decide_many(pools) == before
     explained = again.explain(pools[1])
     assert explained.decision == before[1]
@@ -112,9 +116,7 @@ def test_a_fitted_folder_works_after_a_feature_was_added(monkeypatch: pytest.Mon
 
 
 def test_a_folder_with_a_feature_that_is_unknown_names_it(tmp_path: Path) -> None:
-    shipped = load_selector()
-    assert isinstance(shipped, FeatureSelector)
-    shipped.save(tmp_path)
+    load_selector().save(tmp_path)
     about = tmp_path / "selector.json"
     about.write_text(about.read_text().replace('"vote_share"', '"moon_phase"'))
     with pytest.raises(CheckpointError, match="does not know moon_phase; fit again"):

@@ -90,7 +90,9 @@ Form = Annotated[
     FormName | None,
     typer.Option(
         "--form",
-        help="Which wording of the chosen meaning is returned; unless given, the commonest, by majority the first.",
+        metavar="FORM",
+        help="Which wording of the chosen meaning is returned: commonest (of selectors unless given), first (of the "
+        "vote), shortest or longest.",
         show_default=False,
     ),
 ]

@@ -1,24 +1,25 @@
-"""Why the shipped selector chose: texts that hold the answer, and what set it apart."""
+"""Why a feature selector chose: texts that hold the answer, and what set it apart."""
 
+import numpy as np
 import pytest
 
 from tests.builders import pool, pool_of, ranked, rollout
 from tracerank.methods.explanation import SUPPORT
 from tracerank.pools.pool import Pool
-from tracerank.selectors.base import load_selector
 from tracerank.selectors.features.compute import feature_table
+from tracerank.selectors.features.model import FeatureModel, LinearScorer
 from tracerank.selectors.features.selector import FeatureSelector, reasons
 from tracerank.selectors.features.support import grounds
-from tracerank.selectors.features.table import FAMILIES, FAMILY_MEANINGS
+from tracerank.selectors.features.table import FAMILIES, FAMILY_MEANINGS, NAMES
 
 QUESTION = "What is the capital of Norway?"
 NEAR, FAR, ELSE = "Oslo is the capital of Norway.", "A ferry leaves Oslo at noon.", "Bergen lies in the west."
 
 
-def shipped() -> FeatureSelector:
-    selector = load_selector()
-    assert isinstance(selector, FeatureSelector)
-    return selector
+def weighing() -> FeatureSelector:
+    """A selector that likes votes and support."""
+    weights = np.array([float(name in ("vote_share", "own_found", "own_window")) for name in NAMES])
+    return FeatureSelector(FeatureModel(((LinearScorer(np.zeros(len(NAMES)), np.ones(len(NAMES)), weights), 1.0),)))
 
 
 def norway() -> Pool:
@@ -44,7 +45,7 @@ def test_yes_and_no_weigh_what_the_question_is_about() -> None:
 
 
 def test_an_explanation_is_of_the_very_decision_and_says_what_its_weights_are() -> None:
-    selector, each = shipped(), norway()
+    selector, each = weighing(), norway()
     ((same, explanation),) = selector.explain_stream([each])
     assert same is each
     assert explanation.decision == selector.decide(each)
@@ -56,7 +57,7 @@ def test_an_explanation_is_of_the_very_decision_and_says_what_its_weights_are() 
 
 
 def test_reasons_add_up_to_the_difference_of_the_linear_scores() -> None:
-    model, each = shipped().model, norway()
+    model, each = weighing().model, norway()
     table = feature_table(QUESTION, each.rollouts[:2])
     (linear,) = (scorer for scorer, _ in model.scorers if scorer.kind == "linear")
     scores = linear.scores(table.values)
@@ -71,5 +72,5 @@ def test_every_family_can_be_said_in_words() -> None:
 
 @pytest.mark.parametrize("each", [pool(), pool("Oslo"), pool("Oslo", "oslo"), pool("unknown", "N/A"), pool(None)])
 def test_without_another_answer_there_are_no_reasons(each: Pool) -> None:
-    ((_, explanation),) = shipped().explain_stream([each])
+    ((_, explanation),) = weighing().explain_stream([each])
     assert explanation.reasons == ()

@@ -25,10 +25,10 @@ from tracerank.selectors.features.model import (
     Scorer,
     TreeScorer,
     calibration_row,
+    choose,
     trees_of_dump,
     with_leads,
 )
-from tracerank.selectors.features.selector import choose
 from tracerank.selectors.features.table import DOWN, FORM_FEATURES, POOL, UP, FeatureSet
 from tracerank.selectors.features.view import TextLines
 

@@ -18,6 +18,7 @@ from safetensors.numpy import load_file, save_file
 from tracerank.errors import CheckpointError
 from tracerank.pools.files import replacing
 from tracerank.selectors.base import read_description, write_description
+from tracerank.selectors.features.compute import FeatureTable
 from tracerank.selectors.features.table import FORM_FEATURES, FeatureSet
 
 NOT_MISSING, ZERO_MISSING, NAN_MISSING = 0, 1, 2
@@ -261,6 +262,26 @@ def calibration_row(values: Floats, chance: float) -> NDArray[np.float64]:
     """What the calibration looks at: the winner's features, the log odds of its chance in the pool, and 1."""
     chance = min(max(chance, 1 - _HIGHEST_CHANCE), _HIGHEST_CHANCE)
     return np.concatenate([np.asarray(values, np.float64), [math.log(chance / (1 - chance)), 1.0]])
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A pool's forms with their chances, and what is chosen."""
+
+    chances: NDArray[np.float64]
+    """Per form, summing to one."""
+    group: int
+    row: int
+    """The form that is returned: the likeliest of its group."""
+
+
+def choose(model: FeatureModel, table: FeatureTable) -> Choice:
+    """The likeliest group, and its likeliest form; ties go to the first."""
+    chances = np.exp(log_chances(model.scorers, model.looked_at(table.values)))
+    by_group = np.bincount(table.groups, chances)
+    group = int(by_group.argmax())
+    row = int(np.where(table.groups == group, chances, -1.0).argmax())
+    return Choice(chances, group, row)
 
 
 def save_model(model: FeatureModel, folder: str | Path, kind: str) -> None:

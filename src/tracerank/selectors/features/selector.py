@@ -7,11 +7,9 @@ features.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tracerank.methods.base import Decision
 from tracerank.methods.explanation import SUPPORT, Explanation, ReadWeights, Reason, explain
@@ -21,33 +19,13 @@ from tracerank.pools.pool import Pool
 from tracerank.pools.types import Retained, Rollout
 from tracerank.selectors.base import EmbedderChoice, Selector
 from tracerank.selectors.features.compute import FeatureTable, feature_table
-from tracerank.selectors.features.model import FeatureModel, LinearScorer, load_model, log_chances, save_model
+from tracerank.selectors.features.model import Choice, FeatureModel, LinearScorer, choose, load_model, save_model
 from tracerank.selectors.features.support import grounds
 from tracerank.selectors.features.table import FAMILY_MEANINGS, FAMILY_OF
 
 NOBODY_ANSWERED = "every rollout abstains; the first is returned"
 LEAST = 0.05
 """Log odds; what moves the score by less is no reason."""
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """A pool's forms with their chances, and what is chosen."""
-
-    chances: NDArray[np.float64]
-    """Per form, summing to one."""
-    group: int
-    row: int
-    """The form that is returned: the likeliest of its group."""
-
-
-def choose(model: FeatureModel, table: FeatureTable) -> Choice:
-    """The likeliest group, and its likeliest form; ties go to the first."""
-    chances = np.exp(log_chances(model.scorers, model.looked_at(table.values)))
-    by_group = np.bincount(table.groups, chances)
-    group = int(by_group.argmax())
-    row = int(np.where(table.groups == group, chances, -1.0).argmax())
-    return Choice(chances, group, row)
 
 
 class FeatureSelector(Selector):

@@ -4,7 +4,7 @@ A candidate is a *form*: an answer as it is written, with all rollouts that wrot
 the sample's place or the label. NaN means that the question does not arise, such as support without any evidence.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tracerank.answers.equivalence import DEFAULT
 
@@ -146,10 +146,10 @@ class FeatureSet:
     equality: str
     """Level at which answers count as one."""
     features: tuple[Feature, ...]
+    names: tuple[str, ...] = field(init=False)
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(feature.name for feature in self.features)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "names", tuple(feature.name for feature in self.features))
 
 
 FORM_FEATURES = FeatureSet(VERSION, DEFAULT, FEATURES)

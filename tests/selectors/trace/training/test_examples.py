@@ -11,6 +11,7 @@ from tests.golden import GOLDEN, needs_golden
 from tests.worlds import generate_pools
 from tracerank.embedding.base import REFERENCE_TEXTS, HashEmbedder
 from tracerank.errors import TrainingError
+from tracerank.evaluation.labels import PAPER, labelled
 from tracerank.pools.pool import Pool
 from tracerank.pools.subsets import is_validation
 from tracerank.readers import read_pools
@@ -38,7 +39,7 @@ def test_training_keeps_and_splits_the_questions_that_the_official_code_keeps(
     wanted = json.loads((GOLDEN / f"{name}_expected.json").read_text())["train_split_filter"]
     kept = {}
     for pool in read_pools(GOLDEN / f"{name}_raw.jsonl"):
-        first = pool.first(setting.plan.k)
+        first = labelled(pool.first(setting.plan.k), PAPER)
         if why_not_trainable(first, build_graph(first, setting.recipe), setting.plan) is None:
             kept[pool.question.id] = "validation" if is_validation(pool.question.text) else "train"
     assert kept == {str(row["graph"]).removeprefix("nq:"): row["split"] for row in wanted}
