@@ -20,7 +20,7 @@ from studies import ROOT
 from studies.quality.figures import DRAWS
 from studies.quality.parts import LEXICAL_AGENTS, REAL, SECTIONS, TRANSFER, WORDY, Made, parts
 from studies.quality.pools import QUICK, QualityPools, Scale
-from studies.quality.summary import summary
+from studies.quality.summary import means_table
 from studies.quality.tables import Gain
 from tracerank.pools.files import write_text
 
@@ -65,7 +65,7 @@ def document(made: Iterable[Made], unfinished: Collection[str]) -> str:
     lines = [HEADER]
     if unfinished:
         lines.append(f"**Unfinished**: {', '.join(unfinished)} not measured yet.\n")
-    lines += ["## Summary\n", *summary(gains)]
+    lines += ["## Summary\n", *means_table(gains), ""]
     for section in SECTIONS:
         own = [line for each in found for line in each.tables.get(section, ())]
         if own:
