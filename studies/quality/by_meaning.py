@@ -57,7 +57,6 @@ BUDGETS: Mapping[str, tuple[int, ...]] = {
 }
 UNSEEN = ("search_r1", "hotpot_agent", "hotpot_agent+")
 LEFT_OUT, KNOWN, WORLD = "left_out", "known", "world"
-SPLIT_OF_KNOWN = "known agents, test questions"
 OTHER, TEST = "agent left out, other questions", "agent left out, test questions"
 """Models of the other agents have seen neither; candidates are chosen on the first, so the second confirms."""
 WORLD_BUDGETS = (4, 16)
@@ -148,7 +147,7 @@ class Study:
             pools = [pool for pool in self.meant(name) if len(pool) >= BUDGETS[name][-1]]
             settled, _ = self.cell(pools, BUDGETS[name], models)
             views.append(View(settled, GIVEN, self._pools.test_questions(pools), VOTES))
-        return Part(_agent_rows(SPLIT_OF_KNOWN, views), [])
+        return Part(_agent_rows("known agents, test questions", views), [])
 
     def world(self) -> Part:
         """Generated pools of another seed."""
