@@ -12,6 +12,7 @@ import shutil
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -147,7 +148,11 @@ def meaning_parts(pools: QualityPools) -> Mapping[str, Callable[[], Part]]:
     folder = pools.work / "by-meaning"
     folder.mkdir(exist_ok=True)
     study = Study(pools, Judgements.read(), Taught())
-    return {name: lambda name=name: measure_meaning(study, [name], folder)[name] for name in MEANING_PARTS}
+    return {name: partial(_meant, study, name, folder) for name in MEANING_PARTS}
+
+
+def _meant(study: Study, name: str, folder: Path) -> Part:
+    return measure_meaning(study, [name], folder)[name]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

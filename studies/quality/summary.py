@@ -1,4 +1,4 @@
-"""Mean gains over the real sets by exact match and by containment, and the lexical marks. Decides and fits nothing."""
+"""Mean gains over the real sets by exact match and by containment. Decides and fits nothing."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -9,7 +9,7 @@ import pytest
 from studies.quality import __main__ as quality
 from studies.quality import pools as quality_pools
 from studies.quality.figures import Settled, View
-from studies.quality.methods import OVER_VOTES, VOTES, unfitted
+from studies.quality.methods import OVER_ALL, VOTES, unfitted
 from studies.quality.parts import SECTIONS, Made
 from studies.quality.pools import QUICK, QualityPools
 from studies.quality.tables import columns_of, gains_of, table
@@ -26,7 +26,7 @@ def pool_of(question: str) -> Pool:
 def made(name: str) -> Made:
     settled = Settled([pool_of("Which city?")], (2,), unfitted())
     columns = columns_of(View(settled, EM, np.array([True]), VOTES))
-    gains = gains_of(name, columns, OVER_VOTES)
+    gains = gains_of(name, columns, OVER_ALL)
     return Made({SECTIONS[0]: table(name, columns, list(settled.methods), gains)}, gains)
 
 
@@ -37,6 +37,7 @@ class Command:
         self.folder, self.out, self.ran = folder, folder / "quality.md", list[str]()
         self.interrupted: str | None = None
         monkeypatch.setattr(quality, "parts", lambda pools: {name: self.part(name) for name in ("one", "two")})
+        monkeypatch.setattr(quality, "meaning_parts", lambda pools: {})
 
     def part(self, name: str) -> Callable[[], Made]:
         def make() -> Made:
