@@ -88,7 +88,7 @@ def document(meant: Mapping[str, Part], made: Iterable[Made], unfinished: Collec
         lines += report(meant, gains)
     elif not unfinished:
         lines.append("Left out: no judged rollouts (`TRACERANK_SHARED`).\n")
-    lines += ["## By exact match\n", EXACT_HEADER, *means_table(gains), ""]
+    lines += ["## By exact match\n", EXACT_HEADER, *([*means_table(gains), ""] if gains else [])]
     for section in SECTIONS:
         own = [line for each in found for line in each.tables.get(section, ())]
         if own:
