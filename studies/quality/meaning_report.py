@@ -8,7 +8,7 @@ from studies.quality.by_meaning import KNOWN, LEFT_OUT, OTHER, TEST, UNSEEN, WOR
 from studies.quality.figures import GENERATOR, STRONGEST
 from studies.quality.meaning_candidates import CANDIDATES, RECIPE
 from studies.quality.meaning_tables import ORACLE, Part, Row
-from studies.quality.methods import ABSTENTIONS_OUT, COMPARED, MAJORITY, SHIPPED
+from studies.quality.methods import ABSTENTIONS_OUT, COMPARED, MAJORITY, SHIPPED, VOTES
 from studies.quality.tables import Gain, Pair, with_interval
 from tracerank.evaluation.labels import EM
 
@@ -26,9 +26,10 @@ LEAST_OVER_MAJORITY = {4: 4.0, 16: 2.0}
 ABLATIONS: tuple[Pair, ...] = tuple((name, RECIPE) for name in CANDIDATES if name != RECIPE)
 
 INTRODUCTION = """Right is what means a reference: an exact match, or what was judged so by reading
-(`studies/shipped_weights/judged.py`); an answer that nobody judged is wrong. A longer form of the right answer is
-right, so that form alone gains little. *Unseen*: what ships was fitted on none of these agents and questions. `python
--m studies.quality.by_meaning CACHE` prints every method.
+(`studies/shipped_weights/judged.py`); an answer that nobody judged is wrong. *Unseen*: what ships
+was fitted on none of these agents and questions. Form counts by meaning, too: a longer form says more and is judged
+right more often, so that votes which return the longest form are the strongest on some sets. `python -m
+studies.quality.by_meaning CACHE` prints every method.
 """
 LEAVING_OUT = """Each agent that may train, judged by models of the other two, which have seen none of its questions
 and no test question. Variants of the recipe were compared on the *other* questions; the *test* questions confirm.
@@ -74,6 +75,11 @@ class Measured:
         found = self.row(cell, *pair)
         return str(found.meaning) if found else "-"
 
+    def best_vote(self, cell: str) -> str:
+        """The first vote that is no worse than the best; none where the cell is a mean."""
+        found = ((vote, self.row(cell, vote)) for vote in VOTES)
+        return next((vote for vote, row in found if row and row.meaning.gain == 0), "-")
+
     def cells(self, *names: str) -> list[str]:
         """Of these parts, in order."""
         return list(dict.fromkeys(row.cell for name in names if name in self.parts for row in self.parts[name].rows))
@@ -98,15 +104,15 @@ def report(parts: Mapping[str, Part], gains: Sequence[Gain]) -> list[str]:
 def gain_rows(measured: Measured) -> Iterator[str]:
     """What ships over each baseline, a row a set and K."""
     titles = [f"over {OVER[over]}" for over in COMPARED]
-    yield f"| shipped default, by meaning | questions | right % | {' | '.join(titles)} | oracle % |"
-    yield "|---" * (len(titles) + 4) + "|"
+    yield f"| shipped default, by meaning | questions | right % | {' | '.join(titles)} | oracle % | the vote of (b) |"
+    yield "|---" * (len(titles) + 5) + "|"
     for cell in measured.cells(*UNSEEN, WORLD, KNOWN):
         ours, best = measured.row(cell, SHIPPED), measured.row(cell, ORACLE)
         if ours and best:
             gains = " | ".join(measured.gain(cell, (SHIPPED, over)) for over in COMPARED)
             title = f"unseen: {cell}" if cell.startswith(UNSEEN) else cell
             right, most = (f"{row.meaning.right:.1f}" for row in (ours, best))
-            yield f"| {title} | {ours.questions:,} | {right} | {gains} | {most} |"
+            yield f"| {title} | {ours.questions:,} | {right} | {gains} | {most} | {measured.best_vote(cell)} |"
     yield ""
 
 
