@@ -19,7 +19,7 @@ from rich.console import Console
 
 import tracerank as tr
 from studies.quality.figures import DRAWS, GENERATOR, STRONGEST, Settled, View, Where
-from studies.quality.meaning_candidates import CANDIDATES, RECIPE, SeenPools, in_both_forms
+from studies.quality.meaning_candidates import CANDIDATES, RECIPE, SeenPools, in_forms
 from studies.quality.meaning_tables import (
     ORACLE,
     Part,
@@ -119,7 +119,7 @@ class Study:
         """Pools to be settled by votes and models, and what the models saw of them."""
         seen = SeenPools()
         methods: dict[str, Method] = {"single": SingleRollout(), **votes()}
-        methods |= {method.name: method for method in in_both_forms(models, seen)}
+        methods |= {method.name: method for method in in_forms(models, seen)}
         return Settled(pools, ks, methods, orders=DRAWS), seen
 
     def unseen(self, name: str) -> Part:

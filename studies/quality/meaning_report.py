@@ -26,10 +26,10 @@ LEAST_OVER_MAJORITY = {4: 4.0, 16: 2.0}
 ABLATIONS: tuple[Pair, ...] = tuple((name, RECIPE) for name in CANDIDATES if name != RECIPE)
 
 INTRODUCTION = """Right is what means a reference: an exact match, or what was judged so by reading
-(`studies/shipped_weights/judged.py`); an answer that nobody judged is wrong. *Unseen*: what ships
-was fitted on none of these agents and questions. Form counts by meaning, too: a longer form says more and is judged
-right more often, so that votes which return the longest form are the strongest on some sets. `python -m
-studies.quality.by_meaning CACHE` prints every method.
+(`studies/shipped_weights/judged.py`); an answer that nobody judged is wrong. *Unseen*: what ships was fitted on none of
+these agents and questions. Form counts by meaning, too: on hotpot_agent the longest form of a wide group is judged right
+more often than its other forms, so that (b) is a vote which returns it. `python -m studies.quality.by_meaning CACHE`
+prints every method.
 """
 LEAVING_OUT = """Each agent that may train, judged by models of the other two, which have seen none of its questions
 and no test question. Variants of the recipe were compared on the *other* questions; the *test* questions confirm.
