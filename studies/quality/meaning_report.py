@@ -6,7 +6,7 @@ from functools import cached_property
 
 from studies.quality.by_meaning import KNOWN, LEFT_OUT, OTHER, TEST, UNSEEN, WORLD
 from studies.quality.figures import GENERATOR, STRONGEST
-from studies.quality.meaning_candidates import CANDIDATES, RECIPE
+from studies.quality.meaning_candidates import CANDIDATES, LONGEST, RECIPE, of_form
 from studies.quality.meaning_tables import ORACLE, Part, Row
 from studies.quality.methods import ABSTENTIONS_OUT, COMPARED, MAJORITY, SHIPPED, VOTES
 from studies.quality.tables import Gain, Pair, with_interval
@@ -27,9 +27,9 @@ ABLATIONS: tuple[Pair, ...] = tuple((name, RECIPE) for name in CANDIDATES if nam
 
 INTRODUCTION = """Right is what means a reference: an exact match, or what was judged so by reading
 (`studies/shipped_weights/judged.py`); an answer that nobody judged is wrong. *Unseen*: what ships was fitted on none of
-these agents and questions. Form counts by meaning, too: on hotpot_agent the longest form of a wide group is judged right
-more often than its other forms, so that (b) is a vote which returns it. `python -m studies.quality.by_meaning CACHE`
-prints every method.
+these agents and questions. Form counts by meaning, too: on hotpot_agent the longest form of a wide group is judged
+right more often than its other forms, so that (b) is a vote which returns it; what ships is therefore compared in that
+form, too. `python -m studies.quality.by_meaning CACHE` prints every method.
 """
 LEAVING_OUT = """Each agent that may train, judged by models of the other two, which have seen none of its questions
 and no test question. Variants of the recipe were compared on the *other* questions; the *test* questions confirm.
@@ -103,13 +103,14 @@ def report(parts: Mapping[str, Part], gains: Sequence[Gain]) -> list[str]:
 
 def gain_rows(measured: Measured) -> Iterator[str]:
     """What ships over each baseline, a row a set and K."""
-    titles = [f"over {OVER[over]}" for over in COMPARED]
+    titles = [*(f"over {OVER[over]}" for over in COMPARED), f"`--form {LONGEST}` over {OVER[STRONGEST]}"]
+    pairs = [*((SHIPPED, over) for over in COMPARED), (of_form(SHIPPED, LONGEST), STRONGEST)]
     yield f"| shipped default, by meaning | questions | right % | {' | '.join(titles)} | oracle % | the vote of (b) |"
     yield "|---" * (len(titles) + 5) + "|"
     for cell in measured.cells(*UNSEEN, WORLD, KNOWN):
         ours, best = measured.row(cell, SHIPPED), measured.row(cell, ORACLE)
         if ours and best:
-            gains = " | ".join(measured.gain(cell, (SHIPPED, over)) for over in COMPARED)
+            gains = " | ".join(measured.gain(cell, pair) for pair in pairs)
             title = f"unseen: {cell}" if cell.startswith(UNSEEN) else cell
             right, most = (f"{row.meaning.right:.1f}" for row in (ours, best))
             yield f"| {title} | {ours.questions:,} | {right} | {gains} | {most} | {measured.best_vote(cell)} |"

@@ -38,7 +38,9 @@ def test_where_there_is_one_generator_nothing_is_said_of_the_best() -> None:
     lines = report(
         {WORLD: Part([row(cell, 3.0, over=ABSTENTIONS_OUT), row(cell, 2.0), row(cell, 9.0, ORACLE)], [])}, []
     )
-    assert next(line for line in lines if line.startswith(f"| {cell}")).endswith("| +2.0 [+1.0, +3.0] | - | 50.0 | - |")
+    assert next(line for line in lines if line.startswith(f"| {cell}")).endswith(
+        "| +2.0 [+1.0, +3.0] | - | - | 50.0 | - |"
+    )
 
 
 def test_the_best_vote_of_a_set_is_named() -> None:
