@@ -55,8 +55,8 @@ sets of agents are new to it, search_r1 and hotpot_agent; three (r1_searcher, fi
 questions. `hotpot_agent+` is hotpot_agent with its searches repeated, because its log lacks what they returned.
 """
 EXACT_HEADER = """Right answers in %, string / group of equal answers (by the rules of `default` equality, the same
-for every method); gains are string / group, too. References are short, so whoever returns the shortest form is right
-more often by the string: *shipped default, --form shortest* is the same choice of meaning in that form.
+for every method); gains are string / group, too. By the string much is a matter of form: *shipped default, --form
+shortest* is the same choice of meaning in its shortest form, as references tend to be short.
 
 *fitted* models were fitted here, with hashed words as the encoder: of a real set on the other agents that may train
 and, where they are there, a share of lexical pools, without the set's questions and without test questions, by exact
