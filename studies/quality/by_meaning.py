@@ -2,7 +2,8 @@
 
 Prints Markdown tables; names of parts after the cache measure these alone. Finished parts are kept in the cache and
 not measured again without ``--again``. Labels are those of ``studies/shipped_weights/judged.py``. Gains are over the
-best of four votes, picked in hindsight for each cell, which favours the vote. Nothing that is fitted here ships.
+best vote unless they say otherwise, picked in hindsight for each cell, which favours the vote. Nothing that is fitted
+here ships. ``make quality`` measures the same and writes it on top of docs/quality.md.
 """
 
 import argparse
@@ -17,8 +18,8 @@ import numpy as np
 from rich.console import Console
 
 import tracerank as tr
-from studies.quality.figures import DRAWS, STRONGEST, Settled, View, Where
-from studies.quality.meaning_candidates import CANDIDATES, RECIPE, SeenPools, in_both_forms
+from studies.quality.figures import DRAWS, GENERATOR, STRONGEST, Settled, View, Where
+from studies.quality.meaning_candidates import CANDIDATES, RECIPE, SeenPools, in_forms
 from studies.quality.meaning_tables import (
     ORACLE,
     Part,
@@ -29,6 +30,8 @@ from studies.quality.meaning_tables import (
     markdown,
     mean_figure,
 )
+from studies.quality.methods import ABSTENTIONS_OUT, MAJORITY, SHIPPED, VOTES, votes
+from studies.quality.methods import shipped as shipped_selector
 from studies.quality.parts import JUDGED_SEED
 from studies.quality.pools import QualityPools, Scale
 from studies.quality.sanity import further_votes, overturns, repeated
@@ -38,15 +41,11 @@ from studies.shipped_weights.meaning_selector import WEIGHT, Taught, generated_p
 from studies.shipped_weights.real_pools import MAY_TRAIN, folded
 from tracerank.agents.worlds.presets import PRESETS, iter_world
 from tracerank.evaluation.labels import EM, GIVEN, labelled
-from tracerank.methods.answer_groups import ContainmentGroups, DefaultGroups, MeaningGroups
 from tracerank.methods.base import Method
 from tracerank.methods.simple import SingleRollout
-from tracerank.methods.voting import MajorityVote
 from tracerank.pools.files import write_text
 from tracerank.pools.types import WEBQA
-from tracerank.selectors.base import DEFAULT, load_selector
 from tracerank.selectors.features.model import FeatureModel
-from tracerank.selectors.meaning.selector import MeaningSelector
 
 BUDGETS: Mapping[str, tuple[int, ...]] = {
     "search_r1": (2,),
@@ -61,14 +60,6 @@ LEFT_OUT, KNOWN, WORLD = "left_out", "known", "world"
 OTHER, TEST = "agent left out, other questions", "agent left out, test questions"
 """Models of the other agents have seen neither; candidates are chosen on the first, so the second confirms."""
 WORLD_BUDGETS = (4, 16)
-VOTES: Mapping[str, Method] = {
-    "vote, exact": MajorityVote(),
-    "vote, default equality": MajorityVote(DefaultGroups()),
-    "vote, containment": MajorityVote(ContainmentGroups()),
-    "vote, meaning": MajorityVote(MeaningGroups()),
-}
-"""Abstentions have no vote in any of them."""
-SHIPPED = "shipped default"
 SANE_FROM, COPIES = 4, 300
 """The budget from which one group can have few votes and another many; pools of which a rollout is repeated."""
 
@@ -84,12 +75,15 @@ class Study:
     def meant(self, name: str) -> list[tr.Pool]:
         """The pools of a set that leave a choice, labelled by meaning."""
         if name not in self._meant:
-            self._meant[name] = [self._judgements.labelled(pool) for pool in self._pools.real(name)]
+            self._meant[name] = [self._judgements.labelled(pool) for pool in self._sample(name)]
         return self._meant[name]
+
+    def _sample(self, name: str) -> Sequence[tr.Pool]:
+        return self._pools.sample(self._pools.real(name))
 
     @cached_property
     def _exact(self) -> Mapping[str, list[tr.Pool]]:
-        return {name: [labelled(pool, EM) for pool in self._pools.real(name)] for name in MAY_TRAIN}
+        return {name: [labelled(pool, EM) for pool in self._sample(name)] for name in MAY_TRAIN}
 
     @cached_property
     def _generated(self) -> list[tr.Pool]:
@@ -102,7 +96,7 @@ class Study:
         return self._fitted[left_out]
 
     def _fit(self, left_out: str | None) -> Mapping[str, FeatureModel]:
-        known = {folded(pool.question.text) for pool in self.meant(left_out)} if left_out else frozenset[str]()
+        known = {folded(pool.question.text) for pool in self._pools.real(left_out)} if left_out else frozenset[str]()
 
         def real(name: str, is_judged: bool) -> list[tr.Pool]:
             pools = self.meant(name) if is_judged else self._exact[name]
@@ -124,8 +118,8 @@ class Study:
     ) -> tuple[Settled, SeenPools]:
         """Pools to be settled by votes and models, and what the models saw of them."""
         seen = SeenPools()
-        methods: dict[str, Method] = {"single": SingleRollout(), **VOTES}
-        methods |= {method.name: method for method in in_both_forms(models, seen)}
+        methods: dict[str, Method] = {"single": SingleRollout(), **votes()}
+        methods |= {method.name: method for method in in_forms(models, seen)}
         return Settled(pools, ks, methods, orders=DRAWS), seen
 
     def unseen(self, name: str) -> Part:
@@ -142,8 +136,8 @@ class Study:
             pools = [pool for pool in self.meant(name) if len(pool) >= BUDGETS[name][-1]]
             settled, _ = self.cell(pools, BUDGETS[name], self.models(name))
             is_test = self._pools.test_questions(pools)
-            views[OTHER].append(View(settled, GIVEN, ~is_test, tuple(VOTES)))
-            views[TEST].append(View(settled, GIVEN, is_test, tuple(VOTES)))
+            views[OTHER].append(View(settled, GIVEN, ~is_test, VOTES))
+            views[TEST].append(View(settled, GIVEN, is_test, VOTES))
         return Part([row for split, found in views.items() for row in _agent_rows(split, found)], [])
 
     def known(self) -> Part:
@@ -152,7 +146,7 @@ class Study:
         for name in MAY_TRAIN:
             pools = [pool for pool in self.meant(name) if len(pool) >= BUDGETS[name][-1]]
             settled, _ = self.cell(pools, BUDGETS[name], models)
-            views.append(View(settled, GIVEN, self._pools.test_questions(pools), tuple(VOTES)))
+            views.append(View(settled, GIVEN, self._pools.test_questions(pools), VOTES))
         return Part(_agent_rows("known agents, test questions", views), [])
 
     def world(self) -> Part:
@@ -164,17 +158,16 @@ class Study:
 
 
 def shipped() -> dict[str, FeatureModel]:
-    selector = load_selector(DEFAULT)
-    if not isinstance(selector, MeaningSelector):
-        raise TypeError("what ships is no selector by meaning any more: compare it as a method of its own")
-    return {SHIPPED: selector.model}
+    return {SHIPPED: shipped_selector().model}
 
 
 def _pairs(view: View) -> list[Pair]:
-    """All over the best vote, and candidates over the recipe of what ships."""
+    """All over the best vote, ours over the other baselines, and candidates over the recipe of what ships."""
     methods = view.settled.methods
+    ours = SHIPPED if SHIPPED in methods else RECIPE
+    baselines = [(ours, over) for over in (ABSTENTIONS_OUT, MAJORITY, GENERATOR)]
     over_recipe = [(name, RECIPE) for name in CANDIDATES if name != RECIPE]
-    return [*((name, STRONGEST) for name in (*methods, ORACLE)), *over_recipe]
+    return [*((name, STRONGEST) for name in (*methods, ORACLE)), *baselines, *over_recipe]
 
 
 def _rows(cell: str, view: View) -> list[Row]:
@@ -185,15 +178,16 @@ def _agent_rows(split: str, views: Sequence[View]) -> list[Row]:
     """The mean over all agents that may train, then each; a view an agent, in their order."""
     questions = sum(map(len, views))
     means = [
-        Row(f"{split}, mean", questions, name, mean_figure(views, name, over), None, over)
+        Row(f"{split}, mean", questions, name, figure, None, over)
         for name, over in _pairs(views[0])
+        if (figure := mean_figure(views, name, over)) is not None
     ]
     own = (_rows(f"{split}, {agent}", view) for agent, view in zip(MAY_TRAIN, views, strict=True))
     return means + [row for rows in own for row in rows]
 
 
 def _part(name: str, settled: Settled, seen: SeenPools, models: Mapping[str, FeatureModel], where: Where) -> Part:
-    rows = _rows(name, View(settled, GIVEN, where, tuple(VOTES)))
+    rows = _rows(name, View(settled, GIVEN, where, VOTES))
     sanity = []
     for k in (k for k in settled.ks if k >= SANE_FROM):
         pools = [seen.of(cut.pool) for cut in settled.cuts[k] if where[cut.place]]

@@ -22,7 +22,8 @@ from tracerank.pools.types import Rollout
 
 DRAWS = 3
 """Random subsets of each size; their order is random, too, so that no place stands for an agent."""
-STRONGEST = "strongest vote in hindsight (b)"
+STRONGEST, GENERATOR = "strongest vote in hindsight (b)", "best single generator in hindsight (c)"
+"""Picked with the judged questions, which favours them."""
 NOBODY = -1
 
 Figures = NDArray[np.float64]
@@ -143,20 +144,27 @@ class View:
     def oracle(self, k: int) -> Figures:
         return self.settled.oracle(k, self.rule)[self.where]
 
+    def differences(self, ours: str, over: str, k: int) -> Figures | None:
+        """Question by question; None: over the best of several generators, and there is one."""
+        if over != GENERATOR:
+            return self.of(ours, k) - self.of(over, k)
+        best = self.best_generator()
+        return None if best is None else self.of(ours, k)[best.answered] - best.figures
+
     def best_generator(self) -> "Generator | None":
         """Of several agents the one that is right most often; None: all rollouts are one agent's."""
         pools = [pool for pool, is_in in zip(self.settled.pools, self.where, strict=True) if is_in]
-        found: dict[str, list[Figures]] = {}
-        for pool in pools:
+        found: dict[str, dict[int, Figures]] = {}
+        for place, pool in enumerate(pools):
             by_agent: dict[str, list[Figures]] = {}
             for rollout, verdict in zip(pool.rollouts, verdicts(pool, groups_of(pool), self.rule), strict=True):
                 by_agent.setdefault(agent_of(rollout), []).append(verdict)
             for agent, rows in by_agent.items():
-                found.setdefault(agent, []).append(np.mean(rows, axis=0))
+                found.setdefault(agent, {})[place] = np.mean(rows, axis=0)
         if len(found) < 2:
             return None
-        best = max(found, key=lambda agent: np.sum(found[agent], axis=0)[0])
-        return Generator(best, np.array(found[best]))
+        best = max(found, key=lambda agent: np.sum(list(found[agent].values()), axis=0)[0])
+        return Generator(best, np.array(list(found[best].values())), np.array(list(found[best])))
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +174,8 @@ class Generator:
     name: str
     figures: Figures
     """On the questions that it answered; the group is that among all rollouts of the question."""
+    answered: NDArray[np.int64]
+    """Places of these questions among those of the view."""
 
 
 QUESTIONS_OF = ("2wiki", "bamboogle", "hotpotqa", "musique", "nq", "popqa", "triviaqa")

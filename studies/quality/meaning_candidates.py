@@ -18,8 +18,8 @@ from tracerank.selectors.meaning.compute import meaning_table
 from tracerank.selectors.meaning.selector import COMMONEST, MeaningSelector
 from tracerank.selectors.meaning.table import CHAINS, CROSS, FIT, SEARCHED
 
-SHORTEST = "shortest"
-"""The form that references tend to have, so that exact match is not the form's doing alone."""
+SHORTEST, LONGEST = "shortest", "longest"
+"""The form that references tend to have, and the one that says most: neither gains are to be the form's alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +83,15 @@ class SeenSelector:
         return self._selector.decision(pool, seen.retained, seen.table)
 
 
-def in_both_forms(models: Mapping[str, FeatureModel], pools: SeenPools) -> Iterable[SeenSelector]:
-    """Every model by the commonest form, and the first also by the shortest."""
+def of_form(name: str, form: str) -> str:
+    """How a model is called that returns another form than the commonest."""
+    return f"{name}, {form} form"
+
+
+def in_forms(models: Mapping[str, FeatureModel], pools: SeenPools) -> Iterable[SeenSelector]:
+    """Every model by the commonest form, and the first also by the shortest and the longest."""
     for place, (name, model) in enumerate(models.items()):
         yield SeenSelector(name, model, pools)
         if not place:
-            yield SeenSelector(f"{name}, {SHORTEST} form", model, pools, SHORTEST)
+            for form in (SHORTEST, LONGEST):
+                yield SeenSelector(of_form(name, form), model, pools, form)

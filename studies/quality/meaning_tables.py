@@ -67,9 +67,12 @@ class Part:
         return cls(rows, [Sanity(**row) for row in saved["sanity"]])
 
 
-def differences(view: View, name: str, k: int, over: str = STRONGEST) -> Figures:
-    """Per question, what one method gains over another; [questions]."""
-    return rightness(view, name, k) - rightness(view, over, k)
+def differences(view: View, name: str, k: int, over: str = STRONGEST) -> Figures | None:
+    """Per question, what one method gains over another; [questions]. None: there is no such other."""
+    if name == ORACLE:
+        return rightness(view, name, k) - rightness(view, over, k)
+    found = view.differences(name, over, k)
+    return None if found is None else found[:, 0]
 
 
 def rightness(view: View, name: str, k: int) -> Figures:
@@ -78,8 +81,10 @@ def rightness(view: View, name: str, k: int) -> Figures:
     return found
 
 
-def figure(view: View, name: str, k: int, over: str = STRONGEST) -> Figure:
+def figure(view: View, name: str, k: int, over: str = STRONGEST) -> Figure | None:
     gains = differences(view, name, k, over)
+    if gains is None:
+        return None
     bounds = intervals(gains[:, None])
     values = (rightness(view, name, k).mean(), gains.mean(), bounds.low[0], bounds.high[0])
     return Figure(*(100 * float(value) for value in values))
@@ -89,18 +94,22 @@ def cell_rows(cell: str, view: View, pairs: Sequence[Pair], k: int) -> list[Row]
     """Each method over another, by meaning and by exact match; the view's own rule does not matter."""
     by_meaning, by_match = (replace(view, rule=rule) for rule in (GIVEN, EM))
     return [
-        Row(cell, len(view), name, figure(by_meaning, name, k, over), figure(by_match, name, k, over), over)
+        Row(cell, len(view), name, meant, figure(by_match, name, k, over), over)
         for name, over in pairs
+        if (meant := figure(by_meaning, name, k, over)) is not None
     ]
 
 
-def mean_figure(views: Sequence[View], name: str, over: str = STRONGEST) -> Figure:
+def mean_figure(views: Sequence[View], name: str, over: str = STRONGEST) -> Figure | None:
     """The mean over agents, a view each, of the mean over the budgets of each; agents are resampled on their own."""
     rights, gains, drawn = [], [], []
     for place, view in enumerate(views):
         ks = view.settled.ks
+        by_budget = [own for k in ks if (own := differences(view, name, k, over)) is not None]
+        if not by_budget:
+            return None
         rights.append(np.mean([rightness(view, name, k) for k in ks]))
-        found = np.mean([differences(view, name, k, over) for k in ks], axis=0)  # budgets share their questions
+        found = np.mean(by_budget, axis=0)  # budgets share their questions
         gains.append(found.mean())
         drawn.append(resampled_means(found[:, None], seed=place)[:, 0])
     tail = (1 - LEVEL) / 2

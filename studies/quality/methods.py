@@ -2,47 +2,86 @@
 
 import shutil
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import tracerank as tr
-from studies.quality.figures import STRONGEST
+from studies.quality.figures import GENERATOR, STRONGEST
 from tracerank.embedding.base import Embedder
 from tracerank.fitting.networks import network_rungs
 from tracerank.fitting.rungs import feature_rungs
-from tracerank.methods.answer_groups import ContainmentGroups, DefaultGroups, ExactGroups
+from tracerank.methods.answer_groups import AnswerGrouping, ContainmentGroups, DefaultGroups, ExactGroups, MeaningGroups
 from tracerank.methods.base import Method
 from tracerank.methods.simple import FewestTools, SingleRollout
-from tracerank.methods.voting import MajorityVote, WithoutAbstentions
+from tracerank.methods.voting import FORMS, MajorityVote, WithoutAbstentions
 from tracerank.methods.weighted_vote import WeightedVote
 from tracerank.selectors.base import DEFAULT, load_selector
+from tracerank.selectors.meaning.selector import MeaningSelector
 
-MAJORITY, CONTAINMENT = "majority", "majority, containment clusters (a)"
-"""The paper's vote, and the "best vote" of the feasibility study: abstentions left out, first form."""
-SHIPPED, SHIPPED_BROWSING = "shipped default", "shipped browsing"
+MAJORITY, ABSTENTIONS_OUT = "majority", "majority without abstentions (a)"
+"""The paper's vote, and the same but that abstentions have no vote."""
+SHIPPED, SHIPPED_SHORTEST, SHIPPED_BROWSING = "shipped default", "shipped default, --form shortest", "shipped browsing"
 PAPER, PLUS = "trace-paper, fitted", "trace-plus, fitted"
-OVER_VOTES = ((SHIPPED, CONTAINMENT), (SHIPPED, STRONGEST))
+COMPARED = (ABSTENTIONS_OUT, STRONGEST, GENERATOR)
+"""What the shipped selector is compared with, in this order."""
+OVER_ALL = (*((SHIPPED, over) for over in COMPARED), (SHIPPED_SHORTEST, STRONGEST))
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """A grouping that groups the same answers once: votes in several forms share their groups."""
+
+    grouping: AnswerGrouping
+    _made: dict[tuple[str, tuple[str | None, ...]], tuple[int, ...]] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return self.grouping.name
+
+    def groups(self, question: str, answers: Sequence[str | None]) -> tuple[int, ...]:
+        key = question, tuple(answers)
+        if key not in self._made:
+            self._made[key] = self.grouping.groups(question, answers)
+        return self._made[key]
+
+
+def _in_every_form(title: str, grouping: AnswerGrouping) -> dict[str, Method]:
+    once = Remembered(grouping)
+    return {title if form == "first" else f"{title}, {form}": MajorityVote(once, form) for form in FORMS}
+
 
 _VOTES: dict[str, Method] = {
     MAJORITY: MajorityVote(ExactGroups()),
-    "majority without abstentions": MajorityVote(WithoutAbstentions()),
-    "majority, equal answers": MajorityVote(DefaultGroups()),
-    "majority, equal answers, shortest": MajorityVote(DefaultGroups(), "shortest"),
-    "majority, equal answers, longest": MajorityVote(DefaultGroups(), "longest"),
-    CONTAINMENT: MajorityVote(ContainmentGroups(), "first"),
-    "majority, containment clusters, shortest": MajorityVote(ContainmentGroups(), "shortest"),
-    "majority, containment clusters, longest": MajorityVote(ContainmentGroups(), "longest"),
+    ABSTENTIONS_OUT: MajorityVote(WithoutAbstentions()),
+    **_in_every_form("majority, equal answers", DefaultGroups()),
+    **_in_every_form("majority, containment clusters", ContainmentGroups()),
+    **_in_every_form("majority, same meaning", MeaningGroups()),
     "weighted by confidence": WeightedVote(),
 }
 VOTES = tuple(_VOTES)
 
 
+def votes() -> dict[str, Method]:
+    """By name, for all rules of labels the same."""
+    return dict(_VOTES)
+
+
+def shipped() -> MeaningSelector:
+    selector = load_selector(DEFAULT)
+    if not isinstance(selector, MeaningSelector):
+        raise TypeError("what ships is no selector by meaning any more: compare it as a method of its own")
+    return selector
+
+
 def unfitted() -> dict[str, Method]:
     """What needs no training here."""
+    ours = shipped()
     return {
         "single rollout": SingleRollout(),
         **_VOTES,
         "fewest tools": FewestTools(),
-        SHIPPED: load_selector(DEFAULT),
+        SHIPPED: ours,
+        SHIPPED_SHORTEST: ours.of_form("shortest"),
     }
 
 

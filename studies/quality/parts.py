@@ -9,9 +9,9 @@ import numpy as np
 import tracerank as tr
 from studies.quality.figures import STRONGEST, Settled, View
 from studies.quality.methods import (
-    CONTAINMENT,
+    ABSTENTIONS_OUT,
     MAJORITY,
-    OVER_VOTES,
+    OVER_ALL,
     PAPER,
     PLUS,
     SHIPPED,
@@ -98,7 +98,7 @@ def real_part(pools: QualityPools, name: str) -> Made:
     made = Made()
     for rule, words in RULES.items():
         view = View(settled, rule, new, VOTES)
-        _add(made, f"{REAL}, {words}", name, columns_of(view), OVER_VOTES)
+        _add(made, f"{REAL}, {words}", name, columns_of(view), OVER_ALL)
         splits = (("test", test), ("other", ~test))
         columns = [
             column
@@ -109,10 +109,10 @@ def real_part(pools: QualityPools, name: str) -> Made:
                 f"{split} ({where.sum():,}), ",
             )
         ]
-        pairs = [(ours, over) for ours in learned.methods for over in (CONTAINMENT, STRONGEST)]
+        pairs = [(ours, over) for ours in learned.methods for over in (ABSTENTIONS_OUT, STRONGEST)]
         made.tables[f"{TRANSFER}, {words}"] = [
             *head(f"{name}, fitted on {learned.pools:,} pools of others", columns),
-            *method_rows(columns, [CONTAINMENT, STRONGEST, *learned.methods]),
+            *method_rows(columns, [ABSTENTIONS_OUT, STRONGEST, *learned.methods]),
             oracle_row(columns),
             *gain_rows(gains_of(name, columns, pairs)),
             "",
@@ -128,7 +128,7 @@ def wordy_part(pools: QualityPools, name: str) -> Made:
     made = Made()
     for rule, words in WORDY_RULES.items():
         view = View(settled, rule, pools.new_to_shipped(judged), VOTES)
-        _add(made, f"{WORDY}, {words}", f"{name}, wordy", columns_of(view), OVER_VOTES)
+        _add(made, f"{WORDY}, {words}", f"{name}, wordy", columns_of(view), OVER_ALL)
     return made
 
 
@@ -143,7 +143,7 @@ def lexical_part(pools: QualityPools, name: str) -> Made:
     made, everywhere = Made(), np.ones(len(judged), np.bool_)
     for rule, words in RULES.items():
         columns = columns_of(View(settled, rule, everywhere, VOTES))
-        _add(made, f"{LEXICAL_AGENTS}, {words}", f"lexical:{name}", columns, (*OVER_VOTES, *OVER_MAJORITY))
+        _add(made, f"{LEXICAL_AGENTS}, {words}", f"lexical:{name}", columns, (*OVER_ALL, *OVER_MAJORITY))
     made.tables[f"{LEXICAL_AGENTS}, {RULES[EM]}{BY_SET}"] = _by_set(f"lexical:{name}", settled)
     return made
 
@@ -157,7 +157,7 @@ def _by_set(title: str, settled: Settled) -> list[str]:
             prefix = f"{dataset} ({where.sum():,}): "
             lines += [] if lines else head(title, columns)
             lines += method_rows(columns, [STRONGEST, SHIPPED, PLUS], prefix)
-            lines += [oracle_row(columns, prefix), *gain_rows(gains_of(title, columns, OVER_VOTES[1:]), prefix)]
+            lines += [oracle_row(columns, prefix), *gain_rows(gains_of(title, columns, [(SHIPPED, STRONGEST)]), prefix)]
     return [*lines, ""]
 
 
@@ -169,7 +169,7 @@ def world_part(pools: QualityPools, setting: str) -> Made:
     shipped = {SHIPPED_BROWSING: load_selector(BROWSING_SELECTOR)} if setting == BROWSING else {}
     settled = Settled(judged, PAPER_BUDGETS, {**unfitted(), **shipped, **learned})
     made, view = Made(), View(settled, GIVEN, np.ones(len(judged), np.bool_), VOTES)
-    _add(made, WORLD, f"generated world, {setting}", columns_of(view), (*OVER_VOTES, *OVER_MAJORITY))
+    _add(made, WORLD, f"generated world, {setting}", columns_of(view), (*OVER_ALL, *OVER_MAJORITY))
     return made
 
 

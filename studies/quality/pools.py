@@ -68,14 +68,18 @@ class QualityPools:
             self._real[name] = [pool for pool in real_pools(name) if len(pool) > 1]
         return self._real[name]
 
-    def judged(self, name: str) -> tuple[list[tr.Pool], tuple[int, ...]]:
+    def judged(self, name: str) -> tuple[Sequence[tr.Pool], tuple[int, ...]]:
         """The pools of a set that are large enough for all its budgets, and the budgets."""
         pools = self.real(name)
         most = sorted(map(len, pools))[len(pools) // 4]  # a few questions with more rollouts do not make a budget
         ks = tuple(k for k in BUDGETS if k <= most)
         sized = [pool for pool in pools if len(pool) >= ks[-1]]
-        every = max(1, len(sized) // self.scale.real) if self.scale.real else 1
-        return sized[::every], ks
+        return self.sample(sized), ks
+
+    def sample(self, pools: Sequence[tr.Pool]) -> Sequence[tr.Pool]:
+        """As many as are measured, spread over all."""
+        every = max(1, len(pools) // self.scale.real) if self.scale.real else 1
+        return pools[::every]
 
     @cached_property
     def _tested(self) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""What stands on top of docs/quality.md: mean gains over the real sets, and the marks that were set beforehand."""
+"""Mean gains over the real sets by exact match and by containment. Decides and fits nothing."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -6,21 +6,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from studies.quality.figures import STRONGEST, Figures
-from studies.quality.methods import CONTAINMENT, MAJORITY, PAPER, PLUS, SHIPPED
+from studies.quality.methods import ABSTENTIONS_OUT, SHIPPED
 from studies.quality.pools import BUDGETS
 from studies.quality.tables import Gain, with_interval
 from studies.shipped_weights.real_pools import MAY_TRAIN
 from tracerank.evaluation.bootstrap import LEVEL, resampled_means
-from tracerank.evaluation.labels import CONTAINS, EM, GIVEN
+from tracerank.evaluation.labels import CONTAINS, EM
 
 WITH_QUERIES = ("search_r1", "hotpot_agent", *MAY_TRAIN)
 SEARCHED_AGAIN = ("search_r1", "hotpot_agent+", *MAY_TRAIN)
 """The same agents; one of them logged no evidence, and is shown what its queries find."""
 SMALL, LARGE = (2, 3, 4), (8, 10)
-OVER = {CONTAINMENT: "vote (a)", STRONGEST: "vote (b)"}
+OVER = {ABSTENTIONS_OUT: "vote (a)", STRONGEST: "vote (b)"}
 STRING, GROUP = 0, 1
-REAL_MARKS = ((SMALL, STRING, "exact match", 4.0), (SMALL, GROUP, "group", 1.5), (LARGE, GROUP, "group", 0.0))
-"""Budgets, which figure, its name, and the least gain in points; significant unless 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +62,6 @@ def _differences(gains: Sequence[Gain], name: str, ks: Sequence[int]) -> Figures
     return 100 * np.hstack([np.mean(by_k, axis=0) for by_k in found]) if all(found) else None
 
 
-def summary(gains: Sequence[Gain]) -> list[str]:
-    """Both tables; nothing where no part is finished."""
-    return [*means_table(gains), "", *marks_table(gains), ""] if gains else []
-
-
 def means_table(gains: Sequence[Gain]) -> Iterator[str]:
     """The shipped selector over both votes by K, by both rules of labels."""
     words = {EM: "exact match", CONTAINS: "containment"}
@@ -85,66 +78,3 @@ def means_table(gains: Sequence[Gain]) -> Iterator[str]:
 
 def _budgets(ks: Sequence[int]) -> str:
     return f"K={ks[0]}" if len(ks) == 1 else f"K={ks[0]} to {ks[-1]}"
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """A figure that was wanted, and what was measured."""
-
-    wanted: str
-    measured: str
-    is_reached: bool
-
-
-def marks_table(gains: Sequence[Gain]) -> Iterator[str]:
-    """Every mark whose parts are finished."""
-    yield "| mark | measured | reached |"
-    yield "|---|---|---|"
-    for mark in (*_real_marks(gains), *_lexical_marks(gains), *_world_marks(gains)):
-        yield f"| {mark.wanted} | {mark.measured} | {'yes' if mark.is_reached else '**no**'} |"
-
-
-def _real_marks(gains: Sequence[Gain]) -> Iterator[Mark]:
-    means = {ks: [mean_gains(gains, sets, ks) for sets in (WITH_QUERIES, SEARCHED_AGAIN)] for ks in (SMALL, LARGE)}
-    for over, words in OVER.items():
-        for ks, of, kind, least in REAL_MARKS:
-            if not all(means[ks]):
-                continue
-            plain, again = (each[EM, over] for each in means[ks])
-            is_reached = bool(plain.mean[of] >= least and (least == 0 or plain.low[of] > 0))
-            wanted = f"at least {least:+g} over {words}, significant" if least else f"not below {words}"
-            measured = f"{plain.cell(of)}; with hotpot_agent+ {again.cell(of)}"
-            yield Mark(f"real sets, {_budgets(ks)}, {kind}: {wanted}", measured, is_reached)
-        for rule, by in ((EM, "exact match"), (CONTAINS, "containment")):
-            yield _nowhere_below(gains, rule, by, over, words)
-
-
-def _nowhere_below(gains: Sequence[Gain], rule: str, by: str, over: str, words: str) -> Mark:
-    sets = {*WITH_QUERIES, *SEARCHED_AGAIN}
-    own = [g for g in gains if g.set in sets and g.rule == rule and (g.ours, g.over) == (SHIPPED, over)]
-    below = [
-        f"{each.set} K={each.k} {kind} {each.mean[of]:+.1f}"
-        for each in own
-        for of, kind in ((STRING, "string"), (GROUP, "group"))
-        if each.high[of] < 0
-    ]
-    measured = "below: " + ", ".join(below) if below else f"below on none of {len(own)} sets and budgets"
-    return Mark(f"real sets, {by}: no set below {words} by more than its interval", measured, not below)
-
-
-def _lexical_marks(gains: Sequence[Gain]) -> Iterator[Mark]:
-    for k, least in ((4, 4.0), (16, 2.0)):
-        own = [g for g in gains if (g.rule, g.k, g.ours, g.over) == (EM, k, SHIPPED, MAJORITY)]
-        for each in own:
-            yield _least(each, f"{each.set}, K={k}: shipped default at least +{least:g} over majority", least)
-
-
-def _world_marks(gains: Sequence[Gain]) -> Iterator[Mark]:
-    for each in gains:
-        if (each.rule, each.k, each.over) == (GIVEN, 16, MAJORITY) and each.ours in (PAPER, PLUS):
-            yield _least(each, f"{each.set}, K=16: {each.ours} here at least +5 over majority", 5.0)
-
-
-def _least(found: Gain, wanted: str, least: float) -> Mark:
-    measured = with_interval(found.mean[STRING], found.low[STRING], found.high[STRING])
-    return Mark(wanted, measured, bool(found.mean[STRING] >= least))

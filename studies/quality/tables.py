@@ -6,7 +6,7 @@ from itertools import groupby
 
 import numpy as np
 
-from studies.quality.figures import STRONGEST, Figures, View
+from studies.quality.figures import GENERATOR, STRONGEST, Figures, View
 from tracerank.evaluation.bootstrap import intervals
 
 Pair = tuple[str, str]
@@ -56,12 +56,14 @@ def columns_of(view: View, ks: Sequence[int] = (), prefix: str = "") -> list[Col
 
 
 def gains_of(name: str, columns: Sequence[Column], pairs: Sequence[Pair]) -> list[Gain]:
-    """Of each pair in each column, pair by pair."""
+    """Of each pair in each column, pair by pair; none over the best generator where there is one."""
     found = []
     for ours, over in pairs:
         for column in columns:
             view, k = column.view, column.k
-            differences = view.of(ours, k) - view.of(over, k)
+            differences = view.differences(ours, over, k)
+            if differences is None:
+                continue
             bounds = intervals(100 * differences)
             found.append(Gain(name, view.rule, k, ours, over, differences, bounds.low, bounds.high))
     return found
@@ -79,13 +81,13 @@ def method_rows(columns: Sequence[Column], names: Sequence[str], prefix: str = "
 
 def generator_row(columns: Sequence[Column]) -> str:
     """The best agent by itself, which no budget changes; all columns are of one view."""
-    name, view = "best single generator in hindsight", columns[0].view
+    name, view = GENERATOR, columns[0].view
     best = view.best_generator()
     if best is None:
         return _row(name, ["one generator"] * len(columns))
     missing = len(view) - len(best.figures)
     left_out = f", {missing} questions that it has no rollout of left out" if missing else ""
-    return _row(f"{name} ({best.name}{left_out})", [_percent(best.figures)] * len(columns))
+    return _row(f"{name}: {best.name}{left_out}", [_percent(best.figures)] * len(columns))
 
 
 def oracle_row(columns: Sequence[Column], prefix: str = "") -> str:

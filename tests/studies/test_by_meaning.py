@@ -9,20 +9,23 @@ import numpy as np
 import pytest
 
 from studies.quality import by_meaning
-from studies.quality.figures import DRAWS, STRONGEST, Settled, View
+from studies.quality.figures import DRAWS, GENERATOR, STRONGEST, Settled, View
 from studies.quality.meaning_candidates import (
     CANDIDATES,
-    COMMONEST,
-    LIKELIEST,
-    TWINS,
-    MeaningThenMember,
+    LONGEST,
+    RECIPE,
+    SHORTEST,
     SeenPools,
-    Taught,
+    SeenSelector,
+    in_forms,
+    of_form,
     see,
 )
 from studies.quality.meaning_tables import ORACLE, Figure, Part, Row, cell_rows, gain_table, markdown, mean_figure
 from studies.quality.sanity import further_votes, overturns, repeated
+from studies.shipped_weights import meaning_selector
 from studies.shipped_weights.judged import Judgements
+from studies.shipped_weights.meaning_selector import Taught
 from studies.shipped_weights.real_pools import MAY_TRAIN
 from tests.builders import pool_of, ranked, rollout
 from tracerank.answers.exact import normalize_answer
@@ -32,13 +35,15 @@ from tracerank.pools.types import Question, Rollout
 from tracerank.selectors.base import DEFAULT, load_selector
 from tracerank.selectors.features.fit import FeatureFitPlan
 from tracerank.selectors.features.model import FeatureModel, LinearScorer
-from tracerank.selectors.features.table import NAMES
+from tracerank.selectors.meaning.table import MEANING_FEATURES
 
 
 def weighing(**weights: float) -> FeatureModel:
     """A linear model of these features alone."""
-    found = np.array([weights.get(name, 0.0) for name in NAMES])
-    return FeatureModel(((LinearScorer(np.zeros(len(NAMES)), np.ones(len(NAMES)), found), 1.0),))
+    names = [feature.name for feature in MEANING_FEATURES.features]
+    assert weights.keys() <= set(names)
+    found = np.array([weights.get(name, 0.0) for name in names])
+    return FeatureModel(((LinearScorer(np.zeros(len(names)), np.ones(len(names)), found), 1.0),))
 
 
 class Place:
@@ -102,30 +107,29 @@ def test_a_whole_pool_is_judged_in_several_orders() -> None:
     assert len({cut.pool.rollouts[0].answer for cut in more.cuts[6]}) > 1
 
 
-def test_the_member_is_the_model_s_own_or_the_commonest_of_the_group() -> None:
-    pool = pool_of(
-        *(rollout(a) for a in ("Rome", "20 July 1969", "July 20, 1969", "July 20, 1969")), question="When was it?"
-    )
-    model = weighing(vote_share=5.0, form_votes=-1.0)
-    chosen = {m: MeaningThenMember("m", model, SeenPools(), m).decide(pool).answer for m in (LIKELIEST, COMMONEST)}
-    assert chosen == {LIKELIEST: "20 July 1969", COMMONEST: "July 20, 1969"}
+def test_there_is_no_gain_over_the_best_generator_where_there_is_one() -> None:
+    view = view_of([meant(0, Paris=1.0, Lutetia=0.0, Rome=0.0)])
+    assert cell_rows("cell", view, [("vote", GENERATOR)], 3) == []
+    assert mean_figure([view], "vote", GENERATOR) is None
 
 
-def test_the_first_form_wins_a_tie() -> None:
-    pool = pool_of(rollout("20 July 1969"), rollout("July 20, 1969"), question="When was it?")
-    found = MeaningThenMember("m", weighing(capitals=1.0), SeenPools(), COMMONEST).decide(pool)
-    assert found.sample_id == 0
+def test_the_first_model_is_judged_in_other_forms_too() -> None:
+    forms = ("July 20, 1969", "20 July 1969", "on 20 July 1969")
+    pool = pool_of(*(rollout(answer) for answer in (forms[0], *forms)), question="When was it?")
+    methods = list(in_forms({"one": weighing(), "other": weighing()}, SeenPools()))
+    assert [method.name for method in methods] == ["one", of_form("one", SHORTEST), of_form("one", LONGEST), "other"]
+    assert [method.decide(pool).answer for method in methods] == [*forms, forms[0]]
 
 
 def test_where_everybody_abstains_the_first_is_returned_and_without_answers_nobody() -> None:
-    method = MeaningThenMember("m", weighing(), SeenPools())
+    method = SeenSelector("m", weighing(), SeenPools())
     assert method.decide(pool_of(rollout("I don't know"), rollout("unknown"))).sample_id == 0
     assert method.decide(pool_of(rollout(None), rollout(""))).sample_id is None
 
 
 def test_what_ships_decides_as_it_does_by_itself() -> None:
     selector = load_selector(DEFAULT)
-    method = MeaningThenMember("shipped", by_meaning.shipped()[by_meaning.SHIPPED], SeenPools())
+    method = SeenSelector("shipped", by_meaning.shipped()[by_meaning.SHIPPED], SeenPools())
     for answers in (("Rome", "Oslo", "Oslo"), ("Paris, France", "Paris"), ("no", "yes", "I don't know")):
         pool = pool_of(*(rollout(answer, ranked("capital", "Oslo is the capital.")) for answer in answers))
         assert method.decide(pool).sample_id == selector.decide(pool).sample_id
@@ -138,17 +142,15 @@ def test_labels_by_meaning_are_what_is_fitted_on() -> None:
         for n in range(8)
     ]
     turned = [Pool.of(p.question, [replace(one, label=1 - (one.label or 0)) for one in p.rollouts]) for p in pools]
-    plan, taught = CANDIDATES["linear"].plan, Taught(weight=0.3)
-    decided = [
-        MeaningThenMember("m", taught.fit(plan, own, []), SeenPools()).decide(pools[0]) for own in (pools, turned)
-    ]
+    plan = CANDIDATES["not monotone"].plan
+    decided = [SeenSelector("m", Taught().fit(own, [], plan), SeenPools()).decide(pools[0]) for own in (pools, turned)]
     assert [found.answer for found in decided] == ["Rome", "the city of Oslo"]
 
 
-def test_twins_differ_in_their_labels_alone() -> None:
-    assert len(TWINS) == 3
-    assert all(CANDIDATES[judged].plan == CANDIDATES[exact].plan for judged, exact in TWINS)
-    assert all(CANDIDATES[judged].is_judged and not CANDIDATES[exact].is_judged for judged, exact in TWINS)
+def test_exact_labels_are_all_that_sets_their_candidate_apart() -> None:
+    exact = [name for name, candidate in CANDIDATES.items() if not candidate.is_judged]
+    assert exact == ["exact labels"]
+    assert CANDIDATES["exact labels"].plan == CANDIDATES[RECIPE].plan
 
 
 class Recorder:
@@ -157,7 +159,7 @@ class Recorder:
     def __init__(self) -> None:
         self.real: list[list[Pool]] = []
 
-    def fit(self, plan: FeatureFitPlan, real: list[Pool], generated: list[Pool]) -> FeatureModel:
+    def fit(self, real: list[Pool], generated: list[Pool], plan: FeatureFitPlan, weight: float) -> FeatureModel:
         assert all(len(pool) == PAPER_K for pool in generated)
         self.real.append(real)
         return weighing()
@@ -170,6 +172,9 @@ class FewPools:
         asked = [*(f"{name} {number}?" for number in range(4)), "asked of all?"]
         return [Pool.of(Question(text, text, ("Paris",)), [Rollout(0, "Paris"), Rollout(1, name)]) for text in asked]
 
+    def sample(self, pools: list[Pool]) -> list[Pool]:
+        return pools
+
     def is_test(self, pool: Pool) -> bool:
         return "0" in pool.question.text.rpartition(" ")[2]
 
@@ -178,7 +183,7 @@ class FewPools:
 def test_no_model_sees_a_test_question_nor_the_agent_left_out_nor_its_questions(
     left_out: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(by_meaning, "GENERATED", 2)
+    monkeypatch.setattr(meaning_selector, "GENERATED", 2)
     taught = Recorder()
     study = by_meaning.Study(FewPools(), Judgements({}), taught)  # type: ignore[arg-type]
     assert study.models(left_out).keys() == CANDIDATES.keys()
@@ -189,8 +194,8 @@ def test_no_model_sees_a_test_question_nor_the_agent_left_out_nor_its_questions(
     assert {one.answer for real in taught.real for pool in real for one in pool.rollouts} == {"Paris", *known}
 
 
-def test_only_exact_twins_are_fitted_on_exact_labels(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(by_meaning, "GENERATED", 0)
+def test_only_one_candidate_is_fitted_on_exact_labels(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(meaning_selector, "GENERATED", 0)
     taught = Recorder()
     verdicts = {(f"{name} 1?", normalize_answer(name)): True for name in MAY_TRAIN}
     study = by_meaning.Study(FewPools(), Judgements(verdicts), taught)  # type: ignore[arg-type]
@@ -201,8 +206,9 @@ def test_only_exact_twins_are_fitted_on_exact_labels(monkeypatch: pytest.MonkeyP
 
 
 def crowd(lonely: str = "Oslo", label: float = 1.0) -> Pool:
-    """Seven for Rome, one for another."""
-    return pool_of(*(rollout("Rome", label=1 - label) for _ in range(7)), rollout(lonely, label=label))
+    """Seven for Rome, one for another that alone has evidence; without any a model may not overturn the seven."""
+    found = ranked("capital", f"{lonely} is the capital.")
+    return pool_of(*(rollout("Rome", label=1 - label) for _ in range(7)), rollout(lonely, found, label=label))
 
 
 def test_a_small_group_over_a_large_one_is_an_overturn_with_what_it_won() -> None:
@@ -213,7 +219,8 @@ def test_a_small_group_over_a_large_one_is_an_overturn_with_what_it_won() -> Non
 
 
 def test_a_further_vote_is_a_copy_and_what_it_lowers_is_counted() -> None:
-    pairs = [pair for pair in [repeated(see(crowd())), repeated(see(pool_of(rollout("unknown"))))] if pair]
+    mixed = pool_of(*(rollout(answer) for answer in ("Rome", "Oslo") for _ in range(4)))
+    pairs = [pair for pair in [repeated(see(mixed)), repeated(see(pool_of(rollout("unknown"))))] if pair]
     assert len(pairs) == 1
     assert pairs[0].after.votes.sum() == 9
     assert pairs[0].after.votes[pairs[0].row_after] == pairs[0].before.votes[pairs[0].row] + 1

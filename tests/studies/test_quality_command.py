@@ -9,7 +9,8 @@ import pytest
 from studies.quality import __main__ as quality
 from studies.quality import pools as quality_pools
 from studies.quality.figures import Settled, View
-from studies.quality.methods import OVER_VOTES, VOTES, unfitted
+from studies.quality.meaning_tables import ORACLE, Figure, Part, Row
+from studies.quality.methods import OVER_ALL, SHIPPED, VOTES, unfitted
 from studies.quality.parts import SECTIONS, Made
 from studies.quality.pools import QUICK, QualityPools
 from studies.quality.tables import columns_of, gains_of, table
@@ -26,7 +27,7 @@ def pool_of(question: str) -> Pool:
 def made(name: str) -> Made:
     settled = Settled([pool_of("Which city?")], (2,), unfitted())
     columns = columns_of(View(settled, EM, np.array([True]), VOTES))
-    gains = gains_of(name, columns, OVER_VOTES)
+    gains = gains_of(name, columns, OVER_ALL)
     return Made({SECTIONS[0]: table(name, columns, list(settled.methods), gains)}, gains)
 
 
@@ -37,6 +38,7 @@ class Command:
         self.folder, self.out, self.ran = folder, folder / "quality.md", list[str]()
         self.interrupted: str | None = None
         monkeypatch.setattr(quality, "parts", lambda pools: {name: self.part(name) for name in ("one", "two")})
+        monkeypatch.setattr(quality, "meaning_parts", lambda pools: {})
 
     def part(self, name: str) -> Callable[[], Made]:
         def make() -> Made:
@@ -96,7 +98,23 @@ def test_a_quick_run_leaves_the_document_and_the_parts_of_a_full_one_alone(comma
 
 def test_sections_without_data_say_why(command: Command) -> None:
     command.run()
-    assert "Left out: no lexical pools of train questions" in command.out.read_text()
+    text = command.out.read_text()
+    assert "Left out: no judged rollouts" in text
+    assert "Left out: no lexical pools of train questions" in text
+
+
+def test_what_is_right_by_meaning_comes_first(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    figure = Figure(50.0, 1.0, -1.0, 3.0)
+    rows = [Row("search_r1, K=2", 10, method, figure, None) for method in (SHIPPED, ORACLE)]
+    monkeypatch.setattr(quality, "meaning_parts", lambda pools: {"search_r1": lambda: Part(rows, [])})
+    command.interrupted = "one"
+    with pytest.raises(KeyboardInterrupt):
+        command.run()
+    assert "| unseen: search_r1, K=2 | 10 | 50.0 |" in command.out.read_text()
+    command.interrupted = None
+    command.run()
+    text = command.out.read_text()
+    assert text.index("| unseen: search_r1, K=2 |") < text.index("| one | K=2 |")
 
 
 def test_a_table_of_no_questions_is_no_table() -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from studies.quality.figures import DRAWS, STRONGEST, Settled, View, agent_of, cut, groups_of, verdicts
+from studies.quality.figures import DRAWS, GENERATOR, STRONGEST, Settled, View, agent_of, cut, groups_of, verdicts
 from tracerank.evaluation.labels import CONTAINS, EM
 from tracerank.methods.base import Decision
 from tracerank.pools.pool import Pool
@@ -99,6 +99,23 @@ def test_the_best_generator_is_right_most_often_and_judged_where_it_answered() -
     assert best is not None
     assert best.name == "strong"  # the rare one is always right, but on one question
     assert best.figures[:, 0].tolist() == [1, 1, 0]
+    assert best.answered.tolist() == [0, 1, 2]
+
+
+def test_a_gain_over_the_best_generator_is_where_it_answered() -> None:
+    pools = [
+        answered(1, "Paris", "Rome", "Rome", files=("nq_rare", "nq_weak")),
+        answered(2, "Paris", "Paris", "Paris", files=("nq_strong", "nq_weak")),
+        answered(3, "Paris", "Paris", "Rome", files=("nq_strong", "nq_weak")),
+    ]
+    found = view_of(pools, {"nobody": Abstaining()}).differences("nobody", GENERATOR, 2)
+    assert found is not None
+    assert found[:, 0].tolist() == [-1, -1]
+
+
+def test_there_is_no_gain_over_the_best_of_one_generator() -> None:
+    view = view_of([answered(1, "Paris", "Paris", "Rome")], {"first": Place(FIRST)})
+    assert view.differences("first", GENERATOR, 2) is None
 
 
 def test_rollouts_without_a_file_are_one_generators() -> None:
