@@ -34,6 +34,11 @@ def test_of_wordings_that_are_equally_common_the_one_near_the_question_is_return
     assert member_of(members[::-1], "commonest", "Who sang the blue song?").answer == "the blue song"
 
 
+def test_words_around_the_core_make_no_wording_nearer_to_the_question() -> None:
+    members = [rollout("Yes, Oslo is larger than Bergen."), rollout("Yes")]
+    assert member_of(members, "commonest", "Is Oslo larger than Bergen?").answer == "Yes"
+
+
 def test_a_form_that_there_is_not_and_a_selector_without_forms_are_refused(tmp_path: Path) -> None:
     selector = MeaningSelector.load(folder_of(DEFAULT))
     with pytest.raises(UsageError, match="form must be one of"):

@@ -82,7 +82,8 @@ def _meanings(view: PoolView) -> list[_Meaning]:
     for form in view.forms:
         forms.setdefault(form.group, []).append(form)
     found = []
-    for own in forms.values():
+    # By the alphabet, so that a tie, which goes to the first row, does not hang on the order of the rollouts.
+    for own in sorted(forms.values(), key=lambda wordings: min(form.line for form in wordings)):
         members = sorted(place for form in own for place in form.rollouts)
         inside = set(members)
         outside = (place for place in range(len(view.rollouts)) if place not in inside)

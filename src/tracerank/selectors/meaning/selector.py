@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tracerank.answers.exact import normalize_answer
+from tracerank.answers.meaning.grouping import answer_core
 from tracerank.errors import UsageError
 from tracerank.methods.base import Decision
 from tracerank.methods.explanation import SUPPORT as BY_SUPPORT
@@ -127,7 +128,7 @@ def choose_meaning(model: FeatureModel, table: FeatureTable) -> Choice:
 def member_of(members: Sequence[Rollout], form: str, question: str) -> Rollout:
     """The rollout whose wording is returned, whatever the order; ``first`` alone goes by it.
 
-    Of wordings that are equally common, or long, it is the one that shares most words with the question, then the
+    Of wordings that are equally common, or long, it is the one whose core shares most words with the question, then the
     shorter one, then the first by the alphabet.
     """
     if form == "first":
@@ -137,7 +138,7 @@ def member_of(members: Sequence[Rollout], form: str, question: str) -> Rollout:
 
     def merit(member: Rollout) -> tuple[float, float, float, str]:
         answer = member.answer or ""
-        words = frozenset(words_of(answer))
+        words = frozenset(words_of(answer_core(question, answer).text))
         near = len(words & asked) / len(words | asked) if words else 0.0
         size = len(answer)
         wanted = {"shortest": size, "longest": -size, COMMONEST: -counts[normalize_answer(answer)]}[form]
