@@ -40,7 +40,7 @@ def searching(draw: st.DrawFn) -> Rollout:
     return rollout(draw(st.sampled_from(ANSWERS)), *searches)
 
 
-pools = st.lists(searching(), min_size=1, max_size=6).map(lambda found: pool_of(*found, question=QUESTION))
+pools = st.lists(searching(), min_size=1, max_size=9).map(lambda found: pool_of(*found, question=QUESTION))
 
 
 def chance(selector: MeaningSelector, pool: Pool, sample: int) -> float:
@@ -126,6 +126,16 @@ def test_few_votes_overturn_many_only_with_support_that_these_lack() -> None:
     assert choose_meaning(likes_names, meaning_table(QUESTION, supported)).row == 1
     fewer = meaning_table(QUESTION, [rollout("Venice"), *alone[1:3]])
     assert choose_meaning(likes_names, fewer).row == 1
+
+
+def test_a_majority_that_gets_stronger_does_not_lose_what_the_weak_gave_it() -> None:
+    near = weighing(log_votes=1.0, kind_chance=0.6, kind_lift=0.6)
+    many = rollout("something in the north")
+    said = [rollout("Venice"), rollout("Mantua", ranked("Orfeo", TEXTS[1])), *[many] * 5]
+    tables = [meaning_table(QUESTION, [*said, *[many] * more]) for more in range(40)]
+    chances = [round(float(choose_meaning(near, table).chances[1]), 9) for table in tables]
+    assert chances == sorted(chances)
+    assert chances[0] < chances[-1]
 
 
 def test_answers_in_other_words_are_one_row_and_abstentions_none() -> None:

@@ -6,8 +6,9 @@ that the many lack. The second is taste, and declared: ``form``. Neither depends
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
+
+import numpy as np
 
 from tracerank.answers.exact import normalize_answer
 from tracerank.answers.meaning.grouping import answer_core
@@ -99,7 +100,9 @@ class MeaningSelector(Selector):
             scores |= {kept[place].sample_id: chance for place in places}
         members = [kept[place] for place in table.rollouts[chosen.row]]
         winner = member_of(members, self.form, pool.question.text)
-        confidence = self.model.confidence(table.values[chosen.row], float(chosen.chances[chosen.row]))
+        # Calibrated on chances as the model gives them.
+        plain = float(choose(self.model, table).chances[chosen.row])
+        confidence = self.model.confidence(table.values[chosen.row], plain)
         group = tuple(sorted(member.sample_id for member in members))
         return Decision(identity, winner.answer, winner.sample_id, scores, retained.dropped, group, confidence)
 
@@ -109,20 +112,27 @@ class MeaningSelector(Selector):
 
 
 def choose_meaning(model: FeatureModel, table: FeatureTable) -> Choice:
-    """The likeliest meaning, unless it has few votes and no support that a clear majority lacks."""
-    chosen = choose(model, table)
+    """The likeliest meaning, where few votes count against a clear majority only with support that it lacks.
+
+    The chances of those without go to the majority, all of them, so that it never has less with a vote more.
+    """
+    plain = choose(model, table)
     shares = table.votes / table.votes.sum()
     top = int(shares.argmax())
-    if shares[chosen.row] >= FEW or shares[top] < MANY:
-        return chosen
-    own, theirs = table.values[chosen.row], table.values[top]
-    if any(sign * float(own[place]) > sign * float(theirs[place]) for place, sign in _SUPPORTING):
-        return chosen
-    # Its chance goes to the majority: the more votes that has, the larger it stays.
-    chances = chosen.chances.copy()
-    chances[top] += chances[chosen.row]
-    chances[chosen.row] = 0.0
-    return replace(chosen, chances=chances, group=top, row=top)
+    if shares[top] < MANY:
+        return plain
+    weak = [row for row in np.flatnonzero(shares < FEW).tolist() if not _is_supported(table, row, top)]
+    chances = plain.chances.copy()
+    chances[top] += chances[weak].sum()
+    chances[weak] = 0.0
+    row = int(chances.argmax())
+    return Choice(chances, row, row)
+
+
+def _is_supported(table: FeatureTable, row: int, rival: int) -> bool:
+    """Whether a meaning has any support that the rival lacks."""
+    own, theirs = table.values[row].tolist(), table.values[rival].tolist()
+    return any(sign * own[place] > sign * theirs[place] for place, sign in _SUPPORTING)
 
 
 def member_of(members: Sequence[Rollout], form: str, question: str) -> Rollout:
