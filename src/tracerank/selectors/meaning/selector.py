@@ -95,14 +95,14 @@ class MeaningSelector(Selector):
             return Decision(
                 identity, first.answer, first.sample_id, scores, retained.dropped, alone, note=NOBODY_ANSWERED
             )
-        chosen = choose_meaning(self.model, table)
+        plain = choose(self.model, table)
+        chosen = with_majority(plain, table)
         for places, chance in zip(table.rollouts, chosen.chances.tolist(), strict=True):
             scores |= {kept[place].sample_id: chance for place in places}
         members = [kept[place] for place in table.rollouts[chosen.row]]
         winner = member_of(members, self.form, pool.question.text)
         # Calibrated on chances as the model gives them.
-        plain = float(choose(self.model, table).chances[chosen.row])
-        confidence = self.model.confidence(table.values[chosen.row], plain)
+        confidence = self.model.confidence(table.values[chosen.row], float(plain.chances[chosen.row]))
         group = tuple(sorted(member.sample_id for member in members))
         return Decision(identity, winner.answer, winner.sample_id, scores, retained.dropped, group, confidence)
 
@@ -112,11 +112,15 @@ class MeaningSelector(Selector):
 
 
 def choose_meaning(model: FeatureModel, table: FeatureTable) -> Choice:
-    """The likeliest meaning, where few votes count against a clear majority only with support that it lacks.
+    """The likeliest meaning, where few votes count against a clear majority only with support that it lacks."""
+    return with_majority(choose(model, table), table)
 
-    The chances of those without go to the majority, all of them, so that it never has less with a vote more.
+
+def with_majority(plain: Choice, table: FeatureTable) -> Choice:
+    """The chances of all that few voted for, without support, given to a clear majority.
+
+    All of them, whichever is chosen, so that the majority never has less with a vote more.
     """
-    plain = choose(model, table)
     shares = table.votes / table.votes.sum()
     top = int(shares.argmax())
     if shares[top] < MANY:
@@ -144,14 +148,21 @@ def member_of(members: Sequence[Rollout], form: str, question: str) -> Rollout:
     if form == "first":
         return members[0]
     counts = Counter(normalize_answer(member.answer) for member in members)
+
+    def wanted(member: Rollout) -> int:
+        size = len(member.answer or "")
+        return {"shortest": size, "longest": -size, COMMONEST: -counts[normalize_answer(member.answer)]}[form]
+
+    best = min(map(wanted, members))
+    # One for each wording: cores are read only where several are left.
+    left = {member.answer or "": member for member in reversed(members) if wanted(member) == best}
+    if len(left) == 1:
+        return next(iter(left.values()))
     asked = frozenset(words_of(question))
+    return left[min(left, key=lambda answer: (-_nearness(answer, question, asked), len(answer), answer))]
 
-    def merit(member: Rollout) -> tuple[float, float, float, str]:
-        answer = member.answer or ""
-        words = frozenset(words_of(answer_core(question, answer).text))
-        near = len(words & asked) / len(words | asked) if words else 0.0
-        size = len(answer)
-        wanted = {"shortest": size, "longest": -size, COMMONEST: -counts[normalize_answer(answer)]}[form]
-        return wanted, -near, size, answer
 
-    return min(members, key=merit)
+def _nearness(answer: str, question: str, asked: frozenset[str]) -> float:
+    """How many of all their words the core of an answer and the question share."""
+    words = frozenset(words_of(answer_core(question, answer).text))
+    return len(words & asked) / len(words | asked) if words else 0.0
