@@ -85,7 +85,7 @@ def document(meant: Mapping[str, Part], made: Iterable[Made], unfinished: Collec
         lines.append(f"**Unfinished**: {', '.join(unfinished)} not measured yet.\n")
     lines.append("## By meaning\n")
     if meant:
-        lines += report(meant, gains)
+        lines += report(meant)
     elif not unfinished:
         lines.append("Left out: no judged rollouts (`TRACERANK_SHARED`).\n")
     lines += ["## By exact match\n", EXACT_HEADER, *([*means_table(gains), ""] if gains else [])]

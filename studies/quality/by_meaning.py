@@ -39,8 +39,11 @@ from studies.quality.tables import Pair
 from studies.shipped_weights.judged import Judgements
 from studies.shipped_weights.meaning_selector import WEIGHT, Taught, generated_pools
 from studies.shipped_weights.real_pools import MAY_TRAIN, folded
+from tracerank.agents.lexical.policy import LexicalPolicy
+from tracerank.agents.lexical.presets import BASE
+from tracerank.agents.lexical.presets import PRESETS as LEXICAL_PRESETS
 from tracerank.agents.worlds.presets import PRESETS, iter_world
-from tracerank.evaluation.labels import EM, GIVEN, labelled
+from tracerank.evaluation.labels import EM, GIVEN, MEANING, labelled
 from tracerank.methods.base import Method
 from tracerank.methods.simple import SingleRollout
 from tracerank.pools.files import write_text
@@ -57,6 +60,8 @@ BUDGETS: Mapping[str, tuple[int, ...]] = {
 }
 UNSEEN = ("search_r1", "hotpot_agent", "hotpot_agent+")
 LEFT_OUT, KNOWN, WORLD = "left_out", "known", "world"
+LEXICAL = tuple(f"lexical {name}" for name in LEXICAL_PRESETS)
+"""Our own agents without a language model; nothing that is judged here was fitted on rollouts of theirs."""
 OTHER, TEST = "agent left out, other questions", "agent left out, test questions"
 """Models of the other agents have seen neither; candidates are chosen on the first, so the second confirms."""
 WORLD_BUDGETS = (4, 16)
@@ -156,6 +161,17 @@ class Study:
         settled, seen = self.cell(pools, WORLD_BUDGETS, models)
         return _part(WORLD, settled, seen, models, np.ones(len(pools), np.bool_))
 
+    def lexical(self, name: str) -> Part:
+        """Our own agents on test questions; nobody judged their answers, so ``is_right`` does."""
+        preset = LEXICAL_PRESETS[name.removeprefix("lexical ")]
+        asked = [example.question for example in self._pools.questions.of("test")]
+        wanted = self._pools.scale.lexical_base if preset is BASE else self._pools.scale.lexical
+        policy = LexicalPolicy(self._pools.questions.corpus, preset)
+        pools = [labelled(pool, MEANING) for pool in policy.pools(asked[:: max(1, len(asked) // wanted)])]
+        models = {**shipped(), RECIPE: self.models()[RECIPE]}
+        settled, seen = self.cell(pools, WORLD_BUDGETS, models)
+        return _part(name, settled, seen, models, np.ones(len(pools), np.bool_))
+
 
 def shipped() -> dict[str, FeatureModel]:
     return {SHIPPED: shipped_selector().model}
@@ -166,7 +182,7 @@ def _pairs(view: View) -> list[Pair]:
     methods = view.settled.methods
     ours = SHIPPED if SHIPPED in methods else RECIPE
     baselines = [(ours, over) for over in (ABSTENTIONS_OUT, MAJORITY, GENERATOR)]
-    over_recipe = [(name, RECIPE) for name in CANDIDATES if name != RECIPE]
+    over_recipe = [(name, RECIPE) for name in CANDIDATES if name != RECIPE and name in methods]
     return [*((name, STRONGEST) for name in (*methods, ORACLE)), *baselines, *over_recipe]
 
 
@@ -203,6 +219,7 @@ PARTS: Mapping[str, Callable[[Study], Part]] = {
     LEFT_OUT: Study.left_out,
     KNOWN: Study.known,
     WORLD: Study.world,
+    **{name: partial(Study.lexical, name=name) for name in LEXICAL},
 }
 
 

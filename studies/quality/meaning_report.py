@@ -4,13 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from studies.quality.by_meaning import KNOWN, LEFT_OUT, OTHER, TEST, UNSEEN, WORLD
+from studies.quality.by_meaning import KNOWN, LEFT_OUT, LEXICAL, OTHER, TEST, UNSEEN, WORLD
 from studies.quality.figures import GENERATOR, STRONGEST
 from studies.quality.meaning_candidates import CANDIDATES, LONGEST, RECIPE, of_form
 from studies.quality.meaning_tables import ORACLE, Part, Row
 from studies.quality.methods import ABSTENTIONS_OUT, COMPARED, MAJORITY, SHIPPED, VOTES
-from studies.quality.tables import Gain, Pair, with_interval
-from tracerank.evaluation.labels import EM
+from studies.quality.tables import Pair
 
 OVER = {ABSTENTIONS_OUT: "(a)", STRONGEST: "(b)", GENERATOR: "(c)"}
 LEAST_AGENTS = 2.0
@@ -27,9 +26,10 @@ ABLATIONS: tuple[Pair, ...] = tuple((name, RECIPE) for name in CANDIDATES if nam
 
 INTRODUCTION = """Right is what means a reference: an exact match, or what was judged so by reading
 (`studies/shipped_weights/judged.py`); an answer that nobody judged is wrong. *Unseen*: what ships was fitted on none of
-these agents and questions. Form counts by meaning, too: on hotpot_agent the longest form of a wide group is judged
-right more often than its other forms, so that (b) is a vote which returns it; what ships is therefore compared in that
-form, too. `python -m studies.quality.by_meaning CACHE` prints every method.
+these agents and questions. The *lexical* agents are ours, without a language model; their answers to test questions are
+right by `tr.is_right`, as nobody judged them. Form counts by meaning, too: on hotpot_agent the longest form of a wide
+group is judged right more often than its other forms, so that (b) is a vote which returns it; what ships is therefore
+compared in that form, too. `python -m studies.quality.by_meaning CACHE` prints every method.
 """
 LEAVING_OUT = """Each agent that may train, judged by models of the other two, which have seen none of its questions
 and no test question. Variants of the recipe were compared on the *other* questions; the *test* questions confirm.
@@ -85,8 +85,8 @@ class Measured:
         return list(dict.fromkeys(row.cell for name in names if name in self.parts for row in self.parts[name].rows))
 
 
-def report(parts: Mapping[str, Part], gains: Sequence[Gain]) -> list[str]:
-    """The whole section; gains are those of the parts by exact match, of which the lexical ones have marks."""
+def report(parts: Mapping[str, Part]) -> list[str]:
+    """The whole section."""
     measured = Measured(parts)
     lines = [INTRODUCTION, *gain_rows(measured)]
     if cells := measured.cells(*UNSEEN):
@@ -97,7 +97,7 @@ def report(parts: Mapping[str, Part], gains: Sequence[Gain]) -> list[str]:
     if LEFT_OUT in parts:
         lines += ["### An agent left out\n", LEAVING_OUT, *left_out(measured)]
     lines += ["### Marks\n", "| wanted, by meaning | measured | reached |", "|---|---|---|"]
-    lines += [*map(str, marks(measured, gains)), ""]
+    lines += [*map(str, marks(measured)), ""]
     return [*lines, *sanity(measured)]
 
 
@@ -107,7 +107,7 @@ def gain_rows(measured: Measured) -> Iterator[str]:
     pairs = [*((SHIPPED, over) for over in COMPARED), (of_form(SHIPPED, LONGEST), STRONGEST)]
     yield f"| shipped default, by meaning | questions | right % | {' | '.join(titles)} | oracle % | the vote of (b) |"
     yield "|---" * (len(titles) + 5) + "|"
-    for cell in measured.cells(*UNSEEN, WORLD, KNOWN):
+    for cell in measured.cells(*UNSEEN, *LEXICAL, WORLD, KNOWN):
         ours, best = measured.row(cell, SHIPPED), measured.row(cell, ORACLE)
         if ours and best:
             gains = " | ".join(measured.gain(cell, pair) for pair in pairs)
@@ -138,17 +138,17 @@ def left_out(measured: Measured) -> Iterator[str]:
         yield from across(f"{split}{count}", cells, pairs, measured, f"{split}, ")
 
 
-def marks(measured: Measured, gains: Sequence[Gain]) -> Iterator[Mark]:
+def marks(measured: Measured) -> Iterator[Mark]:
     for (name, k), least in LEAST.items():
         yield _least(f"{name}, K={k}: at least {least:+g} over (b)", measured.row(f"{name}, K={k}", SHIPPED), least)
     for split in (OTHER, TEST):
         wanted = f"{split}: mean at least {LEAST_AGENTS:+g} over (b)"
         yield _least(wanted, measured.row(f"{split}, mean", RECIPE), LEAST_AGENTS)
         yield _none_below(split, measured)
-    for k, least in LEAST_OVER_MAJORITY.items():
-        wanted = f"generated world, K={k}: at least {least:+g} over majority"
-        yield _least(wanted, measured.row(f"{WORLD}, K={k}", SHIPPED, MAJORITY), least)
-    yield from lexical_marks(gains)
+    for name in (WORLD, *LEXICAL):
+        for k, least in LEAST_OVER_MAJORITY.items():
+            wanted = f"{name}, K={k}: at least {least:+g} over majority"
+            yield _least(wanted, measured.row(f"{name}, K={k}", SHIPPED, MAJORITY), least)
 
 
 def _least(wanted: str, found: Row | None, least: float) -> Mark:
@@ -166,19 +166,6 @@ def _none_below(split: str, measured: Measured) -> Mark:
     least = min(rows, key=lambda row: row.meaning.gain)
     lowest = f"lowest: {least.cell.removeprefix(f'{split}, ')} {least.meaning}"
     return Mark(wanted, "below: " + ", ".join(below) if below else lowest, not below)
-
-
-def lexical_marks(gains: Sequence[Gain]) -> Iterator[Mark]:
-    """Agents without a language model, whose answers nobody judged: by exact match."""
-    for k, least in LEAST_OVER_MAJORITY.items():
-        own = [g for g in gains if (g.rule, g.k, g.ours, g.over) == (EM, k, SHIPPED, MAJORITY)]
-        for each in own:
-            figures = (float(values[0]) for values in (each.mean, each.low, each.high))
-            wanted = f"{each.set}, exact match, K={k}: at least {least:+g} over majority"
-            yield Mark(wanted, with_interval(*figures), bool(each.mean[0] >= least))
-        if not own:
-            wanted = f"agents without a language model, exact match, K={k}: at least {least:+g} over majority"
-            yield Mark(wanted, "not measured: no lexical pools", None)
 
 
 def sanity(measured: Measured) -> Iterator[str]:

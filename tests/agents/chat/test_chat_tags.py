@@ -134,6 +134,11 @@ def test_the_forced_answer_joins_the_users_turn_so_that_roles_alternate() -> Non
     assert len(made.searches) == 2
 
 
+def test_an_answer_in_a_sentence_is_labelled_by_what_it_means() -> None:
+    made = rollout(in_turn("<answer>It was designed by Maren Holt.</answer>"))
+    assert (made.answer, made.label) == ("It was designed by Maren Holt.", 1.0)
+
+
 def test_a_forced_reply_that_searches_again_is_no_answer() -> None:
     made = rollout(in_turn("<search>Orrin"), turns=1)
     assert made.answer is None

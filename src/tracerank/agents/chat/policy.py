@@ -12,7 +12,7 @@ from math import exp, fsum, isnan
 from threading import Event
 
 from tracerank.agents.chat.style import Session, Style
-from tracerank.answers.exact import exact_match
+from tracerank.answers.meaning.rightness import is_right
 from tracerank.endpoints.chat import ChatMessage, ChatModel, ChatReply, EmptyReply, PromptTooLong, Sampling, Usage
 from tracerank.errors import UsageError
 from tracerank.pools.types import Question, Rollout
@@ -228,7 +228,7 @@ class ChatPolicy:
             sample_id=sample,
             answer=found.answer,
             searches=found.searches,
-            label=exact_match(found.answer, question.references) if question.references else None,
+            label=float(is_right(question.text, found.answer, question.references)) if question.references else None,
             confidence=None if held.last is None else answer_confidence(held.last, found.answer),
             setting=self.style.setting,
             views=found.views,

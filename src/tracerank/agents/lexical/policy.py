@@ -14,7 +14,7 @@ from tracerank.agents.lexical.presets import BASE, Preset
 from tracerank.agents.lexical.questions import ParsedQuestion, QuestionKind
 from tracerank.agents.lexical.span_scorer import SpanScorer, load_weights
 from tracerank.agents.lexical.spans import hash_of
-from tracerank.answers.exact import exact_match
+from tracerank.answers.meaning.rightness import is_right
 from tracerank.pools.pool import PAPER_K, Pool
 from tracerank.pools.types import Question, Rollout
 
@@ -52,7 +52,7 @@ class LexicalPolicy:
                 sample_id=sample,
                 answer=answer.text,
                 searches=tuple(walk.searches),
-                label=exact_match(answer.text, question.references) if question.references else None,
+                label=float(is_right(question.text, answer.text, question.references)) if question.references else None,
                 confidence=answer.confidence,
             )
 
