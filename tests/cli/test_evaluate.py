@@ -123,7 +123,9 @@ def test_f1_is_left_out_where_there_are_no_references(run: Run, tmp_path: Path) 
     write_pools(tmp_path / "pools.jsonl", [Pool.of(Question("q", "?"), rollouts)])
     result = run("evaluate", tmp_path / "pools.jsonl", "-k", "2")
     assert result.stdout.startswith("accuracy % over 1 questions")
-    assert ["single", "50.0"] in [line.split() for line in result.stdout.splitlines()]
+    lines = [line.split() for line in result.stdout.splitlines()]
+    assert ["single", "100.0"] in lines
+    assert ["mean-single", "50.0"] in lines
 
 
 def test_questions_without_label_or_reference_are_reported_apart(run: Run, tmp_path: Path) -> None:
