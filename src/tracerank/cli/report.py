@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tracerank.cli.arguments import PricesFile, Quiet
+from tracerank.cli.arguments import IncludeFitted, PricesFile, Quiet
 from tracerank.cli.terminal import harmless, new_table, note, print_json, print_table, working
 from tracerank.errors import UsageError
 
@@ -56,6 +56,7 @@ def report(
     against: Against = "majority",
     prices: PricesFile = None,
     seed: Seed = 0,
+    include_fitted: IncludeFitted = False,
     no_plots: NoPlots = False,
     quiet: Quiet = False,
 ) -> None:
@@ -63,7 +64,7 @@ def report(
 
     Intervals are paired bootstraps over questions; the sign test is exact. Questions without a candidate count as
     wrong. CSV and JSON are unrounded. Where two folders hold different runs of a method, each is shown with the label
-    of its evaluation, as in `trace (large)`.
+    of its evaluation, as in `trace (large)`. Questions that a selector was fitted on are left out, and counted.
     """
     # They bring numpy, for which --help shall not wait.
     from tracerank.evaluation.prices import read_prices
@@ -72,7 +73,7 @@ def report(
 
     asked = None if prices is None else read_prices(prices)
     with working("folding", quiet=quiet) as bar:
-        made = make_report(folders, ReportPlan(k, against, seed), asked)
+        made = make_report(folders, ReportPlan(k, against, seed, has_fitted=include_fitted), asked)
         bar.advance(len(made.scores.questions))
         if output is not None:
             made.write(output, has_plots=False)

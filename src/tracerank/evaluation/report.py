@@ -32,6 +32,8 @@ class ReportPlan:
     """The method that the others are compared with; where there is no ``majority``, the paper's stands in for it."""
     seed: int = 0
     resamples: int = RESAMPLES
+    has_fitted: bool = False
+    """Whether questions count that a selector was fitted on."""
 
 
 def report_tables(scores: ScoreMatrix, plan: ReportPlan) -> list[Table]:
