@@ -57,7 +57,7 @@ def test_votes_by_another_equality_and_labels_by_another_rule(run: Run, tmp_path
 
 def test_without_a_checkpoint_the_shipped_selector_is_compared(run: Run, world: Path) -> None:
     rows = json.loads(run("evaluate", world, "-k", "2", "--json").stdout)["rows"]
-    assert [row["method"] for row in rows] == ["single", "majority", "meaning", "oracle"]
+    assert [row["method"] for row in rows] == ["single", "majority", "default", "oracle"]
 
 
 def test_every_decision_is_recorded_in_the_folder(run: Run, world: Path, tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ def test_runs_of_two_checkpoints_stand_side_by_side(run: Run, world: Path, evalu
     main = next(table for table in found["tables"] if table["name"] == "main")
     names = [row["method"] for row in main["rows"]]
     assert names.count("majority") == 1
-    assert {"meaning (of default)", "meaning (of browsing)", "trace"} <= set(names)
+    assert {"selector (of default)", "selector (of browsing)", "trace"} <= set(names)
 
 
 def test_money_stands_beside_tokens(run: Run, evaluated: Path, tmp_path: Path) -> None:

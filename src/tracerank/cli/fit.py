@@ -96,9 +96,9 @@ def fit(
         note(f"{output}: fitted before, on the same files with the same settings; --force fits again")
     _show(report, output, as_json, quiet)
     if not quiet:
-        names = " ".join(map(str, files))
-        where = f"{names} --split {split}" if split else "NEW-POOLS"
-        note(f"saved in {output}; measure it on questions that it has not seen: evaluate {where} --checkpoint {output}")
+        note(f"saved in {output}; use it with --checkpoint {output}")
+        where = f"{' '.join(map(str, files))} --split {split}" if split else "OTHER-POOLS"
+        note(f"on questions that it has not seen: tracerank evaluate {where} --checkpoint {output}")
 
 
 def _show(report: dict[str, Any], output: Path, as_json: bool, quiet: bool) -> None:
