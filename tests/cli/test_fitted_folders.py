@@ -11,11 +11,13 @@ from tests.cli.conftest import Run, json_lines
 from tests.cli.test_app import error_of
 from tests.fitting.test_ladder import cited
 from tracerank.cli.app import app
+from tracerank.methods.voting import MajorityVote
 from tracerank.pools.canonical import write_pools
 from tracerank.pools.pool import Pool
 from tracerank.pools.subsets import split_named
 from tracerank.pools.types import Question, Rollout
-from tracerank.selectors.base import FITTED_ON, fitted_on, selector_kind
+from tracerank.selectors.base import FITTED_ON, fitted_on, load_selector, selector_kind
+from tracerank.selectors.gate.selector import BY_VOTE, Chance, Gate, GatedSelector
 
 pytest.importorskip("scipy")
 
@@ -136,6 +138,19 @@ def test_the_cost_of_any_folder_can_be_measured(run: Run, new: Path, mine: Path,
     assert (found["texts"], found["encoder"]) == (0, None)
     shown = run("cost", new, "--checkpoint", folder, "--passes", "1").stdout
     assert shown.startswith(f"{folder} on 30 questions, K=16, no text encoded")
+
+
+def test_the_cost_of_a_gate_before_a_network_has_all_stages(
+    run: Run, new: Path, checkpoint: Path, tmp_path: Path
+) -> None:
+    chance = Chance((1.0, 0.0, 0.0, 0.0))
+    GatedSelector(MajorityVote(), load_selector(checkpoint), Gate(0.0, BY_VOTE, chance, chance)).save(tmp_path / "gate")
+    result = run("cost", new, "--checkpoint", tmp_path / "gate", "--passes", "1", "--json")
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    assert [*found["seconds"]] == ["read and parse", "encode texts", "build graphs", "score and choose", "total"]
+    assert found["texts"] > 30
+    assert (found["kind"], found["encoder"]) == ("gated", "hash-64")
 
 
 def test_cost_without_a_folder_is_that_of_the_shipped_selector(run: Run, new: Path) -> None:
