@@ -260,6 +260,8 @@ def test_a_weighted_vote_without_confidences_says_that_it_equals_the_majority(ru
     result = run("evaluate", tmp_path / "pools.jsonl", "--methods", "majority,weighted", "-k", "2,3")
     assert "weighted: not one rollout states a confidence, so it equals the majority vote" in result.stderr
     assert "majority: not one" not in result.stderr
+    result = run("select", tmp_path / "pools.jsonl", "--method", "weighted")
+    assert "weighted: not one rollout states a confidence, so it equals the majority vote" in result.stderr
 
 
 def test_records_can_be_a_file(run: Run, new: Path, tmp_path: Path) -> None:
@@ -275,5 +277,11 @@ def test_records_can_be_a_file(run: Run, new: Path, tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
         ["folder", "records.csv", "records.json", "records.jsonl"]
     )
+    parquet = pytest.importorskip("pyarrow.parquet")
+    assert run(*asked, "-o", tmp_path / "records.parquet").exit_code == 0
+    rows = parquet.read_table(tmp_path / "records.parquet").to_pylist()
+    assert [{**row, "dropped": dict(row["dropped"]), "seconds": 0} for row in rows] == [
+        {**record, "seconds": 0} for record in wanted
+    ]
     assert "exists already" in error_of(run(*asked, "-o", tmp_path / "records.csv"))
     assert run(*asked, "-o", tmp_path / "records.csv", "--force").exit_code == 0

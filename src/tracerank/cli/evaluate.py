@@ -31,7 +31,7 @@ from tracerank.cli.arguments import (
 )
 from tracerank.cli.labelling import Labels, labelling_named, print_labels, say_judge
 from tracerank.cli.output import fingerprint
-from tracerank.cli.reading import Problems, pools_of
+from tracerank.cli.reading import Problems, pools_of, unweighed_sentence
 from tracerank.cli.record_files import RecordsFile
 from tracerank.cli.terminal import Bar, new_table, note, print_json, print_table, working
 from tracerank.errors import UsageError
@@ -108,7 +108,6 @@ Label = Annotated[
 SHOWN_NAMES = {"trace": "TRACE"}
 NETWORKS = ("trace", "trace-plus")
 """Kinds that go by their own name where the user names none: reports look for it."""
-ASKING = "--chat URL#MODEL asks for it"
 
 
 def evaluate(
@@ -218,13 +217,7 @@ def _say(rows: list[Row], notes: "_Notes", output: Path | None) -> None:
     if short := notes.short:
         note("fewer rollouts than K: " + ", ".join(f"{short[k]:,} questions at K={k}" for k in sorted(short)))
     for method, count in notes.unweighed.items():
-        if count == notes.decided[method]:
-            note(f"{method}: not one rollout states a confidence, so it equals the majority vote; {ASKING}")
-        else:
-            note(
-                f"{method}: no rollout states a confidence in {count:,} of {notes.decided[method]:,} decisions, which "
-                f"equal the majority vote; {ASKING}"
-            )
+        note(unweighed_sentence(method, count, notes.decided[method]))
     if output is not None:
         note(f"records are in {output}" + (f"; see tracerank report {output}" if output.is_dir() else ""))
 

@@ -16,10 +16,11 @@ from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, get_args, get_type_hints
 
 from tracerank.cli.terminal import json_text
 from tracerank.errors import UsageError
+from tracerank.evaluation.evaluate import Record
 from tracerank.evaluation.record_folder import CONFIG, RECORDS
 from tracerank.evaluation.tables import safe_cell
 from tracerank.extras import needed
@@ -57,27 +58,16 @@ DECISION: Columns = MappingProxyType(
     }
 )
 """What ``tracerank select`` writes."""
-EVALUATED: Columns = MappingProxyType(
-    {
-        "question_id": TEXT,
-        "dataset": TEXT,
-        "method": TEXT,
-        "k": WHOLE,
-        "answer": TEXT,
-        "sample_id": WHOLE,
-        "correct": NUMBER,
-        "f1": NUMBER,
-        "group_correct": NUMBER,
-        "backbone": TEXT,
-        "subset": WHOLE,
-        "seconds": NUMBER,
-        "prompt_tokens": WHOLE,
-        "completion_tokens": WHOLE,
-        "calls": WHOLE,
-        "note": TEXT,
-        "dropped": COUNTS,
-    }
-)
+
+
+def _columns_of(kind: type) -> Columns:
+    """By the fields of a dataclass."""
+    kinds = {str: TEXT, int: WHOLE, float: NUMBER}
+    hints = get_type_hints(kind).items()
+    return {name: next((kinds[one] for one in (hint, *get_args(hint)) if one in kinds), COUNTS) for name, hint in hints}
+
+
+EVALUATED: Columns = MappingProxyType({**_columns_of(Record), "dropped": COUNTS})
 """What ``tracerank evaluate`` records."""
 _ROWS = 1000
 """Rows of Parquet that are held at a time."""

@@ -28,11 +28,12 @@ from tracerank.cli.arguments import (
     Seed,
 )
 from tracerank.cli.output import ResumableLines, check_output, fingerprint
-from tracerank.cli.reading import Problems, Summary, pools_of
+from tracerank.cli.reading import Problems, Summary, pools_of, unweighed_sentence
 from tracerank.cli.record_files import DECISION, FORMATS, check_format, read_lines, write_records
 from tracerank.cli.terminal import note, print_json, working
 from tracerank.errors import UsageError
 from tracerank.methods.base import Decision, decide_stream, decision_to_record
+from tracerank.methods.weighted_vote import NO_CONFIDENCE
 from tracerank.pools.pool import Pool
 from tracerank.readers.detect import AUTO
 from tracerank.selectors.base import DEFAULT, selector_digest
@@ -109,11 +110,16 @@ def select(
             lines = stack.enter_context(ResumableLines(output, run, force, _finish_of(output)))
             _skip(lines.done(), pools, summary, output)
             write = lines.write
+        unweighed = decided = 0
         for pool, decision in decide_stream(chosen, pools):
+            decided += 1
+            unweighed += NO_CONFIDENCE in (decision.note or "")
             write(_line(pool, decision, name))
             summary.add(pool, decision.sample_id, decision.dropped)
     if not quiet:
         note(str(summary))
+        if unweighed:
+            note(unweighed_sentence(name, unweighed, decided))
 
 
 def _line(pool: Pool, decision: Decision, method: str) -> dict[str, Any]:
