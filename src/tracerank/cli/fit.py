@@ -97,7 +97,7 @@ def fit(
     _show(report, output, as_json, quiet)
     if not quiet:
         note(f"saved in {output}; use it with --checkpoint {output}")
-        where = f"{' '.join(map(str, files))} --split {split}" if split else "OTHER-POOLS"
+        where = f"{files[0] if len(files) == 1 else 'THE-SAME-FILES'} --split {split}" if split else "OTHER-POOLS"
         note(f"on questions that it has not seen: tracerank evaluate {where} --checkpoint {output}")
 
 
