@@ -6,11 +6,30 @@ A file that is merely imported is not on the walk, nor is one whose functions ru
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tests.architecture.source import SRC
+from tests.worlds import generate_pools
+from tracerank.pools.canonical import write_pools
 
+SELECT, REQUEST, TRAIN, FIT = "tracerank select", "POST /v1/select", "tracerank train", "tracerank fit"
+_POST = """
+import asyncio, json
+import httpx
+from tracerank.selectors.table import method_named
+from tracerank.serving.select_service import select_app
+
+rollouts = [json.loads(line) for line in open({path!r})]
+
+async def post():
+    app = select_app(method_named("selector"), "0")
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client:
+        return await client.post("/v1/select", json={{"rollouts": rollouts}})
+
+reply = asyncio.run(post())
+assert reply.status_code == 200, reply.text
+"""
 _WATCHED = """
 import atexit, inspect, json, os, sys, threading
 
@@ -61,3 +80,35 @@ def walk_of_script(script: str, folder: Path) -> list[str]:
         raise AssertionError(run.stderr or run.stdout)
     files: list[str] = json.loads(told.read_text())
     return files
+
+
+def _written(folder: Path, questions: int) -> Path:
+    path = folder / f"pools-{questions}.jsonl"
+    write_pools(path, generate_pools(questions, seed=5, k=4))
+    return path
+
+
+def _selecting(folder: Path) -> list[str]:
+    return walk_of(["select", _written(folder, 2), "--quiet"], folder)
+
+
+def _requesting(folder: Path) -> list[str]:
+    return walk_of_script(_POST.format(path=str(_written(folder, 1))), folder)
+
+
+def _training(folder: Path) -> list[str]:
+    arguments = ["train", "webqa", _written(folder, 160), "-o", folder / "out", "--encoder", "hash-32"]
+    return walk_of([*arguments, "--epochs", "1", "--quiet"], folder)
+
+
+def _fitting(folder: Path) -> list[str]:
+    return walk_of(["fit", _written(folder, 160), "-o", folder / "out", "--encoder", "none", "--quiet"], folder)
+
+
+WALKS: dict[str, Callable[[Path], list[str]]] = {
+    SELECT: _selecting,
+    REQUEST: _requesting,
+    TRAIN: _training,
+    FIT: _fitting,
+}
+"""What docs/architecture.md draws, by its titles."""
