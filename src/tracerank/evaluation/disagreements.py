@@ -56,7 +56,7 @@ class Difference:
         """What the interval allows to say."""
         if self.low > 0:
             return "right more often"
-        return "right less often" if self.high < 0 else "no difference that so many questions could show"
+        return "right less often" if self.high < 0 else f"{self.questions} questions show no difference"
 
 
 def disagreements(
@@ -67,8 +67,7 @@ def disagreements(
         other = explanation.decision
         if not means_the_same(pool, vote, other):
             reason = explanation.reasons[0].meaning if explanation.reasons else None
-            sides = (_side(pool, decision, explanation) for decision in (vote, other))
-            yield Disagreement(pool, *sides, reason)
+            yield Disagreement(pool, _side(pool, vote, explanation), _side(pool, other, explanation), reason)
 
 
 def means_the_same(pool: Pool, one: Decision, other: Decision) -> bool:

@@ -6,7 +6,8 @@ one of the three presets for which the second is highest. No question was chosen
 and nothing may be fitted here.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
@@ -22,39 +23,38 @@ from tracerank.pools.types import Question
 DOCUMENTS, QUESTIONS = "documents.jsonl", "questions.jsonl"
 INDEX = "index"
 AGENT = SFT
-"""Of base, sft and rl, a single rollout is right on 27.2, 35.2 and 40.1% of the questions, any of eight on 67.5, 68.1 and
-53.1%."""
+"""Of base, sft and rl, a single rollout is right on 27.2, 35.2 and 40.1% of the questions, any of eight on 67.5, 68.1
+and 53.1%."""
 K = 8
 """Rollouts a question."""
 SEED = 0
 
 
+@dataclass(frozen=True, slots=True)
 class Almanac:
-    """The almanac in a folder of the user's, where it can be looked up, and an index of it."""
+    """The almanac in a folder of the user's, where every fact can be looked up."""
 
-    def __init__(self, folder: Path) -> None:
-        """Write documents, questions and index; what an earlier one left is replaced."""
-        self.folder = folder
+    folder: Path
+    """Holds documents, questions and the index."""
+    documents: int
+    """How many are indexed."""
+    questions: tuple[Question, ...]
+
+    @classmethod
+    def written_to(cls, folder: Path) -> "Almanac":
+        """With documents, questions and index written; what an earlier run left of them is replaced."""
         folder.mkdir(parents=True, exist_ok=True)
         for name in (DOCUMENTS, QUESTIONS):
             with whole_file(folder / name) as file:
                 file.write(resources.files(__package__).joinpath(name).read_bytes())
-        self.documents = build_corpus([folder / DOCUMENTS], folder / INDEX, force=True).documents
-        self.questions: tuple[Question, ...] = tuple(read_questions([folder / QUESTIONS]))
+        built = build_corpus([folder / DOCUMENTS], folder / INDEX, force=True)
+        return cls(folder, built.documents, tuple(read_questions([folder / QUESTIONS])))
 
     @property
     def agent(self) -> str:
         """As ``tracerank rollout --policy`` takes it."""
         return f"lexical:{AGENT.name}"
 
-    def pools(self, on_pool: Callable[[], None] = lambda: None) -> Iterator[Pool]:
-        """K rollouts of every question, in order; the same ones whenever they are made."""
-        policy = LexicalPolicy(Corpus(self.folder / INDEX), AGENT)
-        for pool in policy.pools(self.questions, K, SEED):
-            on_pool()
-            yield pool
-
-    def command(self, output: Path) -> str:
-        """What makes the same rollouts again, from the shell."""
-        files = f"{self.folder / QUESTIONS} --corpus {self.folder / INDEX}"
-        return f"tracerank rollout {files} --policy {self.agent} -k {K} --seed {SEED} -o {output}"
+    def pools(self) -> Iterator[Pool]:
+        """K rollouts of every question, in order; those that ``tracerank rollout`` makes of the same files."""
+        return LexicalPolicy(Corpus(self.folder / INDEX), AGENT).pools(self.questions, K, SEED)
