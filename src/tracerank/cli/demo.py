@@ -99,8 +99,8 @@ def _generated_world(output: Path, vote: Method, shipped: Method, quiet: bool) -
     }
     print_right(f"right % of {len(held_out)} generated questions that no selector has seen", records, vote, labels)
     say(
-        "Why not the paper's: it reads vectors of texts and needs 10,000 questions and more to come up to the vote "
-        "(docs/paper-tables.md); marks of where answers stand in the evidence do with some hundred."
+        "Why not the paper's: it reads vectors of texts and needs thousands to tens of thousands of questions to "
+        "come up to the vote (docs/paper-tables.md); for marks of where answers stand in the evidence some hundred do."
     )
 
 
