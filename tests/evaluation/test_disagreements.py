@@ -3,7 +3,7 @@
 import pytest
 
 from tests.builders import pool_of, ranked, rollout
-from tracerank.evaluation.disagreements import Difference, difference, disagreements, means_the_same, rightness
+from tracerank.evaluation.disagreements import Difference, difference, disagreements, means_the_same
 from tracerank.methods.base import Decision
 from tracerank.methods.explanation import ReadWeights, Reason, explain
 from tracerank.pools.pool import Pool
@@ -62,10 +62,6 @@ def test_an_answer_beside_none_is_a_disagreement_whoever_is_right() -> None:
     [found] = disagreements([pool], [decision("Anna Berg", 0)], [explain(pool.rollouts, decision(None, None))])
     assert (found.other.answer, found.other.is_right, found.other.votes, found.other.held_by) == (None, False, 0, 0)
     assert found.reason is None
-
-
-def test_decisions_are_judged_by_the_rollout_that_was_chosen() -> None:
-    assert rightness([split(), split()], [decision("Boris", 2), decision("Anna Berg", 0)]) == [1.0, 0.0]
 
 
 def test_a_difference_is_paired_and_says_only_what_its_interval_allows() -> None:

@@ -86,11 +86,6 @@ def difference(ours: Sequence[float], theirs: Sequence[float]) -> Difference:
     return Difference(float(gains.mean()), float(found.low[0]), float(found.high[0]), len(gains))
 
 
-def rightness(pools: Iterable[Pool], decisions: Iterable[Decision]) -> list[float]:
-    """How right each decision is; what nobody judged counts as wrong."""
-    return [judge(pool, decision).correct or 0.0 for pool, decision in zip(pools, decisions, strict=True)]
-
-
 def _side(pool: Pool, decision: Decision, explanation: Explanation) -> Side:
     correct = judge(pool, decision).correct or 0.0
     members = decision.group or (() if decision.sample_id is None else (decision.sample_id,))
