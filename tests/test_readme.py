@@ -42,14 +42,15 @@ def test_the_demo_replaces_the_training_data_of_another_version(demo: Path) -> N
 
 def test_the_demo_says_that_its_world_is_generated_and_shows_what_evaluate_measures(demo: Path) -> None:
     shown = CliRunner().invoke(app, ["demo", "-o", str(demo / "runs" / "demo"), "--quiet"]).stdout
-    assert "questions of the generated world that no selector has seen" in shown
-    labels = {"checkpoint": ("trace-plus", "TRACE over marks"), "checkpoint-paper": ("trace", "TRACE, small")}
+    assert "generated questions that no selector has seen" in shown
+    shown = shown.partition("2. Generated questions")[2]
+    labels = {"checkpoint": ("trace-plus", "TRACE over marks"), "checkpoint-paper": ("trace", "TRACE as in the paper")}
     for folder, network in labels.items():
         files = [str(demo / "runs/demo/pools.jsonl"), "--checkpoint", str(demo / "runs/demo" / folder)]
-        result = CliRunner().invoke(app, ["evaluate", *files, "-k", "16", "--json"])
+        result = CliRunner().invoke(app, ["evaluate", *files, "-k", "8", "--json"])
         assert result.exit_code == 0, result.output
         accuracy = dict(re.findall(r'"method": "([\w-]+)".*?"accuracy": ([\d.]+)', result.stdout, re.DOTALL))
-        for method, label in (("majority", "majority"), network, ("oracle", "oracle")):
+        for method, label in (("majority", "vote"), network, ("oracle", "best possible")):
             assert re.search(rf"{label}.* {100 * float(accuracy[method]):.1f} ", shown)
 
 
