@@ -39,7 +39,7 @@ from studies.quality.methods import VOTES, votes
 from studies.quality.parts import JUDGED_SEED
 from studies.quality.pools import QualityPools, Scale
 from studies.shipped_weights.judged import Judgements
-from studies.shipped_weights.meaning_selector import GENERATED, PLAN, SEED, Taught
+from studies.shipped_weights.meaning_selector import GENERATED, PLAN, SEED, WEIGHT, Taught
 from studies.shipped_weights.real_pools import MAY_TRAIN, folded
 from tracerank.agents.worlds.presets import PRESETS, iter_world
 from tracerank.embedding.cache import CachedEmbedder, VectorCache
@@ -49,7 +49,7 @@ from tracerank.evaluation.labels import GIVEN
 from tracerank.methods.base import Decision, Method
 from tracerank.pools.files import write_text
 from tracerank.pools.types import WEBQA
-from tracerank.selectors.features.fit import FeatureFitPlan
+from tracerank.selectors.features.fit import FeatureFitPlan, LinearPlan
 from tracerank.selectors.features.model import FeatureModel, Scorer
 from tracerank.selectors.meaning.selector import MeaningSelector
 
@@ -57,26 +57,42 @@ SEEDS = 3
 FURTHER = (CONTRADICTION, COSINE, MEAN_COSINE, BEYOND_KIND, SAYS_KIND, OWN_SEARCHES)
 
 
-def _with(*families: str, without: tuple[str, ...] = (), l2: float | None = None) -> FeatureFitPlan:
-    """The recipe with some of the further columns; a choice needs no calibration."""
-    dropped = tuple(name for name in FURTHER if name not in families) + without
-    linear = PLAN.linear if l2 is None or PLAN.linear is None else replace(PLAN.linear, l2=l2)
-    return replace(PLAN, folds=1, dropped_families=dropped, linear=linear)
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """The recipe with further columns, or fitted otherwise."""
+
+    families: tuple[str, ...] = ()
+    """Of further columns that it looks at."""
+    without: tuple[str, ...] = ()
+    l2: float | None = None
+    """Penalty of weights; None: the recipe's."""
+    is_monotone: bool = True
+    generated: float = WEIGHT
+    """The weight of a generated question."""
+
+    @property
+    def plan(self) -> FeatureFitPlan:
+        """A choice needs no calibration."""
+        dropped = tuple(name for name in FURTHER if name not in self.families) + self.without
+        recipe = PLAN.linear or LinearPlan()
+        linear = LinearPlan(recipe.l2 if self.l2 is None else self.l2, self.is_monotone)
+        return replace(PLAN, folds=1, dropped_families=dropped, linear=linear)
 
 
-PLANS: Mapping[str, FeatureFitPlan] = {
-    RECIPE: _with(),
-    "contradiction": _with(CONTRADICTION),
-    "window cosine": _with(COSINE),
-    "window cosine, means too": _with(COSINE, MEAN_COSINE),
-    "contradiction and window cosine": _with(CONTRADICTION, COSINE),
-    "repeats beyond kind": _with(BEYOND_KIND, without=(REPEATS,)),
-    "repeats beyond kind, says kind": _with(BEYOND_KIND, SAYS_KIND, without=(REPEATS,)),
-    "all searched": _with(OWN_SEARCHES),
-    "these three": _with(BEYOND_KIND, SAYS_KIND, OWN_SEARCHES, without=(REPEATS,)),
-    "penalty 1": _with(l2=1.0),
-    "penalty 10": _with(l2=10.0),
-    "penalty 30": _with(l2=30.0),
+CANDIDATES: Mapping[str, Candidate] = {
+    RECIPE: Candidate(),
+    "contradiction": Candidate((CONTRADICTION,)),
+    "window cosine": Candidate((COSINE,)),
+    "window cosine, means too": Candidate((COSINE, MEAN_COSINE)),
+    "contradiction and window cosine": Candidate((CONTRADICTION, COSINE)),
+    "these with means, any sign": Candidate((CONTRADICTION, COSINE, MEAN_COSINE), is_monotone=False),
+    "no columns, any sign": Candidate(is_monotone=False),
+    "repeats beyond kind": Candidate((BEYOND_KIND,), (REPEATS,)),
+    "repeats beyond kind, says kind": Candidate((BEYOND_KIND, SAYS_KIND), (REPEATS,)),
+    "all searched": Candidate((OWN_SEARCHES,)),
+    "last three": Candidate((BEYOND_KIND, SAYS_KIND, OWN_SEARCHES), (REPEATS,)),
+    **{f"penalty {l2:g}": Candidate(l2=l2) for l2 in (1.0, 10.0, 30.0, 100.0)},
+    **{f"generated weigh {weight:g}": Candidate(generated=weight) for weight in (0.3, 3.0)},
 }
 NETWORKS: Mapping[str, AttentionPlan] = {
     "attention": AttentionPlan(),
@@ -178,7 +194,7 @@ class Carry:
     def __init__(self, pools: QualityPools, tables: FurtherTables, has_networks: bool = True) -> None:
         self._pools, self._judgements, self._tables = pools, Judgements.read(), tables
         self._networks = NETWORKS if has_networks else {}
-        self._plans = {RECIPE: PLANS[RECIPE]} if has_networks else PLANS
+        self._candidates = {RECIPE: CANDIDATES[RECIPE]} if has_networks else CANDIDATES
         self._taught = Taught(tables, FURTHER_FEATURES)
         self._generated = [list(iter_world(PRESETS["paper"][WEBQA], GENERATED, SEED + seed)) for seed in range(SEEDS)]
         self._meant: dict[str, list[tr.Pool]] = {}
@@ -206,7 +222,9 @@ class Carry:
 
     def _seed(self, real: Sequence[tr.Pool], seed: int) -> dict[str, Fitted]:
         generated = self._generated[seed]
-        models = {name: self._taught.fit(real, generated, plan) for name, plan in self._plans.items()}
+        models = {
+            name: self._taught.fit(real, generated, one.plan, one.generated) for name, one in self._candidates.items()
+        }
         found = {of_seed(name, seed): Fitted(model) for name, model in models.items()}
         examples, importance = self._taught.examples(real, generated)
         for title, plan in self._networks.items():
@@ -238,9 +256,7 @@ class Carry:
 
     def unseen(self, name: str) -> list[Gain]:
         pools = [pool for pool in self.meant(name) if len(pool) >= BUDGETS[name][-1]]
-        view = View(
-            self.settled(pools, BUDGETS[name], self.fitted()), GIVEN, self._pools.new_to_shipped(pools), VOTES
-        )
+        view = View(self.settled(pools, BUDGETS[name], self.fitted()), GIVEN, self._pools.new_to_shipped(pools), VOTES)
         return [gain for k in BUDGETS[name] for gain in gains(f"{name}, K={k}", [(view, (k,))])]
 
     def world(self) -> list[Gain]:
@@ -310,8 +326,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parser.error(f"no part is called {', '.join(sorted(unknown))}; there are {', '.join(PARTS)}")
     folder = chosen.cache / f"carry-further-{'networks' if chosen.networks else 'columns'}"
     folder.mkdir(parents=True, exist_ok=True)
-    encoder = CachedEmbedder(load_embedder("default", is_cached=False), VectorCache(chosen.cache / "carry-further-vectors"))
-    carry = Carry(QualityPools(chosen.cache, folder, Scale()), FurtherTables(WindowCosines(encoder).of), chosen.networks)
+    encoder = CachedEmbedder(
+        load_embedder("default", is_cached=False), VectorCache(chosen.cache / "carry-further-vectors")
+    )
+    carry = Carry(
+        QualityPools(chosen.cache, folder, Scale()), FurtherTables(WindowCosines(encoder).of), chosen.networks
+    )
     console, found = Console(stderr=True), []
     for name in names:
         file = folder / f"{name}.json"

@@ -40,7 +40,12 @@ Cosine = Callable[[str, str], float]
 """Of a question and a window."""
 
 _ROWS = (
-    ("contradicted", CONTRADICTION, "least over its rollouts: log of one plus texts with a rival beside and not it", DOWN),
+    (
+        "contradicted",
+        CONTRADICTION,
+        "least over its rollouts: log of one plus texts that name a rival beside, not it",
+        DOWN,
+    ),
     ("contradicted_window", CONTRADICTION, "least over its rollouts: best window of a rival in texts without it", DOWN),
     ("others_contradict", CONTRADICTION, "as contradicted, counted in all texts of rollouts with other answers", DOWN),
     ("others_contradict_window", CONTRADICTION, "best window of a rival in those without it", DOWN),
@@ -48,7 +53,12 @@ _ROWS = (
     ("others_cosine", COSINE, "the same in texts of rollouts with other answers", UP),
     ("mean_cosine", MEAN_COSINE, "mean of these cosines in own texts", UP),
     ("others_mean_cosine", MEAN_COSINE, "the same in texts of rollouts with other answers", UP),
-    ("repeats_beyond_kind", BEYOND_KIND, "as repeats_question, without the words of the asked kind: 'which county'", DOWN),
+    (
+        "repeats_beyond_kind",
+        BEYOND_KIND,
+        "as repeats_question, without the words of the asked kind: 'which county'",
+        DOWN,
+    ),
     ("says_kind", SAYS_KIND, "whether a wording names the asked kind: Polk *County*", UP),
     ("all_searched", OWN_SEARCHES, "whether each of its rollouts searched for it, as for a step on the way", DOWN),
 )
@@ -108,9 +118,7 @@ class FurtherTables:
         values = np.concatenate([base.values, further], axis=1)
         return MarkedTable(values, base.groups, base.votes, base.rollouts, marks, _texts(question, view, sees, marks))
 
-    def _marks(
-        self, question: str, view: PoolView, rows: Sequence[Sequence[int]], sees: NDArray[np.bool_]
-    ) -> Floats:
+    def _marks(self, question: str, view: PoolView, rows: Sequence[Sequence[int]], sees: NDArray[np.bool_]) -> Floats:
         marks = np.zeros((len(rows), len(view.texts), len(MARKS)), np.float32)
         asked = frozenset(subject_of(question, view.texts))
         row_of = {place: row for row, members in enumerate(rows) for place in members}

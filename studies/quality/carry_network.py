@@ -116,9 +116,7 @@ class Attention(nn.Module):
         return self(self.batch([table]))[0].numpy().astype(np.float64)
 
 
-def train(
-    examples: Sequence[LabelledTable], importance: Sequence[float], plan: AttentionPlan, seed: int
-) -> Attention:
+def train(examples: Sequence[LabelledTable], importance: Sequence[float], plan: AttentionPlan, seed: int) -> Attention:
     """A network that has learned a choice among meanings; questions are drawn by their weight."""
     weights = question_weights(examples) * np.asarray(importance)
     taught = [place for place, one in enumerate(examples) if 0 < one.right.sum() < len(one.right)]
