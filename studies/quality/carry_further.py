@@ -1,8 +1,10 @@
 """What may carry further than the recipe of what ships: ``python -m studies.quality.carry_further CACHE``.
 
-Contradiction, the encoder's cosine of the question with the window around an answer, and a network in which answers
-attend to all texts of the pool; each with an agent left out, judged labels, three seeds (of the generated world that is
-fitted on, and of the network). Choose on the *other* questions; the rest confirms. Nothing that is fitted here ships.
+Columns: contradiction, the encoder's cosine of the question with the window around an answer, what a look at lost
+questions of hotpot_agent suggested (so that set cannot confirm it), penalties and weights. With ``--networks``, instead:
+a network in which answers attend to all texts of the pool. Each with an agent left out, judged labels, three seeds (of
+the generated world that is fitted on, and of the network). Choose on the *other* questions; the rest confirms. Nothing
+that is fitted here ships.
 """
 
 import argparse
