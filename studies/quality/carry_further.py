@@ -1,7 +1,7 @@
 """What may carry further than the recipe of what ships: ``python -m studies.quality.carry_further CACHE``.
 
 Columns: contradiction, the encoder's cosine of the question with the window around an answer, what a look at lost
-questions of hotpot_agent suggested (so that set cannot confirm it), penalties and weights. With ``--networks``, instead:
+questions of hotpot_agent suggested (so that set cannot confirm it), penalties, weights. With ``--networks``, instead:
 a network in which answers attend to all texts of the pool. Each with an agent left out, judged labels, three seeds (of
 the generated world that is fitted on, and of the network). Choose on the *other* questions; the rest confirms. Nothing
 that is fitted here ships.
