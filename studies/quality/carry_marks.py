@@ -2,7 +2,7 @@
 
 What a text says against a meaning is the *least* over its own rollouts, and counted over the others' texts: one more
 vote then only lowers the first and leaves the second, and a text that holds the meaning is no contradiction. So with
-weights bounded at zero both promises of ``meaning/table.py`` stay. A mean of cosines would not keep the second.
+weights bounded at zero both promises of ``selectors/meaning/table.py`` stay. Mean cosines would not keep the second.
 """
 
 from collections.abc import Callable, Sequence

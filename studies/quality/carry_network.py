@@ -1,6 +1,6 @@
 """A small network in which every meaning of a pool attends to all texts of the pool, over marks of answers in texts.
 
-After ``network_mention.py`` of the feasibility experiments, without its graph between texts. It is not monotone.
+After the mention network of the feasibility experiments, without its graph between texts. It is not monotone.
 """
 
 import math
