@@ -12,7 +12,7 @@ from tracerank.methods.base import Decision
 from tracerank.methods.voting import ANSWERED
 from tracerank.pools.types import Retained
 from tracerank.selectors.features.compute import FeatureTable
-from tracerank.selectors.features.fit import FeatureFitPlan, LinearPlan, TreePlan
+from tracerank.selectors.features.fit import FeatureFitPlan, LinearPlan, Tabulate, TreePlan
 from tracerank.selectors.features.model import FeatureModel
 from tracerank.selectors.meaning.compute import meaning_table
 from tracerank.selectors.meaning.selector import COMMONEST, MeaningSelector
@@ -58,17 +58,18 @@ class Seen:
 class SeenPools:
     """Tables of the pools that are judged, computed once for all models."""
 
+    tabulate: Tabulate = meaning_table
     _made: dict[int, Seen] = field(default_factory=dict)
 
     def of(self, pool: tr.Pool) -> Seen:
         if id(pool) not in self._made:
-            self._made[id(pool)] = see(pool)
+            self._made[id(pool)] = see(pool, self.tabulate)
         return self._made[id(pool)]
 
 
-def see(pool: tr.Pool) -> Seen:
+def see(pool: tr.Pool, tabulate: Tabulate = meaning_table) -> Seen:
     retained = pool.retained(ANSWERED)
-    return Seen(pool, retained, meaning_table(pool.question.text, retained.kept))
+    return Seen(pool, retained, tabulate(pool.question.text, retained.kept, None))
 
 
 class SeenSelector:

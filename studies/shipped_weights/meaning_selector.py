@@ -25,10 +25,12 @@ from tracerank.selectors.features.fit import (
     FeatureFitPlan,
     LabelledTable,
     LinearPlan,
+    Tabulate,
     fit_features,
     labelled_tables,
 )
 from tracerank.selectors.features.model import FeatureModel
+from tracerank.selectors.features.table import FeatureSet
 from tracerank.selectors.meaning.compute import meaning_table
 from tracerank.selectors.meaning.selector import MeaningSelector
 from tracerank.selectors.meaning.table import MEANING_FEATURES
@@ -64,7 +66,8 @@ def generated_pools(setting: str) -> Iterable[tr.Pool]:
 class Taught:
     """Tables to fit on, made once for all fits."""
 
-    def __init__(self) -> None:
+    def __init__(self, tabulate: Tabulate = meaning_table, columns: FeatureSet = MEANING_FEATURES) -> None:
+        self._tabulate, self._columns = tabulate, columns
         self._made: dict[int, tuple[tr.Pool, list[LabelledTable]]] = {}
 
     def fit(
@@ -75,16 +78,22 @@ class Taught:
         weight: float = WEIGHT,
     ) -> FeatureModel:
         """A model of pools that are labelled."""
+        tables, weights = self.examples(real, generated, weight)
+        return fit_features(tables, plan, weights, columns=self._columns)
+
+    def examples(
+        self, real: Iterable[tr.Pool], generated: Iterable[tr.Pool], weight: float = WEIGHT
+    ) -> tuple[list[LabelledTable], list[float]]:
+        """The tables to fit on, and what each weighs."""
         rows = [(table, 1.0) for pool in real for table in self._tables(pool, REAL_SHARES)]
         rows += [(table, weight) for pool in generated for table in self._tables(pool, GENERATED_SHARES)]
-        tables, weights = [table for table, _ in rows], [weight for _, weight in rows]
-        return fit_features(tables, plan, weights, columns=MEANING_FEATURES)
+        return [table for table, _ in rows], [weight for _, weight in rows]
 
     def _tables(self, pool: tr.Pool, shares: Sequence[float]) -> list[LabelledTable]:
         # The pool is kept beside its tables, so that no other takes over its identity.
         if id(pool) not in self._made:
             forms = [wordy(pool, share) if share else pool for share in shares]
-            made = [table for form in forms for table in labelled_tables(form, tabulate=meaning_table)]
+            made = [table for form in forms for table in labelled_tables(form, tabulate=self._tabulate)]
             self._made[id(pool)] = pool, made
         return self._made[id(pool)][1]
 
