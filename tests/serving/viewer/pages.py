@@ -7,7 +7,7 @@ from typing import Any
 from tests.builders import browsed, found, opened, pool_of, ranked, rollout, small_net
 from tracerank.embedding.base import EncoderIdentity, HashEmbedder
 from tracerank.methods.base import Method
-from tracerank.methods.explanation import explain_pool, explain_stream
+from tracerank.methods.explanation import explain_stream
 from tracerank.methods.voting import MajorityVote
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA, Document, Evidence, Question, Rollout, Search
@@ -48,12 +48,11 @@ def explained(pools: Sequence[Pool], setting: str = WEBQA) -> list[dict[str, Any
 
 
 def voted(pools: Sequence[Pool], method: Method | None = None) -> list[dict[str, Any]]:
-    method = method or MajorityVote()
-    return [question_data(pool, explain_pool(pool, method.decide(pool))) for pool in pools]
+    return [question_data(pool, explanation) for pool, explanation in explain_stream(method or MajorityVote(), pools)]
 
 
 def page_of(questions: Sequence[dict[str, Any]], method: str = "trace") -> bytes:
-    return page(questions, About("pools.jsonl", method))
+    return page(questions, About("pools.jsonl", method, is_vote=method == "majority"))
 
 
 SCRIPT = "</script><script>window.hacked = 1</script><img src=x onerror='window.hacked = 1'>"

@@ -46,7 +46,9 @@ class About:
     title: str
     """Usually the names of the files."""
     method: str
-    """What decided."""
+    """What decided, as the user calls it."""
+    is_vote: bool = False
+    """Whether it is the vote itself, so that there is nothing to compare it with."""
 
 
 def page(questions: Iterable[dict[str, Any]], about: About) -> bytes:
@@ -62,7 +64,7 @@ def page_parts(questions: Iterable[dict[str, Any]], about: About) -> Iterator[by
     for number, data in enumerate(questions):
         entries.append(list_entry(data))
         yield f'<script type="text/plain" id="question-{number}">{_compressed(data)}</script>\n'.encode()
-    listed = {"title": about.title, "method": about.method, "questions": entries}
+    listed = {"title": about.title, "method": about.method, "is_vote": about.is_vote, "questions": entries}
     yield tail.replace("{{list}}", safe_json(listed), 1).encode()
 
 

@@ -9,12 +9,12 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from tracerank.answers.equivalence import NO_GROUP
+from tracerank.answers.meaning.grouping import group_by_meaning, same_answer
 from tracerank.evaluation.evaluate import judge
 from tracerank.evaluation.labels import Labelling, labelled
-from tracerank.methods.answer_groups import AnswerGrouping
-from tracerank.methods.base import Decision
+from tracerank.methods.base import Decision, Method
 from tracerank.methods.explanation import ATTENTION, ExplainedEvidence, ExplainedRollout, Explanation, explain
-from tracerank.methods.voting import MajorityVote, WithoutAbstentions
+from tracerank.methods.voting import MajorityVote
 from tracerank.pools.correctness import is_judged
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import RETENTION_RULES, Evidence, Rollout, Search
@@ -47,21 +47,18 @@ class _Shared:
         return self.documents[found.key]
 
 
-def question_data(pool: Pool, explanation: Explanation, grouping: AnswerGrouping | None = None) -> dict[str, Any]:
-    """Everything that the page shows of one question; ``grouping`` says which answers count as one."""
-    grouping = grouping or WithoutAbstentions()
+def question_data(pool: Pool, explanation: Explanation, vote: Method | None = None) -> dict[str, Any]:
+    """Everything that the page shows of one question; ``vote`` is what the decision is compared with."""
     pool = labelled(pool)
-    decision = explanation.decision
-    vote = MajorityVote(grouping).decide(pool)
-    answers = [decision.answer, *(rollout.answer for rollout in pool.rollouts)]
-    chosen_group, *groups = grouping.groups(pool.question.text, answers)
+    decision, voted = explanation.decision, (vote or MajorityVote()).decide(pool)
+    groups = _groups(pool, explanation)
+    chosen_group, of_vote = groups.get(decision.sample_id, NO_GROUP), groups.get(voted.sample_id, NO_GROUP)
     shared = _Shared()
     explained = {each.rollout.sample_id: each for each in explanation.rollouts}
     rollouts = [
-        _rollout(pool, rollout, explained.get(rollout.sample_id), decision, group, shared)
-        for rollout, group in zip(pool.rollouts, groups, strict=True)
+        _rollout(pool, rollout, explained.get(rollout.sample_id), decision, groups[rollout.sample_id], shared)
+        for rollout in pool.rollouts
     ]
-    of_vote = next((one["group"] for one in rollouts if one["sample"] == vote.sample_id), NO_GROUP)
     return {
         "id": pool.question.id,
         "question": pool.question.text,
@@ -71,8 +68,8 @@ def question_data(pool: Pool, explanation: Explanation, grouping: AnswerGrouping
         "weights_are": explanation.weights_are,
         "reasons": [asdict(reason) for reason in explanation.reasons],
         "selected": _choice(pool, decision, chosen_group),
-        "vote": _choice(pool, vote, of_vote),
-        "agrees": _agrees(decision, vote, chosen_group, of_vote),
+        "vote": _choice(pool, voted, of_vote),
+        "agrees": _agrees(pool, decision, voted, chosen_group, of_vote),
         "confidence": _confidence(explanation, rollouts, chosen_group),
         "rollouts": rollouts,
         "texts": list(shared.texts),
@@ -82,7 +79,8 @@ def question_data(pool: Pool, explanation: Explanation, grouping: AnswerGrouping
 
 def list_entry(data: dict[str, Any]) -> dict[str, Any]:
     """What the list of questions holds of one."""
-    votes = sum(one["group"] == data["selected"]["group"] != NO_GROUP for one in data["rollouts"])
+    candidates = (one for one in data["rollouts"] if one["dropped"] is None)
+    votes = sum(one["group"] == data["selected"]["group"] != NO_GROUP for one in candidates)
     return {
         "id": _cut(data["id"]),
         "question": _cut(data["question"]),
@@ -113,10 +111,28 @@ def _choice(pool: Pool, decision: Decision, group: int) -> dict[str, Any]:
     }
 
 
-def _agrees(decision: Decision, vote: Decision, group: int, of_vote: int) -> bool:
-    if group == NO_GROUP or of_vote == NO_GROUP:
-        return decision.answer == vote.answer
-    return group == of_vote
+def _groups(pool: Pool, explanation: Explanation) -> dict[int | None, int]:
+    """Sample id to the number of its answer, as the decision counted; None: a newly written answer.
+
+    By meaning where the method counts no answers as one.
+    """
+    decision = explanation.decision
+    samples = [None, *(rollout.sample_id for rollout in pool.rollouts)]
+    if explanation.groups:
+        found: dict[int | None, int] = {**dict.fromkeys(samples, NO_GROUP), **explanation.groups}
+    else:
+        written = decision.answer if decision.sample_id is None else None
+        answers = [written, *(rollout.answer for rollout in pool.rollouts)]
+        found = dict(zip(samples, group_by_meaning(answers, pool.question.text), strict=True))
+    # The group of the chosen answer is told by the decision; the others may not have its number.
+    own = max(found.values()) + 1
+    return found | dict.fromkeys(decision.group, own)
+
+
+def _agrees(pool: Pool, decision: Decision, vote: Decision, group: int, of_vote: int) -> bool:
+    if group != NO_GROUP and of_vote != NO_GROUP:
+        return group == of_vote
+    return decision.answer == vote.answer or same_answer(pool.question.text, decision.answer, vote.answer)
 
 
 def _confidence(explanation: Explanation, rollouts: Sequence[dict[str, Any]], group: int) -> dict[str, Any]:

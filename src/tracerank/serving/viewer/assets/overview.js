@@ -43,7 +43,7 @@ function selectedAnswer(data) {
 }
 
 function votedAnswer(data) {
-  if (report.method === "majority") return null;
+  if (report.is_vote) return null;
   if (data.agrees) return fact("", "The vote", element("div", { class: "fact-value quiet" }, "agrees"));
   return fact("", "The vote", longText("div", "fact-value", data.vote.answer ?? "none", 160), verdict(data.vote.right));
 }
