@@ -58,6 +58,7 @@ def page_of(questions: Sequence[dict[str, Any]], method: str = "trace") -> bytes
 SCRIPT = "</script><script>window.hacked = 1</script><img src=x onerror='window.hacked = 1'>"
 TEMPLATE = "{{7*7}} ${window.hacked = 1} <%= 7 %> {{questions}} {{list}} <!-- \u2028\u2029\u202e backwards \ud800"
 LONG_LINE = "x" * 1_000_000
+CODE = f"```html\n{SCRIPT}\n    <iframe src=javascript:1></iframe>\n# {SCRIPT}\n```"
 ADDRESSES = ("javascript:window.hacked=1", "JaVaScRiPt:alert(1)", "data:text/html,<script>1</script>", "//evil.example")
 
 
@@ -73,6 +74,8 @@ def hostile_pool() -> Pool:
         Rollout(1, TEMPLATE, searches, 0.0),
         Rollout(2, LONG_LINE, searches[:1], 0.0),
         Rollout(3, "x", problem=SCRIPT),
+        Rollout(4, CODE, (Search(CODE, (Evidence(CODE, CODE),)),), 1.0),
+        Rollout(5, SCRIPT, (), 0.0),
     )
     return Pool(Question(SCRIPT, SCRIPT + TEMPLATE, (SCRIPT, LONG_LINE), dataset=SCRIPT), rollouts)
 

@@ -1,5 +1,6 @@
 """``tracerank view``: files in, one page out."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -60,3 +61,35 @@ def test_an_existing_page_and_a_missing_file_are_left_alone(pools: Path, tmp_pat
     assert run(tmp_path / "missing.jsonl", "-o", tmp_path / "other.html").exit_code == 2
     assert not (tmp_path / "other.html").exists()
     assert run(pools, "-o", page, "--force", "-q").exit_code == 0
+
+
+def listed(page: Path) -> dict[str, object]:
+    found: dict[str, object] = json.loads(Elements(page.read_bytes()).texts["list-data"])
+    return found
+
+
+@pytest.mark.parametrize(
+    ("options", "called"),
+    [
+        ((), "the shipped selector"),
+        (("--checkpoint", "browsing"), "the shipped selector browsing"),
+        (("--method", "majority-meaning"), "majority-meaning"),
+        (("--method", "trace=mine"), "trace mine"),
+        (("--checkpoint", "mine"), "selector mine"),
+    ],
+)
+def test_the_page_uses_the_names_that_the_user_gave(
+    pools: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], called: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    selector(BROWSING).save(tmp_path / "mine")
+    result = run("pools.jsonl", *options, "-o", "report.html", "-q")
+    assert result.exit_code == 0, result.output
+    about = listed(tmp_path / "report.html")
+    assert (about["title"], about["method"]) == ("pools.jsonl", called)
+
+
+def test_the_vote_is_not_compared_with_itself(pools: Path, tmp_path: Path) -> None:
+    for method, is_vote in (("majority", True), ("majority-meaning", False)):
+        assert run(pools, "--method", method, "-o", tmp_path / f"{method}.html", "-q").exit_code == 0
+        assert listed(tmp_path / f"{method}.html")["is_vote"] == is_vote

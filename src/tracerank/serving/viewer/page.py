@@ -20,10 +20,12 @@ STYLES = ("theme.css", "frame.css", "question.css", "lanes.css")
 SCRIPTS = (
     "elements.js",
     "data.js",
+    "shapes.js",
     "format.js",
     "marks.js",
     "list.js",
     "overview.js",
+    "answers.js",
     "why.js",
     "matrix.js",
     "cards.js",

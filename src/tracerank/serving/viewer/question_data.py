@@ -119,7 +119,8 @@ def _groups(pool: Pool, explanation: Explanation) -> dict[int | None, int]:
     decision = explanation.decision
     samples = [None, *(rollout.sample_id for rollout in pool.rollouts)]
     if explanation.groups:
-        found: dict[int | None, int] = {**dict.fromkeys(samples, NO_GROUP), **explanation.groups}
+        found = dict.fromkeys(samples, NO_GROUP)
+        found.update(explanation.groups.items())
     else:
         written = decision.answer if decision.sample_id is None else None
         answers = [written, *(rollout.answer for rollout in pool.rollouts)]

@@ -24,6 +24,7 @@ function derived(data) {
   data.ranked = rankedRollouts(data);
   data.candidates = data.ranked.filter((rollout) => !rollout.dropped);
   data.groups = answerGroups(data);
+  data.answers = [...new Set(data.rollouts.map((rollout) => rollout.answer || ""))];
   data.groupOf = new Map(data.groups.map((group) => [group.number, group]));
   data.bySample = new Map(data.rollouts.map((rollout) => [rollout.sample, rollout]));
   data.seenText = new Map();
@@ -73,7 +74,12 @@ function answerGroups(data) {
     }
     groups.get(rollout.group).members.push(rollout);
   }
-  return [...groups.values()];
+  const all = [...groups.values()];
+  for (const group of all) {
+    const others = all.filter((other) => other !== group).map((other) => other.answer || "");
+    group.line = tellingLine(group.answer || "", others);
+  }
+  return all;
 }
 
 /** The best candidate with another answer; where there is none, the next candidate. */

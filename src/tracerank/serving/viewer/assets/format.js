@@ -23,6 +23,12 @@ function groupLetter(group) {
   return group.place < 26 ? String.fromCharCode(65 + group.place) : String(group.place + 1);
 }
 
+/** One line of a rollout's answer that tells it from the other answers. */
+function answerLine(data, rollout) {
+  const own = rollout.answer || "";
+  return tellingLine(own, data.answers.filter((other) => other !== own));
+}
+
 /** What an evidence is called: its title, else where it is from, else how it was found. */
 function evidenceName(data, seen) {
   const address = webAddress(seen.url || (seen.document === null ? null : data.documents[seen.document]) || "");

@@ -24,13 +24,14 @@ function whyPanel(data) {
 
 function verdictSentence(data, selected) {
   const other = data.runnerUp;
-  const words = [`Rollout #${selected.sample}`];
-  if (selected.score !== null) words.push(` scores ${scoreText(selected.score)}`);
+  const votes = data.groupOf.get(selected.group)?.members.length ?? 1;
+  const words = [votes > 1 ? `${counted(votes, "rollout")} give this answer; rollout #${selected.sample}` : `Rollout #${selected.sample}`];
+  words.push(selected.score === null ? " was chosen." : ` scores ${scoreText(selected.score)}`);
   if (other && selected.score !== null) {
     const differs = other.group !== selected.group;
-    words.push(`; the best ${differs ? "other answer" : "other rollout"} scores ${scoreText(other.score)}`);
+    words.push(`, the best ${differs ? "other answer" : "other rollout"} ${scoreText(other.score)}`);
   }
-  words.push(selected.score === null ? " was chosen." : ".");
+  if (selected.score !== null) words.push(".");
   return element("p", { class: "lead" }, words.join(""));
 }
 
@@ -50,17 +51,30 @@ function reasonsList(reasons) {
     element(
       "li",
       { class: gain < 0 ? "respect against" : "respect" },
+      element("span", { class: "respect-words" }, meaning),
+      gainBar(gain / most),
       element("span", { class: "number" }, `${gain < 0 ? "−" : "+"}${Math.abs(gain).toFixed(2)}`),
-      bar(Math.abs(gain) / most, "gain-bar"),
-      element("span", {}, meaning),
     ),
   );
   return element(
     "div",
     { class: "respects" },
     element("h3", {}, "What set it apart from the best other answer"),
+    element(
+      "div",
+      { class: "respect-head", "aria-hidden": "true" },
+      element("span"),
+      element("span", { class: "respect-sides" }, element("span", {}, "against"), element("span", {}, "for")),
+      element("span"),
+    ),
     element("ul", {}, rows),
   );
+}
+
+/** From a line in the middle: to the right what spoke for the answer, to the left what spoke against it. */
+function gainBar(share) {
+  const made = element("span", { class: "gain-bar", "aria-hidden": "true" }, element("span"));
+  return withVariable(made, "--share", Math.min(1, Math.abs(share)));
 }
 
 /** The heaviest evidence, each text once; without weights the most shared. */
@@ -104,7 +118,7 @@ function reason(data, rollout, seen, weight, heaviest) {
       "span",
       { class: "reason-text" },
       evidenceName(data, seen) && foreign("b", "", clipped(evidenceName(data, seen), 90)),
-      foreign("span", "snippet", clipped(gist(data, seen), 220)),
+      shaped("span", "snippet", clipped(gist(data, seen), 220)),
       element("span", { class: "reason-sharing" }, sharing(seen), " ", witnesses(data, seen, rollout)),
     ),
   );
@@ -116,7 +130,7 @@ function comparison(data, selected, other) {
   const others = new Set(other.evidence.map((seen) => seen.text));
   const both = [...own].filter((text) => others.has(text)).length;
   const rows = [
-    ["answer", (rollout) => [groupMark(data, rollout), " ", foreign("span", "", clipped(rollout.answer || "", 90))]],
+    ["answer", (rollout) => [groupMark(data, rollout), " ", foreign("span", "", clipped(answerLine(data, rollout), 90))]],
     ["label", (rollout) => verdict(rollout.label) ?? "unknown"],
     ["score", (rollout) => scoreText(rollout.score)],
     ["votes", (rollout) => String(data.groupOf.get(rollout.group)?.members.length ?? 0)],
@@ -131,7 +145,7 @@ function comparison(data, selected, other) {
   });
   return element(
     "details",
-    { class: "comparison", open: true },
+    { class: "comparison" },
     element("summary", {}, "Against the runner-up"),
     element("table", {}, element("thead", {}, comparisonHead(selected, other)), element("tbody", {}, body)),
     element("p", { class: "aside" }, overlapSentence(both, own.size - both, others.size - both)),
