@@ -9,11 +9,19 @@ from pathlib import Path
 from typing import Any
 
 from tracerank.errors import UsageError
+from tracerank.evaluation.gains import alike, gain_curves, merged
 from tracerank.evaluation.labels import labels_words
-from tracerank.evaluation.plots import draw_accuracy_by_cost, draw_accuracy_by_k
+from tracerank.evaluation.plots import draw_accuracy_by_cost, draw_accuracy_by_k, draw_gain_by_k
 from tracerank.evaluation.prices import PriceTable
 from tracerank.evaluation.record_folder import Evaluation, read_evaluation
-from tracerank.evaluation.report import MAJORITY, ReportPlan, accuracy_curves, cost_points, report_tables
+from tracerank.evaluation.report import (
+    MAJORITY,
+    ReportPlan,
+    accuracy_curves,
+    baseline,
+    cost_points,
+    report_tables,
+)
 from tracerank.evaluation.score_matrix import ScoreMatrix, score_matrix
 from tracerank.evaluation.tables import Table, markdown, wide_csv
 from tracerank.pools.files import write_json, write_text
@@ -61,15 +69,20 @@ class Report:
 
     def draw(self, folder: Path) -> None:
         """The plots alone; they need matplotlib."""
-        curves = accuracy_curves(self.scores, self.plan)
-        draw_accuracy_by_k(curves, "accuracy with the first K rollouts, 95% bootstrap bands", folder)
+        self._draw_by_k(folder, "", "the first K rollouts", is_random=False)
         if self.scores.has_subsets:
-            curves = accuracy_curves(self.scores, self.plan, is_random=True)
-            title = "accuracy with random K rollouts, mean over subsets, 95% bootstrap bands"
-            draw_accuracy_by_k(curves, title, folder, "accuracy_by_random_k")
+            self._draw_by_k(folder, "random_", "random K rollouts, mean over subsets", is_random=True)
         k = self.plan.k or self.scores.ks[-1]
         if points := cost_points(self.scores, k):
             draw_accuracy_by_cost(points, f"accuracy against time, K={k}", folder)
+
+    def _draw_by_k(self, folder: Path, name: str, words: str, is_random: bool) -> None:
+        curves = merged(accuracy_curves(self.scores, self.plan, is_random), alike(self.scores))
+        draw_accuracy_by_k(curves, f"accuracy with {words}", folder, f"accuracy_by_{name}k")
+        if gains := gain_curves(self.scores, self.plan, is_random):
+            against = baseline(self.scores, self.plan)
+            title = f"gain over {against} with {words}, 95% paired bootstrap bands"
+            draw_gain_by_k(gains, title, folder, f"gain_by_{name}k")
 
 
 def make_report(
