@@ -33,7 +33,7 @@ Output = Annotated[
         "-o",
         "--output",
         metavar="FOLDER",
-        help="Also write report.md, report.json, a CSV per table and the plots (SVG, PNG) here.",
+        help="Also write index.html, report.md, report.json, a CSV per table and the plots (SVG, PNG) here.",
         show_default=False,
     ),
 ]
@@ -45,6 +45,15 @@ MainK = Annotated[
 ]
 Against = Annotated[str, typer.Option("--against", metavar="METHOD", help="What the others are compared with.")]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Of the bootstrap.")]
+Viewer = Annotated[
+    Path | None,
+    typer.Option(
+        "--viewer",
+        metavar="FILE",
+        help="Page of tracerank view that index.html links its questions to; one in FOLDER or DIR is found.",
+        show_default=False,
+    ),
+]
 NoPlots = Annotated[bool, typer.Option("--no-plots", help="Write no plots, which need matplotlib.")]
 
 
@@ -56,6 +65,7 @@ def report(
     against: Against = "majority",
     prices: PricesFile = None,
     seed: Seed = 0,
+    viewer: Viewer = None,
     no_plots: NoPlots = False,
     quiet: Quiet = False,
 ) -> None:
@@ -75,7 +85,7 @@ def report(
         made = make_report(folders, ReportPlan(k, against, seed), asked)
         bar.advance(len(made.scores.questions))
         if output is not None:
-            made.write(output, has_plots=False)
+            made.write(output, has_plots=False, viewer=viewer)
     _print(made, output_format)
     if made.warning is not None:
         note(f"warning: {made.warning}")

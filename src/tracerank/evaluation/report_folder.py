@@ -22,6 +22,8 @@ from tracerank.evaluation.report import (
     cost_points,
     report_tables,
 )
+from tracerank.evaluation.report_page.page import report_page, write_page
+from tracerank.evaluation.report_page.viewer_page import ViewerPage, find_viewer, read_viewer
 from tracerank.evaluation.score_matrix import ScoreMatrix, score_matrix
 from tracerank.evaluation.tables import Table, markdown, wide_csv
 from tracerank.pools.files import write_json, write_text
@@ -56,16 +58,30 @@ class Report:
         """The report as a page."""
         return markdown(self.tables, self.title)
 
-    def write(self, folder: str | Path, has_plots: bool = True) -> None:
-        """``report.md``, ``report.json``, a CSV per table and, with matplotlib, the plots as SVG and PNG."""
+    def write(self, folder: str | Path, has_plots: bool = True, viewer: Path | None = None) -> None:
+        """The page, Markdown, JSON, a CSV per table and, with matplotlib, the plots as SVG and PNG.
+
+        The page links to ``viewer``, a page of the viewer, or to the first that lies in this folder or beside the
+        records.
+        """
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         write_text(folder / "report.md", self.markdown())
         write_json(folder / "report.json", self.record())
         for table in self.tables:
             write_text(folder / f"{table.name}.csv", wide_csv(table))
+        write_page(folder, self.page(self._viewer(folder, viewer)))
         if has_plots:
             self.draw(folder)
+
+    def page(self, viewer: ViewerPage | None = None) -> str:
+        """The report as a page for the browser."""
+        labels = [words for _, words in self.labels]
+        return report_page(self.title, self.tables, self.scores, self.plan, labels, self.warning, viewer)
+
+    def _viewer(self, folder: Path, given: Path | None) -> ViewerPage | None:
+        path = given or find_viewer([folder, *(Path(name) for name, _ in self.labels)])
+        return None if path is None else read_viewer(path, folder)
 
     def draw(self, folder: Path) -> None:
         """The plots alone; they need matplotlib."""
