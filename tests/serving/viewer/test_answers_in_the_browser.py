@@ -75,15 +75,24 @@ def test_code_keeps_its_lines_and_columns_and_is_no_heading(open_page, keep, wid
 
 
 def test_answers_that_begin_alike_are_called_by_what_differs(open_page) -> None:
+    programs = [rollout(PROGRAM.replace("Paris", city)) for city in ("Paris", "Lyon")]
+    page = open_page(voted([pool_of(*programs)]))
+    expect(page.locator(".candidate .candidate-answer")).to_have_text(["… return 'Paris'", "… return 'Lyon'"])
+    expect(page.locator(".lane-answer").first).to_have_text("… return 'Paris'")
+    beginning = "Westminster/Whitehall/SW1 is near"
+    page = open_page(voted([pool(f"{beginning} Soho", f"{beginning} Pimlico")]))
+    expect(page.locator(".candidate .candidate-answer")).to_have_text(["… Soho", "… Pimlico"])
+
+
+def test_long_answers_are_called_by_what_they_come_down_to(open_page, keep) -> None:
     reports = [rollout(REPORT.format(city)) for city in ("Paris", "Lyon", "Nice")]
     page = open_page(voted([pool_of(*reports)]))
-    expect(page.locator(".candidate .candidate-answer")).to_have_text(
-        ["… The capital is Paris.", "… The capital is Lyon.", "… The capital is Nice."]
-    )
-    expect(page.locator(".lane-answer").first).to_have_text("… The capital is Paris.")
-    beginning = "Based on all the documents that I have read, the capital is"
-    page = open_page(voted([pool(f"{beginning} Paris", f"{beginning} Rome")]))
-    expect(page.locator(".candidate .candidate-answer")).to_have_text(["… Paris", "… Rome"])
+    expect(page.locator(".candidate .candidate-answer")).to_have_text(["Paris", "Lyon", "Nice"])
+    expect(page.locator(".lane-answer").first).to_have_text("Paris")
+    expect(page.locator(".row-selected")).to_have_text("Paris")
+    expect(page.locator(".fact.is-selected .fact-value")).to_have_text("Paris")
+    expect(page.locator(".fact.is-selected .fact-whole")).to_have_class("fact-whole is-lines")
+    keep(page)
 
 
 @pytest.mark.parametrize("width", [1280, 390])

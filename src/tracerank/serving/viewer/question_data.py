@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from tracerank.answers.equivalence import NO_GROUP
-from tracerank.answers.meaning.grouping import group_by_meaning, same_answer
+from tracerank.answers.meaning.grouping import answer_core, group_by_meaning, same_answer
 from tracerank.evaluation.evaluate import judge
 from tracerank.evaluation.labels import Labelling, labelled
 from tracerank.methods.base import Decision, Method
@@ -21,6 +21,9 @@ from tracerank.pools.types import RETENTION_RULES, Evidence, Rollout, Search
 
 LISTED_CHARACTERS = 240
 """Of a question or an answer in the list, which holds thousands; the whole text comes with the question."""
+
+BRIEF = 8
+"""Words of an answer that is shown as it is; of a longer one, what it comes down to stands first."""
 
 CALIBRATED, SCORE_SHARE, AGREEMENT = "confidence", "score share", "agreement"
 """What the figure beside an answer is: a calibrated estimate, the answer's part of all scores, or of all votes."""
@@ -86,6 +89,8 @@ def list_entry(data: dict[str, Any]) -> dict[str, Any]:
         "question": _cut(data["question"]),
         "selected": _cut(data["selected"]["answer"]),
         "vote": _cut(data["vote"]["answer"]),
+        "selected_core": _cut(data["selected"]["core"]),
+        "vote_core": _cut(data["vote"]["core"]),
         "right": data["selected"]["right"],
         "vote_right": data["vote"]["right"],
         "agrees": data["agrees"],
@@ -104,11 +109,19 @@ def _cut(text: str | None) -> str | None:
 def _choice(pool: Pool, decision: Decision, group: int) -> dict[str, Any]:
     return {
         "answer": decision.answer,
+        "core": _core(pool.question.text, decision.answer),
         "sample": decision.sample_id,
         "group": group,
         "right": judge(pool, decision, Labelling().answer).correct if is_judged(pool) else None,
         "note": decision.note,
     }
+
+
+def _core(question: str, answer: str | None) -> str | None:
+    """What a long answer comes down to; None: it is brief, or nobody can tell."""
+    if answer is None or (len(answer.split()) <= BRIEF and "\n" not in answer):
+        return None
+    return answer_core(question, answer).text.strip() or None
 
 
 def _groups(pool: Pool, explanation: Explanation) -> dict[int | None, int]:
@@ -162,6 +175,7 @@ def _rollout(
     return {
         "sample": rollout.sample_id,
         "answer": rollout.answer,
+        "core": _core(pool.question.text, rollout.answer),
         "group": group,
         "score": shown.score,
         "label": rollout.label,

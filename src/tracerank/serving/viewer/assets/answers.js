@@ -77,7 +77,7 @@ function toggle(row, members) {
 /** The rollouts of one answer, each by its own wording. */
 function membersList(data, group, onShow) {
   const rows = group.members.map((rollout) => {
-    const others = group.members.filter((other) => other.answer !== rollout.answer).map((other) => other.answer || "");
+    const others = group.members.filter((other) => other.answer !== rollout.answer);
     return element(
       "li",
       {},
@@ -85,7 +85,7 @@ function membersList(data, group, onShow) {
         { class: "member", "data-sample": rollout.sample, title: "Show this rollout" },
         () => onShow(rollout),
         element("span", { class: "sample" }, `#${rollout.sample}`),
-        foreign("span", "candidate-answer", clipped(tellingLine(rollout.answer || "", others), LABEL_CHARACTERS)),
+        foreign("span", "candidate-answer", clipped(tellingLine(rollout.answer || "", others.map((other) => other.answer || "")), LABEL_CHARACTERS)),
         rollout.sample === data.selected.sample && element("span", { class: "flag" }, "selected"),
         rollout.sample === data.vote.sample && element("span", { class: "flag vote" }, "vote"),
         verdict(rollout.label, true),

@@ -24,7 +24,7 @@ function derived(data) {
   data.ranked = rankedRollouts(data);
   data.candidates = data.ranked.filter((rollout) => !rollout.dropped);
   data.groups = answerGroups(data);
-  data.answers = [...new Set(data.rollouts.map((rollout) => rollout.answer || ""))];
+  data.answers = data.groups.map((group) => group.members[0]);
   data.groupOf = new Map(data.groups.map((group) => [group.number, group]));
   data.bySample = new Map(data.rollouts.map((rollout) => [rollout.sample, rollout]));
   data.seenText = new Map();
@@ -76,8 +76,7 @@ function answerGroups(data) {
   }
   const all = [...groups.values()];
   for (const group of all) {
-    const others = all.filter((other) => other !== group).map((other) => other.answer || "");
-    group.line = tellingLine(group.answer || "", others);
+    group.line = shortAnswer(group.members[0], all.filter((other) => other !== group).map(({ members }) => members[0]));
   }
   return all;
 }

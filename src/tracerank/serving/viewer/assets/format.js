@@ -25,8 +25,7 @@ function groupLetter(group) {
 
 /** One line of a rollout's answer that tells it from the other answers. */
 function answerLine(data, rollout) {
-  const own = rollout.answer || "";
-  return tellingLine(own, data.answers.filter((other) => other !== own));
+  return shortAnswer(rollout, data.answers.filter((other) => other.group !== rollout.group));
 }
 
 /** What an evidence is called: its title, else where it is from, else how it was found. */

@@ -142,9 +142,11 @@ function row(number, place) {
 }
 
 function rowAnswers(entry) {
-  const lines = [entry.selected, entry.vote].map((answer, place, both) =>
-    tellingLine(answer ?? "", entry.agrees ? [] : [both[1 - place] ?? ""]),
-  );
+  const sides = [
+    { answer: entry.selected, core: entry.selected_core },
+    { answer: entry.vote, core: entry.vote_core },
+  ];
+  const lines = sides.map((side, place) => shortAnswer(side, entry.agrees ? [] : [sides[1 - place]]));
   const selected = foreign("span", "row-selected", lines[0] || "no candidate");
   if (entry.agrees) return element("span", { class: "row-pair" }, verdict(entry.right, true), selected);
   return element(

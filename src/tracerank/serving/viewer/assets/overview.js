@@ -12,7 +12,7 @@ function questionHead(data, onBack) {
       { class: "crumbs" },
       button({ class: "back", "aria-label": "Back to the list" }, onBack, "← Questions"),
       data.dataset && foreign("span", "crumb", data.dataset),
-      foreign("span", "crumb id", clipped(data.id, 80)),
+      data.id !== data.question && foreign("span", "crumb id", clipped(data.id, 80)),
     ),
     questionText(data.question || "(the question has no text)"),
     element(
@@ -47,14 +47,22 @@ function fact(className, name, ...content) {
 }
 
 function selectedAnswer(data) {
-  const answer = longText("div", "fact-value", data.selected.answer ?? "none", 160);
-  return fact("is-selected", ["Selected by ", report.method], answer, verdict(data.selected.right));
+  return fact("is-selected", ["Selected by ", report.method], answerText(data.selected), verdict(data.selected.right));
+}
+
+/** A brief answer as it is; of a long one first what it comes down to, then the text itself. */
+function answerText({ answer, core }) {
+  if (!core || shapeOf(answer) === "code") return longText("div", "fact-value", answer ?? "none", 160);
+  return [
+    foreign("div", "fact-value", clipped(core, 160)),
+    longText("div", "fact-whole", answer, 200),
+  ];
 }
 
 function votedAnswer(data) {
   if (report.is_vote) return null;
   if (data.agrees) return fact("", "The vote", element("div", { class: "fact-value quiet" }, "agrees"));
-  return fact("", "The vote", longText("div", "fact-value", data.vote.answer ?? "none", 160), verdict(data.vote.right));
+  return fact("", "The vote", answerText(data.vote), verdict(data.vote.right));
 }
 
 function referenceAnswers(data) {

@@ -26,6 +26,13 @@ function roomFor(text, length) {
   return shapeOf(text) === "line" ? length : Math.max(length, BLOCK_CHARACTERS);
 }
 
+/** An answer in a line: what it comes down to, unless another comes down to the same or it is code. */
+function shortAnswer(rollout, others) {
+  const answer = rollout.answer || "";
+  const isTelling = rollout.core && shapeOf(answer) !== "code" && others.every((other) => other.core !== rollout.core);
+  return isTelling ? rollout.core : tellingLine(answer, others.map((other) => other.answer || ""));
+}
+
 /** One line that says which answer this is: the first that no other has; where all begin alike, what comes after. */
 function tellingLine(text, others) {
   const lines = linesOf(text);
