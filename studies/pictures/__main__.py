@@ -14,8 +14,8 @@ from tracerank.serving.viewer.page import About, page
 from tracerank.serving.viewer.question_data import question_data
 
 PICTURE = Path(__file__).parents[2] / "docs" / "pictures" / "viewer.png"
-SIZE = {"width": 1280, "height": 860}
-COLOURS = 128
+SIZE = {"width": 1280, "height": 1180}
+COLOURS = 256
 """Of the palette: type stays crisp, and the file is a third of what it would be."""
 
 

@@ -69,6 +69,22 @@ PAGES: Mapping[str, tuple[str, str, str]] = {
         "https://en.wikipedia.org/wiki/Trieste_(bathyscaphe)",
         "Designed by Auguste Piccard. His son Jacques Piccard and Lieutenant Don Walsh dived in it in 1960.",
     ),
+    "everest": (
+        "Mount Everest",
+        "https://en.wikipedia.org/wiki/Mount_Everest",
+        "In 1865 the Royal Geographical Society named Peak XV after George Everest, Surveyor General of India before "
+        "Andrew Waugh.",
+    ),
+    "ada": (
+        "Note G",
+        "https://en.wikipedia.org/wiki/Note_G",
+        "Note G, published by Ada Lovelace in 1843, tells how the Analytical Engine would compute Bernoulli numbers.",
+    ),
+    "kon-tiki": (
+        "Kon-Tiki expedition",
+        "https://en.wikipedia.org/wiki/Kon-Tiki_expedition",
+        "The raft left Callao on 28 April 1947 and after 101 days struck a reef at Raroia in the Tuamotus.",
+    ),
     "bloomsday": (
         "Bloomsday",
         "https://en.wikipedia.org/wiki/Bloomsday",
@@ -162,6 +178,34 @@ QUESTIONS: Sequence[tuple[str, str, Sequence[Answered]]] = (
             (NLARGEST, [("python n largest by count", "heapq counter")]),
             (MOST_COMMON, [("python most common words", "counter")]),
             (MOST_COMMON.replace("text.lower()", "text"), [("Counter most_common", "counter")]),
+        ),
+    ),
+    (
+        "Who was Surveyor General of India before the man who named the world's highest mountain?",
+        "George Everest",
+        (
+            ("George Everest", [("Peak XV named by", "everest")]),
+            ("Andrew Waugh", [("who named Mount Everest", "everest")]),
+            ("Sir George Everest", [("Surveyor General of India before Waugh", "everest")]),
+        ),
+    ),
+    (
+        "Which numbers does the program in Ada Lovelace's Note G compute?",
+        "Bernoulli numbers",
+        (
+            ("Bernoulli numbers", [("Note G Analytical Engine", "ada")]),
+            ("It computes the Bernoulli numbers.", [("Ada Lovelace program", "ada")]),
+            ("Fibonacci numbers", [("first computer program", "ada")]),
+        ),
+    ),
+    (
+        "On which atoll did the raft of the Kon-Tiki expedition land?",
+        "Raroia",
+        (
+            ("Raroia", [("Kon-Tiki reef", "kon-tiki")]),
+            ("Raroia, in the Tuamotus", [("Kon-Tiki landing atoll", "kon-tiki")]),
+            ("Rapa Nui", [("Heyerdahl island", "kon-tiki")]),
+            ("The raft struck the reef of Raroia.", [("where did the Kon-Tiki land", "kon-tiki")]),
         ),
     ),
     (

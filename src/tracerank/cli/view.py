@@ -1,6 +1,6 @@
 """``tracerank view``: pools and decisions as one page for the browser."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any
@@ -95,15 +95,19 @@ def write_page(
     options: MethodOptions,
     files: Sequence[Path],
     called: str | None = None,
+    fitted: Container[Pool] = (),
 ) -> int:
-    """The page of these pools, written all or not at all; how many bytes it has."""
+    """The page of these pools, written all or not at all; how many bytes it has.
+
+    ``fitted`` holds the pools whose questions the method was fitted on.
+    """
     from tracerank.methods.explanation import explain_stream
     from tracerank.serving.viewer.page import About, page_parts
     from tracerank.serving.viewer.question_data import question_data
 
     vote = method_named("majority", options)
     questions: Iterator[dict[str, Any]] = (
-        question_data(pool, explanation, vote) for pool, explanation in explain_stream(method, pools)
+        question_data(pool, explanation, vote, pool in fitted) for pool, explanation in explain_stream(method, pools)
     )
     about = About(_title(files), called or method.name, is_vote=method.name == vote.name)
     with whole_file(output) as file:

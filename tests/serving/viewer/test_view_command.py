@@ -7,12 +7,21 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
+from tests.builders import pool
 from tests.serving.viewer.markup import Elements, unpacked
-from tests.serving.viewer.pages import bridge_pool, selector
+from tests.serving.viewer.pages import bridge_pool, selector, voted
 from tracerank.cli.app import Commands
-from tracerank.cli.view import view
+from tracerank.cli.view import view, write_page
+from tracerank.methods.explanation import explain_stream
 from tracerank.pools.canonical import write_pools
 from tracerank.pools.types import BROWSING
+from tracerank.selectors.table import MethodOptions, method_named
+from tracerank.serving.viewer.question_data import question_data
+
+try:
+    from playwright.sync_api import expect
+except ImportError:  # the browser fixture then says so
+    expect = None
 
 program = typer.Typer(cls=Commands, add_completion=False)
 program.callback()(lambda: None)
@@ -93,3 +102,16 @@ def test_the_vote_is_not_compared_with_itself(pools: Path, tmp_path: Path) -> No
     for method, is_vote in (("majority", True), ("majority-meaning", False)):
         assert run(pools, "--method", method, "-o", tmp_path / f"{method}.html", "-q").exit_code == 0
         assert listed(tmp_path / f"{method}.html")["is_vote"] == is_vote
+
+
+def test_the_page_says_how_many_questions_were_fitted_on(pools: Path, tmp_path: Path, open_page) -> None:
+    known = bridge_pool()
+    vote = method_named("majority")
+    write_page(tmp_path / "p.html", [known, pool("a", "b")], vote, MethodOptions(), [pools], fitted=[known])
+    assert listed(tmp_path / "p.html")["fitted"] == 1
+    assert data_of(tmp_path / "p.html")["is_fitted"]
+    ((made, explanation),) = explain_stream(vote, [known])
+    page = open_page([question_data(made, explanation, is_fitted=True), *voted([pool("a", "b")])])
+    expect(page.locator("#about")).to_contain_text("1 of these questions were fitted on")
+    expect(page.locator(".crumb.fitted")).to_have_text("fitted on")
+    expect(open_page(voted([known])).locator(".about-fitted")).to_have_count(0)

@@ -159,6 +159,7 @@ def test_the_shipped_selector_shows_what_holds_the_answer_and_what_set_it_apart(
     held = {seen["text"] for s in selected["searches"] for seen in s["evidence"] if seen["weight"]}
     shown = [int(row.get_attribute("data-text")) for row in page.locator(".why > .strongest .reason").all()]
     assert set(shown) == held
+    expect(page.locator(".why > .strongest mark").first).to_have_text(re.compile("ines tarrow", re.IGNORECASE))
     expect(page.locator(".legend")).to_contain_text("holds the answer")
     keep(page)
 

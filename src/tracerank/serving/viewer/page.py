@@ -63,10 +63,18 @@ def page_parts(questions: Iterable[dict[str, Any]], about: About) -> Iterator[by
     head, tail = _template().split("{{questions}}")
     yield head.encode()
     entries = []
+    fitted = 0
     for number, data in enumerate(questions):
         entries.append(list_entry(data))
+        fitted += data["is_fitted"]
         yield f'<script type="text/plain" id="question-{number}">{_compressed(data)}</script>\n'.encode()
-    listed = {"title": about.title, "method": about.method, "is_vote": about.is_vote, "questions": entries}
+    listed = {
+        "title": about.title,
+        "method": about.method,
+        "is_vote": about.is_vote,
+        "fitted": fitted,
+        "questions": entries,
+    }
     yield tail.replace("{{list}}", safe_json(listed), 1).encode()
 
 

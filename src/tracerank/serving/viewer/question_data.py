@@ -50,8 +50,13 @@ class _Shared:
         return self.documents[found.key]
 
 
-def question_data(pool: Pool, explanation: Explanation, vote: Method | None = None) -> dict[str, Any]:
-    """Everything that the page shows of one question; ``vote`` is what the decision is compared with."""
+def question_data(
+    pool: Pool, explanation: Explanation, vote: Method | None = None, is_fitted: bool = False
+) -> dict[str, Any]:
+    """Everything that the page shows of one question; ``vote`` is what the decision is compared with.
+
+    ``is_fitted``: what decided was fitted on the question, so that it proves nothing.
+    """
     pool = labelled(pool)
     decision, voted = explanation.decision, (vote or MajorityVote()).decide(pool)
     groups = _groups(pool, explanation)
@@ -66,6 +71,7 @@ def question_data(pool: Pool, explanation: Explanation, vote: Method | None = No
         "id": pool.question.id,
         "question": pool.question.text,
         "dataset": pool.question.dataset,
+        "is_fitted": is_fitted,
         "references": list(pool.question.references),
         "has_weights": explanation.has_weights,
         "weights_are": explanation.weights_are,

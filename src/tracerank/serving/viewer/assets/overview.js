@@ -12,6 +12,7 @@ function questionHead(data, onBack) {
       { class: "crumbs" },
       button({ class: "back", "aria-label": "Back to the list" }, onBack, "← Questions"),
       data.dataset && foreign("span", "crumb", data.dataset),
+      data.is_fitted && element("span", { class: "crumb fitted" }, "fitted on"),
       data.id !== data.question && foreign("span", "crumb id", clipped(data.id, 80)),
     ),
     questionText(data.question || "(the question has no text)"),

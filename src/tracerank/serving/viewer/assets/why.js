@@ -1,6 +1,8 @@
 // Why this one: the evidence that weighs most, who else saw it, and what the runner-up had instead.
 
 const STRONGEST = 5;
+const SNIPPET_CHARACTERS = 220;
+const SOUGHT_CHARACTERS = 120;
 
 function whyPanel(data) {
   const panel = element(
@@ -118,11 +120,26 @@ function reason(data, rollout, seen, weight, heaviest) {
       "span",
       { class: "reason-text" },
       evidenceName(data, seen) && foreign("b", "", clipped(evidenceName(data, seen), 90)),
-      shaped("span", "snippet", clipped(gist(data, seen), 220)),
+      snippet(gist(data, seen), weight > 0 && data.weights_are === "support" ? rollout : null),
       element("span", { class: "reason-sharing" }, sharing(seen), " ", witnesses(data, seen, rollout)),
     ),
   );
   return element("li", {}, row);
+}
+
+/** The text from where it holds the rollout's answer, which is marked; else its beginning. */
+function snippet(text, rollout) {
+  const sought = rollout && (rollout.core || rollout.answer);
+  const place = sought && sought.length <= SOUGHT_CHARACTERS ? text.toLowerCase().indexOf(sought.toLowerCase()) : -1;
+  // Lower case may be longer than what it is made from; then places are not the same.
+  if (place < 0 || text.toLowerCase().length !== text.length) return shaped("span", "snippet", clipped(text, SNIPPET_CHARACTERS));
+  const sentence = Math.max(0, text.lastIndexOf(". ", place) + 2 * Number(text.lastIndexOf(". ", place) >= 0));
+  const begin = place - sentence <= SNIPPET_CHARACTERS / 3 ? sentence : text.indexOf(" ", place - SNIPPET_CHARACTERS / 3) + 1;
+  const end = place + sought.length;
+  const made = shaped("span", "snippet", begin > 0 ? "… " : "");
+  made.append(text.slice(Math.min(begin, place), place), element("mark", {}, text.slice(place, end)));
+  made.append(clipped(text.slice(end), Math.max(40, SNIPPET_CHARACTERS - (end - begin))));
+  return made;
 }
 
 function comparison(data, selected, other) {
