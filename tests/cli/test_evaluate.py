@@ -57,7 +57,7 @@ def test_votes_by_another_equality_and_labels_by_another_rule(run: Run, tmp_path
 
 def test_without_a_checkpoint_the_shipped_selector_is_compared(run: Run, world: Path) -> None:
     rows = json.loads(run("evaluate", world, "-k", "2", "--json").stdout)["rows"]
-    assert [row["method"] for row in rows] == ["single", "majority", "meaning", "oracle"]
+    assert [row["method"] for row in rows] == ["single", "majority", "default", "oracle"]
 
 
 def test_every_decision_is_recorded_in_the_folder(run: Run, world: Path, tmp_path: Path) -> None:
@@ -123,7 +123,9 @@ def test_f1_is_left_out_where_there_are_no_references(run: Run, tmp_path: Path) 
     write_pools(tmp_path / "pools.jsonl", [Pool.of(Question("q", "?"), rollouts)])
     result = run("evaluate", tmp_path / "pools.jsonl", "-k", "2")
     assert result.stdout.startswith("accuracy % over 1 questions")
-    assert ["single", "50.0"] in [line.split() for line in result.stdout.splitlines()]
+    lines = [line.split() for line in result.stdout.splitlines()]
+    assert ["single", "100.0"] in lines
+    assert ["mean-single", "50.0"] in lines
 
 
 def test_questions_without_label_or_reference_are_reported_apart(run: Run, tmp_path: Path) -> None:

@@ -69,6 +69,14 @@ def test_mistakes_end_in_one_line(world: Path, tmp_path: Path) -> None:
 # convert
 
 
+def test_a_name_that_says_a_table_is_refused(run: Run, world: Path, tmp_path: Path) -> None:
+    for command in (("convert",), ("export", "sft")):
+        result = run(*command, world, "-o", tmp_path / "out.parquet")
+        assert result.exit_code == 2
+        assert "rollouts are no table; name a file that ends in .jsonl" in result.stderr
+    assert not (tmp_path / "out.parquet").exists()
+
+
 def test_scattered_rollouts_come_out_grouped(run: Run, world: Path, pools: list[Pool], tmp_path: Path) -> None:
     lines = world.read_text().splitlines(keepends=True)
     random.Random(0).shuffle(lines)

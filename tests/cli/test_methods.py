@@ -75,7 +75,7 @@ def test_a_list_of_methods_keeps_its_order_and_names_each_once() -> None:
         methods_named("majority,majority-default", MethodOptions(equality=EqualityName.DEFAULT))
     with pytest.raises(UsageError, match="expected names separated by commas"):
         methods_named(" , ", MethodOptions())
-    with pytest.raises(UsageError, match="no method is called 'MAJORITY'"):
+    with pytest.raises(UsageError, match="no method or folder is called 'MAJORITY'"):
         methods_named("MAJORITY", MethodOptions())
 
 
@@ -90,7 +90,7 @@ def test_a_folder_is_loaded_as_what_it_says_it_holds(checkpoint: Path, tmp_path:
     assert load_selector(checkpoint).name == "trace"
     (tmp_path / "selector.json").write_text(json.dumps({"kind": "features"}))
     assert selector_kind(tmp_path) == "features"
-    with pytest.raises(UsageError, match="holds a selector of kind features, not trace; use --method selector"):
+    with pytest.raises(UsageError, match="holds a selector of kind features, not trace; write "):
         method_named("trace", MethodOptions(checkpoint=str(tmp_path)))
     (tmp_path / "selector.json").write_text(json.dumps({"kind": "tarot"}))
     with pytest.raises(CheckpointError, match="of kind 'tarot'; known are trace, meaning, features, stack"):

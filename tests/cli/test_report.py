@@ -63,6 +63,20 @@ def test_the_folder_gets_tables_and_plots(run: Run, evaluated: Path, tmp_path: P
     assert not list((tmp_path / "bare").glob("*.svg"))
 
 
+def test_one_file_holds_all_tables_in_the_format_of_its_name(run: Run, evaluated: Path, tmp_path: Path) -> None:
+    for name in ("r.md", "r.json", "r.csv"):
+        assert run("report", evaluated, "-o", tmp_path / name, "-q").exit_code == 0
+    assert (tmp_path / "r.md").read_text().startswith("# 12 questions")
+    assert json.loads((tmp_path / "r.json").read_text())["title"].startswith("12 questions")
+    assert (tmp_path / "r.csv").read_text() == run("report", evaluated, "--format", "csv").stdout
+    parquet = pytest.importorskip("pyarrow.parquet")
+    assert run("report", evaluated, "-o", tmp_path / "r.parquet", "-q").exit_code == 0
+    rows = parquet.read_table(tmp_path / "r.parquet").to_pylist()
+    overall = {row["row"]: row["value"] for row in rows if (row["table"], row["column"]) == ("main", "overall")}
+    assert list(overall) == ["single", "majority", "trace", "oracle"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["r.csv", "r.json", "r.md", "r.parquet"]
+
+
 def test_what_cannot_be_reported_is_refused_in_a_line(run: Run, evaluated: Path, tmp_path: Path) -> None:
     assert "holds no evaluation" in error_of(run("report", tmp_path))
     assert "the records are of K=1, 2, 6" in error_of(run("report", evaluated, "-k", "5"))
@@ -89,7 +103,7 @@ def test_runs_of_two_checkpoints_stand_side_by_side(run: Run, world: Path, evalu
     main = next(table for table in found["tables"] if table["name"] == "main")
     names = [row["method"] for row in main["rows"]]
     assert names.count("majority") == 1
-    assert {"meaning (of default)", "meaning (of browsing)", "trace"} <= set(names)
+    assert {"selector (of default)", "selector (of browsing)", "trace"} <= set(names)
 
 
 def test_money_stands_beside_tokens(run: Run, evaluated: Path, tmp_path: Path) -> None:

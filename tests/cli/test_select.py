@@ -1,5 +1,6 @@
 """``tracerank select``: decisions as JSON Lines, to stdout or to a file that survives a kill."""
 
+import csv
 import json
 import os
 import shutil
@@ -23,7 +24,7 @@ from tracerank.selectors.base import load_selector
 
 KEYS = [
     *("question_id", "question", "answer", "sample_id", "scores", "dropped"),
-    *("group", "confidence", "usage", "note"),
+    *("group", "confidence", "usage", "note", "method", "source", "score_list"),
 ]
 
 
@@ -39,6 +40,19 @@ def test_every_question_gets_one_line_with_the_decision_of_the_selector(
         assert (record["answer"], record["sample_id"]) == (decision.answer, decision.sample_id)
         assert {int(key): score for key, score in record["scores"].items()} == decision.scores
         assert {int(key): reason for key, reason in record["dropped"].items()} == decision.dropped
+        assert record["method"] == str(checkpoint)
+        assert {each["sample_id"]: each["score"] for each in record["score_list"]} == decision.scores
+
+
+def test_a_record_says_who_decided_and_where_the_chosen_rollout_was_read(run: Run, world: Path) -> None:
+    lines = world.read_text().splitlines()
+    for method, name in (("majority", "majority"), ("selector", "default"), ("browsing", "browsing")):
+        for record in json_lines(run("select", world, "--method", method).stdout):
+            assert record["method"] == name
+            path, _, number = record["source"].rpartition(":")
+            assert path == str(world)
+            read = json.loads(lines[int(number) - 1])
+            assert (read["question_id"], read["sample_id"]) == (record["question_id"], record["sample_id"])
 
 
 def test_k_takes_the_first_rollouts_by_sample_id(run: Run, world: Path, checkpoint: Path) -> None:
@@ -73,7 +87,7 @@ def test_a_record_tells_who_voted_alike_and_what_there_is_to_know(run: Run, tmp_
 
 def test_an_unknown_method_is_refused_with_the_names_of_all(run: Run, world: Path) -> None:
     line = error_of(run("select", world, "--method", "tarot"))
-    assert line.startswith("no method is called 'tarot'; known are single, random, ")
+    assert line.startswith("no method or folder is called 'tarot'; known are single, random, ")
     assert line.endswith(", oracle")
 
 
@@ -163,6 +177,57 @@ def test_outputs_that_cannot_be_are_refused(run: Run, world: Path, tmp_path: Pat
     assert "not a regular file" in refusal(tmp_path / "pipe")
 
 
+def test_the_end_of_a_name_says_the_format(run: Run, world: Path, tmp_path: Path) -> None:
+    wanted = json_lines(run("select", world, "--method", "majority").stdout)
+    for name in ("out.jsonl", "out.json", "out.csv"):
+        assert run("select", world, "--method", "majority", "-o", tmp_path / name).exit_code == 0
+    assert json_lines((tmp_path / "out.jsonl").read_text()) == wanted
+    assert json.loads((tmp_path / "out.json").read_text()) == wanted
+    with (tmp_path / "out.csv").open(encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [list(row) for row in rows] == [KEYS] * len(wanted)
+    for row, record in zip(rows, wanted, strict=True):
+        assert (row["answer"], row["sample_id"]) == (record["answer"], str(record["sample_id"]))
+        assert all(json.loads(row[key]) == record[key] for key in ("scores", "dropped", "group", "score_list"))
+    assert sorted(os.listdir(tmp_path)) == ["out.csv", "out.json", "out.jsonl"]
+    for name in ("out.xlsx", "out.tsv", "out.txt"):
+        line = error_of(run("select", world, "--method", "majority", "-o", tmp_path / name))
+        assert line.endswith("name a file that ends in .jsonl, .ndjson, .json, .csv, .parquet")
+
+
+def test_parquet_has_a_column_a_key_whatever_the_sample_ids_are(run: Run, world: Path, tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    output = tmp_path / "out.parquet"
+    assert run("select", world, "--method", "majority", "-o", output).exit_code == 0
+    table = parquet.read_table(output)
+    assert table.column_names == KEYS
+    wanted = json_lines(run("select", world, "--method", "majority").stdout)
+    for row, record in zip(table.to_pylist(), wanted, strict=True):
+        maps = {key: dict(row[key]) for key in ("scores", "dropped")}
+        assert {**row, **maps} == record
+
+
+def test_parquet_without_its_library_is_refused_before_any_work(
+    run: Run, world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    line = error_of(run("select", world, "--method", "majority", "-o", tmp_path / "out.parquet"))
+    assert "writing Parquet needs pyarrow; install it: " in line
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_spreadsheet_runs_nothing_of_a_csv(run: Run, tmp_path: Path) -> None:
+    hostile = ("=HYPERLINK(1)", "+1+cmd", "@SUM(A1)", "-2+3", "\t=1", "-42", "two\nlines\x00")
+    pools = [Pool.of(Question(str(place), "?"), [Rollout(0, text)]) for place, text in enumerate(hostile)]
+    write_pools(tmp_path / "pools.jsonl", pools)
+    result = run("select", tmp_path / "pools.jsonl", "--method", "majority", "-o", tmp_path / "out.csv")
+    assert result.exit_code == 0, result.output
+    with (tmp_path / "out.csv").open(encoding="utf-8-sig", newline="") as file:
+        answers = [row["answer"] for row in csv.DictReader(file)]
+    assert answers[:4] == [f"'{text}" for text in hostile[:4]]
+    assert answers[4:] == ["'=1", "-42", "two\nlines\\x00"]
+
+
 # Going on after an interruption.
 
 
@@ -214,6 +279,22 @@ def test_the_same_command_goes_on_where_it_was_interrupted(
     assert output.read_text() == whole.stdout
     assert result.stderr.split(";")[:2] == whole.stderr.split(";")[:2]
     assert os.listdir(tmp_path) == ["out.jsonl"]
+
+
+@pytest.mark.parametrize("name", ["out.csv", "out.json", "out.parquet"])
+def test_an_interrupted_file_of_any_format_goes_on(
+    run: Run, world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    pytest.importorskip("pyarrow")
+    whole = tmp_path / f"whole-{name}"
+    run("select", world, "--method", "majority", "-o", whole)
+    interrupted_run(run, world, tmp_path / name, monkeypatch)
+    assert len(json_lines((tmp_path / f"{name}.part").read_text())) == 5
+    asked = crash_after(1000, monkeypatch)
+    assert run("select", world, "--method", "majority", "-o", tmp_path / name).exit_code == 0
+    assert len(asked) == 7
+    assert (tmp_path / name).read_bytes() == whole.read_bytes()
+    assert sorted(os.listdir(tmp_path)) == sorted([name, whole.name])
 
 
 def test_lines_after_a_damaged_one_are_decided_again(

@@ -93,6 +93,26 @@ def test_no_bar_without_a_terminal_or_when_quiet_or_when_it_is_over_soon(monkeyp
     assert shown_by(monkeypatch, Terminal(), delay=30) == ""
 
 
+def test_without_a_terminal_a_line_now_and_then_says_that_it_goes_on(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stream = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", stream)
+    stderr_console.cache_clear()
+    with working("counting", total=3, every=0.02) as bar:
+        bar.advance(2)
+        while stream.getvalue().count("\n") < 2:
+            time.sleep(0.01)
+    assert stream.getvalue().splitlines()[:2] == ["counting: 2/3 questions, 0:00"] * 2
+    told = stream.getvalue()
+    time.sleep(0.05)
+    assert stream.getvalue() == told
+    with working("counting", every=0.01, quiet=True):
+        time.sleep(0.05)
+    assert stream.getvalue() == told
+    assert capsys.readouterr().out == ""
+
+
 def test_what_is_printed_meanwhile_still_goes_to_stdout(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,6 +1,7 @@
 """``tracerank train``: the presets from files to a folder that ``load_selector`` takes."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +9,11 @@ import pytest
 
 from tests.cli.conftest import Run
 from tests.worlds import generate_pools
+from tracerank.methods.base import Decision
 from tracerank.pools.canonical import write_pools
-from tracerank.selectors.base import load_selector, selector_kind
+from tracerank.pools.pool import Pool
+from tracerank.pools.subsets import is_validation, split_named
+from tracerank.selectors.base import fitted_on, load_selector, selector_kind
 
 QUICK = ("--encoder", "hash-32", "--epochs", "1", "--batch", "64")
 
@@ -53,11 +57,68 @@ def test_the_setting_is_named_or_told_from_the_pools(run: Run, labelled: Path, t
 def test_the_lines_say_what_was_learned_from_and_how_well(run: Run, labelled: Path, tmp_path: Path) -> None:
     result = run("train", labelled, "-o", tmp_path / "plus", "--preset", "plus", *QUICK, "--seeds", "1", "-k", "3")
     assert result.exit_code == 0, result.output
-    first, labels, last = result.stderr.splitlines()
+    first, labels, outcome, compared, *_ = result.stderr.splitlines()
     assert "questions to learn from" in first
     assert labels == "labels: of the file"
-    assert "the mean of 1 networks" in last
-    assert "held-out pools and subsets" in last
+    assert "the mean of 1 networks" in outcome
+    assert "held-out pools and subsets" in outcome
+    assert re.fullmatch(
+        r"on the same \d+ held-out pools with right and wrong answers: the network [\d.]+%, the vote [\d.]+%, "
+        r"the shipped selector [\d.]+%, the oracle 100.0%",
+        compared,
+    )
+
+
+def test_a_network_below_the_vote_is_warned_of(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "pools.jsonl"
+    write_pools(path, generate_pools(150, seed=3, k=6))
+    told = trained(run, path, "-o", tmp_path / "net")
+    held_out = told["held_out"]
+    assert held_out["network"] == told["training"]["validation_accuracy"]
+    assert held_out["pools"] == told["training"]["questions"]["validation"]
+    assert (held_out["warning"] is not None) is (held_out["network"] < held_out["vote"])
+    assert held_out["vote"] <= held_out["oracle"] == 1.0
+
+    monkeypatch.setattr("tracerank.fitting.held_out.load_selector", lambda *_: Worst())
+    result = run("train", path, "-o", tmp_path / "net", *QUICK)
+    assert result.exit_code == 0, result.output
+    assert "warning: the network is below the vote, 0.0% against " in result.stderr
+
+
+class Worst:
+    """Takes a wrong rollout wherever there is one."""
+
+    name = "worst"
+
+    def decide(self, pool: Pool) -> Decision:
+        wrong = min(pool.retained().kept, key=lambda rollout: rollout.label or 0.0)
+        return Decision(pool.question.id, wrong.answer, wrong.sample_id)
+
+
+def test_a_network_of_the_other_setting_is_trained_only_by_force(run: Run, labelled: Path, tmp_path: Path) -> None:
+    command = ("train", "browsing", labelled, "-o", tmp_path / "other", *QUICK)
+    result = run(*command)
+    assert result.exit_code == 2
+    assert "the pools are of the setting webqa, not browsing" in result.stderr
+    assert not (tmp_path / "other").exists()
+    assert run(*command, "--force").exit_code == 0
+
+
+def test_a_network_remembers_what_it_learned_from_and_leaves_a_split_out(
+    run: Run, labelled: Path, tmp_path: Path
+) -> None:
+    pools = generate_pools(60, seed=3, k=6)
+    trained(run, labelled, "-o", tmp_path / "paper")
+    assert all(pool in fitted_on(tmp_path / "paper") for pool in pools)
+    (tmp_path / "paper" / "fitted-on.bin").unlink()  # as an older version left it
+    trained(run, labelled, "-o", tmp_path / "paper")
+    assert all(pool in fitted_on(tmp_path / "paper") for pool in pools)
+    trained(run, labelled, "-o", tmp_path / "plus", "--preset", "plus", "--seeds", "1")
+    held_out = [pool for pool in pools if is_validation(pool.question.text)]
+    assert [pool for pool in pools if pool not in fitted_on(tmp_path / "plus")] == held_out
+    trained(run, labelled, "-o", tmp_path / "half", "--split", "0.5")
+    split = split_named("0.5")
+    assert all((pool in fitted_on(tmp_path / "half")) is not split.holds_out(pool.question) for pool in pools)
 
 
 def test_what_cannot_be_trained_is_refused_in_a_line(run: Run, labelled: Path, tmp_path: Path) -> None:

@@ -75,20 +75,34 @@ def test_every_method_is_judged_on_the_first_k_rollouts() -> None:
     assert records[-1] == Record("q", "tests", "oracle", 3, "b", 1, 1.0, None, group_correct=1.0)
 
 
-def test_browsing_pools_average_their_samples_for_the_single_rollout() -> None:
+def test_a_single_rollout_is_the_first_of_browsing_pools_too_and_their_mean_has_a_name_of_its_own() -> None:
     browsing = pool("a", "b", None, "b", right="b", setting=BROWSING)
     assert outcomes(evaluate([], [browsing], [2, 4])) == {
-        ("single", 2): 0.5,
+        ("single", 2): 0.0,
+        ("mean-single", 2): 0.5,
         ("oracle", 2): 1.0,
-        ("single", 4): 0.5,
+        ("single", 4): 0.0,
+        ("mean-single", 4): 0.5,
         ("oracle", 4): 1.0,
     }
 
 
-def test_the_single_rollout_of_browsing_looks_at_all_samples_whatever_k_is() -> None:
+def test_a_single_rollout_is_never_above_the_oracle_of_one() -> None:
+    browsing = pool("a", "b", "b", "b", right="b", setting=BROWSING)
+    found = outcomes(evaluate([], [browsing], [1]))
+    assert found["single", 1] == found["oracle", 1] == 0.0
+
+
+def test_the_mean_single_rollout_looks_at_all_samples_whatever_k_is() -> None:
     browsing = pool("a", "b", "b", "b", right="b", setting=BROWSING)
     found = outcomes(evaluate([], [browsing], [1, 2, 4]))
-    assert [found["single", k] for k in (1, 2, 4)] == [0.75, 0.75, 0.75]
+    assert [found["mean-single", k] for k in (1, 2, 4)] == [0.75, 0.75, 0.75]
+
+
+def test_the_mean_single_rollout_of_ranked_pools_is_there_when_it_is_asked_for() -> None:
+    ranked = pool("a", "b", "b", "b", right="b")
+    assert ("mean-single", 4) not in outcomes(evaluate([], [ranked], [4]))
+    assert outcomes(evaluate([], [ranked], [4], has_means=True))["mean-single", 4] == 0.75
 
 
 def test_a_group_is_right_when_one_of_its_members_is() -> None:

@@ -4,10 +4,10 @@ from itertools import combinations
 
 import pytest
 
-from tracerank.evaluation.metrics import SINGLE_RULES, first_sample, long_horizon_mean, mean_sample, oracle, pass_at_k
+from tracerank.evaluation.metrics import first_sample, long_horizon_mean, mean_sample, oracle, pass_at_k
 from tracerank.pools.correctness import Outcome, best_of_group, choice, correctness, is_judged, written
 from tracerank.pools.pool import Pool
-from tracerank.pools.types import BROWSING, WEBQA, Question, Rollout
+from tracerank.pools.types import Question, Rollout
 
 
 def pool(*rollouts: Rollout, references: tuple[str, ...] = ()) -> Pool:
@@ -44,14 +44,12 @@ def test_a_pool_is_judged_by_a_label_or_a_reference() -> None:
 
 def test_the_single_rollout_of_webqa_is_the_first_even_when_it_failed() -> None:
     mixed = pool(Rollout(7, "right", label=1.0), Rollout(3, None, label=0.0))
-    assert SINGLE_RULES[WEBQA] is first_sample
     assert first_sample(mixed) == Outcome(None, 3, 0.0, None)
 
 
 def test_the_single_rollout_of_browsing_is_the_mean_of_judged_samples() -> None:
     # Right, wrong, empty (wrong) and never judged (left out).
     mixed = pool(Rollout(0, "a", label=1.0), Rollout(1, "b", label=0.0), Rollout(2, None), Rollout(3, "c"))
-    assert SINGLE_RULES[BROWSING] is mean_sample
     assert mean_sample(mixed) == Outcome(None, None, 1 / 3, None)
 
 

@@ -222,6 +222,9 @@ def test_browsing_with_one_rollout_is_the_mean_of_all_samples_for_every_method(t
     assert rows(budget)["majority"] == (0.25, 0.0)
     assert rows(budget)["trace"] == (0.25, 0.0)
     assert rows(budget)["pass@K"] == (0.25, 1.0)
+    assert rows(budget)["single"] == (1.0, 1.0)
+    assert rows(budget)["mean-single"] == (0.25, 0.25)
+    assert any("mean of all samples in every row but single" in line for line in budget.notes)
 
 
 def test_random_subsets_are_averaged_within_a_question_first(tmp_path: Path) -> None:

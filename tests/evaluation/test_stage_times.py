@@ -19,7 +19,7 @@ from tracerank.evaluation.stage_times import (
     STAGES,
     ClockedEmbedder,
     StageClock,
-    measure_trace,
+    measure_selector,
     time_stages,
 )
 from tracerank.methods.base import Decision
@@ -98,7 +98,7 @@ def test_a_checkpoint_is_loaded_and_measured_with_its_own_encoder_or_another(tmp
     net = TraceNet(NetConfig(width=16, hidden=8, heads=2, feed_forward=8, layers=1), RECIPES["webqa"]).eval()
     save_checkpoint(Checkpoint(net, EncoderIdentity("hash-16", 16)), tmp_path)
     told: list[str] = []
-    cost = measure_trace(
+    cost = measure_selector(
         tmp_path,
         lambda: [pool("a", "b"), pool("c", "d")],
         questions=1,
@@ -110,4 +110,4 @@ def test_a_checkpoint_is_loaded_and_measured_with_its_own_encoder_or_another(tmp
     assert (cost.encoder, cost.times.questions, cost.times.passes) == ("hash-16", 1, 2)
     assert tuple(cost.times.seconds) == STAGES
     with pytest.raises(CheckpointError):
-        measure_trace(tmp_path, lambda: [pool("a")], encoder="hash-8")
+        measure_selector(tmp_path, lambda: [pool("a")], encoder="hash-8")

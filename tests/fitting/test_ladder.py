@@ -254,7 +254,7 @@ def written(folder: Path, pools: list[Pool], seed: int = 0) -> dict[str, object]
 def test_the_folder_holds_a_selector_its_records_and_what_to_expect(tmp_path: Path) -> None:
     report = written(tmp_path, cited(60))
     assert sorted(path.name for path in tmp_path.iterdir()) == [
-        "README.md", "records", "report.json", "selector", "selector.json",
+        "README.md", "fitted-on.bin", "records", "report.json", "selector", "selector.json",
     ]  # fmt: skip
     assert json.loads((tmp_path / "report.json").read_text()) == report
     assert isinstance(load_selector(tmp_path), GatedSelector)

@@ -135,6 +135,20 @@ ProblemsFile = Annotated[
         show_default=False,
     ),
 ]
+SplitName = Annotated[
+    str | None,
+    typer.Option(
+        "--split",
+        metavar="SHARE|FILE",
+        help="Hold questions out, chosen by their text: a share such as 0.3, or a file with an id or a question a "
+        "line. fit and train leave them out, evaluate judges only them: the same value never meets.",
+        show_default=False,
+    ),
+]
+IncludeFitted = Annotated[
+    bool,
+    typer.Option("--include-fitted", help="Judge also the questions that a selector was fitted on."),
+]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite the output if it exists.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar and no summary.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, unrounded, instead of a table.")]

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated
 
@@ -20,28 +20,44 @@ from tracerank.cli.arguments import (
     Files,
     Force,
     Form,
+    IncludeFitted,
     Methods,
     OtherEncoder,
     ProblemsFile,
     Quiet,
     ReaderName,
     Seed,
+    SplitName,
 )
 from tracerank.cli.labelling import Labels, labelling_named, print_labels, say_judge
 from tracerank.cli.output import fingerprint
-from tracerank.cli.reading import Problems, pools_of
+from tracerank.cli.reading import Problems, pools_of, unweighed_sentence
+from tracerank.cli.record_files import RecordsFile
 from tracerank.cli.terminal import Bar, new_table, note, print_json, print_table, working
 from tracerank.errors import UsageError
 from tracerank.evaluation import labels as label_rules
-from tracerank.evaluation.evaluate import REFERENCES, Key, Record, Row, fold
+from tracerank.evaluation.evaluate import MEAN_SINGLE, REFERENCES, Key, Record, Row, fold
 from tracerank.evaluation.evaluate import evaluate as evaluate_pools
+from tracerank.evaluation.fitted_questions import JudgedQuestions
 from tracerank.evaluation.labels import Labelling
 from tracerank.evaluation.record_folder import RecordFolder, read_evaluation
 from tracerank.methods.base import Method
+from tracerank.methods.weighted_vote import NO_CONFIDENCE
 from tracerank.pools.pool import PAPER_BUDGETS, Pool
+from tracerank.pools.subsets import split_named
 from tracerank.readers.detect import AUTO
-from tracerank.selectors.base import selector_digest
-from tracerank.selectors.table import EqualityName, MethodOptions, method_identity, methods_named, model_of
+from tracerank.selectors.base import DEFAULT, selector_digest, selector_kind
+from tracerank.selectors.table import (
+    SELECTOR,
+    EqualityName,
+    MethodOptions,
+    checked_options,
+    fitted_by,
+    method_identity,
+    methods_named,
+    model_of,
+    unused_checkpoint,
+)
 
 _PAPER_KS = ",".join(map(str, PAPER_BUDGETS))
 Ks = Annotated[
@@ -53,7 +69,8 @@ RecordsFolder = Annotated[
         "-o",
         "--output",
         metavar="DIR",
-        help="Folder for a record of every decision, written as it is made.",
+        help="Folder for a record of every decision, written as it is made; FILE.csv, .parquet, .jsonl or .json: the "
+        "records alone, made of the folder FILE.part at the end.",
         show_default=False,
     ),
 ]
@@ -89,6 +106,8 @@ Label = Annotated[
 ]
 
 SHOWN_NAMES = {"trace": "TRACE"}
+NETWORKS = ("trace", "trace-plus")
+"""Kinds that go by their own name where the user names none: reports look for it."""
 
 
 def evaluate(
@@ -101,6 +120,8 @@ def evaluate(
     seed: Seed = 0,
     backbone: Backbone = None,
     label: Label = None,
+    split: SplitName = None,
+    include_fitted: IncludeFitted = False,
     labels: Labels = label_rules.AUTO,
     equality: Equality = EqualityName.EXACT,
     count_abstentions: CountAbstentions = False,
@@ -119,9 +140,11 @@ def evaluate(
 
     Accuracy is the label of the chosen rollout; where the file has none, whether its answer means what a reference says
     (--labels em: exact match, as in the paper). The last line says which rule it was. F1 needs references. Questions
-    without a candidate count as wrong. The oracle chooses the right answer wherever one of the K rollouts has it.
-    Without --methods these are the majority vote and the selector. With -o every decision is recorded;
-    an interrupted run goes on when the same command is given again, and `tracerank report` makes tables and plots.
+    without a candidate count as wrong. The oracle chooses the right answer wherever one of the K rollouts has it;
+    single is the first rollout, mean-single the mean of all (of browsing pools, and where it is named). Without
+    --methods these are the majority vote and the selector. Questions that a selector was fitted on are left out, and
+    counted. With -o every decision is recorded; an interrupted run goes on when the same command is given again, and
+    `tracerank report` makes tables and plots of a folder.
     """
     ks = _parse_ks(k)
     if output is not None and any(path.is_dir() and output.resolve().is_relative_to(path.resolve()) for path in files):
@@ -132,57 +155,71 @@ def evaluate(
     options = MethodOptions(
         checkpoint, encoder, allow_encoder_mismatch, equality, chat, seed, chat_context, count_abstentions, form
     )
+    asked, has_means = _asked(methods, options)
     labelling = labelling_named(labels, chat, chat_context)
+    held_out = None if split is None else split_named(split)
     plan = _Plan(ks, subsets, seed, labelling.name)
-    short: Counter[int] = Counter()
+    judged = JudgedQuestions(fitted_by(asked, options), held_out, include_fitted)
+    notes = _Notes()
+    records_file = None if output is None else RecordsFile.named(output, force)
     with ExitStack() as stack:
         report = stack.enter_context(Problems(problems, keep=files))
         bar = stack.enter_context(working("loading", quiet=quiet))
         streams = [(name, pools_of(paths, reader, report)) for name, paths in sets]
-        asked = _asked(methods or "majority,selector")
         named = methods_named(",".join(asked), options) if asked else []
         folder = None
-        if output is not None:
+        if records_file is not None:
             run = {
                 "sets": [{"backbone": name, "files": fingerprint(paths)} for name, paths in sets],
                 "reader": reader,
-                "methods": [method_identity(name) for name in asked],
-                "models": {
-                    method.name: model_of(name, options)
-                    for name, method in zip(filter(None, asked), named, strict=True)
-                },
+                "methods": [method_identity(name) for name in asked] + [MEAN_SINGLE] * has_means,
+                "models": {method.name: model_of(name, options) for name, method in zip(asked, named, strict=True)},
                 "label": label,
                 "options": {**asdict(options), "checkpoint": selector_digest(checkpoint)},
                 **asdict(plan),
+                **({} if split is None else {"split": split}),
+                **({"include_fitted": True} if include_fitted else {}),
             }
-            folder = stack.enter_context(RecordFolder(output, run, force))
+            folder = stack.enter_context(RecordFolder(records_file.folder, run, force))
         bar.describe("evaluating")
-        records = _records(named, streams, plan, labelling, folder, bar, short)
-        rows = fold(records if folder is None else _kept(records, folder))
+        work = _Work(named, plan, labelling, judged, folder, has_means, notes)
+        records = work.records(streams, bar)
+        rows = fold(notes.over(records if folder is None else _kept(records, folder)))
+        judged.check()
         if folder is not None:
             folder.write_labels(labelling.record())
+    if records_file is not None:
+        records_file.finish()
     if not any(row.questions for row in rows):
         unjudged = rows[0].unjudged if rows else 0
         raise UsageError(f"not one of {unjudged:,} questions has a label or a reference; nothing to compare")
     if as_json:
-        told = {"labels": plan.labels, "labelling": {**labelling.record(), "sentence": labelling.sentence}}
+        told: dict[str, object] = {
+            "labels": plan.labels,
+            "labelling": {**labelling.record(), "sentence": labelling.sentence},
+            "fitted_on": {"questions": judged.met, "are_judged": include_fitted, "sentence": judged.sentence},
+        }
         print_json({**told, "rows": [asdict(row) for row in rows]}, indent=2)
     else:
         _print(rows, ks)
         print_labels(labelling)
+        if judged.sentence is not None:
+            typer.echo(f" {judged.sentence}\n")
     if not quiet:
         say_judge(labelling)
-        _say(rows, short, output)
+        _say(rows, notes, output)
 
 
-def _say(rows: list[Row], short: Counter[int], output: Path | None) -> None:
+def _say(rows: list[Row], notes: "_Notes", output: Path | None) -> None:
     unjudged = min(row.unjudged for row in rows)
     if unjudged:
         note(f"{unjudged:,} questions have neither a label nor a reference; they are not in the figures")
-    if short:
+    if short := notes.short:
         note("fewer rollouts than K: " + ", ".join(f"{short[k]:,} questions at K={k}" for k in sorted(short)))
+    for method, count in notes.unweighed.items():
+        note(unweighed_sentence(method, count, notes.decided[method]))
     if output is not None:
-        note(f"records are in {output}; see tracerank report {output}")
+        note(f"records are in {output}" + (f"; see tracerank report {output}" if output.is_dir() else ""))
 
 
 def _sets(files: list[Path], backbone: str | None) -> list[tuple[str | None, list[Path]]]:
@@ -198,9 +235,46 @@ def _sets(files: list[Path], backbone: str | None) -> list[tuple[str | None, lis
     ]
 
 
-def _asked(text: str) -> list[str]:
-    """The names; single rollout and oracle are in every evaluation, so to name them changes nothing."""
-    return [name for part in text.split(",") if (name := part.strip()) not in REFERENCES]
+def _asked(text: str, options: MethodOptions) -> tuple[list[str], bool]:
+    """The names, all of which can be built, and whether the mean of all rollouts is wanted.
+
+    Single rollout and oracle are in every evaluation, so to name them changes nothing. Nothing is loaded here.
+    """
+    if not text:
+        folder = options.checkpoint or DEFAULT
+        checked_options(SELECTOR, options)
+        kind = selector_kind(folder)
+        return ["majority", kind if kind in NETWORKS and options.checkpoint else folder], False
+    parts = [part.strip() for part in text.split(",")]
+    if not any(parts):
+        raise UsageError(f"--methods {text!r}: expected names separated by commas, for example majority,trace")
+    names = [name for name in parts if name and name not in REFERENCES]
+    for name in names:
+        checked_options(name, options)
+    if unused_checkpoint(names, options):
+        raise UsageError(
+            f"--checkpoint {options.checkpoint}: not one of the methods {text} uses it; name it among them: "
+            f"--methods {text},{SELECTOR if ',' in (options.checkpoint or '') else options.checkpoint}"
+        )
+    return names, MEAN_SINGLE in parts
+
+
+@dataclass(slots=True)
+class _Notes:
+    """What is counted while records pass, for the last lines."""
+
+    short: Counter[int] = field(default_factory=Counter)
+    """K to questions with fewer rollouts."""
+    unweighed: Counter[str] = field(default_factory=Counter)
+    """Method to decisions in which no vote could be weighed."""
+    decided: Counter[str] = field(default_factory=Counter)
+
+    def over(self, records: Iterable[Record]) -> Iterator[Record]:
+        for record in records:
+            self.decided[record.method] += 1
+            if record.note is not None and NO_CONFIDENCE in record.note:
+                self.unweighed[record.method] += 1
+            yield record
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,31 +287,38 @@ class _Plan:
     labels: str
 
 
-def _records(
-    methods: list[Method],
-    streams: list[tuple[str | None, Iterator[Pool]]],
-    plan: _Plan,
-    labelling: Labelling,
-    folder: RecordFolder | None,
-    bar: Bar,
-    short: Counter[int],
-) -> Iterator[Record]:
-    """What the sets of pools give that is not in the folder yet, one set after the other."""
-    for name, stream in streams:
-        pools = _measured(labelling.pools(bar.over(stream)), plan.ks, short)
-        done: Container[Key] = ()
-        if folder is not None:
-            pools, done = folder.noting(pools, plan.ks[-1], name), folder.done
-        yield from evaluate_pools(
-            methods,
-            pools,
-            plan.ks,
-            subsets=plan.subsets,
-            seed=plan.seed,
-            backbone=name,
-            done=done,
-            compare=labelling.answer,
-        )
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """Everything that is done with a stream of pools."""
+
+    methods: list[Method]
+    plan: _Plan
+    labelling: Labelling
+    judged: JudgedQuestions
+    folder: RecordFolder | None
+    has_means: bool
+    notes: _Notes
+
+    def records(self, streams: list[tuple[str | None, Iterator[Pool]]], bar: Bar) -> Iterator[Record]:
+        """What the sets of pools give that is not in the folder yet, one set after the other."""
+        for name, stream in streams:
+            pools = self.judged.over(bar.over(stream))
+            pools = _measured(self.labelling.pools(pools), self.plan.ks, self.notes.short)
+            done: Container[Key] = ()
+            if self.folder is not None:
+                pools = self.folder.noting(pools, self.plan.ks[-1], name, self.judged.fitted)
+                done = self.folder.done
+            yield from evaluate_pools(
+                self.methods,
+                pools,
+                self.plan.ks,
+                subsets=self.plan.subsets,
+                seed=self.plan.seed,
+                backbone=name,
+                done=done,
+                compare=self.labelling.answer,
+                has_means=self.has_means,
+            )
 
 
 def _kept(records: Iterator[Record], folder: RecordFolder) -> Iterator[Record]:

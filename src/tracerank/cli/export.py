@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tracerank.cli.arguments import AsJson, Checkpoint, Files, FirstK, Force, ProblemsFile, Quiet, ReaderName
-from tracerank.cli.output import check_output
+from tracerank.cli.output import check_lines, check_output
 from tracerank.cli.reading import Problems, pools_of
 from tracerank.cli.terminal import note, print_json, working
 from tracerank.errors import UsageError
@@ -100,6 +100,7 @@ def convert(
     left out: rollouts that could never be chosen keep their place.
     """
     check_output(output, files, force)
+    check_lines(output)
     with Problems(problems, keep=(*files, output)) as report, working("reading", quiet=quiet) as bar:
         pools = list(bar.over(pools_of(files, reader, report, is_grouped=False)))
         bar.describe("writing")
@@ -143,6 +144,7 @@ def sft(
     if keep is KeepName.CORRECT and (method or checkpoint):
         raise UsageError("--method and --checkpoint are of use only beside --keep selected")
     check_output(output, files, force)
+    check_lines(output)
     with Problems(problems, keep=(*files, output)) as report, working("exporting", quiet=quiet) as bar:
         pools = bar.over(pools_of(files, reader, report, k))
         if keep is KeepName.CORRECT:

@@ -1,16 +1,17 @@
-"""``tracerank fit``: the best selector for the user's own labelled pools, never below the vote."""
+"""``tracerank fit``: the best selector for the user's own labelled pools, the vote where none is better."""
 
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from tracerank.cli.arguments import AsJson, Dims, Files, FirstK, Force, ProblemsFile, Quiet, ReaderName
+from tracerank.cli.arguments import AsJson, Dims, Files, FirstK, Force, ProblemsFile, Quiet, ReaderName, SplitName
 from tracerank.cli.labelling import Labels, labelling_named, say_judge
 from tracerank.cli.output import fingerprint
 from tracerank.cli.reading import Problems, pools_of
 from tracerank.cli.terminal import new_table, note, print_json, print_table, working
 from tracerank.evaluation import labels as label_rules
+from tracerank.pools.subsets import split_named
 from tracerank.readers.detect import AUTO
 
 NO_ENCODER = "none"
@@ -39,6 +40,7 @@ def fit(
     folds: Folds = 5,
     seed: FitSeed = 0,
     k: FirstK = None,
+    split: SplitName = None,
     labels: Labels = label_rules.AUTO,
     reader: ReaderName = AUTO,
     as_json: AsJson = False,
@@ -50,8 +52,9 @@ def fit(
 
     Votes, feature models, TRACE and a stack of both are cross-validated by question. The simplest within one standard
     error of the best is fitted again on all pools and leaves the vote only where held-out questions showed a gain; if
-    none did, the result is the vote. Use it with --checkpoint DIR. An interrupted run goes on when the same command is
-    given again. Without labels in the file, answers are labelled by meaning (--labels em: exact match).
+    none did, the result is the vote. Use it with --checkpoint DIR. The folder remembers which questions it was fitted
+    on, so that evaluate can leave them out. An interrupted run goes on when the same command is given again. Without
+    labels in the file, answers are labelled by meaning (--labels em: exact match).
     """
     # Here, because this needs numpy and perhaps torch, which help should not wait for.
     from tracerank.embedding.load import load_embedder
@@ -59,6 +62,7 @@ def fit(
     from tracerank.fitting.folder import FitFolder
 
     labelling = labelling_named(labels)
+    held_out = None if split is None else split_named(split)
     configuration = {
         "files": fingerprint(files),
         "reader": reader,
@@ -67,12 +71,16 @@ def fit(
         "encoder": [encoder, dims],
         "folds": folds,
         "seed": seed,
+        **({} if split is None else {"split": split}),
     }
     folder = FitFolder(output, configuration, force)
     report = folder.finished
     if report is None:
         with Problems(problems, keep=files) as found, working("reading", quiet=quiet) as bar:
-            data = pools_to_fit(bar.over(pools_of(files, reader, found, k)), labelling)
+            stream = bar.over(pools_of(files, reader, found, k))
+            data = pools_to_fit(
+                (pool for pool in stream if held_out is None or not held_out.holds_out(pool.question)), labelling
+            )
         if not quiet:
             say_judge(labelling)
         embedder = None if encoder == NO_ENCODER else load_embedder(encoder, dims)
@@ -87,6 +95,10 @@ def fit(
     elif not quiet:
         note(f"{output}: fitted before, on the same files with the same settings; --force fits again")
     _show(report, output, as_json, quiet)
+    if not quiet:
+        note(f"saved in {output}; use it with --checkpoint {output}")
+        where = f"{files[0] if len(files) == 1 else 'THE-SAME-FILES'} --split {split}" if split else "OTHER-POOLS"
+        note(f"on questions that it has not seen: tracerank evaluate {where} --checkpoint {output}")
 
 
 def _show(report: dict[str, Any], output: Path, as_json: bool, quiet: bool) -> None:
@@ -106,4 +118,3 @@ def _show(report: dict[str, Any], output: Path, as_json: bool, quiet: bool) -> N
         left_out = report["data"]["left_out"]
         if left_out:
             note("left out: " + ", ".join(f"{count:,} questions ({why})" for why, count in left_out.items()))
-        note(f"saved in {output}; use it with --checkpoint {output}")

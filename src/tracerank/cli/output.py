@@ -26,6 +26,12 @@ def check_output(path: Path, inputs: Sequence[Path], force: bool) -> None:
         raise UsageError(f"{path}: exists already; choose another name or overwrite it with --force")
 
 
+def check_lines(path: Path) -> None:
+    """Refuse a name that says a table, for what is written as JSON Lines: rollouts do not fit in cells."""
+    if path.suffix.lower() in (".csv", ".tsv", ".parquet", ".xlsx"):
+        raise UsageError(f"{path}: rollouts are no table; name a file that ends in .jsonl or .jsonl.gz")
+
+
 def _check_regular(path: Path) -> None:
     # Renaming onto a pipe or a device would replace it.
     if path.exists() and not path.is_file():

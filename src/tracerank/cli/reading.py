@@ -83,6 +83,15 @@ class Problems:
             note(f"and {more:,} more; {where}")
 
 
+def unweighed_sentence(method: str, count: int, decisions: int) -> str:
+    """That a weighted vote had nothing to weigh by."""
+    where = "" if count == decisions else f" in {count:,} of {decisions:,} decisions"
+    return (
+        f"{method}: not one rollout states a confidence{where}, so it equals the majority vote there; "
+        "--chat URL#MODEL asks for it"
+    )
+
+
 def _clock() -> float:
     return time.monotonic()
 

@@ -1,17 +1,22 @@
 """``tracerank report``: an evaluation's records as tables and figures."""
 
+from collections.abc import Callable, Mapping
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tracerank.cli.arguments import PricesFile, Quiet
-from tracerank.cli.terminal import harmless, new_table, note, print_json, print_table, working
+from tracerank.cli.arguments import IncludeFitted, PricesFile, Quiet
+from tracerank.cli.record_files import NUMBER, TEXT, check_format, write_records
+from tracerank.cli.terminal import harmless, json_text, new_table, note, print_json, print_table, working
 from tracerank.errors import UsageError
+from tracerank.pools.files import whole_file
 
 if TYPE_CHECKING:
     from tracerank.evaluation.report_folder import Report
+    from tracerank.evaluation.tables import Value
 
 
 class FormatName(StrEnum):
@@ -33,7 +38,8 @@ Output = Annotated[
         "-o",
         "--output",
         metavar="FOLDER",
-        help="Also write index.html, report.md, report.json, a CSV per table and the plots (SVG, PNG) here.",
+        help="Also write index.html, report.md, report.json, a CSV per table and the plots (SVG, PNG) here; or one "
+        "FILE.md, .json, .csv or .parquet (a row per cell) with all tables.",
         show_default=False,
     ),
 ]
@@ -65,6 +71,7 @@ def report(
     against: Against = "majority",
     prices: PricesFile = None,
     seed: Seed = 0,
+    include_fitted: IncludeFitted = False,
     viewer: Viewer = None,
     no_plots: NoPlots = False,
     quiet: Quiet = False,
@@ -73,7 +80,7 @@ def report(
 
     Intervals are paired bootstraps over questions; the sign test is exact. Questions without a candidate count as
     wrong. CSV and JSON are unrounded. Where two folders hold different runs of a method, each is shown with the label
-    of its evaluation, as in `trace (large)`.
+    of its evaluation, as in `trace (large)`. Questions that a selector was fitted on are left out, and counted.
     """
     # They bring numpy, for which --help shall not wait.
     from tracerank.evaluation.prices import read_prices
@@ -82,14 +89,17 @@ def report(
 
     asked = None if prices is None else read_prices(prices)
     with working("folding", quiet=quiet) as bar:
-        made = make_report(folders, ReportPlan(k, against, seed), asked)
+        made = make_report(folders, ReportPlan(k, against, seed, has_fitted=include_fitted), asked)
         bar.advance(len(made.scores.questions))
-        if output is not None:
+        is_file = output is not None and output.suffix.lower() in _FILES and not output.is_dir()
+        if output is not None and is_file:
+            _FILES[output.suffix.lower()](made, output)
+        elif output is not None:
             made.write(output, has_plots=False, viewer=viewer)
     _print(made, output_format)
     if made.warning is not None:
         note(f"warning: {made.warning}")
-    if output is not None and not no_plots:
+    if output is not None and not is_file and not no_plots:
         try:
             made.draw(output)
         except UsageError as error:  # their library is an extra; the tables are what matters
@@ -98,20 +108,55 @@ def report(
         note(f"written to {output}")
 
 
+def _write_text(made: "Report", path: Path, text: "Callable[[Report], str]") -> None:
+    with whole_file(path) as file:
+        file.write(text(made).encode("utf-8", "backslashreplace"))
+
+
+def _cells_csv(made: "Report") -> str:
+    from tracerank.evaluation.tables import long_csv
+
+    return long_csv(made.tables)
+
+
+def _write_cells(made: "Report", path: Path) -> None:
+    check_format(path)
+    cells = (
+        {"table": table.name, "row": str(row[0]), "column": column.name, **_value(value)}
+        for table in made.tables
+        for row in table.rows
+        for value, column in zip(row[1:], table.columns[1:], strict=True)
+    )
+    write_records(path, cells, {"table": TEXT, "row": TEXT, "column": TEXT, "value": NUMBER, "text": TEXT})
+
+
+def _value(value: "Value") -> dict[str, object]:
+    return {"text": value} if isinstance(value, str) else {"value": None if value is None else float(value)}
+
+
+_FILES: "Mapping[str, Callable[[Report, Path], None]]" = {
+    ".md": partial(_write_text, text=lambda made: made.markdown()),
+    ".json": partial(_write_text, text=lambda made: json_text(made.record(), indent=2) + "\n"),
+    ".csv": partial(_write_text, text=_cells_csv),
+    ".parquet": _write_cells,
+}
+"""What one file with all tables may be."""
+
+
 def _print(made: "Report", output_format: FormatName) -> None:
-    from tracerank.evaluation.tables import TEXT, long_csv
+    from tracerank.evaluation.tables import TEXT as LEFT
 
     if output_format is FormatName.JSON:
         print_json(made.record(), indent=2)
     elif output_format is FormatName.CSV:
-        typer.echo(long_csv(made.tables), nl=False)
+        typer.echo(_cells_csv(made), nl=False)
     elif output_format is FormatName.MARKDOWN:
         typer.echo(made.markdown(), nl=False)
     else:
         for table in made.tables:
             shown = new_table(*(harmless(column.name) for column in table.columns))
             for number, column in enumerate(table.columns):
-                shown.columns[number].justify = "left" if column.kind == TEXT else "right"
+                shown.columns[number].justify = "left" if column.kind == LEFT else "right"
             for row in table.shown_rows():
                 shown.add_row(*map(harmless, row))
             print_table(shown, harmless(table.title))

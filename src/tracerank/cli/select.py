@@ -1,4 +1,4 @@
-"""``tracerank select``: one decision per question, as JSON Lines."""
+"""``tracerank select``: one decision per question, as JSON Lines, JSON, CSV or Parquet."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -28,14 +28,16 @@ from tracerank.cli.arguments import (
     Seed,
 )
 from tracerank.cli.output import ResumableLines, check_output, fingerprint
-from tracerank.cli.reading import Problems, Summary, pools_of
+from tracerank.cli.reading import Problems, Summary, pools_of, unweighed_sentence
+from tracerank.cli.record_files import DECISION, FORMATS, check_format, read_lines, write_records
 from tracerank.cli.terminal import note, print_json, working
 from tracerank.errors import UsageError
-from tracerank.methods.base import decide_stream, decision_to_record
+from tracerank.methods.base import Decision, decide_stream, decision_to_record
+from tracerank.methods.weighted_vote import NO_CONFIDENCE
 from tracerank.pools.pool import Pool
 from tracerank.readers.detect import AUTO
-from tracerank.selectors.base import selector_digest
-from tracerank.selectors.table import EqualityName, MethodOptions, method_named, own_options
+from tracerank.selectors.base import DEFAULT, selector_digest
+from tracerank.selectors.table import SELECTOR, EqualityName, MethodOptions, method_named, own_options
 
 Output = Annotated[
     Path | None,
@@ -43,8 +45,9 @@ Output = Annotated[
         "-o",
         "--output",
         metavar="FILE",
-        help="File for the decisions; stdout if not given. It is written as FILE.part and renamed at the end; "
-        "after an interruption the same command goes on where it stopped.",
+        help="File for the decisions, by its end .jsonl, .json, .csv or .parquet; stdout if not given. Decisions are "
+        "kept in FILE.part, as JSON Lines, and become FILE at the end; after an interruption the same command goes on "
+        "where it stopped.",
         show_default=False,
     ),
 ]
@@ -72,13 +75,15 @@ def select(
     """Choose the best existing answer of every question.
 
     Prints one JSON object per question with the keys question_id, question, answer, sample_id, scores, dropped, group
-    (sample ids whose answers count as the same), confidence, usage (tokens) and note. answer and sample_id are null
-    when no rollout can be chosen, sample_id alone when the answer was newly written.
+    (sample ids whose answers count as the same), confidence, usage (tokens), note, method, source (file and line of the
+    chosen rollout) and score_list (the scores again, as a list). answer and sample_id are null when no rollout can be
+    chosen, sample_id and source alone when the answer was newly written.
     """
     if output is not None:
         check_output(output, files, force)
         if output.suffix == ".gz":
-            raise UsageError(f"{output}: decisions are written as plain JSON Lines; choose a name without .gz")
+            raise UsageError(f"{output}: decisions are written uncompressed; choose a name without .gz")
+        check_format(output)
     summary = Summary()
     # Lines on the same terminal would tear the bar apart.
     hides_bar = quiet or (output is None and sys.stdout.isatty())
@@ -91,6 +96,7 @@ def select(
         )
         method, options = own_options(method, options)
         chosen = method_named(method, options)
+        name = options.checkpoint or DEFAULT if method == SELECTOR else chosen.name
         bar.describe("selecting")
         write: Callable[[dict[str, Any]], None] = print_json
         if output is not None:
@@ -101,14 +107,37 @@ def select(
                 "method": method,
                 "options": asdict(replace(options, checkpoint=selector_digest(options.checkpoint))),
             }
-            lines = stack.enter_context(ResumableLines(output, run, force))
+            lines = stack.enter_context(ResumableLines(output, run, force, _finish_of(output)))
             _skip(lines.done(), pools, summary, output)
             write = lines.write
+        unweighed = decided = 0
         for pool, decision in decide_stream(chosen, pools):
-            write(decision_to_record(pool.question, decision))
+            decided += 1
+            unweighed += NO_CONFIDENCE in (decision.note or "")
+            write(_line(pool, decision, name))
             summary.add(pool, decision.sample_id, decision.dropped)
     if not quiet:
         note(str(summary))
+        if unweighed:
+            note(unweighed_sentence(name, unweighed, decided))
+
+
+def _line(pool: Pool, decision: Decision, method: str) -> dict[str, Any]:
+    """The decision as services tell it, and what only a file of many needs: who decided, and where it was read."""
+    chosen = next((one for one in pool.rollouts if one.sample_id == decision.sample_id), None)
+    return {
+        **decision_to_record(pool.question, decision),
+        "method": method,
+        "source": None if chosen is None else chosen.source,
+        "score_list": [{"sample_id": sample, "score": score} for sample, score in decision.scores.items()],
+    }
+
+
+def _finish_of(output: Path) -> Callable[[Path, Path], object] | None:
+    """What makes the file of JSON Lines; None: they are it."""
+    if FORMATS[output.suffix.lower()] is FORMATS[""]:
+        return None
+    return lambda part, path: write_records(path, read_lines(part), DECISION)
 
 
 def _skip(done: Iterator[dict[str, Any]], pools: Iterator[Pool], summary: Summary, output: Path) -> None:

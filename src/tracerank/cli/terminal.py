@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from importlib import metadata
-from threading import Timer
+from threading import Event, Thread, Timer
 from typing import Any, TypeVar
 
 from rich import box
@@ -30,6 +30,8 @@ _LONGEST = 600
 """Characters of one note; a log can hold a line of megabytes."""
 DELAY_SECONDS = 2.0
 """What is over sooner needs no progress bar."""
+LINE_SECONDS = 30.0
+"""Between two lines where there is no terminal for a bar: in a log, or behind a pipe."""
 BAR_CELLS = 12
 """Short, so that what is said beside it fits a terminal of 80 columns."""
 
@@ -87,9 +89,10 @@ _PLAIN: dict[str, Any] = {"markup": False, "emoji": False, "highlight": False}
 class Bar:
     """What a command may tell its progress bar, whether it is shown or not."""
 
-    def __init__(self, progress: Progress, task: TaskID) -> None:
+    def __init__(self, progress: Progress, task: TaskID, unit: str) -> None:
         self._progress = progress
         self._task = task
+        self._unit = unit
 
     def advance(self, count: float = 1) -> None:
         """So much more is done."""
@@ -98,6 +101,12 @@ class Bar:
     def describe(self, text: str) -> None:
         """What is being done now."""
         self._progress.update(self._task, description=text)
+
+    def __str__(self) -> str:
+        (task,) = self._progress.tasks
+        total = "" if task.total is None else f"/{task.total:,.0f}"
+        elapsed = int(task.elapsed or 0)
+        return f"{task.description}: {task.completed:,.0f}{total} {self._unit}, {elapsed // 60}:{elapsed % 60:02d}"
 
     def over(self, items: Iterable[T]) -> Iterator[T]:
         """The items, counted as they are taken."""
@@ -113,8 +122,9 @@ def working(
     total: float | None = None,
     quiet: bool = False,
     delay: float = DELAY_SECONDS,
+    every: float = LINE_SECONDS,
 ) -> Iterator[Bar]:
-    """Show a bar while the block runs, unless it is short, quiet was asked for or stderr is no terminal."""
+    """Show a bar while the block runs, unless it is short or quiet was asked for; without a terminal, some lines."""
     columns = [
         TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=BAR_CELLS),
@@ -127,20 +137,47 @@ def working(
     progress = Progress(
         *columns, console=stderr_console(), transient=True, redirect_stdout=False, redirect_stderr=False
     )
-    bar = Bar(progress, progress.add_task(what, total=total))
+    bar = Bar(progress, progress.add_task(what, total=total), unit)
+    if quiet:
+        yield bar
+    elif sys.stderr.isatty() and not stderr_console().is_dumb_terminal:
+        with _shown(progress, delay):
+            yield bar
+    else:
+        with _told(bar, every):
+            yield bar
+
+
+@contextmanager
+def _shown(progress: Progress, delay: float) -> Iterator[None]:
     timer = Timer(delay, progress.start)
     timer.daemon = True
-    is_shown = not quiet and sys.stderr.isatty() and not stderr_console().is_dumb_terminal
     try:
-        if is_shown:
-            timer.start()
-        yield bar
+        timer.start()
+        yield
     finally:
-        if is_shown:
-            timer.cancel()
-            timer.join()  # it may be starting the bar this very moment
+        timer.cancel()
+        timer.join()  # it may be starting the bar this very moment
         if progress.live.is_started:
             progress.stop()
+
+
+@contextmanager
+def _told(bar: Bar, every: float) -> Iterator[None]:
+    """A line now and then, so that whoever reads the log knows that it goes on."""
+    is_over = Event()
+
+    def tell() -> None:
+        while not is_over.wait(every):
+            note(str(bar))
+
+    teller = Thread(target=tell, daemon=True)
+    try:
+        teller.start()
+        yield
+    finally:
+        is_over.set()
+        teller.join()
 
 
 def installed_version() -> str:

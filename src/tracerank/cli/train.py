@@ -1,19 +1,22 @@
 """``tracerank train``: a network from labelled pools, by one of three presets."""
 
 import json
+from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tracerank.cli.arguments import AsJson, Dims, ProblemsFile, Quiet, ReaderName
+from tracerank.cli.arguments import AsJson, Dims, ProblemsFile, Quiet, ReaderName, SplitName
 from tracerank.cli.labelling import Labels, labelling_named, say_judge
 from tracerank.cli.output import fingerprint
 from tracerank.cli.reading import Problems, pools_of
 from tracerank.cli.terminal import Bar, note, print_json, working
 from tracerank.errors import UsageError
 from tracerank.evaluation import labels as label_rules
+from tracerank.pools.pool import Pool
+from tracerank.pools.subsets import Split, split_named
 from tracerank.pools.types import BROWSING, WEBQA
 from tracerank.readers.detect import AUTO
 
@@ -91,6 +94,7 @@ Freeze = Annotated[
         "--freeze", metavar="STEPS", min=0, help="Of paper: steps before the encoders learn, too.", show_default="0"
     ),
 ]
+Forced = Annotated[bool, typer.Option("--force", help="Train although the pools are of the other search setting.")]
 
 
 def train(
@@ -108,9 +112,11 @@ def train(
     identity: Identity = False,
     shared: Shared = False,
     freeze: Freeze = None,
+    split: SplitName = None,
     labels: Labels = label_rules.PAPER,
     reader: ReaderName = AUTO,
     as_json: AsJson = False,
+    force: Forced = False,
     problems: ProblemsFile = None,
     quiet: Quiet = False,
 ) -> None:
@@ -121,18 +127,26 @@ def train(
     choose the best epoch; an interrupted run goes on when the same command is given again, and ends with the same
     weights. With marks and plus nothing is chosen by them, pools are also cut into random subsets, and after an
     interruption only what was prepared is kept. --identity, --shared and --freeze change where the paper's training
-    begins, not its equations. Use the result with --checkpoint FOLDER.
+    begins, not its equations. At the end vote, shipped selector, network and oracle are compared on the pools that were
+    held out. Use the result with --checkpoint FOLDER.
     """
     # Here, because this needs numpy and torch, which help should not wait for.
     from tracerank.embedding.load import load_embedder
+    from tracerank.fitting.held_out import compare_held_out
     from tracerank.fitting.presets import TrainingSource, encoder_of, prepare_training, told_setting
 
     named, paths = _setting_and_files(pools)
     labelling = labelling_named(labels)
+    held_out = None if split is None else split_named(split)
     with Problems(problems, keep=paths) as report, working("preparing", quiet=quiet) as bar:
-        stream = pools_of(paths, reader, report)
-        setting, stream = told_setting(stream) if named is None else (named, stream)
-        made_from = json.dumps(fingerprint(paths))
+        found, stream = told_setting(_to_learn(pools_of(paths, reader, report), held_out))
+        setting = named or found
+        if setting != found and not force:
+            raise UsageError(
+                f"the pools are of the setting {found}, not {setting}: a network of {setting} would learn little from "
+                f"them; leave {setting} out, or train all the same with --force"
+            )
+        made_from = json.dumps(fingerprint(paths)) + ("" if split is None else f", without --split {split}")
         embedder = load_embedder(encoder_of(str(preset), encoder), dims)
         source = TrainingSource(setting, bar.over(stream), made_from, embedder, labelling)
         ready = prepare_training(
@@ -158,11 +172,22 @@ def train(
             note(ready.caution)
     with working("training", unit="steps", total=ready.steps, quiet=quiet) as bar:
         summary = ready.run(_showing(bar))
+    with working("comparing", quiet=quiet) as bar:
+        again = bar.over(_to_learn(pools_of(paths, reader, lambda _: None), held_out))
+        compared = compare_held_out(output, embedder, again, ready.k, labelling_named(labels))
     if as_json:
         about = {"folder": str(output), "preset": str(preset), "setting": setting, "labels": labelling.name}
-        print_json({**about, "training": summary}, indent=2)
+        print_json({**about, "training": summary, "held_out": compared.record()}, indent=2)
     if not quiet:
         note(f"{output}: {ready.outcome(summary)}")
+        if compared.sentence is not None:
+            note(compared.sentence)
+        if compared.warning is not None:
+            note(f"warning: {compared.warning}")
+
+
+def _to_learn(pools: Iterator[Pool], held_out: Split | None) -> Iterator[Pool]:
+    return (pool for pool in pools if held_out is None or not held_out.holds_out(pool.question))
 
 
 def _setting_and_files(words: list[str]) -> tuple[str | None, list[Path]]:

@@ -30,7 +30,7 @@ from tracerank.pools.files import whole_file
 from tracerank.pools.pool import Pool
 from tracerank.readers.detect import AUTO
 from tracerank.selectors.base import SHIPPED as SHIPPED_NAMES
-from tracerank.selectors.table import METHOD_NAMES, METHODS, MethodOptions, method_named, own_options
+from tracerank.selectors.table import METHOD_NAMES, METHODS, MethodOptions, fitted_by, method_named, own_options
 
 DEFAULTS = MethodOptions()
 SELECTOR, SHIPPED = "selector", "the shipped selector"
@@ -75,7 +75,7 @@ def view(
         chosen = method_named(method, options)
         bar.describe("explaining")
         called = called_by(method, options)
-        size = write_page(output, pools, chosen, options, files, called)
+        size = write_page(output, pools, chosen, options, files, called, fitted_by([method], options))
     if not quiet:
         note(f"{size / 1e6:,.1f} MB written to {output}; open it in a browser")
 

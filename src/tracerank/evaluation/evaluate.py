@@ -9,7 +9,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-from tracerank.evaluation.metrics import SINGLE_RULES, oracle
+from tracerank.evaluation.metrics import first_sample, mean_sample, oracle
 from tracerank.methods.base import Decision, Method, decide_stream
 from tracerank.pools.correctness import Compare, Outcome, best_of_group, by_exact_match, choice, is_judged, written
 from tracerank.pools.pool import Pool, drop_reasons
@@ -17,9 +17,12 @@ from tracerank.pools.subsets import FIRST, Cut, cuts
 from tracerank.pools.types import BROWSING
 
 SINGLE = "single"
+"""The first rollout, whatever the pool is and whatever K is."""
+MEAN_SINGLE = "mean-single"
+"""The mean over all samples that are looked at: the paper's single rollout of browsing (App. A.1)."""
 ORACLE = "oracle"
-REFERENCES = (SINGLE, ORACLE)
-"""Rows that every evaluation has; they are judged by rules of the paper and decide nothing."""
+REFERENCES = (SINGLE, MEAN_SINGLE, ORACLE)
+"""Rows of evaluations that decide nothing; mean-single is there for browsing pools, and where it is asked for."""
 
 _CHUNK_POOLS = 64
 """Few enough to hold; their cuts to several K share texts, which are then embedded once."""
@@ -94,10 +97,12 @@ def evaluate(
     backbone: str | None = None,
     done: Container[Key] = frozenset(),
     compare: Compare = by_exact_match,
+    has_means: bool = False,
 ) -> Iterator[Record]:
     """Records of a single rollout, of each method and of the oracle, each as soon as it is there.
 
-    What is done already is left out. ``compare`` judges what a method wrote that no rollout said.
+    What is done already is left out. ``compare`` judges what a method wrote that no rollout said. ``has_means`` gives
+    mean-single of all pools, not of browsing alone.
     """
     stream = iter(pools)
     while chunk := list(islice(stream, _CHUNK_POOLS)):
@@ -106,7 +111,9 @@ def evaluate(
         def left(method: str, work: list[_Work] = work) -> list[_Work]:
             return [each for each in work if each.key(method) not in done]
 
-        yield from (each.record(SINGLE, _single(each, max(ks))) for each in left(SINGLE))
+        yield from (each.record(SINGLE, first_sample(each.cut.pool)) for each in left(SINGLE))
+        averaged = (each for each in left(MEAN_SINGLE) if has_means or each.pool.setting == BROWSING)
+        yield from (each.record(MEAN_SINGLE, _mean_single(each, max(ks))) for each in averaged)
         for method in methods:
             for budget in _by_budget(left(method.name)):
                 yield from _decided(method, budget, compare)
@@ -181,10 +188,9 @@ def _decided(method: Method, work: list[_Work], compare: Compare) -> Iterator[Re
         began = time.monotonic()
 
 
-def _single(work: _Work, largest: int) -> Outcome:
-    """Sample 0, whatever K is; of browsing, the mean over all samples that are looked at (App. A.1)."""
-    is_whole = work.pool.setting == BROWSING and work.cut.subset == FIRST
-    return SINGLE_RULES[work.pool.setting](work.pool.first(largest) if is_whole else work.cut.pool)
+def _mean_single(work: _Work, largest: int) -> Outcome:
+    """Whatever K is, over all samples that are looked at; of a random subset over its own."""
+    return mean_sample(work.pool.first(largest) if work.cut.subset == FIRST else work.cut.pool)
 
 
 def _reasons(pool: Pool, dropped: Mapping[int, str]) -> dict[str, int]:

@@ -1,12 +1,10 @@
 """Bounds, single rollouts, and how figures are averaged (App. A.1). Rounds nothing and reads no files."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import comb
-from types import MappingProxyType
 
 from tracerank.pools.correctness import Outcome, choice
 from tracerank.pools.pool import Pool
-from tracerank.pools.types import BROWSING, WEBQA
 
 
 def oracle(pool: Pool) -> Outcome:
@@ -24,19 +22,15 @@ def oracle(pool: Pool) -> Outcome:
 
 
 def first_sample(pool: Pool) -> Outcome:
-    """Sample 0, unfiltered: the single rollout of WebQA."""
+    """Sample 0, unfiltered: a single rollout, and the paper's single rollout of WebQA (App. A.1)."""
     return choice(pool, pool.rollouts[0].sample_id if pool.rollouts else None)
 
 
 def mean_sample(pool: Pool) -> Outcome:
-    """The mean over all judged samples: the single rollout of long-horizon browsing."""
+    """The mean over all judged samples: the paper's single rollout of long-horizon browsing (App. A.1)."""
     outcomes = [choice(pool, rollout.sample_id) for rollout in pool.rollouts]
     f1 = [outcome.f1 for outcome in outcomes if outcome.f1 is not None]
     return Outcome(None, None, _mean([_correct(o) for o in outcomes if o.correct is not None]), _mean(f1))
-
-
-SINGLE_RULES: Mapping[str, Callable[[Pool], Outcome]] = MappingProxyType({WEBQA: first_sample, BROWSING: mean_sample})
-"""What a single rollout scores, by search setting (App. A.1)."""
 
 
 def pass_at_k(correct: int, samples: int, k: int) -> float:

@@ -7,9 +7,9 @@ command goes on from there; another configuration is refused.
 import fcntl
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
@@ -53,6 +53,8 @@ class QuestionFacts:
     """Evidence that the retained rollouts saw, each time counted."""
     sharing: Mapping[str, SharedEvidence] = field(default_factory=dict)
     """By matching rule."""
+    is_fitted: bool = False
+    """Whether a selector that was evaluated was fitted on the question."""
 
     @property
     def key(self) -> tuple[str | None, str]:
@@ -104,6 +106,13 @@ class Evaluation:
     folder: Path
     config: Mapping[str, Any]
     questions: tuple[QuestionFacts, ...]
+    left_out: frozenset[tuple[str | None, str]] = frozenset()
+    """Keys of questions that are passed over."""
+
+    def without(self, keys: frozenset[tuple[str | None, str]]) -> "Evaluation":
+        """The same without some questions."""
+        kept = tuple(facts for facts in self.questions if facts.key not in keys)
+        return replace(self, questions=kept, left_out=self.left_out | keys)
 
     @property
     def label(self) -> str | None:
@@ -128,7 +137,10 @@ class Evaluation:
 
     def records(self) -> Iterator[Record]:
         """As they were written; a line that a kill has torn is left out."""
-        return map(record_of, _lines(self.folder / RECORDS))
+        found = map(record_of, _lines(self.folder / RECORDS))
+        if not self.left_out:
+            return found
+        return (record for record in found if (record.backbone, record.question_id) not in self.left_out)
 
 
 def read_evaluation(folder: Path) -> Evaluation:
@@ -196,12 +208,14 @@ class RecordFolder:
         """What labelled the answers of the whole run."""
         write_json(self.folder / LABELS, record)
 
-    def noting(self, pools: Iterable[Pool], k: int, backbone: str | None) -> Iterator[Pool]:
+    def noting(
+        self, pools: Iterable[Pool], k: int, backbone: str | None, fitted: Container[Pool] = ()
+    ) -> Iterator[Pool]:
         """The pools, with the facts about each that is new here written down as it passes."""
         for pool in pools:
             if (backbone, pool.question.id) not in self._noted:
                 self._noted.add((backbone, pool.question.id))
-                _append(self._questions, asdict(facts_of(pool, k, backbone)))
+                _append(self._questions, asdict(replace(facts_of(pool, k, backbone), is_fitted=pool in fitted)))
             yield pool
 
     def __exit__(

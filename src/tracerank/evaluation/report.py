@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from tracerank.evaluation.bootstrap import RESAMPLES, Intervals, intervals, sign_test
 from tracerank.evaluation.calibration import calibration_tables
-from tracerank.evaluation.evaluate import ORACLE, REFERENCES, SINGLE
+from tracerank.evaluation.evaluate import MEAN_SINGLE, ORACLE, REFERENCES, SINGLE
 from tracerank.evaluation.metrics import long_horizon_mean
 from tracerank.evaluation.pool_tables import pass_at_k_mean, pool_tables
 from tracerank.evaluation.score_matrix import Floats, ScoreMatrix, costs_at, is_run_of, mean
@@ -32,6 +33,8 @@ class ReportPlan:
     """The method that the others are compared with; where there is no ``majority``, the paper's stands in for it."""
     seed: int = 0
     resamples: int = RESAMPLES
+    has_fitted: bool = False
+    """Whether questions count that a selector was fitted on."""
 
 
 def report_tables(scores: ScoreMatrix, plan: ReportPlan) -> list[Table]:
@@ -157,16 +160,24 @@ def _budget(scores: ScoreMatrix, name: str, title: str, measure: str, is_random:
     if measure == "correct":
         rows.append(("pass@K", *(pass_at_k_mean(scores.questions, k)[0] for k in scores.ks)))
         notes = ("pass@K: unbiased estimate from all samples; oracle: whether these very K hold a right answer.",)
+    if 1 in scores.ks and not is_random and _is_browsing(scores).any():
+        notes += (
+            f"K=1 of browsing pools: the mean of all samples in every row but {SINGLE}, which is the first rollout "
+            "(App. A.1).",
+        )
     return Table(name, title, (METHOD, *(Column(f"K={k}") for k in scores.ks)), tuple(rows), notes)
 
 
 def budget_values(scores: ScoreMatrix, method: str, k: int, measure: str, is_random: bool) -> Floats:
-    """A value per question; browsing at K=1 is the mean of all samples for every method (App. A.1)."""
+    """A value per question; browsing at K=1 is the mean of all samples for whatever chooses (App. A.1)."""
     values = scores.values(method, k, measure, is_random)
-    if k != 1 or is_random:
+    if k != 1 or is_random or method == SINGLE:
         return values
-    is_browsing = np.fromiter((facts.setting == BROWSING for facts in scores.questions), np.bool_)
-    return np.where(is_browsing, scores.values(SINGLE, 1, measure), values)
+    return np.where(_is_browsing(scores), scores.values(MEAN_SINGLE, 1, measure), values)
+
+
+def _is_browsing(scores: ScoreMatrix) -> npt.NDArray[np.bool_]:
+    return np.fromiter((facts.setting == BROWSING for facts in scores.questions), np.bool_)
 
 
 def coverage_table(scores: ScoreMatrix) -> Table:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tracerank.errors import UsageError
+from tracerank.evaluation.fitted_questions import fitted_sentence
 from tracerank.evaluation.gains import alike, gain_curves, merged
 from tracerank.evaluation.labels import labels_words
 from tracerank.evaluation.plots import draw_accuracy_by_cost, draw_accuracy_by_k, draw_gain_by_k
@@ -109,6 +110,7 @@ def make_report(
     evaluations = [read_evaluation(path) for path in paths]
     labels = tuple((str(path), _labels_of(each)) for path, each in zip(paths, evaluations, strict=True))
     warning = _differing(labels)
+    evaluations, fitted = _new_questions(evaluations, plan, paths)
     try:
         scores = score_matrix(evaluations, prices)
     except UsageError as error:
@@ -117,8 +119,26 @@ def make_report(
     title = f"{len(scores.questions):,} questions of {', '.join(path.name for path in paths)}"
     main, *others = report_tables(scores, plan)
     told = "Labels: " + "; ".join(dict.fromkeys(words for _, words in labels)) + "."
-    tables = (replace(main, notes=(*main.notes, told)), *others)
-    return Report(title, tables, scores, plan, labels, warning)
+    tables = (replace(main, notes=(*main.notes, told, *fitted)), *others)
+    return Report(title, tables, scores, plan, labels, "; ".join(filter(None, (warning, *fitted))) or None)
+
+
+def _new_questions(
+    evaluations: list[Evaluation], plan: ReportPlan, paths: Sequence[Path]
+) -> tuple[list[Evaluation], tuple[str, ...]]:
+    """The evaluations without questions that were fitted on, unless the plan wants them, and what to say of it."""
+    met = frozenset(facts.key for each in evaluations for facts in each.questions if facts.is_fitted)
+    count = len({facts.key for each in evaluations for facts in each.questions})
+    if not met:
+        return evaluations, ()
+    if plan.has_fitted:
+        return evaluations, (fitted_sentence(len(met), count, are_judged=True),)
+    if len(met) == count:
+        raise UsageError(
+            f"{', '.join(map(str, paths))}: a selector was fitted on all {count:,} questions; none is left to judge; "
+            "--include-fitted judges them, too"
+        )
+    return [each.without(met) for each in evaluations], (fitted_sentence(len(met), count, are_judged=False),)
 
 
 def _labels_of(evaluation: Evaluation) -> str:

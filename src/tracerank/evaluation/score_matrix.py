@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tracerank.errors import UsageError
-from tracerank.evaluation.evaluate import ORACLE, REFERENCES, SINGLE, Key, Record
+from tracerank.evaluation.evaluate import MEAN_SINGLE, ORACLE, REFERENCES, SINGLE, Key, Record
 from tracerank.evaluation.prices import PriceTable
 from tracerank.evaluation.record_folder import Evaluation, QuestionFacts
 from tracerank.pools.subsets import FIRST
@@ -115,8 +115,8 @@ def _clash(evaluation: Evaluation, what: str) -> UsageError:
 
 
 def _place_of_references(column: Column) -> int:
-    """First the single rollout, last the oracle, between them the methods as they came."""
-    return {SINGLE: 0, ORACLE: 2}.get(column[0], 1)
+    """First the single rollouts, last the oracle, between them the methods as they came."""
+    return {SINGLE: 0, MEAN_SINGLE: 1, ORACLE: 3}.get(column[0], 2)
 
 
 def _add(record: Record, money: float | None, sums: Floats, counts: Floats) -> None:

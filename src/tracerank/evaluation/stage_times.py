@@ -1,4 +1,4 @@
-"""How long TRACE takes, stage by stage, on the path that decisions really take (App. H).
+"""How long a selector takes, stage by stage, on the path that decisions really take (App. H).
 
 A clock is passed from hand to hand: the pools that the selector draws and the embedder that it asks switch it. So
 nothing of the selector is repeated here, and the stages add up to the whole. Reading is timed apart.
@@ -12,12 +12,16 @@ from statistics import median
 
 import numpy as np
 
-from tracerank.embedding.base import Embedder, Vectors
+from tracerank.embedding.base import Embedder, EncoderIdentity, Vectors
 from tracerank.methods.base import StreamingMethod
 from tracerank.pools.pool import Pool
+from tracerank.selectors.base import Selector, existing_folder, folder_of, load_selector, selector_kind
 
 READ, ENCODE, BUILD, SCORE = "read and parse", "encode texts", "build graphs", "score and choose"
 STAGES = (READ, ENCODE, BUILD, SCORE)
+UNENCODED = (READ, SCORE)
+"""Of a selector that reads no vectors."""
+TRACE = "trace"
 _WARM_UP = 4
 """Pools decided before anything is measured."""
 
@@ -96,17 +100,19 @@ class StageTimes:
 
 
 @dataclass(frozen=True, slots=True)
-class TraceCost:
+class SelectorCost:
     """What selecting with a checkpoint costs on this machine."""
 
     times: StageTimes
     loading: float
     """Seconds that checkpoint and encoder took to load, once."""
-    encoder: str
-    """Name of the encoder."""
+    encoder: str | None
+    """Name of the encoder; None: it needs none."""
+    kind: str
+    """Of the selector."""
 
 
-def measure_trace(
+def measure_selector(
     checkpoint: str | Path,
     read: Callable[[], Iterable[Pool]],
     questions: int = 100,
@@ -116,49 +122,70 @@ def measure_trace(
     allow_encoder_mismatch: bool = False,
     on_loaded: Callable[[], None] = lambda: None,
     on_pass: Callable[[], None] = lambda: None,
-) -> TraceCost:
-    """Load a checkpoint and its encoder, or another in its place, and time the stages; nothing comes from the cache.
+) -> SelectorCost:
+    """Load a selector and its encoder, if it has one, and time the stages; nothing comes from the cache.
 
     ``read`` opens the files anew for every pass.
     """
-    # They bring torch, which the clock itself does without.
-    from tracerank.embedding.load import embedder_for
-    from tracerank.selectors.trace.checkpoint import load_checkpoint
-    from tracerank.selectors.trace.selector import TraceSelector
-
+    # A selector without an encoder tells so when it is loaded; one with is loaded again before a clocked one.
     began = time.perf_counter()
-    loaded = load_checkpoint(checkpoint)
-    embedder = embedder_for(loaded.encoder, encoder, is_cached=False)
     clock = StageClock()
-    clocked = ClockedEmbedder(embedder, clock)
-    selector = TraceSelector(loaded, clocked, allow_encoder_mismatch=allow_encoder_mismatch)
+    needed = _encoder_of(checkpoint, encoder, allow_encoder_mismatch)
+    if isinstance(needed, Selector):
+        selector, clocked, name = needed, None, None
+    else:
+        from tracerank.embedding.load import embedder_for
+
+        began = time.perf_counter()  # to look which encoder it needs is no part of loading it
+        embedder = embedder_for(needed, encoder, is_cached=False)
+        clocked, name = ClockedEmbedder(embedder, clock), embedder.name
+        selector = load_selector(checkpoint, clocked, allow_encoder_mismatch=allow_encoder_mismatch)
     loading = time.perf_counter() - began
     on_loaded()
-    return TraceCost(time_stages(selector, clocked, clock, read, questions, passes, on_pass), loading, embedder.name)
+    times = time_stages(selector, clocked, clock, read, questions, passes, on_pass)
+    return SelectorCost(times, loading, name, selector.kind)
+
+
+def _encoder_of(
+    checkpoint: str | Path, encoder: str | None, allow_encoder_mismatch: bool
+) -> EncoderIdentity | Selector:
+    """The encoder that a selector needs; the selector itself where it needs none."""
+    if selector_kind(existing_folder(checkpoint)) == TRACE:
+        from tracerank.selectors.trace.checkpoint import load_checkpoint  # brings torch
+
+        return load_checkpoint(folder_of(checkpoint)).encoder
+    selector = load_selector(checkpoint, encoder, allow_encoder_mismatch=allow_encoder_mismatch)
+    return selector.encoder or selector
 
 
 def time_stages(
     selector: StreamingMethod,
-    embedder: ClockedEmbedder,
+    embedder: ClockedEmbedder | None,
     clock: StageClock,
     read: Callable[[], Iterable[Pool]],
     questions: int,
     passes: int = 3,
     on_pass: Callable[[], None] = lambda: None,
 ) -> StageTimes:
-    """Settle the first questions so many times, after a warm-up; ``read`` opens the files anew."""
+    """Settle the first questions so many times, after a warm-up; ``read`` opens the files anew.
+
+    Without an embedder nobody can tell building from scoring, so these are one stage.
+    """
+    stages, first = (UNENCODED, SCORE) if embedder is None else (STAGES, BUILD)
     _, pools = _read(read, questions)
-    _decide_all(selector, clock, pools[:_WARM_UP])
+    _decide_all(selector, clock, pools[:_WARM_UP], first)
     found: list[dict[str, float]] = []
     for _ in range(passes):
         each, pools = _read(read, questions)
         clock.reset()
-        embedder.forget()
-        _decide_all(selector, clock, pools)
+        if embedder is not None:
+            embedder.forget()
+        _decide_all(selector, clock, pools, first)
         found.append({**clock.seconds, READ: each * len(pools)})
         on_pass()
-    seconds = {stage: median(each[stage] for each in found) for stage in STAGES}
-    return StageTimes(len(pools), sum(map(len, pools)), embedder.texts, seconds, passes)
+    seconds = {stage: median(each[stage] for each in found) for stage in stages}
+    texts = 0 if embedder is None else embedder.texts
+    return StageTimes(len(pools), sum(map(len, pools)), texts, seconds, passes)
 
 
 def _read(read: Callable[[], Iterable[Pool]], questions: int) -> tuple[float, list[Pool]]:
@@ -170,10 +197,10 @@ def _read(read: Callable[[], Iterable[Pool]], questions: int) -> tuple[float, li
     return (time.perf_counter() - began) / max(count, 1), kept
 
 
-def _decide_all(selector: StreamingMethod, clock: StageClock, pools: Iterable[Pool]) -> None:
+def _decide_all(selector: StreamingMethod, clock: StageClock, pools: Iterable[Pool], first: str) -> None:
     def clocked() -> Iterator[Pool]:
         for pool in pools:
-            clock.switch(BUILD)  # what follows the last pool of a block
+            clock.switch(first)  # what follows the last pool of a block
             yield pool
 
     for _ in selector.iter_decisions(clocked()):

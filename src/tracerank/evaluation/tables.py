@@ -109,8 +109,23 @@ def long_csv(tables: Sequence[Table]) -> str:
 
 def _csv(rows: Sequence[Sequence[Value]]) -> str:
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
+    cells = ([safe_cell(value) if isinstance(value, str) else value for value in row] for row in rows)
+    csv.writer(text, lineterminator="\n").writerows(cells)
     return text.getvalue()
+
+
+_FORMULA = re.compile(r"[=+\-@\t\r]")
+_NUMBER = re.compile(r"[+-]?\d+(?:[.,]\d+)*%?")
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+
+
+def safe_cell(text: str) -> str:
+    """A text that no spreadsheet runs as a formula: an apostrophe before it, as a spreadsheet itself would write.
+
+    Texts of rollouts quote web pages, which can hold anything; controls are spelled out.
+    """
+    text = _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
 
 
 def _inert(text: str) -> str:

@@ -30,6 +30,7 @@ from tracerank.pools.pool import Pool
 from tracerank.pools.subsets import is_test
 from tracerank.pools.types import BROWSING, WEBQA
 from tracerank.readers import iter_pools
+from tracerank.selectors.base import remember_fitted
 from tracerank.selectors.trace.checkpoint import Checkpoint
 from tracerank.selectors.trace.graphs.schema import CONTROLS, RECIPES, GraphRecipe
 from tracerank.selectors.trace.selector import TraceSelector
@@ -215,6 +216,7 @@ class Ablation:
         self.folder.mkdir(parents=True, exist_ok=True)
         _claim(self.folder, setup.configuration())
         self._pools, self._test = self.folder / "pools.jsonl", self.folder / "test.jsonl"
+        self._questions: list[str] | None = None
 
     def take(self, pools: Iterable[Pool], test: Iterable[Pool] | None = None) -> None:
         """Keep the pools, with the paper's labels; without ``test`` a fixed fifth of the questions is held out."""
@@ -242,6 +244,7 @@ class Ablation:
         out = self._run(variant, seed)
         if self.is_done(variant, seed):
             return
+        remember_fitted(out, self._learned())
         checkpoint = self._train(variant, seed, out, on_step)
         selector = TraceSelector(checkpoint, self.setup.embedder)
         found = evaluate([selector], self.test_pools(), [self.setup.plan.k])
@@ -295,6 +298,12 @@ class Ablation:
         if self._test.exists():
             return iter_pools(self._test)
         return (pool for pool in iter_pools(self._pools) if is_test(pool.question.text))
+
+    def _learned(self) -> list[str]:
+        """The questions that every variant learns from, read once."""
+        if self._questions is None:
+            self._questions = [pool.question.text for pool in self.training_pools()]
+        return self._questions
 
     def _run(self, variant: Variant, seed: int) -> Path:
         return self.folder / "runs" / variant.slug / f"seed-{seed}"

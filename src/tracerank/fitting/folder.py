@@ -23,7 +23,7 @@ from tracerank.fitting.rule import FEW_QUESTIONS, RULE, VOTE, WHOLE, Row, Verdic
 from tracerank.methods.base import Decision
 from tracerank.pools.files import is_draft, write_json, write_text
 from tracerank.pools.pool import Pool
-from tracerank.selectors.base import ABOUT
+from tracerank.selectors.base import ABOUT, FITTED_ON, remember_fitted
 from tracerank.selectors.gate.selector import SELECTOR_FOLDER, GatedSelector
 
 REPORT, README, RECORDS, WORK = "report.json", "README.md", "records", "training"
@@ -61,19 +61,21 @@ class FitFolder:
                 f"{self.folder}: holds a fit on other files or settings; choose another folder, or replace it with "
                 "--force"
             )
-        unfinished = {WORK, RECORDS, ABOUT, SELECTOR_FOLDER}
+        unfinished = {WORK, RECORDS, ABOUT, FITTED_ON, SELECTOR_FOLDER}
         if self.folder.exists() and not all(name in unfinished or is_draft(name) for name in os.listdir(self.folder)):
             raise UsageError(f"{self.folder}: is not empty and holds no fit; choose another folder")
         return None
 
     def _empty(self) -> None:
-        for name in (REPORT, README, ABOUT):
+        for name in (REPORT, README, ABOUT, FITTED_ON):
             (self.folder / name).unlink(missing_ok=True)
         for name in (WORK, RECORDS, SELECTOR_FOLDER):
             shutil.rmtree(self.folder / name, ignore_errors=True)
 
     def write(self, fitted: Fitted, data: LabelledPools) -> dict[str, Any]:
         """Everything, the report last; then what only an unfinished run needs is removed."""
+        # First: a selector without it would pass its own questions for new ones.
+        remember_fitted(self.folder, (pool.question.text for pool in data.pools))
         fitted.selector.save(self.folder)
         self._write_records(fitted, data)
         report = {"format": FORMAT, **_report(fitted, data), "configuration": self.configuration}

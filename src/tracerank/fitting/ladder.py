@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracerank.answers.exact import normalize_answer, normalize_text
 from tracerank.errors import TrainingError, UsageError
 from tracerank.fitting.rule import VOTE, Outcomes, Verdict, judge
 from tracerank.fitting.rungs import VOTES, Rung
@@ -24,6 +23,7 @@ from tracerank.methods.voting import MajorityVote
 from tracerank.pools.correctness import choice, correctness
 from tracerank.pools.files import write_lines
 from tracerank.pools.pool import Pool
+from tracerank.pools.subsets import question_key
 from tracerank.selectors.features.fit import folds_of
 from tracerank.selectors.gate.fit import Cases, answer_chance, cases_of, choose_gate, pass_nested
 from tracerank.selectors.gate.selector import CalibratedVote, GatedSelector, Sides, ballot_of, sides_of
@@ -74,7 +74,7 @@ class Ladder:
     """Rungs on the same folds of the same pools, with what is done kept in a folder."""
 
     def __init__(self, pools: Sequence[Pool], rungs: Sequence[Rung], folds: int, seed: int, folder: Path) -> None:
-        keys = [_question_key(pool) for pool in pools]
+        keys = [question_key(pool.question.text) for pool in pools]
         if len(set(keys)) < FEWEST_QUESTIONS:
             raise UsageError(
                 f"{len(set(keys))} questions with labels are too few to fit anything; at least {FEWEST_QUESTIONS} are "
@@ -208,8 +208,3 @@ def _decision(pool: Pool, line: Mapping[str, Any]) -> Decision:
     answer = next((rollout.answer for rollout in pool.rollouts if rollout.sample_id == sample), None)
     scores = {int(key): float(score) for key, score in line["scores"].items()}
     return Decision(pool.question.id, answer, sample, scores, group=tuple(line["group"]))
-
-
-def _question_key(pool: Pool) -> str:
-    """Equal for a question in other spelling, so that it is never learned from and measured on."""
-    return normalize_answer(pool.question.text) or normalize_text(pool.question.text)

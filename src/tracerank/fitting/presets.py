@@ -19,7 +19,9 @@ from tracerank.errors import UsageError
 from tracerank.evaluation.labels import PAPER as PAPER_LABELS
 from tracerank.evaluation.labels import Labelling
 from tracerank.pools.pool import Pool
+from tracerank.pools.subsets import is_validation
 from tracerank.pools.types import BROWSING, WEBQA
+from tracerank.selectors.base import FITTED_ON, remember_fitted
 from tracerank.selectors.plus.description import PlusConfig
 from tracerank.selectors.plus.examples import Cutting, prepare_plus
 from tracerank.selectors.plus.facts import FAMILY_OF, plus_recipe
@@ -86,6 +88,8 @@ class PreparedTraining:
     """Trains, saves and sums up."""
     outcome: Callable[[Mapping[str, Any]], str]
     """How well a summary says it went, in a line."""
+    k: int | None = None
+    """Rollouts of a question that are looked at; None: all."""
 
 
 def told_setting(pools: Iterable[Pool]) -> tuple[str, Iterator[Pool]]:
@@ -125,8 +129,31 @@ def prepare_training(
         raise UsageError("--identity, --shared and --freeze are for the encoders of --preset paper")
     if source.labels.rule != PAPER_LABELS:  # examples that were made by another rule are not taken up again
         source = replace(source, files=f"{source.files}, labels by {source.labels.name}")
-    labelled = replace(source, pools=source.labels.pools(source.pools))
-    return PRESETS[preset](labelled, values, Path(output))
+    met = _Met(keeps_held_out=not starts_as_vote)
+    labelled = replace(source, pools=met.over(source.labels.pools(source.pools)))
+    prepared = PRESETS[preset](labelled, values, Path(output))
+    if met.count or not (Path(output) / FITTED_ON).exists():
+        # Examples of another day were taken up again: the pools were not looked at.
+        for _ in () if met.count else met.over(source.pools):
+            pass
+        remember_fitted(output, met.questions)
+    return prepared
+
+
+@dataclass(slots=True)
+class _Met:
+    """Questions that a network learns from; also those that choose its epoch, where some do."""
+
+    keeps_held_out: bool
+    count: int = 0
+    questions: list[str] = field(default_factory=list)
+
+    def over(self, pools: Iterable[Pool]) -> Iterator[Pool]:
+        for pool in pools:
+            self.count += 1
+            if self.keeps_held_out or not is_validation(pool.question.text):
+                self.questions.append(pool.question.text)
+            yield pool
 
 
 def _paper(source: TrainingSource, given: Mapping[str, Any], output: Path) -> PreparedTraining:
@@ -157,6 +184,7 @@ def _trace(source: TrainingSource, given: Mapping[str, Any], output: Path, net: 
             f"epoch {summary['best_epoch']} is best, "
             f"{_right(summary)} {summary['questions']['validation']:,} held-out mixed pools"
         ),
+        plan.k,
     )
 
 
@@ -208,6 +236,7 @@ def _from_the_vote(
                 else "nothing held out"
             )
         ),
+        k,
     )
 
 

@@ -73,6 +73,8 @@ class LoggedConfidence:
         return Estimate(value) if value is not None and 0 <= value <= 1 else None
 
 
+NO_CONFIDENCE = "no confidence known: every vote weighs one"
+"""The note of a weighted vote that equals the plain one."""
 READ_SOURCES: tuple[ConfidenceSource, ...] = (StatedConfidence(), LoggedConfidence())
 """What needs no model, in the order in which it is believed: the agent's words before anybody's field."""
 
@@ -193,7 +195,7 @@ def _weigh(found: Sequence[Estimate | None]) -> _Weighed:
     if missing and known:
         note = f"{missing} of {len(found)} confidences unknown, taken as the mean of the others ({stand_in:.3g})"
     elif missing:
-        note = "no confidence known: every vote weighs one"
+        note = NO_CONFIDENCE
     spent = [estimate.usage for estimate in found if estimate is not None and estimate.usage is not None]
     weights = tuple(stand_in if estimate is None else estimate.value for estimate in found)
     return _Weighed(weights, note, reduce(add, spent) if spent else None)

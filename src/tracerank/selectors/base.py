@@ -11,7 +11,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
@@ -22,8 +22,9 @@ from tracerank.errors import CheckpointError, TraceRankError, UsageError
 from tracerank.extras import missing
 from tracerank.methods.base import Decision, decide_stream
 from tracerank.methods.explanation import Explanation, explain_pool
-from tracerank.pools.files import write_json
+from tracerank.pools.files import whole_file, write_json
 from tracerank.pools.pool import Pool
+from tracerank.pools.subsets import DIGEST_BYTES, question_digest
 
 if TYPE_CHECKING:
     from tracerank.embedding.base import Embedder, EncoderIdentity  # brings numpy, for which --help shall not wait
@@ -173,6 +174,55 @@ def folder_of(name: str | Path) -> Path:
     return Path(name)
 
 
+FITTED_ON = "fitted-on.bin"
+"""Beside the description: the digests of the questions that a selector was fitted on, in order; no text."""
+
+
+@dataclass(frozen=True, slots=True)
+class FittedOn:
+    """Pools whose questions a selector was fitted on; empty: none, or nobody knows."""
+
+    digests: frozenset[bytes] = frozenset()
+
+    def __contains__(self, pool: object) -> bool:
+        return bool(self.digests) and isinstance(pool, Pool) and question_digest(pool.question.text) in self.digests
+
+    def __len__(self) -> int:
+        return len(self.digests)
+
+    def __or__(self, other: "FittedOn") -> "FittedOn":
+        return FittedOn(self.digests | other.digests)
+
+
+def remember_fitted(folder: str | Path, questions: Iterable[str]) -> None:
+    """Write down which questions the selector in a folder is fitted on."""
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    with whole_file(Path(folder) / FITTED_ON) as file:
+        file.write(b"".join(sorted(set(map(question_digest, questions)))))
+
+
+def fitted_on(folder: str | Path) -> FittedOn:
+    """The questions that a folder says its selector was fitted on."""
+    path = folder_of(folder) / FITTED_ON
+    try:
+        found = path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return FittedOn()
+    except OSError as error:
+        raise CheckpointError(f"{path}: cannot be read ({error.strerror}); restore it") from None
+    if len(found) % DIGEST_BYTES:
+        raise CheckpointError(f"{path}: damaged; fit again or restore the folder")
+    return FittedOn(frozenset(found[at : at + DIGEST_BYTES] for at in range(0, len(found), DIGEST_BYTES)))
+
+
+def existing_folder(name: str | Path) -> Path:
+    """The folder of a selector, which must be there; said before anybody installs torch for a slip of the pen."""
+    place = folder_of(name)
+    if not place.exists():
+        raise CheckpointError(f"{place}: no checkpoint here; expected the folder of a selector")
+    return place
+
+
 def selector_kind(folder: str | Path) -> str:
     """Which kind a folder says that it holds, without loading it."""
     about = folder_of(folder) / ABOUT
@@ -196,9 +246,7 @@ def load_selector(
     Vectors of an encoder that is loaded here, its own or one that is named, are kept in the cache on disk: each text is
     encoded once ever. An embedder that is given as an object is used as it is.
     """
-    place = folder_of(folder)
-    if not place.exists():  # said before anybody installs torch for a slip of the pen
-        raise CheckpointError(f"{place}: no checkpoint here; expected the folder of a selector")
+    place = existing_folder(folder)
     said = selector_kind(place)
     module, name = KINDS[said]
     try:

@@ -4,10 +4,11 @@ Help, error messages and what an evaluation remembers of its methods are made fr
 and the aggregators because it names the learned methods, too. Whatever is heavy is imported when its row is built.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
@@ -22,16 +23,30 @@ from tracerank.methods.answer_groups import (
     ExactGroups,
     MeaningGroups,
 )
-from tracerank.methods.base import Method
+from tracerank.methods.base import Decision, Method, decide_stream
+from tracerank.methods.explanation import Explanation, explain_stream
 from tracerank.methods.simple import FewestTools, Oracle, RandomRollout, SingleRollout
 from tracerank.methods.voting import FORMS, MajorityVote, WithoutAbstentions
 from tracerank.methods.weighted_vote import READ_SOURCES, AskedConfidence, WeightedVote
 from tracerank.pools.correctness import correctness
-from tracerank.selectors.base import DEFAULT, load_selector, selector_digest, selector_kind
+from tracerank.pools.pool import Pool
+from tracerank.selectors.base import (
+    DEFAULT,
+    SHIPPED,
+    FittedOn,
+    existing_folder,
+    fitted_on,
+    folder_of,
+    load_selector,
+    selector_digest,
+    selector_kind,
+)
 
 if TYPE_CHECKING:
     from tracerank.endpoints.chat import ChatModel
 
+SELECTOR = "selector"
+"""The method that is whatever a folder holds."""
 CONCURRENCY = 4
 """Requests to a chat server under way at once, about one question."""
 
@@ -106,20 +121,39 @@ _NEEDS: Mapping[str, str] = MappingProxyType(
 
 
 def method_named(name: str, options: MethodOptions | None = None) -> Method:
-    """The method, with its checkpoint loaded if it needs one; ``NAME=FOLDER`` gives it one of its own."""
-    name, options = own_options(name, options or MethodOptions())
+    """The method, with its checkpoint loaded if it needs one.
+
+    ``NAME=FOLDER`` gives it one of its own; a folder, or the name of a shipped selector, is whatever that holds.
+    """
+    name, options = checked_options(name, options or MethodOptions())
+    return METHODS[name].build(options)
+
+
+def checked_options(name: str, options: MethodOptions) -> tuple[str, MethodOptions]:
+    """The bare name and its own options, refused if what it needs is missing or its folder is of another kind."""
+    name, options = own_options(name, options)
     row = METHODS[name]
     if row.needs is not None and getattr(options, row.needs) is None:
         raise UsageError(_NEEDS[row.needs].format(name=name))
-    return row.build(options)
+    if row.takes_folder:
+        folder = options.checkpoint or DEFAULT
+        existing_folder(folder)
+        if name != SELECTOR and (found := selector_kind(folder)) != name:
+            raise UsageError(
+                f"{folder}: holds a selector of kind {found}, not {name}; write {folder} itself in place of {name}"
+            )
+    return name, options
 
 
 def own_options(name: str, options: MethodOptions) -> tuple[str, MethodOptions]:
-    """The bare name, and the options with the folder that may stand behind it."""
-    name, has_folder, folder = name.strip().partition("=")
+    """The bare name, and the options with the folder that may stand behind it or in its place."""
+    whole = name.strip()
+    name, has_folder, folder = whole.partition("=")
     row = METHODS.get(name)
+    if row is None and _is_folder(whole):
+        return SELECTOR, replace(options, checkpoint=whole)
     if row is None:
-        raise UsageError(f"no method is called {name!r}; known are {', '.join(METHOD_NAMES)}")
+        raise UsageError(f"no method or folder is called {whole!r}; known are {', '.join(METHOD_NAMES)}")
     if not has_folder:
         return name, options
     if not row.takes_folder or not folder:
@@ -128,27 +162,90 @@ def own_options(name: str, options: MethodOptions) -> tuple[str, MethodOptions]:
     return name, replace(options, checkpoint=folder)
 
 
+def _is_folder(name: str) -> bool:
+    """Whether a word that is no method's is a folder, or was meant to be one."""
+    return name in SHIPPED or "/" in name or Path(name).is_dir()
+
+
+def called(name: str) -> str | None:
+    """What tables call a selector: what the user called it; None: the method knows its name, of votes with equality."""
+    bare = name.strip().partition("=")[0]
+    if bare in METHODS:
+        return bare if METHODS[bare].takes_folder else None
+    return name.strip()
+
+
+class Called:
+    """A method under the name that the user gave it."""
+
+    def __init__(self, method: Method, name: str) -> None:
+        self.method, self.name = method, name
+
+    def decide(self, pool: Pool) -> Decision:
+        return self.method.decide(pool)
+
+    def iter_decisions(self, pools: Iterable[Pool]) -> Iterator[Decision]:
+        return (decision for _, decision in decide_stream(self.method, pools))
+
+    def explain_stream(self, pools: Iterable[Pool]) -> Iterator[tuple[Pool, Explanation]]:
+        return explain_stream(self.method, pools)
+
+
 def methods_named(text: str, options: MethodOptions | None = None) -> list[Method]:
-    """The methods of a list such as ``majority,weighted,trace``; each once, because records go by the name."""
+    """The methods of a list such as ``majority,trace,checkpoints/mine``; each once, because records go by the name.
+
+    All that can be refused without loading is refused before anything is loaded.
+    """
     names = [part.strip() for part in text.split(",") if part.strip()]
     if not names:
         raise UsageError(f"--methods {text!r}: expected names separated by commas, for example majority,trace")
-    built = [method_named(name, options) for name in names]
-    made: dict[str, str] = {}
-    for name, method in zip(names, built, strict=True):
-        if method.name in made:
-            raise UsageError(
-                f"--methods: {made[method.name]} and {name} are both called {method.name}; name one, or evaluate into "
-                "a folder each, and report both"
-            )
-        made[method.name] = name
-    return built
+    rows = [METHODS[checked_options(name, options or MethodOptions())[0]] for name in names]
+    taken: dict[str, str] = {}
+    for name in names:
+        if (own := called(name)) is not None:
+            _take(taken, name, own)
+    built: dict[int, Method] = {}
+    # Selectors last: they may take long to load, and the others may be refused while they are built.
+    for place in sorted(range(len(names)), key=lambda place: rows[place].takes_folder):
+        method, own = method_named(names[place], options), called(names[place])
+        if own is None:
+            _take(taken, names[place], method.name)
+        built[place] = method if own in (None, method.name) else Called(method, own or "")
+    return [built[place] for place in range(len(names))]
+
+
+def _take(taken: dict[str, str], name: str, own: str) -> None:
+    if own in taken:
+        raise UsageError(
+            f"--methods: {taken[own]} and {name} are both called {own}; name one, or the folder itself in place of "
+            f"{SELECTOR}=FOLDER, or evaluate into a folder each, and report both"
+        )
+    taken[own] = name
+
+
+def unused_checkpoint(names: Sequence[str], options: MethodOptions) -> bool:
+    """Whether a folder is given that none of the methods looks at."""
+    if options.checkpoint is None:
+        return False
+    given = folder_of(options.checkpoint).resolve()
+    own = [used for row, used in (own_options(name, options) for name in names) if METHODS[row].takes_folder]
+    return all(folder_of(used.checkpoint or DEFAULT).resolve() != given for used in own)
+
+
+def fitted_by(names: Iterable[str], options: MethodOptions) -> FittedOn:
+    """The questions that any of the selectors among these methods was fitted on."""
+    found = FittedOn()
+    for name in names:
+        row, own = own_options(name, options)
+        if METHODS[row].takes_folder:
+            found |= fitted_on(own.checkpoint or DEFAULT)
+    return found
 
 
 def method_identity(name: str) -> str:
     """A method as an evaluation remembers it: one with a checkpoint of its own by what that holds."""
-    method, is_own, checkpoint = name.partition("=")
-    return f"{method}={selector_digest(checkpoint)}" if is_own else method
+    _, own = own_options(name, MethodOptions())
+    return name.strip() if own.checkpoint is None else f"{called(name)}={selector_digest(own.checkpoint)}"
 
 
 def model_of(name: str, options: MethodOptions) -> str | None:
@@ -214,11 +311,9 @@ def _verifier(options: MethodOptions) -> Method:
     return Verifier(_chat(options), _within(VerifierConfig(), options))
 
 
-def _selector(kind: str | None, options: MethodOptions) -> Method:
-    """The checkpoint's selector, when it is what the name says; the shipped one when none is given."""
+def _selector(options: MethodOptions) -> Method:
+    """The checkpoint's selector; the shipped one when none is given."""
     folder = options.checkpoint or DEFAULT
-    if kind is not None and (found := selector_kind(folder)) != kind:
-        raise UsageError(f"{folder}: holds a selector of kind {found}, not {kind}; use --method selector")
     selector = load_selector(folder, options.encoder, allow_encoder_mismatch=options.allow_encoder_mismatch)
     return selector if options.form is None else selector.of_form(options.form)
 
@@ -290,7 +385,7 @@ def _votes_by(grouping: AnswerGrouping, forms: Sequence[str]) -> dict[str, Metho
 
 def _fitted(kind: str, about: str) -> dict[str, MethodRow]:
     """A row for selectors of one kind."""
-    return {kind: MethodRow(about, partial(_selector, kind), "checkpoint", True, _selector_model)}
+    return {kind: MethodRow(about, _selector, "checkpoint", True, _selector_model)}
 
 
 def _asking(name: str, about: str, build: Callable[[MethodOptions], Method]) -> dict[str, MethodRow]:
@@ -314,9 +409,9 @@ METHODS: Mapping[str, MethodRow] = MappingProxyType(
             "votes weighed by confidence, asked of --chat where it is not stated", _weighted, model=_chat_model
         ),
         **_asking("weighted-asked", "all confidences asked, as in the paper", _weighted_asked),
-        "selector": MethodRow(
-            "whatever --checkpoint holds, or the shipped selector",
-            partial(_selector, None),
+        SELECTOR: MethodRow(
+            "whatever --checkpoint holds, or the shipped selector; a folder itself, default or browsing may stand here",
+            _selector,
             takes_folder=True,
             model=_selector_model,
         ),

@@ -68,8 +68,24 @@ def test_the_vote_stands_until_the_expected_gain_passes_the_threshold() -> None:
 def test_a_decision_says_whether_it_left_the_vote() -> None:
     asked = pool("Paris", "Paris", "Rome")
     assert "leaves the vote: expected gain +46 points" in (gated(0, 0, 1).decide(asked).note or "")
-    assert "keeps to the vote" in (gated(0, 0, 1, threshold=0.9).decide(asked).note or "")
     assert gated(1, 0, 0).decide(asked).note is None
+
+
+def test_a_choice_below_the_top_score_is_explained_by_the_gate() -> None:
+    asked = pool("Paris", "Paris", "Rome")
+    kept = gated(0, 0, 1, threshold=0.9).decide(asked)
+    assert (kept.sample_id, kept.scores[2]) == (0, 1)
+    assert kept.note == (
+        "keeps to the vote; the selector prefers rollout 2, expected gain +46 points; the gate asks for more than 90"
+    )
+    assert (gated(0, 0, 1, threshold=None).decide(asked).note or "").endswith("but here the group is always the vote's")
+    other = gated(0, 1, 0).decide(asked)
+    assert other.sample_id == 0
+    assert other.note == (
+        "agrees with the vote, whose rule chooses among the rollouts of one meaning; another scores higher"
+    )
+    assert gated(0, 1, 0, member=BY_SELECTOR).decide(asked).note is None
+    assert next(iter(gated(0, 1, 0).explain_stream([asked])))[1].decision.note == other.note
 
 
 def test_group_and_member_are_two_decisions() -> None:

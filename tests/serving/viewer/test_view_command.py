@@ -15,6 +15,7 @@ from tracerank.cli.view import view, write_page
 from tracerank.methods.explanation import explain_stream
 from tracerank.pools.canonical import write_pools
 from tracerank.pools.types import BROWSING
+from tracerank.selectors.base import remember_fitted
 from tracerank.selectors.table import MethodOptions, method_named
 from tracerank.serving.viewer.question_data import question_data
 
@@ -115,3 +116,10 @@ def test_the_page_says_how_many_questions_were_fitted_on(pools: Path, tmp_path: 
     expect(page.locator("#about")).to_contain_text("1 of these questions were fitted on")
     expect(page.locator(".crumb.fitted")).to_have_text("fitted on")
     expect(open_page(voted([known])).locator(".about-fitted")).to_have_count(0)
+
+
+def test_a_checkpoint_that_remembers_its_questions_is_told_apart(pools: Path, tmp_path: Path) -> None:
+    selector(BROWSING).save(tmp_path / "mine")
+    remember_fitted(tmp_path / "mine", [bridge_pool().question.text, "another question"])
+    assert run(pools, "--checkpoint", tmp_path / "mine", "-o", tmp_path / "p.html", "-q").exit_code == 0
+    assert listed(tmp_path / "p.html")["fitted"] == 1

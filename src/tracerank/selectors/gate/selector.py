@@ -256,9 +256,9 @@ def gated_decision(pool: Pool, sides: Sides, own: Decision, gate: Gate) -> Decis
     side = sides.own if leaves else sides.voted
     sample = side.member(gate.member)
     answer = next(rollout.answer for rollout in pool.rollouts if rollout.sample_id == sample)
-    note = None
-    if sides.differ:
-        note = f"{'leaves' if leaves else 'keeps to'} the vote: expected gain {100 * gain:+.0f} points"
+    note = _why(own, gate, gain, leaves) if sides.differ else None
+    if note is None and own.scores.get(sample, math.inf) < max(own.scores.values(), default=-math.inf):
+        note = "agrees with the vote, whose rule chooses among the rollouts of one meaning; another scores higher"
     return replace(
         own,
         answer=answer,
@@ -267,6 +267,16 @@ def gated_decision(pool: Pool, sides: Sides, own: Decision, gate: Gate) -> Decis
         confidence=gate.answer.of(side.standing),
         note=note or own.note,
     )
+
+
+def _why(own: Decision, gate: Gate, gain: float, leaves: bool) -> str:
+    """Why the gate opened or not: without it a choice below the top score looks like a mistake."""
+    if leaves:
+        return f"leaves the vote: expected gain {100 * gain:+.0f} points"
+    told = f"keeps to the vote; the selector prefers rollout {own.sample_id}, expected gain {100 * gain:+.0f} points"
+    if gate.threshold is None:
+        return f"{told}, but here the group is always the vote's"
+    return f"{told}; the gate asks for more than {100 * gate.threshold:.0f}"
 
 
 def _described(vote: MajorityVote) -> dict[str, str]:
