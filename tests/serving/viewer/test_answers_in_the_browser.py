@@ -99,6 +99,8 @@ def test_long_answers_are_called_by_what_they_come_down_to(open_page, keep) -> N
 def test_the_rollouts_are_one_click_away_wherever_one_is(open_page, width: int) -> None:
     page = open_page(voted([bridge_pool()]), width=width, address="#/1")
     expect(page.locator(".jump")).to_have_count(4)
+    last = page.locator(".jump").last.bounding_box()
+    assert last["x"] + last["width"] <= width
     page.locator("[data-jump=lanes-title]").click()
     expect(page.locator(".lane").first.locator(".lane-head")).to_be_in_viewport()
     expect(page.locator("[data-jump=candidates-title]")).to_be_in_viewport()

@@ -1,6 +1,7 @@
 """The parts of the page: differences as a forest plot, budgets, calibration, time, questions to look at, tables."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from html import escape
 from math import log2, log10
 
@@ -47,7 +48,7 @@ def forest(scores: ScoreMatrix, plan: ReportPlan) -> str:
     if against is None:
         return '<p class="empty">There is no method to compare with; name one with --against.</p>'
     k = plan.k or scores.ks[-1]
-    table = comparison_table(scores, k, ReportPlan(k, against, plan.seed, plan.resamples))
+    table = comparison_table(scores, k, replace(plan, k=k, against=against))
     rows = {str(row[0]): row for row in table.rows}
     groups = alike(scores)
     listed = [group for group in groups if against not in group.methods]
