@@ -55,7 +55,7 @@ def test_the_folder_gets_tables_and_plots(run: Run, evaluated: Path, tmp_path: P
     names = {path.name for path in (tmp_path / "r").iterdir()}
     plots = {
         f"{name}.{kind}"
-        for name in ("accuracy_by_k", "accuracy_by_random_k", "accuracy_by_cost")
+        for name in ("accuracy_by_k", "accuracy_by_random_k", "gain_by_k", "gain_by_random_k", "accuracy_by_cost")
         for kind in ("svg", "png")
     }
     assert {"report.md", "report.json", "main.csv", "coverage.csv", "pass_at_k.csv", *plots} <= names

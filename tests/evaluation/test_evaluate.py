@@ -216,3 +216,46 @@ def test_a_world_gives_one_record_per_question_method_and_k() -> None:
     assert by_k["single", 2] == by_k["single", 4]
     assert by_k["oracle", 2] < by_k["oracle", 4]
     assert by_k["majority", 4] <= by_k["oracle", 4]
+
+
+class _Clock:
+    """Stands still but for what a method takes."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+def test_the_time_of_a_block_is_shared_by_all_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = _Clock()
+    monkeypatch.setattr("tracerank.evaluation.evaluate.time", clock)
+
+    class Blocks(LastRollout):
+        def iter_decisions(self, pools: Iterable[Pool]) -> Iterator[Decision]:
+            waiting = list(pools)
+            clock.now += 8.0
+            yield from map(self.decide, waiting)
+
+    pools = [pool("x", right="x", name=str(number)) for number in range(4)]
+    found = [record.seconds for record in evaluate([Blocks()], pools, [1]) if record.method == "last"]
+    assert found == [2.0] * 4
+
+
+def test_a_method_that_decides_one_by_one_has_each_decisions_own_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = _Clock()
+    monkeypatch.setattr("tracerank.evaluation.evaluate.time", clock)
+    took = iter((9.0, 1.0, 2.0))
+
+    class Slow:
+        name = "slow"
+
+        def decide(self, pool: Pool) -> Decision:
+            clock.now += next(took)
+            return Decision(pool.question.id, "x", 0, confidence=0.7)
+
+    pools = [pool("x", right="x", name=str(number)) for number in range(3)]
+    records = [record for record in evaluate([Slow()], pools, [1]) if record.method == "slow"]
+    assert [record.seconds for record in records] == [9.0, 1.0, 2.0]
+    assert {record.confidence for record in records} == {0.7}

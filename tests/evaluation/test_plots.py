@@ -7,7 +7,7 @@ import pytest
 
 from tracerank.errors import UsageError
 from tracerank.evaluation import plots
-from tracerank.evaluation.plots import draw_accuracy_by_cost, draw_accuracy_by_k
+from tracerank.evaluation.plots import draw_accuracy_by_cost, draw_accuracy_by_k, draw_gain_by_k
 from tracerank.evaluation.report import CostPoint, Curve
 
 
@@ -26,6 +26,16 @@ def test_every_line_is_named_and_names_are_escaped(tmp_path: Path) -> None:
     assert {"TRACE", "<script>$x_", "oracle", "title"} <= set(texts(svg))
     assert "<script>" not in svg.read_text()
     assert png.read_bytes().startswith(b"\x89PNG")
+
+
+def test_gains_are_drawn_around_the_baseline_with_their_bands(tmp_path: Path) -> None:
+    svg, _ = draw_gain_by_k([curve("trace = gated", -0.01, 0.04), curve("weighted", 0.0, 0.01)], "title", tmp_path)
+    assert {"trace = gated", "weighted", "gain, points"} <= set(texts(svg))
+
+
+def test_methods_named_together_keep_the_colour_of_the_one_that_has_one() -> None:
+    together, alone = plots._colours(["gated = majority", "other"])
+    assert together == plots._colours(["majority"])[0] != alone
 
 
 def test_the_same_figures_give_the_same_bytes(tmp_path: Path) -> None:

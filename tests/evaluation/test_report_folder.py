@@ -30,7 +30,7 @@ def test_the_report_is_of_the_records_and_its_files_hold_the_same(evaluated: Pat
     assert json.loads((tmp_path / "r" / "report.json").read_text()) == report.record()
     assert (tmp_path / "r" / "report.md").read_text(encoding="utf-8") == report.markdown()
     written = {path.name for path in (tmp_path / "r").iterdir()}
-    assert written == {"report.md", "report.json", *(f"{table.name}.csv" for table in report.tables)}
+    assert written == {"index.html", "report.md", "report.json", *(f"{table.name}.csv" for table in report.tables)}
 
 
 def test_what_the_records_do_not_hold_is_refused(evaluated: Path, tmp_path: Path) -> None:

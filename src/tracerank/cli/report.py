@@ -38,8 +38,8 @@ Output = Annotated[
         "-o",
         "--output",
         metavar="FOLDER",
-        help="Also write report.md, report.json, a CSV per table and the plots (SVG, PNG) here; or one FILE.md, .json, "
-        ".csv or .parquet (a row per cell) with all tables.",
+        help="Also write index.html, report.md, report.json, a CSV per table and the plots (SVG, PNG) here; or one "
+        "FILE.md, .json, .csv or .parquet (a row per cell) with all tables.",
         show_default=False,
     ),
 ]
@@ -51,6 +51,15 @@ MainK = Annotated[
 ]
 Against = Annotated[str, typer.Option("--against", metavar="METHOD", help="What the others are compared with.")]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Of the bootstrap.")]
+Viewer = Annotated[
+    Path | None,
+    typer.Option(
+        "--viewer",
+        metavar="FILE",
+        help="Page of tracerank view that index.html links its questions to; one in FOLDER or DIR is found.",
+        show_default=False,
+    ),
+]
 NoPlots = Annotated[bool, typer.Option("--no-plots", help="Write no plots, which need matplotlib.")]
 
 
@@ -63,6 +72,7 @@ def report(
     prices: PricesFile = None,
     seed: Seed = 0,
     include_fitted: IncludeFitted = False,
+    viewer: Viewer = None,
     no_plots: NoPlots = False,
     quiet: Quiet = False,
 ) -> None:
@@ -85,7 +95,7 @@ def report(
         if output is not None and is_file:
             _FILES[output.suffix.lower()](made, output)
         elif output is not None:
-            made.write(output, has_plots=False)
+            made.write(output, has_plots=False, viewer=viewer)
     _print(made, output_format)
     if made.warning is not None:
         note(f"warning: {made.warning}")

@@ -14,7 +14,7 @@ import typer
 from tracerank.cli.arguments import AllowMismatch, Checkpoint, Equality, Form, OtherEncoder, Quiet
 from tracerank.cli.reading import Problems, pools_of
 from tracerank.cli.terminal import installed_version, note, working
-from tracerank.cli.view import write_page
+from tracerank.cli.view import called_by, write_page
 from tracerank.errors import UsageError
 from tracerank.extras import needed
 from tracerank.methods.base import Method
@@ -98,7 +98,7 @@ def serve(
         page = None
         if view and chosen is not None:
             page = Path(stack.enter_context(TemporaryDirectory(prefix="tracerank-"))) / "view.html"
-            _write_view(page, view, chosen, options, quiet)
+            _write_view(page, view, chosen, options, called_by(method, options), quiet)
         decided_by = chosen if chosen is not None and not workers else _processes(workers, method, options)
         app = select_app(decided_by, installed_version(), limits, token, page, hosts)
         if not quiet:
@@ -152,9 +152,11 @@ def _host_names(given: Iterable[str]) -> list[str]:
     return names
 
 
-def _write_view(page: Path, files: list[Path], method: Method, options: MethodOptions, quiet: bool) -> None:
+def _write_view(
+    page: Path, files: list[Path], method: Method, options: MethodOptions, called: str, quiet: bool
+) -> None:
     with Problems(None) as report, working("explaining", quiet=quiet) as bar:
-        write_page(page, bar.over(pools_of(files, AUTO, report)), method, options, files)
+        write_page(page, bar.over(pools_of(files, AUTO, report)), method, options, files, called)
 
 
 def _spare_collections() -> None:

@@ -1,6 +1,6 @@
 """``tracerank view``: pools and decisions as one page for the browser."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any
@@ -26,12 +26,16 @@ from tracerank.cli.output import check_output
 from tracerank.cli.reading import Problems, pools_of
 from tracerank.cli.terminal import note, working
 from tracerank.methods.base import Method
-from tracerank.methods.voting import MajorityVote
 from tracerank.pools.files import whole_file
 from tracerank.pools.pool import Pool
 from tracerank.readers.detect import AUTO
-from tracerank.selectors.table import METHOD_NAMES, EqualityName, MethodOptions, method_named
+from tracerank.selectors.base import SHIPPED as SHIPPED_NAMES
+from tracerank.selectors.table import METHOD_NAMES, METHODS, MethodOptions, fitted_by, method_named, own_options
 
+DEFAULTS = MethodOptions()
+SELECTOR, SHIPPED = "selector", "the shipped selector"
+NAMED_FILES = 3
+"""Of the files, as many stand in the head of the page; the others are counted."""
 Output = Annotated[
     Path, typer.Option("-o", "--output", metavar="FILE", help="The page to write, as HTML.", show_default=False)
 ]
@@ -47,7 +51,7 @@ def view(
     method: Chosen = "selector",
     k: FirstK = None,
     reader: ReaderName = AUTO,
-    equality: Equality = EqualityName.EXACT,
+    equality: Equality = DEFAULTS.equality,
     form: Form = None,
     chat: Chat = None,
     seed: Seed = 0,
@@ -70,24 +74,48 @@ def view(
         pools = bar.over(pools_of(files, reader, report, k))
         chosen = method_named(method, options)
         bar.describe("explaining")
-        size = write_page(output, pools, chosen, options, files)
+        called = called_by(method, options)
+        size = write_page(output, pools, chosen, options, files, called, fitted_by([method], options))
     if not quiet:
         note(f"{size / 1e6:,.1f} MB written to {output}; open it in a browser")
 
 
+def called_by(asked: str, options: MethodOptions) -> str:
+    """What decides, as the user named it: the method, and the checkpoint where one was given."""
+    name, own = own_options(asked, options)
+    if own.checkpoint is None or not METHODS[name].takes_folder:
+        return SHIPPED if name == SELECTOR else name
+    return f"{SHIPPED} {own.checkpoint}" if own.checkpoint in SHIPPED_NAMES else f"{name} {own.checkpoint}"
+
+
 def write_page(
-    output: Path, pools: Iterable[Pool], method: Method, options: MethodOptions, files: Sequence[Path]
+    output: Path,
+    pools: Iterable[Pool],
+    method: Method,
+    options: MethodOptions,
+    files: Sequence[Path],
+    called: str | None = None,
+    fitted: Container[Pool] = (),
 ) -> int:
-    """The page of these pools, written all or not at all; how many bytes it has."""
+    """The page of these pools, written all or not at all; how many bytes it has.
+
+    ``fitted`` holds the pools whose questions the method was fitted on.
+    """
     from tracerank.methods.explanation import explain_stream
     from tracerank.serving.viewer.page import About, page_parts
     from tracerank.serving.viewer.question_data import question_data
 
     vote = method_named("majority", options)
-    assert isinstance(vote, MajorityVote)
     questions: Iterator[dict[str, Any]] = (
-        question_data(pool, explanation, vote.grouping) for pool, explanation in explain_stream(method, pools)
+        question_data(pool, explanation, vote, pool in fitted) for pool, explanation in explain_stream(method, pools)
     )
-    about = About(", ".join(path.name or str(path) for path in files), method.name)
+    about = About(_title(files), called or method.name, is_vote=method.name == vote.name)
     with whole_file(output) as file:
         return sum(file.write(part) for part in page_parts(questions, about))
+
+
+def _title(files: Sequence[Path]) -> str:
+    """The files as the user named them; of many, the first."""
+    named = [str(path) for path in files[:NAMED_FILES]]
+    more = len(files) - len(named)
+    return ", ".join(named) + (f" and {more:,} more" if more else "")

@@ -4,7 +4,7 @@ Streams; a record keeps what was chosen, so that every figure can be traced to i
 """
 
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -53,8 +53,8 @@ class Record:
     subset: int = FIRST
     """0: the first K rollouts; from 1 on: a random subset."""
     seconds: float | None = None
-    """Until the decision was there, after the one before: a method that decides blocks has a block's time on the first
-    of it, so only means count. None: nothing was decided."""
+    """Until the decision was there, after the one before; the time of a block is shared by all of it. What a method
+    loads with its first decision is in there. None: nothing was decided."""
     prompt_tokens: int | None = None
     """Tokens and calls of deciding; None: no model was asked, or nobody counted."""
     completion_tokens: int | None = None
@@ -63,6 +63,8 @@ class Record:
     """What the method says about its decision."""
     dropped: Mapping[str, int] = field(default_factory=dict)
     """Reason to number of rollouts that were no candidates."""
+    confidence: float | None = None
+    """The method's estimate that its answer is right; None: it gives none."""
 
     @property
     def key(self) -> Key:
@@ -156,6 +158,7 @@ class _Work:
             usage.calls if usage else None,
             decision.note if decision else None,
             _reasons(self.cut.pool, decision.dropped) if decision else {},
+            decision.confidence if decision else None,
         )
 
 
@@ -169,10 +172,19 @@ def _by_budget(work: list[_Work]) -> list[list[_Work]]:
 
 def _decided(method: Method, work: list[_Work], compare: Compare) -> Iterator[Record]:
     waiting = iter(work)
+    shares: deque[float] = deque()  # seconds of each pool that was drawn and is not decided yet
+
+    def drawn() -> Iterator[Pool]:
+        for each in work:
+            shares.append(0.0)
+            yield each.cut.pool
+
     began = time.monotonic()
-    for pool, decision in decide_stream(method, (each.cut.pool for each in work)):
-        seconds = time.monotonic() - began
-        yield next(waiting).record(method.name, judge(pool, decision, compare), decision, seconds)
+    for pool, decision in decide_stream(method, drawn()):
+        # Who draws several pools before the first decision works on all of them.
+        part = (time.monotonic() - began) / len(shares)
+        shares = deque(share + part for share in shares)
+        yield next(waiting).record(method.name, judge(pool, decision, compare), decision, shares.popleft())
         began = time.monotonic()
 
 

@@ -1,4 +1,4 @@
-"""Two figures: accuracy against K with bootstrap bands, accuracy against cost. Drawn without global state."""
+"""Figures: accuracy and paired gains against K, accuracy against cost. Drawn without global state."""
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tracerank.errors import UsageError
-from tracerank.evaluation.evaluate import ORACLE, SINGLE
+from tracerank.evaluation.evaluate import ORACLE, REFERENCES, SINGLE
 from tracerank.evaluation.report import MAJORITY, TRACE, CostPoint, Curve
 from tracerank.extras import needed
 
@@ -26,36 +26,50 @@ _FIXED: Mapping[str, str] = {TRACE: _COLOURS[0], MAJORITY: _COLOURS[1], SINGLE: 
 _SHOWN = {TRACE: "TRACE", SINGLE: "single rollout", ORACLE: "oracle"}
 _LABEL_GAP, _LETTER_WIDTH, _DOT_WIDTH = 0.047, 0.0105, 0.03
 """Height of a label and width of its letters and of the dot before it, as shares of the axes."""
-_MOST_BANDS = 3
 
 
 def draw_accuracy_by_k(curves: Sequence[Curve], title: str, folder: Path, name: str = "accuracy_by_k") -> list[Path]:
-    """A line per method with its 95% band; names stand at the lines' ends."""
+    """A line per method; names stand at the lines' ends. Bands of accuracies would hide what gains show."""
     figure, axes = _new_figure(title)
-    ks = sorted({k for curve in curves for k in curve.ks})
-    methods = [curve.method for curve in curves if curve.method not in (SINGLE, ORACLE)]
-    # More bands than a few hide each other.
-    banded = methods if len(methods) <= _MOST_BANDS else (TRACE, MAJORITY)
     ends = []
     for curve, colour in zip(curves, _colours([curve.method for curve in curves]), strict=True):
-        is_reference = curve.method in (SINGLE, ORACLE)
-        accuracy, low, high = ([100 * value for value in values] for values in (curve.accuracy, curve.low, curve.high))
+        is_reference = curve.method in REFERENCES
+        accuracy = [100 * value for value in curve.accuracy]
         style: dict[str, Any] = (
             {"linestyle": (0, (4, 3)), "linewidth": 1.2} if is_reference else {"linewidth": 1.8, "marker": "o"}
         )
         style["zorder"] = 4 if curve.method in _FIXED else 3  # where lines coincide, these are seen
         axes.plot(curve.ks, accuracy, color=colour, markersize=4, solid_capstyle="round", **style)
-        if curve.method in banded:
-            axes.fill_between(curve.ks, low, high, color=colour, alpha=0.13, linewidth=0)
         ends.append((curve.ks[-1], accuracy[-1], _label(curve.method), colour))
+    _budget_axis(axes, curves)
+    axes.set_ylabel("accuracy, %")
+    _label_ends(axes, ends)
+    return _save(figure, folder, name)
+
+
+def draw_gain_by_k(curves: Sequence[Curve], title: str, folder: Path, name: str = "gain_by_k") -> list[Path]:
+    """A line per method around the baseline's zero, with the band of the paired difference."""
+    figure, axes = _new_figure(title)
+    axes.axhline(0.0, color=_FAINT, linewidth=1.2)
+    ends = []
+    for curve, colour in zip(curves, _colours([curve.method for curve in curves]), strict=True):
+        gain, low, high = ([100 * value for value in values] for values in (curve.accuracy, curve.low, curve.high))
+        axes.plot(curve.ks, gain, color=colour, markersize=4, linewidth=1.8, marker="o", zorder=3)
+        axes.fill_between(curve.ks, low, high, color=colour, alpha=0.13, linewidth=0)
+        ends.append((curve.ks[-1], gain[-1], _label(curve.method), colour))
+    _budget_axis(axes, curves)
+    axes.set_ylabel("gain, points")
+    _label_ends(axes, ends)
+    return _save(figure, folder, name)
+
+
+def _budget_axis(axes: "Axes", curves: Sequence[Curve]) -> None:
+    ks = sorted({k for curve in curves for k in curve.ks})
     axes.set_xscale("log", base=2)
     axes.set_xticks(ks, [str(k) for k in ks])
     axes.minorticks_off()
     axes.set_xlim(ks[0] / 1.06, ks[-1] * 1.06)
     axes.set_xlabel("rollouts per question, K")
-    axes.set_ylabel("accuracy, %")
-    _label_ends(axes, ends)
-    return _save(figure, folder, name)
 
 
 def draw_accuracy_by_cost(points: Sequence[CostPoint], title: str, folder: Path) -> list[Path]:
@@ -71,7 +85,7 @@ def draw_accuracy_by_cost(points: Sequence[CostPoint], title: str, folder: Path)
     axes.minorticks_off()
     axes.xaxis.set_major_locator(LogLocator(subs=(1.0,) if _decades(points) > 2 else (1.0, 2.0, 5.0)))
     axes.xaxis.set_major_formatter(EngFormatter(unit="s"))
-    axes.set_xlabel("time per question")
+    axes.set_xlabel("time per question, median")
     axes.set_ylabel("accuracy, %")
     dots = [
         (point.seconds, 100 * point.accuracy, _label(point.method), colour)
@@ -147,7 +161,8 @@ def _spread(places: Sequence[tuple[float, float]], reaches: Sequence[float]) -> 
 
 def _colours(methods: Sequence[str]) -> list[str]:
     free = iter([colour for colour in _COLOURS if colour not in _FIXED.values()] * len(methods))
-    return [_FIXED[method] if method in _FIXED else next(free) for method in methods]
+    fixed = [next((_FIXED[name] for name in method.split(" = ") if name in _FIXED), None) for method in methods]
+    return [next(free) if colour is None else colour for colour in fixed]
 
 
 def _label(method: str) -> str:

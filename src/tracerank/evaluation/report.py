@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tracerank.evaluation.bootstrap import RESAMPLES, Intervals, intervals, sign_test
+from tracerank.evaluation.calibration import calibration_tables
 from tracerank.evaluation.evaluate import MEAN_SINGLE, ORACLE, REFERENCES, SINGLE
 from tracerank.evaluation.metrics import long_horizon_mean
 from tracerank.evaluation.pool_tables import pass_at_k_mean, pool_tables
@@ -45,6 +46,7 @@ def report_tables(scores: ScoreMatrix, plan: ReportPlan) -> list[Table]:
     tables += budget_tables(scores)
     tables.append(coverage_table(scores))
     tables += pool_tables(scores, k)
+    tables += calibration_tables(scores, k)
     tables.append(cost_table(scores, k))
     return tables
 
@@ -257,7 +259,7 @@ def accuracy_curves(scores: ScoreMatrix, plan: ReportPlan, is_random: bool = Fal
 
 @dataclass(frozen=True, slots=True)
 class CostPoint:
-    """One method's accuracy and seconds per question."""
+    """One method's accuracy and seconds per question: the median, without what the first call loads."""
 
     method: str
     seconds: float
@@ -269,6 +271,6 @@ def cost_points(scores: ScoreMatrix, k: int) -> Sequence[CostPoint]:
     found = []
     for cost in costs_at(scores, k):
         accuracy = mean(scores.values(cost.method, k))
-        if cost.seconds and accuracy is not None:
-            found.append(CostPoint(cost.method, cost.seconds, accuracy))
+        if cost.typical_seconds and accuracy is not None:
+            found.append(CostPoint(cost.method, cost.typical_seconds, accuracy))
     return found

@@ -10,11 +10,21 @@ from typing import Any
 
 from tracerank.errors import UsageError
 from tracerank.evaluation.fitted_questions import fitted_sentence
+from tracerank.evaluation.gains import alike, gain_curves, merged
 from tracerank.evaluation.labels import labels_words
-from tracerank.evaluation.plots import draw_accuracy_by_cost, draw_accuracy_by_k
+from tracerank.evaluation.plots import draw_accuracy_by_cost, draw_accuracy_by_k, draw_gain_by_k
 from tracerank.evaluation.prices import PriceTable
 from tracerank.evaluation.record_folder import Evaluation, read_evaluation
-from tracerank.evaluation.report import MAJORITY, ReportPlan, accuracy_curves, cost_points, report_tables
+from tracerank.evaluation.report import (
+    MAJORITY,
+    ReportPlan,
+    accuracy_curves,
+    baseline,
+    cost_points,
+    report_tables,
+)
+from tracerank.evaluation.report_page.page import report_page, write_page
+from tracerank.evaluation.report_page.viewer_page import ViewerPage, find_viewer, read_viewer
 from tracerank.evaluation.score_matrix import ScoreMatrix, score_matrix
 from tracerank.evaluation.tables import Table, markdown, wide_csv
 from tracerank.pools.files import write_json, write_text
@@ -49,28 +59,47 @@ class Report:
         """The report as a page."""
         return markdown(self.tables, self.title)
 
-    def write(self, folder: str | Path, has_plots: bool = True) -> None:
-        """``report.md``, ``report.json``, a CSV per table and, with matplotlib, the plots as SVG and PNG."""
+    def write(self, folder: str | Path, has_plots: bool = True, viewer: Path | None = None) -> None:
+        """The page, Markdown, JSON, a CSV per table and, with matplotlib, the plots as SVG and PNG.
+
+        The page links to ``viewer``, a page of the viewer, or to the first that lies in this folder or beside the
+        records.
+        """
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         write_text(folder / "report.md", self.markdown())
         write_json(folder / "report.json", self.record())
         for table in self.tables:
             write_text(folder / f"{table.name}.csv", wide_csv(table))
+        write_page(folder, self.page(self._viewer(folder, viewer)))
         if has_plots:
             self.draw(folder)
 
+    def page(self, viewer: ViewerPage | None = None) -> str:
+        """The report as a page for the browser."""
+        labels = [words for _, words in self.labels]
+        return report_page(self.title, self.tables, self.scores, self.plan, labels, self.warning, viewer)
+
+    def _viewer(self, folder: Path, given: Path | None) -> ViewerPage | None:
+        path = given or find_viewer([folder, *(Path(name) for name, _ in self.labels)])
+        return None if path is None else read_viewer(path, folder)
+
     def draw(self, folder: Path) -> None:
         """The plots alone; they need matplotlib."""
-        curves = accuracy_curves(self.scores, self.plan)
-        draw_accuracy_by_k(curves, "accuracy with the first K rollouts, 95% bootstrap bands", folder)
+        self._draw_by_k(folder, "", "the first K rollouts", is_random=False)
         if self.scores.has_subsets:
-            curves = accuracy_curves(self.scores, self.plan, is_random=True)
-            title = "accuracy with random K rollouts, mean over subsets, 95% bootstrap bands"
-            draw_accuracy_by_k(curves, title, folder, "accuracy_by_random_k")
+            self._draw_by_k(folder, "random_", "random K rollouts, mean over subsets", is_random=True)
         k = self.plan.k or self.scores.ks[-1]
         if points := cost_points(self.scores, k):
             draw_accuracy_by_cost(points, f"accuracy against time, K={k}", folder)
+
+    def _draw_by_k(self, folder: Path, name: str, words: str, is_random: bool) -> None:
+        curves = merged(accuracy_curves(self.scores, self.plan, is_random), alike(self.scores))
+        draw_accuracy_by_k(curves, f"accuracy with {words}", folder, f"accuracy_by_{name}k")
+        if gains := gain_curves(self.scores, self.plan, is_random):
+            against = baseline(self.scores, self.plan)
+            title = f"gain over {against} with {words}, 95% paired bootstrap bands"
+            draw_gain_by_k(gains, title, folder, f"gain_by_{name}k")
 
 
 def make_report(

@@ -20,7 +20,9 @@ from tracerank.pools.subsets import FIRST
 
 Floats = npt.NDArray[np.float64]
 
-RECORDED = ("correct", "group_correct", "f1", "seconds", "prompt_tokens", "completion_tokens", "calls")
+RECORDED = ("correct", "group_correct", "f1", "seconds", "prompt_tokens", "completion_tokens", "calls", "confidence")
+LEAST_MEDIAN = 0.1
+"""Of the mean: a median below it is of a few long times and many short ones, as older folders have them of blocks."""
 MEASURES = (*RECORDED, "money")
 
 Column = tuple[str, int, bool]
@@ -219,6 +221,8 @@ class RecordedCost:
     method: str
     questions: int
     seconds: float | None
+    typical_seconds: float | None
+    """The median, which what a method loads with its first decision does not move."""
     calls: float | None
     """None: no model was asked, or nobody counted; so are tokens."""
     prompt_tokens: float | None
@@ -253,5 +257,14 @@ def costs_at(scores: ScoreMatrix, k: int) -> list[RecordedCost]:
         seconds = scores.values(method, k, "seconds")
         measures = ("calls", "prompt_tokens", "completion_tokens", "money")
         means = (mean(scores.values(method, k, name)) for name in measures)
-        found.append(RecordedCost(method, int((~np.isnan(seconds)).sum()), mean(seconds), *means))
+        known = seconds[~np.isnan(seconds)]
+        found.append(RecordedCost(method, len(known), mean(known), _typical(known), *means))
     return found
+
+
+def _typical(seconds: Floats) -> float | None:
+    """The median; where it is no figure of the whole, as where most replies were cached, the mean."""
+    if not len(seconds):
+        return None
+    middle, whole = float(np.median(seconds)), float(seconds.mean())
+    return middle if middle >= LEAST_MEDIAN * whole else whole

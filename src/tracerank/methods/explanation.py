@@ -5,9 +5,10 @@ A shape that any method can fill. Weights come from methods that read evidence; 
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Protocol, runtime_checkable
 
+from tracerank.methods.answer_groups import AnswerGrouping
 from tracerank.methods.base import Decision, Method, decide_stream
 from tracerank.pools.documents import link_documents
 from tracerank.pools.pool import Pool
@@ -91,6 +92,8 @@ class Explanation:
     """What weights mean, where there are any."""
     reasons: tuple[Reason, ...] = ()
     """The strongest first, then what spoke against it; empty: the method gives none."""
+    groups: Mapping[int, int] = field(default_factory=dict)
+    """Sample id to the number of the answer that it counts for; -1: it has no vote; empty: the method groups none."""
 
     @property
     def has_weights(self) -> bool:
@@ -112,11 +115,30 @@ class ExplainingMethod(Protocol):
         ...
 
 
+@runtime_checkable
+class GroupingMethod(Protocol):
+    """A method that counts some answers as one."""
+
+    @property
+    def grouping(self) -> AnswerGrouping: ...
+
+
 def explain_stream(method: Method, pools: Iterable[Pool]) -> Iterator[tuple[Pool, Explanation]]:
     """Each pool with any method's decision explained, in order."""
     if isinstance(method, ExplainingMethod):
-        return method.explain_stream(pools)
-    return ((pool, explain_pool(pool, decision)) for pool, decision in decide_stream(method, pools))
+        explained = method.explain_stream(pools)
+    else:
+        explained = ((pool, explain_pool(pool, decision)) for pool, decision in decide_stream(method, pools))
+    return _grouped(method.grouping, explained) if isinstance(method, GroupingMethod) else explained
+
+
+def _grouped(
+    grouping: AnswerGrouping, explained: Iterable[tuple[Pool, Explanation]]
+) -> Iterator[tuple[Pool, Explanation]]:
+    for pool, each in explained:
+        samples = [one.rollout.sample_id for one in each.rollouts]
+        numbers = grouping.groups(pool.question.text, [one.rollout.answer for one in each.rollouts])
+        yield pool, replace(each, groups=dict(zip(samples, numbers, strict=True)))
 
 
 def explain_pool(pool: Pool, decision: Decision) -> Explanation:

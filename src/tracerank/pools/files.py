@@ -61,9 +61,9 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write a text file, whole."""
+    """Write a text file, whole; half a character, as some logs hold, is spelled out."""
     with whole_file(path) as file:
-        file.write(text.encode())
+        file.write(text.encode("utf-8", "backslashreplace"))
 
 
 def write_json(path: str | os.PathLike[str], value: Mapping[str, Any]) -> None:

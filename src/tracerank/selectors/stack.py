@@ -9,6 +9,7 @@ import numpy as np
 
 from tracerank.embedding.base import EncoderIdentity
 from tracerank.errors import CheckpointError, UsageError
+from tracerank.methods.answer_groups import DefaultGroups
 from tracerank.methods.base import Decision, Method, decide_stream
 from tracerank.methods.voting import ANSWERED
 from tracerank.pools.pool import Pool
@@ -30,6 +31,7 @@ class StackedSelector(Selector):
     """Features and a method's scores, weighed by one fitted model."""
 
     kind = "stack"
+    grouping = DefaultGroups()
 
     def __init__(self, method: Method, model: FeatureModel) -> None:
         if model.extra != (COLUMN,):

@@ -7,7 +7,7 @@ from typing import Any
 from tests.builders import browsed, found, opened, pool_of, ranked, rollout, small_net
 from tracerank.embedding.base import EncoderIdentity, HashEmbedder
 from tracerank.methods.base import Method
-from tracerank.methods.explanation import explain_pool, explain_stream
+from tracerank.methods.explanation import explain_stream
 from tracerank.methods.voting import MajorityVote
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA, Document, Evidence, Question, Rollout, Search
@@ -48,17 +48,17 @@ def explained(pools: Sequence[Pool], setting: str = WEBQA) -> list[dict[str, Any
 
 
 def voted(pools: Sequence[Pool], method: Method | None = None) -> list[dict[str, Any]]:
-    method = method or MajorityVote()
-    return [question_data(pool, explain_pool(pool, method.decide(pool))) for pool in pools]
+    return [question_data(pool, explanation) for pool, explanation in explain_stream(method or MajorityVote(), pools)]
 
 
 def page_of(questions: Sequence[dict[str, Any]], method: str = "trace") -> bytes:
-    return page(questions, About("pools.jsonl", method))
+    return page(questions, About("pools.jsonl", method, is_vote=method == "majority"))
 
 
 SCRIPT = "</script><script>window.hacked = 1</script><img src=x onerror='window.hacked = 1'>"
 TEMPLATE = "{{7*7}} ${window.hacked = 1} <%= 7 %> {{questions}} {{list}} <!-- \u2028\u2029\u202e backwards \ud800"
 LONG_LINE = "x" * 1_000_000
+CODE = f"```html\n{SCRIPT}\n    <iframe src=javascript:1></iframe>\n# {SCRIPT}\n```"
 ADDRESSES = ("javascript:window.hacked=1", "JaVaScRiPt:alert(1)", "data:text/html,<script>1</script>", "//evil.example")
 
 
@@ -74,6 +74,8 @@ def hostile_pool() -> Pool:
         Rollout(1, TEMPLATE, searches, 0.0),
         Rollout(2, LONG_LINE, searches[:1], 0.0),
         Rollout(3, "x", problem=SCRIPT),
+        Rollout(4, CODE, (Search(CODE, (Evidence(CODE, CODE),)),), 1.0),
+        Rollout(5, SCRIPT, (), 0.0),
     )
     return Pool(Question(SCRIPT, SCRIPT + TEMPLATE, (SCRIPT, LONG_LINE), dataset=SCRIPT), rollouts)
 

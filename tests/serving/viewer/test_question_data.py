@@ -9,6 +9,7 @@ from tests.serving.viewer.pages import BRIDGE, bridge_pool, explained, voted
 from tracerank.methods.answer_groups import DefaultGroups
 from tracerank.methods.base import Decision
 from tracerank.methods.explanation import explain_pool
+from tracerank.methods.voting import MajorityVote
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING
 from tracerank.serving.viewer.question_data import list_entry, question_data
@@ -28,15 +29,11 @@ def test_selected_and_voted_answers_are_compared_as_the_vote_compares() -> None:
     assert differing["vote"]["answer"] == "Paris"  # type: ignore[index]
 
 
-def test_the_grouping_decides_which_answers_count_as_one() -> None:
+def test_the_grouping_of_the_method_decides_which_answers_count_as_one() -> None:
     two = pool("Busan", "Busan, South Korea")
-    exact, default = voted([two])[0], question_data(two, explain_pool(two, _first(two)), DefaultGroups())
+    exact, default = (voted([two], method)[0] for method in (MajorityVote(), MajorityVote(DefaultGroups())))
     assert len({one["group"] for one in exact["rollouts"]}) == 2
     assert len({one["group"] for one in default["rollouts"]}) == 1
-
-
-def _first(pool: Pool) -> Decision:
-    return Decision(pool.question.id, pool.rollouts[0].answer, 0, {0: 1.0, 1: 0.0})
 
 
 def test_a_calibrated_confidence_goes_before_any_stand_in() -> None:

@@ -1,17 +1,28 @@
 """``tracerank view``: files in, one page out."""
 
+import json
 from pathlib import Path
 
 import pytest
 import typer
 from typer.testing import CliRunner, Result
 
+from tests.builders import pool
 from tests.serving.viewer.markup import Elements, unpacked
-from tests.serving.viewer.pages import bridge_pool, selector
+from tests.serving.viewer.pages import bridge_pool, selector, voted
 from tracerank.cli.app import Commands
-from tracerank.cli.view import view
+from tracerank.cli.view import view, write_page
+from tracerank.methods.explanation import explain_stream
 from tracerank.pools.canonical import write_pools
 from tracerank.pools.types import BROWSING
+from tracerank.selectors.base import remember_fitted
+from tracerank.selectors.table import MethodOptions, method_named
+from tracerank.serving.viewer.question_data import question_data
+
+try:
+    from playwright.sync_api import expect
+except ImportError:  # the browser fixture then says so
+    expect = None
 
 program = typer.Typer(cls=Commands, add_completion=False)
 program.callback()(lambda: None)
@@ -60,3 +71,55 @@ def test_an_existing_page_and_a_missing_file_are_left_alone(pools: Path, tmp_pat
     assert run(tmp_path / "missing.jsonl", "-o", tmp_path / "other.html").exit_code == 2
     assert not (tmp_path / "other.html").exists()
     assert run(pools, "-o", page, "--force", "-q").exit_code == 0
+
+
+def listed(page: Path) -> dict[str, object]:
+    found: dict[str, object] = json.loads(Elements(page.read_bytes()).texts["list-data"])
+    return found
+
+
+@pytest.mark.parametrize(
+    ("options", "called"),
+    [
+        ((), "the shipped selector"),
+        (("--checkpoint", "browsing"), "the shipped selector browsing"),
+        (("--method", "majority-meaning"), "majority-meaning"),
+        (("--method", "trace=mine"), "trace mine"),
+        (("--checkpoint", "mine"), "selector mine"),
+    ],
+)
+def test_the_page_uses_the_names_that_the_user_gave(
+    pools: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], called: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    selector(BROWSING).save(tmp_path / "mine")
+    result = run("pools.jsonl", *options, "-o", "report.html", "-q")
+    assert result.exit_code == 0, result.output
+    about = listed(tmp_path / "report.html")
+    assert (about["title"], about["method"]) == ("pools.jsonl", called)
+
+
+def test_the_vote_is_not_compared_with_itself(pools: Path, tmp_path: Path) -> None:
+    for method, is_vote in (("majority", True), ("majority-meaning", False)):
+        assert run(pools, "--method", method, "-o", tmp_path / f"{method}.html", "-q").exit_code == 0
+        assert listed(tmp_path / f"{method}.html")["is_vote"] == is_vote
+
+
+def test_the_page_says_how_many_questions_were_fitted_on(pools: Path, tmp_path: Path, open_page) -> None:
+    known = bridge_pool()
+    vote = method_named("majority")
+    write_page(tmp_path / "p.html", [known, pool("a", "b")], vote, MethodOptions(), [pools], fitted=[known])
+    assert listed(tmp_path / "p.html")["fitted"] == 1
+    assert data_of(tmp_path / "p.html")["is_fitted"]
+    ((made, explanation),) = explain_stream(vote, [known])
+    page = open_page([question_data(made, explanation, is_fitted=True), *voted([pool("a", "b")])])
+    expect(page.locator("#about")).to_contain_text("1 of these questions were fitted on")
+    expect(page.locator(".crumb.fitted")).to_have_text("fitted on")
+    expect(open_page(voted([known])).locator(".about-fitted")).to_have_count(0)
+
+
+def test_a_checkpoint_that_remembers_its_questions_is_told_apart(pools: Path, tmp_path: Path) -> None:
+    selector(BROWSING).save(tmp_path / "mine")
+    remember_fitted(tmp_path / "mine", [bridge_pool().question.text, "another question"])
+    assert run(pools, "--checkpoint", tmp_path / "mine", "-o", tmp_path / "p.html", "-q").exit_code == 0
+    assert listed(tmp_path / "p.html")["fitted"] == 1

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tracerank.methods.answer_groups import DefaultGroups
 from tracerank.methods.base import Decision
 from tracerank.methods.explanation import SUPPORT, Explanation, ReadWeights, Reason, explain
 from tracerank.methods.voting import ANSWERED
@@ -33,6 +34,7 @@ class FeatureSelector(Selector):
 
     kind = "features"
     name = "features"
+    grouping = DefaultGroups()
 
     def __init__(self, model: FeatureModel) -> None:
         self.model = model

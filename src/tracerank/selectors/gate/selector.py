@@ -166,6 +166,10 @@ class CalibratedVote(Selector):
     def __init__(self, vote: MajorityVote, answer: Chance) -> None:
         self.vote, self.answer = vote, answer
 
+    @property
+    def grouping(self) -> AnswerGrouping:
+        return self.vote.grouping
+
     def decide(self, pool: Pool) -> Decision:
         voted = self.vote.decide(pool)
         sides = sides_of(ballot_of(pool), self.vote, voted, None)
@@ -193,6 +197,7 @@ class GatedSelector(Selector):
 
     kind = "gated"
     name = "gated"
+    grouping = MeaningGroups()  # as ``ballot_of`` tells sides apart
 
     def __init__(self, vote: MajorityVote, selector: Method, gate: Gate) -> None:
         self.vote, self.selector, self.gate = vote, selector, gate

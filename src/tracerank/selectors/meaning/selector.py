@@ -13,6 +13,7 @@ import numpy as np
 from tracerank.answers.exact import normalize_answer
 from tracerank.answers.meaning.grouping import answer_core
 from tracerank.errors import UsageError
+from tracerank.methods.answer_groups import MeaningGroups
 from tracerank.methods.base import Decision
 from tracerank.methods.explanation import SUPPORT as BY_SUPPORT
 from tracerank.methods.explanation import Explanation, Reason, explain
@@ -45,6 +46,7 @@ class MeaningSelector(Selector):
 
     kind = "meaning"
     name = "meaning"
+    grouping = MeaningGroups()
 
     def __init__(self, model: FeatureModel, form: str = COMMONEST) -> None:
         if form not in FORMS:

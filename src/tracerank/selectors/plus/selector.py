@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from tracerank.embedding.base import EncoderIdentity
 from tracerank.errors import CheckpointError
 from tracerank.extras import needed
+from tracerank.methods.answer_groups import DefaultGroups
 from tracerank.methods.base import Decision
 from tracerank.pools.pool import Pool
 from tracerank.selectors.base import EmbedderChoice, Selector, check_finite
@@ -33,6 +34,7 @@ class PlusSelector(Selector):
 
     kind = KIND
     name = KIND
+    grouping = DefaultGroups()
 
     def __init__(self, nets: PlusNets) -> None:
         self.nets = nets

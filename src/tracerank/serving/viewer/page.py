@@ -20,10 +20,12 @@ STYLES = ("theme.css", "frame.css", "question.css", "lanes.css")
 SCRIPTS = (
     "elements.js",
     "data.js",
+    "shapes.js",
     "format.js",
     "marks.js",
     "list.js",
     "overview.js",
+    "answers.js",
     "why.js",
     "matrix.js",
     "cards.js",
@@ -46,7 +48,9 @@ class About:
     title: str
     """Usually the names of the files."""
     method: str
-    """What decided."""
+    """What decided, as the user calls it."""
+    is_vote: bool = False
+    """Whether it is the vote itself, so that there is nothing to compare it with."""
 
 
 def page(questions: Iterable[dict[str, Any]], about: About) -> bytes:
@@ -59,10 +63,18 @@ def page_parts(questions: Iterable[dict[str, Any]], about: About) -> Iterator[by
     head, tail = _template().split("{{questions}}")
     yield head.encode()
     entries = []
+    fitted = 0
     for number, data in enumerate(questions):
         entries.append(list_entry(data))
+        fitted += data["is_fitted"]
         yield f'<script type="text/plain" id="question-{number}">{_compressed(data)}</script>\n'.encode()
-    listed = {"title": about.title, "method": about.method, "questions": entries}
+    listed = {
+        "title": about.title,
+        "method": about.method,
+        "is_vote": about.is_vote,
+        "fitted": fitted,
+        "questions": entries,
+    }
     yield tail.replace("{{list}}", safe_json(listed), 1).encode()
 
 

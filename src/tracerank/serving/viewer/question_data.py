@@ -9,18 +9,21 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from tracerank.answers.equivalence import NO_GROUP
+from tracerank.answers.meaning.grouping import answer_core, group_by_meaning, same_answer
 from tracerank.evaluation.evaluate import judge
 from tracerank.evaluation.labels import Labelling, labelled
-from tracerank.methods.answer_groups import AnswerGrouping
-from tracerank.methods.base import Decision
+from tracerank.methods.base import Decision, Method
 from tracerank.methods.explanation import ATTENTION, ExplainedEvidence, ExplainedRollout, Explanation, explain
-from tracerank.methods.voting import MajorityVote, WithoutAbstentions
+from tracerank.methods.voting import MajorityVote
 from tracerank.pools.correctness import is_judged
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import RETENTION_RULES, Evidence, Rollout, Search
 
 LISTED_CHARACTERS = 240
 """Of a question or an answer in the list, which holds thousands; the whole text comes with the question."""
+
+BRIEF = 8
+"""Words of an answer that is shown as it is; of a longer one, what it comes down to stands first."""
 
 CALIBRATED, SCORE_SHARE, AGREEMENT = "confidence", "score share", "agreement"
 """What the figure beside an answer is: a calibrated estimate, the answer's part of all scores, or of all votes."""
@@ -47,32 +50,35 @@ class _Shared:
         return self.documents[found.key]
 
 
-def question_data(pool: Pool, explanation: Explanation, grouping: AnswerGrouping | None = None) -> dict[str, Any]:
-    """Everything that the page shows of one question; ``grouping`` says which answers count as one."""
-    grouping = grouping or WithoutAbstentions()
+def question_data(
+    pool: Pool, explanation: Explanation, vote: Method | None = None, is_fitted: bool = False
+) -> dict[str, Any]:
+    """Everything that the page shows of one question; ``vote`` is what the decision is compared with.
+
+    ``is_fitted``: what decided was fitted on the question, so that it proves nothing.
+    """
     pool = labelled(pool)
-    decision = explanation.decision
-    vote = MajorityVote(grouping).decide(pool)
-    answers = [decision.answer, *(rollout.answer for rollout in pool.rollouts)]
-    chosen_group, *groups = grouping.groups(pool.question.text, answers)
+    decision, voted = explanation.decision, (vote or MajorityVote()).decide(pool)
+    groups = _groups(pool, explanation)
+    chosen_group, of_vote = groups.get(decision.sample_id, NO_GROUP), groups.get(voted.sample_id, NO_GROUP)
     shared = _Shared()
     explained = {each.rollout.sample_id: each for each in explanation.rollouts}
     rollouts = [
-        _rollout(pool, rollout, explained.get(rollout.sample_id), decision, group, shared)
-        for rollout, group in zip(pool.rollouts, groups, strict=True)
+        _rollout(pool, rollout, explained.get(rollout.sample_id), decision, groups[rollout.sample_id], shared)
+        for rollout in pool.rollouts
     ]
-    of_vote = next((one["group"] for one in rollouts if one["sample"] == vote.sample_id), NO_GROUP)
     return {
         "id": pool.question.id,
         "question": pool.question.text,
         "dataset": pool.question.dataset,
+        "is_fitted": is_fitted,
         "references": list(pool.question.references),
         "has_weights": explanation.has_weights,
         "weights_are": explanation.weights_are,
         "reasons": [asdict(reason) for reason in explanation.reasons],
         "selected": _choice(pool, decision, chosen_group),
-        "vote": _choice(pool, vote, of_vote),
-        "agrees": _agrees(decision, vote, chosen_group, of_vote),
+        "vote": _choice(pool, voted, of_vote),
+        "agrees": _agrees(pool, decision, voted, chosen_group, of_vote),
         "confidence": _confidence(explanation, rollouts, chosen_group),
         "rollouts": rollouts,
         "texts": list(shared.texts),
@@ -82,12 +88,15 @@ def question_data(pool: Pool, explanation: Explanation, grouping: AnswerGrouping
 
 def list_entry(data: dict[str, Any]) -> dict[str, Any]:
     """What the list of questions holds of one."""
-    votes = sum(one["group"] == data["selected"]["group"] != NO_GROUP for one in data["rollouts"])
+    candidates = (one for one in data["rollouts"] if one["dropped"] is None)
+    votes = sum(one["group"] == data["selected"]["group"] != NO_GROUP for one in candidates)
     return {
         "id": _cut(data["id"]),
         "question": _cut(data["question"]),
         "selected": _cut(data["selected"]["answer"]),
         "vote": _cut(data["vote"]["answer"]),
+        "selected_core": _cut(data["selected"]["core"]),
+        "vote_core": _cut(data["vote"]["core"]),
         "right": data["selected"]["right"],
         "vote_right": data["vote"]["right"],
         "agrees": data["agrees"],
@@ -106,6 +115,7 @@ def _cut(text: str | None) -> str | None:
 def _choice(pool: Pool, decision: Decision, group: int) -> dict[str, Any]:
     return {
         "answer": decision.answer,
+        "core": _core(pool.question.text, decision.answer),
         "sample": decision.sample_id,
         "group": group,
         "right": judge(pool, decision, Labelling().answer).correct if is_judged(pool) else None,
@@ -113,10 +123,36 @@ def _choice(pool: Pool, decision: Decision, group: int) -> dict[str, Any]:
     }
 
 
-def _agrees(decision: Decision, vote: Decision, group: int, of_vote: int) -> bool:
-    if group == NO_GROUP or of_vote == NO_GROUP:
-        return decision.answer == vote.answer
-    return group == of_vote
+def _core(question: str, answer: str | None) -> str | None:
+    """What a long answer comes down to; None: it is brief, or nobody can tell."""
+    if answer is None or (len(answer.split()) <= BRIEF and "\n" not in answer):
+        return None
+    return answer_core(question, answer).text.strip() or None
+
+
+def _groups(pool: Pool, explanation: Explanation) -> dict[int | None, int]:
+    """Sample id to the number of its answer, as the decision counted; None: a newly written answer.
+
+    By meaning where the method counts no answers as one.
+    """
+    decision = explanation.decision
+    samples = [None, *(rollout.sample_id for rollout in pool.rollouts)]
+    if explanation.groups:
+        found = dict.fromkeys(samples, NO_GROUP)
+        found.update(explanation.groups.items())
+    else:
+        written = decision.answer if decision.sample_id is None else None
+        answers = [written, *(rollout.answer for rollout in pool.rollouts)]
+        found = dict(zip(samples, group_by_meaning(answers, pool.question.text), strict=True))
+    # The group of the chosen answer is told by the decision; the others may not have its number.
+    own = max(found.values()) + 1
+    return found | dict.fromkeys(decision.group, own)
+
+
+def _agrees(pool: Pool, decision: Decision, vote: Decision, group: int, of_vote: int) -> bool:
+    if group != NO_GROUP and of_vote != NO_GROUP:
+        return group == of_vote
+    return decision.answer == vote.answer or same_answer(pool.question.text, decision.answer, vote.answer)
 
 
 def _confidence(explanation: Explanation, rollouts: Sequence[dict[str, Any]], group: int) -> dict[str, Any]:
@@ -145,6 +181,7 @@ def _rollout(
     return {
         "sample": rollout.sample_id,
         "answer": rollout.answer,
+        "core": _core(pool.question.text, rollout.answer),
         "group": group,
         "score": shown.score,
         "label": rollout.label,

@@ -21,7 +21,7 @@ function evidenceCard(data, rollout, seen) {
       seen.weight !== null && element("span", { class: "card-weight number" }, percent(seen.weight)),
       shared > 0 && element("span", { class: "card-others number", title: sharing(seen) }, shared),
     ),
-    foreign("span", "card-text", clipped(gist(data, seen), CARD_CHARACTERS)),
+    shaped("span", "card-text", clipped(gist(data, seen), CARD_CHARACTERS)),
   );
   // Shaded within the rollout: a long one spreads the same attention over more evidence. Squared, because attention is
   // often nearly even and the eye compares large areas poorly; the figure beside it is exact.

@@ -24,6 +24,7 @@ function derived(data) {
   data.ranked = rankedRollouts(data);
   data.candidates = data.ranked.filter((rollout) => !rollout.dropped);
   data.groups = answerGroups(data);
+  data.answers = data.groups.map((group) => group.members[0]);
   data.groupOf = new Map(data.groups.map((group) => [group.number, group]));
   data.bySample = new Map(data.rollouts.map((rollout) => [rollout.sample, rollout]));
   data.seenText = new Map();
@@ -73,7 +74,11 @@ function answerGroups(data) {
     }
     groups.get(rollout.group).members.push(rollout);
   }
-  return [...groups.values()];
+  const all = [...groups.values()];
+  for (const group of all) {
+    group.line = shortAnswer(group.members[0], all.filter((other) => other !== group).map(({ members }) => members[0]));
+  }
+  return all;
 }
 
 /** The best candidate with another answer; where there is none, the next candidate. */

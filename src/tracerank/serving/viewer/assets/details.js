@@ -35,7 +35,7 @@ function showDetails(title, ...content) {
 
 /** Text in portions: a browser takes seconds to lay out a line of a megabyte. */
 function pagedText(text) {
-  const shown = foreign("div", "whole-text", text.slice(0, TEXT_AT_ONCE));
+  const shown = shaped("div", "whole-text", text.slice(0, TEXT_AT_ONCE));
   if (text.length <= TEXT_AT_ONCE) return shown;
   let end = TEXT_AT_ONCE;
   const more = button({ class: "button" }, () => {
@@ -67,7 +67,7 @@ function seenByList(data, seen) {
       element(
         "td",
         {},
-        foreign("span", "", clipped(rollout.answer || "no answer", 80)),
+        foreign("span", "", clipped(answerLine(data, rollout) || "no answer", 80)),
         " ",
         verdict(rollout.label, true),
       ),

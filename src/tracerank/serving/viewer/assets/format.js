@@ -23,6 +23,11 @@ function groupLetter(group) {
   return group.place < 26 ? String.fromCharCode(65 + group.place) : String(group.place + 1);
 }
 
+/** One line of a rollout's answer that tells it from the other answers. */
+function answerLine(data, rollout) {
+  return shortAnswer(rollout, data.answers.filter((other) => other.group !== rollout.group));
+}
+
 /** What an evidence is called: its title, else where it is from, else how it was found. */
 function evidenceName(data, seen) {
   const address = webAddress(seen.url || (seen.document === null ? null : data.documents[seen.document]) || "");

@@ -118,15 +118,18 @@ function lane(data, rollout) {
         element("span", { class: "lane-score number" }, rollout.score === null ? "" : scoreText(rollout.score)),
         verdict(rollout.label, true),
       ),
-      rollout.answer && laneText("lane-answer", rollout.answer),
+      rollout.answer && laneText("lane-answer", answerLine(data, rollout), rollout.answer),
       rollout.dropped && laneText(rollout.answer ? "lane-dropped" : "lane-answer none", rollout.dropped),
     ),
     element("div", { class: "lane-body" }),
   );
 }
 
-function laneText(className, text) {
-  return foreign("div", className, clipped(text, 140), { title: clipped(text, 1000) });
+function laneText(className, text, whole) {
+  const isBlock = whole !== undefined && shapeOf(whole) !== "line";
+  return foreign("div", isBlock ? `${className} is-block` : className, clipped(text, 140), {
+    title: clipped(whole ?? text, 1000),
+  });
 }
 
 function fill(data, rollout, made) {

@@ -142,13 +142,18 @@ function row(number, place) {
 }
 
 function rowAnswers(entry) {
-  const selected = foreign("span", "row-selected", entry.selected ?? "no candidate");
+  const sides = [
+    { answer: entry.selected, core: entry.selected_core },
+    { answer: entry.vote, core: entry.vote_core },
+  ];
+  const lines = sides.map((side, place) => shortAnswer(side, entry.agrees ? [] : [sides[1 - place]]));
+  const selected = foreign("span", "row-selected", lines[0] || "no candidate");
   if (entry.agrees) return element("span", { class: "row-pair" }, verdict(entry.right, true), selected);
   return element(
     "span",
     { class: "row-pair" },
     verdict(entry.vote_right, true),
-    foreign("span", "row-vote", entry.vote ?? "nothing"),
+    foreign("span", "row-vote", lines[1] || "nothing"),
     element("span", { class: "row-arrow" }, "→"),
     verdict(entry.right, true),
     selected,

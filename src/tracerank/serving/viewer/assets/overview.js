@@ -1,4 +1,7 @@
-// The head of a question, and its candidates ranked by score with their answer groups.
+// The head of a question: what was asked, what was chosen, and the way to everything below.
+
+const HEADING_CHARACTERS = 240;
+const QUESTION_CHARACTERS = 600;
 
 function questionHead(data, onBack) {
   return element(
@@ -9,9 +12,10 @@ function questionHead(data, onBack) {
       { class: "crumbs" },
       button({ class: "back", "aria-label": "Back to the list" }, onBack, "← Questions"),
       data.dataset && foreign("span", "crumb", data.dataset),
-      foreign("span", "crumb id", clipped(data.id, 80)),
+      data.is_fitted && element("span", { class: "crumb fitted" }, "fitted on"),
+      data.id !== data.question && foreign("span", "crumb id", clipped(data.id, 80)),
     ),
-    longText("h1", "question-text", data.question || "(the question has no text)", 600),
+    questionText(data.question || "(the question has no text)"),
     element(
       "div",
       { class: "verdicts" },
@@ -24,13 +28,19 @@ function questionHead(data, onBack) {
   );
 }
 
+/** A question of one line is a heading; one of many lines, or a long one, is a text. */
+function questionText(text) {
+  const isHeading = text.length <= HEADING_CHARACTERS && shapeOf(text) === "line";
+  return longText("h1", `question-text ${isHeading ? "" : "is-long"}`, text, QUESTION_CHARACTERS);
+}
+
 /** Text that is cut until it is clicked. */
 function longText(tag, className, text, length) {
-  const made = foreign(tag, className, clipped(text, length));
-  if (text.length <= length) return made;
+  const room = roomFor(text, length);
+  const made = shaped(tag, className, clipped(text, room));
+  if (text.length <= room) return made;
   const more = button({ class: "more" }, () => openText(text), `all ${text.length.toLocaleString("en")} characters`);
-  made.append(" ", more);
-  return made;
+  return element("div", { class: "cut" }, made, more);
 }
 
 function fact(className, name, ...content) {
@@ -38,14 +48,22 @@ function fact(className, name, ...content) {
 }
 
 function selectedAnswer(data) {
-  const answer = longText("div", "fact-value", data.selected.answer ?? "none", 160);
-  return fact("is-selected", ["Selected by ", report.method], answer, verdict(data.selected.right));
+  return fact("is-selected", ["Selected by ", report.method], answerText(data.selected), verdict(data.selected.right));
+}
+
+/** A brief answer as it is; of a long one first what it comes down to, then the text itself. */
+function answerText({ answer, core }) {
+  if (!core || shapeOf(answer) === "code") return longText("div", "fact-value", answer ?? "none", 160);
+  return [
+    foreign("div", "fact-value", clipped(core, 160)),
+    longText("div", "fact-whole", answer, 200),
+  ];
 }
 
 function votedAnswer(data) {
-  if (report.method === "majority") return null;
+  if (report.is_vote) return null;
   if (data.agrees) return fact("", "The vote", element("div", { class: "fact-value quiet" }, "agrees"));
-  return fact("", "The vote", longText("div", "fact-value", data.vote.answer ?? "none", 160), verdict(data.vote.right));
+  return fact("", "The vote", answerText(data.vote), verdict(data.vote.right));
 }
 
 function referenceAnswers(data) {
@@ -70,66 +88,22 @@ function certainty(data) {
   return fact("", name, shown, bar(value, value < LOW_CONFIDENCE ? "is-low" : ""));
 }
 
-function candidatesPanel(data, onShow) {
-  const { candidates } = data;
-  const panel = element(
-    "section",
-    { class: "panel candidates", "aria-labelledby": "candidates-title" },
-    element("h2", { id: "candidates-title" }, "Candidates"),
+/** Every part of the question, one click away wherever one is. */
+function jumps(data) {
+  const parts = [
+    ["candidates-title", "Answers", data.groups.length],
+    ["why-title", "Why this one", null],
+    ["matrix-title", "Who saw what", null],
+    ["lanes-title", "Rollouts", data.rollouts.length],
+  ];
+  const jump = (id) => document.getElementById(id).closest("section").scrollIntoView({ block: "start", behavior: calmly() });
+  const made = parts.map(([id, name, count]) =>
+    button(
+      { class: "jump", "data-jump": id },
+      () => jump(id),
+      name,
+      count !== null && element("span", { class: "jump-count number" }, count),
+    ),
   );
-  if (candidates.length === 0) {
-    panel.append(element("p", { class: "empty" }, "No rollout can be chosen; the lanes below say why."));
-    return panel;
-  }
-  const scores = candidates.map((rollout) => rollout.score).filter((score) => score !== null);
-  const lowest = Math.min(...scores), highest = Math.max(...scores);
-  const table = element("ol", { class: "ranking" });
-  candidates.forEach((rollout, place) => {
-    table.append(candidateRow(data, rollout, place + 1, scoreShare(rollout, lowest, highest), onShow));
-  });
-  panel.append(groupStrip(data), table, droppedLine(data) ?? "");
-  return panel;
-}
-
-/** All answers side by side, each as wide as its votes. */
-function groupStrip(data) {
-  const strip = element("div", { class: "strip", "aria-label": "Votes by answer" });
-  for (const group of data.groups) {
-    const title = `${groupLetter(group)}: ${clipped(group.answer, 80)} (${counted(group.members.length, "rollout")})`;
-    const part = element("span", { class: `strip-part g${Math.min(group.place, 7)}`, title }, groupLetter(group));
-    strip.append(withVariable(part, "--votes", group.members.length));
-  }
-  return strip;
-}
-
-/** Scores have no zero: the weakest candidate keeps a stub so that its bar can be seen. */
-function scoreShare(rollout, lowest, highest) {
-  if (rollout.score === null) return 0;
-  return highest === lowest ? 1 : 0.06 + (0.94 * (rollout.score - lowest)) / (highest - lowest);
-}
-
-function candidateRow(data, rollout, rank, share, onShow) {
-  const isSelected = rollout.sample === data.selected.sample;
-  const className = `candidate ${isSelected ? "is-selected" : ""}`;
-  const row = button(
-    { class: className, "data-sample": rollout.sample, title: "Show this rollout" },
-    () => onShow(rollout),
-    element("span", { class: "rank number" }, rank),
-    groupMark(data, rollout),
-    foreign("span", "candidate-answer", clipped(rollout.answer || "", 120)),
-    element("span", { class: "sample" }, `#${rollout.sample}`),
-    bar(share, "score-bar"),
-    element("span", { class: "score number" }, scoreText(rollout.score)),
-    verdict(rollout.label, true) ?? element("span"),
-  );
-  return element("li", {}, row);
-}
-
-function droppedLine(data) {
-  const dropped = data.ranked.filter((rollout) => rollout.dropped);
-  if (dropped.length === 0) return null;
-  const reasons = new Map();
-  for (const rollout of dropped) reasons.set(rollout.dropped, (reasons.get(rollout.dropped) || 0) + 1);
-  const told = [...reasons].slice(0, 4).map(([reason, count]) => `${count} × ${clipped(reason, 80)}`);
-  return foreign("p", "aside", `${counted(dropped.length, "rollout")} could not be chosen: ${told.join("; ")}.`);
+  return element("nav", { class: "jumps", "aria-label": "Parts of this question" }, made);
 }

@@ -1,4 +1,4 @@
-// One question, put together: head, candidates, reasons, lanes.
+// One question, put together: head, answers, reasons, lanes.
 
 const mainBox = document.getElementById("main");
 const view = { number: null, lanes: null };
@@ -19,10 +19,11 @@ async function openQuestion(number, onBack) {
     "div",
     { class: "question" },
     questionHead(data, onBack),
+    jumps(data),
     element(
       "div",
       { class: "panels" },
-      element("div", { class: "column" }, candidatesPanel(data, onShow), matrixPanel(data)),
+      element("div", { class: "column" }, answersPanel(data, onShow), matrixPanel(data)),
       whyPanel(data),
     ),
     lanes.section,

@@ -82,7 +82,11 @@ function leaveSearch() {
 function showAbout() {
   const about = document.getElementById("about");
   const title = foreign("span", "", clipped(report.title, 120));
-  about.append(title, element("br"), "decided by ", element("b", {}, report.method));
+  about.append(title, element("br"), "decided by ", foreign("b", "", clipped(report.method, 120)));
+  if (report.fitted > 0) {
+    const words = `${report.fitted.toLocaleString("en")} of these questions were fitted on: right there proves nothing.`;
+    about.append(element("span", { class: "about-fitted" }, words));
+  }
 }
 
 function start() {

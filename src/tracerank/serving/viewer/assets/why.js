@@ -1,6 +1,8 @@
 // Why this one: the evidence that weighs most, who else saw it, and what the runner-up had instead.
 
 const STRONGEST = 5;
+const SNIPPET_CHARACTERS = 220;
+const SOUGHT_CHARACTERS = 120;
 
 function whyPanel(data) {
   const panel = element(
@@ -24,13 +26,14 @@ function whyPanel(data) {
 
 function verdictSentence(data, selected) {
   const other = data.runnerUp;
-  const words = [`Rollout #${selected.sample}`];
-  if (selected.score !== null) words.push(` scores ${scoreText(selected.score)}`);
+  const votes = data.groupOf.get(selected.group)?.members.length ?? 1;
+  const words = [votes > 1 ? `${counted(votes, "rollout")} give this answer; rollout #${selected.sample}` : `Rollout #${selected.sample}`];
+  words.push(selected.score === null ? " was chosen." : ` scores ${scoreText(selected.score)}`);
   if (other && selected.score !== null) {
     const differs = other.group !== selected.group;
-    words.push(`; the best ${differs ? "other answer" : "other rollout"} scores ${scoreText(other.score)}`);
+    words.push(`, the best ${differs ? "other answer" : "other rollout"} ${scoreText(other.score)}`);
   }
-  words.push(selected.score === null ? " was chosen." : ".");
+  if (selected.score !== null) words.push(".");
   return element("p", { class: "lead" }, words.join(""));
 }
 
@@ -50,17 +53,30 @@ function reasonsList(reasons) {
     element(
       "li",
       { class: gain < 0 ? "respect against" : "respect" },
+      element("span", { class: "respect-words" }, meaning),
+      gainBar(gain / most),
       element("span", { class: "number" }, `${gain < 0 ? "−" : "+"}${Math.abs(gain).toFixed(2)}`),
-      bar(Math.abs(gain) / most, "gain-bar"),
-      element("span", {}, meaning),
     ),
   );
   return element(
     "div",
     { class: "respects" },
     element("h3", {}, "What set it apart from the best other answer"),
+    element(
+      "div",
+      { class: "respect-head", "aria-hidden": "true" },
+      element("span"),
+      element("span", { class: "respect-sides" }, element("span", {}, "against"), element("span", {}, "for")),
+      element("span"),
+    ),
     element("ul", {}, rows),
   );
+}
+
+/** From a line in the middle: to the right what spoke for the answer, to the left what spoke against it. */
+function gainBar(share) {
+  const made = element("span", { class: "gain-bar", "aria-hidden": "true" }, element("span"));
+  return withVariable(made, "--share", Math.min(1, Math.abs(share)));
 }
 
 /** The heaviest evidence, each text once; without weights the most shared. */
@@ -104,11 +120,26 @@ function reason(data, rollout, seen, weight, heaviest) {
       "span",
       { class: "reason-text" },
       evidenceName(data, seen) && foreign("b", "", clipped(evidenceName(data, seen), 90)),
-      foreign("span", "snippet", clipped(gist(data, seen), 220)),
+      snippet(gist(data, seen), weight > 0 && data.weights_are === "support" ? rollout : null),
       element("span", { class: "reason-sharing" }, sharing(seen), " ", witnesses(data, seen, rollout)),
     ),
   );
   return element("li", {}, row);
+}
+
+/** The text from where it holds the rollout's answer, which is marked; else its beginning. */
+function snippet(text, rollout) {
+  const sought = rollout && (rollout.core || rollout.answer);
+  const place = sought && sought.length <= SOUGHT_CHARACTERS ? text.toLowerCase().indexOf(sought.toLowerCase()) : -1;
+  // Lower case may be longer than what it is made from; then places are not the same.
+  if (place < 0 || text.toLowerCase().length !== text.length) return shaped("span", "snippet", clipped(text, SNIPPET_CHARACTERS));
+  const sentence = Math.max(0, text.lastIndexOf(". ", place) + 2 * Number(text.lastIndexOf(". ", place) >= 0));
+  const begin = place - sentence <= SNIPPET_CHARACTERS / 3 ? sentence : text.indexOf(" ", place - SNIPPET_CHARACTERS / 3) + 1;
+  const end = place + sought.length;
+  const made = shaped("span", "snippet", begin > 0 ? "… " : "");
+  made.append(text.slice(Math.min(begin, place), place), element("mark", {}, text.slice(place, end)));
+  made.append(clipped(text.slice(end), Math.max(40, SNIPPET_CHARACTERS - (end - begin))));
+  return made;
 }
 
 function comparison(data, selected, other) {
@@ -116,7 +147,7 @@ function comparison(data, selected, other) {
   const others = new Set(other.evidence.map((seen) => seen.text));
   const both = [...own].filter((text) => others.has(text)).length;
   const rows = [
-    ["answer", (rollout) => [groupMark(data, rollout), " ", foreign("span", "", clipped(rollout.answer || "", 90))]],
+    ["answer", (rollout) => [groupMark(data, rollout), " ", foreign("span", "", clipped(answerLine(data, rollout), 90))]],
     ["label", (rollout) => verdict(rollout.label) ?? "unknown"],
     ["score", (rollout) => scoreText(rollout.score)],
     ["votes", (rollout) => String(data.groupOf.get(rollout.group)?.members.length ?? 0)],
@@ -131,7 +162,7 @@ function comparison(data, selected, other) {
   });
   return element(
     "details",
-    { class: "comparison", open: true },
+    { class: "comparison" },
     element("summary", {}, "Against the runner-up"),
     element("table", {}, element("thead", {}, comparisonHead(selected, other)), element("tbody", {}, body)),
     element("p", { class: "aside" }, overlapSentence(both, own.size - both, others.size - both)),

@@ -1,0 +1,56 @@
+"""``python -m studies.pictures``: photographs the viewer in Chromium for the README (docs/pictures/viewer.png)."""
+
+import io
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from studies.pictures.questions import shown_pools
+from tracerank.methods.explanation import explain_stream
+from tracerank.selectors.base import load_selector
+from tracerank.serving.viewer.page import About, page
+from tracerank.serving.viewer.question_data import question_data
+
+PICTURE = Path(__file__).parents[2] / "docs" / "pictures" / "viewer.png"
+SIZE = {"width": 1280, "height": 1180}
+COLOURS = 256
+"""Of the palette: type stays crisp, and the file is a third of what it would be."""
+
+
+def viewer_page() -> bytes:
+    """The page of the questions, decided by the shipped selector."""
+    pools = shown_pools()
+    questions = [question_data(pool, explained) for pool, explained in explain_stream(load_selector(), pools)]
+    return page(questions, About("questions.jsonl", "the shipped selector"))
+
+
+def photograph(path: Path, target: Path, **options: Any) -> None:
+    """The page as it opens, as a PNG with a palette."""
+    from PIL import Image
+    from playwright.sync_api import sync_playwright
+
+    program = shutil.which("chromium") or shutil.which("google-chrome")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        shown = browser.new_context(viewport=SIZE, **options).new_page()
+        shown.goto(path.as_uri())
+        shown.locator(".lane .card").first.wait_for()
+        taken = shown.screenshot()
+        browser.close()
+    target.parent.mkdir(parents=True, exist_ok=True)
+    Image.open(io.BytesIO(taken)).convert("RGB").quantize(COLOURS).save(target, optimize=True)
+
+
+def main() -> None:
+    """The picture, and how large it is."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "view.html"
+        path.write_bytes(viewer_page())
+        photograph(path, PICTURE, color_scheme="light")
+    sys.stdout.write(f"{PICTURE}: {PICTURE.stat().st_size / 1000:.0f} kB\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,114 @@
+"""Answers as people read them: one row each, in the shape that they were written in, a click from their rollouts."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.builders import pool, pool_of, rollout
+from tests.serving.viewer.pages import bridge_pool, voted
+from tracerank.methods.base import Decision
+from tracerank.methods.explanation import Reason, explain_pool
+from tracerank.serving.viewer.question_data import question_data
+
+try:
+    from playwright.sync_api import expect
+except ImportError:  # the browser fixture then says so
+    expect = None
+
+PROGRAM = "def capital():\n    # of France\n    return 'Paris'"
+REPORT = "# Report: the capital of France\n\nThe question is about capitals.\n\n- The capital is {}."
+
+
+def test_rollouts_of_one_answer_are_one_row_that_opens(open_page, keep) -> None:
+    page = open_page(voted([bridge_pool()]), method="majority")
+    rows = page.locator(".candidate")
+    expect(rows).to_have_count(2)
+    expect(page.locator(".member").first).to_be_hidden()
+    rows.first.click()
+    expect(rows.first).to_have_attribute("aria-expanded", "true")
+    expect(page.locator(".member .candidate-answer")).to_have_text(["Ines Tarrow", "ines tarrow."])
+    keep(page)
+    page.locator(".member").nth(1).click()
+    expect(page.locator(".lane[data-sample='1']")).to_be_focused()
+    rows.first.click()
+    expect(page.locator(".member").first).to_be_hidden()
+    rows.nth(1).click()  # one rollout alone is shown at once
+    expect(page.locator(".lane[data-sample='2']")).to_be_focused()
+
+
+def with_reasons(*gains: float) -> dict[str, Any]:
+    made = pool("Paris", "Rome")
+    explained = explain_pool(made, Decision(made.question.id, "Paris", 0, {0: 0.6, 1: 0.4}))
+    reasons = tuple(Reason(f"r{gain}", f"what moved it by {gain}", gain) for gain in gains)
+    return question_data(made, replace(explained, reasons=reasons))
+
+
+def test_what_spoke_against_the_answer_points_to_the_left_in_another_colour(open_page) -> None:
+    page = open_page([with_reasons(0.8, -0.4)])
+    bars = [box.bounding_box() for box in page.locator(".respect .gain-bar").all()]
+    fills = [fill.bounding_box() for fill in page.locator(".respect .gain-bar > span").all()]
+    middles = [bar["x"] + bar["width"] / 2 for bar in bars]
+    assert fills[0]["x"] == pytest.approx(middles[0], abs=1)
+    assert fills[1]["x"] + fills[1]["width"] == pytest.approx(middles[1], abs=1)
+    assert fills[1]["width"] == pytest.approx(fills[0]["width"] / 2, abs=1)
+    colours = {
+        fill.evaluate("fill => getComputedStyle(fill).backgroundColor")
+        for fill in page.locator(".respect .gain-bar > span").all()
+    }
+    assert len(colours) == 2
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_code_keeps_its_lines_and_columns_and_is_no_heading(open_page, keep, width: int) -> None:
+    made = pool_of(rollout(PROGRAM, label=1.0), rollout("Rome"), question=f"What does this print?\n\n{PROGRAM}")
+    page = open_page(voted([made]), width=width, address="#/1")
+    shown = page.locator(".fact.is-selected .fact-value")
+    expect(shown).to_have_class("fact-value is-code")
+    assert shown.evaluate("box => box.textContent") == PROGRAM
+    style = shown.evaluate("box => [getComputedStyle(box).whiteSpace, getComputedStyle(box).fontFamily]")
+    assert style[0] == "pre"
+    assert "monospace" in style[1]
+    assert "monospace" in page.locator("h1").evaluate("box => getComputedStyle(box).fontFamily")
+    assert page.evaluate("() => document.querySelector('.main').scrollWidth") <= width
+    keep(page, str(width))
+
+
+def test_answers_that_begin_alike_are_called_by_what_differs(open_page) -> None:
+    programs = [rollout(PROGRAM.replace("Paris", city)) for city in ("Paris", "Lyon")]
+    page = open_page(voted([pool_of(*programs)]))
+    expect(page.locator(".candidate .candidate-answer")).to_have_text(["… return 'Paris'", "… return 'Lyon'"])
+    expect(page.locator(".lane-answer").first).to_have_text("… return 'Paris'")
+    beginning = "Westminster/Whitehall/SW1 is near"
+    page = open_page(voted([pool(f"{beginning} Soho", f"{beginning} Pimlico")]))
+    expect(page.locator(".candidate .candidate-answer")).to_have_text(["… Soho", "… Pimlico"])
+
+
+def test_long_answers_are_called_by_what_they_come_down_to(open_page, keep) -> None:
+    reports = [rollout(REPORT.format(city)) for city in ("Paris", "Lyon", "Nice")]
+    page = open_page(voted([pool_of(*reports)]))
+    expect(page.locator(".candidate .candidate-answer")).to_have_text(["Paris", "Lyon", "Nice"])
+    expect(page.locator(".lane-answer").first).to_have_text("Paris")
+    expect(page.locator(".row-selected")).to_have_text("Paris")
+    expect(page.locator(".fact.is-selected .fact-value")).to_have_text("Paris")
+    expect(page.locator(".fact.is-selected .fact-whole")).to_have_class("fact-whole is-lines")
+    keep(page)
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_rollouts_are_one_click_away_wherever_one_is(open_page, width: int) -> None:
+    page = open_page(voted([bridge_pool()]), width=width, address="#/1")
+    expect(page.locator(".jump")).to_have_count(4)
+    last = page.locator(".jump").last.bounding_box()
+    assert last["x"] + last["width"] <= width
+    page.locator("[data-jump=lanes-title]").click()
+    expect(page.locator(".lane").first.locator(".lane-head")).to_be_in_viewport()
+    expect(page.locator("[data-jump=candidates-title]")).to_be_in_viewport()
+    page.locator("[data-jump=candidates-title]").click()
+    expect(page.locator(".candidate").first).to_be_in_viewport()
+
+
+def test_the_rollouts_begin_within_the_second_screen(open_page) -> None:
+    page = open_page(voted([bridge_pool()]))
+    expect(page.locator(".lanes")).to_be_attached()
+    assert page.locator(".lanes").bounding_box()["y"] < 900
