@@ -37,7 +37,7 @@ def _labelled(path: Path) -> None:
     held_out = [pool for pool in mixed if is_validation(pool.question.text)]
     apart = [pool for pool in mixed if is_test(pool.question.text)]
     rest = [pool for pool in mixed if pool not in held_out and pool not in apart]
-    write_pools(path, [*held_out[:2], *apart[:2], *rest[:10]])
+    write_pools(path, [*held_out[:2], *apart[:2], *rest[:5]])
 
 
 def _lines(path: Path, records: Iterable[Mapping[str, Any]]) -> None:

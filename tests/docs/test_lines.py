@@ -83,6 +83,7 @@ SLOW: dict[tuple[str, str], str] = {
     ("docs/fitting.md", "tracerank fit"): "checkpoints/mine",
     ("docs/making-pools.md", "tracerank train"): "checkpoints/mine",
     ("docs/paper-tables.md", "tracerank evaluate ../shared"): "",
+    ("docs/tutorials/researcher.md", "tracerank ablate"): "",
 }
 """What runs in ``make test-all`` only, as it takes half a minute or more, and what is laid there in its place."""
 
