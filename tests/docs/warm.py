@@ -1,7 +1,7 @@
 """A ``tracerank`` that is imported already: a process that forks for every command which a real shell starts.
 
 The shell finds a small client under the name of the command; it hands over its arguments, folder, environment and open
-files, and ends with the code that the command ended with. ``python -m tests.docs.warm SOCKET`` is the process.
+files, passes signals on, and ends as the command ended. ``python -m tests.docs.warm SOCKET`` is the process.
 """
 
 import json
@@ -20,13 +20,17 @@ from pathlib import Path
 from tests.docs.blocks import ROOT
 
 _CLIENT = """#!{python} -IS
-import json, os, socket, sys
+import json, os, signal, socket, sys
 server = socket.socket(socket.AF_UNIX)
 server.connect({address!r})
 asked = json.dumps([sys.argv[1:], os.getcwd(), dict(os.environ)]).encode()
 socket.send_fds(server, [len(asked).to_bytes(4, "big")], [0, 1, 2])
 server.sendall(asked)
-sys.exit(int(server.makefile().read() or 70))
+told = server.makefile()
+process = int(told.readline())
+for name in (signal.SIGINT, signal.SIGTERM):
+    signal.signal(name, lambda number, frame: os.kill(process, number))
+sys.exit(int(told.readline() or 70))
 """
 _HEAVY = ("tracerank.cli.app", "numpy", "torch", "sentence_transformers", "lightgbm", "bm25s")
 
@@ -82,10 +86,11 @@ def _answer(asker: socket.socket) -> None:
         os.environ.clear()
         os.environ.update(environment)
         os._exit(_run(arguments))
+    asker.sendall(f"{child}\n".encode())
     for file in files:
         os.close(file)
     _, status = os.waitpid(child, 0)
-    asker.sendall(str(os.waitstatus_to_exitcode(status) % 256).encode())
+    asker.sendall(f"{os.waitstatus_to_exitcode(status) % 256}\n".encode())
     os._exit(0)
 
 
