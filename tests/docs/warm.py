@@ -4,6 +4,7 @@ The shell finds a small client under the name of the command; it hands over its 
 files, passes signals on, and ends as the command ended. ``python -m tests.docs.warm SOCKET`` is the process.
 """
 
+import gc
 import json
 import os
 import signal
@@ -16,7 +17,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
+from pkgutil import walk_packages
 
+import tracerank
 from tests.docs.blocks import ROOT
 
 _CLIENT = """#!{python} -IS
@@ -32,7 +35,12 @@ for name in (signal.SIGINT, signal.SIGTERM):
     signal.signal(name, lambda number, frame: os.kill(process, number))
 sys.exit(int(told.readline() or 70))
 """
-_HEAVY = ("tracerank.cli.app", "numpy", "torch", "sentence_transformers", "lightgbm", "bm25s")
+_HEAVY = (
+    *("numpy", "torch", "sentence_transformers", "lightgbm", "bm25s", "scipy.optimize", "matplotlib.pyplot"),
+    *("httpx", "fastapi", "uvicorn", "mcp.server", "lmdb", "rich.progress"),
+)
+_FOREIGN = ("tracerank.__main__", "tracerank.serving.adapters")
+"""What runs when it is imported, or brings a framework that no command uses."""
 
 
 @contextmanager
@@ -57,9 +65,11 @@ def warm_command(folder: Path) -> Iterator[Path]:
 
 
 def _serve(address: str) -> None:
-    for name in _HEAVY:
+    own = [module.name for module in walk_packages(tracerank.__path__, "tracerank.")]
+    for name in (*_HEAVY, *(name for name in own if not name.startswith(_FOREIGN))):
         with suppress(ImportError):  # a command that needs it will say so
             import_module(name)
+    gc.freeze()  # so that no child copies memory only to look for garbage in it
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     listening = socket.socket(socket.AF_UNIX)
     listening.bind(f"{address}.new")
