@@ -10,7 +10,7 @@ BASE_STAMP := .venv-base/.installed
 BASE_PIP := $(BASE_BIN)/python -m pip -qq --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: setup browser demo test test-all test-base wheel check fix bench quality docs clean help
+.PHONY: setup browser demo test test-all test-base wheel check fix bench quality docs site clean help
 
 # torch comes first, so that nothing else decides which build of it is taken.
 $(STAMP): pyproject.toml constraints.txt
@@ -85,8 +85,11 @@ quality: setup  ## measure every method on real, lexical and generated pools; wr
 docs: setup  ## regenerate docs/cli.md from the command line's own help
 	$(BIN)/python -m tracerank.cli.docs docs/cli.md
 
+site: setup  ## build the documents into build/site, pages that open from disk; a broken link stops it
+	$(BIN)/zensical build --strict --clean
+
 clean:  ## remove environments, caches and build products
-	rm -rf .venv .venv-base build dist src/*.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-base .cache build dist src/*.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find src tests studies -name __pycache__ -type d -prune -exec rm -rf {} +
 
 help:  ## this list

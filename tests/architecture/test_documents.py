@@ -18,7 +18,7 @@ ABOUT_THE_PAST = ("LOG.md", "CHANGELOG.md")
 NAME_FOLDERS = ("CONTRIBUTING.md", "docs/architecture.md", "docs/paper-map.md")
 DOCUMENTS = sorted(
     path.relative_to(ROOT).as_posix()
-    for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *(SRC / PACKAGE).rglob("*.md"))
+    for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *(SRC / PACKAGE).rglob("*.md"))
     if path.name not in ABOUT_THE_PAST
 )
 BASES = (ROOT, SRC / PACKAGE)

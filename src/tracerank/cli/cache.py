@@ -138,7 +138,7 @@ def verify(folder: Folder = None, as_json: AsJson = False) -> None:
         raise typer.Exit(UNSOUND)
 
 
-@cache.command(epilog="Example:\n\ntracerank cache prune hash-256/256")
+@cache.command(epilog="Example:\n\ntracerank cache prune --damaged")
 def prune(
     fingerprints: Fingerprints = None,
     keep: Keep = None,

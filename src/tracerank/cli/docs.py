@@ -37,10 +37,10 @@ def _section(name: str, command: Any) -> str:
     options = [param for param in command.params if param.param_type_name == "option" and param.name != "help"]
     needed = [f"{param.opts[0]} {_value(param)}" for param in options if param.required]
     usage = " ".join(["tracerank", name, *map(_argument, arguments), *needed, "[options]"])
-    lines = [f"## tracerank {name}", "", *_paragraphs(command.help), "```", usage, "```", ""]
+    lines = [f"## tracerank {name}", "", *_paragraphs(command.help), "```text", usage, "```", ""]
     lines += [f"- `{_argument(param)}`: {param.help}" for param in arguments]
     lines += [f"- `{_option(param)}`: {param.help}{_default(param)}" for param in options]
-    lines += ["", "Example:", "", "```", (command.epilog or "").removeprefix("Example:").strip(), "```", ""]
+    lines += ["", "Example:", "", "```sh", (command.epilog or "").removeprefix("Example:").strip(), "```", ""]
     return "\n".join(lines)
 
 

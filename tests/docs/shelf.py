@@ -1,0 +1,175 @@
+"""Files that documents say their reader has, made small, and the model behind the endpoints that they name."""
+
+import gzip
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from tests.agents.shelves import RIVERS
+from tests.docs.blocks import ROOT
+from tests.model_server import Reply, called, said
+from tests.readers.sample_records import SAMPLES
+from tests.shared_data import SHARED
+from tests.worlds import generate_pools
+from tracerank.pools.canonical import write_pools
+from tracerank.pools.subsets import is_test, is_validation
+
+ROLLOUTS = 4
+"""Of a question; more than one, and few enough for seconds."""
+QUESTION_FILE = (
+    {"id": "1", "question": "Who charted the Velm River?", "answers": ["Ada Korn"]},
+    {"id": "2", "question": "Where was Ada Korn from?", "answers": ["Tarrow"]},
+    {"id": "3", "question": "When was the lighthouse of Tarrow built?", "answers": ["1802"]},
+)
+
+
+def _pools(path: Path, seed: int = 8, questions: int = 6) -> None:
+    write_pools(path, generate_pools(questions, seed, ROLLOUTS))
+
+
+def _labelled(path: Path) -> None:
+    """Few pools to train on: nearly all with right and wrong answers, some on each side of both splits."""
+    pools = generate_pools(300, 7, ROLLOUTS)
+    mixed = [pool for pool in pools if len({rollout.label for rollout in pool.rollouts}) > 1]
+    held_out = [pool for pool in mixed if is_validation(pool.question.text)]
+    apart = [pool for pool in mixed if is_test(pool.question.text)]
+    rest = [pool for pool in mixed if pool not in held_out and pool not in apart]
+    write_pools(path, [*held_out[:2], *apart[:2], *rest[:5]])
+
+
+def _lines(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
+    text = "".join(f"{json.dumps(record)}\n" for record in records)
+    path.write_bytes(gzip.compress(text.encode()) if path.suffix == ".gz" else text.encode())
+
+
+def _logs(folder: Path) -> None:
+    folder.mkdir()
+    for name in ("openai-chat", "search-r1", "anthropic"):
+        _lines(folder / f"{name}.jsonl", [SAMPLES[name]] * 2)
+
+
+def _index(folder: Path) -> None:
+    from tracerank.agents.corpus.base import DEFAULT_RULE
+    from tracerank.agents.corpus.build import build_corpus
+
+    documents = folder.parent / "indexed.jsonl"
+    _lines(documents, RIVERS)
+    build_corpus([documents], folder, DEFAULT_RULE)
+    documents.unlink()
+
+
+def _network(folder: Path) -> None:
+    """A tiny checkpoint of TRACE that nobody has trained."""
+    import torch
+
+    from tracerank.embedding.base import EncoderIdentity, HashEmbedder
+    from tracerank.selectors.trace.checkpoint import Checkpoint, save_checkpoint
+    from tracerank.selectors.trace.graphs.schema import RECIPES
+    from tracerank.selectors.trace.net import NetConfig, TraceNet
+
+    torch.manual_seed(0)
+    embedder = HashEmbedder(64)
+    config = NetConfig(width=64, hidden=32, heads=4, feed_forward=64, layers=2)
+    net = TraceNet(config, RECIPES["webqa"]).eval()
+    save_checkpoint(Checkpoint(net, EncoderIdentity(embedder.name, embedder.width)), folder)
+
+
+def _selector(folder: Path) -> None:
+    """What a fit may leave: a folder like the one that ships."""
+    shutil.copytree(ROOT / "src/tracerank/selectors/shipped/default", folder)
+
+
+def _evaluation(folder: Path) -> None:
+    from typer.testing import CliRunner
+
+    from tracerank.cli.app import app
+
+    pools = folder.parent / "evaluated.jsonl"
+    _pools(pools)
+    done = CliRunner().invoke(app, ["evaluate", str(pools), "-k", "2,4", "-o", str(folder), "--quiet"])
+    assert done.exit_code == 0, done.output
+    pools.unlink()
+
+
+def _shared(folder: Path) -> None:
+    folder.symlink_to(SHARED)
+
+
+Maker = Callable[[Path], None]
+MAKERS: dict[str, Maker] = {
+    "pools.jsonl": _labelled,
+    "labelled.jsonl": _labelled,
+    "new-pools.jsonl": _pools,
+    "logs.jsonl": _pools,
+    "test.jsonl": _pools,
+    "base.jsonl": lambda path: _pools(path, questions=2),
+    "sft.jsonl": lambda path: _pools(path, seed=9, questions=2),
+    "rollouts.jsonl": _pools,
+    "run1.jsonl.gz": _pools,
+    "run2.jsonl.gz": lambda path: _pools(path, seed=9),
+    "docs.jsonl": lambda path: _lines(path, RIVERS),
+    "docs.jsonl.gz": lambda path: _lines(path, RIVERS),
+    "questions.jsonl": lambda path: _lines(path, QUESTION_FILE),
+    "logs": _logs,
+    "index": _index,
+    "checkpoints/webqa": _network,
+    "checkpoints/minilm": _network,
+    "checkpoints/mine": _selector,
+    "runs/evaluation": _evaluation,
+    "../shared": _shared,
+}
+"""How each file or folder comes about, by the name that documents call it."""
+
+
+class Shelf:
+    """Makes each thing once and lays copies where they are wanted."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def lay(self, names: Iterable[str], folder: Path) -> None:
+        """Copies of these below the folder."""
+        for name in names:
+            kept, wanted = self._folder / name.replace("/", "-"), folder / name
+            if not kept.exists():
+                MAKERS[name](kept)
+            wanted.parent.mkdir(parents=True, exist_ok=True)
+            if kept.is_symlink():
+                os.symlink(os.readlink(kept), wanted)
+            elif kept.is_dir():
+                shutil.copytree(kept, wanted)
+            else:
+                shutil.copy(kept, wanted)
+
+
+_WANTED = {
+    "Reply with one word: CORRECT": "CORRECT",
+    "Confidence: N": "Confidence: 80",
+    "Reply with one word: YES": "YES",
+    "Reply with one word: SAME": "SAME",
+    "<report>": "<report>It found a town.</report>",
+}
+"""What a prompt asks for, and what a model that follows it says."""
+
+
+def model(request: dict[str, Any]) -> Reply:
+    """A chat model that does what each of our prompts wants of it, in the fewest replies."""
+    messages = request["messages"]
+    offered = [tool["function"]["name"] for tool in request.get("tools") or ()]
+    is_first = not any(message["role"] == "assistant" for message in messages)
+    if "finish" in offered:
+        return _call("finish", {"solution": "<answer>Tarrow</answer>", "reason": "all say so"})
+    for name in ("search", "browser_search"):
+        if name in offered and is_first:
+            return _call(name, {"query": "lighthouse of Tarrow"})
+    text = json.dumps(messages, ensure_ascii=False)
+    if is_first and "<search>" in text:
+        return said("<search>lighthouse of Tarrow</search>")
+    return said(next((reply for wish, reply in _WANTED.items() if wish in text), "<answer>Tarrow</answer>"))
+
+
+def _call(name: str, arguments: dict[str, Any]) -> Reply:
+    return called({"id": "c1", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}})
