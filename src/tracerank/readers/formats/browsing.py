@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from reprlib import repr as short_repr
 
+from tracerank.answers.readable import trimmed
 from tracerank.pools.types import BROWSING, Question, Rollout
 from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.browser.events import Conversation, call_names, read_messages, read_typed_events
@@ -161,7 +162,7 @@ def _answer(record: Record, conversation: Conversation) -> str | None:
     answer = plain_text(_first_given(record, _answer_fields(record))[1])
     if answer is None:
         answer = conversation.answer
-    return None if answer is None else encodable(answer.strip())
+    return None if answer is None else encodable(trimmed(answer))
 
 
 def _label(value: object) -> float | None:

@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 
 from tracerank.answers.exact import normalize_text
+from tracerank.answers.readable import trimmed
 from tracerank.pools.types import Question, Rollout, Search
 from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.calls.text_layouts import split_ranked
@@ -27,6 +28,7 @@ _QUESTION = re.compile(r"\bQuestion:[ \t]*+([^\s<][^\n<]*)")
 _INSTRUCTION = re.compile(r"<(think|search|information|answer)>(?:\s*(?:and|query|Beijing|\.\.\.)\s*)?</\1>")
 _DOCUMENTS = re.compile(r"<information>\s*Doc\b")
 _SPECIAL_TOKEN = re.compile(r"<\|[a-z_]{1,30}\|>")
+_CUT_TOKENS = re.compile(r"(?:\s{0,9}<\|[a-z_]{1,30}\|>){1,9}\Z")
 # The environment's reply to a malformed turn spells them out, too.
 _INVALID_ACTION = re.compile(
     r"My previous action is invalid\."
@@ -159,7 +161,7 @@ def _before_generated(text: str) -> str:
 def _generated(text: str, question: str) -> str:
     """The text without the prompt, whose example tags would be taken for the agent's."""
     if marker := _ASSISTANT.search(text):
-        return _SPECIAL_TOKEN.sub("", text[marker.end() :])
+        return text[marker.end() :]
     documents = _DOCUMENTS.search(text)
     head = text if documents is None else text[: documents.start()]
     start = 0
@@ -169,7 +171,7 @@ def _generated(text: str, question: str) -> str:
         start = asked.end()
     if (turn := _ASSISTANT_LINE.search(head, start)) and (start or "User:" in head[: turn.start()]):
         start = turn.end()
-    return _SPECIAL_TOKEN.sub("", text[start:])
+    return text[start:]
 
 
 def _read_tags(text: str) -> tuple[tuple[Search, ...], str | None]:
@@ -179,13 +181,13 @@ def _read_tags(text: str) -> tuple[tuple[Search, ...], str | None]:
     query = ""
     for kind, inner in _tagged(text):
         if kind == "search":
-            query = normalize_text(inner)
+            query = normalize_text(_SPECIAL_TOKEN.sub("", inner))
             cut_answer = None
         elif kind == "answer":
-            answer = inner.strip()
+            answer = trimmed(inner)
         elif kind == "cut answer":
-            cut_answer = inner.strip()
-        elif evidence := split_ranked(inner):
+            cut_answer = _CUT_TOKENS.sub("", trimmed(inner))
+        elif evidence := split_ranked(_SPECIAL_TOKEN.sub("", inner)):
             searches.append(Search(query, evidence))
     return tuple(searches), cut_answer if answer is None else answer
 

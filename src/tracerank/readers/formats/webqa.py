@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tracerank.answers.exact import normalize_text
+from tracerank.answers.readable import trimmed
 from tracerank.pools.canonical import kind_of
 from tracerank.pools.types import Question, Rollout, Search
 from tracerank.readers.base import Parsed, Record, reject
@@ -37,7 +38,7 @@ class WebQAReader:
         if type(steps) is not list and steps is not None:
             reject(f"field 'steps': expected a list or null, got {kind_of(steps)}", question, sample_id)
         rollout = Rollout(
-            sample_id or 0, None if answer is None else answer.strip(), _searches(steps or ()), source=source
+            sample_id or 0, None if answer is None else trimmed(answer), _searches(steps or ()), source=source
         )
         return Parsed(question, rollout, sample_id is not None)
 
