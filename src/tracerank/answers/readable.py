@@ -18,7 +18,7 @@ _RUN_OF_SPACES = re.compile(r"  +")
 _RUN = re.compile(rf"[ \r\n{SPACES}{INVISIBLE}]+")
 _LINE_END = re.compile(r"\r\n?|\n")
 _SEEN_SPACE = re.compile(rf"[ {SPACES}]")
-_INDENTED = re.compile(r"[\r\n][ \t]{1,999}\S")
+_INDENTED = re.compile(r"[\r\n]([ \t]+)(?=\S)")
 
 
 def readable(text: str) -> str:
@@ -39,18 +39,24 @@ def comparable(text: str) -> str:
 def trimmed(text: str, start: int = 0, end: int | None = None) -> str:
     """What stands between two places without the white space around it.
 
-    Where other lines are indented, the first one keeps its indentation: without it, code would mean something else.
+    The first line keeps its indentation where another line has as much or less: without it, code and lists would mean
+    something else.
     """
     part = text if start == 0 and end is None else text[start:end]
     bare = part.strip()
     if "\n" not in bare and "\r" not in bare:
         return bare
-    at = start + len(part) - len(part.lstrip())
+    at = len(part) - len(part.lstrip())
     line = at
-    while line > start and text[line - 1] in " \t":
+    while line and part[line - 1] in " \t":
         line -= 1
-    begins = line == 0 or text[line - 1] in "\r\n"
-    return text[line : at + len(bare)] if line < at and begins and _INDENTED.search(bare) else bare
+    indentation = _width(part[line:at])
+    is_shared = indentation > 0 and any(_width(found[1]) <= indentation for found in _INDENTED.finditer(bare))
+    return part[line : at + len(bare)] if is_shared else bare
+
+
+def _width(indentation: str) -> int:
+    return len(indentation.expandtabs())
 
 
 @dataclass(frozen=True, slots=True)

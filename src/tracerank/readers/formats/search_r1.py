@@ -184,12 +184,17 @@ def _read_tags(text: str) -> tuple[tuple[Search, ...], str | None]:
             query = normalize_text(_SPECIAL_TOKEN.sub("", inner))
             cut_answer = None
         elif kind == "answer":
-            answer = trimmed(inner)
+            answer = _unpadded(inner)
         elif kind == "cut answer":
-            cut_answer = _CUT_TOKENS.sub("", trimmed(inner))
+            cut_answer = _CUT_TOKENS.sub("", _unpadded(inner))
         elif evidence := split_ranked(_SPECIAL_TOKEN.sub("", inner)):
             searches.append(Search(query, evidence))
     return tuple(searches), cut_answer if answer is None else answer
+
+
+def _unpadded(inner: str) -> str:
+    """What stands in a tag, without the one space that the policies are taught to put on both sides of it."""
+    return trimmed(inner.removeprefix(" "))
 
 
 def _tagged(text: str) -> Iterator[tuple[str, str]]:
