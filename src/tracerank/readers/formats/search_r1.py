@@ -12,6 +12,7 @@ from tracerank.answers.readable import trimmed
 from tracerank.pools.types import Question, Rollout, Search
 from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.calls.text_layouts import split_ranked
+from tracerank.readers.files.record_fields import stated_references
 from tracerank.readers.formats.webqa import identity_of, integer_of, references_of
 
 TEXT_FIELDS = ("output", "response", "completion", "text", "trajectory", "generated_text")
@@ -129,7 +130,7 @@ def _question(record: Record, prompt: str, text: str) -> Question | None:
         found = _last(_QUESTION, prompt or _before_generated(text))
         asked = found[1].strip() if found else prompt.strip()
     identity = identity_of(record, _ID_FIELDS) or normalize_text(asked)
-    references = next(filter(None, (references_of(record.get(name)) for name in _REFERENCE_FIELDS)), ())
+    references = next(filter(None, (references_of(record.get(name)) for name in _REFERENCE_FIELDS)), stated_references(record))
     dataset = record.get("dataset", record.get("data_source"))
     return Question(identity, asked, references, dataset if isinstance(dataset, str) else None) if identity else None
 

@@ -12,6 +12,7 @@ from tracerank.pools.canonical import kind_of
 from tracerank.pools.types import Question, Rollout, Search
 from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.calls.text_layouts import split_ranked
+from tracerank.readers.files.record_fields import stated_references
 
 _ID_FIELDS = ("question_id", "question_index")
 
@@ -57,7 +58,7 @@ def _question(record: Record, sample_id: int | None) -> Question:
     return Question(
         identity or normalize_text(text),
         text,
-        references_of(record.get("golden_answers")),
+        references_of(record.get("golden_answers")) or stated_references(record),
         dataset if type(dataset) is str else None,
     )
 
