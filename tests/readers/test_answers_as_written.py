@@ -1,4 +1,4 @@
-"""Whatever the format, the answer that comes back is what the agent wrote, byte for byte, or a contiguous part of it."""
+"""Whatever the format, the answer that comes back is what the agent wrote, byte for byte, or a part of it in one piece."""
 
 import json
 import tempfile
@@ -43,13 +43,40 @@ SAID = {
     "langchain": ("Paris", "…"),
     "openai-chat": ("Exact Answer: Paris", "…"),
     "react": ("finish[Ada]", "finish[…]"),
+    "plain": ("Paris", "…"),
 }
 PART_OF_A_LINE = ("react",)
 """Formats whose own grammar may end an answer early."""
 
 PIECES = (
-    *("def f():", "    return 1", "\tx", "a  b", "trailing  ", "\u00a0", "\u202f", "e\u0301", "\u0065\u0301\u200b", "ﬁ"),
-    *("\r\n", "\n", "\n\n", "\r\n  ", "```python", "```", "~~~", "- a\n  - b", "\u3000", "\ufeff", "½", "🙂", "​", "中文"),
+    *(
+        "def f():",
+        "    return 1",
+        "\tx",
+        "a  b",
+        "trailing  ",
+        "\u00a0",
+        "\u202f",
+        "e\u0301",
+        "\u0065\u0301\u200b",
+        "ﬁ",
+    ),
+    *(
+        "\r\n",
+        "\n",
+        "\n\n",
+        "\r\n  ",
+        "```python",
+        "```",
+        "~~~",
+        "- a\n  - b",
+        "\u3000",
+        "\ufeff",
+        "½",
+        "🙂",
+        "​",
+        "中文",
+    ),
     *("<b>", "&amp;", "a_b*c", "x**2", "{", "}", "\\n", "%", "|", "  \n\t- c", "<|endoftext|> inside", "\u2028"),
 )
 answers = st.lists(st.sampled_from(PIECES), min_size=1, max_size=8).map("x".join).map(lambda text: f"w{text}w")

@@ -39,6 +39,14 @@ FINAL_FIELDS = (
     *("prediction", "final_answer", "predicted_answer", "candidate_answer", "boxed_answer", "final_boxed_answer"),
     *("model_answer", "final_output", "final_response"),
 )
+ANSWER_TEXTS = (
+    *("response", "prediction", "output", "completion", "generation", "reply", "predicted_answer", "candidate_answer"),
+    *("model_answer", "model_response", "model_output", "final_output", "final_response", "boxed_answer"),
+    *("final_boxed_answer", "generated_text", "result"),
+)
+"""Where rows without a transcript keep a text in which the agent answers."""
+REQUESTS = ("request", "user_request", "user_message", "message", "user_input")
+"""Where they keep what was asked, beside the names above."""
 _LABEL_FIELDS = (
     *("correct", "is_correct", "correctness", "all_correct", "label", "trajectory_correctness", "judge_correct"),
     *("final_judge_result", "judge_result", "passed", "em", "exact_match", "overall_score", "score", "reward"),
@@ -56,6 +64,22 @@ _JSON_FIELDS = (
 _RANDOM_ID = re.compile(
     r"(?:[a-z]{2,12}[-_])?[0-9a-f-]{20,}|(?:chatcmpl|resp|msg|run|thread|trace|session)[-_].+", re.I
 )
+
+
+_COLUMN = re.compile(r"(?:answer|response|output|completion|prediction|generation|sample|candidate|rollout)_?\d{1,4}")
+_KNOWN = frozenset(
+    name
+    for names in (
+        *(_TEXT_FIELDS, _LOOSE_TEXT_FIELDS, _ID_FIELDS, _SAMPLE_FIELDS, _STATED_REFERENCES, _LIKELY_REFERENCES),
+        *(FINAL_FIELDS, _LABEL_FIELDS, _JSON_FIELDS, ANSWER_TEXTS, REQUESTS, ("confidence", "dataset")),
+    )
+    for name in names
+)
+
+
+def is_known_field(name: str) -> bool:
+    """Whether a field of this name is looked at, so that it tells a table from other text."""
+    return name in _KNOWN or _COLUMN.fullmatch(name) is not None
 
 
 def decoded(record: Record, *more: str) -> dict[str, Any]:
