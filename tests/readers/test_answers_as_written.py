@@ -1,4 +1,4 @@
-"""Whatever the format, the answer that comes back is what the agent wrote, byte for byte, or a part of it in one piece."""
+"""Whatever the format, the answer that comes back is what the agent wrote, byte for byte, or one piece of it."""
 
 import json
 import tempfile

@@ -27,7 +27,7 @@ from tracerank.cli.arguments import (
     ReaderName,
     Seed,
 )
-from tracerank.cli.labelling import Labels, labelling_named, print_labels, say_judge
+from tracerank.cli.labelling import Labels, labelling_named, print_labels, say_judge, warn_of_labels
 from tracerank.cli.output import fingerprint
 from tracerank.cli.reading import Problems, pools_of
 from tracerank.cli.terminal import Bar, new_table, note, print_json, print_table, working
@@ -171,6 +171,7 @@ def evaluate(
         _print(rows, ks)
         print_labels(labelling)
     if not quiet:
+        warn_of_labels(labelling)
         say_judge(labelling)
         _say(rows, short, output)
 

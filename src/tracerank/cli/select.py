@@ -31,7 +31,7 @@ from tracerank.cli.output import ResumableLines, check_output, fingerprint
 from tracerank.cli.reading import Problems, Summary, pools_of
 from tracerank.cli.terminal import note, print_json, working
 from tracerank.errors import UsageError
-from tracerank.methods.base import decide_stream, decision_to_record
+from tracerank.methods.base import decide_stream, decision_to_record, told
 from tracerank.pools.pool import Pool
 from tracerank.readers.detect import AUTO
 from tracerank.selectors.base import selector_digest
@@ -105,7 +105,7 @@ def select(
             _skip(lines.done(), pools, summary, output)
             write = lines.write
         for pool, decision in decide_stream(chosen, pools):
-            write(decision_to_record(pool.question, decision))
+            write(decision_to_record(pool.question, told(pool, decision)))
             summary.add(pool, decision.sample_id, decision.dropped)
     if not quiet:
         note(str(summary))
