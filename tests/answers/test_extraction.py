@@ -12,8 +12,7 @@ from tracerank.answers.equivalence import are_equal
 from tracerank.answers.extraction import extract_answer, stated_confidence
 from tracerank.answers.meaning.grouping import same_answer
 from tracerank.answers.meaning.rightness import is_right
-from tracerank.answers.readable import readable
-from tracerank.answers.text_keys import fold, without_accents
+from tracerank.answers.text_keys import fold, readable, without_accents
 
 
 def answer(text: str) -> str | None:

@@ -21,8 +21,7 @@ from tracerank.answers.denials import (
     read_rules,
 )
 from tracerank.answers.english import NEGATIONS, words
-from tracerank.answers.readable import readable
-from tracerank.answers.text_keys import fold, tokens_of, without_accents
+from tracerank.answers.text_keys import fold, readable, tokens_of, without_accents
 
 LONGEST = 1200
 """Characters; of a longer text only the first and the last paragraph are read, and both must say so."""

@@ -8,55 +8,11 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass
 
-from tracerank.answers.latex import plain_latex
+from tracerank.answers.text_keys import INVISIBLE, SPACES, trimmed, with_edges
 
-INVISIBLE = "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200c\u200d\u200e\u200f\u2060\u2061\u2062\u2063"
-INVISIBLE += "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff"
-SPACES = "\t\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
-READABLE = str.maketrans(dict.fromkeys(INVISIBLE) | dict.fromkeys(SPACES, " "))
-_RUN_OF_SPACES = re.compile(r"  +")
 _RUN = re.compile(rf"[ \r\n{SPACES}{INVISIBLE}]+")
 _LINE_END = re.compile(r"\r\n?|\n")
 _SEEN_SPACE = re.compile(rf"[ {SPACES}]")
-_INDENTED = re.compile(r"[\r\n]([ \t]+)(?=\S)")
-
-
-def readable(text: str) -> str:
-    """The text as written, without invisible characters, every horizontal space a single plain one, lines trimmed."""
-    return _with_edges(text).strip()
-
-
-def _with_edges(text: str) -> str:
-    text = text.replace("\r\n", "\n").replace("\r", "\n").translate(READABLE)
-    return _RUN_OF_SPACES.sub(" ", text).replace(" \n", "\n").replace("\n ", "\n")
-
-
-def comparable(text: str) -> str:
-    """What two answers are compared by: readable, LaTeX as plain text. Never what is returned."""
-    return readable(plain_latex(text))
-
-
-def trimmed(text: str, start: int = 0, end: int | None = None) -> str:
-    """What stands between two places without the white space around it.
-
-    The first line keeps its indentation where another line has as much or less: without it, code and lists would mean
-    something else.
-    """
-    part = text if start == 0 and end is None else text[start:end]
-    bare = part.strip()
-    if "\n" not in bare and "\r" not in bare:
-        return bare
-    at = len(part) - len(part.lstrip())
-    line = at
-    while line and part[line - 1] in " \t":
-        line -= 1
-    indentation = _width(part[line:at])
-    is_shared = indentation > 0 and any(_width(found[1]) <= indentation for found in _INDENTED.finditer(bare))
-    return part[line : at + len(bare)] if is_shared else bare
-
-
-def _width(indentation: str) -> int:
-    return len(indentation.expandtabs())
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +28,7 @@ class Readable:
 
     @classmethod
     def of(cls, written: str) -> "Readable":
-        body = _with_edges(written)
+        body = with_edges(written)
         shown = body.strip()
         if len(shown) == len(written) or shown == written.strip():
             return cls(written, shown, (0,), (len(written) - len(written.lstrip()),))

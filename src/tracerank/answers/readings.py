@@ -14,8 +14,7 @@ from tracerank.answers.abstentions import is_abstention
 from tracerank.answers.asked import Asked
 from tracerank.answers.english import BOUNDARIES, COPULAS, FILLERS, NEGATIONS, PREPOSITIONS, PRONOUNS, TITLES, VERBS
 from tracerank.answers.numbers import Quantity, leading_number, parse_date, parse_ordinal, year_of
-from tracerank.answers.readable import comparable
-from tracerank.answers.text_keys import fold, text_key, tokens_of
+from tracerank.answers.text_keys import comparable, fold, text_key, tokens_of
 
 LONGEST_LINE = 1000
 """Characters of a paragraph; the answer of a longer one cannot be pointed to by rules."""

@@ -132,7 +132,7 @@ def evaluate(
     options = MethodOptions(
         checkpoint, encoder, allow_encoder_mismatch, equality, chat, seed, chat_context, count_abstentions, form
     )
-    labelling = labelling_named(labels, chat, chat_context)
+    labelling = labelling_named(labels, chat, chat_context, watches_exact=True)
     plan = _Plan(ks, subsets, seed, labelling.name)
     short: Counter[int] = Counter()
     with ExitStack() as stack:

@@ -42,7 +42,7 @@ def inspect(
     from tracerank.evaluation.agreement import FileLabels
     from tracerank.readers.inspection import Inspection
 
-    labelling = labelling_named(labels)
+    labelling = labelling_named(labels, watches_exact=True)
     found, beside = Inspection(), FileLabels()
     selector = None if checkpoint is None else method_named("selector", MethodOptions(checkpoint))
     with working("reading", quiet=quiet) as bar:

@@ -45,7 +45,9 @@ def reads(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def with_fields(*args: Any, fields: str | None = None, **options: Any) -> None:
-        command(*args, **{**options, "reader": with_map(options["reader"], fields)})
+        if fields is not None:
+            options["reader"] = with_map(options["reader"], fields)
+        command(*args, **options)
 
     extra = inspect.Parameter("fields", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=FieldNames)
     names = list(signature.parameters.values())

@@ -15,9 +15,8 @@ from tracerank.answers.asked import Asked, read_question
 from tracerank.answers.english import NEGATIONS
 from tracerank.answers.equivalence import DEFAULT, NO_GROUP, Aliases, group_answers
 from tracerank.answers.extraction import extract_answer
-from tracerank.answers.readable import readable
 from tracerank.answers.readings import NAME, read_answer
-from tracerank.answers.text_keys import tokens_of
+from tracerank.answers.text_keys import readable, tokens_of
 from tracerank.embedding.base import Embedder, check_vectors
 from tracerank.endpoints.chat import ChatModel, ChatReply, Sampling
 from tracerank.methods.aggregation.asking import quoted, strict_reply

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn, TypeVar
 
 from tracerank.answers.exact import normalize_excerpts, normalize_text
-from tracerank.answers.readable import trimmed
+from tracerank.answers.text_keys import trimmed
 from tracerank.endpoints.chat import Usage, message_to_record, record_to_message
 from tracerank.errors import MalformedRollout, ReadError
 from tracerank.pools.files import write_lines

@@ -99,7 +99,7 @@ class Rollout:
     sample_id: int
     answer: str | None
     """As the agent wrote it, byte for byte, or a contiguous part of that; the white space around it is gone, but not
-    the indentation of code (``answers/readable.py``). None: the transcript has no answer."""
+    the indentation of code (``trimmed`` in ``answers/text_keys.py``). None: the transcript has no answer."""
     searches: tuple[Search, ...] = ()
     label: float | None = None
     """1 correct, 0 wrong, between for soft labels; None: unknown. Never an input of the model."""

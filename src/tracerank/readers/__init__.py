@@ -14,7 +14,7 @@ from tracerank.errors import ReadError
 from tracerank.pools.pool import Pool
 from tracerank.readers.base import Parsed, Reader, Record
 from tracerank.readers.detect import AUTO, READERS, assign_readers, reader_named, taken_apart
-from tracerank.readers.files.field_map import FieldMap, name_and_map
+from tracerank.readers.files.field_map import BETWEEN, FieldMap, name_and_map
 from tracerank.readers.files.inputs import find_files, iter_input
 from tracerank.readers.files.joining import Joiner, Joining, ScatteredRollout
 from tracerank.readers.files.records import PathLike, Problem, RecordAt
@@ -94,7 +94,7 @@ def _source(
     fields: Mapping[str, str] | None = None,
 ) -> "_Source":
     mapped = FieldMap(fields or {})
-    if isinstance(reader, str):
+    if isinstance(reader, str) and BETWEEN in reader:
         reader, spelled = name_and_map(reader)
         mapped = FieldMap({**spelled.paths, **mapped.paths})
     chosen = (None if reader == AUTO else reader_named(reader)) if isinstance(reader, str) else reader
@@ -125,7 +125,11 @@ class _Source:
         for place in places:
             yield from self._from_place(place)
         yield from self._parsed(self.joining.rest())
-        for problem in self.fields.unseen(self.seen, ", ".join(os.fspath(place) for place in places)):
+        for problem in (
+            ()
+            if not self.fields.paths
+            else self.fields.unseen(self.seen, ", ".join(os.fspath(place) for place in places))
+        ):
             self.report(problem)
 
     def of_records(self, records: Iterable[RecordAt]) -> Iterator[Placed]:

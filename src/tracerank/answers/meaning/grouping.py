@@ -18,7 +18,8 @@ from tracerank.answers.meaning.comparing import conflict
 from tracerank.answers.meaning.linkage import linked
 from tracerank.answers.meaning.pairs import PairWeights, pair_features, pair_weights
 from tracerank.answers.meaning.reading import AnswerReading, read_answer
-from tracerank.answers.readable import Readable, comparable
+from tracerank.answers.readable import Readable
+from tracerank.answers.text_keys import comparable
 
 MEANING = "meaning"
 

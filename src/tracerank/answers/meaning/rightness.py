@@ -12,7 +12,7 @@ from tracerank.answers.meaning.anchors import asserts
 from tracerank.answers.meaning.asking import read_asking
 from tracerank.answers.meaning.comparing import LONGEST_PLACED, pair_likeness, read_lexicon
 from tracerank.answers.meaning.reading import AnswerReading, read_answer
-from tracerank.answers.readable import comparable
+from tracerank.answers.text_keys import comparable
 
 RIGHT = 0.55
 """Score from which an answer is right."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from tracerank.answers.exact import normalize_excerpts, normalize_text
-from tracerank.answers.readable import trimmed
+from tracerank.answers.text_keys import trimmed
 from tracerank.pools.types import BROWSING, WEBQA, Document, Evidence, Rollout, Search
 from tracerank.pools.urls import canonical_url
 from tracerank.readers.calls.results import Result, blocks_of

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
-from tracerank.answers.readable import trimmed
+from tracerank.answers.text_keys import trimmed
 from tracerank.readers.calls.results import Result
 from tracerank.readers.files.loose_json import NOT_JSON, load_after, load_json, load_loosely
 from tracerank.readers.values import encodable, plain_text

@@ -15,7 +15,7 @@ from tracerank.readers.files.containers import parts_of, parts_of_pool
 from tracerank.readers.files.records import Problem, RecordAt
 
 _AUTO = "auto"
-_BETWEEN = "?"
+BETWEEN = "?"
 """Parts the name of a reader and the map: ``auto?answer=reply``."""
 _ANSWER, _EXPLICIT_ANSWER = "answer", "final_answer"
 # Formats of which 'answer' is the agent's own field.
@@ -87,14 +87,14 @@ class FieldMap:
                 yield Problem(source, f"--map {ours}={path}: no record has {path!r}")
 
 
-def with_map(reader: str, fields: str | None) -> str:
+def with_map(reader: str, fields: str) -> str:
     """The name of a reader together with a map, as one value."""
-    return reader if not fields else f"{reader}{_BETWEEN}{FieldMap.of(fields)}"
+    return f"{reader}{BETWEEN}{FieldMap.of(fields)}"
 
 
 def name_and_map(reader: str) -> tuple[str, FieldMap]:
     """The name of a reader and the map that may follow it."""
-    name, between, fields = reader.partition(_BETWEEN)
+    name, between, fields = reader.partition(BETWEEN)
     return name or _AUTO, FieldMap.of(fields) if between else FieldMap()
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from tracerank.answers.readable import trimmed
+from tracerank.answers.text_keys import trimmed
 from tracerank.errors import MalformedRollout
 from tracerank.pools.atif_export import rollout_of_trajectory, was_exported
 from tracerank.readers.base import Parsed, Record, reject

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from reprlib import repr as short_repr
 
-from tracerank.answers.readable import trimmed
+from tracerank.answers.text_keys import trimmed
 from tracerank.pools.types import BROWSING, Question, Rollout
 from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.browser.events import Conversation, call_names, read_messages, read_typed_events

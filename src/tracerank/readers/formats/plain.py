@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from tracerank.answers.readable import trimmed
+from tracerank.answers.text_keys import trimmed
 from tracerank.pools.types import BROWSING, Question, Rollout
 from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.calls.chat_messages import read_chat

@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from tracerank.answers.exact import normalize_answer
-from tracerank.answers.readable import trimmed
+from tracerank.answers.text_keys import trimmed
 from tracerank.pools.types import Question
 from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.calls.dialogues import Dialogue, parsed_dialogue

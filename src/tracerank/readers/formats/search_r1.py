@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 
 from tracerank.answers.exact import normalize_text
-from tracerank.answers.readable import trimmed
+from tracerank.answers.text_keys import trimmed
 from tracerank.pools.types import Question, Rollout, Search
 from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.calls.text_layouts import split_ranked

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tracerank.answers.exact import normalize_text
-from tracerank.answers.readable import trimmed
+from tracerank.answers.text_keys import trimmed
 from tracerank.pools.canonical import kind_of
 from tracerank.pools.types import Question, Rollout, Search
 from tracerank.readers.base import Parsed, Record, reject
