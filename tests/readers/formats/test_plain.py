@@ -174,3 +174,20 @@ def test_a_map_may_follow_the_name_of_a_reader(tmp_path: Path) -> None:
     for wrong in ("auto?question", "auto?=x", "auto?question=a,question=b"):
         with pytest.raises(UsageError, match="--map"):
             read_pools(path, reader=wrong)
+
+
+def test_columns_that_may_be_anything_are_not_taken_for_questions(tmp_path: Path) -> None:
+    with pytest.raises(ReadError, match="no known format"):
+        read(tmp_path, {"name": ["Ada", "Bob"], "city": ["London", "Paris"]})
+
+
+def test_cells_hold_labels_and_confidences_as_text(tmp_path: Path) -> None:
+    (pool,), _ = read(tmp_path, f"question,answer,score,confidence\n{QUESTION},a,0.75,.5\n{QUESTION},b,yes,2\n")
+    assert [(one.label, one.confidence) for one in pool.rollouts] == [(0.75, 0.5), (1.0, None)]
+
+
+def test_a_table_in_another_encoding_is_told_to_be_saved_as_utf8(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_bytes("question,answer\nQui a écrit ?,Ada\n".encode("latin-1"))
+    with pytest.raises(ReadError, match=r"rows\.csv: the text is not UTF-8; save it as UTF-8"):
+        read_pools(path)

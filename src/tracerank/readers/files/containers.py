@@ -58,7 +58,9 @@ def parts_of(record: Record) -> list[Part] | None:
     if len(values) and all(isinstance(value, list) and _are_records(value) for value in values):
         return list(_keyed_lists(record))
     if len(values) and all(isinstance(value, list) and value and all(map(_is_answer, value)) for value in values):
-        return list(_asked_lists(record))
+        # Of words alone the keys may as well be the names of columns.
+        asking = sum(isinstance(key, str) and (" " in key.strip() or key.rstrip().endswith("?")) for key in record)
+        return list(_asked_lists(record)) if 2 * asking > len(values) else None
     return None
 
 

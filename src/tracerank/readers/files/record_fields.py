@@ -56,6 +56,8 @@ _LABELS = {
     **dict.fromkeys(("true", "1", "1.0", "yes", "correct", "c", "pass", "passed", "right"), 1.0),
     **dict.fromkeys(("false", "0", "0.0", "no", "incorrect", "i", "fail", "failed", "wrong"), 0.0),
 }
+_SHARE = re.compile(r"0?\.[0-9]{1,18}|[01](?:\.0{1,18})?")
+"""A number from 0 to 1 in a cell of a table."""
 _JSON_FIELDS = (
     *("messages", "conversation", "conversations", "trajectory", "rollout", "history", "completion", "prompt"),
     *_HOLDERS,
@@ -153,7 +155,8 @@ def label_of(record: Record) -> float | None:
 def label_value(value: object) -> float | None:
     """A verdict as a number from 0 to 1; None for what is no verdict."""
     if isinstance(value, str):
-        return _LABELS.get(value.strip().lower())
+        verdict = value.strip().lower()
+        return float(verdict) if _SHARE.fullmatch(verdict) else _LABELS.get(verdict)
     return float(value) if isinstance(value, bool | int | float) and 0 <= value <= 1 else None
 
 

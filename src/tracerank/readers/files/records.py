@@ -36,6 +36,8 @@ _BOM = b"\xef\xbb\xbf"
 _BUFFER_BYTES = 1 << 18
 _ARRAY_START = re.compile(rb"\[\s*(?:[{\]]|$)")
 _JSON_TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],]', re.DOTALL)
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")
+"""Bytes that no text holds, whatever its encoding."""
 _EXPECTED = "expected one JSON object per line (JSON Lines), a JSON array of objects or a table with a header (CSV)"
 
 
@@ -177,6 +179,8 @@ def _refuse_binary(name: str, head: bytes) -> None:
         raise ReadError(f"{name}: the text is UTF-16; save it as UTF-8")
     if start[:1] in (b"{", b"["):
         return
+    if not _is_utf8(head) and not _CONTROL.search(head):
+        raise ReadError(f"{name}: the text is not UTF-8; save it as UTF-8")
     if b"\0" in head or not _is_utf8(head):
         raise ReadError(f"{name}: is a binary file; {_EXPECTED}, plain or gzip-compressed")
 
