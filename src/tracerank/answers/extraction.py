@@ -89,7 +89,7 @@ def extract_answer(text: str) -> Extracted:
         found = _last_tagged(Readable.of(unfinished), is_cut_allowed=False)
         return Extracted(found, None, NOTHING if found is None else ANSWER_TAG)
     said.reverse()
-    confidence = next((sure for one in said if (sure := stated_confidence(one.shown)) is not None), None)
+    confidence = next((sure for one in said if (sure := _confidence_in(one.shown)) is not None), None)
     for how, rung in _RUNGS:
         if answer := next(filter(None, map(rung, said)), None):
             return Extracted(answer, confidence, how)
@@ -103,8 +103,12 @@ def extract_answer(text: str) -> Extracted:
 
 def stated_confidence(text: str) -> float | None:
     """The last ``Confidence: 97%``, ``0.97``, ``97`` or ``9/10`` of a text, between 0 and 1."""
+    return _confidence_in(readable(text))
+
+
+def _confidence_in(shown: str) -> float | None:
     last = None
-    for last in _CONFIDENCE.finditer(readable(text)):  # noqa: B007
+    for last in _CONFIDENCE.finditer(shown):  # noqa: B007
         pass
     if last is None:
         return None

@@ -130,9 +130,8 @@ def _question(record: Record, prompt: str, text: str) -> Question | None:
         found = _last(_QUESTION, prompt or _before_generated(text))
         asked = found[1].strip() if found else prompt.strip()
     identity = identity_of(record, _ID_FIELDS) or normalize_text(asked)
-    references = next(
-        filter(None, (references_of(record.get(name)) for name in _REFERENCE_FIELDS)), stated_references(record)
-    )
+    found_references = (references_of(record.get(name)) for name in _REFERENCE_FIELDS)
+    references = next(filter(None, found_references), ()) or stated_references(record)
     dataset = record.get("dataset", record.get("data_source"))
     return Question(identity, asked, references, dataset if isinstance(dataset, str) else None) if identity else None
 
