@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from tracerank.methods.aggregation.solagg import AggregationConfig, SolAgg, SummAgg
     from tracerank.methods.aggregation.verifier import Verifier, VerifierConfig
     from tracerank.selectors.base import Selector, load_selector
+    from tracerank.selectors.decide import decide
     from tracerank.selectors.table import MethodOptions, method_named
     from tracerank.selectors.trace.selector import TraceSelector
 
@@ -53,6 +54,7 @@ _ON_FIRST_USE = {
     "TraceSelector": "tracerank.selectors.trace.selector",
     "Verifier": "tracerank.methods.aggregation.verifier",
     "VerifierConfig": "tracerank.methods.aggregation.verifier",
+    "decide": "tracerank.selectors.decide",
     "load_embedder": "tracerank.embedding.load",
     "load_selector": "tracerank.selectors.base",
     "method_named": "tracerank.selectors.table",
@@ -98,6 +100,7 @@ __all__ = [
     "abstains",
     "answer_core",
     "are_equal",
+    "decide",
     "decide_stream",
     "explain_stream",
     "extract_answer",

@@ -1,5 +1,6 @@
 """The answer and the confidence in a final text."""
 
+import json
 import time
 
 import pytest
@@ -7,7 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tracerank.answers import extraction
+from tracerank.answers.equivalence import are_equal
 from tracerank.answers.extraction import extract_answer, stated_confidence
+from tracerank.answers.meaning.grouping import same_answer
+from tracerank.answers.meaning.rightness import is_right
 from tracerank.answers.text_keys import fold, readable, without_accents
 
 
@@ -98,19 +102,34 @@ def test_an_answer_tag_that_is_cut_off_at_the_end_counts(end: str) -> None:
         (r"\boxed{Rome} then \boxed{Paris}", "Paris"),
         (r"\boxed{\text{New York}}", "New York"),
         (r"\boxed{\frac{1}{2}}", r"\frac{1}{2}"),
-        (r"\boxed{\textbf{\text{Paris}}, \mathrm{France}}", "Paris, France"),
-        (r"\boxed{27\%}", "27%"),
-        (r"\boxed{977{,}633}", "977,633"),
-        (r"\boxed{\$5\ \text{million}}", "$5 million"),
-        (r"\boxed{{a} \} b}", "{a} } b"),
+        (r"\boxed{\textbf{Paris}}", "Paris"),
+        (r"\boxed{$\text{Paris}$}", "Paris"),
+        (r"\boxed{\text{Paris}, \text{France}}", r"\text{Paris}, \text{France}"),
+        (r"\boxed{{a} \} b}", r"{a} \} b"),
         (r"\boxed{Paris} and \boxed{Rome", "Paris"),
         (r"\boxed{Paris} \boxed{ }", "Paris"),
         (r"} } \boxed{Paris}", "Paris"),
         (r"$\boxed {Paris}$", "Paris"),
     ],
 )
-def test_the_last_balanced_box_is_read_as_plain_text(text: str, wanted: str) -> None:
+def test_the_last_balanced_box_is_read_without_what_is_wrapped_around_it(text: str, wanted: str) -> None:
     assert (answer(text), extract_answer(text).how) == (wanted, extraction.BOXED)
+
+
+@pytest.mark.parametrize(
+    ("written", "plain"),
+    [
+        (r"\textbf{\text{Paris}}, \mathrm{France}", "Paris, France"),
+        (r"27\%", "27%"),
+        (r"977{,}633", "977,633"),
+        (r"\$5\ \text{million}", "$5 million"),
+    ],
+)
+def test_latex_inside_an_answer_stays_as_it_was_written_and_counts_as_the_plain_text(written: str, plain: str) -> None:
+    assert answer(rf"So it is \boxed{{{written}}}.") == written
+    assert are_equal(written, plain)
+    assert same_answer("What is it?", written, plain)
+    assert is_right("What is it?", written, [plain])
 
 
 @pytest.mark.parametrize(
@@ -159,8 +178,37 @@ def test_plain_text_is_not_taken_for_latex() -> None:
     assert answer("Exact Answer: $x = 5$") == "x = 5"
 
 
-def test_a_whole_text_keeps_its_lines_and_its_own_dashes() -> None:
-    assert answer(" Born\u202f1914\u20131918,\u00a0 \r\n in “Paris”. ") == "Born 1914–1918,\nin “Paris”."
+def test_a_whole_text_is_returned_as_it_was_written() -> None:
+    written = "Born\u202f1914\u20131918,\u00a0 \r\n\tin “Paris”, \u200b Ile-de-France\n  - a\n    - b"
+    assert answer(f" \n{written}\n ") == written
+    assert answer(f"<think>x</think>\n{written}<|im_end|>") == written
+
+
+CODE = "    a, b = 0, 1\n    while a < n:\n\ta, b = b, a + b\n\n    return a"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        CODE,
+        f"\n\n{CODE}\n\n",
+        f"<answer>\n{CODE}\n</answer>",
+        f"<think>  \n</think>\r\n{CODE}",
+        json.dumps({"answer": f"\n{CODE}"}),
+    ],
+)
+def test_code_keeps_the_indentation_of_its_first_line(text: str) -> None:
+    assert answer(text) == CODE
+
+
+def test_a_fenced_block_below_a_label_is_returned_whole() -> None:
+    fenced = f"```python\ndef fib(n):\n{CODE}\n```"
+    for label in ("Final Answer:", "**Answer:**", "### Final Answer", "Exact Answer:"):
+        assert answer(f"I ran it.\n\n{label}\n{fenced}\n\nConfidence: 90%") == fenced
+
+
+def test_a_text_about_the_tokens_of_a_template_keeps_them() -> None:
+    assert answer("It ends with <|endoftext|>, I say.<|im_end|>\n") == "It ends with <|endoftext|>, I say."
 
 
 @pytest.mark.parametrize(
@@ -210,7 +258,8 @@ def test_a_megabyte_of_markers_takes_linear_time(part: str) -> None:
 @given(st.lists(st.sampled_from([*HOSTILE, "Paris", " ", "final answer:", "97%", "\\", "</"]), max_size=12))
 def test_no_jumble_of_markers_raises_or_leaves_white_space(parts: list[str]) -> None:
     found = extract_answer("".join(parts))
-    assert found.answer is None or found.answer == found.answer.strip() != ""
+    assert found.answer is None or found.answer.strip() != ""
+    assert found.answer is None or found.answer in "".join(parts)
     assert found.confidence is None or 0 <= found.confidence <= 1
 
 

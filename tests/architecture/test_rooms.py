@@ -18,6 +18,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("formats",),
         ("detect", "grouping", "inspection"),
         (ROOM,),
+        ("one_pool",),
     ),
     "selectors": (
         ("base", "shipped"),
@@ -28,6 +29,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("stack",),
         ("gate",),
         ("table", ROOM),
+        ("decide",),
     ),
     "selectors.trace": (
         ("graphs", "dropout", "sizes"),

@@ -82,7 +82,8 @@ def test_a_record_tells_who_voted_alike_and_what_there_is_to_know(run: Run, tmp_
     [record] = json_lines(result.stdout)
     assert (record["answer"], record["group"]) == ("1 May 2020", [1, 2])
     assert (record["confidence"], record["usage"]) == (None, None)
-    assert record["note"] == "1 of 3 confidences unknown, taken as the mean of the others (0.5)"
+    unknown = "1 of 3 confidences unknown, taken as the mean of the others (0.5)"
+    assert record["note"] == f"{unknown}; no evidence: only the answers were compared"
 
 
 def test_an_unknown_method_is_refused_with_the_names_of_all(run: Run, world: Path) -> None:

@@ -57,6 +57,7 @@ SAMPLES: dict[str, Record] = {
     ),
     "langchain": langchain.record(*langchain.SEARCHED, langchain.ai("Paris")),
     "openai-chat": chat.record(*chat.SEARCHED, chat.said("Exact Answer: Paris")),
+    "plain": {"question": "Capital of France?", "answer": "Paris"},
     "react": react.fireact(react.turn("q", "Ada was a mathematician."), react.finish("Ada")),
 }
 

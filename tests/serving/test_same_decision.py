@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from tests.served import awaited, served
 from tracerank.cli.app import app as cli
 from tracerank.endpoints.chat import Usage
-from tracerank.methods.base import Decision, decision_to_record
+from tracerank.methods.base import NO_EVIDENCE, Decision, decision_to_record, told
 from tracerank.pools.canonical import rollout_to_record
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question, Rollout
@@ -35,7 +35,7 @@ EXPECTED = {
     "group": [1],
     "confidence": 0.5,
     "usage": {"prompt_tokens": 30, "completion_tokens": 4, "calls": 2},
-    "note": "the model was cut off",
+    "note": f"the model was cut off; {NO_EVIDENCE}",
 }
 
 
@@ -97,7 +97,7 @@ def test_select_writes_the_record_of_the_decision(tmp_path: Path, monkeypatch: p
     }
     assert written == {**EXPECTED, **more}
     assert list(written) == [*EXPECTED, *more]
-    assert decision_to_record(POOL.question, Costly().decide(POOL)) == EXPECTED
+    assert decision_to_record(POOL.question, told(POOL, Costly().decide(POOL))) == EXPECTED
 
 
 @pytest.mark.parametrize("teller", TOLD)

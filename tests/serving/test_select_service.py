@@ -69,6 +69,23 @@ def test_the_service_decides_as_the_method_does(url: str) -> None:
         assert reply["question"] == pool.question.text
 
 
+def test_texts_are_answers_and_without_evidence_the_reply_says_so(url: str) -> None:
+    texts = ["Rome", "    Paris\n    (France)", "Paris (France)"]
+    for body in ({"rollouts": texts}, {"answers": texts}, {"rollouts": [texts[0], {"answer": texts[1]}, texts[2]]}):
+        reply = post(url, "/v1/select", {"question": "Q?", **body}).json()
+        assert (reply["answer"], reply["group"], reply["problems"]) == (texts[1], [1, 2], [])
+        assert reply["note"] == "no evidence: only the answers were compared"
+    said = [{"said": {"last": text}} for text in texts]
+    reply = post(url, "/v1/select", {"question": "Q?", "rollouts": said, "map": {"answer": "said.last"}}).json()
+    assert (reply["answer"], reply["problems"]) == (texts[1], [])
+
+
+def test_rollouts_or_answers_are_wanted_and_not_both(url: str) -> None:
+    for body in ({}, {"rollouts": ["a"], "answers": ["a"]}):
+        reply = post(url, "/v1/select", {"question": "Q?", **body})
+        assert (reply.status_code, reply.json()["detail"][:33]) == (422, "expected 'rollouts' or 'answers':")
+
+
 def test_a_hand_written_pool_and_chat_messages_are_understood(url: str) -> None:
     reply = post(url, "/v1/select", {"question": "Capital of France?", "rollouts": ROLLOUTS}).json()
     assert (reply["answer"], reply["sample_id"], reply["group"]) == ("Paris", 0, [0, 2])

@@ -21,7 +21,7 @@ from tracerank.answers.denials import (
     read_rules,
 )
 from tracerank.answers.english import NEGATIONS, words
-from tracerank.answers.text_keys import fold, tokens_of, without_accents
+from tracerank.answers.text_keys import fold, readable, tokens_of, without_accents
 
 LONGEST = 1200
 """Characters; of a longer text only the first and the last paragraph are read, and both must say so."""
@@ -97,6 +97,7 @@ def _plainly_tells(text: str) -> bool:
 
 def _folded_lines(text: str) -> str:
     """The text with one spelling for what looks alike; of a long one, the paragraphs that would have to deny."""
+    text = readable(text)
     if len(text) > LONGEST:
         text = _first_and_last(text)
     return "\n".join(filter(None, map(fold, text.split("\n")))) if "\n" in text else fold(text)

@@ -3,77 +3,19 @@ r"""The short answer and the stated confidence in an agent's final text.
 The ladder, first rung that holds: the final channel narrows the text; then an ``Exact Answer:`` line, the last
 ``<answer>…</answer>``, the last balanced ``\boxed{…}``, a ``Final Answer:`` or ``Answer:`` line, the answer field of a
 JSON object that is all there is, the whole text.
-Reads only what it is given: callers pass the agent's own words, never a page. Linear in the length of the text.
+What is found is returned byte for byte as it was written, a contiguous part of the text; marks and labels are looked
+for in its readable form. Reads only what it is given: callers pass the agent's own words, never a page. Linear in the
+length of the text.
 """
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from tracerank.answers.text_keys import readable
-
-_BOX = re.compile(r"\\boxed\s{0,4}\{|\\[{}\\]|[{}]")
-_WRAPPER = re.compile(
-    r"\\(?:text(?:bf|it|rm|sf|tt|normal)?|math(?:rm|bf|it|sf|tt|bb)|operatorname|mbox|emph|bm|boldsymbol)\s{0,4}\{"
-    r"|\\[{}\\]|[{}]"
-)
-_ESCAPED = re.compile(r"\\([%$&#_{}])")
-_THIN_SPACE = re.compile(r"\\[,;:! ]|\\q?quad\b|(?<!\\)~")
-_MATH = re.compile(r"\A(\$\$?)([^$]+)\1\Z|\A\\\((.+)\\\)\Z|\A\\\[(.+)\\\]\Z", re.S)
-
-
-def last_boxed(text: str) -> str | None:
-    r"""What stands in the last ``\boxed{…}`` that is closed and not blank."""
-    open_braces: list[tuple[int, bool]] = []
-    best: tuple[int, int] | None = None
-    for token in _BOX.finditer(text):
-        if token[0] == "}":
-            if not open_braces:
-                continue
-            start, is_box = open_braces.pop()
-            is_later = best is None or start > best[0]
-            if is_box and is_later and not _is_blank(text, start, token.start()):
-                best = start, token.start()
-        elif token[0][-1] == "{" and token[0] != r"\{":
-            open_braces.append((token.end(), token[0] != "{"))
-    return None if best is None else text[best[0] : best[1]]
-
-
-_NOT_SPACE = re.compile(r"\S")
-
-
-def _is_blank(text: str, start: int, end: int) -> bool:
-    return _NOT_SPACE.search(text, start, end) is None
-
-
-def plain_latex(text: str) -> str:
-    r"""The text without math delimiters, ``\text{}``-like wrappers, thin spaces and escapes."""
-    text = text.strip()
-    if found := _MATH.match(text):
-        text = next(filter(None, found.groups()[1:]), "")
-    text = _THIN_SPACE.sub(" ", _unwrapped(text)).replace("{,}", ",")
-    return _ESCAPED.sub(r"\1", text).strip()
-
-
-def _unwrapped(text: str) -> str:
-    if "\\" not in text:
-        return text
-    parts: list[str] = []
-    drops_close: list[bool] = []
-    at = 0
-    for token in _WRAPPER.finditer(text):
-        is_close = token[0] == "}"
-        if is_close and drops_close and drops_close.pop():
-            parts.append(text[at : token.start()])
-            at = token.end()
-        elif not is_close and token[0][-1] == "{" and token[0] != r"\{":
-            drops_close.append(token[0] != "{")
-            if token[0] != "{":
-                parts.append(text[at : token.start()])
-                at = token.end()
-    return "".join([*parts, text[at:]])
-
+from tracerank.answers.latex import Place, last_box, unwrapped
+from tracerank.answers.readable import Readable
+from tracerank.answers.text_keys import readable, trimmed
 
 EXACT_ANSWER, ANSWER_TAG, BOXED, ANSWER_LINE = "exact answer", "answer tag", "boxed", "answer line"
 ANSWER_FIELD = "answer field"
@@ -85,7 +27,7 @@ class Extracted:
     """What a final text says."""
 
     answer: str | None
-    """Readable, stripped; None: the text holds nothing but thinking or white space."""
+    """A contiguous part of the text, trimmed; None: the text holds nothing but thinking or white space."""
     confidence: float | None
     """The agent's own estimate between 0 and 1; None: not stated."""
     how: str
@@ -124,39 +66,49 @@ _CONFIDENCE = re.compile(
     re.I,
 )
 _CONFIDENCE_LABEL = re.compile(r"[\s*_;,(|-]{0,6}\bconfidence(?:[ ](?:level|score))?[ *_]{0,6}[:：=]", re.I)
-_CITATION = re.compile(r"[ ]?【[^【】\n]{0,80}】")
-_EMPHASIS = re.compile(r"\A(\*\*\*|\*\*|\*|__|_|`)(?=\S)([^*_`]+)(?<=\S)\1(\.?)\Z")
-_CLOSED_BOLD = re.compile(r"\A[*_]{1,3}[ ]|[ ][*_]{1,3}\Z")
+# What may surround a short answer, and is none of it.
+_EMPHASIS = re.compile(r"\A(\*\*\*|\*\*|\*|__|_|`)(?=\S)([^*_`]+)(?<=\S)\1\.?\Z")
+_BEFORE = re.compile(r"\A(?:【[^【】\n]{0,80}】|<\|[a-z_]{1,30}\|>|[*_]{1,3}[ ](?!.*\n))\s*", re.S)
+_BEHIND = re.compile(r"\s?(?:【[^【】\n]{0,80}】|<\|[a-z_]{1,30}\|>|[ ][*_]{1,3})\Z")
+_LONGEST_BEHIND = 90
+_MOST_LAYERS = 8
 _OBJECT = re.compile(r"(?:```(?:json)?\s*)?(\{.*\})\s*(?:```)?", re.S | re.I)
 _ANSWER_FIELDS = ("answer", "final_answer", "exact_answer", "short_answer")
-_SPECIAL_TOKEN = re.compile(r"<\|[a-z_]{1,30}\|>")
+_FENCE = re.compile(r"(`{3,}|~{3,})[^\n]*\n")
+_TOKENS_BEFORE = re.compile(r"\A(?:\s*<\|[a-z_]{1,30}\|>)+")
+_TOKEN_BEHIND = re.compile(r"\s*<\|[a-z_]{1,30}\|>\Z")
 
 
 def extract_answer(text: str) -> Extracted:
     """The answer a final text gives, the confidence it states, and where the answer stood."""
     channel = _final_channel(text)
-    said = text if channel is None else channel
-    visible, unfinished = _without_thinking(said)
-    visible = readable(_SPECIAL_TOKEN.sub("", visible))
-    if not visible:
+    kept, unfinished = _without_thinking(text if channel is None else channel)
+    said = [one for one in map(Readable.of, map(_without_tokens, kept)) if one.shown]
+    if not said:
         # Policies forget to close their thinking, and then still write the tag they are trained to write.
-        found = _last_tagged(unfinished, is_cut_allowed=False)
+        found = _last_tagged(Readable.of(unfinished), is_cut_allowed=False)
         return Extracted(found, None, NOTHING if found is None else ANSWER_TAG)
-    confidence = stated_confidence(visible)
-    for how, answer in _rungs(visible):
-        if answer:
+    said.reverse()
+    confidence = next((sure for one in said if (sure := _confidence_in(one.shown)) is not None), None)
+    for how, rung in _RUNGS:
+        if answer := next(filter(None, map(rung, said)), None):
             return Extracted(answer, confidence, how)
-    if fields := _fields(visible):
+    if fields := _fields(said[0]):
         return Extracted(*fields, ANSWER_FIELD)
-    if not _EMPTY_LABELS.sub("", visible).strip():
-        return Extracted(None, confidence, NOTHING)
-    return Extracted(visible, confidence, WHOLE_TEXT if channel is None else FINAL_CHANNEL)
+    for one in said:
+        if _EMPTY_LABELS.sub("", one.shown).strip():
+            return Extracted(trimmed(one.written), confidence, WHOLE_TEXT if channel is None else FINAL_CHANNEL)
+    return Extracted(None, confidence, NOTHING)
 
 
 def stated_confidence(text: str) -> float | None:
     """The last ``Confidence: 97%``, ``0.97``, ``97`` or ``9/10`` of a text, between 0 and 1."""
+    return _confidence_in(readable(text))
+
+
+def _confidence_in(shown: str) -> float | None:
     last = None
-    for last in _CONFIDENCE.finditer(readable(text)):  # noqa: B007
+    for last in _CONFIDENCE.finditer(shown):  # noqa: B007
         pass
     if last is None:
         return None
@@ -168,20 +120,11 @@ def stated_confidence(text: str) -> float | None:
     return value if value <= 1 else None
 
 
-def _rungs(text: str) -> Iterator[tuple[str, str | None]]:
-    yield EXACT_ANSWER, _last_labelled(text, _EXACT_LINE, _EXACT_HEADING)
-    yield ANSWER_TAG, _last_tagged(text)
-    boxed = last_boxed(text)
-    yield BOXED, None if boxed is None else readable(plain_latex(boxed))
-    yield ANSWER_LINE, _last_labelled(text, _FINAL_LINE, _FINAL_HEADING)
-    yield ANSWER_LINE, _last_labelled(text, _PLAIN_LINE)
-
-
-def _fields(text: str) -> tuple[str, float | None] | None:
+def _fields(said: Readable) -> tuple[str, float | None] | None:
     """Answer and confidence of a structured reply; None: the text is no object, or its answer is no text or number."""
-    found = _OBJECT.fullmatch(text)
+    found = _OBJECT.fullmatch(said.written.strip())
     try:
-        value = json.loads(found[1]) if found else None
+        value = json.loads(found[1], strict=False) if found else None
     except (ValueError, RecursionError):
         return None
     if not isinstance(value, dict):
@@ -191,7 +134,8 @@ def _fields(text: str) -> tuple[str, float | None] | None:
         return None
     sure = value.get("confidence")
     stated = None if sure is None or isinstance(sure, dict | list) else stated_confidence(f"confidence: {sure}")
-    return _cleaned(str(answer)), stated
+    bare = _bare(Readable.of(str(answer)))
+    return None if bare is None else (bare, stated)
 
 
 def _final_channel(text: str) -> str | None:
@@ -207,8 +151,8 @@ def _final_channel(text: str) -> str | None:
     return None
 
 
-def _without_thinking(text: str) -> tuple[str, str]:
-    """The text outside ``<think>``, and what an unfinished one holds at the end."""
+def _without_thinking(text: str) -> tuple[list[str], str]:
+    """The parts of the text outside ``<think>``, and what an unfinished one holds at the end."""
     kept: list[str] = []
     at, depth = 0, 0
     for tag in _THINK.finditer(text):
@@ -218,61 +162,111 @@ def _without_thinking(text: str) -> tuple[str, str]:
             kept.append(text[at : tag.start()])
         depth = 0 if tag[1] else 1
         at = tag.end()
-    if depth:
-        return "".join(kept), text[at:]
-    return "".join([*kept, text[at:]]), ""
+    return (kept, text[at:]) if depth else ([*kept, text[at:]], "")
 
 
-def _last_tagged(text: str, *, is_cut_allowed: bool = True) -> str | None:
+def _without_tokens(text: str) -> str:
+    """The text without the tokens of a chat template around it; inside it may be about them."""
+    if "<|" not in text:
+        return text
+    before = _TOKENS_BEFORE.match(text)
+    text = text if before is None else text[before.end() :]
+    end = len(text.rstrip())
+    while behind := _TOKEN_BEHIND.search(text, max(end - _LONGEST_BEHIND, 0), end):
+        end = behind.start()
+    return text[:end]
+
+
+def _last_tagged(said: Readable, *, is_cut_allowed: bool = True) -> str | None:
     """The last tagged answer that is not blank; an unfinished one at the very end only when there is no other."""
+    text = said.shown
     start: int | None = None
-    last: str | None = None
+    last: Place | None = None
     for tag in _TAG.finditer(text):
         if not tag[1]:
             start = tag.end()
         elif start is not None:
             # A slice per pair, and pairs do not overlap: linear.
-            last = text[start : tag.start()].strip() or last
+            last = (start, tag.start()) if text[start : tag.start()].strip() else last
             start = None
     if last is None and start is not None and is_cut_allowed:
-        last = _CUT_CLOSE.sub("", text[start:]).strip()
-    if not last:
+        cut = _CUT_CLOSE.search(text, start)
+        last = start, len(text) if cut is None else cut.start()
+    if last is None:
         return None
-    boxed = last_boxed(last)
-    return _cleaned(_LEADING_LABEL.sub("", last) if boxed is None else plain_latex(boxed)) or None
+    if (boxed := last_box(text, *last)) is None:
+        label = _LEADING_LABEL.match(text[slice(*last)])
+        last = last[0] + (label.end() if label else 0), last[1]
+    return _bare(said, *(boxed or last))
 
 
-def _last_labelled(text: str, *labels: re.Pattern[str]) -> str | None:
+def _boxed(said: Readable) -> str | None:
+    place = last_box(said.shown)
+    return None if place is None else _bare(said, *place)
+
+
+def _last_labelled(said: Readable, *labels: re.Pattern[str]) -> str | None:
     """What follows the last of the labels, on its line or in the paragraph below, if it is not blank."""
+    text = said.shown
     end = len(text)
     for found in sorted((span for label in labels for span in map(_span, label.finditer(text))), reverse=True):
         # Each reads on to the next label at most, so that many empty labels stay linear.
-        if value := _cleaned(_line_or_paragraph(text[found[1] : end])):
+        if value := _bare(said, *_line_or_paragraph(text, found[1], end)):
             return value
         end = found[0]
     return None
 
 
-def _span(found: re.Match[str]) -> tuple[int, int]:
+def _span(found: re.Match[str]) -> Place:
     return found.span()
 
 
-def _line_or_paragraph(text: str) -> str:
-    line, _, rest = text.partition("\n")
-    value = line if line.strip(" *_") else rest.lstrip("\n ").partition("\n\n")[0]
-    end = _CONFIDENCE_LABEL.search(value)
-    return value[: end.start()] if end else value
+_RUNGS: tuple[tuple[str, Callable[[Readable], str | None]], ...] = (
+    (EXACT_ANSWER, lambda said: _last_labelled(said, _EXACT_LINE, _EXACT_HEADING)),
+    (ANSWER_TAG, _last_tagged),
+    (BOXED, _boxed),
+    (ANSWER_LINE, lambda said: _last_labelled(said, _FINAL_LINE, _FINAL_HEADING)),
+    (ANSWER_LINE, lambda said: _last_labelled(said, _PLAIN_LINE)),
+)
 
 
-def _cleaned(value: str) -> str:
-    """A short answer without emphasis, citation marks and box around it."""
-    value = _CITATION.sub("", readable(value))
-    boxed = last_boxed(value)
-    if boxed is not None or "\\" in value or value.startswith("$"):
-        value = plain_latex(value if boxed is None else boxed)
-    value = _CLOSED_BOLD.sub("", value)
-    if value.count("**") % 2:  # the other half belongs to the label
-        value = value.removeprefix("**").removesuffix("**").strip()
-    if emphasised := _EMPHASIS.match(value):
-        value = emphasised[2] + emphasised[3]
-    return value.strip()
+def _line_or_paragraph(text: str, start: int, end: int) -> Place:
+    line, _, rest = text[start:end].partition("\n")
+    if line.strip(" *_"):
+        value = line
+    else:
+        below = rest.lstrip("\n ")
+        start = end - len(below)
+        fence = _FENCE.match(below)
+        close = -1 if fence is None else below.find(f"\n{fence[1]}", fence.end() - 1)
+        value = below[: close + 1 + len(fence[1])] if fence and close >= 0 else below.partition("\n\n")[0]
+    sure = _CONFIDENCE_LABEL.search(value)
+    return start, start + (sure.start() if sure else len(value))
+
+
+def _bare(said: Readable, start: int = 0, end: int | None = None) -> str | None:
+    """A short answer without emphasis, citation marks and box around it, as it was written; None: nothing is left."""
+    text = said.shown[start:end]
+    for _ in range(_MOST_LAYERS):
+        inner = _layer(text)
+        if inner == (0, len(text)):
+            break
+        start, text = start + inner[0], text[slice(*inner)]
+    return said.part(start, start + len(text)) if text else None
+
+
+def _layer(text: str) -> Place:
+    """Where in a text its inside stands; the whole text when nothing surrounds it."""
+    bare = text.strip()
+    if bare != text:
+        return (begin := len(text) - len(text.lstrip())), begin + len(bare)
+    if before := _BEFORE.match(text):
+        return before.end(), len(text)
+    if behind := _BEHIND.search(text, max(len(text) - _LONGEST_BEHIND, 0)):
+        return 0, behind.start()
+    if ("\\" in text and (inner := last_box(text))) or (text[:1] in ("\\", "$") and (inner := unwrapped(text))):
+        return inner
+    if text.count("**") % 2 and text.strip("*") != text:  # the other half belongs to the label
+        return 2 * text.startswith("**"), len(text) - 2 * text.endswith("**")
+    emphasised = _EMPHASIS.match(text)
+    return emphasised.span(2) if emphasised else (0, len(text))

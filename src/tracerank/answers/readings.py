@@ -14,7 +14,7 @@ from tracerank.answers.abstentions import is_abstention
 from tracerank.answers.asked import Asked
 from tracerank.answers.english import BOUNDARIES, COPULAS, FILLERS, NEGATIONS, PREPOSITIONS, PRONOUNS, TITLES, VERBS
 from tracerank.answers.numbers import Quantity, leading_number, parse_date, parse_ordinal, year_of
-from tracerank.answers.text_keys import fold, text_key, tokens_of
+from tracerank.answers.text_keys import comparable, fold, text_key, tokens_of
 
 LONGEST_LINE = 1000
 """Characters of a paragraph; the answer of a longer one cannot be pointed to by rules."""
@@ -227,7 +227,7 @@ def read_answer(answer: str | None, asked: Asked) -> Reading:
     """The reading of an answer to a question; abstentions and empty texts say nothing."""
     if answer is not None and len(answer) > LONGEST_ANSWER:
         return Reading(NAME, (f"text:{' '.join(answer.lower().split())}",))
-    core = _core(answer or "")
+    core = _core(comparable(answer or ""))
     text = fold(core).strip(_EMPHASIS)
     if not text or is_abstention(core, asked):
         return _NO_READING

@@ -9,12 +9,15 @@ import unicodedata
 from functools import lru_cache
 
 from tracerank.answers.english import HONORIFICS
+from tracerank.answers.latex import plain_latex
 from tracerank.answers.numbers import SMALL_NUMBERS, SMALL_ORDINALS, TENS
 
-_INVISIBLE = "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200c\u200d\u200e\u200f\u2060\u2061\u2062\u2063"
-_INVISIBLE += "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff"
-_SPACES = "\t\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
-_READABLE = str.maketrans(dict.fromkeys(_INVISIBLE) | dict.fromkeys(_SPACES, " "))
+INVISIBLE = "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200c\u200d\u200e\u200f\u2060\u2061\u2062\u2063"
+INVISIBLE += "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff"
+SPACES = "\t\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
+_READABLE = str.maketrans(dict.fromkeys(INVISIBLE) | dict.fromkeys(SPACES, " "))
+_RUN_OF_SPACES = re.compile(r"  +")
+_INDENTED = re.compile(r"[\r\n]([ \t]+)(?=\S)")
 _SAME_LOOK = str.maketrans(
     dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\u2e3a\u2e3b\ufe58\ufe63\uff0d", "-")
     | dict.fromkeys("\u2018\u2019\u201a\u201b\u2032\u02bb\u02bc\u02bf\u02b9\u00b4\u0060", "'")
@@ -24,13 +27,47 @@ _SAME_LOOK = str.maketrans(
     | {char: f"^{digit}" for digit, char in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")}
     | {char: f" {unicodedata.normalize('NFKC', char)}" for char in "¼½¾⅓⅔⅛⅜⅝⅞⅕⅖⅗⅘⅙⅚"}
 )
-_RUN_OF_SPACES = re.compile(r"  +")
 
 
 def readable(text: str) -> str:
     """The text as written, without invisible characters, every horizontal space a single plain one, lines trimmed."""
+    return with_edges(text).strip()
+
+
+def with_edges(text: str) -> str:
+    """The same with what may stand at both ends."""
     text = text.replace("\r\n", "\n").replace("\r", "\n").translate(_READABLE)
-    return _RUN_OF_SPACES.sub(" ", text).replace(" \n", "\n").replace("\n ", "\n").strip()
+    return _RUN_OF_SPACES.sub(" ", text).replace(" \n", "\n").replace("\n ", "\n")
+
+
+def comparable(text: str) -> str:
+    """What two answers are compared by: readable, LaTeX as plain text. Never what is returned."""
+    if "\\" in text or "{,}" in text or "$" in text:
+        text = plain_latex(text)
+    return readable(text)
+
+
+def trimmed(text: str, start: int = 0, end: int | None = None) -> str:
+    """What stands between two places without the white space around it.
+
+    The first line keeps its indentation where another line has as much or less: without it, code and lists would mean
+    something else.
+    """
+    part = text if start == 0 and end is None else text[start:end]
+    bare = part.strip()
+    if "\n" not in bare and "\r" not in bare:
+        return bare
+    at = len(part) - len(part.lstrip())
+    line = at
+    while line and part[line - 1] in " \t":
+        line -= 1
+    indentation = _width(part[line:at])
+    is_shared = indentation > 0 and any(_width(found[1]) <= indentation for found in _INDENTED.finditer(bare))
+    return part[line : at + len(bare)] if is_shared else bare
+
+
+def _width(indentation: str) -> int:
+    return len(indentation.expandtabs())
 
 
 def fold(text: str) -> str:

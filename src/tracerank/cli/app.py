@@ -15,6 +15,7 @@ from tracerank.cli.evaluate import evaluate
 from tracerank.cli.export import convert, export
 from tracerank.cli.fit import fit
 from tracerank.cli.inspect import inspect
+from tracerank.cli.reading import reads
 from tracerank.cli.report import report
 from tracerank.cli.rollout import rollout
 from tracerank.cli.select import select
@@ -81,24 +82,28 @@ def _root(
 EXAMPLE = "Example:\n\n"
 
 # A command is a function in a module of its own that imports torch, and whatever needs it, inside the function only.
-app.command(epilog=f"{EXAMPLE}tracerank select pools.jsonl --checkpoint checkpoints/webqa -k 16 -o out.jsonl")(select)
-app.command(epilog=f"{EXAMPLE}tracerank evaluate pools.jsonl --checkpoint checkpoints/webqa -k 2,4,8,16")(evaluate)
-app.command(epilog=f"{EXAMPLE}tracerank inspect logs/")(inspect)
-app.command(epilog=f"{EXAMPLE}tracerank stats pools.jsonl -k 16")(stats)
-app.command(epilog=f"{EXAMPLE}tracerank convert logs/*.jsonl -o pools.jsonl.gz")(convert)
-app.command(epilog=f"{EXAMPLE}tracerank fit labelled.jsonl -o checkpoints/mine")(fit)
-app.command(epilog="Example: tracerank train webqa pools.jsonl -o checkpoints/webqa")(train)
+app.command(epilog=f"{EXAMPLE}tracerank select pools.jsonl --checkpoint checkpoints/webqa -k 16 -o out.jsonl")(
+    reads(select)
+)
+app.command(epilog=f"{EXAMPLE}tracerank evaluate pools.jsonl --checkpoint checkpoints/webqa -k 2,4,8,16")(
+    reads(evaluate)
+)
+app.command(epilog=f"{EXAMPLE}tracerank inspect logs/")(reads(inspect))
+app.command(epilog=f"{EXAMPLE}tracerank stats pools.jsonl -k 16")(reads(stats))
+app.command(epilog=f"{EXAMPLE}tracerank convert logs/*.jsonl -o pools.jsonl.gz")(reads(convert))
+app.command(epilog=f"{EXAMPLE}tracerank fit labelled.jsonl -o checkpoints/mine")(reads(fit))
+app.command(epilog="Example: tracerank train webqa pools.jsonl -o checkpoints/webqa")(reads(train))
 app.command(epilog=f"{EXAMPLE}tracerank report runs/evaluation --format md -o runs/report")(report)
-app.command(epilog=f"{EXAMPLE}tracerank ablate pools.jsonl -o runs/ablation --seeds 3")(ablate)
-app.command(epilog=f"{EXAMPLE}tracerank cost pools.jsonl --checkpoint checkpoints/webqa")(cost)
-app.command(epilog=f"{EXAMPLE}tracerank view pools.jsonl --checkpoint checkpoints/webqa -o report.html")(view)
+app.command(epilog=f"{EXAMPLE}tracerank ablate pools.jsonl -o runs/ablation --seeds 3")(reads(ablate))
+app.command(epilog=f"{EXAMPLE}tracerank cost pools.jsonl --checkpoint checkpoints/webqa")(reads(cost))
+app.command(epilog=f"{EXAMPLE}tracerank view pools.jsonl --checkpoint checkpoints/webqa -o report.html")(reads(view))
 app.command(epilog=f"{EXAMPLE}tracerank serve --checkpoint checkpoints/webqa --port 8100")(serve)
 app.command(epilog=f"{EXAMPLE}tracerank mcp --checkpoint checkpoints/webqa")(mcp)
 app.command(epilog=f"{EXAMPLE}tracerank rollout questions.jsonl --corpus index/ --policy lexical:base -o pools.jsonl")(
     rollout
 )
 app.command(epilog=f"{EXAMPLE}tracerank world -o pools.jsonl --setting webqa --questions 1000")(world)
-app.command(epilog="Example: tracerank embed pools.jsonl --encoder default")(embed)
+app.command(epilog="Example: tracerank embed pools.jsonl --encoder default")(reads(embed))
 app.command(epilog="Example: tracerank demo")(demo)
 app.add_typer(export, name="export")
 app.add_typer(cache, name="cache")

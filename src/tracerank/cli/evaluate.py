@@ -29,7 +29,7 @@ from tracerank.cli.arguments import (
     Seed,
     SplitName,
 )
-from tracerank.cli.labelling import Labels, labelling_named, print_labels, say_judge
+from tracerank.cli.labelling import Labels, labelling_named, print_labels, say_judge, warn_of_labels
 from tracerank.cli.output import fingerprint
 from tracerank.cli.reading import Problems, pools_of, unweighed_sentence
 from tracerank.cli.record_files import RecordsFile
@@ -156,7 +156,7 @@ def evaluate(
         checkpoint, encoder, allow_encoder_mismatch, equality, chat, seed, chat_context, count_abstentions, form
     )
     asked, has_means = _asked(methods, options)
-    labelling = labelling_named(labels, chat, chat_context)
+    labelling = labelling_named(labels, chat, chat_context, watches_exact=True)
     held_out = None if split is None else split_named(split)
     plan = _Plan(ks, subsets, seed, labelling.name)
     judged = JudgedQuestions(fitted_by(asked, options), held_out, include_fitted)
@@ -206,6 +206,7 @@ def evaluate(
         if judged.sentence is not None:
             typer.echo(f" {judged.sentence}\n")
     if not quiet:
+        warn_of_labels(labelling)
         say_judge(labelling)
         _say(rows, notes, output)
 

@@ -9,7 +9,7 @@ import typer
 
 from tracerank.cli.arguments import AsJson, Checkpoint, Files, FirstK, Force, ProblemsFile, Quiet, ReaderName
 from tracerank.cli.output import check_lines, check_output
-from tracerank.cli.reading import Problems, pools_of
+from tracerank.cli.reading import Problems, pools_of, reads
 from tracerank.cli.terminal import note, print_json, working
 from tracerank.errors import UsageError
 from tracerank.pools.atif_export import write_atif
@@ -119,6 +119,7 @@ def _group() -> None:
 
 
 @export.command(epilog="Example:\n\ntracerank export sft pools.jsonl -o train.jsonl --per-question 2")
+@reads
 def sft(
     files: Files,
     output: Output,

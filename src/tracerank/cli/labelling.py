@@ -6,6 +6,7 @@ import typer
 
 from tracerank.cli.terminal import harmless, note
 from tracerank.errors import UsageError
+from tracerank.evaluation.agreement import ExactBesideMeaning
 from tracerank.evaluation.labels import JUDGE, RULES, Labelling
 
 _ABOUT = (
@@ -18,24 +19,36 @@ Labels = Annotated[
 ]
 
 
-def labelling_named(text: str, chat: str | None = None, context: int | None = None) -> Labelling:
-    """The labelling by a rule; ``judge`` alone asks the command's own chat model."""
+def labelling_named(
+    text: str, chat: str | None = None, context: int | None = None, *, watches_exact: bool = False
+) -> Labelling:
+    """The labelling by a rule; ``judge`` alone asks the command's own chat model.
+
+    ``watches_exact`` also looks whether exact match would mislead, which takes a second or less.
+    """
     rule, _, address = text.strip().partition(":")
     if rule not in RULES or (address and rule != JUDGE):
         known = ", ".join((*(name for name in RULES if name != JUDGE), f"{JUDGE}:URL#MODEL"))
         raise UsageError(f"--labels {text!r}: known are {known}")
+    beside = ExactBesideMeaning() if watches_exact else None
     if rule != JUDGE:
-        return Labelling(rule)
+        return Labelling(rule, beside=beside)
     if not (address or chat):
         raise UsageError("--labels judge needs a chat server and its model's name: --labels judge:URL#MODEL")
     from tracerank.evaluation.judging import judge_at
 
-    return Labelling(rule, judge_at(address or chat or "", context))
+    return Labelling(rule, judge_at(address or chat or "", context), beside)
 
 
 def print_labels(labelling: Labelling) -> None:
     """Which rule labelled, below the table: figures without it mislead."""
     typer.echo(f" {harmless(labelling.sentence)}\n")
+
+
+def warn_of_labels(labelling: Labelling) -> None:
+    """On stderr, that exact match misleads, where it does."""
+    if warning := labelling.warning():
+        note(f"warning: {warning}")
 
 
 def say_judge(labelling: Labelling) -> None:

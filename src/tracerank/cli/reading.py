@@ -1,23 +1,63 @@
-"""The pools of the files named on the command line, the problems met in them, and the sentence that sums them up."""
+"""The pools of the files named on the command line, the problems met in them, and the sentence that sums them up.
 
+Also ``--map``, which every command that reads has beside ``--reader``.
+"""
+
+import inspect
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import wraps
 from pathlib import Path
 from types import TracebackType
-from typing import TextIO
+from typing import Annotated, Any, TextIO
+
+import typer
 
 from tracerank.cli.terminal import json_text, note
 from tracerank.errors import ReadError, UsageError
 from tracerank.pools.pool import Pool, drop_reasons
 from tracerank.readers import OnRecord, iter_pools
+from tracerank.readers.files.field_map import with_map
 from tracerank.readers.files.inputs import find_files
 from tracerank.readers.files.records import Problem
 from tracerank.readers.grouping import WINDOW_BYTES, Report
 
 SHOWN = 10
 """Problems that the terminal is told of, one by one."""
+
+
+FieldNames = Annotated[
+    str | None,
+    typer.Option(
+        "--map",
+        metavar="OUR=THEIR,…",
+        help="Fields under other names, as in question=prompt,answer=data.reply; dots lead into objects and lists.",
+        show_default=False,
+    ),
+]
+
+
+def reads(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with ``--map`` behind its ``--reader``; it gets both as one value, which its runs remember."""
+    signature = inspect.signature(command)
+
+    @wraps(command)
+    def with_fields(*args: Any, fields: str | None = None, **options: Any) -> None:
+        if fields is not None:
+            options["reader"] = with_map(options["reader"], fields)
+        command(*args, **options)
+
+    extra = inspect.Parameter("fields", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=FieldNames)
+    names = list(signature.parameters.values())
+    place = [one.name for one in names].index("reader") + 1
+    # Typer reads both.
+    with_fields.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=[one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in (*names[:place], extra, *names[place:])]
+    )
+    with_fields.__annotations__ = {**command.__annotations__, "fields": FieldNames}
+    return with_fields
 
 
 def pools_of(
@@ -103,6 +143,8 @@ class Summary:
     questions: int = 0
     rollouts: int = 0
     empty: int = 0
+    bare: int = 0
+    """Questions of which no rollout shows evidence."""
     dropped: Counter[str] = field(default_factory=Counter)
     began: float = field(default_factory=_clock)
 
@@ -111,12 +153,14 @@ class Summary:
         self.questions += 1
         self.rollouts += len(pool)
         self.empty += sample_id is None
+        self.bare += not any(rollout.has_evidence for rollout in pool.rollouts)
         self.dropped.update(drop_reasons(pool, dropped))
 
     def __str__(self) -> str:
         reasons = ", ".join(f"{count:,} {reason}" for reason, count in self.dropped.most_common())
         dropped = f"{self.dropped.total():,} of {self.rollouts:,} rollouts dropped"
+        bare = f"; {self.bare:,} questions without evidence: only the answers were compared" if self.bare else ""
         return (
             f"{self.questions:,} questions, {self.empty:,} of them without a candidate; "
-            f"{dropped}{f' ({reasons})' if reasons else ''}; {_clock() - self.began:.1f} s"
+            f"{dropped}{f' ({reasons})' if reasons else ''}{bare}; {_clock() - self.began:.1f} s"
         )

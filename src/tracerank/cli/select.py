@@ -32,7 +32,7 @@ from tracerank.cli.reading import Problems, Summary, pools_of, unweighed_sentenc
 from tracerank.cli.record_files import DECISION, FORMATS, check_format, read_lines, write_records
 from tracerank.cli.terminal import note, print_json, working
 from tracerank.errors import UsageError
-from tracerank.methods.base import Decision, decide_stream, decision_to_record
+from tracerank.methods.base import Decision, decide_stream, decision_to_record, told
 from tracerank.methods.weighted_vote import NO_CONFIDENCE
 from tracerank.pools.pool import Pool
 from tracerank.readers.detect import AUTO
@@ -114,7 +114,7 @@ def select(
         for pool, decision in decide_stream(chosen, pools):
             decided += 1
             unweighed += NO_CONFIDENCE in (decision.note or "")
-            write(_line(pool, decision, name))
+            write(_line(pool, told(pool, decision), name))
             summary.add(pool, decision.sample_id, decision.dropped)
     if not quiet:
         note(str(summary))

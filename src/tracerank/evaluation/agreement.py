@@ -1,5 +1,6 @@
 """How often two ways of judging say the same of an answer: a judge and our rule, or the file's labels and our rule."""
 
+from collections import Counter
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -11,6 +12,8 @@ RIGHT = 0.5
 """A soft label above this is right."""
 COMPARED = 1000
 """Answers with a label of the file that are looked at: milliseconds each, and enough to know a share."""
+MISLEADING = 0.05
+"""Share of all answers that are right by meaning alone, above which the user is told."""
 NOTABLE = 0.02
 """Share of differing answers from which the user is told."""
 
@@ -53,6 +56,36 @@ class Agreement:
             f"{one} and {other} agree on {self.both_right + self.both_wrong:,} of {self.total:,} answers "
             f"({100 * self.share:.1f}%); {one} right, {other} wrong: {self.one_right:,}; "
             f"{other} right, {one} wrong: {self.other_right:,}"
+        )
+
+
+@dataclass(slots=True)
+class ExactBesideMeaning:
+    """How many answers are right by exact match and by meaning, of the first that have references."""
+
+    exact: int = 0
+    meaning: int = 0
+    total: int = 0
+
+    def add(self, pool: Pool) -> None:
+        """The answers of one pool."""
+        question = pool.question
+        if not question.references or self.total >= COMPARED:
+            return
+        for answer, count in Counter(one.answer for one in pool.rollouts if one.answer).items():
+            is_exact = exact_match(answer, question.references) > 0
+            self.total += count
+            self.exact += count * is_exact
+            self.meaning += count * (is_exact or is_right(question.text, answer, question.references))
+
+    def warning(self) -> str | None:
+        """What the user should know; None: it makes no difference by which of the two answers are judged."""
+        if self.total == 0 or self.meaning - self.exact <= MISLEADING * self.total:
+            return None
+        exact, meaning = (100 * count / self.total for count in (self.exact, self.meaning))
+        return (
+            f"exact match misleads here: by it {exact:.1f}% of {self.total:,} answers are right, by meaning "
+            f"{meaning:.1f}%; --labels meaning judges by meaning"
         )
 
 

@@ -17,6 +17,7 @@ from tracerank.answers.equivalence import contains_match
 from tracerank.answers.exact import exact_match, normalize_answer, token_f1
 from tracerank.answers.meaning.rightness import is_right
 from tracerank.errors import UsageError
+from tracerank.evaluation.agreement import ExactBesideMeaning
 from tracerank.evaluation.judging import AnswerJudge
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question
@@ -68,13 +69,15 @@ def is_judged_dataset(dataset: str | None) -> bool:
 class Labelling:
     """Labels pools by one rule, once per distinct answer of a question, and counts where labels came from."""
 
-    def __init__(self, rule: str = AUTO, judge: AnswerJudge | None = None) -> None:
-        """``judge`` is for the rule of that name alone."""
+    def __init__(
+        self, rule: str = AUTO, judge: AnswerJudge | None = None, beside: ExactBesideMeaning | None = None
+    ) -> None:
+        """``judge`` is for the rule of that name alone; ``beside`` looks whether exact match would mislead."""
         if rule not in _COMPARES:
             raise UsageError(f"labels by {rule!r} are unknown; known are {', '.join(RULES)}")
         if (rule == JUDGE) != (judge is not None):
             raise UsageError("labels by a judge need a chat server and its model's name: --labels judge:URL#MODEL")
-        self.rule, self.judge = rule, judge
+        self.rule, self.judge, self.beside = rule, judge, beside
         self.answers: Counter[str] = Counter()
         """Answers by what labelled them: ``file`` or a rule that compares."""
         self.right: dict[str, float] = {}
@@ -99,6 +102,9 @@ class Labelling:
     def pool(self, pool: Pool) -> Pool:
         """The pool with labels by the rule."""
         takes_file = self.rule in _TAKES_FILE
+        if self.beside is not None:
+            with self._lock:
+                self.beside.add(pool)
         if self._is_given_alone(pool):
             # Without references nothing can be compared: what has no label stays unjudged.
             pool = Pool(replace(pool.question, references=()), pool.rollouts)
@@ -143,6 +149,10 @@ class Labelling:
             self.answers[by] += 1
             self.right[by] = self.right.get(by, 0.0) + label
             self.compared_file += is_files and has_references
+
+    def warning(self) -> str | None:
+        """That exact match misleads, where it was looked at and does."""
+        return None if self.beside is None else self.beside.warning()
 
     @property
     def sentence(self) -> str:

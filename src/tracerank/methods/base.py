@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Protocol, runtime_checkable
 
 from tracerank.endpoints.chat import Usage
@@ -31,6 +31,17 @@ class Decision:
     """Tokens that deciding cost; None: no model was asked, or nobody counted."""
     note: str | None = None
     """What the user should know about how it was decided, such as a forced end."""
+
+
+NO_EVIDENCE = "no evidence: only the answers were compared"
+"""Note of a decision among rollouts that show none."""
+
+
+def told(pool: Pool, decision: Decision) -> Decision:
+    """The decision as a user is told it: with a note where no rollout shows any evidence."""
+    if decision.answer is None or any(rollout.has_evidence for rollout in pool.rollouts):
+        return decision
+    return replace(decision, note="; ".join(filter(None, (decision.note, NO_EVIDENCE))))
 
 
 def decision_to_record(question: Question, decision: Decision) -> dict[str, Any]:

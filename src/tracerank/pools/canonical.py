@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn, TypeVar
 
 from tracerank.answers.exact import normalize_excerpts, normalize_text
+from tracerank.answers.text_keys import trimmed
 from tracerank.endpoints.chat import Usage, message_to_record, record_to_message
 from tracerank.errors import MalformedRollout, ReadError
 from tracerank.pools.files import write_lines
@@ -242,7 +243,7 @@ def record_to_parsed(record: Mapping[str, Any]) -> CanonicalRow:
         raise Misfit("setting", f"expected one of {', '.join(RETENTION_RULES)}, got {setting!r}")
     rollout = Rollout(
         sample_id or 0,
-        None if answer is None else answer.strip(),
+        None if answer is None else trimmed(answer),
         each(values, "searches", _search),
         share_of(record, "label"),
         share_of(record, "confidence"),

@@ -98,7 +98,8 @@ class Rollout:
 
     sample_id: int
     answer: str | None
-    """Stripped; None: the transcript has no answer."""
+    """As the agent wrote it, byte for byte, or a contiguous part of that; the white space around it is gone, but not
+    the indentation of code (``trimmed`` in ``answers/text_keys.py``). None: the transcript has no answer."""
     searches: tuple[Search, ...] = ()
     label: float | None = None
     """1 correct, 0 wrong, between for soft labels; None: unknown. Never an input of the model."""

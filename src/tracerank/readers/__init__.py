@@ -7,13 +7,14 @@ formats, `grouping.py` makes the pools. No module decides between answers, and n
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 
 from tracerank.errors import ReadError
 from tracerank.pools.pool import Pool
 from tracerank.readers.base import Parsed, Reader, Record
 from tracerank.readers.detect import AUTO, READERS, assign_readers, reader_named, taken_apart
+from tracerank.readers.files.field_map import BETWEEN, FieldMap, name_and_map
 from tracerank.readers.files.inputs import find_files, iter_input
 from tracerank.readers.files.joining import Joiner, Joining, ScatteredRollout
 from tracerank.readers.files.records import PathLike, Problem, RecordAt
@@ -46,10 +47,16 @@ class RolloutWarning(UserWarning):
 
 
 def read_pools(
-    paths: PathLike | Iterable[PathLike], reader: str | Reader = AUTO, on_problem: Report | None = None
+    paths: PathLike | Iterable[PathLike],
+    reader: str | Reader = AUTO,
+    on_problem: Report | None = None,
+    fields: Mapping[str, str] | None = None,
 ) -> list[Pool]:
-    """All pools of one or several files, folders or patterns, rollouts grouped by question across them."""
-    return list(iter_pools(paths, reader, on_problem, window_bytes=None))
+    """All pools of one or several files, folders or patterns, rollouts grouped by question across them.
+
+    ``fields`` says where other names stand for ours: ``{"question": "prompt", "answer": "data.reply"}``.
+    """
+    return list(iter_pools(paths, reader, on_problem, window_bytes=None, fields=fields))
 
 
 def iter_pools(
@@ -58,31 +65,45 @@ def iter_pools(
     on_problem: Report | None = None,
     window_bytes: int | None = WINDOW_BYTES,
     on_record: OnRecord | None = None,
+    fields: Mapping[str, str] | None = None,
 ) -> Iterator[Pool]:
     """The same one by one, in constant memory as long as a question's rollouts stand near each other."""
     places = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
-    source = _source(reader, on_problem, window_bytes, on_record)
+    source = _source(reader, on_problem, window_bytes, on_record, fields)
     return group(source.placed(places), source.report, window_bytes)
 
 
 def pools_of_records(
-    records: Iterable[Record], reader: str | Reader = AUTO, on_problem: Report | None = None, name: str = "request"
+    records: Iterable[Record],
+    reader: str | Reader = AUTO,
+    on_problem: Report | None = None,
+    name: str = "request",
+    fields: Mapping[str, str] | None = None,
 ) -> list[Pool]:
     """Pools of records that are in memory already, such as the body of a request; ``name`` tells where they stood."""
-    source = _source(reader, on_problem, None, None)
+    source = _source(reader, on_problem, None, None, fields)
     placed = (RecordAt(record, f"{name}:[{index}]", 0) for index, record in enumerate(records))
     return list(group(source.of_records(placed), source.report, None))
 
 
 def _source(
-    reader: str | Reader, on_problem: Report | None, window_bytes: int | None, on_record: OnRecord | None
+    reader: str | Reader,
+    on_problem: Report | None,
+    window_bytes: int | None,
+    on_record: OnRecord | None,
+    fields: Mapping[str, str] | None = None,
 ) -> "_Source":
+    mapped = FieldMap(fields or {})
+    if isinstance(reader, str) and BETWEEN in reader:
+        reader, spelled = name_and_map(reader)
+        mapped = FieldMap({**spelled.paths, **mapped.paths})
     chosen = (None if reader == AUTO else reader_named(reader)) if isinstance(reader, str) else reader
     if chosen is None or chosen in _OWN:
         joiners = tuple(joiner for joiner in _JOINERS if chosen in (None, joiner))
     else:
         joiners = (chosen,) if isinstance(chosen, Joiner) else ()
-    return _Source(chosen, Joining(joiners, window_bytes), on_problem or _warn, on_record or (lambda _: None))
+    report, told = on_problem or _warn, on_record or (lambda _: None)
+    return _Source(chosen, Joining(joiners, window_bytes), report, told, mapped)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,14 +115,25 @@ class _Source:
     joining: Joining
     report: Report
     on_record: OnRecord
+    fields: FieldMap = field(default_factory=FieldMap)
+    """Where other names stand for ours."""
+    seen: set[str] = field(default_factory=set)
+    """Of ours, those that were met."""
 
     def placed(self, places: Iterable[PathLike]) -> Iterator[Placed]:
+        places = list(places)
         for place in places:
             yield from self._from_place(place)
         yield from self._parsed(self.joining.rest())
+        for problem in (
+            ()
+            if not self.fields.paths
+            else self.fields.unseen(self.seen, ", ".join(os.fspath(place) for place in places))
+        ):
+            self.report(problem)
 
     def of_records(self, records: Iterable[RecordAt]) -> Iterator[Placed]:
-        yield from self._parsed(self.joining.through(records))
+        yield from self._parsed(self.joining.through(self._mapped(records)))
         yield from self._parsed(self.joining.rest())
 
     def _from_place(self, place: PathLike) -> Iterator[Placed]:
@@ -110,7 +142,7 @@ class _Source:
         refused: list[Problem] = []
         is_empty = True
         for name in found.names:
-            records = self.joining.through(_sound(iter_input(name), self.report))
+            records = self.joining.through(self._mapped(_sound(iter_input(name), self.report)))
             try:
                 for placed in self._parsed(records):
                     is_empty = False
@@ -123,6 +155,9 @@ class _Source:
         if refused and is_empty and not self.joining.is_waiting:
             count = f"none of the {len(found.names):,} files" if len(found.names) > 1 else "nothing"
             raise ReadError(f"{found.place}: {count} could be read; the first problem: {refused[0]}")
+
+    def _mapped(self, records: Iterable[RecordAt]) -> Iterable[RecordAt]:
+        return self.fields.through(records, self.seen) if self.fields.paths else records
 
     def _parsed(self, records: Iterable[RecordAt]) -> Iterator[Placed]:
         reader = self.reader

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from tracerank.errors import ReadError, UsageError
 from tracerank.readers.base import Reader, Record
 from tracerank.readers.files.containers import parts_of_pool
+from tracerank.readers.files.field_map import proposed_map
 from tracerank.readers.files.records import PATIENCE, RecordAt
 from tracerank.readers.formats.anthropic_messages import AnthropicReader
 from tracerank.readers.formats.atif import ATIFReader
@@ -21,6 +22,7 @@ from tracerank.readers.formats.langchain_messages import LangChainReader
 from tracerank.readers.formats.mirothinker import MiroThinkerReader
 from tracerank.readers.formats.openai_agents import OpenAIAgentsReader
 from tracerank.readers.formats.openai_responses import OpenAIResponsesReader
+from tracerank.readers.formats.plain import PlainReader
 from tracerank.readers.formats.r1_searcher import R1SearcherReader
 from tracerank.readers.formats.react import ReactReader
 from tracerank.readers.formats.search_r1 import SearchR1Reader
@@ -32,6 +34,7 @@ from tracerank.readers.telemetry.reader import TelemetryReader
 AUTO = "auto"
 
 _CHAT = ChatReader()
+_PLAIN = PlainReader()
 _IN_ORDER: tuple[Reader, ...] = (
     CanonicalReader(),
     InspectReader(),
@@ -53,7 +56,8 @@ _IN_ORDER: tuple[Reader, ...] = (
     _CHAT,  # after every more specific list of messages
     ReactReader(),
 )
-READERS: Mapping[str, Reader] = MappingProxyType({reader.name: reader for reader in _IN_ORDER})
+READERS: Mapping[str, Reader] = MappingProxyType({reader.name: reader for reader in (*_IN_ORDER, _PLAIN)})
+"""All by name; the last is asked when a whole file is none of the others'."""
 
 _KEYS_SHOWN = 12
 
@@ -129,13 +133,17 @@ def _reader_of_plain(waiting: Sequence[RecordAt]) -> Reader:
     """Conversations without a single call say too little to be recognised one by one, but what else could they be?"""
     if any(is_conversation(item.value) for item in waiting):
         return _CHAT
+    if any(_PLAIN.recognises(item.value) for item in waiting):
+        return _PLAIN
     raise ReadError(_unrecognised(waiting[0]))
 
 
 def _unrecognised(item: RecordAt) -> str:
     keys = [str(key) for key in item.value]
     shown = ", ".join(keys[:_KEYS_SHOWN]) + (", …" if len(keys) > _KEYS_SHOWN else "")
+    fitting = str(proposed_map(item.value))
     return (
         f"{item.source}: no known format, the record has the keys: {shown or '(none)'}; "
-        f"known formats: {', '.join(READERS)} (docs/file-formats.md), or pass a Reader of your own"
+        + (f"try --map {fitting}; " if fitting else "")
+        + f"known formats: {', '.join(READERS)} (docs/file-formats.md), or pass a Reader of your own"
     )

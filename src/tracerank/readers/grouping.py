@@ -184,6 +184,7 @@ class _Grouping:
         ):
             pool.has_conflict = True
             reason = f"question {pool.id!r} has other references than at {pool.source}; the first ones are used"
+            reason += " (if they are the agents' answers: --map answer=FIELD)"
             self._report(Problem(source, reason))
 
 

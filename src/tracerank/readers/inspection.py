@@ -5,11 +5,13 @@ Looks at pools as they stream by; knows no format and prints nothing.
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from statistics import median
 from typing import Any
 
 from tracerank.answers.exact import normalize_answer
+from tracerank.pools.documents import link_documents
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Rollout
 from tracerank.readers.calls.assembly import URL_ONLY
@@ -63,7 +65,7 @@ class Inspection:
     repeats: int = 0
     """Rollouts that equal an earlier one of their question in everything but their number."""
     dropped: dict[str, Occurrences] = field(default_factory=dict)
-    """Rollouts that could never be chosen, by reason."""
+    """Rollouts that are never chosen, by reason."""
     problems: dict[str, Occurrences] = field(default_factory=dict)
     """What could not be read as it stands, by kind."""
 
@@ -89,13 +91,12 @@ class Inspection:
         kind = _VARYING.sub("…", problem.reason)
         _count(self.problems, kind, str(problem))
 
-    def add(self, pool: Pool) -> None:
-        """One pool."""
+    def add(self, pool: Pool, dropped: Mapping[int, str]) -> None:
+        """One pool, and which of its rollouts are dropped by what will choose."""
         self.sizes[len(pool)] += 1
         self.nameless += not pool.question.text.strip()
         self.references += bool(pool.question.references)
-        retained = pool.retained()
-        linked = {rollout.sample_id: rollout for rollout in retained.kept}
+        linked = {rollout.sample_id: rollout for rollout in link_documents(pool.rollouts)}
         sources: set[str] = set()
         answers: set[str] = set()
         earlier: set[Rollout] = set()
@@ -107,7 +108,7 @@ class Inspection:
             bare = replace(rollout, sample_id=0, source=None)
             self.repeats += bare in earlier and rollout.problem is None
             earlier.add(bare)
-            if reason := retained.dropped.get(rollout.sample_id):
+            if reason := dropped.get(rollout.sample_id):
                 _count(self.dropped, reason, rollout.source or f"question {pool.question.id}")
         self.documents += len(sources)
         self.distinct_answers += len(answers - {""})

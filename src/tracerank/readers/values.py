@@ -34,6 +34,13 @@ def text_of(content: object) -> str:
     return part_text(content) if isinstance(content, dict) else ""
 
 
+def said_of(content: object) -> str:
+    """What an agent said in a message: its parts as they follow each other, since vendors cut inside sentences."""
+    if isinstance(content, list):
+        return "".join(part_text(part) for part in content if isinstance(part, dict | str))
+    return text_of(content)
+
+
 def part_text(part: dict[str, Any] | str) -> str:
     """The text of one part of a message's content."""
     text = part if isinstance(part, str) else part.get("text")

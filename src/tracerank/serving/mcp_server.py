@@ -29,12 +29,12 @@ INSTRUCTIONS = (
 )
 QuestionText = Annotated[str, Field(description="The question that all rollouts answer.")]
 Rollouts = Annotated[
-    list[dict[str, Any]],
+    list[str | dict[str, Any]],
     Field(
         min_length=1,
         max_length=ServiceLimits.rollouts,
         description="One object per rollout: {answer, searches: [{query, evidence: [{text, title, url, rank}]}]}, or "
-        "{messages: […]} of a chat with tool calls.",
+        "{messages: […]} of a chat with tool calls; a text is an answer alone.",
     ),
 ]
 

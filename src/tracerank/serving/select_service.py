@@ -120,7 +120,7 @@ def _questions(deciding: Deciding, method: str) -> APIRouter:
         except UnreadableRequest as error:
             raise HTTPException(422, str(error)) from None
         decided = await deciding.decide(_asked(rollouts, http))
-        return _reply(rerank_reply(decided.found, len(rollouts.rollouts), request.top_n))
+        return _reply(rerank_reply(decided.found, len(rollouts.rollouts or ()), request.top_n))
 
     @router.post("/explain", response_model=ExplainReply)
     async def explain(request: SelectRequest, http: Request) -> Response:

@@ -8,17 +8,15 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from tracerank.errors import ReadError, UsageError
-from tracerank.methods.base import Decision, decision_to_record
+from tracerank.methods.base import Decision, decision_to_record, told
 from tracerank.methods.explanation import ExplainedRollout, Explanation
 from tracerank.pools.pool import Pool
-from tracerank.readers import Problem, pools_of_records
-from tracerank.readers.detect import AUTO, READERS, detect
+from tracerank.readers.detect import AUTO
+from tracerank.readers.one_pool import pool_of_rollouts
 from tracerank.serving.limits import ServiceLimits
 
 EXPLAINED_TEXTS = 5
 """Texts that an explanation shows of a candidate."""
-
-_CANONICAL = READERS["canonical"]
 
 RolloutRecord = Annotated[
     dict[str, Any],
@@ -27,6 +25,7 @@ RolloutRecord = Annotated[
         "tracerank reads, such as chat messages; docs/file-formats.md lists them."
     ),
 ]
+Given = Annotated[str, Field(description="An answer without searches.")] | RolloutRecord
 RankedRecords = Annotated[list[str | RolloutRecord] | None, Field(min_length=1, max_length=ServiceLimits.rollouts)]
 
 
@@ -58,11 +57,22 @@ class SelectRequest(BaseModel):
     )
     question: Annotated[str | None, Field(description="May be left out when the rollouts say it.")] = None
     question_id: str | None = None
-    rollouts: Annotated[list[RolloutRecord], Field(min_length=1, max_length=ServiceLimits.rollouts)]
+    rollouts: Annotated[
+        Sequence[Given] | None,
+        Field(min_length=1, max_length=ServiceLimits.rollouts, description="Rollouts or answers."),
+    ] = None
+    answers: Annotated[
+        list[str | None] | None,
+        Field(min_length=1, max_length=ServiceLimits.rollouts, description="In the place of rollouts: answers alone."),
+    ] = None
     k: Annotated[int | None, Field(ge=1, le=ServiceLimits.rollouts, description="Use the first K rollouts only.")] = (
         None
     )
     reader: Annotated[str, Field(description="Name of the format; auto recognises it.")] = AUTO
+    map: Annotated[
+        dict[str, str] | None,
+        Field(description="Fields of the rollouts under other names: our name to theirs, dots lead inside."),
+    ] = None
 
 
 class UsageReply(BaseModel):
@@ -177,37 +187,19 @@ class ErrorReply(BaseModel):
 
 def pool_of(request: SelectRequest) -> tuple[Pool, list[str]]:
     """The pool in a request and what could not be read as it stood."""
-    problems: list[Problem] = []
-    shared = {
-        name: value for name, value in (("question", request.question), ("question_id", request.question_id)) if value
-    }
-    records = [_complete({**shared, **record}, index) for index, record in enumerate(request.rollouts)]
-    # The usual case, for which no other reader need be asked.
-    is_canonical = request.reader == AUTO and all(map(_CANONICAL.recognises, records))
+    if (request.rollouts is None) == (request.answers is None):
+        raise UnreadableRequest("expected 'rollouts' or 'answers': a list of what is to be chosen from")
+    given = request.rollouts or ["" if answer is None else answer for answer in request.answers or ()]
     try:
-        pools = pools_of_records(records, _CANONICAL if is_canonical else request.reader, problems.append)
+        pool, problems = pool_of_rollouts(request.question, given, request.question_id, request.reader, request.map)
     except (ReadError, UsageError) as error:
         raise UnreadableRequest(str(error)) from None
-    if not pools:
-        raise UnreadableRequest("no rollout could be read: " + "; ".join(map(str, problems[:3])))
-    if len(pools) > 1:
-        ids = ", ".join(repr(pool.question.id) for pool in pools[:3])
-        raise UnreadableRequest(f"the rollouts belong to {len(pools)} questions ({ids}); send one question a request")
-    return pools[0] if request.k is None else pools[0].first(request.k), [str(problem) for problem in problems]
-
-
-def _complete(record: dict[str, Any], index: int) -> Mapping[str, Any]:
-    """What nobody recognises but has an answer is a canonical rollout that did no search."""
-    record.setdefault("question_id", "request")
-    if "answer" in record and not _CANONICAL.recognises(record) and detect(record) is None:
-        record.setdefault("searches", [])
-        record.setdefault("sample_id", index)
-    return record
+    return pool if request.k is None else pool.first(request.k), [str(problem) for problem in problems]
 
 
 def select_reply(pool: Pool, decision: Decision, problems: Sequence[str]) -> SelectReply:
     """The decision as a client gets it."""
-    return SelectReply(**decision_to_record(pool.question, decision), problems=list(problems))
+    return SelectReply(**decision_to_record(pool.question, told(pool, decision)), problems=list(problems))
 
 
 def explain_reply(pool: Pool, explanation: Explanation, problems: Sequence[str]) -> ExplainReply:

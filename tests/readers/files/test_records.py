@@ -136,7 +136,7 @@ def test_a_gzip_stream_without_anything_readable_is_refused(tmp_path: Path) -> N
         (b"[1, 2]", "no JSON object in it"),
         (b"[", "no JSON object in it"),
         (b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "binary"),
-        (b"caf\xe9 cr\xe8me, " * 50, "binary"),
+        (b"caf\xe9 cr\xe8me, " * 50, "not UTF-8"),
         ('{"n": 1}\n'.encode("utf-16"), "UTF-8"),
         ('{"n": 1}\n'.encode("utf-16-le"), "UTF-8"),
         (b"# a title\n\nsome text\n", "no JSON object in it"),

@@ -149,7 +149,7 @@ def test_the_last_final_message_is_the_answer() -> None:
 
 def test_without_channels_the_last_message_that_calls_no_tool_is_the_answer() -> None:
     plain: Message = {"role": "assistant", "content": [{"type": "text", "text": "Ro"}, {"type": "text", "text": "me"}]}
-    assert rollout([plain], openai("1", "search", results(0), {"query": "q"}), answer=None).answer == "Ro\nme"
+    assert rollout([plain], openai("1", "search", results(0), {"query": "q"}), answer=None).answer == "Rome"
 
 
 def test_a_transcript_without_a_final_message_has_no_answer() -> None:

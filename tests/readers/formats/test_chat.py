@@ -321,12 +321,26 @@ def test_the_question_is_found_in_any_of_its_fields(fields: dict[str, Any], iden
 
 
 @pytest.mark.parametrize(
+    "name", ["expected", "target", "gold", "ground_truth", "references", "golden_answers", "expected_answer", "ideal"]
+)
+def test_beside_references_the_answer_is_the_agents_and_beats_its_last_words(name: str) -> None:
+    one = parse(record(*SEARCHED, said("I would say it is Rome."), **{"answer": "Rome", name: ["Paris"]}))
+    assert (one.rollout.answer, one.question.references) == ("Rome", ("Paris",))
+    same = parse(record(*SEARCHED, said("I would say it is Lyon."), **{"answer": "Paris", name: "Paris"}))
+    assert same.rollout.answer == "I would say it is Lyon."  # the reference twice, as some sets have it
+
+
+def test_a_final_answer_beats_the_last_words() -> None:
+    assert rollout(*SEARCHED, said("Let me know if I can help."), final_answer="Rome").answer == "Rome"
+    assert rollout(*SEARCHED, said("It is Rome."), final_answer=" ").answer == "It is Rome."
+
+
+@pytest.mark.parametrize(
     ("fields", "references"),
     [
         ({"answer": "Paris"}, ("Paris",)),
         ({"answer": [["Paris"], "Paris", None, ""]}, ("Paris",)),
         ({"answer": '["Paris", "City of Light"]'}, ("Paris", "City of Light")),
-        ({"golden_answers": ["Paris"], "answer": "Rome"}, ("Paris",)),
         ({"instance": {"answer": 42}}, ("42",)),
         ({"reward_model": {"ground_truth": {"target": ["Paris"]}}}, ("Paris",)),
         ({"answer": None}, ()),

@@ -18,6 +18,8 @@ from tracerank.answers.meaning.comparing import conflict
 from tracerank.answers.meaning.linkage import linked
 from tracerank.answers.meaning.pairs import PairWeights, pair_features, pair_weights
 from tracerank.answers.meaning.reading import AnswerReading, read_answer
+from tracerank.answers.readable import Readable
+from tracerank.answers.text_keys import comparable
 
 MEANING = "meaning"
 
@@ -33,8 +35,8 @@ class Core:
 
 def answer_core(question: str, text: str) -> Core:
     """The span that answers a question, with its place in the text; the whole text where nothing smaller is found."""
-    reading = read_answer(text, question)
-    start, end = reading.core_span
+    written = Readable.of(text)
+    start, end = written.place(*read_answer(written.shown, question).core_span)
     return Core(text[start:end], start, end)
 
 
@@ -78,7 +80,7 @@ def grouped(
     answers: Sequence[str | None], question: str, weights: PairWeights, evidence: Sequence[str] = ()
 ) -> tuple[int, ...]:
     """The same by given weights."""
-    said = [None if answer is None or abstains(answer, question) else answer.strip() for answer in answers]
+    said = [None if answer is None or abstains(answer, question) else comparable(answer) for answer in answers]
     root = _groups(sorted({answer for answer in said if answer is not None}), question, weights, evidence)
     numbers: dict[int, int] = {}
     return tuple(NO_GROUP if answer is None else numbers.setdefault(root[answer], len(numbers)) for answer in said)

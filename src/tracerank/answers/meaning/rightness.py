@@ -12,6 +12,7 @@ from tracerank.answers.meaning.anchors import asserts
 from tracerank.answers.meaning.asking import read_asking
 from tracerank.answers.meaning.comparing import LONGEST_PLACED, pair_likeness, read_lexicon
 from tracerank.answers.meaning.reading import AnswerReading, read_answer
+from tracerank.answers.text_keys import comparable
 
 RIGHT = 0.55
 """Score from which an answer is right."""
@@ -33,8 +34,8 @@ def is_right(question: str, answer: str | None, references: Iterable[str]) -> bo
 
 def rightness(question: str, answer: str, references: Sequence[str]) -> float:
     """How far an answer means what the closest reference says, 0 to 1."""
-    asking, reading = read_asking(question), read_answer(answer.strip(), question)
-    readings = [read_answer(reference.strip(), question) for reference in _telling(references)]
+    asking, reading = read_asking(question), read_answer(comparable(answer), question)
+    readings = [read_answer(comparable(reference), question) for reference in _telling(references)]
     if asking.wants_place and _is_elsewhere(reading, readings):
         return 0.0
     lexicon = read_lexicon((reading, *readings), asking)

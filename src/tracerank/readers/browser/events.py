@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from tracerank.readers.values import cleaned, part_text, text_of, tool_of, whole_number
+from tracerank.readers.values import cleaned, part_text, said_of, text_of, tool_of, whole_number
 
 _OBSERVATION_KINDS = {"open": "open_observation", "find": "find_match"}
 _NO_CLAIMS: Mapping[str, Any] = MappingProxyType({})
@@ -106,7 +106,7 @@ def read_messages(messages: Sequence[object]) -> Conversation:
         elif role == "user" and not question:
             question = text_of(message.get("content"))
     answering = final or last_plain
-    answer = None if answering is None else text_of(answering.get("content"))
+    answer = None if answering is None else said_of(answering.get("content"))
     return Conversation(tuple(_event(call, returns.get(call.event)) for call in calls), question, answer)
 
 

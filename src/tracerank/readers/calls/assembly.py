@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from tracerank.answers.exact import normalize_excerpts, normalize_text
+from tracerank.answers.text_keys import trimmed
 from tracerank.pools.types import BROWSING, WEBQA, Document, Evidence, Rollout, Search
 from tracerank.pools.urls import canonical_url
 from tracerank.readers.calls.results import Result, blocks_of
@@ -42,7 +43,7 @@ def rollout_of(
     has_pages = any(seen.tool != "search" for search in searches for seen in search.evidence)
     return Rollout(
         sample_id=sample_id or 0,
-        answer=None if answer is None else encodable(answer.strip()),
+        answer=None if answer is None else encodable(trimmed(answer)),
         searches=searches,
         label=label,
         confidence=confidence,

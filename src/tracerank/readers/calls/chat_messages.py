@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from tracerank.readers.calls.dialogues import Dialogue
 from tracerank.readers.calls.results import cited_results
 from tracerank.readers.calls.tool_calls import ToolCall, clean_name, kind_of_call, parse_arguments, submitted_answer
-from tracerank.readers.values import cleaned, text_of, whole_number
+from tracerank.readers.values import cleaned, said_of, text_of, whole_number
 
 _NO_CALLEES = ("", "all", "assistant", "user")
 _UNSPOKEN = ("analysis", "commentary")
@@ -66,7 +66,7 @@ def read_chat(messages: Sequence[object]) -> Dialogue:
                 calls += (ToolCall(call.name, parse_arguments(call.arguments)) for call in made)
                 final = _final_of_calls(calls[-len(made) :], final)
             elif cleaned(message.get("channel")) not in _UNSPOKEN:
-                said = text_of(message.get("content"))
+                said = said_of(message.get("content"))
                 final = said if said.strip() else final
                 if cited := cited_results(said, message.get("annotations")):
                     calls.append(ToolCall("web_search", results=cited, kind="search"))

@@ -15,7 +15,7 @@ from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.calls.assembly import rollout_of
 from tracerank.readers.calls.results import Result
 from tracerank.readers.calls.tool_calls import TOOL_NAMES, ToolCall, ToolNames, kind_of_call, submitted_answer
-from tracerank.readers.files.record_fields import final_text, label_of, question_of, sample_id_of
+from tracerank.readers.files.record_fields import explicit_answer, final_text, label_of, question_of, sample_id_of
 from tracerank.readers.values import plain_text, whole_number
 
 FILE_SEARCH = "file_search"
@@ -123,7 +123,9 @@ def parsed_dialogue(
         reject("no question: expected 'question', 'query', a question id or a user message with text")
     if sample_id is None:
         sample_id = sample_id_of(record)
-    final = dialogue.final if dialogue.final and dialogue.final.strip() else final_text(record)
+    final = explicit_answer(record)
+    if final is None:
+        final = dialogue.final if dialogue.final and dialogue.final.strip() else final_text(record)
     found = None if final is None or normalize_text(final).lower() in _NO_ANSWERS else extract_answer(final)
     rollout = rollout_of(
         dialogue.calls,

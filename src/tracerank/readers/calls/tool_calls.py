@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
+from tracerank.answers.text_keys import trimmed
 from tracerank.readers.calls.results import Result
 from tracerank.readers.files.loose_json import NOT_JSON, load_after, load_json, load_loosely
 from tracerank.readers.values import encodable, plain_text
@@ -226,7 +227,14 @@ def submitted_answer(call: ToolCall) -> str | None:
     """The answer that the call hands in; None when it is another kind of call."""
     if clean_name(call.name) not in _SUBMISSIONS:
         return None
-    return next(iter(_texts(call.arguments, _ANSWER_KEYS)), None)
+    for key in _ANSWER_KEYS:
+        value = call.arguments.get(key)
+        text = plain_text(value)
+        if text is None:
+            text = next(iter(_listed(value)), None)
+        if text is not None and text.strip():
+            return encodable(trimmed(text))
+    return None
 
 
 def _texts(arguments: Mapping[str, Any], keys: tuple[str, ...]) -> tuple[str, ...]:

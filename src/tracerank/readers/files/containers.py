@@ -5,12 +5,14 @@ one record becomes a record a rollout, each with what the pool says about the qu
 that no reader recognises as they are.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from tracerank.answers.exact import normalize_text
 from tracerank.readers.base import Record
 from tracerank.readers.files.record_fields import FINAL_FIELDS, question_of, sample_id_of
+from tracerank.readers.values import plain_text
 
 RECORD_KEY = "record_key"
 """Field under which a record keeps the key that it had in an object of records."""
@@ -55,13 +57,29 @@ def parts_of(record: Record) -> list[Part] | None:
         return list(_keyed(record)) if _are_records(values) else None
     if len(values) and all(isinstance(value, list) and _are_records(value) for value in values):
         return list(_keyed_lists(record))
+    if len(values) and all(isinstance(value, list) and value and all(map(_is_answer, value)) for value in values):
+        # Of words alone the keys may as well be the names of columns.
+        asking = sum(isinstance(key, str) and (" " in key.strip() or key.rstrip().endswith("?")) for key in record)
+        return list(_asked_lists(record)) if 2 * asking > len(values) else None
     return None
 
 
 def records_in(values: list[Any]) -> list[Any]:
-    """The records of a JSON array; a single one where the array is itself a transcript."""
+    """The records of a JSON array; a single one where the array is itself a transcript, or a question and answers."""
     whole = as_record(values)
+    if whole is None and len(values) == 2 and isinstance(values[1], list):
+        whole = pair_record(values)
     return values if whole is None else [whole]
+
+
+def pair_record(value: object) -> dict[str, Any] | None:
+    """``[question, [answers]]`` or ``[question, answer]`` as a record; None: it is neither."""
+    if not isinstance(value, list) or len(value) != 2 or not isinstance(value[0], str) or not value[0].strip():
+        return None
+    question, said = value
+    if isinstance(said, str):
+        return {"question": question, "answer": said}
+    return {"question": question, _ANSWERS: said} if isinstance(said, list) and any(map(_is_answer, said)) else None
 
 
 def as_record(values: list[Any]) -> Record | None:
@@ -88,16 +106,34 @@ def _keyed_lists(record: Record) -> Iterator[Part]:
             yield Part(f":[{key}][{index}]", whole)
 
 
+def _asked_lists(record: Record) -> Iterator[Part]:
+    """Questions to lists of answers."""
+    for question, said in record.items():
+        yield Part(f":[{question}]", {"question": question, _ANSWERS: said})
+
+
+def _is_answer(value: object) -> bool:
+    """Whether an item of a list of answers is a text or a number."""
+    return plain_text(value) is not None
+
+
 def _are_records(values: list[Any]) -> bool:
     """Whether most of the values say what a rollout is about; a few may be damaged."""
     good = sum(isinstance(value, Mapping) and not _INNER_FIELDS.isdisjoint(value) for value in values)
     return 2 * good > len(values)
 
 
+_ANSWERS = "answers"
 _ROLLOUT_LIST_KEYS = (
     *("rollouts", "trajectories", "samples", "attempts", "runs", "traces", "episodes", "trials", "candidates"),
     *("conversations", "completions", "responses", "generations", "outputs", "predictions", "solutions", "results"),
+    *("candidate_answers", "model_answers", _ANSWERS),  # the last one may be the references of all others
 )
+_COLUMN = re.compile(r"(answer|response|output|completion|prediction|generation|sample|candidate|rollout)[ _-]?\d{1,4}")
+"""One of the columns that hold an answer each."""
+_AS_IT_STANDS = ("candidate_answers", "model_answers", _ANSWERS, "answer", "candidate")
+"""Names of answers rather than of texts in which one is to be found."""
+_SAID_FIELDS = frozenset((*FINAL_FIELDS, "answer"))
 _TRANSCRIPT_FIELDS = frozenset(
     (
         *("messages", "conversation", "conversations", "trajectory", "traj", "transcript", "trace", "history"),
@@ -117,13 +153,31 @@ def parts_of_pool(record: Record) -> list[Part] | None:
     for key in _ROLLOUT_LIST_KEYS:
         listed = record.get(key)
         if isinstance(listed, list) and listed:
-            rollouts = [_opened(item) for item in listed]
+            rollouts = [_opened(item, key) for item in listed]
             about = {name: value for name, value in record.items() if name != key}
             shared = _shared(about) if any(rollouts) else None
             if shared is not None and all(_is_about(rollout, shared["question"]) for rollout in rollouts if rollout):
                 parts = (_with(shared, rollout or _DAMAGED, place) for place, rollout in enumerate(rollouts))
                 return [Part(f":{key}[{place}]", part) for place, part in enumerate(parts)]
-    return None
+    return _parts_of_columns(record)
+
+
+def _parts_of_columns(record: Record) -> list[Part] | None:
+    """The answers of a row that has a column for each."""
+    columns = {name: found[1] for name in record if isinstance(name, str) and (found := _COLUMN.fullmatch(name))}
+    if not columns:
+        return None
+    kind, first = (
+        next(iter(columns.values())),
+        min(int(name[len(kind) :].strip(" _-")) for name, kind in columns.items()),
+    )
+    if first > 1 and kind in record:  # answer, answer_2, …
+        columns = {kind: kind, **columns}
+    shared = _shared({name: value for name, value in record.items() if name not in columns})
+    if shared is None:
+        return None
+    opened = ((name, _opened(record[name], kind)) for name, kind in columns.items() if record[name] is not None)
+    return [Part(f":{name}", _with(shared, rollout or _DAMAGED, place)) for place, (name, rollout) in enumerate(opened)]
 
 
 def _is_about(rollout: Record, question: str) -> bool:
@@ -132,10 +186,11 @@ def _is_about(rollout: Record, question: str) -> bool:
     return own is None or not own.text or normalize_text(own.text) == normalize_text(question)
 
 
-def _opened(item: object) -> dict[str, Any] | None:
-    """An item of the list as a record; None: it is no transcript."""
-    if isinstance(item, str):
-        return {"response": item} if item.strip() else None
+def _opened(item: object, key: str) -> dict[str, Any] | None:
+    """An item of the list as a record; None: it is neither a transcript nor an answer."""
+    text = plain_text(item) if key in _AS_IT_STANDS else item
+    if isinstance(text, str):
+        return {"final_answer" if key in _AS_IT_STANDS else "response": text} if text.strip() else None
     if isinstance(item, list):
         whole = as_record(item)
         return None if whole is None else dict(whole)
@@ -146,7 +201,7 @@ def _opened(item: object) -> dict[str, Any] | None:
         value = opened.get(name)
         if "messages" not in opened and isinstance(value, list) and (whole := as_record(value)) is not None:
             opened |= whole
-    return None if _TRANSCRIPT_FIELDS.isdisjoint(opened) else opened
+    return None if _TRANSCRIPT_FIELDS.isdisjoint(opened) and _SAID_FIELDS.isdisjoint(opened) else opened
 
 
 def _shared(about: Record) -> dict[str, Any] | None:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from tracerank.answers.exact import normalize_text
+from tracerank.answers.exact import normalize_answer, normalize_text
 from tracerank.pools.types import Question
 from tracerank.readers.base import Record
 from tracerank.readers.files.loose_json import load_json
@@ -25,17 +25,28 @@ _SAMPLE_FIELDS = (
     *("sample_id", "rollout_id", "rollout_index", "rollout_idx", "sample_index", "sample_idx", "traj_idx", "traj_id"),
     *("attempt", "attempt_id", "epoch", "iteration", "iter", "trial", "seed"),
 )
-_REFERENCE_FIELDS = (
-    *("golden_answers", "gold_answers", "gold_answer", "gold", "ground_truth", "ground_truths", "reference_answer"),
-    *("reference_answers", "references", "reference", "expected_answer", "correct_answer", "target", "targets", "gts"),
-    *("answers", "answer", "solution", "reward_model"),
+_STATED_REFERENCES = (
+    *("golden_answers", "golden_answer", "gold_answers", "gold_answer", "gold", "ground_truth", "ground_truths"),
+    *("reference_answer", "reference_answers", "references", "reference", "expected_answer", "expected_answers"),
+    *("expected", "expected_output", "correct_answer", "correct_answers", "target", "targets", "target_answer", "gts"),
+    *("gt", "ideal"),
 )
+# Names under which others keep what an agent said.
+_LIKELY_REFERENCES = ("answers", "answer", "solution", "reward_model")
 _HOLDERS = ("instance", "metadata", "info", "extra_info", "item", "example", "sample")
-# The agent's own words, where the messages end without them. Beside messages, 'answer' is the reference.
+# The agent's own words, where the messages end without them.
 FINAL_FIELDS = (
     *("prediction", "final_answer", "predicted_answer", "candidate_answer", "boxed_answer", "final_boxed_answer"),
     *("model_answer", "final_output", "final_response"),
 )
+ANSWER_TEXTS = (
+    *("response", "prediction", "output", "completion", "generation", "reply", "predicted_answer", "candidate_answer"),
+    *("model_answer", "model_response", "model_output", "final_output", "final_response", "boxed_answer"),
+    *("final_boxed_answer", "generated_text", "result"),
+)
+"""Where rows without a transcript keep a text in which the agent answers."""
+REQUESTS = ("request", "user_request", "user_message", "message", "user_input")
+"""Where they keep what was asked, beside the names above."""
 _LABEL_FIELDS = (
     *("correct", "is_correct", "correctness", "all_correct", "label", "trajectory_correctness", "judge_correct"),
     *("final_judge_result", "judge_result", "passed", "em", "exact_match", "overall_score", "score", "reward"),
@@ -45,6 +56,8 @@ _LABELS = {
     **dict.fromkeys(("true", "1", "1.0", "yes", "correct", "c", "pass", "passed", "right"), 1.0),
     **dict.fromkeys(("false", "0", "0.0", "no", "incorrect", "i", "fail", "failed", "wrong"), 0.0),
 }
+_SHARE = re.compile(r"0?\.[0-9]{1,18}|[01](?:\.0{1,18})?")
+"""A number from 0 to 1 in a cell of a table."""
 _JSON_FIELDS = (
     *("messages", "conversation", "conversations", "trajectory", "rollout", "history", "completion", "prompt"),
     *_HOLDERS,
@@ -53,6 +66,22 @@ _JSON_FIELDS = (
 _RANDOM_ID = re.compile(
     r"(?:[a-z]{2,12}[-_])?[0-9a-f-]{20,}|(?:chatcmpl|resp|msg|run|thread|trace|session)[-_].+", re.I
 )
+
+
+_COLUMN = re.compile(r"(?:answer|response|output|completion|prediction|generation|sample|candidate|rollout)_?\d{1,4}")
+_KNOWN = frozenset(
+    name
+    for names in (
+        *(_TEXT_FIELDS, _LOOSE_TEXT_FIELDS, _ID_FIELDS, _SAMPLE_FIELDS, _STATED_REFERENCES, _LIKELY_REFERENCES),
+        *(FINAL_FIELDS, _LABEL_FIELDS, _JSON_FIELDS, ANSWER_TEXTS, REQUESTS, ("confidence", "dataset")),
+    )
+    for name in names
+)
+
+
+def is_known_field(name: str) -> bool:
+    """Whether a field of this name is looked at, so that it tells a table from other text."""
+    return name in _KNOWN or _COLUMN.fullmatch(name) is not None
 
 
 def decoded(record: Record, *more: str) -> dict[str, Any]:
@@ -92,10 +121,18 @@ def sample_id_of(record: Record) -> int | None:
 
 def references_of(record: Record) -> tuple[str, ...]:
     """The accepted answers; beside a transcript the field ``answer`` is one of them, not what the agent said."""
+    return _first_references(record, (*_STATED_REFERENCES, *_LIKELY_REFERENCES))
+
+
+def stated_references(record: Record) -> tuple[str, ...]:
+    """The accepted answers under a name that says so, which nobody gives to an agent's answer."""
+    return _first_references(record, _STATED_REFERENCES)
+
+
+def _first_references(record: Record, names: tuple[str, ...]) -> tuple[str, ...]:
     for holder in _holders(record):
-        for name in _REFERENCE_FIELDS:
-            found = tuple(dict.fromkeys(_references(holder.get(name), 3)))
-            if found:
+        for name in names:
+            if name in holder and (found := tuple(dict.fromkeys(_references(holder[name], 3)))):
                 return found
     return ()
 
@@ -118,8 +155,24 @@ def label_of(record: Record) -> float | None:
 def label_value(value: object) -> float | None:
     """A verdict as a number from 0 to 1; None for what is no verdict."""
     if isinstance(value, str):
-        return _LABELS.get(value.strip().lower())
+        verdict = value.strip().lower()
+        return float(verdict) if _SHARE.fullmatch(verdict) else _LABELS.get(verdict)
     return float(value) if isinstance(value, bool | int | float) and 0 <= value <= 1 else None
+
+
+def explicit_answer(record: Record) -> str | None:
+    """What a field of its own says the agent answered, whatever its last words are; None: no field does.
+
+    ``answer`` is such a field only beside references that it differs from: else it is the reference itself.
+    """
+    stated = plain_text(record.get("final_answer"))
+    if stated is not None and stated.strip():
+        return stated
+    given = plain_text(record.get("answer"))
+    if given is None or not given.strip():
+        return None
+    wanted = set(map(normalize_answer, stated_references(record)))
+    return given if wanted and normalize_answer(given) not in wanted else None
 
 
 def final_text(record: Record) -> str | None:

@@ -1,4 +1,4 @@
-"""Files to JSON records: JSON Lines (streamed), JSON arrays and objects, gzip or plain.
+"""Files to records: JSON Lines and tables (streamed), JSON arrays and objects, gzip or plain.
 
 Knows nothing of rollouts: what a record means is the readers' business. A damaged line is reported and reading goes
 on; only a file that cannot be used at all raises.
@@ -20,7 +20,8 @@ import orjson
 from tracerank.errors import ReadError
 from tracerank.pools.canonical import kind_of
 from tracerank.readers.base import Record
-from tracerank.readers.files.containers import as_record, parts_of, parts_of_pool, records_in
+from tracerank.readers.files.containers import as_record, pair_record, parts_of, parts_of_pool, records_in
+from tracerank.readers.files.tables import Header, header_of, iter_rows
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -35,7 +36,9 @@ _BOM = b"\xef\xbb\xbf"
 _BUFFER_BYTES = 1 << 18
 _ARRAY_START = re.compile(rb"\[\s*(?:[{\]]|$)")
 _JSON_TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],]', re.DOTALL)
-_EXPECTED = "expected one JSON object per line (JSON Lines) or a JSON array of objects"
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")
+"""Bytes that no text holds, whatever its encoding."""
+_EXPECTED = "expected one JSON object per line (JSON Lines), a JSON array of objects or a table with a header (CSV)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +133,12 @@ def _from_stream(name: str, stream: io.BufferedReader) -> Iterator[RecordAt | Pr
             break
     if not first:
         raise ReadError(f"{name}: the file is empty; {_EXPECTED}")
-    if _ARRAY_START.match(first) or (first.startswith(b"[") and _is_json(first)):
+    header = header_of(first, stream.peek(_BUFFER_BYTES)) if first[:1] not in (b"{", b"[") else None
+    if header is not None:
+        items = _from_table(name, header, number, stream)
+    elif first.startswith(b"[") and _is_pair(first):
+        items = _from_lines(name, number, chain((first,), stream))
+    elif _ARRAY_START.match(first) or (first.startswith(b"[") and _is_json(first)):
         items = _from_array(name, first + b"\n" + stream.read())
     elif first.startswith(b"{") and first.endswith((b"{", b"[", b",", b":")) and not _is_json(first):
         # A pretty-printed object; or, once in a blue moon, a first line cut off at such a place.
@@ -171,6 +179,8 @@ def _refuse_binary(name: str, head: bytes) -> None:
         raise ReadError(f"{name}: the text is UTF-16; save it as UTF-8")
     if start[:1] in (b"{", b"["):
         return
+    if not _is_utf8(head) and not _CONTROL.search(head):
+        raise ReadError(f"{name}: the text is not UTF-8; save it as UTF-8")
     if b"\0" in head or not _is_utf8(head):
         raise ReadError(f"{name}: is a binary file; {_EXPECTED}, plain or gzip-compressed")
 
@@ -182,6 +192,22 @@ def _is_utf8(head: bytes) -> bool:
     except UnicodeDecodeError as error:
         return error.start >= len(head) - 3 and len(head) > 3
     return True
+
+
+def _from_table(name: str, header: Header, number: int, lines: Iterator[bytes]) -> Iterator[RecordAt | Problem]:
+    for row in iter_rows(name, header, number, lines):
+        if row.value is None:
+            yield Problem(row.source, row.reason or "")
+        else:
+            yield RecordAt(row.value, row.source, row.size)
+
+
+def _is_pair(line: bytes) -> bool:
+    """Whether a line is a question and its answers, so that others of the kind follow."""
+    try:
+        return pair_record(orjson.loads(line)) is not None
+    except ValueError:
+        return False
 
 
 def _from_lines(name: str, number: int, lines: Iterator[bytes]) -> Iterator[RecordAt | Problem]:
@@ -240,7 +266,7 @@ def _read_one(data: bytes, source: str) -> RecordAt | Problem:
 
 
 def _record(value: Any, source: str, size: int) -> RecordAt | Problem:
-    whole = as_record(value) if type(value) is list else value
+    whole = as_record(value) or pair_record(value) if type(value) is list else value
     if type(whole) is dict:
         return RecordAt(whole, source, size)
     return Problem(source, f"expected a JSON object, got {kind_of(value)}; it was dropped")

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from tracerank.answers.text_keys import trimmed
 from tracerank.errors import MalformedRollout
 from tracerank.pools.atif_export import rollout_of_trajectory, was_exported
 from tracerank.readers.base import Parsed, Record, reject
@@ -16,7 +17,7 @@ from tracerank.readers.calls.dialogues import parsed_dialogue
 from tracerank.readers.calls.tool_calls import ToolCall, parse_arguments, submitted_answer
 from tracerank.readers.files.record_fields import label_of, question_of, sample_id_of
 from tracerank.readers.formats.browsing import BrowsingReader
-from tracerank.readers.values import text_of
+from tracerank.readers.values import said_of, text_of
 
 _SCHEMA, _MAJOR = "ATIF-v", "1"
 _DEEPEST = 4
@@ -82,8 +83,9 @@ def _restored(record: Record, source: str) -> Parsed:
 def _messages(trajectory: Record, depth: int, used: set[str], prefix: str = "") -> Iterator[Message]:
     steps = trajectory.get("steps")
     for number, step in enumerate(_mappings(steps)):
-        said = _unwrapped(text_of(step.get("message")))
-        if step.get("source") == "agent":
+        is_agent = step.get("source") == "agent"
+        said = _unwrapped((said_of if is_agent else text_of)(step.get("message")))
+        if is_agent:
             yield _agent_message(step, said, prefix)
         elif step.get("source") == "user":
             yield {"role": "user", "content": said}
@@ -159,7 +161,7 @@ def _unwrapped(text: str) -> str:
     """A final message without the tag that ADP puts around it."""
     bare = text.strip()
     start, end = "<finish>", "</finish>"
-    return bare[len(start) : -len(end)].strip() if bare.startswith(start) and bare.endswith(end) else text
+    return trimmed(bare[len(start) : -len(end)]) if bare.startswith(start) and bare.endswith(end) else text
 
 
 def _id(value: object, prefix: str) -> str | None:

@@ -8,10 +8,12 @@ import re
 from collections.abc import Mapping, Sequence
 from reprlib import repr as short_repr
 
+from tracerank.answers.text_keys import trimmed
 from tracerank.pools.types import BROWSING, Question, Rollout
 from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.browser.events import Conversation, call_names, read_messages, read_typed_events
 from tracerank.readers.browser.views import read_views
+from tracerank.readers.files.record_fields import stated_references
 from tracerank.readers.values import encodable, plain_text, text_of, tool_of, whole_number
 
 _ID_FIELDS = ("qid", "question_id", "id")
@@ -66,7 +68,8 @@ class BrowsingReader:
             views=views,
             source=source,
         )
-        return Parsed(Question(question_id or text, text), rollout, is_numbered=sample_id is not None)
+        question = Question(question_id or text, text, stated_references(record))
+        return Parsed(question, rollout, is_numbered=sample_id is not None)
 
 
 def _are_browsing(messages: Sequence[object]) -> bool:
@@ -154,14 +157,15 @@ def _conversation(record: Record) -> Conversation:
 
 def _answer_fields(record: Record) -> tuple[str, ...]:
     # Beside messages, 'answer' is the reference in published logs: never the candidate.
-    return ("candidate_answer",) if record.get("messages") is not None else ("candidate_answer", "answer")
+    said = ("candidate_answer", "final_answer")
+    return said if record.get("messages") is not None else (*said, "answer")
 
 
 def _answer(record: Record, conversation: Conversation) -> str | None:
     answer = plain_text(_first_given(record, _answer_fields(record))[1])
     if answer is None:
         answer = conversation.answer
-    return None if answer is None else encodable(answer.strip())
+    return None if answer is None else encodable(trimmed(answer))
 
 
 def _label(value: object) -> float | None:

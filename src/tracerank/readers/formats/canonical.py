@@ -1,9 +1,12 @@
 """Reader of tracerank's own format; the format itself is defined in ``pools/canonical.py``."""
 
+from dataclasses import replace
+
 from tracerank.errors import MalformedRollout
 from tracerank.pools.canonical import SCHEMA_NAME, record_to_parsed
 from tracerank.pools.types import Question
 from tracerank.readers.base import Parsed, Record, reject
+from tracerank.readers.files.record_fields import stated_references
 
 
 class CanonicalReader:
@@ -27,4 +30,7 @@ class CanonicalReader:
             is_placed = type(identity) is str or type(identity) is int
             question = Question(str(identity), text if type(text) is str else "") if is_placed else None
             reject(str(error), question, sample_id if type(sample_id) is int else None)
-        return Parsed(row.question, row.rollout, row.is_numbered)
+        question = row.question
+        if not question.references and "schema" not in record and (stated := stated_references(record)):
+            question = replace(question, references=stated)
+        return Parsed(question, row.rollout, row.is_numbered)

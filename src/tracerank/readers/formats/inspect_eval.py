@@ -13,7 +13,7 @@ from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.calls.chat_messages import read_chat
 from tracerank.readers.calls.dialogues import Dialogue, parsed_dialogue
 from tracerank.readers.files.record_fields import label_value
-from tracerank.readers.values import encodable, plain_text, text_of, whole_number
+from tracerank.readers.values import encodable, plain_text, said_of, text_of, whole_number
 
 _ATTACHMENT = "attachment://"
 _OLD_ATTACHMENT = "tc://"
@@ -93,7 +93,7 @@ def _chat_messages(message: object, attachments: Mapping[str, Any]) -> Iterator[
         if part.get("type") == "tool_use":
             yield from _server_call(part, f"{message.get('id')}/{place}")
     calls = message.get("tool_calls")
-    spoken = text_of(content)
+    spoken = said_of(content)
     made = [_call(call) for call in calls if isinstance(call, Mapping)] if isinstance(calls, list) else []
     yield {"role": "assistant", "content": spoken, "tool_calls": made, "annotations": _spans(parts)}
 
@@ -151,7 +151,7 @@ def _spans(parts: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
             spans.append({"url": each.get("url"), "title": each.get("title"), "cited_text": quoted, **bounds})
             if not isinstance(quoted, str):
                 del spans[-1]["cited_text"]
-        start += length + 1  # text_of puts a line break between parts
+        start += length
     return spans
 
 
@@ -184,7 +184,7 @@ def _completion(output: object, attachments: Mapping[str, Any]) -> str | None:
     message = choices[0].get("message")
     if not isinstance(message, Mapping) or message.get("tool_calls"):
         return None
-    return text_of(_resolved(message.get("content"), attachments)) or None
+    return said_of(_resolved(message.get("content"), attachments)) or None
 
 
 def _label(scores: object) -> float | None:

@@ -22,7 +22,7 @@ from tracerank.readers.formats.anthropic_messages import (
     read_block,
 )
 from tracerank.readers.formats.openai_responses import HOSTED_CALLS, cited_in, read_item, web_call
-from tracerank.readers.values import text_of
+from tracerank.readers.values import said_of, text_of
 
 _REMOTE = "remote_mcp"
 
@@ -258,7 +258,7 @@ def _executed(record: Record, steps: list[Any]) -> Dialogue:
             builder.returned(None, step[1])
     for state in _states(record):
         builder.ask(text_of(state.get("input")))
-        builder.say(text_of(state.get("output")))
+        builder.say(said_of(state.get("output")))
     return builder.dialogue()
 
 

@@ -17,7 +17,7 @@ from tracerank.readers.calls.dialogues import Dialogue, parsed_dialogue
 from tracerank.readers.calls.text_calls import written_calls
 from tracerank.readers.calls.tool_calls import TOOL_NAMES, ToolCall
 from tracerank.readers.files.record_fields import label_value, question_of, sample_id_of
-from tracerank.readers.values import cleaned, text_of
+from tracerank.readers.values import cleaned, said_of, text_of
 
 _HISTORY, _SESSIONS = "main_agent_message_history", "sub_agent_message_history_sessions"
 _NAMES = TOOL_NAMES.extended(search=("google_search", "sogou_search"), other=("search_and_browse",))
@@ -109,8 +109,9 @@ def _read(messages: list[Any], sessions: Iterator[list[Any]]) -> tuple[tuple[Too
     for message in messages:
         if not isinstance(message, Mapping):
             continue
-        text = text_of(message.get("content"))
-        if cleaned(message.get("role")) == "assistant":
+        is_agent = cleaned(message.get("role")) == "assistant"
+        text = (said_of if is_agent else text_of)(message.get("content"))
+        if is_agent:
             made = written_calls(text)
             for call in made:
                 if call.name == "search_and_browse" and (session := next(sessions, None)) is not None:

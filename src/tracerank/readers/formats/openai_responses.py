@@ -13,7 +13,7 @@ from tracerank.readers.calls.dialogues import FILE_SEARCH, DialogueBuilder, aske
 from tracerank.readers.calls.results import Result, blocks_of, cited_results
 from tracerank.readers.calls.tool_calls import ToolCall, parse_arguments
 from tracerank.readers.files.record_fields import decoded, lists_any, sample_id_of
-from tracerank.readers.values import part_text, text_of
+from tracerank.readers.values import part_text, said_of, text_of
 
 _CALLS = ("function_call", "custom_tool_call")
 _OUTPUTS = ("function_call_output", "custom_tool_call_output")
@@ -79,7 +79,7 @@ def _read_message(builder: DialogueBuilder, item: Mapping[str, Any]) -> None:
     elif item.get("role") == "assistant":
         parts = content if isinstance(content, list) else ()
         cited = [result for part in parts for result in cited_in(part)]
-        builder.say(text_of(content), cited, is_final=item.get("phase") != "commentary")
+        builder.say(said_of(content), cited, is_final=item.get("phase") != "commentary")
 
 
 def _hosted_call(kind: str, item: Mapping[str, Any]) -> ToolCall:

@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from tracerank.answers.exact import normalize_answer
+from tracerank.answers.text_keys import trimmed
 from tracerank.pools.types import Question
 from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.calls.dialogues import Dialogue, parsed_dialogue
@@ -23,7 +24,7 @@ from tracerank.readers.calls.tool_calls import TOOL_NAMES, ToolCall, kind_of_cal
 from tracerank.readers.files.containers import RECORD_KEY
 from tracerank.readers.files.loose_json import load_loosely
 from tracerank.readers.files.record_fields import decoded, question_of, sample_id_of
-from tracerank.readers.values import cleaned, text_of
+from tracerank.readers.values import cleaned, said_of, text_of
 
 REACT_NAMES = TOOL_NAMES.extended(search=("search", "retrieve"), find=("lookup",))
 """The tools of the question-answering agents that write ReAct text."""
@@ -74,7 +75,7 @@ class _Turns:
 
     def answer(self, text: str) -> None:
         if not self.is_waiting and text.strip():
-            self.final = text.strip()
+            self.final = trimmed(text)
 
     def dialogue(self, asked: str | None) -> Dialogue:
         return Dialogue(tuple(self.calls), asked, self.final)
@@ -107,10 +108,11 @@ def read_messages(messages: Sequence[object], asked: str | None) -> Dialogue:
     for message in messages:
         if not isinstance(message, Mapping):
             continue
-        text = text_of(message.get("content", message.get("value")))
+        content = message.get("content", message.get("value"))
         if cleaned(message.get("role", message.get("from"))) not in ("assistant", "gpt", "ai"):
-            turns.observe(_without_mark(text))
+            turns.observe(_without_mark(text_of(content)))
             continue
+        text = said_of(content)
         turns.is_waiting = False
         said = read_text(text, None)
         for call in said.calls[:1]:
@@ -169,7 +171,7 @@ def _call(body: str, given: str | None) -> ToolCall:
 
 
 def _input(argument: str) -> dict[str, Any]:
-    return {"input": argument.strip()} if argument.strip() else {}
+    return {"input": trimmed(argument)} if argument.strip() else {}
 
 
 def _unquoted(text: str) -> str:

@@ -8,9 +8,11 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 
 from tracerank.answers.exact import normalize_text
+from tracerank.answers.text_keys import trimmed
 from tracerank.pools.types import Question, Rollout, Search
 from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.calls.text_layouts import split_ranked
+from tracerank.readers.files.record_fields import stated_references
 from tracerank.readers.formats.webqa import identity_of, integer_of, references_of
 
 TEXT_FIELDS = ("output", "response", "completion", "text", "trajectory", "generated_text")
@@ -27,6 +29,7 @@ _QUESTION = re.compile(r"\bQuestion:[ \t]*+([^\s<][^\n<]*)")
 _INSTRUCTION = re.compile(r"<(think|search|information|answer)>(?:\s*(?:and|query|Beijing|\.\.\.)\s*)?</\1>")
 _DOCUMENTS = re.compile(r"<information>\s*Doc\b")
 _SPECIAL_TOKEN = re.compile(r"<\|[a-z_]{1,30}\|>")
+_CUT_TOKENS = re.compile(r"(?:\s{0,9}<\|[a-z_]{1,30}\|>){1,9}\Z")
 # The environment's reply to a malformed turn spells them out, too.
 _INVALID_ACTION = re.compile(
     r"My previous action is invalid\."
@@ -127,7 +130,8 @@ def _question(record: Record, prompt: str, text: str) -> Question | None:
         found = _last(_QUESTION, prompt or _before_generated(text))
         asked = found[1].strip() if found else prompt.strip()
     identity = identity_of(record, _ID_FIELDS) or normalize_text(asked)
-    references = next(filter(None, (references_of(record.get(name)) for name in _REFERENCE_FIELDS)), ())
+    found_references = (references_of(record.get(name)) for name in _REFERENCE_FIELDS)
+    references = next(filter(None, found_references), ()) or stated_references(record)
     dataset = record.get("dataset", record.get("data_source"))
     return Question(identity, asked, references, dataset if isinstance(dataset, str) else None) if identity else None
 
@@ -159,7 +163,7 @@ def _before_generated(text: str) -> str:
 def _generated(text: str, question: str) -> str:
     """The text without the prompt, whose example tags would be taken for the agent's."""
     if marker := _ASSISTANT.search(text):
-        return _SPECIAL_TOKEN.sub("", text[marker.end() :])
+        return text[marker.end() :]
     documents = _DOCUMENTS.search(text)
     head = text if documents is None else text[: documents.start()]
     start = 0
@@ -169,7 +173,7 @@ def _generated(text: str, question: str) -> str:
         start = asked.end()
     if (turn := _ASSISTANT_LINE.search(head, start)) and (start or "User:" in head[: turn.start()]):
         start = turn.end()
-    return _SPECIAL_TOKEN.sub("", text[start:])
+    return text[start:]
 
 
 def _read_tags(text: str) -> tuple[tuple[Search, ...], str | None]:
@@ -179,15 +183,20 @@ def _read_tags(text: str) -> tuple[tuple[Search, ...], str | None]:
     query = ""
     for kind, inner in _tagged(text):
         if kind == "search":
-            query = normalize_text(inner)
+            query = normalize_text(_SPECIAL_TOKEN.sub("", inner))
             cut_answer = None
         elif kind == "answer":
-            answer = inner.strip()
+            answer = _unpadded(inner)
         elif kind == "cut answer":
-            cut_answer = inner.strip()
-        elif evidence := split_ranked(inner):
+            cut_answer = _CUT_TOKENS.sub("", _unpadded(inner))
+        elif evidence := split_ranked(_SPECIAL_TOKEN.sub("", inner)):
             searches.append(Search(query, evidence))
     return tuple(searches), cut_answer if answer is None else answer
+
+
+def _unpadded(inner: str) -> str:
+    """What stands in a tag, without the one space that the policies are taught to put on both sides of it."""
+    return trimmed(inner.removeprefix(" "))
 
 
 def _tagged(text: str) -> Iterator[tuple[str, str]]:

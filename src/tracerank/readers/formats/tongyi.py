@@ -15,7 +15,7 @@ from tracerank.readers.calls.dialogues import Dialogue, parsed_dialogue
 from tracerank.readers.calls.text_calls import CALL_TAGS, RETURN_TAG, spoken, tagged_returns, written_calls
 from tracerank.readers.calls.tool_calls import ToolCall, kind_of_call
 from tracerank.readers.files.record_fields import decoded, question_of, sample_id_of
-from tracerank.readers.values import cleaned, text_of
+from tracerank.readers.values import cleaned, said_of, text_of
 
 _MESSAGE_FIELDS = ("messages", "rollout", "conversation", "conversations", "trajectory", "history", "completion")
 _FLAT_FIELDS = ("output", "response", "completion", "text", "trajectory", "generated_text", "rollout")
@@ -118,7 +118,8 @@ def _role(message: Mapping[str, Any]) -> str:
 
 
 def _text(message: Mapping[str, Any]) -> str:
-    return text_of(message.get("content", message.get("value")))
+    content = message.get("content", message.get("value"))
+    return said_of(content) if _role(message) in _AGENTS else text_of(content)
 
 
 def _calls_natively(message: object) -> bool:

@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from tracerank.answers.exact import normalize_text
+from tracerank.answers.text_keys import trimmed
 from tracerank.pools.canonical import kind_of
 from tracerank.pools.types import Question, Rollout, Search
 from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.calls.text_layouts import split_ranked
+from tracerank.readers.files.record_fields import stated_references
 
 _ID_FIELDS = ("question_id", "question_index")
 
@@ -37,7 +39,7 @@ class WebQAReader:
         if type(steps) is not list and steps is not None:
             reject(f"field 'steps': expected a list or null, got {kind_of(steps)}", question, sample_id)
         rollout = Rollout(
-            sample_id or 0, None if answer is None else answer.strip(), _searches(steps or ()), source=source
+            sample_id or 0, None if answer is None else trimmed(answer), _searches(steps or ()), source=source
         )
         return Parsed(question, rollout, sample_id is not None)
 
@@ -56,7 +58,7 @@ def _question(record: Record, sample_id: int | None) -> Question:
     return Question(
         identity or normalize_text(text),
         text,
-        references_of(record.get("golden_answers")),
+        references_of(record.get("golden_answers")) or stated_references(record),
         dataset if type(dataset) is str else None,
     )
 

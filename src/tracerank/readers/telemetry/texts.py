@@ -189,7 +189,7 @@ def _messages(item: object, role: str) -> Iterator[dict[str, Any]]:
     calls = [_call(call) for call in _calls_of(item) if isinstance(call, Mapping)]
     calls += [_call(part) for part in parts if part.get("type") in _CALL_TYPES]
     returns = [part for part in parts if part.get("type") in _RETURN_TYPES]
-    content = _text(item, parts)
+    content = _text(item, parts, "" if speaker == "assistant" else "\n")
     if speaker == "tool" and not returns:
         name, call_id = item.get("name"), item.get("tool_call_id", item.get("id"))
         yield {"role": "tool", "name": name, "tool_call_id": call_id, "content": content or item.get("content")}
@@ -229,13 +229,13 @@ def _return(part: Mapping[str, Any]) -> dict[str, Any]:
     return {"role": "tool", "tool_call_id": identity, "content": output, "is_error": part.get("is_error") is True}
 
 
-def _text(item: Mapping[str, Any], parts: list[Mapping[str, Any]]) -> str:
+def _text(item: Mapping[str, Any], parts: list[Mapping[str, Any]], between: str) -> str:
     content = item.get("content", item.get("text"))
     if isinstance(content, str):
         return content
     texts = (part for part in parts if part.get("type") in _TEXT_TYPES or ("type" not in part and "text" in part))
     found = [text_of(dict(part)) or flat_text(part.get("content")) for part in texts]
-    return "\n".join(text for text in found if text)
+    return between.join(text for text in found if text)
 
 
 def _are_messages(value: list[Any]) -> bool:

@@ -1,0 +1,181 @@
+"""Fields under other names: ``question=prompt,answer=data.reply`` read into the names that the readers know.
+
+Also which map would fit a record that nobody recognises. Knows no transcript format; a field that a record does not
+have is left out there, and one that no record has is told.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tracerank.errors import UsageError
+from tracerank.readers.base import Record
+from tracerank.readers.files.containers import parts_of, parts_of_pool
+from tracerank.readers.files.records import Problem, RecordAt
+
+_AUTO = "auto"
+BETWEEN = "?"
+"""Parts the name of a reader and the map: ``auto?answer=reply``."""
+_ANSWER, _EXPLICIT_ANSWER = "answer", "final_answer"
+# Formats of which 'answer' is the agent's own field.
+_OWN_ANSWER = ("searches", "steps")
+_DEEPEST = 3
+_MISSING = object()
+
+
+@dataclass(frozen=True, slots=True)
+class FieldMap:
+    """Our names and where a record keeps what they mean."""
+
+    paths: Mapping[str, str] = field(default_factory=dict)
+    """Our name to a field, or to a path of fields and places in lists with dots between them."""
+
+    @classmethod
+    def of(cls, text: str) -> "FieldMap":
+        """The map that ``ours=theirs,…`` spells."""
+        paths: dict[str, str] = {}
+        for pair in text.split(","):
+            ours, equals, theirs = (part.strip() for part in pair.partition("="))
+            if not (ours and equals and theirs):
+                raise UsageError(f"--map {text!r}: expected OUR=THEIR names with commas between, question=prompt,…")
+            if ours in paths:
+                raise UsageError(f"--map {text!r}: {ours!r} is mapped twice")
+            paths[ours] = theirs
+        return cls(paths)
+
+    def __str__(self) -> str:
+        return ",".join(f"{ours}={theirs}" for ours, theirs in self.paths.items())
+
+    def applied(self, record: Record, seen: set[str]) -> Record:
+        """The record with the mapped fields under our names; ``seen`` learns which ones were there."""
+        found: dict[str, Any] = {}
+        for ours, path in self.paths.items():
+            value = _at(record, path)
+            if value is not _MISSING:
+                seen.add(ours)
+                found[ours] = value
+        if not found:
+            return record
+        if isinstance(references := found.get("references"), str | int | float):
+            found["references"] = [str(references)]
+        if _ANSWER in found and not any(name in record for name in _OWN_ANSWER):
+            # Beside other transcripts 'answer' is the reference.
+            found[_EXPLICIT_ANSWER] = found.pop(_ANSWER)
+        return {**record, **found}
+
+    def through(self, items: Iterable[RecordAt], seen: set[str]) -> Iterator[RecordAt]:
+        """The records with the mapped fields under our names, also those of the rollouts inside; containers opened."""
+        for item in items:
+            record = {name: self._inside(value, seen) for name, value in self.applied(item.value, seen).items()}
+            parts = parts_of(record)
+            if parts is None or parts_of_pool(record) is not None:
+                yield RecordAt(record, item.source, item.size)
+            else:
+                size = item.size // len(parts)
+                yield from (RecordAt(p.value, item.source + p.place, size) for p in parts if isinstance(p.value, dict))
+
+    def _inside(self, value: Any, seen: set[str]) -> Any:
+        if isinstance(value, list) and any(isinstance(item, Mapping) for item in value):
+            return [self.applied(item, seen) if isinstance(item, Mapping) else item for item in value]
+        return value
+
+    def unseen(self, seen: set[str], source: str) -> Iterator[Problem]:
+        """What was mapped and never met."""
+        for ours, path in self.paths.items():
+            if ours not in seen:
+                yield Problem(source, f"--map {ours}={path}: no record has {path!r}")
+
+
+def with_map(reader: str, fields: str) -> str:
+    """The name of a reader together with a map, as one value."""
+    return f"{reader}{BETWEEN}{FieldMap.of(fields)}"
+
+
+def name_and_map(reader: str) -> tuple[str, FieldMap]:
+    """The name of a reader and the map that may follow it."""
+    name, between, fields = reader.partition(BETWEEN)
+    return name or _AUTO, FieldMap.of(fields) if between else FieldMap()
+
+
+def _at(record: Record, path: str) -> Any:
+    if path in record:
+        return record[path]
+    value: Any = record
+    for step in path.split("."):
+        if isinstance(value, Mapping) and step in value:
+            value = value[step]
+        elif isinstance(value, list) and step.isascii() and step.lstrip("-").isdigit() and len(step) < 9:
+            try:
+                value = value[int(step)]
+            except IndexError:
+                return _MISSING
+        else:
+            return _MISSING
+    return value
+
+
+# ---- which map would fit
+
+_LIKE_QUESTION = re.compile(r"quest|prompt|query|problem|ask|instruct|input|topic|title|subject|goal", re.I)
+_LIKE_ID = re.compile(r"(?:.*[_.-])?(?:id|index|idx|key|seed|number)", re.I)
+_LIKE_REFERENCE = re.compile(r"gold|truth|expect|target|refer|correct|label|solution|ideal|\bgt\b", re.I)
+_LIKE_ANSWER = re.compile(
+    r"answer|respon|repl|output|complet|predict|generat|result|final|sample|candidate|attempt|said|text|content|hyp",
+    re.I,
+)
+
+
+def proposed_map(record: Record) -> FieldMap:
+    """The map that would make a question and answers of a record, as far as its names and values tell."""
+    found: dict[str, str] = {}
+    leaves = list(_leaves(record, ""))
+    for name, like, fits in (
+        ("question", _LIKE_QUESTION, _may_ask),
+        ("references", _LIKE_REFERENCE, _is_text),
+        ("answers", _LIKE_ANSWER, _are_texts),
+        ("answer", _LIKE_ANSWER, _is_text),
+    ):
+        if name == "answer" and "answers" in found:
+            continue
+        taken = set(found.values())
+        names = [path for path, value in leaves if path not in taken and like.search(_last(path)) and fits(value)]
+        if names:
+            found[name] = names[0]
+    if "question" not in found:
+        asking = [p for p, v in leaves if p not in found.values() and isinstance(v, str) and v.rstrip().endswith("?")]
+        found |= {"question": asking[0]} if asking else {}
+    order = ("question", "answer", "answers", "references")
+    return FieldMap({name: found[name] for name in order if found.get(name, name) != name})
+
+
+def _last(path: str) -> str:
+    return path.rpartition(".")[2]
+
+
+def _leaves(record: Record, prefix: str, depth: int = _DEEPEST) -> Iterator[tuple[str, Any]]:
+    """The fields of a record, its own before those of objects inside."""
+    inner: list[tuple[str, Mapping[str, Any]]] = []
+    for name, value in record.items():
+        path = f"{prefix}{name}"
+        if isinstance(value, Mapping):
+            inner.append((path, value))
+        elif isinstance(value, list) and value and isinstance(value[0], Mapping):
+            # Rollouts of a pool: the names of their fields are looked up in each.
+            yield from ((each, one) for each, one in _leaves(value[0], "", 0) if _LIKE_ANSWER.search(each))
+        elif not _LIKE_ID.fullmatch(str(name)):
+            yield path, value
+    for path, value in inner if depth else ():
+        yield from _leaves(value, f"{path}.", depth - 1)
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str | int | float) and not isinstance(value, bool) and str(value).strip() != ""
+
+
+def _may_ask(value: object) -> bool:
+    return isinstance(value, str) and len(value.split(maxsplit=1)) > 1
+
+
+def _are_texts(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and all(map(_is_text, value))
