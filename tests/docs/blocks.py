@@ -1,7 +1,8 @@
 """What a document tells its reader to run: fenced blocks in order, their commands, and what they are said to print.
 
 The convention: ``sh`` marks commands, ``python`` programs, ``text`` what the block right above it prints. A block
-without a mark counts as commands when its first line begins with one, so that nothing escapes by lacking a mark.
+without a mark counts as commands when its first line begins with one, so that nothing escapes by lacking a mark. In a
+table with a column "run this", the code in that column is a command, too.
 """
 
 import re
@@ -26,6 +27,8 @@ COMMAND_WORDS = frozenset(
 _FENCE = re.compile(r"^(\s*)(`{3,}|~{3,})\s*([\w+-]*)")
 _HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1")
 _HIDDEN_COMMAND = re.compile(r"^\s*\$? ?(?:(?:tracerank|pip|curl|git clone) \S|make [a-z-]+\s*(?:#|$)|python3? -m )")
+_RUN_THIS = "run this"
+"""Heading of a table's column that holds commands."""
 _SYNOPSIS = "[options]"
 """How the reference of the command line shows what a command takes; nobody types it."""
 
@@ -69,6 +72,12 @@ def blocks_in(markdown: str, page: str = "page.md") -> list[Block]:
     at = 0
     while at < len(lines):
         if (fence := _FENCE.match(lines[at])) is None:
+            if _RUN_THIS in (cells := _cells(lines[at])):
+                column = cells.index(_RUN_THIS)
+                at += 2  # below the rule
+                while at < len(lines) and (row := _cells(lines[at])):
+                    found.append((Block(page, at + 1, "sh", row[column].strip("`") + "\n"), at))
+                    at += 1
             at += 1
             continue
         indent, mark, begin = len(fence[1]), fence[3], at
@@ -79,6 +88,10 @@ def blocks_in(markdown: str, page: str = "page.md") -> list[Block]:
         found.append((Block(page, begin + 1, mark, text), at))
         at += 1
     return list(_with_output(found, lines))
+
+
+def _cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.strip().strip("|").split("|")] if line.startswith("|") else []
 
 
 def _with_output(found: list[tuple[Block, int]], lines: list[str]) -> Iterator[Block]:

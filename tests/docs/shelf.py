@@ -94,6 +94,12 @@ def _evaluation(folder: Path) -> None:
     pools.unlink()
 
 
+def _table(path: Path) -> None:
+    """Answers and nothing else, under a team's own names."""
+    rows = (f"Which river is under the Kessel bridge?,{reply}" for reply in ("Orn", "Sava", "the Orn"))
+    path.write_text("\n".join(("prompt,reply", *rows)) + "\n", encoding="utf-8")
+
+
 def _shared(folder: Path) -> None:
     folder.symlink_to(SHARED)
 
@@ -113,6 +119,7 @@ MAKERS: dict[str, Maker] = {
     "docs.jsonl": lambda path: _lines(path, RIVERS),
     "docs.jsonl.gz": lambda path: _lines(path, RIVERS),
     "questions.jsonl": lambda path: _lines(path, QUESTION_FILE),
+    "answers.csv": _table,
     "logs": _logs,
     "index": _index,
     "checkpoints/webqa": _network,

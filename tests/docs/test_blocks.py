@@ -46,3 +46,10 @@ def test_no_command_of_a_document_hides_from_the_tests(page: str) -> None:
 @pytest.mark.parametrize("page", PAGES)
 def test_every_block_has_a_mark_that_the_tests_know(page: str) -> None:
     assert [block.place for block in blocks_of(page) if block.mark not in MARKS] == []
+
+
+def test_a_column_of_commands_is_run() -> None:
+    table = "| you have | run this | you get |\n|---|---|---|\n| logs | `tracerank stats logs` | counts |\n"
+    assert [(block.line, block.text, block.is_shell) for block in blocks_in(table)] == [
+        (3, "tracerank stats logs\n", True)
+    ]

@@ -39,7 +39,7 @@ class Page:
 
 
 HOW: dict[str, Page] = {
-    "README.md": Page(("logs.jsonl", "labelled.jsonl", "logs", "docs.jsonl", "questions.jsonl")),
+    "README.md": Page(("logs.jsonl", "labelled.jsonl", "logs", "answers.csv", "docs.jsonl", "questions.jsonl")),
     "docs/cli.md": Page(
         (
             *("pools.jsonl", "labelled.jsonl", "logs", "docs.jsonl.gz", "questions.jsonl", "index"),
@@ -66,7 +66,6 @@ HOW: dict[str, Page] = {
 """Pages that are not named here are given nothing."""
 
 NOT_RUN: dict[tuple[str, str], str] = {
-    ("README.md", "import tracerank as tr"): "tests/test_readme.py runs it after a demo and compares what it prints",
     ("docs/cli.md", "tracerank demo"): "a minute or two; tests/test_readme.py runs it with fewer questions",
     ("docs/paper-tables.md", "python -m studies.quality.scaling"): "hours; tests/studies runs it at a small size",
     ("docs/service.md", "import operator"): "tests/serving/adapters runs it",
@@ -76,7 +75,7 @@ NOT_RUN: dict[tuple[str, str], str] = {
 """What stays out, by page and beginning of the line or block, and why."""
 
 SLOW: dict[tuple[str, str], str] = {
-    ("README.md", "tracerank ablate"): "",
+    ("README.md", "tracerank fit"): "checkpoints/mine",
     ("docs/cli.md", "tracerank ablate"): "",
     ("docs/cli.md", "tracerank fit"): "",
     ("docs/cli.md", "tracerank train"): "",
