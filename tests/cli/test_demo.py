@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 import tracerank as tr
 from tracerank.cli import demo as demo_module
 from tracerank.cli.app import app
-from tracerank.cli.demo_output import OWN, next_commands
+from tracerank.cli.demo_output import OWN, SHOWN, next_commands
 from tracerank.evaluation.disagreements import means_the_same
 from tracerank.pools.canonical import write_pools
 
@@ -40,14 +40,14 @@ def shown(folder: Path) -> str:
     return result.stdout
 
 
-def test_every_disagreement_by_meaning_is_a_row_in_the_order_of_the_questions(shown: str, folder: Path) -> None:
+def test_the_first_disagreements_by_meaning_are_rows_in_the_order_of_the_questions(shown: str, folder: Path) -> None:
     pools = tr.read_pools(folder / "runs/demo/almanac/pools.jsonl")
     vote, selector = tr.MajorityVote(), tr.load_selector()
     expected = [
         pool.question.text for pool in pools if not means_the_same(pool, vote.decide(pool), selector.decide(pool))
     ]
     assert expected
-    assert [row["question"] for row in ROW.finditer(shown)] == expected
+    assert [row["question"] for row in ROW.finditer(shown)] == expected[:SHOWN]
     assert f"differ in meaning on {len(expected)} of {len(pools)}:" in " ".join(shown.split())
 
 

@@ -32,8 +32,8 @@ SEED = 7
 def demo(output: Folder = Path("runs/demo"), quiet: Quiet = False) -> None:
     """Settle real questions by the vote and the shipped selector, and generated ones by two networks as well.
 
-    First an almanac of real facts, searched by agents without a language model: every question on which vote and
-    selector differ in meaning is shown, whoever is right. Then a generated world, on which two networks are trained on
+    First an almanac of real facts, searched by agents without a language model: the first questions on which vote
+    and selector differ in meaning are shown, whoever is right. Then a generated world, on which two networks are trained on
     the spot: TRACE over marks, which we advise with so few pools, and the paper's at a quarter of its width. Nothing
     that decides has seen the questions that it decides on.
     """
@@ -49,7 +49,7 @@ def demo(output: Folder = Path("runs/demo"), quiet: Quiet = False) -> None:
 
 
 def _real_questions(folder: Path, vote: Method, shipped: Method, quiet: bool) -> None:
-    """The almanac: every disagreement, then how often each is right."""
+    """The almanac: the first disagreements, then how often each is right."""
     from tracerank.agents.almanac.sampling import Almanac, K
     from tracerank.cli.demo_output import print_disagreements, print_right, say
     from tracerank.cli.view import write_page

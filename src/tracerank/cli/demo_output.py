@@ -1,6 +1,6 @@
 """What the demo prints: disagreements, shares with intervals, what was written and what to try; plain lines on stdout.
 
-Rows are chosen by rule: every disagreement by meaning, in the order of the questions, whoever is right.
+Rows are chosen by rule: the first disagreements by meaning, in the order of the questions, whoever is right.
 """
 
 import os
@@ -17,6 +17,8 @@ from tracerank.evaluation.disagreements import Difference, Disagreement, Side, d
 from tracerank.evaluation.evaluate import ORACLE, SINGLE, Record, fold
 from tracerank.methods.base import Method
 
+SHOWN = 12
+"""Disagreements that are printed; the page has all."""
 LINE = 110
 """Characters of a line of prose."""
 OWN = "logs.jsonl"
@@ -29,16 +31,17 @@ def say(text: str) -> None:
 
 
 def print_disagreements(found: Sequence[Disagreement], questions: int) -> None:
-    """All of them: what the vote and the selector return, what each is worth and what speaks for it."""
+    """The first of them: what the vote and the selector return, what each is worth and what speaks for it."""
     gained = sum(one.other.is_right and not one.vote.is_right for one in found)
     lost = sum(one.vote.is_right and not one.other.is_right for one in found)
     say(
         f"Vote and shipped selector differ in meaning on {len(found)} of {questions}: the selector alone is right on "
-        f"{gained}, the vote alone on {lost}, neither or both on {len(found) - gained - lost}. All of them, in order; "
-        "what is right stands in brackets:"
+        f"{gained}, the vote alone on {lost}, neither or both on {len(found) - gained - lost}. "
+        f"{'All' if len(found) <= SHOWN else f'The first {SHOWN}'} of them, in order; what is right stands in brackets:"
     )
-    width = max((len(_answer(side)) for one in found for side in (one.vote, one.other)), default=0)
-    for one in found:
+    shown = found[:SHOWN]
+    width = max((len(_answer(side)) for one in shown for side in (one.vote, one.other)), default=0)
+    for one in shown:
         question = one.pool.question
         typer.echo(harmless(f"{question.text} ({', '.join(question.references[:1])})"))
         typer.echo(f"  vote      {_standing(one.vote, width)}")
