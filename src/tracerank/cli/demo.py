@@ -33,9 +33,9 @@ def demo(output: Folder = Path("runs/demo"), quiet: Quiet = False) -> None:
     """Settle real questions by the vote and the shipped selector, and generated ones by two networks as well.
 
     First an almanac of real facts, searched by agents without a language model: the first questions on which vote
-    and selector differ in meaning are shown, whoever is right. Then a generated world, on which two networks are trained on
-    the spot: TRACE over marks, which we advise with so few pools, and the paper's at a quarter of its width. Nothing
-    that decides has seen the questions that it decides on.
+    and selector differ in meaning are shown, whoever is right. Then a generated world, on which two networks are
+    trained on the spot: TRACE over marks, which we advise with so few pools, and the paper's at a quarter of its width.
+    Nothing that decides has seen the questions that it decides on.
     """
     from tracerank.cli.demo_output import print_next
     from tracerank.selectors.base import load_selector
