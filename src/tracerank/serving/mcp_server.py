@@ -1,4 +1,7 @@
-"""The selector as tools of the Model Context Protocol, built on the official ``mcp`` package (extra ``mcp``)."""
+"""The selector as tools of the Model Context Protocol, built on the official ``mcp`` package (extra ``mcp``).
+
+What a rollout looks like to an agent is told in `mcp_items.py`.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,6 +10,7 @@ from typing import Annotated, Any
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
+from mcp.types import ToolAnnotations
 from pydantic import Field
 
 from tracerank.errors import TraceRankError
@@ -20,6 +24,8 @@ INSTRUCTIONS = (
     "without further search or generation; explain_selection also says what evidence spoke for each candidate. A "
     "rollout that cannot be read is an error that names it: correct it and call again."
 )
+HARMLESS = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
+"""What clients may know before they let an agent call a tool."""
 QuestionText = Annotated[str, Field(description="The question that all rollouts answer.")]
 
 
@@ -29,14 +35,14 @@ def mcp_server(method: Method, version: str) -> MCPServer[Any]:
 
     turns = Lock()  # tools run in threads, and a method need not be safe to share
 
-    @server.tool()
+    @server.tool(title="Choose the best answer", annotations=HARMLESS)
     def select_rollout(question: QuestionText, rollouts: Items) -> SelectReply:
         """Choose the best existing answer among completed rollouts of one question."""
         with _told(), turns:
             pool, problems = checked_pool(question, rollouts)
             return select_reply(pool, method.decide(pool), problems)
 
-    @server.tool()
+    @server.tool(title="Choose and say why", annotations=HARMLESS)
     def explain_selection(question: QuestionText, rollouts: Items) -> ExplainReply:
         """Choose the best existing answer and say which evidence spoke for each candidate."""
         with _told(), turns:
