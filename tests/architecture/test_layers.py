@@ -11,7 +11,7 @@ from tracerank.extras import EXTRA_OF
 # Lowest first; a layer imports only what stands on earlier lines, and siblings on one line not each other.
 LAYERS = (
     ("errors", "cache_folders"),
-    ("extras",),
+    ("extras", "plugins"),
     ("answers", "endpoints"),
     ("pools",),
     ("readers", "embedding"),
@@ -41,7 +41,8 @@ NEEDS_TORCH = (
 )
 NEEDS_ANOTHER_EXTRA = (
     *("embedding.cache", "embedding.cache_folder", "embedding.lmdb_file"),
-    *("serving.deciding", "serving.guards", "serving.mcp_server", "serving.select_service"),
+    *("serving.deciding", "serving.guards", "serving.mcp_items", "serving.mcp_server"),
+    *("serving.rerank_wire", "serving.select_service"),
     *("serving.service_metrics", "serving.service_pages", "serving.wire"),
 )
 

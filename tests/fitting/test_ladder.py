@@ -262,6 +262,7 @@ def test_the_folder_holds_a_selector_its_records_and_what_to_expect(tmp_path: Pa
     matrix = score_matrix([read_evaluation(tmp_path / "records")])
     assert matrix.values("meaning", 4).mean() == 1.0
     readme = (tmp_path / "README.md").read_text()
+    assert readme.startswith("---\nlibrary_name: tracerank\n")  # where a hub looks for it
     assert "60 questions, 60 labelled pools" in readme
     assert all(line in readme for line in conclusion(report))
     assert fit_table(report).rows[-1][0] == WHOLE

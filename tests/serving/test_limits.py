@@ -41,9 +41,10 @@ def test_an_option_has_its_default_and_its_help_from_the_limit(limit: str, optio
 
 def test_no_more_rollouts_are_taken_than_the_limit_says() -> None:
     wire = pytest.importorskip("tracerank.serving.wire")
+    rerank_wire = pytest.importorskip("tracerank.serving.rerank_wire")
     most = ServiceLimits.rollouts
     assert len(wire.SelectRequest(rollouts=[{"answer": "x"}] * most).rollouts) == most
     with pytest.raises(ValueError, match=f"at most {most} items"):
         wire.SelectRequest(rollouts=[{"answer": "x"}] * (most + 1))
     with pytest.raises(ValueError, match=f"at most {most} items"):
-        wire.RerankRequest(query="Q?", documents=["x"] * (most + 1))
+        rerank_wire.RerankRequest(query="Q?", documents=["x"] * (most + 1))

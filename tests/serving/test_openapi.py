@@ -18,7 +18,8 @@ import schemathesis
 
 from tracerank.serving.select_service import select_app
 
-OPERATIONS = ("POST /v1/select", "POST /v1/rerank", "POST /v1/explain", "POST /v1/view", "GET /health", "GET /metrics")
+RANKING = ("POST /v1/rerank", "POST /v2/rerank", "POST /rerank", "POST /infinity/rerank")
+OPERATIONS = ("POST /v1/select", *RANKING, "POST /v1/explain", "POST /v1/view", "GET /health", "GET /metrics")
 
 
 @pytest.fixture(scope="module")

@@ -1,12 +1,42 @@
 """Arguments that several commands take, each worded once."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from tracerank.readers.detect import AUTO, READERS
-from tracerank.selectors.table import METHOD_HELP, EqualityName, FormName
+from tracerank.cli.terminal import note
+from tracerank.plugins import METHOD_GROUP, READER_GROUP, listed
+from tracerank.readers.detect import AUTO, READERS, plugged_reader
+from tracerank.selectors.table import METHOD_HELP, METHODS, EqualityName, FormName, MethodOptions, plugged_method
+
+LIST = "help"
+"""The name that is none."""
+
+
+def list_readers(name: str) -> str:
+    """The name as it was given, unless the list is wanted, which ends the command."""
+    if name == LIST:
+        _end_with(*listed(READER_GROUP, (AUTO, *READERS), plugged_reader))
+    return name
+
+
+def list_methods(name: str) -> str:
+    """The same of methods."""
+    if name == LIST:
+        _end_with(*listed(METHOD_GROUP, METHODS, partial(plugged_method, options=MethodOptions())))
+    return name
+
+
+def _end_with(rows: list[tuple[str, str]], warnings: list[str]) -> None:
+    width = max(len(name) for name, _ in rows)
+    for name, distribution in rows:
+        typer.echo(f"{name:{width}}  {distribution}")
+    for warning in warnings:
+        note(f"warning: {warning}")
+    raise typer.Exit()
+
 
 Files = Annotated[
     list[Path],
@@ -18,7 +48,13 @@ Files = Annotated[
 ]
 ReaderName = Annotated[
     str,
-    typer.Option("--reader", metavar="NAME", help=f"Format of the files: {', '.join((AUTO, *READERS))}."),
+    typer.Option(
+        "--reader",
+        metavar="NAME",
+        help=f"Format of the files: {', '.join((AUTO, *READERS))}; help lists them with those of plug-ins.",
+        callback=list_readers,
+        is_eager=True,
+    ),
 ]
 FirstK = Annotated[
     int | None,
@@ -62,10 +98,25 @@ AllowMismatch = Annotated[
     bool,
     typer.Option("--allow-encoder-mismatch", help="Go on although the encoder's vectors are not the checkpoint's."),
 ]
-MethodChoice = Annotated[str, typer.Option("--method", metavar="NAME", help=f"What decides: {METHOD_HELP}.")]
+MethodChoice = Annotated[
+    str,
+    typer.Option(
+        "--method",
+        metavar="NAME",
+        help=f"What decides: {METHOD_HELP}; help lists them with those of plug-ins.",
+        callback=list_methods,
+        is_eager=True,
+    ),
+]
 Methods = Annotated[
     str,
-    typer.Option("--methods", metavar="NAME,NAME,…", help=f"What is compared: {METHOD_HELP}."),
+    typer.Option(
+        "--methods",
+        metavar="NAME,NAME,…",
+        help=f"What is compared: {METHOD_HELP}; help lists them with those of plug-ins.",
+        callback=list_methods,
+        is_eager=True,
+    ),
 ]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of what a method draws at random.")]
 Equality = Annotated[

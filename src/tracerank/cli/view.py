@@ -83,7 +83,7 @@ def view(
 def called_by(asked: str, options: MethodOptions) -> str:
     """What decides, as the user named it: the method, and the checkpoint where one was given."""
     name, own = own_options(asked, options)
-    if own.checkpoint is None or not METHODS[name].takes_folder:
+    if own.checkpoint is None or name not in METHODS or not METHODS[name].takes_folder:
         return SHIPPED if name == SELECTOR else name
     return f"{SHIPPED} {own.checkpoint}" if own.checkpoint in SHIPPED_NAMES else f"{name} {own.checkpoint}"
 

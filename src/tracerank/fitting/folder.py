@@ -28,6 +28,15 @@ from tracerank.selectors.gate.selector import SELECTOR_FOLDER, GatedSelector
 
 REPORT, README, RECORDS, WORK = "report.json", "README.md", "records", "training"
 FORMAT = "tracerank-fit/1"
+FRONT_MATTER = """---
+library_name: tracerank
+tags:
+- tracerank
+- answer-selection
+- best-of-n
+---
+"""
+"""What a hub reads of a card; a licence and the data's names are for who publishes it."""
 LIMITS = (
     "The figures are of questions like these, asked of agents like these; for others, measure again.",
     f"Rungs were compared on the same figures that the table shows, which flatters the best of them; the row {WHOLE!r} "
@@ -217,6 +226,7 @@ def _readme(report: Mapping[str, Any], verdict: Verdict) -> str:
     left_out = "".join(f"; left out: {count:,} with {why}" for why, count in data["left_out"].items())
     sizes = f"{data['fewest_rollouts']} to {data['most_rollouts']} rollouts each"
     parts = [
+        FRONT_MATTER,
         markdown([fit_table(report)], f"A selector fitted by tracerank: {report['winner']}"),
         "## Result\n\n" + "\n".join(f"- {line}" for line in conclusion(report)) + "\n",
         f"## Data\n\n{data['questions']:,} questions, {data['pools']:,} labelled pools of {sizes}{left_out}.\n",

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from tracerank.errors import ReadError, UsageError
+from tracerank.plugins import READER_GROUP, Plugin, plugins
 from tracerank.readers.base import Reader, Record
 from tracerank.readers.files.containers import parts_of_pool
 from tracerank.readers.files.field_map import proposed_map
@@ -63,11 +64,19 @@ _KEYS_SHOWN = 12
 
 
 def reader_named(name: str) -> Reader:
-    """The reader of a format."""
-    try:
+    """The reader of a format; if it is none of ours, that of a plug-in."""
+    if name in READERS:
         return READERS[name]
-    except KeyError:
-        raise UsageError(f"unknown reader {name!r}; known are {', '.join((AUTO, *READERS))}") from None
+    others = plugins(READER_GROUP)
+    if name not in others:
+        raise UsageError(f"unknown reader {name!r}; known are {', '.join((AUTO, *READERS, *others))}")
+    return plugged_reader(others[name])
+
+
+def plugged_reader(plugin: Plugin) -> Reader:
+    """The reader that a plug-in declares: an object, or a class that is called."""
+    reader: Reader = plugin.made(("name", "recognises", "parse"))
+    return reader
 
 
 def detect(record: Record) -> Reader | None:

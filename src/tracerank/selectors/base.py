@@ -8,10 +8,12 @@ there are is the table ``KINDS``.
 import hashlib
 import json
 import math
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
+from functools import cache
 from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
@@ -91,11 +93,16 @@ def check_finite(scores: Iterable[float]) -> None:
         raise TraceRankError("the selector produced scores that are not finite; the checkpoint is damaged")
 
 
+FITTED_ON = "fitted-on.bin"
+"""Beside the description: the digests of the questions that a selector was fitted on, in order; no text."""
+HUB_FILES = ("*.json", "*.safetensors", "README.md", FITTED_ON, f"*/{FITTED_ON}")
+"""What is fetched of a repository."""
 ABOUT = "selector.json"
 """What every kind but TRACE describes itself in."""
 DEFAULT, BROWSING = "default", "browsing"
 SHIPPED = (DEFAULT, BROWSING)
 """Selectors that come with the package; write ``./default`` for a folder of your own with such a name."""
+HUB_NAME = re.compile(r"\w[\w.-]*/\w[\w.-]*(@[\w./-]+)?")
 _UNDESCRIBED = "trace"
 """The kind of a folder without a description: its loader tells what is missing."""
 KINDS: Mapping[str, tuple[str, str]] = MappingProxyType(
@@ -168,14 +175,34 @@ class Selector(ABC):
 
 
 def folder_of(name: str | Path) -> Path:
-    """The folder of a shipped selector by its name; any other name is a folder itself."""
+    """The folder of a shipped selector by its name, or of one of the hub; any other name is a folder itself."""
     if name in SHIPPED:
         return Path(str(files("tracerank.selectors.shipped").joinpath(str(name))))
-    return Path(name)
+    return hub_folder(str(name)) if _is_on_hub(name) else Path(name)
 
 
-FITTED_ON = "fitted-on.bin"
-"""Beside the description: the digests of the questions that a selector was fitted on, in order; no text."""
+def _is_on_hub(name: str | Path) -> bool:
+    """Whether a name can only be ``org/name`` or ``org/name@revision``: no folder, nor one it may be in."""
+    if not isinstance(name, str) or HUB_NAME.fullmatch(name) is None or Path(name).exists():
+        return False
+    return not Path(name).parent.exists()
+
+
+@cache
+def hub_folder(name: str) -> Path:
+    """The copy on this machine of a selector of the hub, fetched if need be; descriptions and tensors, no pickles."""
+    missing_here = f"{name}: no checkpoint here; expected the folder of a selector"
+    try:
+        from huggingface_hub import snapshot_download
+    except ImportError:
+        line = missing(f"{missing_here}; one of the hub needs", "huggingface_hub", "embed")
+        raise CheckpointError(line) from None
+    repository, _, revision = name.partition("@")
+    try:
+        return Path(snapshot_download(repository, revision=revision or None, allow_patterns=list(HUB_FILES)))
+    except Exception as error:  # of the library, of the network, of the disk: there is no common one
+        reason = " ".join(str(error).split())
+        raise CheckpointError(f"{missing_here}, and none on the hub ({type(error).__name__}: {reason})") from None
 
 
 @dataclass(frozen=True, slots=True)

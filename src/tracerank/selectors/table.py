@@ -28,6 +28,7 @@ from tracerank.methods.explanation import Explanation, explain_stream
 from tracerank.methods.simple import FewestTools, Oracle, RandomRollout, SingleRollout
 from tracerank.methods.voting import FORMS, MajorityVote, WithoutAbstentions
 from tracerank.methods.weighted_vote import READ_SOURCES, AskedConfidence, WeightedVote
+from tracerank.plugins import METHOD_GROUP, Plugin, plugins
 from tracerank.pools.correctness import correctness
 from tracerank.pools.pool import Pool
 from tracerank.selectors.base import (
@@ -126,13 +127,13 @@ def method_named(name: str, options: MethodOptions | None = None) -> Method:
     ``NAME=FOLDER`` gives it one of its own; a folder, or the name of a shipped selector, is whatever that holds.
     """
     name, options = checked_options(name, options or MethodOptions())
-    return METHODS[name].build(options)
+    return _row(name).build(options)
 
 
 def checked_options(name: str, options: MethodOptions) -> tuple[str, MethodOptions]:
     """The bare name and its own options, refused if what it needs is missing or its folder is of another kind."""
     name, options = own_options(name, options)
-    row = METHODS[name]
+    row = _row(name)
     if row.needs is not None and getattr(options, row.needs) is None:
         raise UsageError(_NEEDS[row.needs].format(name=name))
     if row.takes_folder:
@@ -149,17 +150,31 @@ def own_options(name: str, options: MethodOptions) -> tuple[str, MethodOptions]:
     """The bare name, and the options with the folder that may stand behind it or in its place."""
     whole = name.strip()
     name, has_folder, folder = whole.partition("=")
-    row = METHODS.get(name)
-    if row is None and _is_folder(whole):
+    if name not in METHODS and _is_folder(whole):
         return SELECTOR, replace(options, checkpoint=whole)
-    if row is None:
-        raise UsageError(f"no method or folder is called {whole!r}; known are {', '.join(METHOD_NAMES)}")
+    row = _row(name, whole)
     if not has_folder:
         return name, options
     if not row.takes_folder or not folder:
         taking = ", ".join(other for other, row in METHODS.items() if row.takes_folder)
         raise UsageError(f"{name}={folder}: only {taking} take a folder after the name")
     return name, replace(options, checkpoint=folder)
+
+
+def _row(name: str, whole: str | None = None) -> MethodRow:
+    """The row of a method, ours or a plug-in's; ``whole`` is what the user wrote."""
+    if name in METHODS:
+        return METHODS[name]
+    if (plugin := plugins(METHOD_GROUP).get(name)) is None:
+        known = ", ".join((*METHOD_NAMES, *plugins(METHOD_GROUP)))
+        raise UsageError(f"no method or folder is called {whole or name!r}; known are {known}")
+    return MethodRow(f"of {plugin.distribution}", partial(plugged_method, plugin), model=lambda _: plugin.distribution)
+
+
+def plugged_method(plugin: Plugin, options: MethodOptions) -> Method:
+    """The method that a plug-in makes of the options."""
+    method: Method = plugin.made(("name", "decide"), options)
+    return method
 
 
 def _is_folder(name: str) -> bool:
@@ -172,7 +187,7 @@ def called(name: str) -> str | None:
     bare = name.strip().partition("=")[0]
     if bare in METHODS:
         return bare if METHODS[bare].takes_folder else None
-    return name.strip()
+    return name.strip()  # of a plug-in's method, too: it may call itself like one of ours
 
 
 class Called:
@@ -199,7 +214,7 @@ def methods_named(text: str, options: MethodOptions | None = None) -> list[Metho
     names = [part.strip() for part in text.split(",") if part.strip()]
     if not names:
         raise UsageError(f"--methods {text!r}: expected names separated by commas, for example majority,trace")
-    rows = [METHODS[checked_options(name, options or MethodOptions())[0]] for name in names]
+    rows = [_row(checked_options(name, options or MethodOptions())[0]) for name in names]
     taken: dict[str, str] = {}
     for name in names:
         if (own := called(name)) is not None:
@@ -228,7 +243,7 @@ def unused_checkpoint(names: Sequence[str], options: MethodOptions) -> bool:
     if options.checkpoint is None:
         return False
     given = folder_of(options.checkpoint).resolve()
-    own = [used for row, used in (own_options(name, options) for name in names) if METHODS[row].takes_folder]
+    own = [used for row, used in (own_options(name, options) for name in names) if _row(row).takes_folder]
     return all(folder_of(used.checkpoint or DEFAULT).resolve() != given for used in own)
 
 
@@ -237,7 +252,7 @@ def fitted_by(names: Iterable[str], options: MethodOptions) -> FittedOn:
     found = FittedOn()
     for name in names:
         row, own = own_options(name, options)
-        if METHODS[row].takes_folder:
+        if _row(row).takes_folder:
             found |= fitted_on(own.checkpoint or DEFAULT)
     return found
 
@@ -251,7 +266,7 @@ def method_identity(name: str) -> str:
 def model_of(name: str, options: MethodOptions) -> str | None:
     """The model that decides under a name: a checkpoint by its digest, or a chat model; None: rules alone."""
     name, options = own_options(name, options)
-    return METHODS[name].model(options)
+    return _row(name).model(options)
 
 
 def _majority(options: MethodOptions) -> Method:

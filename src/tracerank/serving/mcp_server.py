@@ -1,4 +1,7 @@
-"""The selector as tools of the Model Context Protocol, built on the official ``mcp`` package (extra ``mcp``)."""
+"""The selector as tools of the Model Context Protocol, built on the official ``mcp`` package (extra ``mcp``).
+
+What a rollout looks like to an agent is told in `mcp_items.py`.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,36 +10,23 @@ from typing import Annotated, Any
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
+from mcp.types import ToolAnnotations
 from pydantic import Field
 
 from tracerank.errors import TraceRankError
 from tracerank.methods.base import Method
 from tracerank.methods.explanation import explain_stream
-from tracerank.serving.limits import ServiceLimits
-from tracerank.serving.wire import (
-    ExplainReply,
-    SelectReply,
-    SelectRequest,
-    UnreadableRequest,
-    explain_reply,
-    pool_of,
-    select_reply,
-)
+from tracerank.serving.mcp_items import Items, checked_pool
+from tracerank.serving.wire import ExplainReply, SelectReply, UnreadableRequest, explain_reply, select_reply
 
 INSTRUCTIONS = (
     "Several rollouts of a search agent answered the same question. select_rollout returns the best existing answer "
-    "without further search or generation; explain_selection also says what evidence spoke for each candidate."
+    "without further search or generation; explain_selection also says what evidence spoke for each candidate. A "
+    "rollout that cannot be read is an error that names it: correct it and call again."
 )
+HARMLESS = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
+"""What clients may know before they let an agent call a tool."""
 QuestionText = Annotated[str, Field(description="The question that all rollouts answer.")]
-Rollouts = Annotated[
-    list[str | dict[str, Any]],
-    Field(
-        min_length=1,
-        max_length=ServiceLimits.rollouts,
-        description="One object per rollout: {answer, searches: [{query, evidence: [{text, title, url, rank}]}]}, or "
-        "{messages: […]} of a chat with tool calls; a text is an answer alone.",
-    ),
-]
 
 
 def mcp_server(method: Method, version: str) -> MCPServer[Any]:
@@ -45,18 +35,18 @@ def mcp_server(method: Method, version: str) -> MCPServer[Any]:
 
     turns = Lock()  # tools run in threads, and a method need not be safe to share
 
-    @server.tool()
-    def select_rollout(question: QuestionText, rollouts: Rollouts) -> SelectReply:
+    @server.tool(title="Choose the best answer", annotations=HARMLESS)
+    def select_rollout(question: QuestionText, rollouts: Items) -> SelectReply:
         """Choose the best existing answer among completed rollouts of one question."""
         with _told(), turns:
-            pool, problems = pool_of(SelectRequest(question=question, rollouts=rollouts))
+            pool, problems = checked_pool(question, rollouts)
             return select_reply(pool, method.decide(pool), problems)
 
-    @server.tool()
-    def explain_selection(question: QuestionText, rollouts: Rollouts) -> ExplainReply:
+    @server.tool(title="Choose and say why", annotations=HARMLESS)
+    def explain_selection(question: QuestionText, rollouts: Items) -> ExplainReply:
         """Choose the best existing answer and say which evidence spoke for each candidate."""
         with _told(), turns:
-            pool, problems = pool_of(SelectRequest(question=question, rollouts=rollouts))
+            pool, problems = checked_pool(question, rollouts)
             [(_, explanation)] = explain_stream(method, [pool])
             return explain_reply(pool, explanation, problems)
 

@@ -18,24 +18,28 @@ from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
 from pydantic import BaseModel
 
-from tracerank.methods.base import Method
-from tracerank.serving.deciding import Asked, Decider, Deciding, OwnMethod
+from tracerank.methods.base import Decision, Method
+from tracerank.serving.deciding import Asked, Decided, Decider, Deciding, OwnMethod
 from tracerank.serving.guards import BodyLimit, KnownHost, KnownToken
 from tracerank.serving.limits import DEFAULT_LIMITS, ServiceLimits
+from tracerank.serving.rerank_wire import (
+    RankedText,
+    RerankReply,
+    RerankRequest,
+    rerank_reply,
+    rollouts_to_rank,
+    tei_reply,
+)
 from tracerank.serving.service_metrics import CONTENT_TYPE, Counted
 from tracerank.serving.service_pages import HTML, add_docs, add_pages, page_of_pool
 from tracerank.serving.wire import (
     ErrorReply,
     ExplainReply,
     HealthReply,
-    RerankReply,
-    RerankRequest,
     SelectReply,
     SelectRequest,
     UnreadableRequest,
     explain_reply,
-    rerank_reply,
-    rollouts_to_rank,
     select_reply,
 )
 
@@ -91,6 +95,7 @@ def select_app(
     )
     app.add_exception_handler(RequestValidationError, _tell_mistakes)
     app.include_router(_questions(deciding, name))
+    app.include_router(_ranking(deciding))
     app.include_router(_monitoring(deciding, name, version))
     add_pages(app, name, version, view)
     add_docs(app, wants_token=token is not None)
@@ -112,16 +117,6 @@ def _questions(deciding: Deciding, method: str) -> APIRouter:
         decided = await deciding.decide(_asked(request, http))
         return _reply(select_reply(decided.pool, decided.found, decided.problems))
 
-    @router.post("/rerank", response_model=RerankReply)
-    async def rerank(request: RerankRequest, http: Request) -> Response:
-        """The rollouts of one question, best first."""
-        try:
-            rollouts = rollouts_to_rank(request)
-        except UnreadableRequest as error:
-            raise HTTPException(422, str(error)) from None
-        decided = await deciding.decide(_asked(rollouts, http))
-        return _reply(rerank_reply(decided.found, len(rollouts.rollouts or ()), request.top_n))
-
     @router.post("/explain", response_model=ExplainReply)
     async def explain(request: SelectRequest, http: Request) -> Response:
         """The decision on one question, and what spoke for each candidate."""
@@ -133,6 +128,41 @@ def _questions(deciding: Deciding, method: str) -> APIRouter:
         """The decision on one question as a page: rollouts side by side, and the evidence that they share."""
         decided = await deciding.explain(_asked(request, http))
         return await run_in_threadpool(page_of_pool, decided.pool, decided.found, method)
+
+    return router
+
+
+def _ranking(deciding: Deciding) -> APIRouter:
+    """The rollouts of one question, best first, where and as clients of other services look for them."""
+    router = APIRouter(route_class=_OrjsonRoute, responses=REFUSALS)
+
+    async def decided(request: RerankRequest, http: Request) -> Decided[Decision]:
+        try:
+            return await deciding.decide(_asked(rollouts_to_rank(request), http))
+        except UnreadableRequest as error:
+            raise HTTPException(422, str(error)) from None
+
+    @router.post("/v1/rerank", response_model=RerankReply)
+    @router.post("/v2/rerank", response_model=RerankReply)
+    async def rerank(request: RerankRequest, http: Request) -> Response:
+        """The rollouts of one question, best first, as Cohere's clients want them."""
+        found = await decided(request, http)
+        return _reply(rerank_reply(request, found.pool, found.found), skips_none=True)
+
+    @router.post("/rerank", response_model=RerankReply | list[RankedText])
+    async def rerank_as_asked(request: RerankRequest, http: Request) -> Response:
+        """The same as TEI tells it if asked with ``texts``, else as vLLM does."""
+        found = await decided(request, http)
+        if request.documents is None:
+            texts = tei_reply(request, found.pool, found.found)
+            return JSONResponse([one.model_dump(exclude_none=True) for one in texts])
+        return _reply(rerank_reply(request, found.pool, found.found), skips_none=True)
+
+    @router.post("/infinity/rerank", response_model=RerankReply)
+    async def rerank_with_texts(request: RerankRequest, http: Request) -> Response:
+        """The same as Infinity tells it: a document comes back as a text."""
+        found = await decided(request, http)
+        return _reply(rerank_reply(request, found.pool, found.found, is_text=True), skips_none=True)
 
     return router
 
@@ -155,9 +185,9 @@ def _monitoring(deciding: Deciding, method: str, version: str) -> APIRouter:
     return router
 
 
-def _reply(reply: BaseModel) -> Response:
+def _reply(reply: BaseModel, skips_none: bool = False) -> Response:
     """As JSON at once: it was checked when it was made, and need not be once more."""
-    return Response(reply.model_dump_json(), media_type="application/json")
+    return Response(reply.model_dump_json(exclude_none=skips_none), media_type="application/json")
 
 
 def _asked(request: SelectRequest, http: Request) -> Asked:

@@ -1,7 +1,9 @@
-"""What clients send and get: JSON bodies, and their way into a pool and out of a decision."""
+"""What clients send and get: JSON bodies, and their way into a pool and out of a decision.
 
-import math
-from collections.abc import Mapping, Sequence
+Ranking, in the shapes of other people's services, is in `rerank_wire.py`.
+"""
+
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
@@ -26,7 +28,6 @@ RolloutRecord = Annotated[
     ),
 ]
 Given = Annotated[str, Field(description="An answer without searches.")] | RolloutRecord
-RankedRecords = Annotated[list[str | RolloutRecord] | None, Field(min_length=1, max_length=ServiceLimits.rollouts)]
 
 
 class UnreadableRequest(Exception):
@@ -97,37 +98,6 @@ class SelectReply(BaseModel):
     usage: Annotated[UsageReply | None, Field(description="null: no model was asked, or nobody counted.")]
     note: str | None
     problems: list[str]
-
-
-class RerankRequest(BaseModel):
-    """Rollouts to order, in the shape of Cohere's rerank (``documents``) or of TEI's (``texts``)."""
-
-    model_config = ConfigDict(
-        extra="ignore",
-        json_schema_extra={
-            "examples": [{"query": "Capital of France?", "documents": ["Paris", "Rome", "paris"], "top_n": 2}]
-        },
-    )
-    query: str
-    documents: RankedRecords = None
-    texts: RankedRecords = None
-    top_n: Annotated[int | None, Field(ge=1)] = None
-    model: str | None = None
-
-
-class RankedRollout(BaseModel):
-    """One rollout and how it fares; the shares of all rollouts add up to one."""
-
-    index: int
-    relevance_score: float
-    score: float
-
-
-class RerankReply(BaseModel):
-    """The rollouts, best first; those that cannot be chosen come last with a share of 0."""
-
-    id: str
-    results: list[RankedRollout]
 
 
 class WeighedEvidence(BaseModel):
@@ -238,41 +208,3 @@ def _candidate(each: ExplainedRollout) -> ExplainedCandidate:
             for seen in each.strongest(EXPLAINED_TEXTS)
         ],
     )
-
-
-def rollouts_to_rank(request: RerankRequest) -> SelectRequest:
-    """The documents as rollouts, numbered by their places; a bare string is an answer."""
-    given = request.documents if request.documents is not None else request.texts
-    if given is None:
-        raise UnreadableRequest("expected 'documents' (or 'texts'): the rollouts or answers to rank")
-    records = [{"answer": item} if isinstance(item, str) else _unnested(item) for item in given]
-    numbered = [{**record, "sample_id": place} for place, record in enumerate(records)]
-    return SelectRequest(question=request.query, rollouts=numbered)
-
-
-def _unnested(item: dict[str, Any]) -> dict[str, Any]:
-    """Cohere's form of a document, an object with a text, is an answer."""
-    return {"answer": item["text"]} if set(item) <= {"text", "id"} and isinstance(item.get("text"), str) else item
-
-
-def rerank_reply(decision: Decision, count: int, top_n: int | None) -> RerankReply:
-    """All places in the order of their scores, the chosen one first."""
-    shares = _shares(decision.scores)
-    order = sorted(
-        range(count), key=lambda place: (place != decision.sample_id, -decision.scores.get(place, -math.inf), place)
-    )
-    ranked = [
-        RankedRollout(index=place, relevance_score=shares.get(place, 0.0), score=decision.scores.get(place, 0.0))
-        for place in order
-    ]
-    return RerankReply(id=decision.question_id, results=ranked[:top_n])
-
-
-def _shares(scores: Mapping[int, float]) -> dict[int, float]:
-    """Softmax: order is the method's, and the values lie between 0 and 1 whatever its scale."""
-    if not scores:
-        return {}
-    highest = max(scores.values())
-    weights = {place: math.exp(score - highest) for place, score in scores.items()}
-    total = sum(weights.values())
-    return {place: weight / total for place, weight in weights.items()}
