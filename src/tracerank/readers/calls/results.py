@@ -17,6 +17,7 @@ _DEEPEST = 6
 _LIST_KEYS = (
     *("results", "result", "organic", "organic_results", "documents", "docs", "items", "hits", "search_results"),
     *("webPages", "web", "news", "data", "value", "retrieved_documents", "passages", "sources", "pages", "output"),
+    *("matches", "points"),
 )
 _TEXT_KEYS = (
     *("text", "page_content", "raw_content", "extracted_info", "content", "contents", "markdown", "passage", "chunk"),
@@ -25,7 +26,7 @@ _TEXT_KEYS = (
 _TITLE_KEYS = ("title", "name", "heading", "filename")
 _URL_KEYS = ("url", "link", "href", "uri", "source_url", "page_url", "source", "id")
 _DOCUMENT_KEYS = ("docid", "doc_id", "document_id", "file_id")
-_METADATA_KEYS = ("metadata", "meta", "kwargs", "document", "node", "extra")
+_METADATA_KEYS = ("metadata", "meta", "kwargs", "document", "node", "extra", "_source", "payload", "entity")
 # Boxes that a search engine shows beside its ranked results.
 _BOX_KEYS = ("answerBox", "answer_box", "knowledgeGraph", "knowledge_graph")
 _QUOTED_TITLE = re.compile(r'"([^"\n]{1,300}(?:""[^"\n]{0,300}){0,20})"[ \t]*\n')
@@ -74,6 +75,8 @@ def _blocks(value: object, depth: int) -> list[tuple[Result, ...]]:
         return [_ranked(value)]
     if not isinstance(value, Mapping):
         return []
+    if (columns := _columns(value)) is not None:
+        return [_ranked(rows) for rows in columns]
     listed = _listing(value)
     if listed is None:
         return [_ranked([value])]
@@ -82,6 +85,22 @@ def _blocks(value: object, depth: int) -> list[tuple[Result, ...]]:
     if boxes and len(blocks) <= 1:
         blocks = [_ranked([*(listed if isinstance(listed, list) else ()), *boxes])]
     return blocks
+
+
+def _columns(value: Mapping[str, Any]) -> list[list[dict[str, Any]]] | None:
+    """The rows of Chroma's return, which keeps ids, texts and metadata in lists beside each other, per query or not."""
+    ids, texts, about = (value.get(key) for key in ("ids", "documents", "metadatas"))
+    if not isinstance(ids, list) or not isinstance(texts, list) or not ids or len(ids) != len(texts):
+        return None
+    about = about if isinstance(about, list) and len(about) == len(ids) else [None] * len(ids)
+    if not all(isinstance(item, list) for item in (*ids, *texts)):
+        return [
+            [{"text": text, "id": name, "metadata": said} for name, text, said in zip(ids, texts, about, strict=True)]
+        ]
+    queries: list[list[dict[str, Any]]] = []
+    for name, text, said in zip(ids, texts, about, strict=True):
+        queries += _columns({"ids": name, "documents": text, "metadatas": said}) or []
+    return queries
 
 
 def _listing(value: Mapping[str, Any]) -> object:

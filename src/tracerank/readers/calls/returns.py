@@ -14,7 +14,7 @@ from tracerank.answers.exact import normalize_text
 from tracerank.pools.urls import canonical_url
 from tracerank.readers.calls.results import Result, blocks_of, flat_text, is_failure
 from tracerank.readers.calls.text_layouts import laid_out, split_ranked
-from tracerank.readers.files.loose_json import NOT_JSON, load_json, load_literal
+from tracerank.readers.files.loose_json import NOT_JSON, load_json, load_literal, load_objects
 from tracerank.readers.values import encodable
 
 _MESSAGE_LENGTH = 400
@@ -65,6 +65,8 @@ def value_of(output: object) -> object:
             value = load_json(output) if output.lstrip()[:1] in ("{", "[", '"') else NOT_JSON
             if value is NOT_JSON and output.lstrip().startswith(_PRINTED):
                 value = load_literal(output)
+            if value is NOT_JSON and output.lstrip()[:1] == "{":
+                value = load_objects(output)
             if not isinstance(value, str | list | dict):
                 break
             output = value
@@ -163,8 +165,8 @@ def _query_parts(text: str, queries: Sequence[str]) -> Iterator[str]:
 
 def _text_results(text: str) -> tuple[Result, ...]:
     body = text.lstrip()
-    if heading := _GOOGLE.match(body):
-        body = body[heading.end() :].lstrip()
+    if google := _GOOGLE.match(body):
+        body = body[google.end() :].lstrip()
     if heading := _SEARCH_HEADING.match(body):
         body = body[heading.end() :]
     if is_failure_text(body):
@@ -174,7 +176,9 @@ def _text_results(text: str) -> tuple[Result, ...]:
         return results
     chunks = split_ranked(body)
     is_whole = len(chunks) == 1 and chunks[0].title is None
-    return (laid_out(body) if is_whole else ()) or tuple(Result(c.text, c.title, rank=c.rank) for c in chunks)
+    return (laid_out(body, heading is not None) if is_whole else ()) or tuple(
+        Result(c.text, c.title, rank=c.rank) for c in chunks
+    )
 
 
 def _numbered(text: str) -> tuple[Result, ...]:

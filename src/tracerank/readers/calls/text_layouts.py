@@ -1,8 +1,9 @@
 """Search returns that are plain text: several results under marks that the tool wrote, one after the other.
 
 ``Doc 1 (Title: …) …`` (App. A.1), ``[1] …``, ``1. …``, ``Result 1: …``, ``Title: …`` blocks, ``<document>…</document>``
-elements and parts between rules. A text is split only when its very beginning is such a mark, and numbers must count on
-from one: a page that holds a list of its own stays whole. Every step is linear in the length of the text.
+elements, parts between rules, titles with an address below. A text is split only when its very beginning is such a
+mark, and numbers must count on from one: a page that holds a list of its own stays whole. What a part says is read in
+``result_parts.py``. Every step is linear in the length of the text.
 """
 
 import re
@@ -15,7 +16,7 @@ from typing import NamedTuple
 from tracerank.answers.exact import normalize_text
 from tracerank.errors import MalformedRollout
 from tracerank.pools.types import Evidence
-from tracerank.pools.urls import canonical_url
+from tracerank.readers.calls.result_parts import ELEMENT, address_of, label_of, names_source, result_of
 from tracerank.readers.calls.results import Result
 
 STRICT_RANKS = (1, 2, 3)
@@ -157,7 +158,7 @@ def _unquoted(title: str) -> str | None:
 
 
 _MOST_RESULTS = 200
-_LONGEST_TITLE = 150
+_LONGEST_LINE = 200
 _HEADING = re.compile(r"[^\n]{0,200}\b(?:results?|documents?|passages?|sources?|found)\b[^\n]{0,200}:[ *_]*\n\s*", re.I)
 _NUMBER = re.compile(
     r"[ \t#>*_-]{0,8}(?:\[(?P<bracket>\d{1,3})\]|(?P<plain>\d{1,3})[.)](?=[ \t*])"
@@ -166,51 +167,46 @@ _NUMBER = re.compile(
     re.I,
 )
 _TITLE_LINE = re.compile(r"[ \t*_#-]{0,8}title[*_ \t]{0,4}:", re.I)
-_ELEMENT = re.compile(
-    r"<(document|doc|result|passage|source|item|snippet|page|article|chunk|context)\b[^<>]{0,300}>", re.I
-)
+_WRAPPER = re.compile(r"<((?:search[_-]?)?(?:results|documents|sources|items|passages|docs))\b[^<>]{0,300}>\s*", re.I)
+_BETWEEN = re.compile(r"\s*+(?:-{3,}\s*+)?")
 _RULE = re.compile(r"\n[ \t]*(?:-{3,}|={3,}|\*{3,}|_{3,})[ \t]*\n")
 _OPENS_PART = re.compile(r"\s*(?:[ \t*_#-]{0,8}(?:title|url|link|source)[*_ \t]{0,4}:|#{1,6} |\*\*|\[)", re.I)
-_LABEL = re.compile(
-    r"[ \t*_#-]{0,8}(title|name|url|link|href|source|contents?|text|snippet|summary|abstract|passage|description|body"
-    r"|date|published|score|relevance|rank|id|doc ?id)[*_ \t]{0,4}:[*_]{0,2}[ \t]*",
-    re.I,
+_KIND = re.compile(r"(?P<heading>#{1,6}) |(?P<bold>\*\*)[^*\n]{1,150}\*\*|(?P<bullet>[-*•]) ")
+_LISTED = re.compile(r"\[?snippet: ")
+_LISTED_END = re.compile(
+    r", link: (\S{1,2000}?)(?:, date: [^,\n]{1,60})?(?:, source: [^,\n]{1,100})?\]?(?:, (?=\[?snippet: )|\s*\Z)"
 )
-_SMALL_ELEMENT = re.compile(r"<(title|url|link|source)>([^<>\n]{1,2000})</\1>", re.I)
-_BODY_ELEMENT = re.compile(r"</?(?:content|contents|text|snippet|body|passage|summary|document_content)>", re.I)
-_ABOUT = frozenset(("date", "published", "score", "relevance", "rank", "id", "docid", "doc id"))
-_TITLES, _ADDRESSES = frozenset(("title", "name")), frozenset(("url", "link", "href", "source"))
-_TITLE_ADDRESS = re.compile(r"[ \t]*(?:[-|–][ \t]*)?[(<]?(https?://[^\s()<>]{1,2000})[)>]?\Z")
-_BOLD = re.compile(r"\*\*([^*\n]{1,150})\*\*:?[ \t]*")
 
 
-def laid_out(text: str) -> tuple[Result, ...]:
-    """The results under the marks of a text; empty: it has none, and is one result or a page."""
+def laid_out(text: str, is_announced: bool = False) -> tuple[Result, ...]:
+    """The results under the marks of a text, a heading over which may announce them; empty: it has no marks."""
     body = text.strip()
     heading = _HEADING.match(body)
-    candidates = [body] if heading is None else [body, body[heading.end() :]]
-    for candidate in candidates:
+    candidates = [(body, is_announced)] if heading is None else [(body, False), (body[heading.end() :], True)]
+    for candidate, announced in candidates:
         for layout in _LAYOUTS:
-            parts = layout.split(candidate)
+            parts = layout.split(candidate) if announced or not layout.needs_heading else []
             if layout.least <= len(parts) <= _MOST_RESULTS:
-                results = (_result(part) for part in parts)
+                results = (result_of(part) for part in parts)
                 ranked = (each for each in results if each is not None)
                 return tuple(replace(each, rank=rank) for rank, each in enumerate(ranked, start=1))
     return ()
 
 
 def _elements(text: str) -> list[str]:
-    """``<document …> … </document>`` after each other, nothing between."""
+    """``<document …> … </document>`` after each other, nothing but rules between."""
+    wrapper = _WRAPPER.match(text)
+    if wrapper is not None and text.endswith(f"</{wrapper[1]}>"):
+        text = text[wrapper.end() : -len(wrapper[1]) - 3].rstrip()
     parts: list[str] = []
     at = 0
-    while (found := _ELEMENT.match(text, at)) is not None:
+    while (found := ELEMENT.match(text, at)) is not None:
         close = text.find(f"</{found[1]}>", found.end())
         if close < 0:
             return []
-        parts.append(text[found.end() : close])
-        at = close + len(found[1]) + 3
-        while at < len(text) and text[at].isspace():
-            at += 1
+        parts.append(text[at:close] if "=" in found[0] else text[found.end() : close])
+        between = _BETWEEN.match(text, close + len(found[1]) + 3)
+        at = between.end() if between is not None else len(text)
     return parts if at == len(text) else []
 
 
@@ -242,8 +238,90 @@ def _titled(text: str) -> list[str]:
     if not _TITLE_LINE.match(text):
         return []
     lines = text.split("\n")
-    starts = [place for place, line in enumerate(lines) if _TITLE_LINE.match(line)]
+    return _cut(lines, [place for place, line in enumerate(lines) if _TITLE_LINE.match(line)])
+
+
+def _labelled(text: str) -> list[str]:
+    """Blocks of labelled lines, such as ``Source:`` and ``Content:``, which all begin with the same two labels."""
+    lines = text.split("\n")
+    first = _two_labels(lines, 0)
+    if first is None:
+        return []
+    return _cut(lines, [place for place in range(len(lines)) if _two_labels(lines, place) == first])
+
+
+def _two_labels(lines: list[str], place: int) -> tuple[str, str] | None:
+    label = label_of(lines[place])
+    below = next((line for line in lines[place + 1 : place + 3] if line.strip()), None) if label else None
+    second = None if below is None else label_of(below)
+    return None if label is None or second is None else (label, second)
+
+
+def _sourced(text: str) -> list[str]:
+    """Blocks under headings, bold titles, bullets or bare titles, each with an address in it or right below."""
+    lines = text.split("\n")
+    kind = _kind(lines, 0)
+    if kind is None or not names_source(lines, 0):
+        return []
+    return _cut(lines, [at for at in range(len(lines)) if _kind(lines, at) == kind and names_source(lines, at)])
+
+
+def _addressed(text: str) -> list[str]:
+    """Blocks under lines that are addresses, each with words below."""
+    lines = text.split("\n")
+    if address_of(lines[0]) is None:
+        return []
+    starts = [at for at, line in enumerate(lines) if _begins_block(lines, at) and address_of(line) is not None]
+    parts = _cut(lines, starts)
+    return parts if all("\n" in part.strip() for part in parts) else []
+
+
+def _headed(text: str) -> list[str]:
+    """Blocks under headings or bold titles of one kind."""
+    lines = text.split("\n")
+    kind = _kind(lines, 0)
+    if not kind or kind in "-*•":
+        return []
+    return _cut(lines, [at for at in range(len(lines)) if _kind(lines, at) == kind])
+
+
+def _kind(lines: list[str], at: int) -> str | None:
+    """How a line is marked as a title; empty: it is one by its place alone. None: it is none."""
+    line = lines[at]
+    found = _KIND.match(line)
+    if found is not None and found.lastgroup is not None:
+        return found[found.lastgroup]
+    bare = line.strip()
+    # A sentence may mention a page, and 'See also:' may stand over one.
+    is_title = 0 < len(bare) <= _LONGEST_LINE and bare[-1] != ":" and "://" not in bare
+    return "" if is_title and _begins_block(lines, at) else None
+
+
+def _begins_block(lines: list[str], at: int) -> bool:
+    return at == 0 or not lines[at - 1].strip()
+
+
+def _cut(lines: list[str], starts: list[int]) -> list[str]:
+    """The lines from each start to the next."""
+    if not starts or starts[0] != 0:
+        return []
     return ["\n".join(lines[start:end]) for start, end in zip(starts, [*starts[1:], len(lines)], strict=True)]
+
+
+def _listed(text: str) -> list[str]:
+    """``snippet: …, title: …, link: …`` again and again, in brackets or not."""
+    if not _LISTED.match(text):
+        return []
+    parts: list[str] = []
+    at = 0
+    for end in _LISTED_END.finditer(text):
+        start = _LISTED.match(text, at)
+        words, middle, title = text[at : end.start()].rpartition(", title: ")
+        if start is None or not middle:
+            return []
+        parts.append(f"Title: {title}\nLink: {end[1]}\nSnippet: {words[start.end() - at :]}")
+        at = end.end()
+    return parts if at == len(text) else []
 
 
 def _ruled(text: str) -> list[str]:
@@ -259,50 +337,19 @@ class _Layout(NamedTuple):
     """The parts of a text that is laid out so; empty: it is not."""
     least: int = 2
     """Parts from which on it is believed."""
+    needs_heading: bool = False
+    """Pages look like this, too: believed only below a heading that announces results."""
 
 
 _LAYOUTS = (
     _Layout(_elements, least=1),
     _Layout(_numbered),
     _Layout(_titled),
+    _Layout(_labelled),
     _Layout(_ruled),
+    _Layout(_sourced, least=1),
+    _Layout(_listed, least=1),
+    _Layout(_addressed),
+    _Layout(_headed, needs_heading=True),
 )
 """The first that fits is taken."""
-
-
-def _result(part: str) -> Result | None:
-    title, url = None, None
-    for name, value in _SMALL_ELEMENT.findall(part):
-        if name.lower() == "title":
-            title = title or value.strip()
-        elif canonical_url(value.strip()) is not None:
-            url = url or value.strip()
-    lines = _BODY_ELEMENT.sub("\n", _SMALL_ELEMENT.sub("", part)).strip().split("\n")
-    bold = None if title or _LABEL.match(lines[0]) else _BOLD.match(lines[0])
-    if bold is not None:
-        title, lines[0] = bold[1].strip(" :") or None, lines[0][bold.end() :]
-    kept: list[str] = []
-    for line in lines:
-        label = None if kept else _LABEL.match(line)
-        if label is None:
-            if kept or line.strip():
-                kept.append(line)
-            continue
-        name, value = label[1].lower(), line[label.end() :].strip(" *_")
-        if name in _TITLES and title is None:
-            title = value or None
-        elif name in _ADDRESSES and canonical_url(value) is not None:
-            url = url or value
-        elif name not in _ABOUT and name not in _TITLES and value:
-            kept.append(value)
-    if title is None and len(kept) > 1 and _is_title(kept[0]):
-        title = kept.pop(0).strip(" *_#")
-    if title and (found := _TITLE_ADDRESS.search(title)) and canonical_url(found[1]) is not None:
-        title, url = title[: found.start()].strip() or None, url or found[1]
-    text = "\n".join(kept).strip().rstrip("-=_* \n")
-    return Result(text, title, url) if text or url else None
-
-
-def _is_title(line: str) -> bool:
-    bare = line.strip()
-    return 0 < len(bare) <= _LONGEST_TITLE and bare[-1] not in ".!?,;"

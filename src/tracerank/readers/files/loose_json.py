@@ -17,6 +17,7 @@ LONGEST_LITERAL = 1_000_000
 """Characters; what Python printed beyond that is read as text."""
 _DEEPEST = 16
 _SPACE = re.compile(r"\s*+")
+_BETWEEN_OBJECTS = re.compile(r"[\s,]*+")
 _STOP = re.compile(r"[\"'\\]")
 _AFTER_STRING = re.compile(r"\s*+(?:[,:}\])]|\Z)")
 _KEY = re.compile(r"\s*+[,;(]*+\s*+(?:([\"'])(\w[\w .$-]{0,60}+)\1|(\w[\w.$-]{0,60}+))\s*+[:=](?!/)\s*+")
@@ -48,6 +49,23 @@ def load_literal(text: str) -> Any:
     except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
         return NOT_JSON
     return value if isinstance(value, list | dict | str) else NOT_JSON
+
+
+def load_objects(text: str) -> Any:
+    """The objects that a text is, one after the other as in JSON Lines; NOT_JSON for anything else or only one."""
+    decoder = json.JSONDecoder()
+    found: list[Any] = []
+    at = _BETWEEN_OBJECTS.match(text).end()  # type: ignore[union-attr]
+    while at < len(text):
+        try:
+            value, at = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            return NOT_JSON
+        if not isinstance(value, dict):
+            return NOT_JSON
+        found.append(value)
+        at = _BETWEEN_OBJECTS.match(text, at).end()  # type: ignore[union-attr]
+    return found if len(found) > 1 else NOT_JSON
 
 
 def load_loosely(text: str) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from tracerank.errors import ReadError
 from tracerank.pools.canonical import kind_of
 from tracerank.readers.base import Record
 from tracerank.readers.files.containers import as_record, pair_record, parts_of, parts_of_pool, records_in
+from tracerank.readers.files.loose_json import NOT_JSON, load_objects
 from tracerank.readers.files.tables import Header, header_of, iter_rows
 
 if TYPE_CHECKING:
@@ -143,11 +144,23 @@ def _from_stream(name: str, stream: io.BufferedReader) -> Iterator[RecordAt | Pr
     elif first.startswith(b"{") and first.endswith((b"{", b"[", b",", b":")) and not _is_json(first):
         # A pretty-printed object; or, once in a blue moon, a first line cut off at such a place.
         data = first + b"\n" + stream.read()
-        whole = _is_json(data)
-        items = iter([_read_one(data, name)]) if whole else _from_lines(name, number, iter(data.splitlines()))
+        items = _from_objects(name, number, data)
     else:
         items = _from_lines(name, number, chain((first,), stream))
     yield from _with_a_record(name, chain.from_iterable(map(_taken_apart, items)))
+
+
+def _from_objects(name: str, number: int, data: bytes) -> Iterator[RecordAt | Problem]:
+    """One pretty-printed object, or several after each other, as OpenTelemetry's console exporter prints spans."""
+    if _is_json(data):
+        yield _read_one(data, name)
+        return
+    objects = load_objects(data.decode("utf-8", "replace"))
+    if objects is NOT_JSON:
+        yield from _from_lines(name, number, iter(data.splitlines()))
+        return
+    for index, value in enumerate(objects):
+        yield _record(value, f"{name}:[{index}]", len(data) // len(objects))
 
 
 def _taken_apart(item: RecordAt | Problem) -> list[RecordAt | Problem]:

@@ -238,8 +238,25 @@ def _span(raw: Mapping[str, Any]) -> Iterator[Span]:
     start = next((raw[key] for key in _STARTS if key in raw), None)
     stated = raw.get("span_kind")
     fields = openinference_fields(attributes, stated if isinstance(stated, str) else None) or _genai_fields(attributes)
+    fields = {
+        **_told(raw, str(fields.get("kind"))),
+        **{key: value for key, value in fields.items() if value is not None},
+    }
     fields = {"name": name.removeprefix("execute_tool ") if isinstance(name, str) else "", **fields}
     yield Span(trace, span_id, parent, moment(start), is_error=_is_error(raw), **fields)
+
+
+def _told(raw: Mapping[str, Any], kind: str) -> dict[str, Any]:
+    """Input and output that a span logs as events of messages, such as ``gen_ai.user.message``."""
+    found: dict[str, Any] = {}
+    given = "gen_ai.tool.message" if kind == "tool" else "gen_ai.user.message"
+    for event in _mappings(raw.get("events")):
+        name, said = event.get("name"), flat_attributes(event.get("attributes"))
+        if name == given:
+            found.setdefault("input", said.get("content"))
+        elif name == "gen_ai.choice":
+            found["output"] = said.get("message", said.get("content"))
+    return found
 
 
 def _ids(raw: Mapping[str, Any]) -> tuple[str, str, str | None] | None:

@@ -234,6 +234,9 @@ def _documents(span: Span) -> object:
 def _unwrapped(arguments: dict[str, Any]) -> dict[str, Any]:
     """The arguments inside the names that tracers put around them."""
     for _ in range(3):
+        # A switch beside the wrapper is the tracer's, not an argument: smolagents logs one.
+        if any(key in _WRAPPERS for key in arguments):
+            arguments = {key: value for key, value in arguments.items() if not isinstance(value, bool)}
         filled = [key for key, value in arguments.items() if value not in (None, "", [], {})]
         if len(filled) != 1 or filled[0] not in _WRAPPERS:
             break

@@ -76,13 +76,13 @@ def stated_text(value: object) -> str | None:
 def structured(output: object) -> object:
     """What a tool returned, out of the message or wrapper in which the tracer logged it."""
     value = output
-    for _ in range(3):
+    for _ in range(4):
         value = _plain(value)
         if not isinstance(value, Mapping):
             break
         inner = value.get("kwargs") if "lc" in value else value.get("output") if len(value) == 1 else None
         if inner is None and value.get("type") in ("tool", "ToolMessage"):
-            inner = value.get("content")
+            inner = value.get("content", value.get("data"))
         if inner is None:
             break
         value = inner

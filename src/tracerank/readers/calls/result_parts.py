@@ -1,0 +1,184 @@
+"""One search result as a tool wrote it into a text: its title, its address, and the words.
+
+Where a result begins and ends is settled in ``text_layouts.py``. Titles and addresses are taken from the head of a part
+only, so that a page cannot rename its source further down. Linear in the length of the part.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from tracerank.pools.urls import canonical_url
+from tracerank.readers.calls.results import Result
+from tracerank.readers.files.loose_json import load_literal
+
+_LONGEST_TITLE = 150
+_ADDRESS = r"(?P<url>https?://(?:[^\s()<>\[\]]|\([^\s()<>]{0,200}\)){1,2000}+)"
+_SMALL_ELEMENT = re.compile(r"<(title|url|link|source)>([^<>\n]{1,2000})</\1>", re.I)
+_BODY_ELEMENT = re.compile(
+    r"</?(?:content|contents|text|snippet|body|passage|summary|document_content|key_excerpts)>", re.I
+)
+ELEMENT = re.compile(
+    r"<(document|doc|result|passage|source|item|snippet|page|article|chunk|context)\b([^<>]{0,600})>", re.I
+)
+"""The tag that a tool opens for a result."""
+_ATTRIBUTE = re.compile(r"""\b(title|name|url|href|link|source)=(?:"([^"]{1,2000})"|'([^']{1,2000})')""", re.I)
+_LABEL = re.compile(
+    r"[ \t*_#-]{0,8}(title|name|page|url|link|href|source|contents?|text|snippets?|summary|abstract|passage"
+    r"|description|body|highlights?|date|published(?: date)?|authors?|score|relevance|rank|id|doc ?id)"
+    r"[*_ \t]{0,4}:[*_]{0,2}[ \t]*",
+    re.I,
+)
+_ABOUT = frozenset(
+    ("date", "published", "published date", "author", "authors", "score", "relevance", "rank", "id", "docid", "doc id")
+)
+_TITLES, _ADDRESSES = frozenset(("title", "name", "page")), frozenset(("url", "link", "href", "source"))
+_TITLE_ADDRESS = re.compile(r"[ \t]*(?:[-|–][ \t]*)?[(<]?(https?://[^\s()<>]{1,2000})[)>]?\Z")
+_BOLD = re.compile(r"\*\*([^*\n]{1,150})\*\*:?[ \t]*")
+_BARE_ADDRESS = re.compile(rf"[ \t]*[(<\[]?{_ADDRESS}[)>\]]?[ \t]*\Z")
+_LINK = re.compile(rf"[ \t]*\[(?P<title>[^\]\n]{{1,300}})\]\({_ADDRESS}\)(?P<rest>[^\n]*)\Z")
+_BESIDE = re.compile(rf"[ \t]*(?P<title>[^\n]{{1,200}}?)[ \t]*[(<]{_ADDRESS}[)>](?P<rest>[^\n]*)\Z")
+_BEHIND = re.compile(rf"[ \t]*(?P<title>[^\n]{{1,200}}?)[ \t]+[-–—|:][ \t]+{_ADDRESS}(?P<rest>)[ \t]*\Z")
+_HEAD_LINES = 4
+"""Below a title, the lines among which its address stands."""
+
+
+class Opening(NamedTuple):
+    """A line that names a source with its address."""
+
+    title: str
+    url: str
+    rest: str
+    """The words that follow in the same line."""
+
+
+def opening(line: str) -> Opening | None:
+    """Title and address of a line that begins with both, as markdown, in brackets or behind a dash; else None."""
+    if "://" not in line:
+        return None
+    bare = line.rstrip(" \t*_").lstrip(" \t*_#-•")
+    found = _LINK.match(bare) or _BESIDE.match(bare) or _BEHIND.match(bare)
+    if found is None or canonical_url(found["url"]) is None:
+        return None
+    title, rest = found["title"].strip(' *_#"“”'), found["rest"].strip(" \t*_")
+    if rest and rest[0] not in ":-–—.|" and found.re is not _LINK:
+        return None  # a sentence that mentions a page
+    return Opening(title, found["url"], rest.lstrip(":-–—.| \t*_")) if title else None
+
+
+def address_of(line: str) -> str | None:
+    """The address that a line consists of, bare or behind a label."""
+    if "://" not in line:
+        return None
+    label = _LABEL.match(line)
+    if label is not None and label[1].lower() not in _ADDRESSES:
+        return None
+    found = _BARE_ADDRESS.match(line[label.end() :].rstrip(" *_") if label is not None else line)
+    return found["url"] if found is not None and canonical_url(found["url"]) is not None else None
+
+
+def label_of(line: str) -> str | None:
+    """The label that a line begins with, such as ``title``; None: it has none."""
+    found = _LABEL.match(line)
+    return None if found is None else found[1].lower()
+
+
+def names_source(lines: list[str], place: int) -> bool:
+    """Whether the line at a place names a source: its address stands in it, or right below as a line of its own."""
+    if opening(lines[place]) is not None:
+        return True
+    seen = 0
+    for line in lines[place + 1 : place + 1 + 2 * _HEAD_LINES]:
+        if not line.strip():
+            continue
+        if address_of(line) is not None:
+            return True
+        seen += 1
+        if label_of(line) is None or seen >= _HEAD_LINES:
+            return False
+    return False
+
+
+def result_of(part: str) -> Result | None:
+    """What a part says, its title and its address; None: neither text nor address."""
+    title, url, part = _elements(part)
+    lines = part.strip().split("\n")
+    if (named := None if title else opening(lines[0])) is not None and label_of(lines[0]) is None:
+        title, url, lines[0] = named.title, url or named.url, named.rest
+    elif title is None and not label_of(lines[0]) and len(lines) > 1 and names_source(lines, 0):
+        title = lines.pop(0).strip(" \t*_#-•:") or None
+    elif bold := None if title or label_of(lines[0]) else _BOLD.match(lines[0]):
+        title, lines[0] = bold[1].strip(" :") or None, lines[0][bold.end() :]
+    head = _Head(title, url)
+    kept: list[str] = []
+    for line in lines:
+        if kept or not head.takes(line, kept):
+            kept.append(line)
+    return head.result(kept)
+
+
+def _elements(part: str) -> tuple[str | None, str | None, str]:
+    """Title and address in elements or attributes of the part, and the part without them."""
+    title, url = None, None
+    named: list[tuple[str, str]] = []
+    if (tag := ELEMENT.match(part)) is not None and "=" in tag[2]:
+        named = [(name, double or single) for name, double, single in _ATTRIBUTE.findall(tag[2])]
+        part = part[tag.end() :]
+    for name, value in (*named, *_SMALL_ELEMENT.findall(part)):
+        if canonical_url(value.strip()) is not None:
+            url = url or value.strip()
+        elif name.lower() in ("title", "name"):
+            title = title or value.strip()
+    return title, url, _BODY_ELEMENT.sub("\n", _SMALL_ELEMENT.sub("", part))
+
+
+class _Head:
+    """The lines before the text of a result, which say whose text it is."""
+
+    def __init__(self, title: str | None, url: str | None) -> None:
+        self.title, self.url = title, url
+        self._source: str | None = None
+
+    def takes(self, line: str, kept: list[str]) -> bool:
+        """Whether a line belongs to the head; what it says of the text itself goes to ``kept``."""
+        if not line.strip():
+            return True
+        if self.url is None and (address := address_of(line)) is not None:
+            self.url = address
+            return True
+        label = _LABEL.match(line)
+        if label is None:
+            return False
+        name, value = label[1].lower(), line[label.end() :].strip(" *_")
+        if name in _TITLES and self.title is None:
+            self.title = value or None
+        elif name in _ADDRESSES:
+            self._names(value)
+        elif name not in _ABOUT and name not in _TITLES and value:
+            kept.append(value)
+        return True
+
+    def _names(self, value: str) -> None:
+        if canonical_url(value) is not None:
+            self.url = self.url or value
+        elif value.startswith("{") and isinstance(printed := load_literal(value), Mapping):
+            texts = {key: text for key, text in printed.items() if isinstance(text, str) and text.strip()}
+            self.url = self.url or next((text for text in texts.values() if canonical_url(text) is not None), None)
+            self._source = texts.get("title") or texts.get("source")
+        else:
+            self._source = self._source or value or None
+
+    def result(self, kept: list[str]) -> Result | None:
+        """The result with the lines of its text."""
+        title, url = self.title or self._source, self.url
+        if title is None and len(kept) > 1 and _is_title(kept[0]):
+            title = kept.pop(0).strip(" *_#")
+        if title and (found := _TITLE_ADDRESS.search(title)) and canonical_url(found[1]) is not None:
+            title, url = title[: found.start()].strip() or None, url or found[1]
+        text = "\n".join(kept).strip().rstrip("-=_* \n")
+        return Result(text, title if title != url else None, url) if text or url else None
+
+
+def _is_title(line: str) -> bool:
+    bare = line.strip()
+    return 0 < len(bare) <= _LONGEST_TITLE and bare[-1] not in ".!?,;"
