@@ -24,7 +24,7 @@ _FAILURE = re.compile(
     r"\W*(?:\w{1,20}\]\s*)?(?:"
     r"(?:search |retrieval |request |http |server |connection |client |google |tool |call |google search )*"
     r"(?:error|failed|failure|timed? ?out|timeout)\b"
-    r"|(?:an? |the )?(?:\w+ ){0,2}(?:error|exception) (?:has |was )?(?:occurred|encountered|raised|thrown|in|while|when)\b"
+    r"|an? (?:\w+ )?(?:error|exception) (?:has |was )?(?:occurred|encountered|raised|thrown)\b"
     r"|(?:no|nothing)\b.{0,40}\b(?:results?|documents?|passages?|information|matches|content|found)\b"
     r"|invalid (?:request|link|url|tool|arguments?|location|docid|cursor)\b"
     r"|(?:cannot|can't|could not|unable to) (?:access|fetch|find|load|open|reach|read|retrieve|visit)\b"
