@@ -78,7 +78,7 @@ _ROLES: Mapping[str, Role] = {
     **dict.fromkeys(("system", "developer", "systemprompt", "systemmessage", "instructions"), "system"),
     **dict.fromkeys(("reasoning", "thinking", "thought", "redactedthinking", "toolcallsummarymessage"), "hidden"),
     **dict.fromkeys(("memoryqueryevent", "thoughtevent", "reasoningmessage", "streamingchunkevent"), "hidden"),
-}  # type: ignore[assignment]
+}
 _NAMED_TOOL = re.compile(r"tool-(?!call\b|result\b|error\b|input|output|approval)([\w.:-]{1,200})")
 """The type of a part that names its tool, ``tool-webSearch``."""
 
