@@ -57,6 +57,14 @@ SAMPLES: dict[str, Record] = {
     ),
     "langchain": langchain.record(*langchain.SEARCHED, langchain.ai("Paris")),
     "openai-chat": chat.record(*chat.SEARCHED, chat.said("Exact Answer: Paris")),
+    "general": {
+        "question": "Capital of France?",
+        "parts": [
+            {"toolUse": {"toolUseId": "t1", "name": "web_search", "input": {"query": "capital"}}},
+            {"toolResult": {"toolUseId": "t1", "status": "success", "content": [{"text": "Paris is the capital."}]}},
+            {"role": "assistant", "content": [{"text": "Paris"}]},
+        ],
+    },
     "plain": {"question": "Capital of France?", "answer": "Paris"},
     "react": react.fireact(react.turn("q", "Ada was a mathematician."), react.finish("Ada")),
 }

@@ -44,6 +44,7 @@ SAID = {
     "openai-chat": ("Exact Answer: Paris", "…"),
     "react": ("finish[Ada]", "finish[…]"),
     "plain": ("Paris", "…"),
+    "general": ("Paris", "…"),
 }
 PART_OF_A_LINE = ("react",)
 """Formats whose own grammar may end an answer early."""

@@ -14,6 +14,7 @@ from tracerank.errors import ReadError
 from tracerank.pools.pool import Pool
 from tracerank.readers.base import Parsed, Reader, Record
 from tracerank.readers.detect import AUTO, READERS, assign_readers, reader_named, taken_apart
+from tracerank.readers.files.event_files import runs_in
 from tracerank.readers.files.field_map import BETWEEN, FieldMap, name_and_map
 from tracerank.readers.files.inputs import find_files, iter_input
 from tracerank.readers.files.joining import Joiner, Joining, ScatteredRollout
@@ -142,7 +143,7 @@ class _Source:
         refused: list[Problem] = []
         is_empty = True
         for name in found.names:
-            records = self.joining.through(self._mapped(_sound(iter_input(name), self.report)))
+            records = runs_in(self.joining.through(self._mapped(_sound(iter_input(name), self.report))))
             try:
                 for placed in self._parsed(records):
                     is_empty = False
@@ -163,8 +164,8 @@ class _Source:
         reader = self.reader
         assigned = assign_readers(records) if reader is None else ((reader, r) for r in taken_apart(records, reader))
         for chosen, item in assigned:
-            self.on_record(chosen.name)
-            placed = parse_record(chosen, item, self.report)
+            placed = parse_record(chosen, item, self.report, is_named=reader is not None)
+            self.on_record((placed.reading if placed is not None else "") or chosen.name)
             if placed is not None:
                 yield placed
 

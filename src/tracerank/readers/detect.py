@@ -18,6 +18,7 @@ from tracerank.readers.formats.browsing import BrowsingReader
 from tracerank.readers.formats.canonical import CanonicalReader
 from tracerank.readers.formats.chat import ChatReader, is_conversation
 from tracerank.readers.formats.evaluation_runs import BrowseCompPlusReader, HotpotAgentReader
+from tracerank.readers.formats.general import GeneralReader
 from tracerank.readers.formats.inspect_eval import InspectReader
 from tracerank.readers.formats.langchain_messages import LangChainReader
 from tracerank.readers.formats.mirothinker import MiroThinkerReader
@@ -36,6 +37,7 @@ AUTO = "auto"
 
 _CHAT = ChatReader()
 _PLAIN = PlainReader()
+_GENERAL = GeneralReader()
 _IN_ORDER: tuple[Reader, ...] = (
     CanonicalReader(),
     InspectReader(),
@@ -57,8 +59,8 @@ _IN_ORDER: tuple[Reader, ...] = (
     _CHAT,  # after every more specific list of messages
     ReactReader(),
 )
-READERS: Mapping[str, Reader] = MappingProxyType({reader.name: reader for reader in (*_IN_ORDER, _PLAIN)})
-"""All by name; the last is asked when a whole file is none of the others'."""
+READERS: Mapping[str, Reader] = MappingProxyType({reader.name: reader for reader in (*_IN_ORDER, _GENERAL, _PLAIN)})
+"""All by name; the general one is asked last about a record, the last one about a file that is none of the others'."""
 
 _KEYS_SHOWN = 12
 
@@ -84,7 +86,7 @@ def detect(record: Record) -> Reader | None:
     for reader in _IN_ORDER:
         if reader.recognises(record):
             return reader
-    return None
+    return _GENERAL if parts_of_pool(record) is None and _GENERAL.recognises(record) else None
 
 
 def assign_readers(records: Iterable[RecordAt]) -> Iterator[tuple[Reader, RecordAt]]:

@@ -16,11 +16,15 @@ from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question, Rollout
 from tracerank.readers.base import Parsed, Reader, UnreadableRollout
 from tracerank.readers.files.records import Problem, RecordAt
+from tracerank.readers.formats.general import GeneralReader, not_understood, parsed_reading, reading_of
 
 WINDOW_BYTES = 64 * 2**20
 """A pool is closed when more bytes than this of other questions' records were read since it began."""
 
 Report = Callable[[Problem], None]
+
+_WITHOUT_CALLS = frozenset(("canonical", "plain", "hotpot-agent", "telemetry"))
+"""Formats that say what was searched outright, or not at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +34,21 @@ class Placed:
     parsed: Parsed
     source: str
     size: int
+    reading: str = ""
+    """The reader that made it, and how sure it is where it went by shape."""
 
 
-def parse_record(reader: Reader, item: RecordAt, report: Report) -> Placed | None:
-    """The record as a rollout; an unreadable one keeps its place in its pool, if that is known."""
+def parse_record(reader: Reader, item: RecordAt, report: Report, *, is_named: bool = False) -> Placed | None:
+    """The record as a rollout; an unreadable one keeps its place in its pool, if that is known.
+
+    A reader that was not ``is_named`` by the user gives way where it finds nothing and shape tells more.
+    """
     source = item.source
     try:
-        return Placed(reader.parse(item.value, source), source, item.size)
+        parsed = reader.parse(item.value, source)
+        if parsed.rollout.problem is None and not any(search.evidence for search in parsed.rollout.searches):
+            return _second_reading(reader, parsed, item, report, is_named=is_named)
+        return Placed(parsed, source, item.size, _reading_name(reader, item))
     except UnreadableRollout as error:
         report(Problem(source, f"{error}; the rollout keeps its place but cannot be chosen"))
         broken = Rollout(error.sample_id or 0, None, problem=str(error), source=source)
@@ -48,6 +60,29 @@ def parse_record(reader: Reader, item: RecordAt, report: Report) -> Placed | Non
     except ReadError as error:
         raise ReadError(f"{source}: {error}") from None
     return None
+
+
+def _second_reading(reader: Reader, parsed: Parsed, item: RecordAt, report: Report, *, is_named: bool) -> Placed:
+    """The rollout, or the same record read by shape if that finds evidence; calls that nobody understands are told."""
+    reading = reading_of(item.value) if reader.name not in _WITHOUT_CALLS else None
+    if reading is None or not reading.seen.calls:
+        return Placed(parsed, item.source, item.size, reader.name)
+    if not is_named and not isinstance(reader, GeneralReader):
+        try:
+            other = parsed_reading(item.value, item.source, reading)
+        except MalformedRollout:
+            other = parsed
+        if any(search.evidence for search in other.rollout.searches):
+            return Placed(other, item.source, item.size, f"general ({reading.confidence} confidence)")
+    if told := not_understood(parsed.rollout, reading):
+        report(Problem(item.source, f"{told}; the rollout has no evidence"))
+    return Placed(parsed, item.source, item.size, _reading_name(reader, item))
+
+
+def _reading_name(reader: Reader, item: RecordAt) -> str:
+    if not isinstance(reader, GeneralReader):
+        return reader.name
+    return f"{reader.name} ({reading_of(item.value).confidence} confidence)"
 
 
 def group(placed: Iterable[Placed], report: Report, window_bytes: int | None = WINDOW_BYTES) -> Iterator[Pool]:

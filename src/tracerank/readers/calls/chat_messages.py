@@ -13,7 +13,12 @@ from tracerank.readers.calls.tool_calls import ToolCall, clean_name, kind_of_cal
 from tracerank.readers.values import cleaned, said_of, text_of, whole_number
 
 _NO_CALLEES = ("", "all", "assistant", "user")
+_ALL_DONE = "TERMINATE"
+"""With which an agent says that it has answered."""
 _UNSPOKEN = ("analysis", "commentary")
+
+
+_ERROR_FLAGS = ("is_error", "tool_call_error", "isError")
 
 
 class _Made(NamedTuple):
@@ -55,9 +60,7 @@ def read_chat(messages: Sequence[object]) -> Dialogue:
     waiting = _Waiting()
     asked: str | None = None
     final: str | None = None
-    for message in messages:
-        if not isinstance(message, Mapping):
-            continue
+    for message in _as_the_agent_saw(messages):
         role = cleaned(message.get("role"))
         if role == "assistant":
             made = list(_calls(message))
@@ -77,6 +80,29 @@ def read_chat(messages: Sequence[object]) -> Dialogue:
         elif role == "user" and not asked:
             asked = text_of(message.get("content"))
     return Dialogue(tuple(calls), asked, final)
+
+
+def _as_the_agent_saw(messages: Sequence[object]) -> Iterator[Mapping[str, Any]]:
+    """The messages with each return apart, and with roles turned round where the asker logged them as his own."""
+    found = [message for message in messages if isinstance(message, Mapping)]
+    spoken = [message for message in found if cleaned(message.get("role")) in ("user", "assistant")]
+    # Who opens as the assistant and hears the last word from the user is the one who asked.
+    is_turned = (
+        len(spoken) > 1
+        and cleaned(spoken[0].get("role")) == "assistant"
+        and not makes_calls(spoken[0])
+        and cleaned(spoken[-1].get("role")) == "user"
+    )
+    for message in found:
+        if isinstance(apart := message.get("tool_responses"), list) and apart:
+            yield from ({"role": "tool", **one} for one in apart if isinstance(one, Mapping))
+        elif is_turned and cleaned(message.get("role")) == "user":
+            said = said_of(message.get("content")).rstrip().removesuffix(_ALL_DONE).rstrip()
+            yield {**message, "role": "assistant", "content": said}
+        elif is_turned and cleaned(message.get("role")) == "assistant" and not makes_calls(message):
+            yield {**message, "role": "user"}
+        else:
+            yield message
 
 
 def makes_calls(message: object) -> bool:
@@ -123,5 +149,5 @@ def _id(value: object) -> str | None:
 
 
 def _returned(call: ToolCall, message: Mapping[str, Any]) -> ToolCall:
-    is_error = message.get("is_error") is True or message.get("status") == "error"
+    is_error = message.get("status") == "error" or any(message.get(name) is True for name in _ERROR_FLAGS)
     return ToolCall(call.name, call.arguments, message.get("content"), is_error)

@@ -24,6 +24,7 @@ _FAILURE = re.compile(
     r"\W*(?:\w{1,20}\]\s*)?(?:"
     r"(?:search |retrieval |request |http |server |connection |client |google |tool |call |google search )*"
     r"(?:error|failed|failure|timed? ?out|timeout)\b"
+    r"|an? (?:\w+ )?(?:error|exception) (?:has |was )?(?:occurred|encountered|raised|thrown)\b"
     r"|(?:no|nothing)\b.{0,40}\b(?:results?|documents?|passages?|information|matches|content|found)\b"
     r"|invalid (?:request|link|url|tool|arguments?|location|docid|cursor)\b"
     r"|(?:cannot|can't|could not|unable to) (?:access|fetch|find|load|open|reach|read|retrieve|visit)\b"
@@ -32,6 +33,7 @@ _FAILURE = re.compile(
     r"|access denied|maximum length limit reached|traceback \(most recent|(?:none|null|n/?a)\W*$)",
     re.IGNORECASE,
 )
+_FAILURE_TRACE = re.compile(r"(?:\w{1,20} )?error\b[^\n]{0,120}\n\s{0,9}traceback \(most recent", re.IGNORECASE)
 # Some environments tell the agent how it was graded: that is a label, never something the agent found.
 _VERDICT = re.compile(r"^[ \t]*(?:Answer is (?:IN)?CORRECT\b|Episode finished, reward\s*=)[^\n]*$", re.M | re.I)
 
@@ -95,7 +97,11 @@ def _enclosed(value: Mapping[str, Any]) -> object:
 def is_failure_text(text: str) -> bool:
     """Whether a text is the tool's message about a failure rather than content."""
     bare = text.strip()
-    return not bare or (len(bare) <= _MESSAGE_LENGTH and _FAILURE.match(bare) is not None)
+    return (
+        not bare
+        or _FAILURE_TRACE.match(bare) is not None
+        or (len(bare) <= _MESSAGE_LENGTH and _FAILURE.match(bare) is not None)
+    )
 
 
 def without_verdicts(text: str) -> str:

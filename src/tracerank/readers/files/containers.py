@@ -26,13 +26,40 @@ _RECORD_FIELDS = frozenset(
     (
         *("question", "query", "messages", "conversation", "conversations", "traj", "trajectory", "transcript"),
         *("rollout", "question_id", "qid", "query_id", "prediction", "searches", "steps", "tool_events"),
-        *("gen_text_store", "main_agent_message_history"),
+        *("gen_text_store", "main_agent_message_history", "events", "response_items"),
     )
 )
 # Also the settings of a whole run, so that they say something about the records inside only.
 _INNER_FIELDS = _RECORD_FIELDS | {"task_id", "prompt", "problem", "response", "completion"}
 _STEP_FIELDS = frozenset(("step_number", "task", "plan", "system_prompt"))
 _ROLES = frozenset(("system", "developer", "user", "human", "assistant", "gpt", "tool", "function", "observation"))
+
+_KIND_FIELDS = ("type", "role", "kind", "event", "author")
+_EVENT_FIELDS = frozenset(
+    (
+        *("content", "message", "payload", "item", "data", "parts", "output", "arguments", "text", "subtype", "blocks"),
+        *("call_id", "operation", "input", "thread_id", "sessionId", "session_id", "uuid", "usage", "tool_calls"),
+        *("tool_name", "attachment", "delta", "response"),
+    )
+)
+_NO_EVENT = (_RECORD_FIELDS - {"steps", "query"}) | {
+    *(
+        "trace_id",
+        "traceId",
+        "span_id",
+        "spanId",
+        "run_type",
+        "custom_id",
+        "schema",
+        "answer",
+        "object",
+        "golden_answers",
+    ),
+    *("sample_id", "references", "prediction", "label", "resourceSpans", "attributes", "observationId", "context"),
+}
+"""A span, a line of a batch or a rollout may say its kind, too."""
+_ITEM_KINDS = frozenset(("function_call", "function_call_output", "web_search_call", "file_search_call", "mcp_call"))
+_MESSAGE_KINDS = frozenset(("human", "ai", "tool", "system", "AIMessageChunk", "function", "constructor"))
 
 
 class Part(NamedTuple):
@@ -90,7 +117,31 @@ def as_record(values: list[Any]) -> Record | None:
         return {"messages": values}
     if any("step_number" in value for value in values) and not any(_STEP_FIELDS.isdisjoint(v) for v in values):
         return {"steps": values}
+    if all(is_event(value) or _is_update(value) for value in values):
+        return events_record(values)
     return None
+
+
+def events_record(values: list[Any]) -> dict[str, Any]:
+    """The events of one run as a record, under the name that the reader of such a list looks for."""
+    kinds = {value.get("type") for value in values if isinstance(value.get("type"), str)}
+    if kinds & _ITEM_KINDS:
+        return {"response_items": values}
+    return {"messages" if kinds and kinds <= _MESSAGE_KINDS else "events": values}
+
+
+def is_event(value: object) -> bool:
+    """Whether an object is a message, a call or a return rather than a record: it says its kind, and of whom it is."""
+    if not isinstance(value, Mapping) or not _NO_EVENT.isdisjoint(value):
+        return False
+    said = (value.get(name) for name in _KIND_FIELDS)
+    return any(isinstance(kind, str) for kind in said) and not _EVENT_FIELDS.isdisjoint(value)
+
+
+def _is_update(value: Mapping[str, Any]) -> bool:
+    """What one node of a graph added to the messages."""
+    inner = next(iter(value.values())) if len(value) == 1 else None
+    return isinstance(inner, Mapping) and isinstance(inner.get("messages"), list)
 
 
 def _keyed(record: Record) -> Iterator[Part]:
@@ -138,6 +189,7 @@ _TRANSCRIPT_FIELDS = frozenset(
     (
         *("messages", "conversation", "conversations", "trajectory", "traj", "transcript", "trace", "history"),
         *("rollout", "steps", "searches", "response", "completion", "output", "text", "gen_text_store", "tool_events"),
+        *("events", "response_items"),
     )
 )
 # Of a list under one of these names, what a reader would look for under "messages".

@@ -137,7 +137,7 @@ def _from_stream(name: str, stream: io.BufferedReader) -> Iterator[RecordAt | Pr
     header = header_of(first, stream.peek(_BUFFER_BYTES)) if first[:1] not in (b"{", b"[") else None
     if header is not None:
         items = _from_table(name, header, number, stream)
-    elif first.startswith(b"[") and _is_pair(first):
+    elif first.startswith(b"[") and (_is_pair(first) or (stream.peek(1) and _is_transcript(first))):
         items = _from_lines(name, number, chain((first,), stream))
     elif _ARRAY_START.match(first) or (first.startswith(b"[") and _is_json(first)):
         items = _from_array(name, first + b"\n" + stream.read())
@@ -221,6 +221,15 @@ def _is_pair(line: bytes) -> bool:
         return pair_record(orjson.loads(line)) is not None
     except ValueError:
         return False
+
+
+def _is_transcript(line: bytes) -> bool:
+    """Whether a line is a whole transcript, so that the next line is another one."""
+    try:
+        value = orjson.loads(line)
+    except ValueError:
+        return False
+    return isinstance(value, list) and as_record(value) is not None
 
 
 def _from_lines(name: str, number: int, lines: Iterator[bytes]) -> Iterator[RecordAt | Problem]:

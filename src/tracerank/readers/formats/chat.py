@@ -10,6 +10,7 @@ from typing import Any
 from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.calls.chat_messages import makes_calls, read_chat
 from tracerank.readers.calls.dialogues import parsed_dialogue
+from tracerank.readers.files.event_files import reply_of
 from tracerank.readers.files.record_fields import decoded, question_of, sample_id_of
 from tracerank.readers.formats.browsing import BrowsingReader
 from tracerank.readers.formats.canonical import CanonicalReader
@@ -17,7 +18,16 @@ from tracerank.readers.formats.search_r1 import SearchR1Reader
 from tracerank.readers.formats.webqa import WebQAReader
 from tracerank.readers.values import cleaned
 
-MESSAGE_FIELDS = ("messages", "conversation", "conversations", "trajectory", "rollout", "history", "completion")
+MESSAGE_FIELDS = (
+    "messages",
+    "conversation",
+    "conversations",
+    "trajectory",
+    "rollout",
+    "history",
+    "completion",
+    "chat_history",
+)
 _SPECIFIC = (CanonicalReader(), WebQAReader(), SearchR1Reader(), BrowsingReader())
 
 
@@ -31,7 +41,8 @@ class ChatReader:
         if not isinstance(record, Mapping):
             return False
         values = (record.get(name) for name in MESSAGE_FIELDS)
-        return any(_holds_calls(value) for value in values) and not any(one.recognises(record) for one in _SPECIFIC)
+        is_chat = any(_holds_calls(value) for value in values) or _replies_with_calls(record)
+        return is_chat and not any(one.recognises(record) for one in _SPECIFIC)
 
     def parse(self, record: Record, source: str) -> Parsed:
         """The messages as a rollout; the answer is extracted from the last message without a call."""
@@ -55,8 +66,16 @@ def _messages(record: Record) -> list[Any] | None:
         value = record.get(name)
         if isinstance(value, list) and any(isinstance(message, Mapping) and "role" in message for message in value):
             prompt = record.get("prompt")
-            return [*prompt, *value] if name == "completion" and isinstance(prompt, list) else value
+            if name == "completion" and isinstance(prompt, list):
+                return [*prompt, *value]
+            reply = reply_of(record)
+            return value if reply is None or value[-1] == reply else [*value, reply]
     return None
+
+
+def _replies_with_calls(record: Record) -> bool:
+    reply = reply_of(record)
+    return reply is not None and makes_calls(reply) and isinstance(record.get("messages"), list)
 
 
 def _holds_calls(messages: object) -> bool:

@@ -23,8 +23,12 @@ class WebQAReader:
     name = "webqa"
 
     def recognises(self, record: Record) -> bool:
-        """By its steps, the question and its index."""
-        return "steps" in record and "question" in record and ("question_index" in record or "sample_id" in record)
+        """By its steps, the question and its index; steps of other agents have no search results."""
+        if "steps" not in record or "question" not in record:
+            return False
+        steps = record["steps"]
+        is_own = type(steps) is not list or not steps or any(map(_is_step, steps))
+        return is_own and ("question_index" in record or "sample_id" in record)
 
     def parse(self, record: Record, source: str) -> Parsed:
         """The row as a rollout; steps that are no searches are skipped."""
@@ -42,6 +46,10 @@ class WebQAReader:
             sample_id or 0, None if answer is None else trimmed(answer), _searches(steps or ()), source=source
         )
         return Parsed(question, rollout, sample_id is not None)
+
+
+def _is_step(step: object) -> bool:
+    return type(step) is not dict or "search_result" in step or ("action" in step and "content" in step)
 
 
 def _question(record: Record, sample_id: int | None) -> Question:

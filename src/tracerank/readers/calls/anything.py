@@ -1,0 +1,345 @@
+"""Any record to a dialogue: a walk that takes up calls, returns and words wherever they stand, by their shape alone.
+
+Where shape leaves a doubt it is counted, so that a reader can say how sure it is. A call or a return that stands twice
+under one id counts once. What an object is, is settled in ``shapes.py``.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tracerank.readers.calls.dialogues import Dialogue, DialogueBuilder
+from tracerank.readers.calls.shapes import (
+    Call,
+    Fields,
+    Return,
+    Role,
+    call_of,
+    decoded_value,
+    fields_of,
+    inline_return,
+    kind_of_part,
+    return_of,
+    role_of,
+)
+from tracerank.readers.calls.text_calls import CALL_TAGS, spoken, tagged_returns, written_calls
+from tracerank.readers.calls.tool_calls import ToolCall, clean_name, parse_arguments
+from tracerank.readers.values import said_of
+
+_DEEPEST = 14
+_WORDS = ("content", "text", "message", "value", "parts", "blocks")
+_ASIDE = frozenset(
+    (
+        *("usage", "metadata", "meta", "tools", "tooldefinitions", "reasoning", "thinking", "thought", "thoughts"),
+        *(
+            "reasoningcontent",
+            "config",
+            "settings",
+            "modelsettings",
+            "annotations",
+            "citations",
+            "tokenusage",
+            "logprobs",
+        ),
+        *("providermetadata", "responseformat", "instructions", "auto_judge", "autojudge", "judge", "scores", "gold"),
+        *("systemprompt", "tooluseresult", "availabletools", "toolspecs", "warnings", "request", "sources", "labels"),
+    )
+)
+"""What stands beside the transcript or is not said aloud."""
+_FIRST = ("prompt", "input", "inputs", "question", "task", "userprompt")
+_LAST = ("output", "response", "finaloutput", "result")
+_TEXT_KINDS = ("text", "outputtext", "inputtext", "message")
+_CALLING = re.compile(r"\s*Calling tools:\s*(?=\[)")
+_OBSERVED = re.compile(r"\s*(?:Call id: (\S{1,200})\s*\n)?\s*Observation:\s*")
+_SURROUNDINGS = re.compile(r"\s*<(?:environment_context|user_instructions|system-reminder|permissions)\b")
+"""What a harness tells the agent in the user's name."""
+_NUMBERED = re.compile(r"(.+?)_(\d{1,3})")
+_ENCODED = ("toolcalls", "toolcall", "functioncall", "messages", "events", "steps", "payload", "trajectory", "history")
+_SHOWN = 6
+
+
+@dataclass(slots=True)
+class Seen:
+    """What a walk has met, and how sure it is of it."""
+
+    calls: int = 0
+    by_id: int = 0
+    """Calls whose return was found by its id, or inside the call."""
+    by_order: int = 0
+    """Calls whose return is the next one without an id."""
+    strays: int = 0
+    """Returns that no call asked for."""
+    unsigned: int = 0
+    """Words of which nobody says who spoke them; the agent's, unless a question is missing."""
+    names: dict[str, list[str]] = field(default_factory=dict)
+    """Tools by name, with the keys of their arguments."""
+
+    @property
+    def shown(self) -> str:
+        """The tools with their keys, in a few words."""
+        tools = [f"{name}({', '.join(keys)})" for name, keys in list(self.names.items())[:_SHOWN]]
+        return ", ".join(tools) + (", …" if len(self.names) > _SHOWN else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A dialogue and how it was come by."""
+
+    dialogue: Dialogue
+    seen: Seen
+    is_ended: bool
+    """The last call hands in or says that all is done."""
+
+    @property
+    def confidence(self) -> str:
+        """``high``: all returns have their calls by id and all words their speakers; else ``medium`` or ``low``."""
+        seen = self.seen
+        if not seen.calls or 2 * (seen.by_id + seen.by_order) < seen.calls or seen.strays > seen.by_id + seen.by_order:
+            return "low"
+        return "high" if not (seen.by_order or seen.strays or seen.unsigned) else "medium"
+
+
+def read_anything(value: object) -> Reading:
+    """What a value says, wherever in it that stands."""
+    walk = _Walk()
+    walk.enter(value, None, _DEEPEST)
+    return walk.reading()
+
+
+def holds_calls(value: object) -> bool:
+    """Whether anything in the value looks like a call; stops at the first."""
+    walk = _Walk(stops=True)
+    try:
+        walk.enter(value, None, _DEEPEST)
+    except _Enough:
+        return True
+    except RecursionError:
+        return False
+    return False
+
+
+class _Enough(Exception):
+    """The first call was met."""
+
+
+class _Walk:
+    def __init__(self, *, stops: bool = False) -> None:
+        self.seen = Seen()
+        self._stops = stops
+        self._builder = DialogueBuilder()
+        self._known: set[str] = set()
+        self._waiting: dict[str, str] = {}  # id -> clean name, of calls that have not returned
+        self._unnamed: list[str] = []  # ids made up for calls without one, in order
+        self._last = ""
+
+    def reading(self) -> Reading:
+        return Reading(self._builder.dialogue(), self.seen, self._last in ("finish", "final_answer", "submit"))
+
+    # ---- where things stand
+
+    def enter(self, value: object, role: Role | None, depth: int) -> None:
+        if depth == 0:
+            return
+        if isinstance(value, list | tuple):
+            for item in value:
+                item = decoded_value(item) if isinstance(item, str) and item[:1] == "{" else item
+                self.enter(item, role, depth - 1)
+        elif isinstance(value, Mapping):
+            self._object(value, role, depth)
+
+    def _object(self, value: Mapping[Any, Any], role: Role | None, depth: int) -> None:
+        fields = fields_of(value)
+        if "event" in fields and isinstance(fields.get("data"), Mapping) and self._stream_event(fields, depth):
+            return
+        role = role_of(fields) or role
+        if role == "hidden" or (role == "system" and "content" in fields):
+            return
+        returned = return_of(fields)
+        call = None if returned is not None and not _keeps_both(fields) else call_of(fields)
+        if call is not None:
+            self._call(call)
+            if (kept := inline_return(fields, call)) is not None:
+                self._return(kept)
+            return
+        if returned is not None and not _lists_returns(fields):
+            self._return(returned)
+            return
+        self._inside(value, fields, role, depth)
+
+    def _inside(self, value: Mapping[Any, Any], fields: Fields, role: Role | None, depth: int) -> None:
+        steps = _numbered_steps(value)
+        if steps:
+            self.enter(steps, "agent", depth - 1)
+            return
+        words = self._words(fields, role)
+        # What somebody says is taken in before his calls: a plan is no answer.
+        for text, speaker in words:
+            self._say(text, speaker)
+        for key in _in_order(fields):
+            inner = fields[key]
+            if isinstance(inner, str) and key in _ENCODED:
+                inner = decoded_value(inner)
+            if isinstance(inner, Mapping | list | tuple) and not (words and key in _WORDS and _is_text(inner)):
+                self.enter(inner, role, depth - 1)
+
+    def _words(self, fields: Fields, role: Role | None) -> list[tuple[str, Role | None]]:
+        for key in _WORDS:
+            content = fields.get(key)
+            text = content if isinstance(content, str) else _joined(content) if _is_text(content) else ""
+            if text.strip() and (role is not None or kind_of_part(fields) in _TEXT_KINDS):
+                return [(text, role)]
+        return []
+
+    def _stream_event(self, fields: Fields, depth: int) -> bool:
+        """One of a stream of events that repeat each other: what began and what was only passed on says nothing."""
+        event, data = fields["event"], fields_of(fields["data"])
+        if not isinstance(event, str) or not event.startswith("on_"):
+            return False
+        if event == "on_tool_end":
+            output = data.get("output")
+            if isinstance(output, Mapping) and return_of(fields_of(output)) is not None:
+                self.enter(output, "tool", depth - 1)
+            elif isinstance(name := fields.get("name"), str):
+                run = fields.get("runid")
+                call = Call(run if isinstance(run, str) else None, name, data.get("input"))
+                self._call(call)
+                self._return(Return(call.id, name, output, is_error=False))
+        elif event == "on_chat_model_end":
+            self.enter(data.get("output"), "agent", depth - 1)
+        elif event == "on_chain_start":
+            self.enter(data.get("input"), None, depth - 1)
+        return True
+
+    # ---- what was met
+
+    def _call(self, call: Call) -> None:
+        if self._stops:
+            raise _Enough
+        if call.id is not None and call.id in self._known:
+            return
+        self.seen.calls += 1
+        name = call.id if call.id is not None else f"#{self.seen.calls}"
+        self._known.add(name)
+        self._waiting[name] = clean_name(call.name)
+        if call.id is None:
+            self._unnamed.append(name)
+        arguments = parse_arguments(decoded_value(call.arguments))
+        self.seen.names.setdefault(call.name, list(arguments)[:_SHOWN])
+        self._last = clean_name(call.name)
+        self._builder.call(ToolCall(call.name, arguments), name)
+
+    def _return(self, found: Return) -> None:
+        place, is_sure = found.id, True
+        if place is None or place not in self._waiting:
+            if place is not None and place in self._known:
+                return  # told twice
+            place, is_sure = self._next(found), False
+        if place is None:
+            self.seen.strays += 1
+            return
+        is_inline = found.id is None and place == self._unnamed[-1:][0] if self._unnamed else False
+        del self._waiting[place]
+        if place in self._unnamed:
+            self._unnamed.remove(place)
+        self.seen.by_id += is_sure or is_inline
+        self.seen.by_order += not (is_sure or is_inline)
+        self._builder.returned(place, found.output, is_error=found.is_error)
+
+    def _next(self, found: Return) -> str | None:
+        """The first waiting call without an id, of the same name where one is given."""
+        wanted = clean_name(found.name)
+        waiting = self._unnamed if found.id is None or self._unnamed else []
+        same = [one for one in waiting if not wanted or self._waiting[one] == wanted]
+        if found.id is None and not waiting and len(self._waiting) == 1:
+            return next(iter(self._waiting))
+        return same[0] if same else None
+
+    def _say(self, text: str, role: Role | None) -> None:
+        if role == "user":
+            if not self._tagged(text) and not _SURROUNDINGS.match(text):
+                self._builder.ask(text)
+            return
+        if role == "tool":
+            self._tagged(text)
+            return
+        self.seen.unsigned += role is None
+        if calling := _CALLING.match(text):
+            self.enter(decoded_value(text[calling.end() :].strip()), "agent", 3)
+            return
+        if self._tagged(text):
+            return
+        if any(tag in text for tag in CALL_TAGS):
+            for made in written_calls(text):
+                self._call(Call(None, made.name, made.arguments))
+            text = spoken(text)
+        self._builder.say(text)
+
+    def _tagged(self, text: str) -> bool:
+        """A message that is what tools returned, written as words; whether it is one."""
+        if observed := _OBSERVED.match(text):
+            self._return(Return(observed[1], "", text[observed.end() :], is_error=False))
+            return True
+        if not self._unnamed or "<tool_response>" not in text:
+            return False
+        for part in tagged_returns(text, len(self._unnamed)):
+            self._return(Return(None, "", part, is_error=False))
+        return True
+
+
+def _keeps_both(fields: Fields) -> bool:
+    """Whether an object is a call together with its return."""
+    call = call_of(fields)
+    return call is not None and call.arguments is not None and inline_return(fields, call) is not None
+
+
+def _lists_returns(fields: Fields) -> bool:
+    """Whether the message of a tool holds several returns, each under its own id."""
+    for key in ("content", "parts", "toolresponses"):
+        listed = fields.get(key)
+        if isinstance(listed, list) and any(
+            isinstance(one, Mapping) and (found := return_of(fields_of(one))) is not None and found.id is not None
+            for one in listed
+        ):
+            return True
+    return False
+
+
+def _is_text(content: object) -> bool:
+    """Whether content is all text: a part, or a list of parts of which none does anything else."""
+    if isinstance(content, Mapping):
+        return isinstance(content.get("text"), str) and call_of(fields_of(content)) is None
+    return isinstance(content, list) and bool(content) and all(_is_text_part(part) for part in content)
+
+
+def _is_text_part(part: object) -> bool:
+    if isinstance(part, str):
+        return True
+    if not isinstance(part, Mapping):
+        return False
+    return isinstance(part.get("text"), str) and kind_of_part(fields_of(part)) in (*_TEXT_KINDS, "")
+
+
+def _joined(content: object) -> str:
+    return said_of(content)
+
+
+def _in_order(fields: Fields) -> list[str]:
+    """The keys as they are to be read: what was asked first, what came out last."""
+    keys = [key for key in fields if key not in _ASIDE]
+    return [
+        *(key for key in keys if key in _FIRST),
+        *(key for key in keys if key not in _FIRST and key not in _LAST),
+        *(key for key in keys if key in _LAST),
+    ]
+
+
+def _numbered_steps(value: Mapping[Any, Any]) -> list[dict[str, Any]]:
+    """The steps of an object that numbers its keys: ``tool_name_0``, ``tool_args_0``, ``observation_0``."""
+    if not any(isinstance(key, str) and key.endswith("_0") for key in value):
+        return []
+    steps: dict[int, dict[str, Any]] = {}
+    for key, inner in value.items():
+        if isinstance(key, str) and (found := _NUMBERED.fullmatch(key)):
+            steps.setdefault(int(found[2]), {})[found[1]] = inner
+    return [steps[number] for number in sorted(steps)]

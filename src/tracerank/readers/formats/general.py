@@ -1,0 +1,103 @@
+"""Records of a format that nobody knows: calls, returns and words by their shape, read by ``calls/anything.py``.
+
+Asked last, and where another reader finds nothing in a record that holds calls. It never guesses in silence: a record
+whose question or answer cannot be told is a problem, and ``reading_of`` says how sure a reading is.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from tracerank.answers.exact import normalize_text
+from tracerank.pools.types import Question, Rollout
+from tracerank.readers.base import Parsed, Record, reject
+from tracerank.readers.calls.anything import Reading, holds_calls, read_anything
+from tracerank.readers.calls.dialogues import parsed_dialogue
+from tracerank.readers.calls.tool_calls import TOOL_NAMES
+from tracerank.readers.files.record_fields import (
+    decoded,
+    explicit_answer,
+    final_text,
+    question_of,
+    sample_id_of,
+    stated_references,
+)
+from tracerank.readers.values import plain_text
+
+_NAME = "general"
+_OWN_ANSWER = ("text", "raw", "finaloutput", "final_output")
+"""Where a run keeps its last words once more, outside its transcript."""
+_PLACES = ("output", "outputs", "result", "response", "inputs", "input")
+
+
+class GeneralReader:
+    """One rollout a record, whatever it looks like."""
+
+    name = _NAME
+
+    def recognises(self, record: Record) -> bool:
+        """By anything in it that looks like a call."""
+        return isinstance(record, Mapping) and any(map(_may_hold, record.values())) and holds_calls(record)
+
+    def parse(self, record: Record, source: str) -> Parsed:
+        """What was asked, done and said; the answer is the agent's last words after its last search."""
+        return parsed_reading(record, source, read_anything(decoded(record)))
+
+
+def _may_hold(value: object) -> bool:
+    return (isinstance(value, list | dict) and bool(value)) or (isinstance(value, str) and value[:1] in ("{", "["))
+
+
+def parsed_reading(record: Record, source: str, reading: Reading) -> Parsed:
+    """A reading as a rollout; raises where the question or the answer cannot be told."""
+    fields = {name: value for name, value in decoded(record).items() if name not in _PLACES or isinstance(value, str)}
+    found, sample_id = _question(fields, reading.dialogue.asked), sample_id_of(fields)
+    if found is None or not found.text:
+        reject(f"the question cannot be told: no user speaks and no field says it; seen: {_seen(reading)}")
+    dialogue = reading.dialogue
+    if dialogue.final is None and explicit_answer(fields) is None and final_text(fields) is None:
+        final = _own_answer(record, reading)
+        if final is None:
+            reject(f"the answer cannot be told: no words after the last call; seen: {_seen(reading)}", found, sample_id)
+        dialogue = replace(dialogue, final=final)
+        if plain_text(record.get("answer")) == final:
+            found = replace(found, references=stated_references(fields))
+    return parsed_dialogue(fields, source, dialogue, question=found, sample_id=sample_id)
+
+
+def _question(fields: Record, asked: str | None) -> Question | None:
+    found = question_of(fields, asked)
+    if found is None or not asked or found.text == asked.strip():
+        return found
+    # A user's message that only wraps the question is no other question.
+    return found if found.text else replace(found, id=normalize_text(asked), text=asked.strip())
+
+
+def _own_answer(record: Record, reading: Reading) -> str | None:
+    for name in _OWN_ANSWER:
+        text = plain_text(record.get(name))
+        if text is not None and text.strip():
+            return text
+    # A run that says it is done keeps its answer beside its steps; one that broke off may have only the reference.
+    return plain_text(record.get("answer")) if reading.is_ended else None
+
+
+def reading_of(record: Record) -> Reading:
+    """What a record says by shape alone."""
+    return read_anything(decoded(record))
+
+
+def not_understood(rollout: Rollout, reading: Reading) -> str:
+    """What to tell about a rollout without evidence whose record holds calls; empty: nothing was missed."""
+    unknown = [call.name for call in reading.dialogue.calls if TOOL_NAMES.kind(call.name) != "other"]
+    if not unknown or (rollout.searches and not reading.seen.strays):
+        return ""
+    if rollout.searches:
+        count = reading.seen.strays
+        return f"{count} return{'s' * (count != 1)} without a call seen beside calls to {reading.seen.shown}"
+    count = reading.seen.calls
+    return f"{count} tool call{'s' * (count != 1)} seen, none understood: {reading.seen.shown}"
+
+
+def _seen(reading: Reading) -> str:
+    count = reading.seen.calls
+    return f"{count} tool call{'s' * (count != 1)} ({reading.seen.shown})" if count else "no tool calls"
