@@ -19,6 +19,7 @@ def make(run: Run) -> dict[str, Any]:
         def log_success_event(self, kwargs: Any, response_obj: Any, start_time: Any, end_time: Any) -> None:
             payloads.append(json.loads(json.dumps(kwargs["standard_logging_object"], default=str)))
 
+    litellm.success_callback = []  # where callbacks of the rollout before were put
     litellm.callbacks = [Keeper()]
     parameters = {"type": "object", "properties": {"query": {"type": "string"}}}
     tools = [{"type": "function", "function": {"name": "web_search", "parameters": parameters}}]
