@@ -141,13 +141,14 @@ def _chat(turn: _Turn) -> tuple[Events, Any]:
     usage = {"prompt_tokens": 20, "completion_tokens": 10, "total_tokens": 30}
     choice = {"index": 0, "message": message, "finish_reason": reason, "logprobs": None}
     whole = {**head, "object": "chat.completion", "choices": [choice], "usage": usage}
-    delta = {**message, **({"tool_calls": [{"index": i, **call} for i, call in enumerate(calls)]} if calls else {})}
     chunk = {**head, "object": "chat.completion.chunk"}
-    return [
-        (None, {**chunk, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}),
-        (None, {**chunk, "choices": [{"index": 0, "delta": {}, "finish_reason": reason}]}),
-        (None, {**chunk, "choices": [], "usage": usage}),
-    ], whole
+    deltas: list[dict[str, Any]] = [{"role": "assistant", "content": turn.text or None}]
+    deltas += [{"tool_calls": [{"index": place, **call}]} for place, call in enumerate(calls)]
+    ends = [(delta, None) for delta in deltas] + [({}, reason)]
+    events: Events = [
+        (None, {**chunk, "choices": [{"index": 0, "delta": delta, "finish_reason": end}]}) for delta, end in ends
+    ]
+    return [*events, (None, {**chunk, "choices": [], "usage": usage})], whole
 
 
 def _responses(turn: _Turn) -> tuple[Events, Any]:
