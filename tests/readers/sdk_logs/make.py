@@ -47,7 +47,9 @@ def _json(value: Any) -> str:
 
 def _write(path: Path, rows: list[str]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    here = str(Path.cwd()).rstrip("/")
+    text = "\n".join(rows).replace(str(path.parent.parent), "/logs").replace(here, "/project")
+    path.write_text(text + "\n", encoding="utf-8")
 
 
 def main(arguments: list[str]) -> int:

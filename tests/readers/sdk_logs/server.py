@@ -85,10 +85,10 @@ class _Turn:
         tools = _tool_names(body)
         self.calls: list[tuple[str, str, dict[str, str]]] = []
         self.text = ""
-        if not any("search" in name for name in tools):
+        if not any(name.endswith("web_search") for name in tools):
             self.text = _text_protocol(played, raw)
         elif queries:
-            name = next(name for name in tools if "search" in name)
+            name = next(name for name in tools if name.endswith("web_search"))
             self.calls = [(self._call_id(query), name, {"query": query}) for query in queries]
         elif "final_answer" in tools:
             self.calls = [(f"call_{self.number}_final", "final_answer", {"answer": played.answer})]

@@ -5,12 +5,14 @@ The command that the SDK brings talks to the scripted server; its home is a fold
 
 import asyncio
 import json
+import shutil
 from dataclasses import asdict
 from typing import Any
 
 from tests.readers.sdk_logs.run import Lines, Run
 
 PACKAGES = ("claude-agent-sdk",)
+_LONGEST = 120
 
 
 def make(run: Run) -> dict[str, Any]:
@@ -20,6 +22,7 @@ def make(run: Run) -> dict[str, Any]:
 
 async def _make(run: Run) -> dict[str, Any]:
     from claude_agent_sdk import ClaudeAgentOptions, create_sdk_mcp_server, query, tool
+    from claude_agent_sdk._internal import client
 
     @tool("web_search", "Search the web.", {"query": str})
     async def web_search(arguments: dict[str, str]) -> dict[str, Any]:
@@ -44,11 +47,29 @@ async def _make(run: Run) -> dict[str, Any]:
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         },
     )
-    messages = [message async for message in query(prompt=run.question, options=options)]
+    raw: list[Any] = []
+    parse = client.parse_message
+    client.parse_message = lambda data: (raw.append(data), parse(data))[1]  # what the command prints as stream-json
+    try:
+        messages = [message async for message in query(prompt=run.question, options=options)]
+    finally:
+        client.parse_message = parse
     session = next((home / "config" / "projects").rglob("*.jsonl"))
     lines = [json.loads(line) for line in session.read_text().splitlines()]
+    shutil.rmtree(home)
     dumped = [{"kind": type(message).__name__, **asdict(message)} for message in messages]
     return {
-        "sdk_messages": Lines([json.loads(json.dumps(one, default=str)) for one in dumped]),
-        "session": Lines(lines),
+        "sdk_messages": Lines(_shortened(json.loads(json.dumps(dumped, default=str)))),
+        "stream_json": Lines(_shortened(raw)),
+        "session": Lines(_shortened(lines)),
     }
+
+
+def _shortened(value: Any) -> Any:
+    """Without the long instructions that the command writes into its logs; what the script said stays."""
+    if isinstance(value, dict):
+        return {key: _shortened(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_shortened(one) for one in value]
+    is_ours = not isinstance(value, str) or "example.org" in value
+    return value if is_ours or len(value) <= _LONGEST else value[:_LONGEST] + "…"
