@@ -83,6 +83,8 @@ class _Turn:
         self.number = sum(done)
         queries = () if all(done) else played.turns[done.index(False)]
         tools = _tool_names(body)
+        self.namespace = next((tool["name"] for tool in body.get("tools") or () if _names(tool, "web_search")), None)
+        """Codex puts the tools of an MCP server into one, and expects it back beside the name."""
         self.calls: list[tuple[str, str, dict[str, str]]] = []
         self.text = ""
         if not any(name.endswith("web_search") for name in tools):
@@ -99,11 +101,15 @@ class _Turn:
         return f"call_{self.script.queries.index(query)}_{re.sub(r'[^a-z0-9]+', '_', query.lower())}"
 
 
+def _names(tool: dict[str, Any], name: str) -> bool:
+    return any(one.get("name") == name for one in tool.get("tools", ()))
+
+
 def _tool_names(body: dict[str, Any]) -> list[str]:
     names = []
     for tool in body.get("tools") or ():
         names += [one["name"] for one in tool.get("functionDeclarations", ())]
-        names += [one["name"] for one in (tool, tool.get("function") or {}) if "name" in one]
+        names += [one["name"] for one in (tool, tool.get("function") or {}, *tool.get("tools", ())) if "name" in one]
     return names
 
 
@@ -162,6 +168,7 @@ def _responses(turn: _Turn) -> tuple[Events, Any]:
             "name": name,
             "arguments": json.dumps(arguments),
             "status": "completed",
+            **({"namespace": turn.namespace} if turn.namespace else {}),
         }
         for id_, name, arguments in turn.calls
     ] or [text]

@@ -27,5 +27,5 @@ def make(run: Run) -> dict[str, Any]:
     env = vf.ToolEnv(dataset=data, tools=[web_search], rubric=vf.Rubric(funcs=[right]), max_turns=5)
     client = vf.ClientConfig(api_key_var="SCRIPTED_KEY", api_base_url=run.v1)
     saved = run.folder / "work" / run.name
-    env.generate_sync(env.get_dataset(), client, "scripted-model", results_path=saved, save_results=True)
+    env.generate_sync(env.get_dataset(), client, model="scripted-model", results_path=saved, save_results=True)
     return {"results": json.loads((saved / "results.jsonl").read_text())}
