@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tracerank.errors import TracerankError
+from tracerank.errors import TraceRankError
 from tracerank.pools.types import Rollout
 from tracerank.readers import read_pools
 
@@ -76,7 +76,7 @@ def difference(layout: str) -> str:
     expected = expected_of(layout)
     try:
         seen, problems = read(layout)
-    except TracerankError as error:
+    except TraceRankError as error:
         return f"refused: {str(error)[-90:]}"
     if not seen:
         return f"refused: {problems[:1]}"
