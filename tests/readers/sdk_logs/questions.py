@@ -64,7 +64,10 @@ def script(question: int, rollout: int) -> Script:
 
 def snippets(query: str) -> tuple[str, str]:
     """The texts of the two results of a query."""
-    return (f"An encyclopedia entry found for {query} names it.", f"A newspaper article about {query} agrees with that.")
+    return (
+        f"An encyclopedia entry found for {query} names it.",
+        f"A newspaper article about {query} agrees with that.",
+    )
 
 
 def results(query: str) -> list[dict[str, str]]:

@@ -116,7 +116,9 @@ def _tool_names(body: dict[str, Any]) -> list[str]:
 def _text_protocol(played: Script, raw: str) -> str:
     """The next step in the words that the prompt asks for; such protocols have one call a step."""
     query = next((query for query in played.queries if query not in raw), None)
-    thought = f"I search for more about the question, step {played.queries.index(query)}." if query else "I know it now."
+    thought = (
+        f"I search for more about the question, step {played.queries.index(query)}." if query else "I know it now."
+    )
     if "[[ ## next_thought ## ]]" in raw:
         name, arguments = ("web_search", {"query": query}) if query else ("finish", {})
         fields = {"next_thought": thought, "next_tool_name": name, "next_tool_args": json.dumps(arguments)}

@@ -32,9 +32,7 @@ def make(run: Run) -> dict[str, Any]:
     """The command is the one that ``CODEX`` names; its home is a folder of its own."""
     home = (run.folder / "work" / run.name).resolve()
     (home / "cwd").mkdir(parents=True, exist_ok=True)
-    config = _CONFIG.format(
-        address=run.v1, python=sys.executable, cwd=Path.cwd(), failing=run.script.failing or ""
-    )
+    config = _CONFIG.format(address=run.v1, python=sys.executable, cwd=Path.cwd(), failing=run.script.failing or "")
     (home / "config.toml").write_text(config)
     done = subprocess.run(
         [os.environ["CODEX"], "exec", "--json", "--skip-git-repo-check", "-C", str(home / "cwd"), run.question],

@@ -11,7 +11,9 @@ PACKAGES = ("crewai",)
 
 def make(run: Run) -> dict[str, Any]:
     """One agent, one task."""
-    os.environ.update({"CREWAI_DISABLE_TELEMETRY": "true", "CREWAI_TRACING_ENABLED": "false", "OTEL_SDK_DISABLED": "true"})
+    os.environ.update(
+        {"CREWAI_DISABLE_TELEMETRY": "true", "CREWAI_TRACING_ENABLED": "false", "OTEL_SDK_DISABLED": "true"}
+    )
     from crewai import LLM, Agent, Crew, Task
     from crewai.tools import tool
 

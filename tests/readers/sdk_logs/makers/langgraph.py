@@ -78,4 +78,6 @@ async def _events(agent: Any, asked: Any) -> list[Any]:
 
 def _plain(value: Any) -> Any:
     """As JSON with pydantic's own dump of each message, which is what people write with ``default=``."""
-    return json.loads(json.dumps(value, default=lambda one: one.model_dump() if hasattr(one, "model_dump") else str(one)))
+    return json.loads(
+        json.dumps(value, default=lambda one: one.model_dump() if hasattr(one, "model_dump") else str(one))
+    )
