@@ -1,4 +1,4 @@
-"""``python -m tests.readers.sdk_logs.keep LOGS``: the fixtures of a full run, two rollouts of the first two questions."""
+"""``python -m tests.readers.sdk_logs.keep LOGS``: the fixtures of a full run, 2 rollouts of the first 2 questions."""
 
 import gzip
 import json

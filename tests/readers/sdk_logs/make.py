@@ -1,4 +1,4 @@
-"""``python -m tests.readers.sdk_logs.make OUT [sdk…]``: run SDKs against the scripted server and keep what they save."""
+"""``python -m tests.readers.sdk_logs.make OUT [sdk…]``: run SDKs against the scripted server, keep what they save."""
 
 import importlib
 import json
