@@ -1,0 +1,40 @@
+"""``python -m tests.readers.sdk_logs.keep LOGS``: the fixtures of a full run, 2 rollouts of the first 2 questions."""
+
+import gzip
+import json
+import re
+import shutil
+import sys
+from pathlib import Path
+
+FIXTURES = Path(__file__).parent / "fixtures"
+_KEPT = ("q0r0", "q0r1", "q1r0", "q1r1")
+_LIBRARY = re.compile(r"[\w/.-]+/(?=(?:lib/python3[.\d]+/)?site-packages/)")
+"""Where an SDK's own files lie on the machine that made the logs; a traceback names it."""
+
+
+def keep(logs: Path) -> None:
+    """Every SDK's logs, gzipped, with what is expected of the rollouts that stay."""
+    for sdk in sorted(path.parent for path in logs.glob("*/expected.json")):
+        out = FIXTURES / sdk.name
+        shutil.rmtree(out, ignore_errors=True)
+        out.mkdir(parents=True)
+        expected = json.loads((sdk / "expected.json").read_text())
+        places = [place for place, one in enumerate(expected) if one["name"] in _KEPT]
+        (out / "expected.json").write_text(json.dumps([expected[place] for place in places], indent=1) + "\n")
+        shutil.copy(sdk / "versions.txt", out)
+        for path in sdk.glob("*.jsonl"):
+            rows = path.read_text().split("\n")
+            _write(out / f"{path.name}.gz", "\n".join(rows[place] for place in places) + "\n")
+        for path in sdk.glob("*/*.jsonl"):
+            if path.stem in _KEPT:
+                _write(out / path.parent.name / f"{path.name}.gz", path.read_text())
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(gzip.compress(_LIBRARY.sub("/venv/", text).encode(), mtime=0))
+
+
+if __name__ == "__main__":
+    keep(Path(sys.argv[1]))

@@ -1,0 +1,60 @@
+"""Codex: the lines of ``exec --json`` and the session file (the rollout file) that it keeps."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from tests.readers.sdk_logs.run import Lines, Run
+
+PACKAGES = ()
+_LONGEST = 120
+_CONFIG = """model = "scripted-model"
+model_provider = "scripted"
+approval_policy = "never"
+[model_providers.scripted]
+name = "scripted"
+base_url = "{address}"
+wire_api = "responses"
+[mcp_servers.web]
+command = "{python}"
+args = ["-m", "tests.readers.sdk_logs.search_mcp"]
+cwd = "{cwd}"
+default_tools_approval_mode = "approve"
+env = {{ FAILING = "{failing}" }}
+"""
+
+
+def make(run: Run) -> dict[str, Any]:
+    """The command is the one that ``CODEX`` names; its home is a folder of its own."""
+    home = (run.folder / "work" / run.name).resolve()
+    (home / "cwd").mkdir(parents=True, exist_ok=True)
+    config = _CONFIG.format(address=run.v1, python=sys.executable, cwd=Path.cwd(), failing=run.script.failing or "")
+    (home / "config.toml").write_text(config)
+    done = subprocess.run(
+        [os.environ["CODEX"], "exec", "--json", "--skip-git-repo-check", "-C", str(home / "cwd"), run.question],
+        env={"HOME": str(home), "CODEX_HOME": str(home), "PATH": os.environ["PATH"]},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    printed = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    session = next((home / "sessions").rglob("*.jsonl"))
+    kept = [json.loads(line) for line in session.read_text().splitlines()]
+    shutil.rmtree(home)
+    return {"exec_json": Lines(_shortened(printed)), "session": Lines(_shortened(kept))}
+
+
+def _shortened(value: Any) -> Any:
+    """Without the long instructions that the command writes into its logs; what the script said stays."""
+    if isinstance(value, dict):
+        return {key: _shortened(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_shortened(one) for one in value]
+    is_ours = not isinstance(value, str) or "example.org" in value
+    return value if is_ours or len(value) <= _LONGEST else value[:_LONGEST] + "…"
