@@ -15,9 +15,11 @@ from typer.testing import CliRunner
 
 import tracerank as tr
 from tracerank.cli import demo as demo_module
+from tracerank.cli import demo_output
 from tracerank.cli.app import app
-from tracerank.cli.demo_output import OWN, SHOWN, next_commands
-from tracerank.evaluation.disagreements import means_the_same
+from tracerank.cli.demo_output import OWN, next_commands
+from tracerank.evaluation.disagreements import disagreements, means_the_same
+from tracerank.methods.explanation import explain_stream
 from tracerank.pools.canonical import write_pools
 
 ROW = re.compile(r"(?P<question>.+\?) \((?P<right>.+)\)\n  vote      (?P<vote>.+)\n  selector  (?P<selector>.+)\n")
@@ -30,25 +32,37 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def shown(folder: Path) -> str:
-    """What the demo prints in an empty folder, without its networks."""
+    """What the demo prints in an empty folder, without its networks and with no limit to its rows."""
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.setattr(demo_module, "_generated_world", lambda *_: None)
+        patch.setattr(demo_output, "SHOWN", 1000)
         result = CliRunner().invoke(app, ["demo"])
     assert result.exit_code == 0, result.output
     assert result.stderr == ""
     return result.stdout
 
 
-def test_the_first_disagreements_by_meaning_are_rows_in_the_order_of_the_questions(shown: str, folder: Path) -> None:
+def test_every_disagreement_by_meaning_is_a_row_in_the_order_of_the_questions(shown: str, folder: Path) -> None:
     pools = tr.read_pools(folder / "runs/demo/almanac/pools.jsonl")
     vote, selector = tr.MajorityVote(), tr.load_selector()
     expected = [
         pool.question.text for pool in pools if not means_the_same(pool, vote.decide(pool), selector.decide(pool))
     ]
     assert expected
-    assert [row["question"] for row in ROW.finditer(shown)] == expected[:SHOWN]
+    assert [row["question"] for row in ROW.finditer(shown)] == expected
     assert f"differ in meaning on {len(expected)} of {len(pools)}:" in " ".join(shown.split())
+
+
+@pytest.mark.usefixtures("shown")
+def test_a_reader_sees_the_first_rows_and_the_count_of_all(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pools = tr.read_pools(folder / "runs/demo/almanac/pools.jsonl")
+    explained = [explanation for _, explanation in explain_stream(tr.load_selector(), pools)]
+    found = list(disagreements(pools, map(tr.MajorityVote().decide, pools), explained))
+    demo_output.print_disagreements(found, len(pools))
+    rows = [row["question"] for row in ROW.finditer(capsys.readouterr().out)]
+    assert rows == [one.pool.question.text for one in found[: demo_output.SHOWN]]
+    assert len(rows) < len(found)
 
 
 def test_a_row_says_of_both_sides_what_is_true_of_them(shown: str, folder: Path) -> None:
@@ -101,6 +115,7 @@ def test_it_runs_again_over_its_own_files_and_says_the_same(shown: str, folder: 
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.setattr(demo_module, "_generated_world", lambda *_: None)
+        patch.setattr(demo_output, "SHOWN", 1000)
         quiet = CliRunner().invoke(app, ["demo", "--quiet"])
     assert quiet.stdout == shown.partition("What you have now")[0]
 

@@ -94,10 +94,13 @@ def _evaluation(folder: Path) -> None:
     pools.unlink()
 
 
-def _table(path: Path) -> None:
-    """Answers and nothing else, under a team's own names."""
-    rows = (f"Which river is under the Kessel bridge?,{reply}" for reply in ("Orn", "Sava", "the Orn"))
-    path.write_text("\n".join(("prompt,reply", *rows)) + "\n", encoding="utf-8")
+RIVER, REPLIES = "Which river is under the Kessel bridge?", ("Orn", "Sava", "the Orn")
+
+
+def _table(path: Path, heading: str) -> None:
+    """Answers and nothing else."""
+    rows = (f"{RIVER},{reply}" for reply in REPLIES)
+    path.write_text("\n".join((heading, *rows)) + "\n", encoding="utf-8")
 
 
 def _shared(folder: Path) -> None:
@@ -119,7 +122,12 @@ MAKERS: dict[str, Maker] = {
     "docs.jsonl": lambda path: _lines(path, RIVERS),
     "docs.jsonl.gz": lambda path: _lines(path, RIVERS),
     "questions.jsonl": lambda path: _lines(path, QUESTION_FILE),
-    "answers.csv": _table,
+    "answers.csv": lambda path: _table(path, "question,answer"),
+    "table.csv": lambda path: _table(path, "prompt,reply"),
+    "answers.json": lambda path: _lines(path, [{"question": RIVER, "answers": REPLIES}]),
+    "log.jsonl": lambda path: _lines(path, [{"prompt": RIVER, "data": {"reply": reply}} for reply in REPLIES]),
+    "runs/demo/almanac/questions.jsonl": lambda path: _lines(path, QUESTION_FILE),
+    "runs/demo/almanac/index": _index,
     "logs": _logs,
     "index": _index,
     "checkpoints/webqa": _network,

@@ -39,7 +39,7 @@ class Page:
 
 
 HOW: dict[str, Page] = {
-    "README.md": Page(("logs.jsonl", "labelled.jsonl", "logs", "answers.csv", "docs.jsonl", "questions.jsonl")),
+    "README.md": Page(("logs.jsonl", "labelled.jsonl", "logs", "table.csv", "docs.jsonl", "questions.jsonl")),
     "docs/cli.md": Page(
         (
             *("pools.jsonl", "labelled.jsonl", "logs", "docs.jsonl.gz", "questions.jsonl", "index"),
@@ -48,11 +48,16 @@ HOW: dict[str, Page] = {
         is_reference=True,
         has_small_worlds=True,
     ),
-    "docs/file-formats.md": Page(("rollouts.jsonl", "run1.jsonl.gz", "run2.jsonl.gz")),
+    "docs/file-formats.md": Page(
+        ("answers.csv", "answers.json", "log.jsonl", "rollouts.jsonl", "run1.jsonl.gz", "run2.jsonl.gz")
+    ),
     "docs/fitting.md": Page(("pools.jsonl", "new-pools.jsonl")),
     "docs/labels.md": Page(("pools.jsonl", "logs")),
     "docs/making-pools.md": Page(
-        ("pools.jsonl", "new-pools.jsonl", "docs.jsonl.gz", "questions.jsonl", "index"),
+        (
+            *("pools.jsonl", "new-pools.jsonl", "docs.jsonl.gz", "questions.jsonl", "index"),
+            *("runs/demo/almanac/questions.jsonl", "runs/demo/almanac/index"),
+        ),
         is_reference=True,
         has_small_worlds=True,
     ),

@@ -58,7 +58,7 @@ def test_what_cannot_be_decided_on_is_refused_with_a_way_out() -> None:
         tr.decide(QUESTION, "Paris")
     with pytest.raises(UsageError, match="item 1: expected a text, a rollout or a record, got int"):
         tr.decide(QUESTION, ["Paris", 1])  # type: ignore[list-item]
-    with pytest.raises(UsageError, match="no method is called 'tarot'"):
+    with pytest.raises(UsageError, match="no method or folder is called 'tarot'"):
         tr.decide(QUESTION, ["Paris"], method="tarot")
     with pytest.raises(ReadError, match="try --map answer=spoken_text"):
         tr.decide(QUESTION, [{"spoken_text": "Paris"}])
