@@ -23,8 +23,10 @@ WINDOW_BYTES = 64 * 2**20
 
 Report = Callable[[Problem], None]
 
-_WITHOUT_CALLS = frozenset(("canonical", "plain", "hotpot-agent", "telemetry"))
-"""Formats that say what was searched outright, or not at all."""
+_GIVING_WAY = frozenset(
+    ("anthropic", "general", "langchain", "openai-agents", "openai-chat", "openai-responses", "smolagents")
+)
+"""Readers of conversations in general; the others know their format, and the paper's must find what it says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,7 @@ def parse_record(reader: Reader, item: RecordAt, report: Report, *, is_named: bo
 
 def _second_reading(reader: Reader, parsed: Parsed, item: RecordAt, report: Report, *, is_named: bool) -> Placed:
     """The rollout, or the same record read by shape if that finds evidence; calls that nobody understands are told."""
-    reading = reading_of(item.value) if reader.name not in _WITHOUT_CALLS else None
+    reading = reading_of(item.value) if reader.name in _GIVING_WAY else None
     if reading is None or not reading.seen.calls:
         return Placed(parsed, item.source, item.size, reader.name)
     if not is_named and not isinstance(reader, GeneralReader):
