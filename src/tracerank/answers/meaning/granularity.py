@@ -9,7 +9,7 @@ from itertools import combinations
 
 from tracerank.answers import english
 from tracerank.answers.meaning.asking import DATE, NUMBER, Asking
-from tracerank.answers.meaning.lexicon import Lexicon, Words
+from tracerank.answers.meaning.comparing import Lexicon, Words
 from tracerank.answers.meaning.reading import AnswerReading
 from tracerank.answers.meaning.values import is_value, likeness, tokens
 from tracerank.answers.meaning.words import GENERIC, PARENTS, REGIONS, STOP

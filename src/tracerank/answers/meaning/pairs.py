@@ -14,9 +14,8 @@ from itertools import combinations
 
 from tracerank.answers.meaning.anchors import Profiles, Shares, anchor_profiles
 from tracerank.answers.meaning.asking import Asking
-from tracerank.answers.meaning.comparing import asserted, conflict, initials, pair_likeness, read_lexicon
+from tracerank.answers.meaning.comparing import Lexicon, asserted, conflict, initials, pair_likeness, read_lexicon
 from tracerank.answers.meaning.granularity import differs_in_detail, strays
-from tracerank.answers.meaning.lexicon import Lexicon
 from tracerank.answers.meaning.reading import AnswerReading
 from tracerank.answers.meaning.values import likeness
 
