@@ -13,9 +13,8 @@ from tracerank.answers import equivalence
 from tracerank.answers.abstentions import abstains
 from tracerank.answers.equivalence import DEFAULT, LEVELS, NO_GROUP, Aliases
 from tracerank.answers.meaning.aliases import named_alike
-from tracerank.answers.meaning.anchors import linked
 from tracerank.answers.meaning.asking import read_asking
-from tracerank.answers.meaning.comparing import conflict
+from tracerank.answers.meaning.comparing import conflict, linked
 from tracerank.answers.meaning.pairs import PairWeights, pair_features, pair_weights
 from tracerank.answers.meaning.reading import AnswerReading, read_answer
 from tracerank.answers.readable import Readable
