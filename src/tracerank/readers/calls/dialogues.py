@@ -15,7 +15,14 @@ from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.calls.assembly import rollout_of
 from tracerank.readers.calls.results import Result
 from tracerank.readers.calls.tool_calls import TOOL_NAMES, ToolCall, ToolNames, kind_of_call, submitted_answer
-from tracerank.readers.files.record_fields import explicit_answer, final_text, label_of, question_of, sample_id_of
+from tracerank.readers.files.record_fields import (
+    explicit_answer,
+    final_text,
+    label_of,
+    question_of,
+    sample_id_of,
+    unasked_question,
+)
 from tracerank.readers.values import plain_text, whole_number
 
 FILE_SEARCH = "file_search"
@@ -120,7 +127,9 @@ def parsed_dialogue(
     """A transcript and the fields around it as a rollout; what a reader knows better than the table is passed in."""
     question = question or question_of(record, dialogue.asked)
     if question is None:
-        reject("no question: expected 'question', 'query', a question id or a user message with text")
+        if not dialogue.calls:
+            reject("no question: expected 'question', 'query', a question id or a user message with text")
+        question = unasked_question(record)
     if sample_id is None:
         sample_id = sample_id_of(record)
     final = explicit_answer(record)

@@ -17,6 +17,8 @@ from tracerank.readers.files.records import Problem, RecordAt
 _AUTO = "auto"
 BETWEEN = "?"
 """Parts the name of a reader and the map: ``auto?answer=reply``."""
+ASKED = " --questions "
+"""Parts these two and the file of questions, so that one value says how something was read."""
 _ANSWER, _EXPLICIT_ANSWER = "answer", "final_answer"
 # Formats of which 'answer' is the agent's own field.
 _OWN_ANSWER = ("searches", "steps")
@@ -94,8 +96,14 @@ def with_map(reader: str, fields: str) -> str:
 
 def name_and_map(reader: str) -> tuple[str, FieldMap]:
     """The name of a reader and the map that may follow it."""
-    name, between, fields = reader.partition(BETWEEN)
+    name, between, fields = name_and_questions(reader)[0].partition(BETWEEN)
     return name or _AUTO, FieldMap.of(fields) if between else FieldMap()
+
+
+def name_and_questions(reader: str) -> tuple[str, str]:
+    """The name of a reader with its map, and the file of questions that follows it."""
+    name, _, path = reader.partition(ASKED)
+    return name, path
 
 
 def _at(record: Record, path: str) -> Any:

@@ -114,6 +114,11 @@ def question_of(record: Record, asked: str | None = None) -> Question | None:
     )
 
 
+def unasked_question(record: Record) -> Question:
+    """The question of a record that does not say what was asked, with what it says about the right answer."""
+    return Question("", "", stated_references(record))
+
+
 def sample_id_of(record: Record) -> int | None:
     """The rollout's place in sampling order; None: not stated."""
     return next((n for name in _SAMPLE_FIELDS if (n := whole_number(record.get(name))) is not None), None)

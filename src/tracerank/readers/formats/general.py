@@ -20,10 +20,11 @@ from tracerank.readers.files.record_fields import (
     question_of,
     sample_id_of,
     stated_references,
+    unasked_question,
 )
 from tracerank.readers.values import plain_text
 
-_NAME = "general"
+NAME = "general"
 _OWN_ANSWER = ("text", "raw", "finaloutput", "final_output")
 """Where a run keeps its last words once more, outside its transcript."""
 _PLACES = ("output", "outputs", "result", "response", "inputs", "input")
@@ -32,7 +33,7 @@ _PLACES = ("output", "outputs", "result", "response", "inputs", "input")
 class GeneralReader:
     """One rollout a record, whatever it looks like."""
 
-    name = _NAME
+    name = NAME
 
     def recognises(self, record: Record) -> bool:
         """By anything in it that looks like a call."""
@@ -48,20 +49,20 @@ def _may_hold(value: object) -> bool:
 
 
 def parsed_reading(record: Record, source: str, reading: Reading) -> Parsed:
-    """A reading as a rollout; raises where the question or the answer cannot be told."""
+    """A reading as a rollout; raises where the answer cannot be told."""
     fields = {name: value for name, value in decoded(record).items() if name not in _PLACES or isinstance(value, str)}
-    found, sample_id = _question(fields, reading.dialogue.asked), sample_id_of(fields)
-    if found is None or not found.text:
-        reject(f"the question cannot be told: no user speaks and no field says it; seen: {_seen(reading)}")
-    dialogue = reading.dialogue
+    dialogue, sample_id = reading.dialogue, sample_id_of(fields)
+    question = _question(fields, dialogue.asked) or unasked_question(fields)
     if dialogue.final is None and explicit_answer(fields) is None and final_text(fields) is None:
         final = _own_answer(record, reading)
         if final is None:
-            reject(f"the answer cannot be told: no words after the last call; seen: {_seen(reading)}", found, sample_id)
+            reason = f"the answer cannot be told: no words after the last call; seen: {_seen(reading)}"
+            reject(reason, question, sample_id)
         dialogue = replace(dialogue, final=final)
         if plain_text(record.get("answer")) == final:
-            found = replace(found, references=stated_references(fields))
-    return parsed_dialogue(fields, source, dialogue, question=found, sample_id=sample_id)
+            question = replace(question, references=stated_references(fields))
+    parsed = parsed_dialogue(fields, source, dialogue, question=question, sample_id=sample_id)
+    return replace(parsed, confidence=reading.confidence, loss=not_understood(parsed.rollout, reading))
 
 
 def _question(fields: Record, asked: str | None) -> Question | None:
@@ -87,17 +88,23 @@ def reading_of(record: Record) -> Reading:
 
 
 def not_understood(rollout: Rollout, reading: Reading) -> str:
-    """What to tell about a rollout without evidence whose record holds calls; empty: nothing was missed."""
-    unknown = [call.name for call in reading.dialogue.calls if TOOL_NAMES.kind(call.name) != "other"]
-    if not unknown or (rollout.searches and not reading.seen.strays):
+    """What to tell about a rollout whose record holds calls or returns that led to nothing; empty: nothing."""
+    if not any(TOOL_NAMES.kind(call.name) != "other" for call in reading.dialogue.calls):
         return ""
-    if rollout.searches:
-        count = reading.seen.strays
-        return f"{count} return{'s' * (count != 1)} without a call seen beside calls to {reading.seen.shown}"
-    count = reading.seen.calls
-    return f"{count} tool call{'s' * (count != 1)} seen, none understood: {reading.seen.shown}"
+    if not rollout.searches:
+        count = reading.seen.calls
+        return (
+            f"{_counted(count, 'tool call')} seen, none understood: {reading.seen.shown}; the rollout has no evidence"
+        )
+    if not reading.seen.strays:
+        return ""
+    return f"{_counted(reading.seen.strays, 'return')} without a call seen beside calls to {reading.seen.shown}"
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'s' * (count != 1)}"
 
 
 def _seen(reading: Reading) -> str:
     count = reading.seen.calls
-    return f"{count} tool call{'s' * (count != 1)} ({reading.seen.shown})" if count else "no tool calls"
+    return f"{_counted(count, 'tool call')} ({reading.seen.shown})" if count else "no tool calls"
