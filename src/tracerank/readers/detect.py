@@ -17,6 +17,8 @@ from tracerank.readers.formats.atif import ATIFReader
 from tracerank.readers.formats.browsing import BrowsingReader
 from tracerank.readers.formats.canonical import CanonicalReader
 from tracerank.readers.formats.chat import ChatReader, is_conversation
+from tracerank.readers.formats.crewai_output import CrewAIReader
+from tracerank.readers.formats.dspy_history import DSPyReader
 from tracerank.readers.formats.evaluation_runs import BrowseCompPlusReader, HotpotAgentReader
 from tracerank.readers.formats.general import GeneralReader
 from tracerank.readers.formats.inspect_eval import InspectReader
@@ -46,6 +48,8 @@ _IN_ORDER: tuple[Reader, ...] = (
     R1SearcherReader(),
     HotpotAgentReader(),
     MiroThinkerReader(),
+    CrewAIReader(),
+    DSPyReader(),
     SmolagentsReader(),
     BrowseCompPlusReader(),
     TongyiReader(),  # before Search-R1, whose answer tag it shares

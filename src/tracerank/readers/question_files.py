@@ -20,9 +20,8 @@ from tracerank.errors import ReadError
 from tracerank.pools.canonical import kind_of
 from tracerank.pools.types import Question
 from tracerank.readers.base import Record
-from tracerank.readers.files.containers import RECORD_KEY
 from tracerank.readers.files.inputs import find_files, iter_input
-from tracerank.readers.files.record_fields import references_of
+from tracerank.readers.files.record_fields import RECORD_KEY, references_of
 from tracerank.readers.files.records import PathLike, Problem, RecordAt
 from tracerank.readers.files.tables import header_of
 from tracerank.readers.formats.webqa import identity_of

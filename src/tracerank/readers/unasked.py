@@ -40,19 +40,21 @@ class Unasked:
 
     def of_file(self, name: str, held: Sequence[Placed], is_whole: bool) -> Iterator[Placed]:
         """The rollouts of one file with a question each; ``is_whole``: the file holds no others."""
+        dropped: list[Placed] = []
         for place, placed in enumerate(held):
             found = self._by_run(placed.record) or self._by_file(name, len(held) if is_whole else 0)
             if found is None and self.table is not None:
                 found = self._by_table(place, len(held))
             if found is None:
-                self.report(
-                    Problem(placed.source, f"{self._reason(name, len(held), is_whole)}; the rollout was dropped")
-                )
+                dropped.append(placed)
                 continue
             self._count += 1
             references = found.references or placed.parsed.question.references
             question = replace(found, references=references)
             yield replace(placed, parsed=replace(placed.parsed, question=question), is_unasked=True)
+        if dropped:
+            end = "the rollout was dropped" if len(dropped) == 1 else f"these {len(dropped):,} rollouts were dropped"
+            self.report(Problem(dropped[0].source, f"{self._reason(len(held), is_whole)}; {end}"))
 
     def told(self) -> Iterator[Problem]:
         """How it was done, once for all files."""
@@ -109,7 +111,7 @@ class Unasked:
                     self._names |= run_names(found.names, root)
         return self._names.get(name)
 
-    def _reason(self, name: str, count: int, is_whole: bool) -> str:
+    def _reason(self, count: int, is_whole: bool) -> str:
         what = "the log does not say what was asked"
         if not is_whole:
             return f"{what} here, as it does elsewhere in the file"

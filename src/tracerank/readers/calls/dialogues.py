@@ -6,6 +6,7 @@ spellings of the message formats; what the calls are worth is settled in ``assem
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from tracerank.answers.exact import normalize_text
 from tracerank.answers.extraction import extract_answer
@@ -51,7 +52,7 @@ class DialogueBuilder:
         self._names = names
         self._calls: list[ToolCall] = []
         self._waiting: dict[str, int] = {}
-        self._ids: set[str] = set()
+        self._places: dict[str, int] = {}
         self._cited: dict[str, Result] = {}
         self._asked = ""
         self._final: str | None = None
@@ -63,8 +64,7 @@ class DialogueBuilder:
     def call(self, call: ToolCall, call_id: object = None) -> bool:
         """A call; whether it is research, before which words are a plan and not the answer."""
         key = _id(call_id)
-        self._ids.add(key)
-        self._waiting[key] = len(self._calls)
+        self._places[key] = self._waiting[key] = len(self._calls)
         self._calls.append(call)
         submitted = submitted_answer(call)
         if submitted is not None:
@@ -77,7 +77,13 @@ class DialogueBuilder:
 
     def knows(self, call_id: object) -> bool:
         """Whether a call of this id was made, which formats that log calls twice ask."""
-        return _id(call_id) in self._ids
+        return _id(call_id) in self._places
+
+    def give(self, call_id: object, arguments: Mapping[str, Any]) -> None:
+        """The arguments of a call that was logged before they were known."""
+        place = self._places.get(_id(call_id))
+        if place is not None:
+            self._calls[place] = replace(self._calls[place], arguments=arguments)
 
     def returned(
         self,

@@ -11,11 +11,15 @@ from typing import Any, NamedTuple
 
 from tracerank.answers.exact import normalize_text
 from tracerank.readers.base import Record
-from tracerank.readers.files.record_fields import FINAL_FIELDS, question_of, sample_id_of
+from tracerank.readers.files.record_fields import FINAL_FIELDS, RECORD_KEY, question_of, sample_id_of
+from tracerank.readers.files.streams import (
+    is_node_update,
+    opened_event,
+    streamed_part,
+    unwrapped_update,
+    whole_messages,
+)
 from tracerank.readers.values import plain_text
-
-RECORD_KEY = "record_key"
-"""Field under which a record keeps the key that it had in an object of records."""
 
 _LIST_KEYS = (
     *("per_item", "per_question", "results", "samples", "data", "rollouts", "records", "trajectories", "items"),
@@ -39,7 +43,7 @@ _EVENT_FIELDS = frozenset(
     (
         *("content", "message", "payload", "item", "data", "parts", "output", "arguments", "text", "subtype", "blocks"),
         *("call_id", "operation", "input", "thread_id", "sessionId", "session_id", "uuid", "usage", "tool_calls"),
-        *("tool_name", "attachment", "delta", "response"),
+        *("tool_name", "attachment", "delta", "response", "result", "current_agent_name", "tool_id", "event"),
     )
 )
 _NO_EVENT = (_RECORD_FIELDS - {"steps", "query"}) | {
@@ -111,19 +115,27 @@ def pair_record(value: object) -> dict[str, Any] | None:
 
 def as_record(values: list[Any]) -> Record | None:
     """A list that is one transcript, chat messages or an agent's steps, as a record; None: it is a list of records."""
+    if (streamed := streamed_part(values)) is not None:
+        return streamed
     if not values or not all(isinstance(value, Mapping) for value in values):
-        return None
+        parts = [streamed_part(value) if isinstance(value, list) else None for value in values]
+        return events_record(parts) if parts and all(part is not None for part in parts) else None
     if all(value.get("role", value.get("from")) in _ROLES for value in values):
         return {"messages": values}
     if any("step_number" in value for value in values) and not any(_STEP_FIELDS.isdisjoint(v) for v in values):
         return {"steps": values}
-    if all(is_event(value) or _is_update(value) for value in values):
+    if all(is_node_update(value, is_first=False) for value in values):
+        return events_record([unwrapped_update(value) for value in values]) if is_node_update(values[0]) else None
+    if is_event(values[0]) and all(map(is_later_event, values)):
         return events_record(values)
     return None
 
 
 def events_record(values: list[Any]) -> dict[str, Any]:
     """The events of one run as a record, under the name that the reader of such a list looks for."""
+    values = whole_messages([opened_event(value) for value in values])
+    if all(isinstance(value.get("messages"), list) and len(value) == 1 for value in values):
+        return {"messages": [message for value in values for message in value["messages"]]}
     kinds = {value.get("type") for value in values if isinstance(value.get("type"), str)}
     if kinds & _ITEM_KINDS:
         return {"response_items": values}
@@ -138,10 +150,15 @@ def is_event(value: object) -> bool:
     return any(isinstance(kind, str) for kind in said) and not _EVENT_FIELDS.isdisjoint(value)
 
 
-def _is_update(value: Mapping[str, Any]) -> bool:
-    """What one node of a graph added to the messages."""
-    inner = next(iter(value.values())) if len(value) == 1 else None
-    return isinstance(inner, Mapping) and isinstance(inner.get("messages"), list)
+def is_later_event(value: object) -> bool:
+    """Whether an object is an event among events: there a kind alone will do, such as ``turn.started``."""
+    if is_event(value):
+        return True
+    return (
+        isinstance(value, Mapping)
+        and _NO_EVENT.isdisjoint(value)
+        and any(isinstance(value.get(name), str) for name in _KIND_FIELDS)
+    )
 
 
 def _keyed(record: Record) -> Iterator[Part]:

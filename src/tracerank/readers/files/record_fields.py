@@ -14,6 +14,8 @@ from tracerank.readers.base import Record
 from tracerank.readers.files.loose_json import load_json
 from tracerank.readers.values import encodable, plain_text, text_of, whole_number
 
+RECORD_KEY = "record_key"
+"""Field under which a record keeps the key that it had in an object of records."""
 _TEXT_FIELDS = ("question", "query", "problem", "user_query", "question_text")
 # Also the names of settings and data sets: a question is more than one word.
 _LOOSE_TEXT_FIELDS = ("task", "input", "prompt", "instruction", "user_prompt", "goal")

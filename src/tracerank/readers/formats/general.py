@@ -52,7 +52,11 @@ def parsed_reading(record: Record, source: str, reading: Reading) -> Parsed:
     """A reading as a rollout; raises where the answer cannot be told."""
     fields = {name: value for name, value in decoded(record).items() if name not in _PLACES or isinstance(value, str)}
     dialogue, sample_id = reading.dialogue, sample_id_of(fields)
-    question = _question(fields, dialogue.asked) or unasked_question(fields)
+    question = _question(fields, dialogue.asked)
+    if question is None:
+        if not dialogue.calls:
+            reject("the question cannot be told: no user speaks and no field says it; seen: no tool calls")
+        question = unasked_question(fields)
     if dialogue.final is None and explicit_answer(fields) is None and final_text(fields) is None:
         final = _own_answer(record, reading)
         if final is None:

@@ -21,9 +21,8 @@ from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.calls.dialogues import Dialogue, parsed_dialogue
 from tracerank.readers.calls.text_calls import CALL_TAGS
 from tracerank.readers.calls.tool_calls import TOOL_NAMES, ToolCall, kind_of_call, parse_arguments, submitted_answer
-from tracerank.readers.files.containers import RECORD_KEY
 from tracerank.readers.files.loose_json import load_loosely
-from tracerank.readers.files.record_fields import decoded, question_of, sample_id_of
+from tracerank.readers.files.record_fields import RECORD_KEY, decoded, question_of, sample_id_of
 from tracerank.readers.values import cleaned, said_of, text_of
 
 REACT_NAMES = TOOL_NAMES.extended(search=("search", "retrieve"), find=("lookup",))
