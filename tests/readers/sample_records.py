@@ -8,6 +8,8 @@ from tests.readers.formats import test_atif as atif
 from tests.readers.formats import test_browsecomp_plus as browsecomp_plus
 from tests.readers.formats import test_browsing as browsing
 from tests.readers.formats import test_chat as chat
+from tests.readers.formats import test_crewai_output as crewai
+from tests.readers.formats import test_dspy_history as dspy
 from tests.readers.formats import test_hotpot_agent as hotpot_agent
 from tests.readers.formats import test_inspect_eval as inspect_eval
 from tests.readers.formats import test_langchain_messages as langchain
@@ -57,6 +59,8 @@ SAMPLES: dict[str, Record] = {
     ),
     "langchain": langchain.record(*langchain.SEARCHED, langchain.ai("Paris")),
     "openai-chat": chat.record(*chat.SEARCHED, chat.said("Exact Answer: Paris")),
+    "crewai": crewai.crew(crewai.task(crewai.QUESTION, "Paris", *crewai.SEARCHED)),
+    "dspy": dspy.call(dspy.inputs(dspy.step(0, "q", "Paris is the capital.")), dspy.outputs("Paris")),
     "general": {
         "question": "Capital of France?",
         "parts": [

@@ -23,7 +23,7 @@ from tracerank.readers.files.joining import Joiner, Joining, ScatteredRollout
 from tracerank.readers.files.records import PathLike, Problem, RecordAt
 from tracerank.readers.grouping import WINDOW_BYTES, Placed, Report, group, parse_record
 from tracerank.readers.question_files import QuestionTable, question_table
-from tracerank.readers.unasked import Unasked, by_file, joined
+from tracerank.readers.unasked import Unasked, by_file
 
 __all__ = [
     "READERS",
@@ -171,11 +171,14 @@ class _Source:
                 held.append(one)
                 continue
             is_whole = False
-            yield one if self.table is None else joined(one, self.table)
+            yield one if self.table is None else self._names(places).joined(one)
         if held:
-            if self.unasked is None:
-                self.unasked = Unasked(tuple(map(find_files, places)), self.table, self.report)
-            yield from self.unasked.of_file(name, held, is_whole)
+            yield from self._names(places).of_file(name, held, is_whole)
+
+    def _names(self, places: Sequence[PathLike]) -> Unasked:
+        if self.unasked is None:
+            self.unasked = Unasked(tuple(map(find_files, places)), self.table, self.report)
+        return self.unasked
 
     def _from_place(self, place: PathLike, places: Sequence[PathLike]) -> Iterator[Placed]:
         """The rollouts of a file that the user named, or of those found for him, of which some may be of no use."""

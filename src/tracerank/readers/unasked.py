@@ -19,6 +19,7 @@ from tracerank.readers.question_files import QuestionTable
 
 _RUN_FIELDS = ("run_name", "session_id", "sessionId", "session_name", "thread_id", "threadId", "conversation_id")
 _SHOWN = 3
+_UNASKED = "the log does not say what was asked"
 _HELP = (
     "name the files q1_run1.jsonl, q1_run2.jsonl, … or put each question's runs into a folder of its own; or give "
     "--questions FILE with the names of files or folders as ids"
@@ -27,16 +28,29 @@ _HELP = (
 
 @dataclass(slots=True)
 class Unasked:
-    """Names rollouts and remembers what is to be told of it."""
+    """Names rollouts, joins them with the user's table, and remembers what is to be told of it."""
 
     files: tuple[Found, ...]
     """What the user named."""
     table: QuestionTable | None
     report: Report
     _names: dict[str, RunName] = field(default_factory=dict)
-    _told: dict[str, list[str]] = field(default_factory=dict)
-    """How rollouts were grouped -> the questions."""
-    _count: int = 0
+    _ways: dict[str, list[str]] = field(default_factory=dict)
+    """How rollouts were grouped -> their questions."""
+    _untold: list[str] = field(default_factory=list)
+    """Where runs stand whose files have names that do not tell questions apart."""
+    _unknown: dict[str, None] = field(default_factory=dict)
+    """Questions that the table does not have."""
+
+    def joined(self, placed: Placed) -> Placed:
+        """A rollout that has a question, with what the table says about it."""
+        if self.table is None:
+            return placed
+        found = self.table.joined(placed.parsed.question)
+        if found is None:
+            self._unknown[placed.parsed.question.id] = None
+            return placed
+        return replace(placed, parsed=replace(placed.parsed, question=found))
 
     def of_file(self, name: str, held: Sequence[Placed], is_whole: bool) -> Iterator[Placed]:
         """The rollouts of one file with a question each; ``is_whole``: the file holds no others."""
@@ -48,27 +62,31 @@ class Unasked:
             if found is None:
                 dropped.append(placed)
                 continue
-            self._count += 1
-            references = found.references or placed.parsed.question.references
-            question = replace(found, references=references)
+            question = replace(found, references=found.references or placed.parsed.question.references)
             yield replace(placed, parsed=replace(placed.parsed, question=question), is_unasked=True)
-        if dropped:
-            end = "the rollout was dropped" if len(dropped) == 1 else f"these {len(dropped):,} rollouts were dropped"
-            self.report(Problem(dropped[0].source, f"{self._reason(len(held), is_whole)}; {end}"))
+        if len(dropped) == len(held) == 1 and is_whole:
+            self._untold.append(dropped[0].source)
+        elif dropped:
+            self.report(
+                Problem(dropped[0].source, f"{self._reason(len(held), is_whole)}; {_were_dropped(len(dropped))}")
+            )
 
     def told(self) -> Iterator[Problem]:
         """How it was done, once for all files."""
-        if not self._count:
-            return
-        ways = []
-        for way, ids in self._told.items():
-            distinct = list(dict.fromkeys(ids))
-            shown = ", ".join(distinct[:_SHOWN]) + (", …" if len(distinct) > _SHOWN else "")
-            ways.append(f"{len(ids):,} by {way} to {len(distinct):,} question{'s' * (len(distinct) != 1)} ({shown})")
-        names = [name for found in self.files for name in found.names]
-        source = names[0] if len(names) == 1 else common_folder(names)
-        rest = "" if self.table is not None else "; give --questions FILE to say what was asked"
-        yield Problem(source, f"the log does not say what was asked: {', '.join(ways)}{rest}")
+        if self._untold:
+            yield Problem(
+                self._untold[0],
+                f"{_UNASKED}, and names of files such as this one do not tell questions from runs: {_HELP}; "
+                + _were_dropped(len(self._untold)),
+            )
+        if self._ways:
+            ways = [f"{_counted(ids, 'rollout')} by {way} into {_named(ids)}" for way, ids in self._ways.items()]
+            names = [name for found in self.files for name in found.names]
+            source = names[0] if len(names) == 1 else common_folder(names)
+            rest = "" if self.table is not None else "; give --questions FILE to say what was asked"
+            yield Problem(source, f"{_UNASKED}: grouped {', '.join(ways)}{rest}")
+        if self._unknown and self.table is not None:
+            yield Problem(self.table.name, f"it does not have {_named(list(self._unknown))} of the log")
 
     def _by_run(self, record: Record) -> Question | None:
         for name in _RUN_FIELDS:
@@ -97,9 +115,14 @@ class Unasked:
         return None
 
     def _take(self, way: str, name: str, others: Iterable[str] = ()) -> Question:
-        self._told.setdefault(way, []).append(name)
-        rows = (self.table.under(one) for one in (name, *others)) if self.table is not None else iter(())
-        return next((row for row in rows if row is not None), Question(name, ""))
+        self._ways.setdefault(way, []).append(name)
+        if self.table is None:
+            return Question(name, "")
+        for one in (*others, name):
+            if (row := self.table.under(one)) is not None:
+                return row
+        self._unknown[name] = None
+        return Question(name, "")
 
     def _name_of(self, name: str) -> RunName | None:
         if not self._names:
@@ -112,22 +135,27 @@ class Unasked:
         return self._names.get(name)
 
     def _reason(self, count: int, is_whole: bool) -> str:
-        what = "the log does not say what was asked"
         if not is_whole:
-            return f"{what} here, as it does elsewhere in the file"
-        if count > 1:
-            table = "" if self.table is None else f" ({self.table.name} has {len(self.table.rows):,} rows)"
-            return (
-                f"{what}, and the file holds {count:,} runs{table}: name a field with --map question_id=FIELD; or give "
-                "--questions FILE with one row a run, with the file's name as an id, or with the one question of all"
-            )
-        return f"{what}, and file names such as this one do not tell questions from runs: {_HELP}"
+            return f"{_UNASKED} here, as it does elsewhere in the file"
+        table = "" if self.table is None else f" ({self.table.name} has {len(self.table.rows):,} rows)"
+        return (
+            f"{_UNASKED}, and the file holds {count:,} runs{table}: name a field with --map question_id=FIELD; or give "
+            "--questions FILE with one row a run, with the file's name as an id, or with the one question of all"
+        )
 
 
-def joined(placed: Placed, table: QuestionTable) -> Placed:
-    """The rollout with what the table says about its question."""
-    found = table.joined(placed.parsed.question)
-    return placed if found is None else replace(placed, parsed=replace(placed.parsed, question=found))
+def _were_dropped(count: int) -> str:
+    return "the rollout was dropped" if count == 1 else f"{count:,} rollouts were dropped"
+
+
+def _counted(items: Sequence[str], what: str) -> str:
+    return f"{len(items):,} {what}{'s' * (len(items) != 1)}"
+
+
+def _named(ids: Iterable[str]) -> str:
+    distinct = list(dict.fromkeys(ids))
+    shown = ", ".join(distinct[:_SHOWN]) + (", …" if len(distinct) > _SHOWN else "")
+    return f"{_counted(distinct, 'question')} ({shown})"
 
 
 def by_file(placed: Iterable[Placed], places: Iterable[PathLike]) -> dict[str, list[Placed]]:

@@ -4,6 +4,7 @@ Also which map would fit a record that nobody recognises. Knows no transcript fo
 have is left out there, and one that no record has is told.
 """
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ from typing import Any
 from tracerank.errors import UsageError
 from tracerank.readers.base import Record
 from tracerank.readers.files.containers import parts_of, parts_of_pool
-from tracerank.readers.files.records import Problem, RecordAt
+from tracerank.readers.files.records import PathLike, Problem, RecordAt
 
 _AUTO = "auto"
 BETWEEN = "?"
@@ -98,6 +99,11 @@ def name_and_map(reader: str) -> tuple[str, FieldMap]:
     """The name of a reader and the map that may follow it."""
     name, between, fields = name_and_questions(reader)[0].partition(BETWEEN)
     return name or _AUTO, FieldMap.of(fields) if between else FieldMap()
+
+
+def with_questions(reader: str, path: PathLike) -> str:
+    """The name of a reader, with its map if it has one, together with a file of questions, as one value."""
+    return f"{reader}{ASKED}{os.fspath(path)}"
 
 
 def name_and_questions(reader: str) -> tuple[str, str]:

@@ -163,7 +163,8 @@ def goes_on(old: Record, new: Record) -> bool:
 def told_inputs(record: Record) -> str:
     """What the last user message of a call says, without what DSPy writes behind it."""
     messages = record.get("messages")
-    users = [one for one in messages if isinstance(one, Mapping) and one.get("role") == "user"] if messages else []
+    messages = messages if isinstance(messages, list) else []
+    users = [one for one in messages if isinstance(one, Mapping) and one.get("role") == "user"]
     text = text_of(users[-1].get("content")) if users else ""
     return text.rpartition(END_OF_INPUTS)[0].rstrip() if END_OF_INPUTS in text else text
 

@@ -63,7 +63,7 @@ def _fields(text: str) -> dict[str, str]:
             continue  # inside a step: the page's own
         believed.append(mark)
     ends = [*(mark.start() for mark in believed[1:]), len(text)]
-    return {mark[1]: text[mark.end() : end].strip() for mark, end in zip(believed, ends, strict=True)}
+    return {mark[1]: text[mark.end() : end] for mark, end in zip(believed, ends, strict=False)}
 
 
 def _after(kind: str, number: int) -> list[tuple[str, int]]:
@@ -72,17 +72,19 @@ def _after(kind: str, number: int) -> list[tuple[str, int]]:
 
 
 def _asked(inputs: Mapping[str, str]) -> str | None:
-    stated = next((inputs[name] for name in ("question", "query", "problem", "task") if inputs.get(name)), None)
-    own = (text for name, text in inputs.items() if name not in _NOT_ASKED and not _STEP.fullmatch(name) and text)
-    return stated or next(own, None)
+    stated = next(
+        (inputs[name] for name in ("question", "query", "problem", "task") if inputs.get(name, "").strip()), None
+    )
+    own = (text for name, text in inputs.items() if name not in _NOT_ASKED and not _STEP.fullmatch(name))
+    return stated or next((text for text in own if text.strip()), None)
 
 
 def _calls(inputs: Mapping[str, str]) -> Iterator[ToolCall]:
     number = 0
     while (name := inputs.get(f"tool_name_{number}")) is not None:
-        if name != "finish":
-            arguments = parse_arguments(inputs.get(f"tool_args_{number}"))
-            yield ToolCall(name, arguments, _observed(inputs.get(f"observation_{number}", "")))
+        if name.strip() != "finish":
+            arguments = parse_arguments(inputs.get(f"tool_args_{number}", "").strip())
+            yield ToolCall(name.strip(), arguments, _observed(inputs.get(f"observation_{number}", "").strip()))
         number += 1
 
 
@@ -109,7 +111,7 @@ def _answer(said: str) -> str | None:
     if not marked:
         whole = load_json(said) if said.lstrip()[:1] == "{" else None
         marked = whole if isinstance(whole, Mapping) else {}
-    told = {name: value for name, value in marked.items() if name not in _NOT_SAID and value not in (None, "")}
+    told = {name: value for name, value in marked.items() if name not in _NOT_SAID and str(value or "").strip()}
     if not told:
         return said or None if not marked else None
     value = next((told[name] for name in _ANSWERS if name in told), None) or list(told.values())[-1]
