@@ -56,7 +56,7 @@ class Unasked:
         """The rollouts of one file with a question each; ``is_whole``: the file holds no others."""
         dropped: list[Placed] = []
         for place, placed in enumerate(held):
-            found = self._by_run(placed.record) or self._by_file(name, len(held) if is_whole else 0)
+            found = self._by_name(name, placed.record, len(held) if is_whole else 0)
             if found is None and self.table is not None:
                 found = self._by_table(place, len(held))
             if found is None:
@@ -87,6 +87,12 @@ class Unasked:
             yield Problem(source, f"{_UNASKED}: grouped {', '.join(ways)}{rest}")
         if self._unknown and self.table is not None:
             yield Problem(self.table.name, f"it does not have {_named(list(self._unknown))} of the log")
+
+    def _by_name(self, name: str, record: Record, count: int) -> Question | None:
+        """By the name of the file where there are others to compare it with, else by what the run is called."""
+        if sum(len(found.names) for found in self.files) > 1:
+            return self._by_file(name, count) or self._by_run(record)
+        return self._by_run(record) or self._by_file(name, count)
 
     def _by_run(self, record: Record) -> Question | None:
         for name in _RUN_FIELDS:

@@ -21,6 +21,7 @@ from tracerank.readers.calls.shapes import (
     inline_return,
     is_aside,
     is_passing,
+    is_result,
     kind_of_part,
     return_of,
     role_of,
@@ -68,7 +69,6 @@ _SURROUNDINGS = re.compile(r"\s*<(?:environment_context|user_instructions|system
 """What a harness tells the agent in the user's name."""
 _NUMBERED = re.compile(r"(.+?)_(\d{1,3})")
 _ENCODED = ("toolcalls", "toolcall", "functioncall", "messages", "events", "steps", "payload", "trajectory", "history")
-_RESULT_KINDS = ("result", "resultmessage")
 _SHOWN = 6
 
 
@@ -191,8 +191,7 @@ class _Walk:
 
     def _is_result(self, fields: Fields) -> bool:
         """The line with which a command ends its run: its words are those of the agent, unless it failed."""
-        kind = kind_of_part(fields)
-        if kind not in _RESULT_KINDS or not isinstance(fields.get("subtype"), str):
+        if not is_result(fields):
             return False
         stated = stated_answer(fields.get("structuredoutput")) or fields.get("result")
         if isinstance(stated, str) and fields.get("iserror") is not True:

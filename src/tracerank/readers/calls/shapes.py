@@ -115,6 +115,8 @@ def role_of(fields: Fields) -> Role | None:
             return role
     if fields.get("kind") == "response":
         return "agent"
+    if "parenttooluseid" in fields and "content" in fields:
+        return "agent" if "model" in fields else "user"
     # Whoever has a name of his own and is not the user is an agent.
     return "agent" if any(isinstance(fields.get(key), str) for key in _SPEAKERS) and "content" in fields else None
 
@@ -125,6 +127,15 @@ def is_passing(fields: Fields) -> bool:
         return True
     kind = kind_of_part(fields)
     return kind.endswith(_PASSING)
+
+
+def is_result(fields: Fields) -> bool:
+    """Whether an object is the line with which a command ends its run."""
+    return (
+        kind_of_part(fields) in ("result", "resultmessage", "")
+        and isinstance(fields.get("subtype"), str)
+        and ("result" in fields or "structuredoutput" in fields)
+    )
 
 
 def is_aside(fields: Fields) -> bool:

@@ -38,7 +38,7 @@ _INNER_FIELDS = _RECORD_FIELDS | {"task_id", "prompt", "problem", "response", "c
 _STEP_FIELDS = frozenset(("step_number", "task", "plan", "system_prompt"))
 _ROLES = frozenset(("system", "developer", "user", "human", "assistant", "gpt", "tool", "function", "observation"))
 
-_KIND_FIELDS = ("type", "role", "kind", "event", "author")
+_KIND_FIELDS = ("type", "role", "kind", "event", "author", "subtype")
 _EVENT_FIELDS = frozenset(
     (
         *("content", "message", "payload", "item", "data", "parts", "output", "arguments", "text", "subtype", "blocks"),
@@ -46,6 +46,8 @@ _EVENT_FIELDS = frozenset(
         *("tool_name", "attachment", "delta", "response", "result", "current_agent_name", "tool_id", "event"),
     )
 )
+_PARENT = "parent_tool_use_id"
+"""Has every message of the Claude Agent SDK, of which a plain dump does not say its kind."""
 _NO_EVENT = (_RECORD_FIELDS - {"steps", "query"}) | {
     *(
         "trace_id",
@@ -154,11 +156,9 @@ def is_later_event(value: object) -> bool:
     """Whether an object is an event among events: there a kind alone will do, such as ``turn.started``."""
     if is_event(value):
         return True
-    return (
-        isinstance(value, Mapping)
-        and _NO_EVENT.isdisjoint(value)
-        and any(isinstance(value.get(name), str) for name in _KIND_FIELDS)
-    )
+    if not isinstance(value, Mapping) or not _NO_EVENT.isdisjoint(value):
+        return False
+    return _PARENT in value or any(isinstance(value.get(name), str) for name in _KIND_FIELDS)
 
 
 def _keyed(record: Record) -> Iterator[Part]:

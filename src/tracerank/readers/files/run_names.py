@@ -114,7 +114,7 @@ class _Parts:
 
     @property
     def is_vague(self) -> bool:
-        return self.kind == "number" and bool(self.rest) and not self.folders
+        return self.kind == "number" and bool(self.rest) and not (self.folders or _QUESTION_NAME.fullmatch(self.rest))
 
     def question(self, root: str, *, is_shared: bool) -> str | None:
         rest = "" if self.rest.lower() in _NOTHING or (is_shared and self.folders) else self.rest

@@ -48,7 +48,8 @@ def streamed_part(values: list[Any]) -> dict[str, Any] | None:
     if not 1 <= len(before) <= 2:
         return None
     if isinstance(before[-1], str) and before[-1] in _STREAM_MODES and all(map(_is_place, before[:-1])):
-        return opened_event({"type": before[-1], "data": last})
+        data = last[0] if isinstance(last, list) and last and isinstance(last[0], Mapping) else last
+        return {"type": before[-1], "data": data}
     if len(before) == 1 and isinstance(last, Mapping):
         if isinstance(before[0], Mapping) and "langgraph_step" in last:
             return {"type": "messages", "data": before[0]}
@@ -57,7 +58,7 @@ def streamed_part(values: list[Any]) -> dict[str, Any] | None:
             and _is_place(before[0])
             and all(isinstance(one, Mapping) for one in last.values())
         ):
-            return opened_event({"type": "updates", "data": last})
+            return {"type": "updates", "data": last}
     return None
 
 

@@ -12,6 +12,7 @@ from tracerank.pools.types import Question, Rollout
 from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.calls.anything import Reading, holds_calls, read_anything
 from tracerank.readers.calls.dialogues import parsed_dialogue
+from tracerank.readers.calls.shapes import fields_of, is_result
 from tracerank.readers.calls.tool_calls import TOOL_NAMES
 from tracerank.readers.files.record_fields import (
     decoded,
@@ -36,12 +37,18 @@ class GeneralReader:
     name = NAME
 
     def recognises(self, record: Record) -> bool:
-        """By anything in it that looks like a call."""
-        return isinstance(record, Mapping) and any(map(_may_hold, record.values())) and holds_calls(record)
+        """By anything in it that looks like a call, or as all that a command printed in the end."""
+        if not isinstance(record, Mapping):
+            return False
+        return (any(map(_may_hold, record.values())) and holds_calls(record)) or _ends_a_run(record)
 
     def parse(self, record: Record, source: str) -> Parsed:
         """What was asked, done and said; the answer is the agent's last words after its last search."""
         return parsed_reading(record, source, read_anything(decoded(record)))
+
+
+def _ends_a_run(record: Record) -> bool:
+    return "subtype" in record and is_result(fields_of(record))
 
 
 def _may_hold(value: object) -> bool:
@@ -54,7 +61,7 @@ def parsed_reading(record: Record, source: str, reading: Reading) -> Parsed:
     dialogue, sample_id = reading.dialogue, sample_id_of(fields)
     question = _question(fields, dialogue.asked)
     if question is None:
-        if not dialogue.calls:
+        if not dialogue.calls and not _ends_a_run(record):
             reject("the question cannot be told: no user speaks and no field says it; seen: no tool calls")
         question = unasked_question(fields)
     if dialogue.final is None and explicit_answer(fields) is None and final_text(fields) is None:
