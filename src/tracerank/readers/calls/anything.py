@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tracerank.readers.calls.dialogues import Dialogue, DialogueBuilder, stated_answer
+from tracerank.readers.calls.grounding import grounded_call
 from tracerank.readers.calls.shapes import (
     Call,
     Fields,
@@ -35,28 +36,10 @@ _WORDS = ("content", "text", "message", "value", "parts", "blocks")
 _ASIDE = frozenset(
     (
         *("usage", "metadata", "meta", "tools", "tooldefinitions", "reasoning", "thinking", "thought", "thoughts"),
-        *(
-            "reasoningcontent",
-            "config",
-            "settings",
-            "modelsettings",
-            "annotations",
-            "citations",
-            "tokenusage",
-            "logprobs",
-        ),
-        *("providermetadata", "responseformat", "instructions", "auto_judge", "autojudge", "judge", "scores", "gold"),
-        *(
-            "toolfailures",
-            "systemprompt",
-            "tooluseresult",
-            "availabletools",
-            "toolspecs",
-            "warnings",
-            "request",
-            "sources",
-            "labels",
-        ),
+        *("reasoningcontent", "config", "settings", "modelsettings", "annotations", "citations", "tokenusage"),
+        *("logprobs", "providermetadata", "responseformat", "instructions", "auto_judge", "autojudge", "judge"),
+        *("scores", "gold", "toolfailures", "systemprompt", "tooluseresult", "availabletools", "toolspecs"),
+        *("warnings", "request", "sources", "labels", "groundingmetadata"),
     )
 )
 """What stands beside the transcript or is not said aloud."""
@@ -172,6 +155,8 @@ class _Walk:
             return
         if self._is_result(fields):
             return
+        if (grounded := grounded_call(fields.get("groundingmetadata"))) is not None:
+            self._call(Call(None, grounded.name, grounded.arguments), grounded)
         returned = return_of(fields)
         call = None if returned is not None and not _keeps_both(fields) else call_of(fields, role)
         if call is not None:
@@ -244,7 +229,7 @@ class _Walk:
 
     # ---- what was met
 
-    def _call(self, call: Call) -> None:
+    def _call(self, call: Call, made: ToolCall | None = None) -> None:
         if self._stops:
             raise _Enough
         arguments = parse_arguments(decoded_value(call.arguments))
@@ -257,14 +242,17 @@ class _Walk:
         self.seen.calls += 1
         name = call.id if call.id is not None else f"#{self.seen.calls}"
         self._known.add(name)
-        self._waiting[name] = clean_name(call.name)
-        if call.id is None:
-            self._unnamed.append(name)
+        if made is None:
+            self._waiting[name] = clean_name(call.name)
+            if call.id is None:
+                self._unnamed.append(name)
+        else:
+            self.seen.by_id += 1  # it keeps what it found
         if call.id is not None and not arguments:
             self._bare.add(call.id)
         self.seen.names.setdefault(call.name, list(arguments)[:_SHOWN])
         self._last = clean_name(call.name)
-        self._builder.call(ToolCall(call.name, arguments), name)
+        self._builder.call(made or ToolCall(call.name, arguments), name)
 
     def _return(self, found: Return) -> None:
         place, is_sure = found.id, True
@@ -361,6 +349,8 @@ def _is_text_part(part: object) -> bool:
 
 
 def _joined(content: object) -> str:
+    if isinstance(content, list):
+        content = [part for part in content if not (isinstance(part, Mapping) and part.get("thought") is True)]
     return said_of(content)
 
 

@@ -31,7 +31,9 @@ _FAILURE = re.compile(
     r"|(?:\S+ ){1,6}(?:could not be (?:accessed|fetched|found|loaded|opened|processed|reached|read|retrieved)"
     r"|(?:was )?not found\W*$|timed out\W*$|(?:is |are )?(?:temporarily )?unavailable\W*$|connection refused\W*$"
     r"|rate limit(?:ed)?(?: (?:was )?(?:exceeded|reached))?\W*$|max retries exceeded\b)"
-    r"|encountered (?:an )?error\b|too many requests\b|rate limit(?:ed)?\b.{0,30}\b(?:exceeded|reached)\b"
+    r"|encountered (?:an )?error\b"
+    r"|(?:http )?[45]\d\d (?:\w+ ){0,2}(?:error|requests|gateway|timeout|unavailable|forbidden)\b"
+    r"|too many requests\b|rate limit(?:ed)?\b.{0,30}\b(?:exceeded|reached)\b"
     r"|(?-i:[A-Z]\w{0,40}(?:Error|Exception)[:(])"
     r"|access denied|maximum length limit reached|traceback \(most recent|(?:none|null|n/?a)\W*$)",
     re.IGNORECASE,

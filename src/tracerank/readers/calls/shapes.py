@@ -51,7 +51,7 @@ _OUTPUTS = (
 _INLINE = ("output", "result", "observation", "observations", "toolresult", "tooloutput", "toolresponse")
 """Where a call keeps its own return; ``content`` and ``response`` beside a call are words."""
 _IDS = ("toolcallid", "callid", "tooluseid", "toolid", "functioncallid", "sourcecallid")
-_WRAPPED_CALLS = ("function", "functioncall", "toolcall", "tooluse", "custom", "toolinvocation")
+_WRAPPED_CALLS = ("function", "functioncall", "toolcall", "tooluse", "custom", "toolinvocation", "action")
 _WRAPPED_RETURNS = ("toolresult", "functionresponse", "toolcallresult", "toolresponse", "functionresult")
 _CALL_TYPES = frozenset(
     (

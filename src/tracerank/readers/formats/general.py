@@ -67,7 +67,8 @@ def parsed_reading(record: Record, source: str, reading: Reading) -> Parsed:
     if dialogue.final is None and explicit_answer(fields) is None and final_text(fields) is None:
         final = _own_answer(record, reading)
         if final is None:
-            reason = f"the answer cannot be told: no words after the last call; seen: {_seen(reading)}"
+            hint = "; --map answer=answer if it is that field" if record.get("answer") else ""
+            reason = f"the answer cannot be told: no words after the last call; seen: {_seen(reading)}{hint}"
             reject(reason, question, sample_id)
         dialogue = replace(dialogue, final=final)
         if plain_text(record.get("answer")) == final:
@@ -90,7 +91,9 @@ def _own_answer(record: Record, reading: Reading) -> str | None:
         if text is not None and text.strip():
             return text
     # A run that says it is done keeps its answer beside its steps; one that broke off may have only the reference.
-    return plain_text(record.get("answer")) if reading.is_ended else None
+    # A row with a number of its own is a rollout, and so is its answer.
+    is_own = reading.is_ended or sample_id_of(record) is not None
+    return plain_text(record.get("answer")) if is_own else None
 
 
 def reading_of(record: Record) -> Reading:
