@@ -1,6 +1,7 @@
 """DSPy: the history of a language model, call by call, in files with one run or many."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -97,3 +98,19 @@ def test_outputs_as_json_are_read(tmp_path: Path) -> None:
     said = json.dumps({"reasoning": "So it is.", "answer": "Paris"})
     found, _ = read(tmp_path, call(inputs(step(0, "a", "Paris is the capital.")), said))
     assert found[QUESTION][0].answer == "Paris"
+
+
+def test_fields_in_tags_are_read_as_those_below_marks(tmp_path: Path) -> None:
+    def tagged(text: str) -> str:
+        fields = dict(re.findall(r"\[\[ ## (\w+) ## \]\]\n(.*?)(?=\n\n|\Z)", text, re.S))
+        inner = "\n".join(f"<{name}>\n{value}\n</{name}>" for name, value in fields.items() if name[-1].isdigit())
+        return f"<question>\n{QUESTION}\n</question>\n\n<trajectory>\n{inner}\n</trajectory>\n\nRespond with the fields"
+
+    first = step(0, "a", "Paris is the capital.")
+    calls = [
+        call(tagged(inputs()), "<next_tool_name>\nlook_up\n</next_tool_name>"),
+        call(tagged(inputs(first)), "<reasoning>\nSo.\n</reasoning>\n<answer>\nParis\n</answer>"),
+    ]
+    found, problems = read(tmp_path, *calls)
+    (rollout,) = found[QUESTION]
+    assert (rollout.answer, [search.query for search in rollout.searches], problems) == ("Paris", ["a"], [])

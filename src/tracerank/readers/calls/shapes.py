@@ -82,7 +82,7 @@ _ROLES: Mapping[str, Role] = {
     **dict.fromkeys(("reasoning", "thinking", "thought", "redactedthinking", "toolcallsummarymessage"), "hidden"),
     **dict.fromkeys(("memoryqueryevent", "thoughtevent", "reasoningmessage", "streamingchunkevent"), "hidden"),
 }
-_PASSING = ("delta", "streamevent", "messagechunkevent")
+_PASSING = ("delta", "chunkevent")
 _NAMED_TOOL = re.compile(r"tool-(?!call\b|result\b|error\b|input|output|approval)([\w.:-]{1,200})")
 """The type of a part that names its tool, ``tool-webSearch``."""
 
@@ -126,7 +126,7 @@ def is_passing(fields: Fields) -> bool:
     if fields.get("partial") is True or fields.get("thought") is True or fields.get("isapierrormessage") is True:
         return True
     kind = kind_of_part(fields)
-    return kind.endswith(_PASSING)
+    return kind == "streamevent" or kind.endswith(_PASSING)
 
 
 def is_result(fields: Fields) -> bool:

@@ -40,8 +40,8 @@ _ROLES = frozenset(("system", "developer", "user", "human", "assistant", "gpt", 
 
 _KIND_FIELDS = ("type", "role", "kind", "event", "author", "subtype", "qualified_name")
 _AGENT = "current_agent_name"
-_SELF_TOLD = (_AGENT, "tool_kwargs", "parent_tool_use_id")
-"""Fields of LlamaIndex's events and the Claude Agent SDK's messages, of which a plain dump does not say its kind."""
+_SELF_TOLD = (_AGENT, "tool_kwargs", "parent_tool_use_id", "triggers", "interrupts")
+"""Fields of events of LlamaIndex, the Claude Agent SDK and LangGraph, of which a plain dump does not say its kind."""
 _EVENT_FIELDS = frozenset(
     (
         *("content", "message", "payload", "item", "data", "parts", "output", "arguments", "text", "subtype", "blocks"),
@@ -151,8 +151,13 @@ def is_event(value: object) -> bool:
     if not isinstance(value, Mapping) or not _NO_EVENT.isdisjoint(value):
         return False
     said = (value.get(name) for name in _KIND_FIELDS)
-    is_told = any(isinstance(kind, str) for kind in said) or (_AGENT in value and isinstance(value.get("input"), list))
+    is_told = any(isinstance(kind, str) for kind in said) or _begins_untold(value)
     return is_told and not _EVENT_FIELDS.isdisjoint(value)
+
+
+def _begins_untold(value: Mapping[str, Any]) -> bool:
+    """Whether an object that does not say its kind is the first event of a run, which holds what was asked."""
+    return "triggers" in value or (_AGENT in value and isinstance(value.get("input"), list))
 
 
 def is_later_event(value: object) -> bool:

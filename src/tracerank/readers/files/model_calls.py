@@ -5,6 +5,7 @@ of tool calls, by the trace that both name, by messages that begin with the othe
 rollouts of a question differ in what the agent said, so that none goes on with another.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +14,7 @@ from tracerank.readers.base import Record
 from tracerank.readers.files.records import RecordAt
 from tracerank.readers.values import text_of
 
+_TAG = re.compile(r"^<(/?)(\w{1,80})>$", re.M)
 _TRACES = ("trace_id", "litellm_trace_id", "litellm_session_id", "session_id")
 _MISSING = object()
 _MOST_OPEN = 2000
@@ -166,7 +168,14 @@ def told_inputs(record: Record) -> str:
     messages = messages if isinstance(messages, list) else []
     users = [one for one in messages if isinstance(one, Mapping) and one.get("role") == "user"]
     text = text_of(users[-1].get("content")) if users else ""
-    return text.rpartition(END_OF_INPUTS)[0].rstrip() if END_OF_INPUTS in text else text
+    return marked(text.rpartition(END_OF_INPUTS)[0]).rstrip() if END_OF_INPUTS in text else text
+
+
+def marked(text: str) -> str:
+    """Fields in tags, each on a line of its own, as fields below marks: the two ways in which DSPy writes them."""
+    if not text.startswith("<"):
+        return text
+    return _TAG.sub(lambda tag: "" if tag[1] else f"[[ ## {tag[2]} ## ]]", text)
 
 
 def said_output(record: Record) -> str:

@@ -12,7 +12,7 @@ from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.calls.dialogues import Dialogue, parsed_dialogue
 from tracerank.readers.calls.tool_calls import ToolCall, parse_arguments
 from tracerank.readers.files.loose_json import NOT_JSON, load_json, load_literal
-from tracerank.readers.files.model_calls import NEXT_TOOL, said_output, told_inputs
+from tracerank.readers.files.model_calls import NEXT_TOOL, marked, said_output, told_inputs
 from tracerank.readers.files.record_fields import question_of, sample_id_of
 
 _MARK = re.compile(r"^\[\[ ## (\w{1,80}) ## \]\][ \t]*$", re.M)
@@ -107,12 +107,12 @@ def _value(text: str) -> Any:
 
 def _answer(said: str) -> str | None:
     """The last field that is no reasoning; outputs may be JSON instead of marks."""
-    marked: Mapping[str, Any] = _fields(said)
-    if not marked:
+    found: Mapping[str, Any] = _fields(marked(said))
+    if not found:
         whole = load_json(said) if said.lstrip()[:1] == "{" else None
-        marked = whole if isinstance(whole, Mapping) else {}
-    told = {name: value for name, value in marked.items() if name not in _NOT_SAID and str(value or "").strip()}
+        found = whole if isinstance(whole, Mapping) else {}
+    told = {name: value for name, value in found.items() if name not in _NOT_SAID and str(value or "").strip()}
     if not told:
-        return said or None if not marked else None
+        return said or None if not found else None
     value = next((told[name] for name in _ANSWERS if name in told), None) or list(told.values())[-1]
     return value if isinstance(value, str) else str(value)
