@@ -30,6 +30,8 @@ _FAILURE = re.compile(
     r"|(?:cannot|can't|could not|unable to) (?:access|fetch|find|load|open|reach|read|retrieve|visit)\b"
     r"|(?:\S+ ){1,6}(?:could not be (?:accessed|fetched|found|loaded|opened|processed|reached|read|retrieved)"
     r"|(?:was )?not found\W*$)"
+    r"|(?:\S+ ){0,6}(?:timed out|(?:is )?(?:temporarily )?unavailable|too many requests|rate limit(?:ed| exceeded)"
+    r"|connection (?:refused|reset|aborted))(?: (?:by|after) (?:\S+ ?){1,3})?\W*$"
     r"|access denied|maximum length limit reached|traceback \(most recent|(?:none|null|n/?a)\W*$)",
     re.IGNORECASE,
 )
