@@ -28,6 +28,7 @@ _SAMPLE_FIELDS = (
 _STATED_REFERENCES = (
     *("golden_answers", "golden_answer", "gold_answers", "gold_answer", "gold", "ground_truth", "ground_truths"),
     *("reference_answer", "reference_answers", "references", "reference", "expected_answer", "expected_answers"),
+    *("expected_response", "expected_responses"),
     *("expected", "expected_output", "correct_answer", "correct_answers", "target", "targets", "target_answer", "gts"),
     *("gt", "ideal"),
 )

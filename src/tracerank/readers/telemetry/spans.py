@@ -46,6 +46,8 @@ class Span:
     is_error: bool = False
     label: float | None = None
     """A verdict about the whole run that stands in this span; never read as anything else."""
+    references: tuple[str, ...] = ()
+    """Accepted answers that somebody noted beside the run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,7 @@ class Run:
 
     dialogue: Dialogue
     label: float | None = None
+    references: tuple[str, ...] = ()
 
 
 def run_of(spans: Iterable[Span]) -> Run:
@@ -68,7 +71,8 @@ def run_of(spans: Iterable[Span]) -> Run:
         calls = said.calls  # the tools were not traced, or without what they returned
     output = whole.output if whole is not None and whole.kind != "model" else None
     answer = said_text(output) or _last_words(tree) or said.final or stated_text(output)
-    return Run(Dialogue(calls, asked or said.asked, answer), label)
+    references = next((span.references for span in ordered if span.references), ())
+    return Run(Dialogue(calls, asked or said.asked, answer), label, references)
 
 
 def moment(value: object) -> float:
