@@ -1,5 +1,6 @@
 """Logs that real SDKs wrote (``tests/readers/sdk_logs``): what is read of each, beside what the script said."""
 
+import gzip
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -77,10 +78,15 @@ def expected_of(layout: str) -> list[Seen]:
     )
 
 
-def read(layout: str) -> tuple[list[Seen], list[str]]:
+def read(layout: str, scratch: Path) -> tuple[list[Seen], list[str]]:
     place = FIXTURES / layout
+    if (packed := place.with_suffix(".sqlite.gz")).exists():
+        place = scratch / "store.sqlite"
+        place.write_bytes(gzip.decompress(packed.read_bytes()))
+    elif not place.is_dir():
+        place = place.with_suffix(".jsonl.gz")
     problems: list[object] = []
-    pools = read_pools(place if place.is_dir() else f"{place}.jsonl.gz", on_problem=problems.append)
+    pools = read_pools(place, on_problem=problems.append)
     seen = [
         Seen("" if layout in NO_QUESTION else pool.question.text, rollout.answer or "", *_searched(rollout))
         for pool in pools
@@ -94,11 +100,11 @@ def _searched(rollout: Rollout) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return queries, tuple(sorted(text.text for search in rollout.searches for text in search.evidence))
 
 
-def difference(layout: str) -> str:
+def difference(layout: str, scratch: Path) -> str:
     """One word or more: ``full``, ``refused``, or what differs."""
     expected = expected_of(layout)
     try:
-        seen, problems = read(layout)
+        seen, problems = read(layout, scratch)
     except TraceRankError as error:
         return f"refused: {str(error)[-90:]}"
     if not seen:
@@ -123,10 +129,12 @@ def _agree(seen: list[Seen], expected: list[Seen], name: str) -> bool:
 
 
 @pytest.mark.parametrize("layout", layouts())
-def test_what_an_sdk_saved_is_read_as_the_script_said(layout: str, request: pytest.FixtureRequest) -> None:
+def test_what_an_sdk_saved_is_read_as_the_script_said(
+    layout: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
     if layout in GAPS:
         request.applymarker(pytest.mark.xfail(reason=GAPS[layout], strict=True))
-    assert difference(layout) == "full"
+    assert difference(layout, tmp_path) == "full"
 
 
 def test_every_gap_names_a_layout() -> None:

@@ -1,7 +1,7 @@
 """What a path stands for: one file of any container, all files of a folder, or those that a pattern matches.
 
-Finds and opens; what the containers hold is read in ``records.py``, ``parquet.py`` and ``inspect_zip.py``. Containers
-are told apart by their first bytes, whatever the name.
+Finds and opens; what the containers hold is read in ``records.py``, ``parquet.py``, ``inspect_zip.py`` and
+``agent_stores.py``. Containers are told apart by their first bytes, whatever the name.
 """
 
 import glob
@@ -12,10 +12,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tracerank.errors import ReadError
+from tracerank.readers.files.agent_stores import iter_store
 from tracerank.readers.files.inspect_zip import iter_eval
 from tracerank.readers.files.natural_order import natural
 from tracerank.readers.files.parquet import iter_parquet
 from tracerank.readers.files.records import PathLike, Problem, RecordAt, iter_records
+from tracerank.readers.files.sqlite_file import BESIDE, SQLITE_MAGIC
 
 _PARQUET_MAGIC = b"PAR1"
 _ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")  # the second: an archive without members
@@ -59,6 +61,8 @@ def iter_input(path: PathLike) -> Iterator[RecordAt | Problem]:
         yield from iter_parquet(name)
     elif head.startswith(_ZIP_MAGIC):
         yield from iter_eval(name)
+    elif head.startswith(SQLITE_MAGIC):
+        yield from iter_store(name)
     else:
         yield from iter_records(path)
 
@@ -85,6 +89,8 @@ def _below(folder: str) -> Iterator[str]:
     for place, folders, files in os.walk(folder):
         folders[:] = [each for each in folders if not each.startswith(".")]
         for file in files:
+            if any(file.endswith(ending) and file.removesuffix(ending) in files for ending in BESIDE):
+                continue  # read together with its store
             name = os.path.join(place, file)
             # A pipe or device would block or never end.
             if not file.startswith(".") and os.path.isfile(name):
@@ -97,6 +103,6 @@ def _head(name: str) -> bytes:
         return b""
     try:
         with open(name, "rb") as file:
-            return file.read(4)
+            return file.read(len(SQLITE_MAGIC))
     except OSError:  # reported where the records are read
         return b""
