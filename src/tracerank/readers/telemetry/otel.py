@@ -135,6 +135,8 @@ def openinference_fields(attributes: Attributes, stated: str | None = None) -> d
             # Often the schema of the tool, so what it was given comes first.
             arguments = nested_value(attributes, "tool_call.function.arguments")
             fields["input"] = arguments if arguments is not None else nested_value(attributes, "tool.parameters")
+        else:
+            fields["input"] = _named_arguments(given, nested_value(attributes, "tool.parameters"))
     elif kind == "search":
         if given is None:
             fields["input"] = attributes.get("retrieval.query")
@@ -142,6 +144,18 @@ def openinference_fields(attributes: Attributes, stated: str | None = None) -> d
         if isinstance(documents, list):
             fields["documents"] = [_document(item) for item in documents]
     return fields
+
+
+def _named_arguments(given: object, schema: object) -> object:
+    """The arguments of a call by name, where it gave them by place and the tool's parameters are told."""
+    made, known = _json_value(given), _json_value(schema)
+    placed = made.get("args") if isinstance(made, Mapping) else None
+    if not isinstance(made, Mapping) or not isinstance(placed, list) or not placed or not isinstance(known, Mapping):
+        return given
+    inner, named = known.get("properties"), made.get("kwargs")
+    names = list(inner if isinstance(inner, Mapping) else known)
+    by_name = dict(named) if isinstance(named, Mapping) else {}
+    return {**dict(zip(names, placed, strict=False)), **by_name} if len(placed) <= len(names) else given
 
 
 def _messages(attributes: Attributes, name: str) -> list[dict[str, Any]]:

@@ -237,6 +237,11 @@ def _documents(span: Span) -> object:
 
 def _unwrapped(arguments: dict[str, Any]) -> dict[str, Any]:
     """The arguments inside the names that tracers put around them."""
+    placed, named = arguments.get("args"), arguments.get("kwargs")
+    if isinstance(placed, list) and placed and (_is_words(placed[0]) or named):
+        # Given by place: the first says what the call is about.
+        first = {"input": placed[0]} if _is_words(placed[0]) else {}
+        return {**first, **(named if isinstance(named, Mapping) else {})}
     for _ in range(3):
         # A switch beside the wrapper is the tracer's, not an argument: smolagents logs one.
         if any(key in _WRAPPERS for key in arguments):
@@ -247,7 +252,12 @@ def _unwrapped(arguments: dict[str, Any]) -> dict[str, Any]:
         inner = arguments[filled[0]]
         if isinstance(inner, list) and len(inner) == 1:
             (inner,) = inner
-        if not isinstance(inner, Mapping) and not (isinstance(inner, str) and inner.lstrip()[:1] == "{"):
+        if not isinstance(inner, Mapping) and not (isinstance(inner, str) and not _is_words(inner)):
             break
         arguments = parse_arguments(inner)
     return arguments
+
+
+def _is_words(value: object) -> bool:
+    """Whether a value is a text rather than an object that was logged as one."""
+    return isinstance(value, str) and value.lstrip()[:1] != "{"
