@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import tarfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -83,6 +84,10 @@ def read(layout: str, scratch: Path) -> tuple[list[Seen], list[str]]:
     if (packed := place.with_suffix(".sqlite.gz")).exists():
         place = scratch / "store.sqlite"
         place.write_bytes(gzip.decompress(packed.read_bytes()))
+    elif (packed := place.with_suffix(".tar.gz")).exists():
+        with tarfile.open(packed) as archive:
+            archive.extractall(scratch, filter="data")
+        place = scratch / place.name
     elif not place.is_dir():
         place = place.with_suffix(".jsonl.gz")
     problems: list[object] = []

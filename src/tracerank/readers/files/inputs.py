@@ -18,6 +18,7 @@ from tracerank.readers.files.natural_order import natural
 from tracerank.readers.files.parquet import iter_parquet
 from tracerank.readers.files.records import PathLike, Problem, RecordAt, iter_records
 from tracerank.readers.files.sqlite_file import BESIDE, SQLITE_MAGIC
+from tracerank.readers.files.trial_folders import RESULT, Trials, trials_among
 
 _PARQUET_MAGIC = b"PAR1"
 _ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")  # the second: an archive without members
@@ -31,6 +32,13 @@ class Found:
     names: tuple[str, ...]
     place: str | None = None
     """The folder or pattern in which they were found; None: the user named the file itself, so it must be readable."""
+    trials: Trials | None = None
+    """Those of a job whose folder this is."""
+
+    def records(self, name: str) -> Iterator[RecordAt | Problem]:
+        """The records of one of the files."""
+        is_trial = self.trials is not None and name in self.trials.by_name
+        return self.trials.records(name) if self.trials is not None and is_trial else iter_input(name)
 
 
 def find_files(path: PathLike) -> Found:
@@ -40,7 +48,7 @@ def find_files(path: PathLike) -> Found:
         names = list(_below(name))
         if not names:
             raise ReadError(f"{name}: the folder holds no files; hidden ones are not read")
-        return Found(in_sample_order(names), name)
+        return _found(names, name)
     if os.path.lexists(name):
         return Found((name,))
     if not glob.has_magic(name):
@@ -50,7 +58,14 @@ def find_files(path: PathLike) -> Found:
         names += _below(match) if os.path.isdir(match) else [match]
     if not names:
         raise ReadError(f"{name}: no file matches the pattern; check it, ** stands for any folders")
-    return Found(in_sample_order(list(dict.fromkeys(names))), name)
+    return _found(list(dict.fromkeys(names)), name)
+
+
+def _found(names: list[str], place: str) -> Found:
+    if not any(os.path.basename(name) == RESULT for name in names):
+        return Found(in_sample_order(names), place)
+    trials, rest = trials_among(in_sample_order(names))
+    return Found((*trials.by_name, *in_sample_order(rest)), place, trials)
 
 
 def iter_input(path: PathLike) -> Iterator[RecordAt | Problem]:
