@@ -1,4 +1,4 @@
-"""The memory of smolagents: ``agent.memory.get_full_steps()`` and the dictionaries of a ``RunResult``.
+"""The memory of smolagents: ``agent.memory.get_full_steps()``, the dictionaries of a ``RunResult``, printed steps.
 
 A tool-calling agent logs its calls; a code agent logs code, from which the calls are read with their literal arguments,
 and what the code printed. What several calls of one step printed is told apart where the text itself says so (JSON,
@@ -27,6 +27,7 @@ from tracerank.readers.calls.tool_calls import (
     submitted_answer,
 )
 from tracerank.readers.files.loose_json import json_texts
+from tracerank.readers.files.printed_objects import load_printed
 from tracerank.readers.files.record_fields import decoded, question_of, sample_id_of
 from tracerank.readers.values import plain_text
 
@@ -118,6 +119,7 @@ def _named_calls(name: str, texts: tuple[str, ...]) -> list[ToolCall]:
 
 
 _STEP_FIELDS = ("steps", "full_steps", "memory", "memory_steps")
+_PRINTED, _PRINTED_ACTION = "intermediate_steps", "ActionStep("
 _CODE_FIELDS = ("code_action", "tool_calls", "action_output", "model_output")
 _LOGS, _LAST_OUTPUT = "Execution logs:\n", "Last output from code snippet:\n"
 _HEADING = re.compile(r"^## Search Results[ \t]*$", re.M)
@@ -139,21 +141,25 @@ class SmolagentsReader:
         if not isinstance(record, Mapping):
             return False
         steps = _steps(record)
-        return steps is not None and any(_is_action(step) for step in steps)
+        return (steps is not None and any(_is_action(step) for step in steps)) or _are_printed(record.get(_PRINTED))
 
     def parse(self, record: Record, source: str) -> Parsed:
         """The run as a rollout; the answer is the output of the step that ended it."""
         plain = decoded(record)
-        steps = _steps(plain)
+        is_printed = _are_printed(plain.get(_PRINTED))
+        steps = _printed_steps(plain.get(_PRINTED)) if is_printed else _steps(plain)
         if steps is None:
-            reason = f"no steps: expected a list in one of {', '.join(_STEP_FIELDS)}"
+            reason = f"no steps that can be read: expected a list in one of {', '.join(_STEP_FIELDS)}"
             reject(reason, question_of(plain), sample_id_of(plain))
         tasks = [step["task"] for step in steps if isinstance(step, Mapping) and isinstance(step.get("task"), str)]
         asked = tasks[-1] if tasks else None
-        actions = [step for step in steps if isinstance(step, Mapping) and "step_number" in step]
-        dialogue = Dialogue(tuple(_calls(actions)), asked, _final(plain, actions))
+        actions = [_with_code(step) for step in steps if isinstance(step, Mapping) and "step_number" in step]
+        # Beside printed steps, the prediction is the answer as the agent put it last.
+        noted = plain_text(plain.get("prediction")) if is_printed else None
+        dialogue = Dialogue(tuple(_calls(actions)), asked, noted or _final(plain, actions))
         # The run's 'output' is the agent's; everything else is in the steps.
-        fields = {key: value for key, value in plain.items() if key not in (*_STEP_FIELDS, "output", "prompt", "input")}
+        aside = (*_STEP_FIELDS, _PRINTED, "output", "prompt", "input", "task")
+        fields = {key: value for key, value in plain.items() if key not in aside}
         return parsed_dialogue(fields, source, dialogue)
 
 
@@ -165,6 +171,34 @@ def _steps(record: Record) -> list[Any] | None:
         if isinstance(value, list) and any(isinstance(step, Mapping) for step in value):
             return value
     return None
+
+
+def _are_printed(steps: object) -> bool:
+    """Whether steps are kept as Python prints them: one text each (smolagents' GAIA runs), or all in one text."""
+    if isinstance(steps, str):
+        return steps.startswith("[") and _PRINTED_ACTION in steps
+    return isinstance(steps, list) and any(isinstance(step, str) and step.startswith(_PRINTED_ACTION) for step in steps)
+
+
+def _printed_steps(steps: object) -> list[Any] | None:
+    if isinstance(steps, str):
+        all_steps = load_printed(steps)
+        return all_steps if isinstance(all_steps, list) else None
+    found = [load_printed(step) for step in steps if isinstance(step, str)] if isinstance(steps, list) else []
+    return found if any(map(_is_action, found)) else None
+
+
+def _with_code(step: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A step with the code that it ran, which older versions keep as what the interpreter was given."""
+    calls = step.get("tool_calls")
+    if step.get("code_action") is not None or not isinstance(calls, list):
+        return step
+    for call in calls:
+        function = call.get("function", call) if isinstance(call, Mapping) else None
+        if isinstance(function, Mapping) and function.get("name") in _INTERPRETERS:
+            code = function.get("arguments")
+            return {**step, "code_action": code} if isinstance(code, str) else step
+    return step
 
 
 def _is_action(step: object) -> bool:
