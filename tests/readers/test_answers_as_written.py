@@ -33,6 +33,7 @@ SAID = {
     "inspect": ("Exact Answer: Ada", "…"),
     "r1-searcher": ("<answer> Ada Lovelace </answer>", "<answer>…</answer>"),
     "hotpot-agent": ("University of Cluj", "…"),
+    "flashrag": ("Danube", "…"),
     "mirothinker": ("Ada", "…"),
     "smolagents": ("Ada", "…"),
     "browsecomp-plus": ("Explanation: see [123]\nExact Answer: Ada\nConfidence: 85%", "…"),

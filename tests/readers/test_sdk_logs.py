@@ -1,6 +1,8 @@
 """Logs that real SDKs wrote (``tests/readers/sdk_logs``): what is read of each, beside what the script said."""
 
+import gzip
 import json
+import tarfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,13 +33,7 @@ NO_RETURNS = {
     "openai_agents/raw_responses",
 }
 
-GAPS: dict[str, str] = {
-    "mlflow/trace": "refused",
-    "mlflow/trace_json": "refused",
-    "smolagents/run_result": "partly: queries, evidence",
-    "smolagents/tool_calling_steps": "partly: queries, evidence",
-    "smolagents/tool_calling_succinct": "partly: queries, evidence",
-}
+GAPS: dict[str, str] = {}
 """Layouts that are not read fully yet, with what goes wrong; each has to leave when it is read."""
 
 
@@ -79,17 +75,22 @@ def is_folder(layout: str) -> bool:
     return (FIXTURES / layout).is_dir()
 
 
-def read(layout: str) -> tuple[list[Seen], list[str]]:
+def read(layout: str, scratch: Path) -> tuple[list[Seen], list[str]]:
     """One file of runs that do not hold their questions needs a table of them, with a row a run."""
     place = FIXTURES / layout
+    if (packed := place.with_suffix(".sqlite.gz")).exists():
+        place = scratch / "store.sqlite"
+        place.write_bytes(gzip.decompress(packed.read_bytes()))
+    elif (packed := place.with_suffix(".tar.gz")).exists():
+        with tarfile.open(packed) as archive:
+            archive.extractall(scratch, filter="data")
+        place = scratch / place.name
+    elif not place.is_dir():
+        place = place.with_suffix(".jsonl.gz")
     problems: list[object] = []
     needs_table = layout in NO_QUESTION and not is_folder(layout)
     table = [Question(row["name"].partition("r")[0], row["question"]) for row in rows_of(layout)]
-    pools = read_pools(
-        place if is_folder(layout) else f"{place}.jsonl.gz",
-        on_problem=problems.append,
-        questions=table if needs_table else None,
-    )
+    pools = read_pools(place, on_problem=problems.append, questions=table if needs_table else None)
     seen = [
         Seen(pool.question.text or pool.question.id, rollout.answer or "", *_searched(rollout))
         for pool in pools
@@ -103,11 +104,11 @@ def _searched(rollout: Rollout) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return queries, tuple(sorted(text.text for search in rollout.searches for text in search.evidence))
 
 
-def difference(layout: str) -> str:
+def difference(layout: str, scratch: Path) -> str:
     """One word or more: ``full``, ``refused``, or what differs."""
     expected = expected_of(layout)
     try:
-        seen, problems = read(layout)
+        seen, problems = read(layout, scratch)
     except TraceRankError as error:
         return f"refused: {str(error)[-90:]}"
     if not seen:
@@ -132,15 +133,17 @@ def _agree(seen: list[Seen], expected: list[Seen], name: str) -> bool:
 
 
 @pytest.mark.parametrize("layout", layouts())
-def test_what_an_sdk_saved_is_read_as_the_script_said(layout: str, request: pytest.FixtureRequest) -> None:
+def test_what_an_sdk_saved_is_read_as_the_script_said(
+    layout: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
     if layout in GAPS:
         request.applymarker(pytest.mark.xfail(reason=GAPS[layout], strict=True))
-    assert difference(layout) == "full"
+    assert difference(layout, tmp_path) == "full"
 
 
 @pytest.mark.parametrize("layout", sorted(NO_QUESTION))
-def test_a_log_that_does_not_hold_its_question_says_so_once(layout: str) -> None:
-    _, problems = read(layout)
+def test_a_log_that_does_not_hold_its_question_says_so_once(layout: str, tmp_path: Path) -> None:
+    _, problems = read(layout, tmp_path)
     assert sum("does not say what was asked" in problem for problem in problems) == 1
 
 

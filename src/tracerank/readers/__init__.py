@@ -18,7 +18,7 @@ from tracerank.readers.base import Parsed, Reader, Record
 from tracerank.readers.detect import AUTO, READERS, assign_readers, reader_named, taken_apart
 from tracerank.readers.files.event_files import runs_in
 from tracerank.readers.files.field_map import ASKED, BETWEEN, FieldMap, name_and_map, name_and_questions
-from tracerank.readers.files.inputs import find_files, iter_input
+from tracerank.readers.files.inputs import find_files
 from tracerank.readers.files.joining import Joiner, Joining, ScatteredRollout
 from tracerank.readers.files.records import PathLike, Problem, RecordAt
 from tracerank.readers.grouping import WINDOW_BYTES, Placed, Report, group, parse_record
@@ -186,7 +186,7 @@ class _Source:
         refused: list[Problem] = []
         is_empty = True
         for name in found.names:
-            records = runs_in(self.joining.through(self._mapped(_sound(iter_input(name), self.report))))
+            records = runs_in(self.joining.through(self._mapped(_sound(found.records(name), self.report))))
             try:
                 for placed in self._named(name, self._parsed(records), places):
                     is_empty = False

@@ -29,7 +29,7 @@ from tracerank.readers.values import plain_text, whole_number
 FILE_SEARCH = "file_search"
 _MOST_SPANS = 20
 """Of one source; every search that lists it repeats them."""
-_NO_ANSWERS = frozenset(("[no prediction]", "[failed]", "server error", "no answer found."))
+_NO_ANSWERS = frozenset(("[no prediction]", "[failed]", "server error", "no answer found.", "no valid answer found"))
 _ANSWER_FIELDS = ("answer", "final_answer", "exact_answer", "short_answer", "response", "output", "result", "text")
 
 

@@ -23,6 +23,7 @@ from tracerank.readers.base import Record
 from tracerank.readers.files.containers import as_record, pair_record, parts_of, parts_of_pool, records_in
 from tracerank.readers.files.loose_json import NOT_JSON, load_objects
 from tracerank.readers.files.tables import Header, header_of, iter_rows
+from tracerank.readers.files.trial_logs import OPENING, is_trial_log, iter_trials
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -135,7 +136,9 @@ def _from_stream(name: str, stream: io.BufferedReader) -> Iterator[RecordAt | Pr
     if not first:
         raise ReadError(f"{name}: the file is empty; {_EXPECTED}")
     header = header_of(first, stream.peek(_BUFFER_BYTES)) if first[:1] not in (b"{", b"[") else None
-    if header is not None:
+    if first.startswith(OPENING) and is_trial_log(first + b"\n" + stream.peek(_BUFFER_BYTES)):
+        items = _from_trials(name, number, (first + b"\n" + stream.read()).decode("utf-8", "replace"))
+    elif header is not None:
         items = _from_table(name, header, number, stream)
     elif first.startswith(b"[") and (_is_pair(first) or (stream.peek(1) and _is_one_of_many(first, stream.peek(64)))):
         items = _from_lines(name, number, chain((first,), stream))
@@ -213,6 +216,11 @@ def _from_table(name: str, header: Header, number: int, lines: Iterator[bytes]) 
             yield Problem(row.source, row.reason or "")
         else:
             yield RecordAt(row.value, row.source, row.size)
+
+
+def _from_trials(name: str, number: int, text: str) -> Iterator[RecordAt | Problem]:
+    for trial in iter_trials(text):
+        yield RecordAt(trial.record, f"{name}:{number + trial.line - 1}", trial.size)
 
 
 def _is_pair(line: bytes) -> bool:
