@@ -42,7 +42,7 @@ Files = Annotated[
     list[Path],
     typer.Argument(
         metavar="FILE",
-        help="Files, folders or patterns of rollouts: JSON Lines, JSON, gzip, Parquet, .eval.",
+        help="Files, folders or patterns of rollouts: JSON Lines, JSON, gzip, Parquet, SQLite, .eval.",
         show_default=False,
     ),
 ]

@@ -15,6 +15,7 @@ from tracerank.pools.urls import canonical_url
 from tracerank.readers.calls.results import Result, blocks_of, flat_text, is_failure
 from tracerank.readers.calls.text_layouts import laid_out, split_ranked
 from tracerank.readers.files.loose_json import NOT_JSON, load_json, load_literal, load_objects
+from tracerank.readers.files.printed_objects import load_printed
 from tracerank.readers.values import encodable
 
 _MESSAGE_LENGTH = 400
@@ -61,6 +62,9 @@ _ABOUT_A_SOURCE = frozenset(("url", "link", "href", "title", "docid", "doc_id", 
 _ENVELOPES = ("content", "result", "results", "output", "text", "response")
 _PRINTED = ("{'", "[{'", "['", "[['")
 """How lists and objects begin that Python printed."""
+_PRINTED_OBJECT = re.compile(r"\s*(?:\[\s*\(?\s*)?[A-Z]\w{1,60}\([a-z_]{1,40}=|\s*page_content='|\s*page_content=\"")
+"""How LangChain's documents and their like begin where Python printed them."""
+_PRINTED_DOCUMENT = "page_content="
 _TEXT_PARTS = ("text", "output_text", "input_text", None)
 
 
@@ -76,6 +80,8 @@ def value_of(output: object) -> object:
                 value = load_literal(output)
             if value is NOT_JSON and output.lstrip()[:1] == "{":
                 value = load_objects(output)
+            if value is NOT_JSON and _PRINTED_OBJECT.match(output):
+                value = _printed(output)
             if not isinstance(value, str | list | dict):
                 break
             output = value
@@ -86,6 +92,24 @@ def value_of(output: object) -> object:
         else:
             break
     return encodable(without_verdicts(output)) if isinstance(output, str) else output
+
+
+def _printed(text: str) -> Any:
+    """The objects that Python printed; of pairs with a score, the objects."""
+    body = text.strip()
+    if body.startswith(_PRINTED_DOCUMENT):  # as LangChain's own ``str`` puts a document
+        lines = [line for line in body.split("\n") if line.strip()]
+        if not all(line.startswith(_PRINTED_DOCUMENT) for line in lines):
+            return NOT_JSON
+        body = f"[{', '.join(f'Document({line})' for line in lines)}]"
+    value = load_printed(body)
+    if isinstance(value, list):
+        value = [one[0] if isinstance(one, list) and len(one) == 2 and _is_scored(one) else one for one in value]
+    return value
+
+
+def _is_scored(pair: list[Any]) -> bool:
+    return isinstance(pair[0], Mapping) and isinstance(pair[1], int | float)
 
 
 def _enclosed(value: Mapping[str, Any]) -> object:
