@@ -131,11 +131,9 @@ def is_passing(fields: Fields) -> bool:
 
 def is_result(fields: Fields) -> bool:
     """Whether an object is the line with which a command ends its run."""
-    return (
-        kind_of_part(fields) in ("result", "resultmessage", "")
-        and isinstance(fields.get("subtype"), str)
-        and ("result" in fields or "structuredoutput" in fields)
-    )
+    if not isinstance(fields.get("subtype"), str) or not ("result" in fields or "structuredoutput" in fields):
+        return False
+    return kind_of_part(fields) in ("result", "resultmessage", "")
 
 
 def is_aside(fields: Fields) -> bool:
