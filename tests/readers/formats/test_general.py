@@ -162,6 +162,22 @@ def test_calls_that_nobody_understands_are_told_with_their_keys(tmp_path: Path) 
     ]
 
 
+def test_calls_of_unknown_tools_are_told_also_where_the_format_is_known(tmp_path: Path) -> None:
+    steps = [
+        {"step_id": 1, "source": "user", "message": "Which river?"},
+        {
+            "step_id": 2,
+            "source": "agent",
+            "message": "Danube",
+            "tool_calls": [{"tool_call_id": "1", "function_name": "oracle", "arguments": {"x": 1}}],
+            "observation": {"results": [{"source_call_id": "1", "content": "It says Danube."}]},
+        },
+    ]
+    problems: list[Problem] = []
+    only(lines(tmp_path, {"schema_version": "ATIF-v1.6", "agent": {"name": "a"}, "steps": steps}), problems)
+    assert ["1 tool call seen, none understood: oracle(x)" in problem.reason for problem in problems] == [True]
+
+
 def test_a_run_whose_question_or_answer_cannot_be_told_is_a_problem(tmp_path: Path) -> None:
     problems: list[Problem] = []
     read_pools(lines(tmp_path, {"parts": STRANDS[1:]}, {"parts": STRANDS[:3]}), on_problem=problems.append)

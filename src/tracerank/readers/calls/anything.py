@@ -26,6 +26,7 @@ from tracerank.readers.calls.shapes import (
     kind_of_part,
     return_of,
     role_of,
+    speaker_of,
 )
 from tracerank.readers.calls.text_calls import CALL_TAGS, spoken, tagged_returns, written_calls
 from tracerank.readers.calls.tool_calls import ToolCall, clean_name, parse_arguments
@@ -147,6 +148,9 @@ class _Walk:
             self._object(value, role, depth)
 
     def _object(self, value: Mapping[Any, Any], role: Role | None, depth: int) -> None:
+        if len(value) == 2 and (speaker := speaker_of(value)) is not None:
+            self._say(value["content"], speaker)
+            return
         fields = fields_of(value)
         if "event" in fields and isinstance(fields.get("data"), Mapping) and self._stream_event(fields, depth):
             return
