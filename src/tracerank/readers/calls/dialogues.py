@@ -79,6 +79,11 @@ class DialogueBuilder:
         """Whether a call of this id was made, which formats that log calls twice ask."""
         return _id(call_id) in self._places
 
+    @property
+    def has_answer(self) -> bool:
+        """Whether something was said, or handed in, since the last search."""
+        return self._final is not None
+
     def give(self, call_id: object, arguments: Mapping[str, Any]) -> None:
         """The arguments of a call that was logged before they were known."""
         place = self._places.get(_id(call_id))
