@@ -191,11 +191,11 @@ class TableOfCommands(Commands):
     _is_listing = False
 
     def list_commands(self, ctx: Any) -> list[str]:
-        return list(COMMANDS)
+        return [*COMMANDS, *super().list_commands(ctx)]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in COMMANDS:
-            return None
+            return super().get_command(ctx, cmd_name)
         return TyperCommand(name=cmd_name, help=COMMANDS[cmd_name].summary) if self._is_listing else command(cmd_name)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
