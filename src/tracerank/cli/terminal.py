@@ -9,14 +9,15 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from importlib import metadata
 from threading import Event, Thread, Timer
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rich import box
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
+
+if TYPE_CHECKING:  # takes a third of the time that --help may take
+    from rich.progress import Progress, TaskID
 
 # C1 controls, soft hyphen, zero-width and direction marks, line separators, lone surrogates, invisible tags.
 _UNSAFE = (
@@ -89,7 +90,7 @@ _PLAIN: dict[str, Any] = {"markup": False, "emoji": False, "highlight": False}
 class Bar:
     """What a command may tell its progress bar, whether it is shown or not."""
 
-    def __init__(self, progress: Progress, task: TaskID, unit: str) -> None:
+    def __init__(self, progress: "Progress", task: "TaskID", unit: str) -> None:
         self._progress = progress
         self._task = task
         self._unit = unit
@@ -125,6 +126,8 @@ def working(
     every: float = LINE_SECONDS,
 ) -> Iterator[Bar]:
     """Show a bar while the block runs, unless it is short or quiet was asked for; without a terminal, some lines."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
     columns = [
         TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=BAR_CELLS),
@@ -149,7 +152,7 @@ def working(
 
 
 @contextmanager
-def _shown(progress: Progress, delay: float) -> Iterator[None]:
+def _shown(progress: "Progress", delay: float) -> Iterator[None]:
     timer = Timer(delay, progress.start)
     timer.daemon = True
     try:
@@ -182,6 +185,8 @@ def _told(bar: Bar, every: float) -> Iterator[None]:
 
 def installed_version() -> str:
     """The version that is installed; says so where the code runs without installation."""
+    from importlib import metadata
+
     try:
         return metadata.version("tracerank")
     except metadata.PackageNotFoundError:
