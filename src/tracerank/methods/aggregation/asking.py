@@ -19,7 +19,17 @@ from typing import TypeVar
 from tracerank.answers.exact import normalize_answer
 from tracerank.answers.extraction import extract_answer
 from tracerank.answers.scripts import UNSPACED
-from tracerank.endpoints.chat import ChatMessage, ChatModel, ChatReply, ChatTool, EmptyReply, Sampling, Usage, sendable
+from tracerank.endpoints.chat import (
+    ChatMessage,
+    ChatModel,
+    ChatReply,
+    ChatTool,
+    EmptyReply,
+    Sampling,
+    Usage,
+    sendable,
+    spoken,
+)
 from tracerank.errors import ChatError
 from tracerank.methods.base import Decision
 from tracerank.pools.pool import Pool
@@ -109,11 +119,6 @@ def accepted_answer(solution: str) -> str | None:
 def report_in(text: str) -> str:
     """The report of a rollout, with or without the tag that it was asked to stand in."""
     return _tagged("report", spoken(text)) or spoken(text).strip()
-
-
-def spoken(text: str) -> str:
-    """What follows the thinking, where a server leaves that in the reply."""
-    return text.rpartition("</think>")[2]
 
 
 def first_line(text: str) -> str:
