@@ -136,6 +136,7 @@ def _reply(value: Any) -> ChatReply:
         None if logprobs is None else tuple(map(_token, logprobs)),
         tuple(ToolCall(**call) for call in value["tool_calls"]),
         value["is_cut"],
+        value.get("reasoning", ""),  # of an earlier version: none was kept
     )
 
 

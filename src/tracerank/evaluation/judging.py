@@ -25,7 +25,6 @@ from tracerank.methods.aggregation.asking import (
     in_order,
     quoted,
     room_in,
-    spoken,
     strict_reply,
 )
 from tracerank.methods.prompts import prompt_text
@@ -132,7 +131,7 @@ class AnswerJudge:
 
 def verdict_in(reply: ChatReply) -> Verdict | None:
     """The last verdict outside the thinking; None: there is none, or the reply was cut before it came to one."""
-    text = spoken(reply.text)
+    text = reply.spoken
     found = list(_VERDICT.finditer(text))
     if not found or (reply.is_cut and text[: found[-1].start()].strip()):
         return None

@@ -31,6 +31,8 @@ class Decision:
     """Tokens that deciding cost; None: no model was asked, or nobody counted."""
     note: str | None = None
     """What the user should know about how it was decided, such as a forced end."""
+    problem: str | None = None
+    """Why nothing could be decided, such as a server that failed: asked again, it may work. None: it was decided."""
     reply: str | None = None
     """What a model wrote and the answer was read from, whole and as it came; None: no model wrote an answer."""
     counts: Mapping[str, int] = field(default_factory=dict)

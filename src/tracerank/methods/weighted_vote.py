@@ -13,7 +13,7 @@ from typing import Protocol
 
 from tracerank.answers.extraction import stated_confidence
 from tracerank.endpoints.chat import ChatModel, ChatReply, Sampling, Usage
-from tracerank.methods.aggregation.asking import CountedChat, cut_words, quoted, spoken, strict_reply
+from tracerank.methods.aggregation.asking import CountedChat, cut_words, quoted, strict_reply
 from tracerank.methods.aggregation.transcripts import steps_of, transcript_lines
 from tracerank.methods.answer_groups import AnswerGrouping
 from tracerank.methods.base import Decision
@@ -132,7 +132,7 @@ class AskedConfidence:
 
 def percentage(reply: ChatReply) -> float | None:
     """The last number stated as asked, between 0 and 1; None: there is none, or it lies outside 0 to 100."""
-    said = spoken(reply.text)
+    said = reply.spoken
     bare = _BARE.fullmatch(said)
     found = [bare[1]] if bare else _STATED.findall(said)
     return int(found[-1]) / 100 if found and int(found[-1]) <= 100 else None

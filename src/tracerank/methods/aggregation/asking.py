@@ -18,7 +18,16 @@ from typing import TypeVar
 
 from tracerank.answers.extraction import extract_answer
 from tracerank.answers.scripts import UNSPACED
-from tracerank.endpoints.chat import ChatMessage, ChatModel, ChatReply, ChatTool, EmptyReply, Sampling, Usage, sendable
+from tracerank.endpoints.chat import (
+    ChatMessage,
+    ChatModel,
+    ChatReply,
+    ChatTool,
+    EmptyReply,
+    Sampling,
+    Usage,
+    sendable,
+)
 from tracerank.errors import ChatError
 from tracerank.methods.base import Decision
 from tracerank.pools.pool import Pool
@@ -83,9 +92,6 @@ def _water_level(counts: Sequence[int], budget: int) -> int:
     return max(counts, default=0)
 
 
-def spoken(text: str) -> str:
-    """What follows the thinking, where a server leaves that in the reply."""
-    return text.rpartition("</think>")[2]
 
 
 ATTEMPTS = 3

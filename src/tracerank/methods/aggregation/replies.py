@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from tracerank.answers.exact import normalize_answer
 from tracerank.answers.extraction import FINAL_CHANNEL, NOTHING, WHOLE_TEXT, extract_answer
-from tracerank.methods.aggregation.asking import spoken
+from tracerank.endpoints.chat import spoken
 
 _TAG = {name: re.compile(rf"<(/?){name}\s{{0,3}}>", re.I) for name in ("answer", "report")}
 _DECLARED = re.compile(r"(?:the correct answer is|the answer is|final answer|answer):(.*)", re.I)

@@ -20,7 +20,6 @@ from tracerank.methods.aggregation.asking import (
     fit_words,
     quoted,
     room_in,
-    spoken,
     strict_reply,
 )
 from tracerank.methods.answer_groups import AnswerGrouping
@@ -120,7 +119,7 @@ class Verifier(AskingMethod):
 
 def probability_of_yes(reply: ChatReply) -> float | None:
     """How likely the model's verdict was to be yes; None: it gave none."""
-    text = spoken(reply.text)
+    text = reply.spoken
     said = _last_verdict(text)
     if said is None or (reply.is_cut and text[: said.start].strip()):  # a cut reply has not come to its verdict
         return None
