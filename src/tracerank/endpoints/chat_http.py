@@ -80,6 +80,7 @@ def _request(
         "logprobs": config.wants_logprobs or sampling.top_logprobs > 0 or None,
         "top_logprobs": sampling.top_logprobs or None,
         "tools": [{"type": "function", "function": _function(tool)} for tool in tools] or None,
+        "parallel_tool_calls": False if sampling.one_call and tools else None,
     }
     return {
         "model": config.model,
@@ -99,7 +100,7 @@ def _understood(body: dict[str, Any], words: str) -> dict[str, Any] | None:
         return {name: value for name, value in body.items() if name != "max_tokens"} | {
             "max_completion_tokens": body["max_tokens"]
         }
-    for name in ("temperature", "top_p", "seed", "top_logprobs", "logprobs"):
+    for name in ("temperature", "top_p", "seed", "top_logprobs", "logprobs", "parallel_tool_calls"):
         if name in body and re.search(rf"\b{name}\b", words):
             unwanted = ("logprobs", "top_logprobs") if name == "logprobs" else (name,)
             return {other: value for other, value in body.items() if other not in unwanted}

@@ -1,8 +1,8 @@
 """AggAgent: a model examines the rollouts through tools, one call at a time, and hands in an answer (App. A.2).
 
-The loop of its authors, with two limits more: a model that calls nothing of use several times in a row is made to finish,
-as is one whose conversation outgrows its room. Calls count however a model writes them, native or in its text. The tools
-are in ``trajectory_tools.py``.
+The loop of its authors, with two limits more: a model that calls nothing of use several times in a row is made to
+finish, as is one whose conversation outgrows its room. Calls count however a model writes them, native or in its text.
+The tools are in ``trajectory_tools.py``.
 """
 
 import json

@@ -2,7 +2,7 @@
 
 The paper's rules come first and find what they found in the paper. Where they find nothing, the same reply is read
 as small models write it: tags escaped as they saw them in a prompt, an answer in other marks, "Final solution 3".
-``how`` says which reading it was, so that strict figures can be told from lenient ones. Reads the model's own words only.
+``how`` says which reading it was, so that strict figures can be told from lenient ones. Reads models' own words only.
 """
 
 import re
@@ -62,7 +62,7 @@ def first_line(text: str) -> str:
 
 
 def without_tags(text: str) -> str:
-    """The text without the tags in which answers and reports are asked for, which a model would copy as it sees them."""
+    """The text without the tags in which answers and reports are asked for: a model copies them as it sees them."""
     for tag in _TAG.values():
         text = tag.sub("", text)
     return text
@@ -100,13 +100,15 @@ _IS_RIGHT = re.compile(
     re.I,
 )
 _LABEL = re.compile(rf"\W{{0,6}}(?:the )?{_OF_ONE}[0-9]{{1,3}}[ *]{{0,3}}:[ *]{{0,3}}(?=\S)", re.I)
-_PLACEHOLDERS = frozenset(map(normalize_answer, ("the short answer", "short answer", "the answer", "answer", "…", "...")))
+_PLACEHOLDERS = frozenset(
+    map(normalize_answer, ("the short answer", "short answer", "the answer", "answer", "…", "..."))
+)
 _LEAST_NAME = 3
 """Letters of a candidate that a reply may name in passing: shorter ones are words of any sentence."""
 
 
 def read_reply(text: str, rule: PaperRule, candidates: Sequence[str]) -> Found | None:
-    """The answer that a reply gives: ``candidates`` are the answers of what was shown, in the order of their numbers."""
+    """The answer that a reply gives; ``candidates``: the answers of what was shown, in the order of their numbers."""
     said = spoken(text)
     unescaped = _ESCAPE.sub(lambda found: _ESCAPES[found[0].lower()], said)
     for how, held in ((BY_RULE, rule(said)), (ESCAPED, rule(unescaped)), (MARKED, _marked(unescaped))):

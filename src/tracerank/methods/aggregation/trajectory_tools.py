@@ -1,7 +1,7 @@
 """What AggAgent may look with: the solutions, a search in one trajectory, a segment of it; and the call that ends.
 
-A call never raises: what is wrong with it is told to the model as the tool's return. Returns are JSON in which the texts
-of others are quoted, and no return is longer than the model's context can bear.
+A call never raises: what is wrong with it is told to the model as the tool's return. Returns are JSON in which the
+texts of others are quoted, and no return is longer than the model's context can bear.
 """
 
 import re
@@ -143,8 +143,7 @@ class TrajectoryTools:
     def _shown(self, steps: Sequence[tuple[int, Step]], words: int) -> list[dict[str, object]]:
         texts = self._cut([step.text for _, step in steps], words)
         return [
-            {"step": place, "role": step.role, "text": text}
-            for (place, step), text in zip(steps, texts, strict=True)
+            {"step": place, "role": step.role, "text": text} for (place, step), text in zip(steps, texts, strict=True)
         ]
 
     def _search(self, arguments: Mapping[str, Any]) -> object:

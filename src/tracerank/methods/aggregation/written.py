@@ -48,7 +48,10 @@ def ask_for_answer(
     if found is not None:
         return Written(found, said.reply)
     if said.text:  # one that said nothing hears the same again
-        asked += [ChatMessage("assistant", cut_words(said.text, _REPEATED_WORDS)), ChatMessage("user", prompt_text("again"))]
+        asked += [
+            ChatMessage("assistant", cut_words(said.text, _REPEATED_WORDS)),
+            ChatMessage("user", prompt_text("again")),
+        ]
     second = say(chat, asked, replace(sampling, seed=None if sampling.seed is None else sampling.seed + 1))
     found = (
         read_reply(second.text, rule, candidates)
