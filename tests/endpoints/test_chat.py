@@ -117,7 +117,7 @@ def test_a_server_that_wants_too_long_a_wait_is_given_up(server: Server, make: C
         (Reply(body=["x"]), "without a list 'choices'"),
         (Reply(body={"choices": [{"message": None}]}), "without a list 'choices'"),
         (said(None), "said nothing$"),
-        (said("  ", finish="length"), "max_tokens were used up"),
+        (said("  ", finish="length"), "until the 5 tokens that a reply may have were used up"),
     ],
 )
 def test_what_cannot_pass_is_an_error_in_words(
