@@ -72,8 +72,6 @@ def decision_to_record(question: Question, decision: Decision) -> dict[str, Any]
         "confidence": decision.confidence,
         "usage": None if decision.usage is None else asdict(decision.usage),
         "note": decision.note,
-        "reply": decision.reply,
-        "counts": dict(decision.counts),
     }
 
 
