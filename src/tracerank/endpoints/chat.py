@@ -138,6 +138,8 @@ class Sampling:
     """Texts that end the reply; servers leave them out of it."""
     top_logprobs: int = 0
     """How many likely tokens the server is to list at each place of the reply; 0: none."""
+    one_call: bool = False
+    """The reply is to call one tool at most; a server that cannot be told so is not."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -189,6 +189,7 @@ class HttpChat(Closing):
             "logprobs": self.config.wants_logprobs or sampling.top_logprobs > 0 or None,
             "top_logprobs": sampling.top_logprobs or None,
             "tools": [{"type": "function", "function": _function(tool)} for tool in tools] or None,
+            "parallel_tool_calls": False if sampling.one_call and tools else None,
             "stream": True,
             "stream_options": {"include_usage": True},
         }
@@ -246,7 +247,15 @@ def _unwanted(body: dict[str, Any], words: str) -> frozenset[str] | None:
     """What a stricter server wants left out of the request, in its words; None: nothing that could be."""
     if "max_tokens" in body and "max_completion_tokens" in words and "too large" not in words:
         return frozenset(("max_tokens",))
-    for name in ("stream_options", "temperature", "top_p", "seed", "top_logprobs", "logprobs"):
+    for name in (
+        "stream_options",
+        "parallel_tool_calls",
+        "temperature",
+        "top_p",
+        "seed",
+        "top_logprobs",
+        "logprobs",
+    ):
         if name in body and re.search(rf"\b{name}\b", words):
             return frozenset(("logprobs", "top_logprobs") if name == "logprobs" else (name,))
     if "stream" in body and re.search(r"\bstream(ing|ed|s)?\b", words, re.I):

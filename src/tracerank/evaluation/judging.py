@@ -1,7 +1,9 @@
 """A chat model that judges answers by the references, with the three verdicts of the published SimpleQA grader.
 
-An exact match is right without a question. A call that fails, or says none of the three in all attempts, raises: an
-answer is never wrong because nobody judged it. Replies are kept on disk, so the same command goes on where it ended.
+An exact match is right without a question. The model writes the answer down in short, which our rule by meaning
+compares with the references; its verdict is for what the rule does not find right. A call that fails, or says none of
+the three in all attempts, raises: an answer is never wrong because nobody judged it. Replies are kept on disk, so the
+same command goes on where it ended.
 """
 
 import re
@@ -25,6 +27,7 @@ from tracerank.methods.aggregation.asking import (
     in_order,
     quoted,
     room_in,
+    short_answer,
     strict_reply,
 )
 from tracerank.methods.prompts import prompt_text
@@ -73,6 +76,10 @@ class AnswerJudge:
         self.verdicts: Counter[Verdict] = Counter()
         self.exact = 0
         """Answers that are exact matches, about which nobody was asked."""
+        self.by_short_answer = 0
+        """Answers that are right by the rule, once the model has written them down in short."""
+        self.overruled = 0
+        """Of these, those that its own verdict calls wrong."""
         self.agreement = Agreement()
         self._model = chat
         self._chat = CountedChat(chat)
@@ -93,24 +100,33 @@ class AnswerJudge:
         open_answers = [answer for answer in answers if not exact_match(answer, references)]
         with self._lock:
             self.exact += len(answers) - len(open_answers)
-        found = all_of(lambda answer: self.verdict(question, answer, references), open_answers, self.config.concurrency)
+        found = all_of(
+            lambda answer: self.judgement(question, answer, references), open_answers, self.config.concurrency
+        )
         said = dict(zip(open_answers, found, strict=True))
-        for answer, verdict in said.items():
+        for answer, judgement in said.items():
             is_same = is_right(question, answer, references)
             with self._lock:
-                self.verdicts[verdict] += 1
-                self.agreement.add(verdict is Verdict.CORRECT, is_same)
-        return [float(said.get(answer, Verdict.CORRECT) is Verdict.CORRECT) for answer in answers]
+                self.verdicts[judgement.verdict] += 1
+                self.by_short_answer += judgement.by_short_answer
+                self.overruled += judgement.is_overruled
+                self.agreement.add(judgement.verdict is Verdict.CORRECT, is_same)
+        wrong = {answer for answer, judgement in said.items() if judgement.verdict is not Verdict.CORRECT}
+        return [float(answer not in wrong) for answer in answers]
 
-    def verdict(self, question: str, answer: str, references: Sequence[str]) -> Verdict:
-        """What the model says of one answer."""
+    def judgement(self, question: str, answer: str, references: Sequence[str]) -> "Judgement":
+        """What comes of asking the model about one answer."""
         prompt = prompt_text("grade").format(
             question=quoted(question),
             references=quoted(list(dict.fromkeys(references))[:MOST_REFERENCES]),
             answer=quoted(cut_words(answer, self.config.answer_words)),
         )
-        wanted = ", ".join(Verdict)
-        return strict_reply(self._chat, prompt, Sampling(self.config.max_tokens, seed=0), verdict_in, wanted)
+
+        def read(reply: ChatReply) -> Judgement | None:
+            return judgement_in(reply, question, references)
+
+        wanted = f"the short answer and one of {', '.join(Verdict)}"
+        return strict_reply(self._chat, prompt, Sampling(self.config.max_tokens, seed=0), read, wanted)
 
     def record(self) -> dict[str, Any]:
         """Counts, as JSON has them; agreement is over the answers that the judge was asked about."""
@@ -118,6 +134,8 @@ class AnswerJudge:
             "model": self.name,
             "verdicts": {str(verdict): self.verdicts[verdict] for verdict in Verdict},
             "exact_matches_not_asked": self.exact,
+            "right_by_short_answer": self.by_short_answer,
+            "of_these_wrong_by_verdict": self.overruled,
             "agreement_with_meaning": self.agreement.record(),
         }
 
@@ -126,7 +144,28 @@ class AnswerJudge:
         """Verdicts and agreement in a line."""
         said = ", ".join(f"{self.verdicts[verdict]:,} {verdict.lower().replace('_', ' ')}" for verdict in Verdict)
         agreed = self.agreement.sentence("judge", "rule")
-        return f"judge: {said}; {self.exact:,} exact matches were not asked about; {agreed}"
+        short = f"{self.by_short_answer:,} by their short answer, {self.overruled:,} of them against its verdict"
+        return f"judge: {said} ({short}); {self.exact:,} exact matches were not asked about; {agreed}"
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What is concluded from one reply."""
+
+    verdict: Verdict
+    by_short_answer: bool = False
+    """The rule finds the short answer right."""
+    is_overruled: bool = False
+    """The model's own verdict was another."""
+
+
+def judgement_in(reply: ChatReply, question: str, references: Sequence[str]) -> Judgement | None:
+    """The rule on the short answer, then the verdict; None: the reply has neither."""
+    verdict, short = verdict_in(reply), short_answer(reply, "Short answer")
+    if short and is_right(question, short, references):
+        is_overruled = verdict not in (None, Verdict.CORRECT)
+        return Judgement(Verdict.CORRECT, by_short_answer=True, is_overruled=is_overruled)
+    return None if verdict is None else Judgement(verdict)
 
 
 def verdict_in(reply: ChatReply) -> Verdict | None:

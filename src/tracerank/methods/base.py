@@ -16,9 +16,9 @@ class Decision:
 
     question_id: str
     answer: str | None
-    """None: the pool has no candidate."""
+    """None: the pool has no candidate, or a model was asked and gave no answer (``counts``)."""
     sample_id: int | None
-    """The rollout that gave the answer."""
+    """The rollout that gave the answer; None with an answer: it was newly written."""
     scores: Mapping[int, float] = field(default_factory=dict)
     """Sample id to score, for every retained candidate."""
     dropped: Mapping[int, str] = field(default_factory=dict)
@@ -33,7 +33,20 @@ class Decision:
     """What the user should know about how it was decided, such as a forced end."""
     problem: str | None = None
     """Why nothing could be decided, such as a server that failed: asked again, it may work. None: it was decided."""
+    reply: str | None = None
+    """What a model wrote and the answer was read from, whole and as it came; None: no model wrote an answer."""
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """What happened while a model was asked, in the words below; empty: nothing out of the ordinary."""
 
+
+NO_ANSWER = "no answer"
+"""The model was asked and gave none; whatever answer the decision has is the vote's. No candidate is another thing."""
+LENIENT = "read leniently"
+"""The answer was found where the paper's rules do not look."""
+ASKED_AGAIN = "asked again"
+CALLS, MISSES = "calls", "misses"
+"""Calls of tools that were carried out; replies that led to none."""
+FORCED = "forced to finish"
 
 NO_EVIDENCE = "no evidence: only the answers were compared"
 """Note of a decision among rollouts that show none."""
@@ -59,6 +72,8 @@ def decision_to_record(question: Question, decision: Decision) -> dict[str, Any]
         "confidence": decision.confidence,
         "usage": None if decision.usage is None else asdict(decision.usage),
         "note": decision.note,
+        "reply": decision.reply,
+        "counts": dict(decision.counts),
     }
 
 

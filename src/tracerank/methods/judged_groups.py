@@ -1,10 +1,13 @@
 """Groups of equal answers by vectors or by a chat model, on top of the default level's groups.
 
 Both merge default groups and never part them. What rules understand, rules decide: two numbers, two dates, or yes and
-no are never merged, nor answers with different digits, nor a denial with what it denies.
+no are never merged, nor answers with different digits, nor a denial with what it denies. A chat model is asked for both
+answers in short, which rules then compare; its verdict is for what rules do not settle.
 """
 
 import re
+import threading
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,12 +17,12 @@ from numpy.typing import NDArray
 from tracerank.answers.asked import Asked, read_question
 from tracerank.answers.english import NEGATIONS
 from tracerank.answers.equivalence import DEFAULT, NO_GROUP, Aliases, group_answers
-from tracerank.answers.extraction import extract_answer
+from tracerank.answers.meaning.grouping import same_answer
 from tracerank.answers.readings import NAME, read_answer
 from tracerank.answers.text_keys import readable, tokens_of
 from tracerank.embedding.base import Embedder, check_vectors
 from tracerank.endpoints.chat import ChatModel, ChatReply, Sampling
-from tracerank.methods.aggregation.asking import quoted, strict_reply
+from tracerank.methods.aggregation.asking import UNSAID, quoted, short_answer, strict_reply
 from tracerank.methods.prompts import prompt_text
 
 Similarity = NDArray[np.float32]
@@ -80,8 +83,12 @@ class SemanticGroups:
         return _kept_apart(found, units)
 
 
+RULES, SHORT_ANSWERS, VERDICT = "rules", "short answers", "verdict"
+"""What settles a pair: rules on the answers as they are, rules on what the model writes of them, its own verdict."""
+
+
 class LlmGroups:
-    """Merges default groups that a chat model calls the same.
+    """Merges default groups that give the same answer, by what a chat model writes down of them.
 
     Each unordered pair is one request in the same words: put the chat into a ``CachedChat`` to ask it once.
     """
@@ -91,6 +98,9 @@ class LlmGroups:
     def __init__(self, chat: ChatModel, aliases: Aliases = ()) -> None:
         self.chat = chat
         self.aliases = aliases
+        self.settled: Counter[str] = Counter()
+        """Pairs by what settled them."""
+        self._lock = threading.Lock()
 
     def groups(self, question: str, answers: Sequence[str | None]) -> tuple[int, ...]:
         """Asks about n(n-1)/2 pairs of n default groups, less those that rules decide."""
@@ -108,10 +118,46 @@ class LlmGroups:
         return _renumbered(base, dict(zip(units, complete_linkage(similarity, 0.5), strict=True)))
 
     def are_same(self, question: str, a: str, b: str) -> bool:
-        """The model's verdict on two answers, asked in the order of their texts."""
+        """Whether two answers are one, asked in the order of their texts."""
         low, high = sorted((a, b))
+        found = _Settled(True, RULES) if same_answer(question, low, high) else self._asked(question, low, high)
+        with self._lock:
+            self.settled[found.by] += 1
+        return found.are_same
+
+    def _asked(self, question: str, low: str, high: str) -> "_Settled":
         prompt = prompt_text("same_answer").format(question=_shown(question), a=_shown(low), b=_shown(high))
-        return strict_reply(self.chat, prompt, Sampling(JUDGE_TOKENS, seed=0), _verdict, "SAME or DIFFERENT")
+        wanted = "both short answers and SAME or DIFFERENT"
+        return strict_reply(
+            self.chat, prompt, Sampling(JUDGE_TOKENS, seed=0), lambda reply: _settled(question, reply), wanted
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Settled:
+    are_same: bool
+    by: str
+
+
+def _settled(question: str, reply: ChatReply) -> _Settled | None:
+    """What a reply settles; None: nothing."""
+    verdict = _verdict(reply)
+    a, b = short_answer(reply, "A"), short_answer(reply, "B")
+    if a is None or b is None:
+        return None if verdict is None else _Settled(verdict, VERDICT)
+    if UNSAID in (a, b):  # what gives no answer is the same as nothing
+        return _Settled(False, SHORT_ANSWERS)
+    if same_answer(question, a, b):
+        return _Settled(True, SHORT_ANSWERS)
+    if _told_apart(question, a, b):
+        return _Settled(False, SHORT_ANSWERS)
+    return None if verdict is None else _Settled(verdict, VERDICT)
+
+
+def _told_apart(question: str, a: str, b: str) -> bool:
+    """Whether rules are sure that two short answers differ."""
+    units = list(_units((0, 1), (a, b), read_question(question)).values())
+    return not units[0].may_equal(units[1])
 
 
 def _shown(text: str) -> str:
@@ -120,7 +166,7 @@ def _shown(text: str) -> str:
 
 def _verdict(reply: ChatReply) -> bool | None:
     """The last verdict outside the thinking; None: there is none."""
-    found = _VERDICT.findall((extract_answer(reply.text).answer or "").upper())
+    found = _VERDICT.findall(reply.spoken.upper())
     return bool(found[-1] == "SAME") if found else None
 
 
