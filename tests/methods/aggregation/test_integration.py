@@ -154,7 +154,7 @@ def test_a_failed_call_raises_and_decides_nothing(reply: Reply) -> None:
 def test_a_server_that_does_not_answer_in_time_is_an_error() -> None:
     late = said("<answer>Paris</answer>")
     late.delay = 0.5
-    with served(late, timeout=0.1) as (chat, _), pytest.raises(ChatError, match="gave up"):
+    with served(late, first_token=0.1) as (chat, _), pytest.raises(ChatError, match=r"no first token within 0\.1 s"):
         SolAgg(chat).decide(POOL)
 
 
@@ -247,9 +247,21 @@ def test_reports_are_as_long_as_so_many_of_them_fit() -> None:
     assert "in at most 341 words" in last_text(server.requests[0])
 
 
-def test_a_failed_report_raises() -> None:
-    with served(error(500, "broken"), rule=reports) as (chat, _), pytest.raises(ChatError, match="broken"):
-        SummAgg(chat).decide(POOL)
+def test_a_failed_report_is_one_report_less() -> None:
+    with served(error(500, "broken"), rule=reports) as (chat, _):
+        decision = SummAgg(chat).decide(POOL)
+    assert decision.answer == "Paris"
+    assert "1 of 3 reports are empty (1 failed: " in (decision.note or "")
+    assert "HTTP 500: broken" in (decision.note or "")
+
+
+def test_where_every_report_fails_there_is_no_decision() -> None:
+    with served(rule=lambda _: error(400, "broken")) as (chat, _):
+        with pytest.raises(ChatError, match="broken"):
+            SummAgg(chat).decide(POOL)
+        [decision] = SummAgg(chat).iter_decisions([POOL])
+    assert (decision.answer, decision.counts) == (None, {})
+    assert "HTTP 400: broken" in (decision.problem or "")
 
 
 def answers_its_question(request: dict[str, Any]) -> Reply:
@@ -274,22 +286,24 @@ def test_several_questions_are_under_way_and_come_back_in_order() -> None:
         assert [decision.answer for decision in stream] == [str(number) for number in range(1, 12)]
 
 
-def test_a_failure_ends_the_stream_and_asks_nothing_more() -> None:
-    gate = threading.Event()
-
+def test_a_question_that_fails_costs_only_itself() -> None:
     def rule(request: dict[str, Any]) -> Reply:
-        if 'Question: "1"' in last_text(request):
-            gate.set()
-            return error(400, "no")
-        gate.wait(5)
-        return said("<report>r</report>")
+        return error(400, "no") if 'Question: "3"' in last_text(request) else answers_its_question(request)
 
+    pools = [asked_pool("a", "b", question=str(number)) for number in range(6)]
+    with served(rule=rule) as (chat, _):
+        decisions = list(SolAgg(chat, AggregationConfig(concurrency=2)).iter_decisions(pools))
+    assert [decision.answer for decision in decisions] == ["0", "1", "2", None, "4", "5"]
+    assert [decision.problem is None for decision in decisions] == [True, True, True, False, True, True]
+    assert "HTTP 400: no" in (decisions[3].problem or "")
+
+
+def test_where_nothing_can_work_the_stream_ends_and_asks_nothing_more() -> None:
     pools = [asked_pool("a", "b", question=str(number)) for number in range(20)]
-    with served(rule=rule) as (chat, server):
-        with pytest.raises(ChatError, match="HTTP 400: no"):
-            list(SummAgg(chat, AggregationConfig(concurrency=2)).iter_decisions(pools[1:]))
-        asked = len(server.requests)
-        assert asked < 10
+    with served(rule=lambda _: error(401, "who are you")) as (chat, server):
+        with pytest.raises(ChatError, match="wants a key"):
+            list(SolAgg(chat, AggregationConfig(concurrency=2)).iter_decisions(pools))
+        assert len(server.requests) < 10
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("tracerank-ask")]
 
 
