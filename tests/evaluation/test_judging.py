@@ -11,6 +11,7 @@ from tracerank.endpoints.chat_cache import CachedChat
 from tracerank.errors import ChatError
 from tracerank.evaluation.judging import AnswerJudge, JudgeConfig, Judgement, Verdict, judgement_in, verdict_in
 from tracerank.evaluation.labels import JUDGE, Labelling
+from tracerank.pools.correctness import correctness
 
 QUESTION, REFERENCES = "What is the capital of France?", ("Paris", "Paris, France")
 
@@ -112,11 +113,20 @@ def test_agreement_with_our_rule_is_counted() -> None:
 
 
 @pytest.mark.parametrize("said", [failed(), "perhaps", silent()])
-def test_a_judge_that_fails_raises_and_never_scores_zero(said: str | Exception) -> None:
-    labelling = Labelling(JUDGE, AnswerJudge(in_turn(said)))
+def test_an_answer_that_cannot_be_judged_has_no_label_and_is_counted(said: str | Exception) -> None:
+    judge = AnswerJudge(in_turn(said))
+    labelling = Labelling(JUDGE, judge)
+    [known] = labelling.pools([referenced(REFERENCES, "Rome", question=QUESTION)])
+    assert [correctness(one, known.question.references) for one in known.rollouts] == [None]  # and not wrong
+    assert (labelling.unjudged, len(judge.failed), judge.record()["failed"]) == (1, 1, 1)
+    assert "1 could not be judged" in judge.sentence
+
+
+def test_where_no_judge_can_be_asked_the_run_ends() -> None:
+    hopeless = failed()
+    hopeless.ends_all = True
     with pytest.raises(ChatError):
-        list(labelling.pools([referenced(REFERENCES, "Rome", question=QUESTION)]))
-    assert not labelling.answers
+        list(Labelling(JUDGE, AnswerJudge(in_turn(hopeless))).pools([referenced(REFERENCES, "Rome")]))
 
 
 def test_after_a_failure_the_same_judge_can_be_asked_again_for_what_is_missing(tmp_path: Path) -> None:
@@ -124,8 +134,7 @@ def test_after_a_failure_the_same_judge_can_be_asked_again_for_what_is_missing(t
     chat = CachedChat(ScriptedChat(lambda messages, sampling: replies.pop(0)), tmp_path)
     labelling = Labelling(JUDGE, AnswerJudge(chat, JudgeConfig(concurrency=1)))
     pools = [referenced(REFERENCES, answer, question=QUESTION) for answer in ("Rome", "Oslo")]
-    with pytest.raises(ChatError, match="gave up"):
-        list(labelling.pools(pools))
+    assert [one.label for known in labelling.pools(pools) for one in known.rollouts] == [0.0, None]
     assert [one.label for known in labelling.pools(pools) for one in known.rollouts] == [0.0, 0.0]
     assert chat.asked == 3  # Rome once, Oslo twice
 

@@ -44,6 +44,8 @@ class ChatConfig(Server):
     error: ClassVar[type[TraceRankError]] = ChatError
     most_bytes: ClassVar[int] = 64 * MILLION
     """Of an answer: 10,000 tokens with their log probabilities are 20 million."""
+    late_retries: ClassVar[int | None] = 1
+    """With another seed; more would cost hours."""
 
     timeout: float = _USUAL_TIME.silence
     """Seconds without a token after which a request counts as failed, once the first has come."""

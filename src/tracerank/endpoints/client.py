@@ -12,6 +12,7 @@ import time
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from threading import Event
 from types import TracebackType
@@ -80,8 +81,8 @@ class Server:
 
     most_bytes: ClassVar[int] = 256 * MILLION
     """Of an answer."""
-    late_retries: ClassVar[int] = 1
-    """Further attempts after one that took too long."""
+    late_retries: ClassVar[int | None] = None
+    """Of the further attempts, those after one that took too long; None: all of them."""
 
     def __post_init__(self) -> None:
         try:
@@ -261,7 +262,8 @@ class EndpointClient:
                 return answer
             attempts += 1
             late += answer.is_late
-            is_over = attempts > self.server.retries or late > self.server.late_retries
+            allowed = self.server.late_retries
+            is_over = attempts > self.server.retries or (allowed is not None and late > allowed)
             if not is_over:
                 self._pause(stop, self._delay(attempts - 1, answer))
             if is_over or stop.is_set():
@@ -355,13 +357,19 @@ class EndpointClient:
         """One request and its answer, all of it."""
         began = time.monotonic()
         timeout = httpx.Timeout(self.server.timeout, read=self.patience, pool=None)
-        with (
-            self._http.stream(method, url, json=body, headers=self._headers(), timeout=timeout) as reply,
-            Incoming(reply, self.server.most_bytes, began, self.server.whole) as incoming,
-        ):
-            status, content = self.received(incoming)
+        request = self._http.build_request(method, url, json=body, headers=self._headers(), timeout=timeout)
+        with closing(self._opened(request)) as reply:
+            with Incoming(reply, self.server.most_bytes, began, self.server.whole) as incoming:
+                status, content = self.received(incoming)
             after = reply.headers.get("retry-after")
         return httpx.Response(status, headers={} if after is None else {"retry-after": after}, content=content)
+
+    def _opened(self, request: httpx.Request) -> httpx.Response:
+        try:
+            return self._http.send(request, stream=True)
+        except (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError):
+            # A kept connection that the server has closed just now, as llama.cpp does after a stream: a new one may do.
+            return self._http.send(request, stream=True)
 
     def _delay(self, attempt: int, failure: _Failure) -> float:
         longest = self.server.longest_delay

@@ -69,7 +69,7 @@ class Incoming:
             raise UnfitAnswer(f"answered in {coding[:20]!r}, although uncompressed was asked for")
         size = 0
         try:
-            for chunk in self.reply.iter_raw():
+            for chunk in self.reply.iter_bytes():
                 size += len(chunk)
                 if size > self._most_bytes:
                     raise UnfitAnswer(f"answered with more than {self._most_bytes / MILLION:,.0f} MB")

@@ -1,9 +1,9 @@
 """A chat model that judges answers by the references, with the three verdicts of the published SimpleQA grader.
 
 An exact match is right without a question. The model writes the answer down in short, which our rule by meaning
-compares with the references; its verdict is for what the rule does not find right. A call that fails, or says none of
-the three in all attempts, raises: an answer is never wrong because nobody judged it. Replies are kept on disk, so the
-same command goes on where it ended.
+compares with the references; its verdict is for what the rule does not find right. An answer about
+which a call fails, or says none of the three in all attempts, has no label and is counted: it is never wrong because
+nobody judged it. Replies are kept on disk, so the same command asks only about what is left.
 """
 
 import re
@@ -18,9 +18,10 @@ from tracerank.answers.exact import exact_match
 from tracerank.answers.meaning.rightness import MOST_REFERENCES, is_right
 from tracerank.cache_folders import default_reply_folder
 from tracerank.endpoints.chat import ChatModel, ChatReply, Sampling
-from tracerank.errors import UsageError
+from tracerank.errors import ChatError, UsageError
 from tracerank.evaluation.agreement import Agreement
 from tracerank.methods.aggregation.asking import (
+    VERDICT_TOKENS,
     CountedChat,
     all_of,
     cut_words,
@@ -29,6 +30,7 @@ from tracerank.methods.aggregation.asking import (
     room_in,
     short_answer,
     strict_reply,
+    tried,
 )
 from tracerank.methods.prompts import prompt_text
 from tracerank.pools.pool import Pool
@@ -51,8 +53,7 @@ _VERDICT = re.compile(rf"""\b({_WORDS})\b|^[\s*_"'(]{{0,8}}((?i:{_WORDS}))(?=[\s
 class JudgeConfig:
     """How answers are judged."""
 
-    max_tokens: int = 1024
-    """Room for a model that thinks before it says one word."""
+    max_tokens: int = VERDICT_TOKENS
     answer_words: int = 1_500
     """Words of an answer in a prompt, about 2,000 tokens; a longer one is cut where a mark says so."""
     concurrency: int = 4
@@ -74,6 +75,8 @@ class AnswerJudge:
     def __init__(self, chat: ChatModel, config: JudgeConfig | None = None) -> None:
         self.config = config or JudgeConfig()
         self.verdicts: Counter[Verdict] = Counter()
+        self.failed: list[str] = []
+        """Why answers could not be judged, one by one."""
         self.exact = 0
         """Answers that are exact matches, about which nobody was asked."""
         self.by_short_answer = 0
@@ -90,29 +93,34 @@ class AnswerJudge:
         return self._model.name
 
     def in_order(self, label: Callable[[Pool], Pool], pools: Iterable[Pool]) -> Iterator[Pool]:
-        """The pools as they are labelled, several of them under way; the first failure ends it."""
+        """The pools as they are labelled, several of them under way."""
         stop = threading.Event()
         self._chat = CountedChat(self._model, stop)
         return in_order(label, pools, self.config.concurrency, stop)
 
-    def scores(self, question: str, answers: Sequence[str], references: Sequence[str]) -> list[float]:
-        """1 for each answer that is right, else 0."""
+    def scores(self, question: str, answers: Sequence[str], references: Sequence[str]) -> list[float | None]:
+        """1 for each answer that is right, else 0; None: asking about it failed."""
         open_answers = [answer for answer in answers if not exact_match(answer, references)]
         with self._lock:
             self.exact += len(answers) - len(open_answers)
         found = all_of(
-            lambda answer: self.judgement(question, answer, references), open_answers, self.config.concurrency
+            tried(lambda answer: self.judgement(question, answer, references)), open_answers, self.config.concurrency
         )
-        said = dict(zip(open_answers, found, strict=True))
-        for answer, judgement in said.items():
+        labels: dict[str, float | None] = {}
+        for answer, judgement in zip(open_answers, found, strict=True):
+            if isinstance(judgement, ChatError):
+                labels[answer] = None
+                with self._lock:
+                    self.failed.append(str(judgement))
+                continue
+            labels[answer] = float(judgement.verdict is Verdict.CORRECT)
             is_same = is_right(question, answer, references)
             with self._lock:
                 self.verdicts[judgement.verdict] += 1
                 self.by_short_answer += judgement.by_short_answer
                 self.overruled += judgement.is_overruled
                 self.agreement.add(judgement.verdict is Verdict.CORRECT, is_same)
-        wrong = {answer for answer, judgement in said.items() if judgement.verdict is not Verdict.CORRECT}
-        return [float(answer not in wrong) for answer in answers]
+        return [labels.get(answer, 1.0) for answer in answers]
 
     def judgement(self, question: str, answer: str, references: Sequence[str]) -> "Judgement":
         """What comes of asking the model about one answer."""
@@ -134,6 +142,7 @@ class AnswerJudge:
             "model": self.name,
             "verdicts": {str(verdict): self.verdicts[verdict] for verdict in Verdict},
             "exact_matches_not_asked": self.exact,
+            "failed": len(self.failed),
             "right_by_short_answer": self.by_short_answer,
             "of_these_wrong_by_verdict": self.overruled,
             "agreement_with_meaning": self.agreement.record(),
@@ -145,7 +154,8 @@ class AnswerJudge:
         said = ", ".join(f"{self.verdicts[verdict]:,} {verdict.lower().replace('_', ' ')}" for verdict in Verdict)
         agreed = self.agreement.sentence("judge", "rule")
         short = f"{self.by_short_answer:,} by their short answer, {self.overruled:,} of them against its verdict"
-        return f"judge: {said} ({short}); {self.exact:,} exact matches were not asked about; {agreed}"
+        failed = f"; {len(self.failed):,} could not be judged ({self.failed[0]})" if self.failed else ""
+        return f"judge: {said} ({short}); {self.exact:,} exact matches were not asked about; {agreed}{failed}"
 
 
 @dataclass(frozen=True, slots=True)

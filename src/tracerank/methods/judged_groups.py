@@ -22,15 +22,13 @@ from tracerank.answers.readings import NAME, read_answer
 from tracerank.answers.text_keys import readable, tokens_of
 from tracerank.embedding.base import Embedder, check_vectors
 from tracerank.endpoints.chat import ChatModel, ChatReply, Sampling
-from tracerank.methods.aggregation.asking import UNSAID, quoted, short_answer, strict_reply
+from tracerank.methods.aggregation.asking import UNSAID, VERDICT_TOKENS, quoted, short_answer, strict_reply
 from tracerank.methods.prompts import prompt_text
 
 Similarity = NDArray[np.float32]
 
 THRESHOLD = 0.95
 """Cosine from which two answers are one to the default encoder; measured by ``studies/quality/answer_equality.py``."""
-JUDGE_TOKENS = 1024
-"""Room for a model that thinks before it says one word."""
 _LONGEST_SHOWN = 2000
 _VERDICT = re.compile(r"\b(NOT (?:\w+ )?SAME|SAME|DIFFERENT)\b")
 
@@ -95,8 +93,9 @@ class LlmGroups:
 
     name = "llm"
 
-    def __init__(self, chat: ChatModel, aliases: Aliases = ()) -> None:
+    def __init__(self, chat: ChatModel, aliases: Aliases = (), max_tokens: int = VERDICT_TOKENS) -> None:
         self.chat = chat
+        self.max_tokens = max_tokens
         self.aliases = aliases
         self.settled: Counter[str] = Counter()
         """Pairs by what settled them."""
@@ -130,7 +129,7 @@ class LlmGroups:
     def _asked(self, question: str, low: str, high: str) -> tuple[bool, str]:
         """Whether they are the same, and what settled it."""
         prompt = prompt_text("same_answer").format(question=_shown(question), a=_shown(low), b=_shown(high))
-        sampling = Sampling(JUDGE_TOKENS, seed=0)
+        sampling = Sampling(self.max_tokens, seed=0)
         said = strict_reply(self.chat, prompt, sampling, _Comparison.of, "both short answers and SAME or DIFFERENT")
         if said.short is None:
             return said.is_same, VERDICT

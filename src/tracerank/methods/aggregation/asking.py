@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeVar
 
 from tracerank.answers.extraction import extract_answer
@@ -29,7 +30,7 @@ from tracerank.endpoints.chat import (
     sendable,
 )
 from tracerank.errors import ChatError
-from tracerank.methods.base import Decision
+from tracerank.methods.base import Decision, recorded
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Retained, RetentionRule
 
@@ -44,6 +45,10 @@ class Room:
     reply_tokens: int
     prompt_words: int
     """Words of others in a prompt."""
+
+
+VERDICT_TOKENS = 4096
+"""Of a reply that is to be a word or a number: room for a model that thinks before it says it."""
 
 
 def room_in(context: int) -> Room:
@@ -142,6 +147,20 @@ Item = TypeVar("Item")
 Made = TypeVar("Made")
 
 
+def tried(ask: Callable[[Item], Made]) -> Callable[[Item], Made | ChatError]:
+    """What comes of asking about one item, or why that failed; raises where no other item can fare better."""
+
+    def attempt(item: Item) -> Made | ChatError:
+        try:
+            return ask(item)
+        except ChatError as error:
+            if error.ends_all:
+                raise
+            return error
+
+    return attempt
+
+
 class CountedChat:
     """A chat model whose tokens are summed, also those of empty replies, and which stops asking when it is told to."""
 
@@ -215,11 +234,15 @@ class AskingMethod(ABC):
         return self._decided(CountedChat(self.chat), pool)
 
     def iter_decisions(self, pools: Iterable[Pool]) -> Iterator[Decision]:
-        """Decisions in the order of the pools, several of them under way at once."""
+        """Decisions in the order of the pools, several of them under way at once; a failed one costs only itself."""
         stop = threading.Event()
-        yield from in_order(
-            lambda pool: self._decided(CountedChat(self.chat, stop), pool), pools, self.concurrency, stop
-        )
+
+        def decided(pool: Pool) -> Decision:
+            chat = CountedChat(self.chat, stop)
+            decision = recorded(partial(self._decided, chat), pool)
+            return decision if decision.problem is None else replace(decision, usage=chat.usage)
+
+        yield from in_order(decided, pools, self.concurrency, stop)
 
     def _decided(self, chat: CountedChat, pool: Pool) -> Decision:
         retained = pool.retained(self.rule)
