@@ -19,12 +19,12 @@ from tracerank.agents.chat.style import Style
 from tracerank.agents.chat.tags import TagStyle
 from tracerank.agents.chat.tools import browser_style, search_style
 from tracerank.agents.corpus.index import Corpus
-from tracerank.agents.run import write_in_order
-from tracerank.agents.sample import sample_in_threads, tasks_left
+from tracerank.agents.sample import in_order, sample_in_threads, tasks_left
 from tracerank.agents.tools.browser import BrowserRule
 from tracerank.endpoints.chat import ChatMessage
 from tracerank.endpoints.chat_http import ChatConfig, HttpChat
 from tracerank.pools.canonical import record_to_parsed, rollout_to_record
+from tracerank.pools.files import write_lines
 from tracerank.pools.types import Question, Rollout
 
 LIMITS = Limits(turns=5, calls=5, reply_tokens=200, rollout_tokens=1000, answer_tokens=60, return_characters=1200)
@@ -50,7 +50,7 @@ class Made:
 
     rollouts: tuple[tuple[Question, Rollout], ...]
     seconds: float
-    """Of all attempts together."""
+    """Of the wall, a rollout."""
 
 
 def drawn_questions(almanac: Almanac, count: int) -> tuple[Question, ...]:
@@ -62,26 +62,40 @@ def make_rollouts(
     address: str, model: str, style: str, questions: Sequence[Question], k: int, path: Path, threads: int = 2
 ) -> Made:
     """K rollouts of every question in ``path``; what an earlier attempt wrote beside it is taken up."""
-    part, clock = path.with_name(f"{path.name}.part"), path.with_name(f"{path.name}.seconds")
-    almanac = path.parent / "almanac"
-    corpus = Corpus(almanac / INDEX)
-    lines = _whole_lines(part)
-    done = {(record["question_id"], record["sample_id"]) for record in lines}
-    left = list(tasks_left(questions, k, done))
-    spent = float(clock.read_text()) if clock.exists() else 0.0
-    began = time.monotonic()
+    part, notes = path.with_name(f"{path.name}.part"), path.with_name(f"{path.name}.notes")
+    corpus = Corpus(path.parent / "almanac" / INDEX)
     config = ChatConfig(address, model, wants_logprobs=True, concurrency=threads, timeout=SILENCE)
+    done = {(record["question_id"], record["sample_id"]) for record in _whole_lines(part)}
+    began, total = time.monotonic(), len(questions) * k
     with HttpChat(config) as chat, open(part, "ab") as file:
         policy = ChatPolicy(chat, STYLES[style](corpus), LIMITS, temperature=TEMPERATURE, concurrency=1)
-        total = len(questions) * k
-        for count, one in enumerate(sample_in_threads(policy, left, SEED, threads), start=len(done) + 1):
+        agent = policy.name.rpartition(":")[2]  # style, prompts and limits: a server may move
+        spent = _seconds(notes, agent)
+        made = sample_in_threads(policy, tasks_left(questions, k, done), SEED, threads)
+        for count, one in enumerate(made, start=len(done) + 1):
             file.write(json.dumps(rollout_to_record(one.question, one.rollout), ensure_ascii=False).encode() + b"\n")
             file.flush()
-            clock.write_text(str(spent + time.monotonic() - began))
+            notes.write_text(json.dumps({"agent": agent, "seconds": spent + time.monotonic() - began}))
             print(f"{style} {count} of {total}: {one.rollout.answer!r} {one.rollout.label}", flush=True)
-    write_in_order(part, path, questions)
-    made = (record_to_parsed(record) for record in map(json.loads, path.read_text(encoding="utf-8").splitlines()))
-    return Made(tuple((row.question, row.rollout) for row in made), float(clock.read_text()) if clock.exists() else 0.0)
+        seconds = _seconds(notes, agent)
+    lines = _whole_lines(part)
+    keys = [(line["question_id"], line["sample_id"]) for line in lines]
+    asked = {(question.id, sample) for question in questions for sample in range(k)}  # a longer trial asked for more
+    kept = [at for at, key in enumerate(keys) if key in asked]
+    ordered = [lines[kept[at]] for at in in_order([keys[at] for at in kept], questions)]
+    write_lines(path, ordered)
+    rows = map(record_to_parsed, ordered)
+    return Made(tuple((row.question, row.rollout) for row in rows), seconds / max(1, len(lines)))
+
+
+def _seconds(notes: Path, agent: str) -> float:
+    """What earlier attempts took, of the same agent."""
+    if not notes.exists():
+        return 0.0
+    noted = json.loads(notes.read_text())
+    if noted["agent"] != agent:
+        raise SystemExit(f"{notes}: rollouts of another agent ({noted['agent']}); name another folder with -o")
+    return float(noted["seconds"])
 
 
 def _whole_lines(part: Path) -> list[dict[str, Any]]:

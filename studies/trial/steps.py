@@ -80,7 +80,7 @@ def rollout_step(style: str) -> Step:
             sum(map(misses, rollouts)),
             sum(map(is_forced, rollouts)),
             sum(counted) / len(counted) if counted else None,
-            made.seconds / count,
+            made.seconds,
             sum(rollout.label == 1.0 for rollout in rollouts),
         )
 

@@ -169,6 +169,12 @@ def test_what_is_given_without_a_name_is_the_input(text):
     assert (call.name, call.arguments) == ("search", {"input": QUERY})
 
 
+def test_a_description_said_again_before_the_call_is_passed_over():
+    said = '<tools>\n{"type": "function", "function": {"name": "search", "parameters": {"properties": {}}}}'
+    text = f'{said}\n</tools>\n```json\n{{"name": "search", "arguments": {{"query": "capital of Chad"}}}}\n```'
+    assert [(call.name, call.arguments) for call in calls_in(text, NAMES).calls] == ONE
+
+
 def test_several_calls_keep_their_order():
     for text in (
         '<tool_call>{"name": "search", "arguments": {"query": "a"}}</tool_call>\n'
@@ -220,6 +226,9 @@ def test_arguments_alone_between_marks_are_those_of_the_only_tool():
         '```json\n{"queries": ["capital of Chad"]}\n```',
         '{"type": "function", "function": {"name": "search", "description": "Searches.", "parameters": {"type":'
         ' "object", "properties": {"query": {"type": "string"}}, "required": ["query"]}}}',
+        "<tools>\n  <function>\n    <name>search</name>\n    <parameters>\n      <type>object</type>\n"
+        "      <properties>\n        <query>\n          <type>string</type>\n        </query>\n      </properties>\n"
+        "    </parameters>\n  </function>\n</tools>",
     ],
 )
 def test_what_looks_like_a_call_and_cannot_be_read_is_malformed(text):

@@ -50,7 +50,8 @@ def body_calls(inner: str, name: str = "", *, plain: bool = True) -> list[ToolCa
         return [made(name, _pairs(inner, _PARAMETER, _END_OF_PARAMETER))]
     inner = _QUOTE_MARK.sub('"', inner)
     if named := _NAME_TAG.search(inner):
-        return [made(named[2], _tagged_arguments(inner[named.end() :]))]
+        call = made(named[2], _tagged_arguments(inner[named.end() :]))
+        return [] if "properties" in call.arguments else [call]  # a tool's own description, said again
     if found := list(json_calls(inner, name)):
         return found
     if not name and (called := list(python_calls(inner))):
