@@ -118,6 +118,11 @@ SHAPES = {
     "a trailing comma": '{"name": "search", "arguments": {"query": "capital of Chad",},}',
     "no quotes around keys": '{name: "search", arguments: {query: "capital of Chad"}}',
     "cut at the end": '```json\n{"name": "search", "arguments": {"query": "capital of Chad"',
+    "the description beside the arguments": (
+        '{"name": "search", "arguments": {"query": "capital of Chad", "required": ["query"], "properties":'
+        ' {"query": {"type": "string", "description": "What to search for."}}}}'
+    ),
+    "two braces": '{{"name": "search", "arguments": {"query": "capital of Chad"}}}',
     "a function around it": (
         '{"type": "function", "function": {"name": "search", "arguments": {"query": "capital of Chad"}}}'
     ),
@@ -199,6 +204,7 @@ def test_line_ends_and_quotes_inside_a_string_are_read():
 def test_the_words_before_a_call_are_kept_and_thinking_is_not():
     written = calls_in('<think>hm</think>I look it up:\n```json\n{"name": "search", "arguments": {}}\n```', NAMES)
     assert (written.words, written.calls[0].arguments) == ("I look it up:", {})
+    assert calls_in('{\n{"name": "search", "arguments": {"query": "x"}}}', NAMES).words == ""
 
 
 def test_a_tool_that_was_not_offered_keeps_its_name_so_that_the_model_can_be_told():
@@ -222,6 +228,7 @@ def test_arguments_alone_between_marks_are_those_of_the_only_tool():
         "<tool_call>\nsearch for it\n</tool_call>",
         "<tools>\n</tools>",
         "[TOOL_CALLS]",
+        "```json\n{",
         '{"query": "capital of Chad"}',
         '```json\n{"queries": ["capital of Chad"]}\n```',
         '{"type": "function", "function": {"name": "search", "description": "Searches.", "parameters": {"type":'

@@ -109,7 +109,7 @@ class Conversation:
     def hold(self, question: str) -> None:
         """From the question to the answer."""
         self.messages = self.style.opening(question)
-        session = self.style.session(self.limits.return_characters)
+        session = self.style.session(question, self.limits.return_characters)
         fitted: tuple[ChatMessage, ...] = ()
         misses = 0
         while misses < self.limits.misses and (room := self._room()) > 0:

@@ -95,7 +95,7 @@ class Style(Protocol):
         """The conversation before the first reply."""
         ...
 
-    def session(self, return_characters: int) -> Session:
+    def session(self, question: str, return_characters: int) -> Session:
         """A new rollout, whose tool returns show about so much."""
         ...
 

@@ -48,7 +48,7 @@ class TagStyle:
         # Not format(): a question may hold braces.
         return (ChatMessage("user", prompt_text("tags").replace("{question}", encodable(question))),)
 
-    def session(self, return_characters: int) -> "TagSession":
+    def session(self, question: str, return_characters: int) -> "TagSession":
         return TagSession(self.retriever, return_characters)
 
     def last_turn(self, messages: Sequence[ChatMessage]) -> tuple[ChatMessage, ...]:

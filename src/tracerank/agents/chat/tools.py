@@ -73,8 +73,8 @@ class ToolStyle:
             ChatMessage("user", f"{encodable(question)}\n\n{prompt_text('tools_ask')}"),
         )
 
-    def session(self, return_characters: int) -> "ToolSession":
-        return ToolSession(self.begin(return_characters), {tool.name: tool for tool in self.tools})
+    def session(self, question: str, return_characters: int) -> "ToolSession":
+        return ToolSession(self.begin(return_characters), {tool.name: tool for tool in self.tools}, encodable(question))
 
     def last_turn(self, messages: Sequence[ChatMessage]) -> tuple[ChatMessage, ...]:
         return demanding(messages, prompt_text("last_turn"))
@@ -99,6 +99,8 @@ class ToolSession:
     call: CallTool
     tools: Mapping[str, ChatTool]
     """By name; the first one searches."""
+    question: str
+    """Also the query of an example: small models copy examples as they are."""
     made: int = field(default=0, init=False)
     """Calls so far."""
     _told: set[str] = field(default_factory=set, init=False)
@@ -139,7 +141,8 @@ class ToolSession:
         return self._prompt(name)
 
     def _prompt(self, name: str) -> str:
-        return prompt_text(name).replace("{tool}", next(iter(self.tools)))
+        call = {"name": next(iter(self.tools)), "arguments": {"query": self.question}}
+        return prompt_text(name).replace("{call}", json.dumps(call, ensure_ascii=False))
 
     def answer(self, heard: Heard, calls_left: int) -> tuple[ChatMessage, ...]:
         """Calls and their returns one by one, as the tools do them: a page is opened from a listing that came back."""

@@ -32,7 +32,8 @@ _MOST_CALLS = 16
 """Of one reply; a model that repeats itself writes hundreds."""
 # Only the environment writes these; behind them a model goes on with what it made up.
 _RETURN = re.compile(r"<tool_response>|<tool_result>|<information>|^[ \t*]*Observation[ \t*]*:", re.M | re.I)
-_OPEN_FENCE = re.compile(r"```\w{0,12}\s*\Z")
+_OPENED = re.compile(r"(?:```\w{0,12}|[{\[\s])+\Z")
+"""What stands before a call and belongs to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ def calls_in(text: str, tool_names: Collection[str]) -> Written:
             made_up = _RETURN.search(said, first)
             end = made_up.start() if made_up else len(said)
             calls = tuple(_as_offered(call, tool_names) for start, call in placed if start < end)
-            return Written(calls, _OPEN_FENCE.sub("", said[:first]).strip(), is_malformed=False)
+            return Written(calls, _OPENED.sub("", said[:first]).strip(), is_malformed=False)
     return Written((), said.strip(), is_malformed=bool(marked) or _resembles_a_call(said, tool_names))
 
 
@@ -198,7 +199,7 @@ def _unquoted(text: str) -> str:
 
 _NAME_FIELD = re.compile(rf"[\"'](?:{'|'.join(NAME_KEYS)})[\"']\s*:")
 _ARGUMENT_FIELD = re.compile(rf"[\"'](?:{'|'.join(ARGUMENT_KEYS)})[\"']\s*:")
-_JSON_ALONE = re.compile(r"\s*(?:```\w{0,12}\s*)?[{\[]\s*[{\"']")
+_JSON_ALONE = re.compile(r"\s*(?:```\w{0,12}\s*)?[{\[]\s*(?:[{\"']|\Z)")
 
 
 def _resembles_a_call(said: str, tool_names: Collection[str]) -> bool:
