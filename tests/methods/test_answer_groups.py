@@ -267,7 +267,7 @@ WHERE = "In what city was Leena Peisa born?"
         ("When?", "that autumn", "when snow fell", "A: 1948\nB: 1949\nVerdict: SAME", False, SHORT),
         ("Who?", "Babe Ruth's shot", "Mazara's", "A: none\nB: none\nVerdict: SAME", False, SHORT),
         ("Who?", "Armstrong", "some Aldrin", "A: Armstrong\nB: (none)\nVerdict: SAME", False, SHORT),
-        ("Who?", "Armstrong", "some Aldrin", "A: Armstrong\nB: Buzz Aldrin\nVerdict: SAME", True, VERDICT),
+        ("Who?", "Armstrong", "some Aldrin", "A: Armstrong\nB: Buzz Aldrin\nVerdict: DIFFERENT", False, VERDICT),
         ("Who?", "Armstrong", "some Aldrin", "DIFFERENT", False, VERDICT),
         (WHERE, "Vantaa", "She comes from Vantaa.", "never asked", True, RULES),
     ],
@@ -285,3 +285,13 @@ def test_a_reply_that_copies_the_form_or_is_cut_says_nothing() -> None:
     cut = ChatReply("A: Joseph\nB: Joseph", is_cut=True)
     replies = iter([copied, cut, "A: Ann\nB: Bob\nVerdict: DIFFERENT"])
     assert not LlmGroups(FakeChat(lambda _: next(replies))).are_same("Who?", "she", "he")
+
+
+def test_a_verdict_that_two_unlike_short_answers_are_one_has_to_be_given_of_them_alone() -> None:
+    both = "A: Armstrong\nB: Buzz Aldrin\nVerdict: SAME"
+    for last in ("SAME", "DIFFERENT"):
+        chat = FakeChat(lambda asked, last=last: both if "three lines" in asked else last)  # type: ignore[misc]
+        grouping = LlmGroups(chat)
+        assert grouping.are_same("Who was first?", "Armstrong", "some Aldrin") is (last == "SAME")
+        assert 'Answer B: "Buzz Aldrin"' in chat.asked[1]
+        assert grouping.settled == {VERDICT: 1}

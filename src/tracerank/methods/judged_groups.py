@@ -119,38 +119,56 @@ class LlmGroups:
     def are_same(self, question: str, a: str, b: str) -> bool:
         """Whether two answers are one, asked in the order of their texts."""
         low, high = sorted((a, b))
-        found = _Settled(True, RULES) if same_answer(question, low, high) else self._asked(question, low, high)
+        is_same, by = True, RULES
+        if not same_answer(question, low, high):
+            is_same, by = self._asked(question, low, high)
         with self._lock:
-            self.settled[found.by] += 1
-        return found.are_same
+            self.settled[by] += 1
+        return is_same
 
-    def _asked(self, question: str, low: str, high: str) -> "_Settled":
+    def _asked(self, question: str, low: str, high: str) -> tuple[bool, str]:
+        """Whether they are the same, and what settled it."""
         prompt = prompt_text("same_answer").format(question=_shown(question), a=_shown(low), b=_shown(high))
-        wanted = "both short answers and SAME or DIFFERENT"
-        return strict_reply(
-            self.chat, prompt, Sampling(self.max_tokens, seed=0), lambda reply: _settled(question, reply), wanted
-        )
+        sampling = Sampling(self.max_tokens, seed=0)
+        said = strict_reply(self.chat, prompt, sampling, _Comparison.of, "both short answers and SAME or DIFFERENT")
+        if said.short is None:
+            return said.is_same, VERDICT
+        by_rules = _by_rules(question, *said.short)
+        if by_rules is not None:
+            return by_rules, SHORT_ANSWERS
+        if not said.is_same:
+            return False, VERDICT
+        # A model that has just written two things down is too ready to call them one: it has to say so of them alone.
+        a, b = said.short
+        prompt = prompt_text("same_short_answer").format(question=_shown(question), a=_shown(a), b=_shown(b))
+        return strict_reply(self.chat, prompt, sampling, _verdict, "SAME or DIFFERENT"), VERDICT
 
 
 @dataclass(frozen=True, slots=True)
-class _Settled:
-    are_same: bool
-    by: str
+class _Comparison:
+    """What a model says of two answers."""
+
+    short: tuple[str, str] | None
+    """What each gives; None: it did not write both down."""
+    is_same: bool
+    """Its verdict; True without one, where there are short answers to look at."""
+
+    @classmethod
+    def of(cls, reply: ChatReply) -> "_Comparison | None":
+        verdict = _verdict(reply)
+        a, b = short_answer(reply, "A"), short_answer(reply, "B")
+        if a is None or b is None:
+            return None if verdict is None else cls(None, verdict)
+        return cls((a, b), verdict is not False)
 
 
-def _settled(question: str, reply: ChatReply) -> _Settled | None:
-    """What a reply settles; None: nothing."""
-    verdict = _verdict(reply)
-    a, b = short_answer(reply, "A"), short_answer(reply, "B")
-    if a is None or b is None:
-        return None if verdict is None else _Settled(verdict, VERDICT)
+def _by_rules(question: str, a: str, b: str) -> bool | None:
+    """Whether two short answers are one; None: rules do not know."""
     if UNSAID in (a, b):  # what gives no answer is the same as nothing
-        return _Settled(False, SHORT_ANSWERS)
+        return False
     if same_answer(question, a, b):
-        return _Settled(True, SHORT_ANSWERS)
-    if _told_apart(question, a, b):
-        return _Settled(False, SHORT_ANSWERS)
-    return None if verdict is None else _Settled(verdict, VERDICT)
+        return True
+    return False if _told_apart(question, a, b) else None
 
 
 def _told_apart(question: str, a: str, b: str) -> bool:

@@ -69,6 +69,8 @@ def test_by_the_paper_a_reply_without_a_complete_tag_leaves_the_question_unanswe
         ("The correct answer is:\n\nFinal answer: Paris", "Paris", "other mark"),
         ("<answer>Paris", "Paris", "other mark"),
         ("Final solution 2 is correct, because it names a source. Final solution 1 does not.", "Paris", "number"),
+        ('Final solution 2: "Paris"\n\nExplanation: Lyon is no capital. Final solution 1 is wrong.', "Paris", "number"),
+        ("Final solution 1 is wrong because it is an older seat. Final solution 2 names a source.", "Paris", "number"),
         ("<answer>Final solution 2</answer>", "Paris", "number"),
         ("<answer>Solution #2.</answer>", "Paris", "number"),
     ],
@@ -107,6 +109,14 @@ def test_a_reply_without_an_answer_is_asked_for_once_more(first: Reply) -> None:
     assert turns == (
         ["user"] if json.loads(first.body)["choices"][0]["message"]["content"] == "" else ["user", "assistant", "user"]
     )
+
+
+def test_the_second_time_a_number_is_enough() -> None:
+    for reply in ("2", "**2.**", "Final solution 2"):
+        with served(said("Hard to tell."), said(reply)) as (chat, server):
+            decision = SolAgg(chat).decide(POOL)
+        assert (decision.answer, decision.note) == ("Paris", "read leniently: number")
+        assert last_text(server.requests[1]).endswith("Final solution N")
 
 
 def test_the_only_candidate_that_two_replies_name_is_taken_after_the_second() -> None:

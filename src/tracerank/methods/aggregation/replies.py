@@ -99,7 +99,12 @@ _IS_RIGHT = re.compile(
     r" (?:correct|right|best|accurate|likely|reliable)\b",
     re.I,
 )
-_LABEL = re.compile(rf"\W{{0,6}}(?:the )?{_OF_ONE}[0-9]{{1,3}}[ *]{{0,3}}:[ *]{{0,3}}(?=\S)", re.I)
+_IS_WRONG = re.compile(
+    rf"\b{_OF_ONE}\(?([0-9]{{1,3}})\)?(?: (?:is|seems|appears|looks)(?: to be)?|:)?"
+    r" (?:not|wrong|incorrect|inaccurate|false|mistaken)\b",
+    re.I,
+)
+_LABEL = re.compile(rf"\W{{0,6}}(?:the )?{_OF_ONE}([0-9]{{1,3}})[ *]{{0,3}}:[ *]{{0,3}}(?=\S)", re.I)
 _PLACEHOLDERS = frozenset(
     map(normalize_answer, ("the short answer", "short answer", "the answer", "answer", "…", "..."))
 )
@@ -128,6 +133,12 @@ def named_in(text: str, candidates: Sequence[str]) -> Found | None:
     return Found(keys[apart[0]], NAMED) if len(apart) == 1 else None
 
 
+def bare_number(text: str, candidates: Sequence[str]) -> Found | None:
+    """The solution that a reply numbers by a number alone, where that was asked for."""
+    number = re.fullmatch(r"\W{0,6}([0-9]{1,3})\W{0,6}", spoken(text))
+    return None if number is None else _numbered(int(number[1]), candidates)
+
+
 def _marked(text: str) -> str | None:
     found = extract_answer(text)
     return None if found.how in (FINAL_CHANNEL, WHOLE_TEXT, NOTHING) else found.answer
@@ -151,10 +162,17 @@ def _unquoted(text: str) -> str:
 
 
 def _number_in(text: str) -> int | None:
-    """The solution that a text settles on: the last one that it calls right, else the only one that it mentions."""
-    right = [int(found[1]) for found in _IS_RIGHT.finditer(text)]
-    mentioned = {int(found[1]) for found in _NUMBER.finditer(text)}
-    return right[-1] if right else mentioned.pop() if len(mentioned) == 1 else None
+    """The solution that a text settles on: it begins with it, calls it right, or calls all others that it names wrong.
+
+    The last one that is called right counts.
+    """
+    if first := _LABEL.match(text):
+        return int(first[1])
+    if right := [int(found[1]) for found in _IS_RIGHT.finditer(text)]:
+        return right[-1]
+    wrong = {int(found[1]) for found in _IS_WRONG.finditer(text)}
+    mentioned = {int(found[1]) for found in _NUMBER.finditer(text)} - wrong
+    return mentioned.pop() if len(mentioned) == 1 else None
 
 
 def _numbered(number: int, candidates: Sequence[str]) -> Found | None:

@@ -15,7 +15,7 @@ from tracerank.methods.aggregation.replies import (
     without_tags,
 )
 from tracerank.methods.aggregation.transcripts import solution_of, steps_of, transcript_lines
-from tracerank.methods.aggregation.written import Said, Written, ask_for_answer, say, written_decision
+from tracerank.methods.aggregation.written import Asked, Said, Written, ask_for_answer, say, written_decision
 from tracerank.methods.base import Decision
 from tracerank.methods.prompts import prompt_text
 from tracerank.pools.pool import Pool
@@ -95,8 +95,8 @@ def integrate(
     texts = fit_words([one.text for one in shown], config.prompt_words)
     lines = [f"{kind.capitalize()} {number}: {quoted(text)}" for number, text in enumerate(texts, start=1)]
     prompt = prompt_text("integrate").format(question=quoted(question), kind=kind, texts="\n\n".join(lines))
-    answers = [one.answer for one in shown]
-    return ask_for_answer(chat, prompt, config.sampling(), rule, answers, config.is_strict)
+    wanted = Asked(prompt, kind, [one.answer for one in shown], rule)
+    return ask_for_answer(chat, wanted, config.sampling(), config.is_strict)
 
 
 class SummAgg(AskingMethod):

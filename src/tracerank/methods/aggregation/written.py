@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from tracerank.answers.exact import normalize_answer
 from tracerank.endpoints.chat import ChatMessage, EmptyReply, Sampling, Usage
 from tracerank.methods.aggregation.asking import CountedChat, cut_words
-from tracerank.methods.aggregation.replies import BY_RULE, Found, PaperRule, named_in, read_reply
+from tracerank.methods.aggregation.replies import BY_RULE, Found, PaperRule, bare_number, named_in, read_reply
 from tracerank.methods.base import ASKED_AGAIN, LENIENT, NO_ANSWER, Decision
 from tracerank.methods.prompts import prompt_text
 from tracerank.methods.voting import MajorityVote
@@ -35,11 +35,22 @@ class Written:
     """What happened, in the words of ``methods/base.py``."""
 
 
-def ask_for_answer(
-    chat: CountedChat, prompt: str, sampling: Sampling, rule: PaperRule, candidates: Sequence[str], is_strict: bool
-) -> Written:
-    """The answer that the model writes; ``candidates``: the answers of what the prompt shows, in its order."""
-    asked = [ChatMessage("user", prompt)]
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the model is asked, and how its reply is read."""
+
+    prompt: str
+    kind: str
+    """What the prompt calls that which it numbers, such as a report."""
+    candidates: Sequence[str]
+    """The answers of what it numbers, in that order."""
+    rule: PaperRule
+
+
+def ask_for_answer(chat: CountedChat, wanted: Asked, sampling: Sampling, is_strict: bool) -> Written:
+    """The answer that the model writes."""
+    rule, candidates = wanted.rule, wanted.candidates
+    asked = [ChatMessage("user", wanted.prompt)]
     said = say(chat, asked, sampling)
     if is_strict:
         held = rule(said.text)
@@ -47,14 +58,16 @@ def ask_for_answer(
     found = read_reply(said.text, rule, candidates)
     if found is not None:
         return Written(found, said.reply)
+    again = prompt_text("again").format(kind=wanted.kind, Kind=wanted.kind.capitalize())
     if said.text:  # one that said nothing hears the same again
         asked += [
             ChatMessage("assistant", cut_words(said.text, _REPEATED_WORDS)),
-            ChatMessage("user", prompt_text("again")),
+            ChatMessage("user", again),
         ]
     second = say(chat, asked, replace(sampling, seed=None if sampling.seed is None else sampling.seed + 1))
     found = (
         read_reply(second.text, rule, candidates)
+        or bare_number(second.text, candidates)
         or named_in(second.text, candidates)
         or named_in(said.text, candidates)
     )
