@@ -30,6 +30,7 @@ FULL = ChatReply(
     (TokenLogprob("h", -0.5, (TokenLogprob("h", -0.5), TokenLogprob("H", -1.5))),),
     (ToolCall("c1", "search", "{broken"),),
     is_cut=True,
+    reasoning="Hm.",
 )
 
 

@@ -31,7 +31,7 @@ from tracerank.cli.arguments import (
 )
 from tracerank.cli.labelling import Labels, labelling_named, print_labels, say_judge, warn_of_labels
 from tracerank.cli.output import fingerprint
-from tracerank.cli.reading import Problems, pools_of, unweighed_sentence
+from tracerank.cli.reading import Problems, asked_sentence, pools_of, unweighed_sentence
 from tracerank.cli.record_files import RecordsFile
 from tracerank.cli.terminal import Bar, new_table, note, print_json, print_table, working
 from tracerank.errors import UsageError
@@ -219,6 +219,9 @@ def _say(rows: list[Row], notes: "_Notes", output: Path | None) -> None:
         note("fewer rollouts than K: " + ", ".join(f"{short[k]:,} questions at K={k}" for k in sorted(short)))
     for method, count in notes.unweighed.items():
         note(unweighed_sentence(method, count, notes.decided[method]))
+    for method, counts in notes.asked.items():
+        if asked := asked_sentence(method, counts, notes.decided[method]):
+            note(asked)
     if output is not None:
         note(f"records are in {output}" + (f"; see tracerank report {output}" if output.is_dir() else ""))
 
@@ -268,11 +271,14 @@ class _Notes:
     """K to questions with fewer rollouts."""
     unweighed: Counter[str] = field(default_factory=Counter)
     """Method to decisions in which no vote could be weighed."""
+    asked: dict[str, Counter[str]] = field(default_factory=dict)
+    """Method to decisions by what happened while a model was asked."""
     decided: Counter[str] = field(default_factory=Counter)
 
     def over(self, records: Iterable[Record]) -> Iterator[Record]:
         for record in records:
             self.decided[record.method] += 1
+            self.asked.setdefault(record.method, Counter()).update(record.counts.keys())
             if record.note is not None and NO_CONFIDENCE in record.note:
                 self.unweighed[record.method] += 1
             yield record

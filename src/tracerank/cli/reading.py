@@ -17,6 +17,7 @@ import typer
 
 from tracerank.cli.terminal import json_text, note
 from tracerank.errors import ReadError, UsageError
+from tracerank.methods.base import ASKED_AGAIN, FORCED, LENIENT, NO_ANSWER
 from tracerank.pools.pool import Pool, drop_reasons
 from tracerank.readers import OnRecord, iter_pools
 from tracerank.readers.files.field_map import with_map
@@ -143,16 +144,20 @@ class Summary:
     questions: int = 0
     rollouts: int = 0
     empty: int = 0
+    """Questions without a candidate."""
+    counts: Counter[str] = field(default_factory=Counter)
+    """Questions by what happened while a model was asked about them."""
     bare: int = 0
     """Questions of which no rollout shows evidence."""
     dropped: Counter[str] = field(default_factory=Counter)
     began: float = field(default_factory=_clock)
 
-    def add(self, pool: Pool, sample_id: int | None, dropped: Mapping[int, str]) -> None:
+    def add(self, pool: Pool, answer: str | None, dropped: Mapping[int, str], counts: Mapping[str, int]) -> None:
         """One pool that was decided on."""
         self.questions += 1
         self.rollouts += len(pool)
-        self.empty += sample_id is None
+        self.empty += answer is None and NO_ANSWER not in counts
+        self.counts.update(counts.keys())
         self.bare += not any(rollout.has_evidence for rollout in pool.rollouts)
         self.dropped.update(drop_reasons(pool, dropped))
 
@@ -164,3 +169,10 @@ class Summary:
             f"{self.questions:,} questions, {self.empty:,} of them without a candidate; "
             f"{dropped}{f' ({reasons})' if reasons else ''}{bare}; {_clock() - self.began:.1f} s"
         )
+
+
+def asked_sentence(method: str, counts: Mapping[str, int], decisions: int) -> str | None:
+    """How often a model had to be helped to an answer, or gave none, which is not to have no candidate."""
+    parts = [f"{counts[name]:,} {name}" for name in (ASKED_AGAIN, LENIENT, FORCED) if counts.get(name)]
+    parts += [f"{counts[NO_ANSWER]:,} without an answer of the model's"] if counts.get(NO_ANSWER) else []
+    return f"{method}: of {decisions:,} decisions {', '.join(parts)}" if parts else None

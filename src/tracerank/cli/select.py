@@ -28,7 +28,7 @@ from tracerank.cli.arguments import (
     Seed,
 )
 from tracerank.cli.output import ResumableLines, check_output, fingerprint
-from tracerank.cli.reading import Problems, Summary, pools_of, unweighed_sentence
+from tracerank.cli.reading import Problems, Summary, asked_sentence, pools_of, unweighed_sentence
 from tracerank.cli.record_files import DECISION, FORMATS, check_format, read_lines, write_records
 from tracerank.cli.terminal import note, print_json, working
 from tracerank.errors import UsageError
@@ -115,18 +115,23 @@ def select(
             decided += 1
             unweighed += NO_CONFIDENCE in (decision.note or "")
             write(_line(pool, told(pool, decision), name))
-            summary.add(pool, decision.sample_id, decision.dropped)
+            summary.add(pool, decision.answer, decision.dropped, decision.counts)
     if not quiet:
         note(str(summary))
         if unweighed:
             note(unweighed_sentence(name, unweighed, decided))
+        if asked := asked_sentence(name, summary.counts, summary.questions):
+            note(asked)
 
 
 def _line(pool: Pool, decision: Decision, method: str) -> dict[str, Any]:
-    """The decision as services tell it, and what only a file of many needs: who decided, and where it was read."""
+    """The decision as services tell it, and what only a file needs: what a model wrote, who decided, and on what."""
     chosen = next((one for one in pool.rollouts if one.sample_id == decision.sample_id), None)
     return {
         **decision_to_record(pool.question, decision),
+        "problem": decision.problem,
+        "reply": decision.reply,
+        "counts": dict(decision.counts),
         "method": method,
         "source": None if chosen is None else chosen.source,
         "score_list": [{"sample_id": sample, "score": score} for sample, score in decision.scores.items()],
@@ -147,4 +152,4 @@ def _skip(done: Iterator[dict[str, Any]], pools: Iterator[Pool], summary: Summar
         if pool is None or pool.question.id != record.get("question_id"):
             raise UsageError(f"{output}.part: does not follow the order of the input; delete it and start over")
         dropped = {int(sample_id): reason for sample_id, reason in record["dropped"].items()}
-        summary.add(pool, record["sample_id"], dropped)
+        summary.add(pool, record["answer"], dropped, record.get("counts", {}))

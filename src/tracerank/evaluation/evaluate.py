@@ -40,7 +40,7 @@ class Record:
     method: str
     k: int
     answer: str | None
-    """None: the pool has no candidate, or the figures are a mean over rollouts."""
+    """None: the pool has no candidate, a model gave no answer (``counts``), or the figures are a mean over rollouts."""
     sample_id: int | None
     correct: float | None
     """Between 0 and 1; None: nobody knows."""
@@ -65,6 +65,10 @@ class Record:
     """Reason to number of rollouts that were no candidates."""
     confidence: float | None = None
     """The method's estimate that its answer is right; None: it gives none."""
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """What happened while a model was asked, in the words of ``methods/base.py``."""
+    reply: str | None = None
+    """What a model wrote and the answer was read from; None: no model wrote an answer."""
 
     @property
     def key(self) -> Key:
@@ -159,6 +163,8 @@ class _Work:
             decision.note if decision else None,
             _reasons(self.cut.pool, decision.dropped) if decision else {},
             decision.confidence if decision else None,
+            dict(decision.counts) if decision else {},
+            decision.reply if decision else None,
         )
 
 

@@ -119,6 +119,9 @@ class Labelling:
                 rollouts.append(one if label is one.label else replace(one, label=label))
             else:
                 rollouts.append(one)
+        if None in found.values() and self.judge is not None:
+            # Nobody judged some answer; with references it would be compared by another rule, and perhaps be wrong.
+            return Pool(replace(pool.question, references=()), tuple(rollouts))
         return Pool(pool.question, tuple(rollouts))
 
     def answer(self, question: Question, answer: str) -> float | None:

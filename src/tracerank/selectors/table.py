@@ -302,22 +302,22 @@ def _within(config: B, options: MethodOptions) -> B:
     return config if options.chat_context is None else config.within(options.chat_context)
 
 
-def _solagg(options: MethodOptions) -> Method:
+def _solagg(options: MethodOptions, is_strict: bool = False) -> Method:
     from tracerank.methods.aggregation.solagg import AggregationConfig, SolAgg
 
-    return SolAgg(_chat(options), _within(AggregationConfig(), options))
+    return SolAgg(_chat(options), _within(AggregationConfig(is_strict=is_strict), options))
 
 
-def _summagg(options: MethodOptions) -> Method:
+def _summagg(options: MethodOptions, is_strict: bool = False) -> Method:
     from tracerank.methods.aggregation.solagg import AggregationConfig, SummAgg
 
-    return SummAgg(_chat(options), _within(AggregationConfig(), options))
+    return SummAgg(_chat(options), _within(AggregationConfig(is_strict=is_strict), options))
 
 
-def _aggagent(options: MethodOptions) -> Method:
+def _aggagent(options: MethodOptions, is_strict: bool = False) -> Method:
     from tracerank.methods.aggregation.aggagent import AggAgent, AggAgentConfig
 
-    return AggAgent(_chat(options), _within(AggAgentConfig(), options))
+    return AggAgent(_chat(options), _within(AggAgentConfig(is_strict=is_strict), options))
 
 
 def _verifier(options: MethodOptions) -> Method:
@@ -408,6 +408,12 @@ def _asking(name: str, about: str, build: Callable[[MethodOptions], Method]) -> 
     return {name: MethodRow(about, build, "chat", model=_chat_model)}
 
 
+def _aggregating(name: str, about: str, build: Callable[..., Method]) -> dict[str, MethodRow]:
+    """A row for what writes the answer, and one by the paper's rules alone."""
+    strict = "the same by the paper's rules: asked once, what they do not find stays empty"
+    return {**_asking(name, about, build), **_asking(f"{name}-paper", strict, partial(build, is_strict=True))}
+
+
 METHODS: Mapping[str, MethodRow] = MappingProxyType(
     {
         "single": MethodRow("the first rollout", lambda _: SingleRollout()),
@@ -436,9 +442,9 @@ METHODS: Mapping[str, MethodRow] = MappingProxyType(
         **_fitted("features", "a feature selector"),
         **_fitted("stack", "TRACE and features together"),
         **_asking("verifier", "what a chat model judges best, one by one", _verifier),
-        **_asking("solagg", "an answer written from all solutions", _solagg),
-        **_asking("summagg", "an answer written from a report on each", _summagg),
-        **_asking("aggagent", "an answer of an agent that reads the rollouts", _aggagent),
+        **_aggregating("solagg", "an answer written from all solutions", _solagg),
+        **_aggregating("summagg", "an answer written from a report on each", _summagg),
+        **_aggregating("aggagent", "an answer of an agent that reads the rollouts", _aggagent),
         "oracle": MethodRow("the right answer where labels tell it: a bound", lambda _: Oracle(correctness)),
     }
 )

@@ -23,8 +23,9 @@ from tracerank.agents.chat.prompts import prompt_text
 from tracerank.agents.chat.tags import TagStyle
 from tracerank.agents.chat.tools import search_style
 from tracerank.agents.sample import Policy
-from tracerank.endpoints.chat import ChatMessage, ChatReply, PromptTooLong, Sampling, TokenLogprob, Usage
+from tracerank.endpoints.chat import ChatMessage, ChatReply, EmptyReply, PromptTooLong, Sampling, TokenLogprob, Usage
 from tracerank.errors import ChatError, UsageError
+from tracerank.pools.canonical import rollout_to_record
 from tracerank.pools.types import Question, Rollout
 
 QUESTION = Question("1", "Who designed the Silver Bridge of Orrin?")
@@ -146,7 +147,7 @@ def test_a_return_that_no_longer_fits_the_context_is_dropped_and_the_answer_is_f
     assert made.usage.calls == 3
 
 
-def test_a_context_too_small_for_an_answer_leaves_none_and_one_too_small_for_the_question_is_an_error() -> None:
+def test_a_context_too_small_for_an_answer_leaves_none_and_one_too_small_for_the_question_fails() -> None:
     full = PromptTooLong("scripted: the context is full")
     made = one(in_turn(SEARCH, full))
     assert (made.answer, made.confidence) == (None, None)
@@ -155,8 +156,7 @@ def test_a_context_too_small_for_an_answer_leaves_none_and_one_too_small_for_the
         return full if turn_of(messages) or prompt_text("tags_last_turn") in messages[-1].content else SEARCH
 
     assert one(ScriptedChat(say)).answer is None
-    with pytest.raises(PromptTooLong):
-        one(in_turn(full))
+    assert one(in_turn(full)).problem == "failed: scripted: the context is full"
 
 
 def test_limits_that_leave_no_room_are_refused() -> None:
@@ -251,16 +251,27 @@ def test_no_more_rollouts_are_under_way_than_allowed_and_concurrency_changes_not
     assert list(policy(follow).rollouts(QUESTION, range(6), seed=2)) == at_once
 
 
-def test_a_failed_request_raises_after_what_was_finished_meanwhile() -> None:
+def test_a_failed_request_costs_its_rollout_alone_which_keeps_what_was_paid_for() -> None:
+    made = one(in_turn(SEARCH, failed()))
+    assert (made.answer, made.label) == (None, None)
+    assert made.problem == "failed: scripted: gave up after 3 attempts"
+    assert [message.role for message in made.messages] == ["user", "assistant", "user"]
+    assert made.searches
+    assert made.usage == Usage(PROMPT_TOKENS, COMPLETION_TOKENS, 1)
+
+
+def test_where_nothing_can_work_what_was_finished_meanwhile_is_still_given() -> None:
     probe = in_turn(ANSWER)
     list(policy(probe).rollouts(QUESTION, [0]))
     failing = probe.samplings[0].seed
     other_answers = threading.Event()
+    hopeless = failed()
+    hopeless.ends_all = True
 
     def say(messages: Sequence[ChatMessage], sampling: Sampling) -> Said:
         if sampling.seed == failing:
             assert other_answers.wait(20)
-            return failed()
+            return hopeless
         other_answers.set()
         return ANSWER
 
@@ -269,6 +280,28 @@ def test_a_failed_request_raises_after_what_was_finished_meanwhile() -> None:
     with pytest.raises(ChatError, match="gave up"):
         next(rollouts)
     assert not chat_threads()
+
+
+def test_what_the_model_thought_is_kept_in_the_conversation() -> None:
+    made = one(in_turn(ChatReply(SEARCH, 10, 3, reasoning="Where?"), ChatReply(ANSWER, 10, 3, reasoning="There.")))
+    assert [turn.reasoning for turn in made.messages if turn.role == "assistant"] == ["Where?", "There."]
+    assert rollout_to_record(QUESTION, made)["messages"][1]["reasoning_content"] == "Where?"
+
+
+def test_tokens_that_thinking_used_up_are_said_to_be_that() -> None:
+    cut = EmptyReply("nothing", ChatReply("", 10, 7, is_cut=True, reasoning="Let me see"))
+    made = one(in_turn(cut))
+    assert made.answer is None
+    assert "used up their 4,096 tokens before they said anything; allow more with --max-tokens" in (made.problem or "")
+    assert made.usage is not None
+    assert made.usage.completion_tokens >= 7
+
+
+def test_limits_within_a_context_leave_room_for_the_reply() -> None:
+    small = Limits().within(2048)
+    assert (small.reply_tokens, small.answer_tokens) == (512, 512)
+    assert small.conversation_characters / 3 + 2 * small.reply_tokens <= 2048
+    assert Limits().within(1_000_000) == Limits()
 
 
 def test_a_stopped_rollout_makes_no_further_request() -> None:

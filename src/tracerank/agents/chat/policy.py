@@ -13,9 +13,10 @@ from math import exp, fsum, isnan
 from threading import Event
 
 from tracerank.agents.chat.style import Session, Style
+from tracerank.agents.sample import FAILED
 from tracerank.answers.meaning.rightness import is_right
 from tracerank.endpoints.chat import ChatMessage, ChatModel, ChatReply, EmptyReply, PromptTooLong, Sampling, Usage
-from tracerank.errors import UsageError
+from tracerank.errors import ChatError, RetrieveError, UsageError
 from tracerank.pools.types import Question, Rollout
 
 
@@ -29,11 +30,11 @@ class Limits:
     """Of these, in a row, such that neither call nor answer: empty ones and malformed calls."""
     calls: int = 16
     """Tool calls, failed ones included."""
-    reply_tokens: int = 1024
-    """Tokens that the model may write in one reply."""
-    rollout_tokens: int = 8192
+    reply_tokens: int = 4096
+    """Tokens that the model may write in one reply, thinking included: models that think need thousands."""
+    rollout_tokens: int = 32_768
     """Tokens that it may write in all replies together, the last one included."""
-    answer_tokens: int = 512
+    answer_tokens: int = 2048
     """Of these, what is kept back for the demanded answer."""
     return_characters: int = 6000
     """What one tool return shows, without the header of a page."""
@@ -48,6 +49,17 @@ class Limits:
                 f"{self.rollout_tokens} tokens a rollout leave nothing beside the {self.answer_tokens} for its answer; "
                 "allow more for the rollout or fewer for the answer"
             )
+
+    def within(self, context: int) -> "Limits":
+        """The same for a model that holds so many tokens: a quarter for a reply, three characters a token."""
+        reply = max(1, context // 4)
+        return replace(
+            self,
+            reply_tokens=min(self.reply_tokens, reply),
+            answer_tokens=min(self.answer_tokens, reply),
+            return_characters=min(self.return_characters, max(1, context // 2)),
+            conversation_characters=min(self.conversation_characters, max(1, 3 * (context - 2 * reply))),
+        )
 
 
 DEFAULT_LIMITS = Limits()
@@ -101,6 +113,8 @@ class Conversation:
     """The last reply; None: the model said nothing."""
     is_forced: bool = field(default=False, init=False)
     """The answer had to be demanded."""
+    thought_in_vain: int = field(default=0, init=False)
+    """Replies whose tokens were used up before anything was said."""
     _asked: int = field(default=0, init=False)
     _called: int = field(default=0, init=False)
     _written: int = field(default=0, init=False)
@@ -125,7 +139,7 @@ class Conversation:
                 misses += 1
                 continue
             heard = session.hear(reply)
-            self._say(heard.message)
+            self._say(replace(heard.message, reasoning=reply.reasoning))
             if heard.is_final:
                 return
             misses = 0 if heard.calls else misses + 1
@@ -150,7 +164,7 @@ class Conversation:
                 continue
             heard = session.hear(reply, is_last=True)
             if heard.message.content:
-                self._say(heard.message)
+                self._say(replace(heard.message, reasoning=reply.reasoning))
             if heard.is_final:
                 return
 
@@ -171,6 +185,7 @@ class Conversation:
             reply = self.chat.reply(self.messages, sampling, () if is_last else self.style.tools)
         except EmptyReply as silence:
             reply = silence.reply
+            self.thought_in_vain += reply.is_cut
         self._asked += 1
         self._written += max_tokens if reply.completion_tokens is None else reply.completion_tokens
         self.usage = None if self.usage is None or reply.usage is None else self.usage + reply.usage
@@ -185,7 +200,7 @@ CONCURRENCY = 4
 
 
 class ChatPolicy:
-    """Answers questions with a chat model; a failed request raises, and what was finished by then is still given."""
+    """Answers questions with a chat model; a rollout whose server fails says so, and raises where all others would."""
 
     def __init__(
         self,
@@ -241,16 +256,30 @@ class ChatPolicy:
             return Sampling(self.limits.reply_tokens, self.temperature, self.top_p, drawn)
 
         held = Conversation(self.chat, self.style, self.limits, draw, stop)
-        held.hold(question.text)
+        problem = None
+        try:
+            held.hold(question.text)
+        except (ChatError, RetrieveError) as error:
+            if error.ends_all:
+                raise
+            problem = f"{FAILED}{error}"
         found = self.style.read(question.text, held.messages)
+        answer = None if problem else found.answer
+        if not answer and not problem and held.thought_in_vain:
+            problem = (
+                f"no answer: {held.thought_in_vain} of the replies used up their {self.limits.reply_tokens:,} tokens "
+                "before they said anything; allow more with --max-tokens"
+            )
+        has_label = bool(question.references) and not (problem or "").startswith(FAILED)
         return Rollout(
             sample_id=sample,
-            answer=found.answer,
+            answer=answer,
             searches=found.searches,
-            label=float(is_right(question.text, found.answer, question.references)) if question.references else None,
-            confidence=None if held.last is None else answer_confidence(held.last, found.answer),
+            label=float(is_right(question.text, answer, question.references)) if has_label else None,
+            confidence=None if held.last is None else answer_confidence(held.last, answer),
             setting=self.style.setting,
             views=found.views,
+            problem=problem,
             messages=held.messages,
             usage=held.usage,
         )
