@@ -52,6 +52,7 @@ DECISION: Columns = MappingProxyType(
         "confidence": NUMBER,
         "usage": USAGE,
         "note": TEXT,
+        "problem": TEXT,
         "reply": TEXT,
         "counts": COUNTS,
         "method": TEXT,

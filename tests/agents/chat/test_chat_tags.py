@@ -34,7 +34,8 @@ def test_searches_and_answer_become_a_rollout_and_stopped_tags_are_closed() -> N
     assert made.searches[0].evidence[0].title == "Silver Bridge of Orrin"
     assert (made.answer, made.label, made.setting) == ("Maren Holt", 1.0, "webqa")
     opening, search, information, answer = contents(made)
-    assert opening.endswith("Question: Who designed the Silver Bridge of {Orrin}?")
+    assert "\n\nQuestion: Who designed the Silver Bridge of {Orrin}?\n\n" in opening
+    assert opening.endswith("Use the search tool to find out.")
     assert search == "<think>First.</think>\n<search> silver  bridge</search>"
     assert information.startswith('<information>\nDoc 1(Title: "Silver Bridge of Orrin")')
     assert information.endswith("\n</information>")
@@ -75,20 +76,49 @@ def test_a_search_is_heard_in_a_sloppy_reply(reply: str, kept: str, query: str) 
 
 @pytest.mark.parametrize("reply", ["I do not know.", "<search>  </search>", "<answer></answer>", "<search>", "<think>"])
 def test_a_turn_without_an_action_is_told_so_and_counts(reply: str) -> None:
-    chat = in_turn(reply, "<answer>Oslo</answer>")
+    chat = in_turn(reply, "<search>Orrin", "<answer>Oslo</answer>")
     made = rollout(chat)
     assert contents(made)[2] == prompt_text("tags_invalid")
     assert made.answer == "Oslo"
     assert made.usage is not None
-    assert made.usage.calls == 2
+    assert made.usage.calls == 3
+
+
+def test_an_answer_that_nothing_was_looked_up_for_is_asked_back_once() -> None:
+    made = rollout(in_turn("<answer>Oslo</answer>", "<search>Orrin", "<answer>Maren Holt"))
+    assert contents(made)[2] == prompt_text("tags_unsearched")
+    assert (made.answer, len(made.searches)) == ("Maren Holt", 1)
+    sure = rollout(in_turn("<answer>Oslo</answer>"))
+    assert (sure.answer, sure.searches, len(sure.messages)) == ("Oslo", (), 4)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        'Let me see.\n```json\n{"name": "search", "arguments": {"query": "Silver  Bridge"}}\n```',
+        'Let me see.\n<tool_call>{"name": "search", "arguments": {"query": "Silver  Bridge"}}</tool_call>',
+        "Let me see.\nAction: search\nAction Input: Silver Bridge",
+    ],
+)
+def test_a_model_that_calls_a_tool_instead_of_writing_tags_is_understood(reply: str) -> None:
+    made = rollout(in_turn(reply, "<answer>Maren Holt"))
+    assert contents(made)[1] == "Let me see.\n<search>Silver Bridge</search>"
+    assert [search.query for search in made.searches] == ["Silver Bridge"]
+
+
+def test_what_the_model_is_told_about_tags_is_not_read_as_its_own_words() -> None:
+    made = rollout(in_turn("Well.", "<search>Orrin", "Hm."), turns=3)
+    assert prompt_text("tags_invalid") in contents(made)[2]
+    assert [search.query for search in made.searches] == ["Orrin"]
+    assert made.answer is None
 
 
 def test_a_query_that_was_cut_off_is_not_searched_but_an_answer_that_was_cut_off_stands() -> None:
     retriever = WordRetriever()
     cut_query = ChatReply("<search>silver bri", 1, 1, is_cut=True)
-    made = rollout(in_turn(cut_query, ChatReply("<answer>Maren Ho", 1, 1, is_cut=True)), retriever)
-    assert retriever.asked == []
-    assert made.searches == ()
+    cut_answer = ChatReply("<answer>Maren Ho", 1, 1, is_cut=True)
+    made = rollout(in_turn(cut_query, "<search>Orrin", cut_answer), retriever)
+    assert retriever.asked == ["Orrin"]
     assert made.answer == "Maren Ho"
 
 
