@@ -251,8 +251,8 @@ class ChatPolicy:
         answer = None if problem else found.answer
         if not answer and not problem and held.thought_in_vain:
             problem = (
-                f"no answer: {held.thought_in_vain} of the replies used up their {self.limits.reply_tokens:,} tokens before "
-                "they said anything; allow more with --max-tokens"
+                f"no answer: {held.thought_in_vain} of the replies used up their {self.limits.reply_tokens:,} tokens "
+                "before they said anything; allow more with --max-tokens"
             )
         has_label = bool(question.references) and not (problem or "").startswith(FAILED)
         return Rollout(
