@@ -83,7 +83,7 @@ OtherEncoder = Annotated[
     typer.Option(
         "--encoder",
         metavar="NAME",
-        help="Encoder to use instead of the checkpoint's own: default, hash-256, a folder, a hub id or URL#model.",
+        help="Encoder to use instead of the checkpoint's own: default, hash-256, a folder, a hub id or URL#MODEL.",
         show_default=False,
     ),
 ]
