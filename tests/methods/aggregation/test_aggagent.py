@@ -191,7 +191,18 @@ def test_calls_count_however_they_are_written(text: str) -> None:
     assert [turn["role"] for turn in turns] == ["assistant", "user"]  # in words, as it was called
     assert json.loads(turns[0]["content"])["name"] == "get_solution"
     assert '{"trajectory": 2, "solution": "Paris"}]' in turns[1]["content"]
-    assert turns[1]["content"].endswith('Exact Answer: …", "reason": "…"}}')
+    assert turns[1]["content"].endswith(
+        '{"name": "search_trajectory", "arguments": {"query": "What is the capital of France?", "role": "tool"}}'
+    )
+
+
+def test_a_model_that_writes_its_calls_is_shown_the_next_step_of_the_procedure() -> None:
+    look, check = '{"name": "get_solution", "arguments": {}}', '{"name": "search", "arguments": {"query": "says"}}'
+    decision, requests = run(said("Hm."), said(look), said("Hm."), said(check), said("Hm."), PARIS)
+    assert decision.counts == {"calls": 3, "misses": 3}
+    shown = [last_text(request) for request in requests[1:]]
+    for place, name in enumerate(["get_solution", "search_trajectory", "search_trajectory", "finish", "finish"]):
+        assert json.loads(shown[place].splitlines()[-1])["name"] == name
 
 
 def test_a_search_that_names_no_trajectory_looks_into_all() -> None:

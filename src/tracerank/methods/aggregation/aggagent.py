@@ -23,7 +23,7 @@ from tracerank.endpoints.chat import (
     ToolCall,
     estimated_tokens,
 )
-from tracerank.methods.aggregation.asking import AskingMethod, CountedChat, quoted, room_in
+from tracerank.methods.aggregation.asking import AskingMethod, CountedChat, cut_words, quoted, room_in
 from tracerank.methods.aggregation.replies import (
     BY_RULE,
     Found,
@@ -150,6 +150,9 @@ class _Run:
         """Calls that were carried out."""
         self._misses = 0
         """In a row."""
+        self._has_checked = False
+        """Whether it has looked at more than the solutions."""
+        self._checking_call = _CHECKING_CALL.replace("QUERY", quoted(cut_words(question, _QUERY_WORDS)))
         lines = [f"Trajectory {place}: {described(one.steps)}" for place, one in enumerate(trajectories, start=1)]
         asked = prompt_text("aggagent_user").format(
             question=quoted(question), count=len(trajectories), trajectories="\n".join(lines)
@@ -229,8 +232,10 @@ class _Run:
         return answer
 
     def _next_call(self) -> str:
-        """What a model that writes its calls is shown as one: the first of the procedure, later its last."""
-        return _FIRST_CALL if not self.counts[CALLS] else _LAST_CALL
+        """What a model that writes its calls is shown as one: the procedure's next step."""
+        if not self.counts[CALLS]:
+            return _FIRST_CALL
+        return _LAST_CALL if self._has_checked else self._checking_call
 
     def _carried_out(self, call: _Call, key: str) -> tuple[str | None, Returned]:
         answer: str | None = None
@@ -244,6 +249,7 @@ class _Run:
         if returned.is_error:
             self._count_miss()
         else:
+            self._has_checked = self._has_checked or call.name not in ("get_solution", FINISH.name)
             self._misses = 0
             self.counts[CALLS] += 1
         return answer, returned
@@ -274,10 +280,15 @@ class _Run:
 
 
 _LEFT_OUT = "(left out: it does not fit)"
-_FIRST_CALL = json.dumps({"name": "get_solution", "arguments": {}})
-_LAST_CALL = json.dumps(
-    {"name": FINISH.name, "arguments": {"solution": "Explanation: …\nExact Answer: …", "reason": "…"}},
-    ensure_ascii=False,
+_QUERY_WORDS = 30
+_FIRST_CALL = 'The first is:\n{"name": "get_solution", "arguments": {}}'
+_CHECKING_CALL = (
+    "To check what the agents' tools returned, that is for example:\n"
+    '{"name": "search_trajectory", "arguments": {"query": QUERY, "role": "tool"}}'
+)
+_LAST_CALL = (
+    "When you know the answer, that is:\n"
+    r'{"name": "finish", "arguments": {"solution": "Explanation: …\nExact Answer: …", "reason": "…"}}'
 )
 
 
