@@ -198,6 +198,22 @@ def test_a_server_that_refuses_a_stream_is_asked_without_one_from_then_on(
     ]
 
 
+def test_calls_with_log_probabilities_go_unstreamed_where_a_server_streams_no_more_than_one_of_them(
+    server: Server, make: Callable[..., HttpChat]
+) -> None:
+    server.planned = [error(400, "logprobs is not supported with tools + stream")]
+    chat, offered = make(wants_logprobs=True), [ChatTool("search", "Finds.", {"type": "object"})]
+    chat.reply(ASKED, Sampling(5), offered)
+    chat.reply(ASKED, Sampling(5))
+    chat.reply(ASKED, Sampling(5), offered)
+    assert [("stream" in one, "logprobs" in one) for one in server.requests] == [
+        (True, True),
+        (False, True),
+        (True, True),
+        (False, True),
+    ]
+
+
 def test_a_reply_longer_than_the_context_leaves_room_for_is_asked_shorter(
     server: Server, make: Callable[..., HttpChat]
 ) -> None:
@@ -227,6 +243,16 @@ def test_an_error_within_a_stream_is_what_it_would_be_before_it(
 ) -> None:
     server.planned = [Stream(delta(content="H"), failure, DONE)]
     with pytest.raises(PromptTooLong, match="HTTP 400: the context size is too long"):
+        ask(make())
+    assert slept == []
+
+
+def test_a_call_that_the_server_cannot_read_is_a_reply_that_says_nothing(
+    server: Server, make: Callable[..., HttpChat], slept: list[float]
+) -> None:
+    words = "The model produced output that does not match the expected peg-native format"
+    server.planned = [Stream(delta(content="H"), event({"error": {"code": 500, "message": words}}))]
+    with pytest.raises(EmptyReply, match="called a tool in a form of its own"):
         ask(make())
     assert slept == []
 

@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from tracerank.cli.terminal import note
-from tracerank.endpoints.spelling import TIME_FORM
 from tracerank.endpoints.spelling import ChatTime as UsualTime
 from tracerank.methods.aggregation.asking import VERDICT_TOKENS
 from tracerank.plugins import METHOD_GROUP, READER_GROUP, listed
@@ -185,7 +184,7 @@ ChatTime = Annotated[
     str | None,
     typer.Option(
         "--chat-time",
-        metavar=TIME_FORM,
+        metavar="S,S,S",
         help="Seconds that a chat server may take: to the first token (it reads the prompt meanwhile), between two "
         f"tokens, and for a whole reply; {UsualTime()} unless given. Some may be left out: ,120 allows more silence.",
         show_default=False,

@@ -230,11 +230,19 @@ def evaluate(
         warn_of_labels(labelling)
         say_judge(labelling)
         _say(rows, notes, output)
-    if notes.failed:
-        for method, failures in notes.failed.items():
-            note(f"{failures.sentence(method, notes.decided[method])}; they are not in its figures")
-        if output is not None:
-            note("the same command asks only about these again")
+    _tell_failures(notes, labelling, judged.met + judged.new)
+
+
+def _tell_failures(notes: "_Notes", labelling: Labelling, questions: int) -> None:
+    """What servers failed on, which the exit code tells, too."""
+    for method, failures in notes.failed.items():
+        failed = failures.sentence(method, notes.decided[method])
+        note(f"{failed}; they are not in its figures; the same command asks about them again")
+    if labelling.judge is not None and labelling.failed:
+        first = labelling.judge.failed[0]
+        left = f"{len(labelling.failed):,} of {questions:,} questions could not be judged, the first because {first}"
+        note(f"{left}; they are left out; the same command asks about them again")
+    if notes.failed or labelling.failed:
         raise typer.Exit(SOME_FAILED)
 
 
@@ -347,7 +355,8 @@ class _Work:
         """What the sets of pools give that is not in the folder yet, one set after the other."""
         for name, stream in streams:
             pools = self.judged.over(bar.over(stream))
-            pools = _measured(self.labelling.pools(pools), self.plan.ks, self.notes.short)
+            known = (pool for pool in self.labelling.pools(pools) if pool.question.id not in self.labelling.failed)
+            pools = _measured(known, self.plan.ks, self.notes.short)
             done: Container[Key] = ()
             if self.folder is not None:
                 pools = self.folder.noting(pools, self.plan.ks[-1], name, self.judged.fitted)
