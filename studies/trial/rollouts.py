@@ -14,14 +14,13 @@ from typing import Any
 
 from tracerank.agents.almanac.sampling import INDEX, Almanac
 from tracerank.agents.chat.policy import ChatPolicy, Limits
-from tracerank.agents.chat.prompts import prompt_text
+from tracerank.agents.chat.prompts import FORCED, MISSED, holds_prompt
 from tracerank.agents.chat.style import Style
 from tracerank.agents.chat.tags import TagStyle
 from tracerank.agents.chat.tools import browser_style, search_style
 from tracerank.agents.corpus.index import Corpus
-from tracerank.agents.sample import in_order, sample_in_threads, tasks_left
+from tracerank.agents.sample import has_failed, in_order, sample_in_threads, tasks_left
 from tracerank.agents.tools.browser import BrowserRule
-from tracerank.endpoints.chat import ChatMessage
 from tracerank.endpoints.chat_http import ChatConfig, HttpChat
 from tracerank.pools.canonical import record_to_parsed, rollout_to_record
 from tracerank.pools.files import write_lines
@@ -40,8 +39,6 @@ STYLES: dict[str, Callable[[Corpus], Style]] = {
     "tools": search_style,
     "browser": lambda corpus: browser_style(corpus, _RULE),
 }
-_MISSED = ("tags_invalid", "tools_invalid", "tools_cut")
-_FORCED = ("tags_last_turn", "last_turn")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +70,9 @@ def make_rollouts(
         spent = _seconds(notes, agent)
         made = sample_in_threads(policy, tasks_left(questions, k, done), SEED, threads)
         for count, one in enumerate(made, start=len(done) + 1):
+            if has_failed(one.rollout):  # left for the next attempt
+                print(f"{style} {count} of {total}: {one.rollout.problem}", flush=True)
+                continue
             file.write(json.dumps(rollout_to_record(one.question, one.rollout), ensure_ascii=False).encode() + b"\n")
             file.flush()
             notes.write_text(json.dumps({"agent": agent, "seconds": spent + time.monotonic() - began}))
@@ -111,14 +111,9 @@ def _whole_lines(part: Path) -> list[dict[str, Any]]:
 
 def misses(rollout: Rollout) -> int:
     """Turns that were neither a call nor an answer."""
-    return sum(_says(message, _MISSED) for message in rollout.messages)
+    return sum(message.role == "user" and holds_prompt(message.content, MISSED) for message in rollout.messages)
 
 
 def is_forced(rollout: Rollout) -> bool:
     """Whether the answer had to be demanded."""
-    return any(_says(message, _FORCED) for message in rollout.messages)
-
-
-def _says(message: ChatMessage, names: Sequence[str]) -> bool:
-    # Up to where the name of a tool is filled in.
-    return message.role == "user" and any(prompt_text(name).partition("{")[0] in message.content for name in names)
+    return any(message.role == "user" and holds_prompt(message.content, FORCED) for message in rollout.messages)

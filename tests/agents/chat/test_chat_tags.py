@@ -21,6 +21,10 @@ def rollout(chat: ScriptedChat, retriever: WordRetriever | None = None, **limits
     return made
 
 
+def again(question: str) -> str:
+    return prompt_text("tags_go_on").replace("{question}", question)
+
+
 def contents(made: Rollout) -> list[str]:
     return [message.content for message in made.messages]
 
@@ -38,7 +42,7 @@ def test_searches_and_answer_become_a_rollout_and_stopped_tags_are_closed() -> N
     assert opening.endswith("Use the search tool to find out.")
     assert search == "<think>First.</think>\n<search> silver  bridge</search>"
     assert information.startswith('<information>\nDoc 1(Title: "Silver Bridge of Orrin")')
-    assert information.endswith("\n</information>")
+    assert information.endswith(f"\n</information>\n\n{again(QUESTION.text)}")
     assert answer.endswith("<answer> Maren Holt</answer>")
     assert [m.role for m in made.messages] == ["user", "assistant", "user", "assistant"]
     assert chat.samplings[0].stop == ("</search>", "</answer>")
@@ -69,7 +73,7 @@ def test_what_a_model_writes_after_its_action_is_cut_off_even_if_the_server_know
     ],
 )
 def test_a_search_is_heard_in_a_sloppy_reply(reply: str, kept: str, query: str) -> None:
-    heard = TagSession(WordRetriever(), 1000).hear(ChatReply(reply))
+    heard = TagSession(WordRetriever(), "Who?", 1000).hear(ChatReply(reply))
     assert heard.message.content == kept
     assert [call.arguments for call in heard.calls] == [query]
 
@@ -131,14 +135,15 @@ def test_hostile_passages_neither_end_the_information_nor_search_nor_answer() ->
     assert [[e.rank for e in search.evidence] for search in made.searches] == [[1, 2, 3]] * 2
     for information in contents(made)[2::2]:
         assert information.count("</information>") == information.count("<information>") == 1
-        assert "<search>" not in information
-        assert "<answer>" not in information
+        passages = information.removesuffix(again(QUESTION.text))
+        assert "<search>" not in passages
+        assert "<answer>" not in passages
         assert "<|" not in information
 
 
 def test_a_search_that_finds_nothing_is_answered_but_leaves_no_search() -> None:
     made = rollout(in_turn("<search>zzz", "<answer>none"))
-    assert contents(made)[2] == "<information>\nNo results found.\n</information>"
+    assert contents(made)[2].startswith("<information>\nNo results found.\n</information>\n\n")
     assert made.searches == ()
 
 
@@ -150,7 +155,7 @@ def test_long_passages_are_shortened_alike_and_keep_their_ranks() -> None:
     [made] = ChatPolicy(in_turn("<search>x", "<answer>y"), TagStyle(Long()), Limits(return_characters=900)).rollouts(
         QUESTION, [0]
     )
-    assert 700 < len(contents(made)[2]) < 1100
+    assert 800 < len(contents(made)[2]) < 1250
     assert [e.rank for e in made.searches[0].evidence] == [1, 2, 3]
     assert all(e.text.endswith("…") for e in made.searches[0].evidence)
 
@@ -159,7 +164,7 @@ def test_the_forced_answer_joins_the_users_turn_so_that_roles_alternate() -> Non
     chat = in_turn("<search>Orrin", "<search>Alversund", "<answer>Oslo")
     made = rollout(chat, turns=2)
     assert [m.role for m in made.messages] == ["user", "assistant"] * 3
-    assert contents(made)[4].endswith(f"</information>\n\n{prompt_text('tags_last_turn')}")
+    assert contents(made)[4].endswith(f"{again(QUESTION.text)}\n\n{prompt_text('tags_last_turn')}")
     assert made.answer == "Oslo"
     assert len(made.searches) == 2
 

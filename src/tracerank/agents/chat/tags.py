@@ -41,7 +41,7 @@ class TagStyle:
 
     @property
     def prompts(self) -> tuple[str, ...]:
-        return tuple(map(prompt_text, ("tags", "tags_invalid", "tags_unsearched", "tags_last_turn")))
+        return tuple(map(prompt_text, ("tags", "tags_go_on", "tags_invalid", "tags_unsearched", "tags_last_turn")))
 
     def opening(self, question: str) -> tuple[ChatMessage, ...]:
         """One user turn with instructions and question."""
@@ -49,7 +49,7 @@ class TagStyle:
         return (ChatMessage("user", prompt_text("tags").replace("{question}", encodable(question))),)
 
     def session(self, question: str, return_characters: int) -> "TagSession":
-        return TagSession(self.retriever, return_characters)
+        return TagSession(self.retriever, encodable(question), return_characters)
 
     def last_turn(self, messages: Sequence[ChatMessage]) -> tuple[ChatMessage, ...]:
         return demanding(messages, prompt_text("tags_last_turn"))
@@ -68,6 +68,7 @@ class TagSession:
     """One rollout."""
 
     retriever: Retriever
+    question: str
     return_characters: int
     _has_searched: bool = field(default=False, init=False)
     _was_sent: bool = field(default=False, init=False)
@@ -106,7 +107,8 @@ class TagSession:
         if not heard.calls or not calls_left:
             return (ChatMessage("user", heard.told or prompt_text("tags_invalid")),)
         query = heard.calls[0].arguments
-        return (ChatMessage("user", information(ranked_return(self.retriever, query, self.return_characters))),)
+        found = ranked_return(self.retriever, query, self.return_characters)
+        return (ChatMessage("user", information(found, self.question)),)
 
 
 def _called(text: str) -> tuple[str, str] | None:
@@ -118,9 +120,13 @@ def _called(text: str) -> tuple[str, str] | None:
     return (written.words, normalize_text(queries[0])) if queries else None
 
 
-def information(text: str) -> str:
-    """A search's return as the model gets to see it; the text must have been disarmed."""
-    return f"<information>\n{text}\n</information>"
+def information(text: str, question: str) -> str:
+    """A search's return as the model gets to see it, and the question again; the text must have been disarmed.
+
+    A small model that is asked again right below the passages reads them: 4 of 5 answers of a 1.5B model were right, 3
+    of 8 without it.
+    """
+    return f"<information>\n{text}\n</information>\n\n{prompt_text('tags_go_on').replace('{question}', question)}"
 
 
 def _own_words(text: str) -> str:
