@@ -122,6 +122,23 @@ def test_a_chat_method_asks_once_and_then_never_again(run: Run, world: Path, cha
     assert len(chat.requests) == len(found)
 
 
+@pytest.mark.parametrize("method", ["solagg", "solagg-paper"])
+def test_no_answer_is_told_apart_from_no_candidate(run: Run, world: Path, chat: Server, method: str) -> None:
+    chat.rule = lambda request: said("I cannot tell.")
+    result = run("select", world, "-k", "2", "--method", method, "--chat", f"{chat.url}#toy")
+    found = json_lines(result.stdout)
+    asked = [record for record in found if record["counts"]]
+    assert asked
+    assert all(record["reply"] == "I cannot tell." for record in asked)
+    assert all((record["answer"] is None) == (method == "solagg-paper") for record in asked)
+    assert f"{len(found)} questions, {len(found) - len(asked)} of them without a candidate" in result.stderr
+    again = f"{len(asked)} asked again, " if method == "solagg" else ""
+    told = f"{method}: of {len(found)} decisions {again}{len(asked)} without an answer of the model's"
+    assert told in result.stderr
+    shown = run("evaluate", world, "-k", "2", "--methods", method, "--chat", f"{chat.url}#toy").stderr
+    assert told in shown
+
+
 def test_what_a_chat_method_cost_is_in_the_report(run: Run, world: Path, chat: Server, tmp_path: Path) -> None:
     chat.rule = lambda request: said("<answer>Atlantis</answer>")
     asked = ("--methods", "solagg", "--chat", f"{chat.url}#toy", "-k", "2", "-o", tmp_path / "e")
