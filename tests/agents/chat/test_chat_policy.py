@@ -88,15 +88,50 @@ def test_a_rollout_never_writes_more_tokens_than_it_may() -> None:
     assert made.usage == Usage(15, 130, 3)
 
 
-def test_silence_ends_a_rollout_without_an_answer_but_is_counted() -> None:
-    chat = in_turn(SEARCH, silent(), ANSWER)
+def test_silence_is_not_the_end_the_same_is_asked_again_with_another_seed() -> None:
+    said = iter((SEARCH, silent(), ANSWER))
+    chat = ScriptedChat(lambda *_: next(said))
     made = one(chat)
-    assert made.answer is None
-    assert len(made.searches) == 1
-    assert made.usage == Usage(2 * PROMPT_TOKENS, 2 * COMPLETION_TOKENS, 2)
-    assert made.messages[-1].role == "user"
-    first = one(in_turn(silent()))
-    assert (first.answer, first.searches, len(first.messages)) == (None, (), 1)
+    assert (made.answer, len(made.searches)) == ("Maren Holt", 1)
+    assert chat.conversations[1] == chat.conversations[2]
+    assert chat.samplings[1].seed != chat.samplings[2].seed
+    assert made.usage == Usage(3 * PROMPT_TOKENS, 3 * COMPLETION_TOKENS, 3)
+
+
+def test_after_misses_in_a_row_the_answer_is_demanded_from_what_was_found() -> None:
+    def say(messages: Sequence[ChatMessage], sampling: Sampling) -> Said:
+        if prompt_text("tags_last_turn") in messages[-1].content:
+            return ANSWER
+        return SEARCH if turn_of(messages) == 0 else silent()
+
+    chat = ScriptedChat(say)
+    assert one(chat).answer == "Maren Holt"
+    assert len(chat.conversations) == 1 + Limits().misses + 1
+    chat = ScriptedChat(say)
+    assert one(chat, misses=1).answer == "Maren Holt"
+    assert len(chat.conversations) == 3
+
+
+def test_misses_count_in_a_row_only() -> None:
+    said = iter(("hm", "hm", SEARCH, "hm", silent(), ANSWER))
+    made = one(ScriptedChat(lambda *_: next(said)))
+    assert (made.answer, made.messages[-1].content) == ("Maren Holt", f"{ANSWER}</answer>")
+    assert all(prompt_text("tags_last_turn") not in message.content for message in made.messages)
+
+
+def test_a_model_that_stays_silent_is_asked_for_its_answer_twice_and_gives_none() -> None:
+    chat = in_turn(silent())
+    made = one(chat)
+    assert (made.answer, made.searches, len(made.messages)) == (None, (), 1)
+    assert made.messages[0].content.count(prompt_text("tags_last_turn")) == 1
+    assert len(chat.conversations) == Limits().misses + 2
+
+
+def test_a_model_that_goes_on_searching_is_told_once_more_that_it_is_over() -> None:
+    said = iter((SEARCH, SEARCH, "Well, Maren Holt.", ANSWER))
+    made = one(ScriptedChat(lambda *_: next(said)), turns=2)
+    assert made.answer == "Maren Holt"
+    assert [message.role for message in made.messages] == ["user", "assistant"] * 4
 
 
 def test_a_return_that_no_longer_fits_the_context_is_dropped_and_the_answer_is_forced() -> None:
@@ -183,14 +218,14 @@ def test_rollouts_come_in_the_order_of_their_samples_whoever_is_done_first() -> 
             assert others_done.wait(20)
         else:
             done.append(sampling.seed)
-            if len(done) == 3:
+            if len(done) == 7:  # of three rollouts both, and the first of the one that waits
                 others_done.set()
-        return f"<answer>{sampling.seed}"
+        return SEARCH if not turn_of(messages) else f"<answer>{sampling.seed}"
 
     done: list[int | None] = []
-    alone = in_turn(ANSWER)
+    alone = in_turn(SEARCH, ANSWER)
     list(policy(alone).rollouts(QUESTION, [3]))
-    first_seed = alone.samplings[0].seed
+    first_seed = alone.samplings[1].seed
     made = list(policy(ScriptedChat(say), concurrency=2).rollouts(QUESTION, [3, 2, 9, 1]))
     assert [each.sample_id for each in made] == [3, 2, 9, 1]
     assert made[0].answer == str(first_seed)

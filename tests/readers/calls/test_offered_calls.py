@@ -118,6 +118,11 @@ SHAPES = {
     "a trailing comma": '{"name": "search", "arguments": {"query": "capital of Chad",},}',
     "no quotes around keys": '{name: "search", arguments: {query: "capital of Chad"}}',
     "cut at the end": '```json\n{"name": "search", "arguments": {"query": "capital of Chad"',
+    "the description beside the arguments": (
+        '{"name": "search", "arguments": {"query": "capital of Chad", "required": ["query"], "properties":'
+        ' {"query": {"type": "string", "description": "What to search for."}}}}'
+    ),
+    "two braces": '{{"name": "search", "arguments": {"query": "capital of Chad"}}}',
     "a function around it": (
         '{"type": "function", "function": {"name": "search", "arguments": {"query": "capital of Chad"}}}'
     ),
@@ -169,6 +174,12 @@ def test_what_is_given_without_a_name_is_the_input(text):
     assert (call.name, call.arguments) == ("search", {"input": QUERY})
 
 
+def test_a_description_said_again_before_the_call_is_passed_over():
+    said = '<tools>\n{"type": "function", "function": {"name": "search", "parameters": {"properties": {}}}}'
+    text = f'{said}\n</tools>\n```json\n{{"name": "search", "arguments": {{"query": "capital of Chad"}}}}\n```'
+    assert [(call.name, call.arguments) for call in calls_in(text, NAMES).calls] == ONE
+
+
 def test_several_calls_keep_their_order():
     for text in (
         '<tool_call>{"name": "search", "arguments": {"query": "a"}}</tool_call>\n'
@@ -193,6 +204,7 @@ def test_line_ends_and_quotes_inside_a_string_are_read():
 def test_the_words_before_a_call_are_kept_and_thinking_is_not():
     written = calls_in('<think>hm</think>I look it up:\n```json\n{"name": "search", "arguments": {}}\n```', NAMES)
     assert (written.words, written.calls[0].arguments) == ("I look it up:", {})
+    assert calls_in('{\n{"name": "search", "arguments": {"query": "x"}}}', NAMES).words == ""
 
 
 def test_a_tool_that_was_not_offered_keeps_its_name_so_that_the_model_can_be_told():
@@ -216,10 +228,14 @@ def test_arguments_alone_between_marks_are_those_of_the_only_tool():
         "<tool_call>\nsearch for it\n</tool_call>",
         "<tools>\n</tools>",
         "[TOOL_CALLS]",
+        "```json\n{",
         '{"query": "capital of Chad"}',
         '```json\n{"queries": ["capital of Chad"]}\n```',
         '{"type": "function", "function": {"name": "search", "description": "Searches.", "parameters": {"type":'
         ' "object", "properties": {"query": {"type": "string"}}, "required": ["query"]}}}',
+        "<tools>\n  <function>\n    <name>search</name>\n    <parameters>\n      <type>object</type>\n"
+        "      <properties>\n        <query>\n          <type>string</type>\n        </query>\n      </properties>\n"
+        "    </parameters>\n  </function>\n</tools>",
     ],
 )
 def test_what_looks_like_a_call_and_cannot_be_read_is_malformed(text):

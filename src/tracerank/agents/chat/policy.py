@@ -1,7 +1,8 @@
 """The chat agent: K rollouts of a question by any chat model, several under way at once.
 
-A rollout is a conversation, replies and tool returns in turn, until an answer, a limit or silence. It draws from (seed,
-question, sample) alone, so any of them can be made again later; how repeatable a reply is, is up to the server.
+A rollout is a conversation, replies and tool returns in turn, until an answer or a limit; at a limit the answer is
+demanded. It draws from (seed, question, sample) alone, so any of them can be made again later; how repeatable a reply
+is, is up to the server.
 """
 
 import hashlib
@@ -21,10 +22,12 @@ from tracerank.pools.types import Question, Rollout
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one rollout may use; at a limit the model is asked once more, for its answer."""
+    """What one rollout may use; at a limit the model is asked for its answer."""
 
     turns: int = 8
-    """Replies before that last one, malformed ones included."""
+    """Replies before the answer is demanded, misses included."""
+    misses: int = 3
+    """Of these, in a row, such that neither call nor answer: empty ones and malformed calls."""
     calls: int = 16
     """Tool calls, failed ones included."""
     reply_tokens: int = 4096
@@ -32,7 +35,7 @@ class Limits:
     rollout_tokens: int = 32_768
     """Tokens that it may write in all replies together, the last one included."""
     answer_tokens: int = 2048
-    """Of these, what is kept back for the last reply."""
+    """Of these, what is kept back for the demanded answer."""
     return_characters: int = 6000
     """What one tool return shows, without the header of a page."""
     conversation_characters: int = 100_000
@@ -60,7 +63,8 @@ class Limits:
 
 
 DEFAULT_LIMITS = Limits()
-
+_DEMANDS = 2
+"""How often the answer is demanded of a model that goes on searching or says nothing."""
 
 _TAG = "<answer>"
 
@@ -107,6 +111,8 @@ class Conversation:
     """Summed over the replies; None: the server does not count."""
     last: ChatReply | None = field(default=None, init=False)
     """The last reply; None: the model said nothing."""
+    is_forced: bool = field(default=False, init=False)
+    """The answer had to be demanded."""
     thought_in_vain: int = field(default=0, init=False)
     """Replies whose tokens were used up before anything was said."""
     _asked: int = field(default=0, init=False)
@@ -117,9 +123,10 @@ class Conversation:
     def hold(self, question: str) -> None:
         """From the question to the answer."""
         self.messages = self.style.opening(question)
-        session = self.style.session(self.limits.return_characters)
+        session = self.style.session(question, self.limits.return_characters)
         fitted: tuple[ChatMessage, ...] = ()
-        while (room := self._room()) > 0:
+        misses = 0
+        while misses < self.limits.misses and (room := self._room()) > 0:
             try:
                 reply = self._ask(room)
             except PromptTooLong:
@@ -127,27 +134,39 @@ class Conversation:
                     raise
                 self.messages = fitted  # the model never saw what came after
                 break
-            if reply is None:
-                return
             fitted = self.messages
+            if reply is None:  # asked again, the same with another seed
+                misses += 1
+                continue
             heard = session.hear(reply)
-            self._say(heard.message)
+            self._say(replace(heard.message, reasoning=reply.reasoning))
             if heard.is_final:
                 return
+            misses = 0 if heard.calls else misses + 1
             self._say(*session.answer(heard, self.limits.calls - self._called))
             self._called += len(heard.calls)
         self._demand_answer(session)
 
     def _demand_answer(self, session: Session) -> None:
-        self.messages = self.style.last_turn(self.messages)
-        left = max(1, self.limits.rollout_tokens - self._written)  # not every server keeps to what it is allowed
-        try:
-            reply = self._ask(min(self.limits.answer_tokens, left), is_last=True)
-        except PromptTooLong:  # will not fit the next time either: a rollout without an answer
-            self.last = None
-            return
-        if reply is not None and (said := session.hear(reply, is_last=True).message).content:
-            self._say(said)
+        for _ in range(_DEMANDS):
+            left = self.limits.rollout_tokens - self._written  # not every server keeps to what it is allowed
+            if self.is_forced and left < 1:
+                return
+            if self.messages[-1].role == "assistant" or not self.is_forced:
+                self.messages = self.style.last_turn(self.messages)
+            self.is_forced = True
+            try:
+                reply = self._ask(min(self.limits.answer_tokens, max(1, left)), is_last=True)
+            except PromptTooLong:  # will not fit the next time either: a rollout without an answer
+                self.last = None
+                return
+            if reply is None:
+                continue
+            heard = session.hear(reply, is_last=True)
+            if heard.message.content:
+                self._say(replace(heard.message, reasoning=reply.reasoning))
+            if heard.is_final:
+                return
 
     def _room(self) -> int:
         """Tokens that the next reply may take; 0: a limit is reached."""
@@ -174,10 +193,7 @@ class Conversation:
         return self.last
 
     def _say(self, *messages: ChatMessage) -> None:
-        thoughts = "" if self.last is None else self.last.reasoning
-        self.messages += tuple(
-            replace(message, reasoning=thoughts) if message.role == "assistant" else message for message in messages
-        )
+        self.messages += messages
 
 
 CONCURRENCY = 4

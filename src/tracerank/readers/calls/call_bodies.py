@@ -20,6 +20,8 @@ _LISTS = ("tool_calls", "calls", "tool_uses", "actions")
 _BESIDE = frozenset(("type", "id", "tool_call_id", "description", "reason", "reasoning", "thought", *NAME_KEYS))
 """Keys of a call that are none of its arguments."""
 
+_SCHEMA = frozenset(("properties", "required", "type", "description", "additionalproperties"))
+
 _DECODER = json.JSONDecoder(strict=False)  # line ends inside strings are what models write
 _MOST_VALUES = 32
 """JSON values that are looked for in one text."""
@@ -50,7 +52,8 @@ def body_calls(inner: str, name: str = "", *, plain: bool = True) -> list[ToolCa
         return [made(name, _pairs(inner, _PARAMETER, _END_OF_PARAMETER))]
     inner = _QUOTE_MARK.sub('"', inner)
     if named := _NAME_TAG.search(inner):
-        return [made(named[2], _tagged_arguments(inner[named.end() :]))]
+        call = made(named[2], _tagged_arguments(inner[named.end() :]))
+        return [] if "properties" in call.arguments else [call]  # a tool's own description, said again
     if found := list(json_calls(inner, name)):
         return found
     if not name and (called := list(python_calls(inner))):
@@ -140,12 +143,17 @@ def value_calls(value: object, name: str = "", hint: str = "", depth: int = 0) -
     given: object = fields[key_of_arguments] if key_of_arguments else None
     if key_of_arguments is None:
         given = {key: part for key, part in fields.items() if key not in _BESIDE}
-    if isinstance(given, Mapping) and isinstance(properties := given.get("properties"), Mapping):
-        # A tool's own description, said again: perhaps with values where the descriptions were.
-        given = {key: part for key, part in properties.items() if not isinstance(part, Mapping)}
+    if isinstance(given, Mapping) and isinstance(given.get("properties"), Mapping):
+        given = _without_schema(given)
         if not given:
             return
     yield made(said, given)
+
+
+def _without_schema(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments in a tool's own description that was said again: beside it, or where its descriptions were."""
+    beside = {key: part for key, part in given.items() if key not in _SCHEMA}
+    return beside or {key: part for key, part in given["properties"].items() if not isinstance(part, Mapping)}
 
 
 def _unnamed(fields: Mapping[str, Any], name: str) -> Iterator[ToolCall]:

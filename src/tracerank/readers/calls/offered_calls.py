@@ -6,9 +6,10 @@ parsed itself need none of this.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
+from typing import Any
 
 from tracerank.readers.calls.call_bodies import (
     ARGUMENT_KEYS,
@@ -31,7 +32,8 @@ _MOST_CALLS = 16
 """Of one reply; a model that repeats itself writes hundreds."""
 # Only the environment writes these; behind them a model goes on with what it made up.
 _RETURN = re.compile(r"<tool_response>|<tool_result>|<information>|^[ \t*]*Observation[ \t*]*:", re.M | re.I)
-_OPEN_FENCE = re.compile(r"```\w{0,12}\s*\Z")
+_OPENED = re.compile(r"(?:```\w{0,12}|[{\[\s])+\Z")
+"""What stands before a call and belongs to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,7 @@ def calls_in(text: str, tool_names: Collection[str]) -> Written:
             made_up = _RETURN.search(said, first)
             end = made_up.start() if made_up else len(said)
             calls = tuple(_as_offered(call, tool_names) for start, call in placed if start < end)
-            return Written(calls, _OPEN_FENCE.sub("", said[:first]).strip(), is_malformed=False)
+            return Written(calls, _OPENED.sub("", said[:first]).strip(), is_malformed=False)
     return Written((), said.strip(), is_malformed=bool(marked) or _resembles_a_call(said, tool_names))
 
 
@@ -81,6 +83,22 @@ def _plain(name: str) -> str:
 
 def _as_offered(call: ToolCall, tool_names: Collection[str]) -> ToolCall:
     return replace(call, name=tool_meant(call.name, tool_names) or call.name)
+
+
+def fitted(arguments: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments as a tool's JSON schema has them: the only one that it needs under its name, digits as numbers."""
+    given = dict(arguments)
+    properties = parameters.get("properties", {})
+    needed = parameters.get("required", [])
+    if len(needed) == 1 and needed[0] not in given:
+        strange = [name for name, value in given.items() if name not in properties and isinstance(value, str | int)]
+        if len(strange) == 1:
+            given = {needed[0] if name == strange[0] else name: value for name, value in given.items()}
+    for name, value in given.items():
+        kind = properties[name].get("type") if name in properties else None
+        if kind == "integer" and isinstance(value, str) and re.fullmatch(r"\s*-?\d{1,9}\s*", value):
+            given[name] = int(value)
+    return given
 
 
 # ---- the ways to call; each gives calls with their places, those of one place in order
@@ -181,7 +199,7 @@ def _unquoted(text: str) -> str:
 
 _NAME_FIELD = re.compile(rf"[\"'](?:{'|'.join(NAME_KEYS)})[\"']\s*:")
 _ARGUMENT_FIELD = re.compile(rf"[\"'](?:{'|'.join(ARGUMENT_KEYS)})[\"']\s*:")
-_JSON_ALONE = re.compile(r"\s*(?:```\w{0,12}\s*)?[{\[]\s*[{\"']")
+_JSON_ALONE = re.compile(r"\s*(?:```\w{0,12}\s*)?[{\[]\s*(?:[{\"']|\Z)")
 
 
 def _resembles_a_call(said: str, tool_names: Collection[str]) -> bool:
