@@ -10,9 +10,12 @@ from pathlib import Path
 
 from studies.trial.rollouts import STYLES
 from studies.trial.server import served
-from studies.trial.steps import STEPS, Trial, run_steps, table
+from studies.trial.settling import SETTLING
+from studies.trial.steps import MAKING, Step, Trial, run_steps, table
 
 QUESTIONS, K = 12, 2
+STEPS: dict[str, Step] = {**MAKING, **SETTLING}
+"""All of a trial, in order: later ones use what earlier ones made."""
 
 
 def main() -> None:
@@ -37,7 +40,7 @@ def main() -> None:
             parser.error(f"--rollouts {given.rollouts}: expected two numbers as in 100x4")
         count, k, names = int(size[1]), int(size[2]), [given.style]
     with served(given.model, given.threads) as address:
-        text = table(run_steps(Trial.of(address, given.folder, count, k), names))
+        text = table(run_steps(Trial.of(address, given.folder, count, k), {name: STEPS[name] for name in names}))
     (given.folder / "table.md").write_text(f"{text}\n", encoding="utf-8")
     print(text)
 

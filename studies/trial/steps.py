@@ -5,7 +5,7 @@ row is there is not done again.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -87,19 +87,19 @@ def rollout_step(style: str) -> Step:
     return step
 
 
-STEPS: dict[str, Step] = {style: rollout_step(style) for style in STYLES}
-"""All of a trial, in order: later ones may use what earlier ones made."""
+MAKING: dict[str, Step] = {style: rollout_step(style) for style in STYLES}
+"""The steps that make rollouts; `settling.py` has those that use them."""
 
 
-def run_steps(trial: Trial, names: list[str]) -> list[Row]:
+def run_steps(trial: Trial, steps: Mapping[str, Step]) -> list[Row]:
     """The rows of these steps; a row that an earlier attempt wrote for as many questions is taken over."""
     path = trial.folder / "rows.json"
     kept: dict[str, dict[str, object]] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     size = [len(trial.questions), trial.k]
     rows: list[Row] = []
-    for name in names:
+    for name, step in steps.items():
         if name not in kept or kept[name]["size"] != size:
-            kept[name] = {"size": size, "row": asdict(STEPS[name](trial))}
+            kept[name] = {"size": size, "row": asdict(step(trial))}
             with whole_file(path) as file:
                 file.write(json.dumps(kept, indent=1).encode())
         rows.append(Row(**kept[name]["row"]))  # type: ignore[arg-type]

@@ -140,6 +140,15 @@ def test_newer_models_get_the_settings_they_understand(server: Server, make: Cal
     assert server.requests[-1]["max_completion_tokens"] == 5
 
 
+def test_a_server_that_does_not_know_parallel_calls_is_not_told_of_them(
+    server: Server, make: Callable[..., HttpChat]
+) -> None:
+    server.planned = [error(400, "Unknown parameter: 'parallel_tool_calls'.")]
+    tool = ChatTool("search", "Finds.", {"type": "object", "properties": {}})
+    assert make().reply([ChatMessage("user", "Hi?")], Sampling(5, one_call=True), [tool]).text == "Hi."
+    assert [request.get("parallel_tool_calls") for request in server.requests] == [False, None]
+
+
 def test_text_in_parts_and_log_probabilities_are_read(server: Server, make: Callable[..., HttpChat]) -> None:
     rows = [{"token": "H", "logprob": -0.5}, {"token": "i", "logprob": 0}, {"token": "?"}, None]
     server.planned = [

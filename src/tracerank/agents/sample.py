@@ -24,7 +24,7 @@ class Policy(Protocol):
 
     @property
     def name(self) -> str:
-        """Settles, with seed and question, what is sampled: ``lexical:base``, ``chat:URL#model:tags``."""
+        """Settles, with seed and question, what is sampled: ``lexical:base``, ``chat:URL#MODEL:tags``."""
         ...
 
     def rollouts(self, question: Question, samples: Iterable[int], seed: int = 0) -> Iterator[Rollout]:

@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from tracerank.cli.terminal import note
-from tracerank.endpoints.spelling import TIME_FORM
 from tracerank.endpoints.spelling import ChatTime as UsualTime
 from tracerank.methods.aggregation.asking import VERDICT_TOKENS
 from tracerank.plugins import METHOD_GROUP, READER_GROUP, listed
@@ -83,7 +82,7 @@ OtherEncoder = Annotated[
     typer.Option(
         "--encoder",
         metavar="NAME",
-        help="Encoder to use instead of the checkpoint's own: default, hash-256, a folder, a hub id or URL#model.",
+        help="Encoder to use instead of the checkpoint's own: default, hash-256, a folder, a hub id or URL#MODEL.",
         show_default=False,
     ),
 ]
@@ -185,7 +184,7 @@ ChatTime = Annotated[
     str | None,
     typer.Option(
         "--chat-time",
-        metavar=TIME_FORM,
+        metavar="S,S,S",
         help="Seconds that a chat server may take: to the first token (it reads the prompt meanwhile), between two "
         f"tokens, and for a whole reply; {UsualTime()} unless given. Some may be left out: ,120 allows more silence.",
         show_default=False,

@@ -133,6 +133,32 @@ def unweighed_sentence(method: str, count: int, decisions: int) -> str:
     )
 
 
+def alike_sentence(method: str, count: int, decisions: int) -> str:
+    """That scores told nothing apart."""
+    return (
+        f"warning: {method}: in {count:,} of {decisions:,} decisions all scores are alike, so the first candidate was "
+        "taken; behind a reasoning parser log probabilities may be those of the thinking"
+    )
+
+
+class Failures:
+    """How often a server failed, and why for the first time."""
+
+    def __init__(self, what: str) -> None:
+        self.count = 0
+        self._what = what
+        self._first: str | None = None
+
+    def add(self, problem: str | None) -> None:
+        """One more, if it failed."""
+        self.count += problem is not None
+        self._first = self._first or problem
+
+    def sentence(self, method: str, total: int) -> str:
+        """How many failed, in a line."""
+        return f"{method}: {self.count:,} of {total:,} {self._what} failed, the first because {self._first}"
+
+
 def _clock() -> float:
     return time.monotonic()
 

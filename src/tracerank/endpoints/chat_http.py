@@ -27,7 +27,7 @@ from tracerank.endpoints.chat import (
     record_to_message,
 )
 from tracerank.endpoints.client import Closing, CutReply, EndpointClient, Pause, Server, says_too_long
-from tracerank.endpoints.receiving import MILLION, Incoming, LateAnswer
+from tracerank.endpoints.receiving import MILLION, Incoming, LateAnswer, Patience
 from tracerank.endpoints.spelling import ChatTime, read_address, read_chat_time
 from tracerank.endpoints.streaming import Assembly, Malformed, is_event_line, lines_of
 from tracerank.errors import ChatError, TraceRankError
@@ -69,33 +69,34 @@ class _ChatEndpoint(EndpointClient):
 
     def __init__(self, config: ChatConfig, pause: Pause, chance: Callable[[], float]) -> None:
         self.config = config
-        self.streams = True
+        silence = config.timeout
+        self._more = Patience(silence, f"no token for {silence:g} s; {_MORE_TIME}")
+        # The count of tokens may follow, or nothing, not even the end.
+        self._last_words = Patience(min(silence, _LAST_WORDS_SECONDS), "")
         super().__init__(config, pause, chance)
 
-    @property
-    def patience(self) -> float:
-        return self.config.first_token if self.streams else self.config.whole
-
-    @property
-    def late_words(self) -> str:
-        what = "first token" if self.streams else "reply"
-        return f"no {what} within {self.patience:g} s; {_MORE_TIME}"
+    def patience(self, body: dict[str, Any] | None) -> Patience:
+        streams = body is not None and "stream" in body
+        seconds = self.config.first_token if streams else self.config.whole
+        return Patience(seconds, f"no {'first token' if streams else 'reply'} within {seconds:g} s; {_MORE_TIME}")
 
     def after_late(self, body: dict[str, Any], late: int) -> dict[str, Any]:
         # The same seed might take as long again: a model that repeats itself does so for ever.
         return body | {"seed": (body["seed"] + _OTHER_SEED * late) % 2**31} if "seed" in body else body
 
+    def is_final(self, words: str) -> bool:
+        return _MISWRITTEN.search(words) is not None
+
     def received(self, incoming: Incoming) -> tuple[int, bytes]:
         if incoming.reply.status_code != 200:
             return super().received(incoming)
-        incoming.expect(self.patience, incoming.began, self.late_words)
         assembly, plain = Assembly(), bytearray()
         try:
             for line in lines_of(incoming.chunks()):
                 if plain or not (assembly.has_lines or is_event_line(line)):
                     plain += line + b"\n" if plain or line.strip() else b""
                 elif assembly.take(line) and (assembly.is_begun or assembly.is_finished):
-                    self._expect_more(incoming, assembly)
+                    incoming.expect(self._last_words if assembly.is_finished else self._more)
         except Malformed:
             raise CutReply from None
         except (LateAnswer, httpx.RequestError):
@@ -109,14 +110,9 @@ class _ChatEndpoint(EndpointClient):
             raise CutReply
         return 200, json.dumps(assembly.value()).encode()
 
-    def _expect_more(self, incoming: Incoming, assembly: Assembly) -> None:
-        silence = self.config.timeout
-        if assembly.is_finished:  # the count of tokens may follow, or nothing, not even the end
-            incoming.expect(min(silence, _LAST_WORDS_SECONDS))
-        else:
-            incoming.expect(silence, otherwise=f"no token for {silence:g} s; {_MORE_TIME}")
 
-
+_MISWRITTEN = re.compile(r"model produced output that does not match|failed to parse (?:tool call|input at pos)", re.I)
+"""What llama.cpp says where the model has called a tool in a form that it cannot read."""
 _OTHER_SEED = 1_000_003
 _LAST_WORDS_SECONDS = 5.0
 """What may come after the end of a reply comes at once."""
@@ -156,7 +152,6 @@ class HttpChat(Closing):
             words = self._endpoint.words(reply)
             if (unwanted := _unwanted(body, words)) is not None:
                 self._without |= unwanted
-                self._endpoint.streams = "stream" not in self._without
                 body = self._request(messages, sampling, tools)
             elif (room := _room(words, sampling.max_tokens)) is not None:
                 sampling = replace(sampling, max_tokens=room)
@@ -165,8 +160,10 @@ class HttpChat(Closing):
                 break
             reply = self._endpoint.post(body)
         if reply.status_code != 200:
-            error = self._endpoint.refusal(reply)
-            is_long = says_too_long(reply.status_code, self._endpoint.words(reply))
+            error, words = self._endpoint.refusal(reply), self._endpoint.words(reply)
+            if self._endpoint.is_final(words):  # the model's doing; what it wrote and what it cost is not told
+                raise EmptyReply(f"{error}; the model called a tool in a form of its own", ChatReply("", 0, 0))
+            is_long = says_too_long(reply.status_code, words)
             raise PromptTooLong(str(error)) if is_long else error
         return self._read(self._endpoint.value(reply), sampling)
 
@@ -193,7 +190,10 @@ class HttpChat(Closing):
             "stream": True,
             "stream_options": {"include_usage": True},
         }
-        return {name: value for name, value in parts.items() if value is not None and name not in self._without}
+        without = self._without
+        if tools and parts["logprobs"] and _STREAM_OF_CALLS in without:
+            without |= _STREAMING
+        return {name: value for name, value in parts.items() if value is not None and name not in without}
 
     def _turn(self, message: ChatMessage) -> dict[str, Any]:
         """The turn as the server takes it: with its thoughts if it calls a tool, for which some servers want them
@@ -230,6 +230,11 @@ class HttpChat(Closing):
         return reply
 
 
+_STREAMING = frozenset(("stream", "stream_options"))
+_STREAM_OF_CALLS = "stream of calls with logprobs"
+"""What llama.cpp refuses: two of them go together, not all three."""
+
+
 def _silence(reply: ChatReply, max_tokens: int) -> str:
     """Why a reply says nothing."""
     if reply.is_cut:
@@ -247,6 +252,8 @@ def _unwanted(body: dict[str, Any], words: str) -> frozenset[str] | None:
     """What a stricter server wants left out of the request, in its words; None: nothing that could be."""
     if "max_tokens" in body and "max_completion_tokens" in words and "too large" not in words:
         return frozenset(("max_tokens",))
+    if "stream" in body and "tools" in body and "logprobs" in body and re.search(r"logprobs\b.*\bstream", words):
+        return frozenset((_STREAM_OF_CALLS,))  # llama.cpp; the log probabilities are worth more than the stream
     for name in (
         "stream_options",
         "parallel_tool_calls",
@@ -259,7 +266,7 @@ def _unwanted(body: dict[str, Any], words: str) -> frozenset[str] | None:
         if name in body and re.search(rf"\b{name}\b", words):
             return frozenset(("logprobs", "top_logprobs") if name == "logprobs" else (name,))
     if "stream" in body and re.search(r"\bstream(ing|ed|s)?\b", words, re.I):
-        return frozenset(("stream", "stream_options"))
+        return _STREAMING
     is_thinking_sent = any(name in turn for turn in body["messages"] for name in REASONING_FIELDS)
     if is_thinking_sent and re.search(r"\breasoning(_content)?\b", words):
         return frozenset(REASONING_FIELDS)

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from tracerank.endpoints.receiving import MILLION, Incoming, LateAnswer, UnfitAnswer
+from tracerank.endpoints.receiving import MILLION, Incoming, LateAnswer, Patience, UnfitAnswer
 from tracerank.errors import TraceRankError
 
 KEY_VARIABLE = "TRACERANK_API_KEY"
@@ -241,15 +241,9 @@ class EndpointClient:
         # Who asks through it may have no end of its own, as methods have none.
         self._end = weakref.finalize(self, self._http.close)
 
-    @property
-    def patience(self) -> float:
-        """Seconds that the server may be silent before it begins to answer."""
-        return self.server.timeout
-
-    @property
-    def late_words(self) -> str:
-        """What is so where it is silent for longer."""
-        return f"no answer within {self.patience:g} s"
+    def patience(self, body: dict[str, Any] | None) -> Patience:
+        """How long the server may be silent before it begins to answer this."""
+        return Patience(self.server.timeout, f"no answer within {self.server.timeout:g} s")
 
     def post(self, body: dict[str, Any], stop: Event | None = None) -> httpx.Response:
         """The first answer that is final, good or bad; ``stop`` ends the waiting for a better one."""
@@ -275,6 +269,10 @@ class EndpointClient:
     def after_late(self, body: dict[str, Any], late: int) -> dict[str, Any]:
         """What is asked after so many attempts that took too long."""
         return body
+
+    def is_final(self, words: str) -> bool:
+        """Whether a server that says so fails again if it is asked the same."""
+        return False
 
     def value(self, reply: httpx.Response) -> Any:
         """The JSON of a good answer."""
@@ -310,10 +308,9 @@ class EndpointClient:
 
     def received(self, incoming: Incoming) -> tuple[int, bytes]:
         """Status and body of an answer that comes in."""
-        incoming.expect(self.patience, otherwise=self.late_words)
         body = bytearray()
         for chunk in incoming.chunks():
-            incoming.expect(self.patience, otherwise=self.late_words)
+            incoming.expect(incoming.patience)
             body += chunk
         return incoming.reply.status_code, bytes(body)
 
@@ -331,7 +328,7 @@ class EndpointClient:
         except httpx.ConnectTimeout:
             return _Failure(f"no connection within {self.server.timeout:g} s", is_unreached=True)
         except httpx.TimeoutException:
-            return _Failure(self.late_words, is_late=True)
+            return _Failure(self.patience(body).otherwise, is_late=True)
         except CutReply:
             return _Failure("the answer was cut off")
         except UnfitAnswer as error:
@@ -349,17 +346,18 @@ class EndpointClient:
         words = self.words(reply)
         passing = reply.status_code in (408, 429) or reply.status_code >= 500
         hopeless = "insufficient_quota" in reply.text or reply.status_code == 501
-        if passing and not hopeless and not says_too_long(reply.status_code, words):
+        if passing and not hopeless and not says_too_long(reply.status_code, words) and not self.is_final(words):
             return _Failure(f"HTTP {reply.status_code}: {words}", retry_after(reply.headers.get("retry-after")))
         return reply
 
     def _exchanged(self, method: str, url: str, body: dict[str, Any] | None = None) -> httpx.Response:
         """One request and its answer, all of it."""
         began = time.monotonic()
-        timeout = httpx.Timeout(self.server.timeout, read=self.patience, pool=None)
+        patience = self.patience(body)
+        timeout = httpx.Timeout(self.server.timeout, read=patience.seconds, pool=None)
         request = self._http.build_request(method, url, json=body, headers=self._headers(), timeout=timeout)
         with closing(self._opened(request)) as reply:
-            with Incoming(reply, self.server.most_bytes, began, self.server.whole) as incoming:
+            with Incoming(reply, self.server.most_bytes, began, self.server.whole, patience) as incoming:
                 status, content = self.received(incoming)
             after = reply.headers.get("retry-after")
         return httpx.Response(status, headers={} if after is None else {"retry-after": after}, content=content)

@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from types import TracebackType
+from typing import NamedTuple
 
 import httpx
 
@@ -24,13 +25,22 @@ class UnfitAnswer(Exception):
     """An answer that no second try would make smaller or plainer; the text says why."""
 
 
+class Patience(NamedTuple):
+    """How long something is waited for."""
+
+    seconds: float
+    otherwise: str
+    """What is so where it has not come by then."""
+
+
 class Incoming:
     """One answer whose bytes are taken as they come, until the block ends."""
 
-    def __init__(self, reply: httpx.Response, most_bytes: int, began: float, whole: float) -> None:
-        """``began`` is when the request was sent, by the monotonic clock; ``whole`` the seconds that all may take."""
+    def __init__(self, reply: httpx.Response, most_bytes: int, began: float, whole: float, patience: Patience) -> None:
+        """``began`` is when the request was sent, by the monotonic clock; ``whole`` the seconds that all may take, and
+        ``patience`` what is expected of the first bytes."""
         self.reply = reply
-        self.began = began
+        self.patience = patience
         self._most_bytes = most_bytes
         self._end = began + whole
         self._over_all = f"not finished within {whole:g} s"
@@ -38,6 +48,7 @@ class Incoming:
         self._late: str | None = None
         self._is_over = False
         self._changed = threading.Condition()
+        self.expect(patience, since=began)
         self._watch = threading.Thread(target=self._watched, name="tracerank-watch", daemon=True)
 
     def __enter__(self) -> "Incoming":
@@ -52,13 +63,12 @@ class Incoming:
             self._changed.notify()
         self._watch.join()
 
-    def expect(self, seconds: float, since: float | None = None, otherwise: str = "") -> None:
-        """The next sign of life must come within these seconds, from now on or since then; ``otherwise``: what is so
-        if it does not."""
-        until = (time.monotonic() if since is None else since) + seconds
+    def expect(self, patience: Patience, since: float | None = None) -> None:
+        """The next sign of life must come that soon, from now on or since then."""
+        until = (time.monotonic() if since is None else since) + patience.seconds
         with self._changed:
             is_sooner = until < self._until
-            self._until, self._waiting_for = min((until, otherwise), (self._end, self._over_all))
+            self._until, self._waiting_for = min((until, patience.otherwise), (self._end, self._over_all))
             if is_sooner:
                 self._changed.notify()
 

@@ -24,6 +24,7 @@ from tracerank.methods.aggregation.asking import (
     VERDICT_TOKENS,
     CountedChat,
     all_of,
+    bounded,
     cut_words,
     in_order,
     quoted,
@@ -188,14 +189,14 @@ def verdict_in(reply: ChatReply) -> Verdict | None:
     return Verdict.INCORRECT if word == "NOT_CORRECT" else Verdict(word)
 
 
-def judge_at(address: str, context: int | None = None) -> AnswerJudge:
-    """The judge behind ``URL#model``, asked the same only once; ``context``: tokens that the model holds."""
+def judge_at(
+    address: str, context: int | None = None, tokens: int | None = None, time: str | None = None
+) -> AnswerJudge:
+    """The judge behind ``URL#MODEL``, asked the same only once; the rest as ``--chat-context`` and its likes say it."""
     from tracerank.endpoints.chat_cache import CachedChat
-    from tracerank.endpoints.chat_http import ChatConfig, HttpChat
+    from tracerank.endpoints.chat_http import HttpChat, chat_config
 
-    url, _, model = address.partition("#")
-    if not url:
+    if not address.strip():
         raise UsageError("a judge needs a chat server and its model's name: --labels judge:URL#MODEL")
-    config = JudgeConfig()
-    chat = CachedChat(HttpChat(ChatConfig(url, model or "default")), default_reply_folder())
-    return AnswerJudge(chat, config if context is None else config.within(context))
+    chat = CachedChat(HttpChat(chat_config(address, time)), default_reply_folder())
+    return AnswerJudge(chat, bounded(JudgeConfig(), context, tokens))

@@ -75,6 +75,7 @@ def decision_to_record(question: Question, decision: Decision) -> dict[str, Any]
         "confidence": decision.confidence,
         "usage": None if decision.usage is None else asdict(decision.usage),
         "note": decision.note,
+        "problem": decision.problem,
     }
 
 

@@ -22,14 +22,13 @@ from tracerank.answers.readings import NAME, read_answer
 from tracerank.answers.text_keys import readable, tokens_of
 from tracerank.embedding.base import Embedder, check_vectors
 from tracerank.endpoints.chat import ChatModel, ChatReply, Sampling
-from tracerank.methods.aggregation.asking import UNSAID, VERDICT_TOKENS, quoted, short_answer, strict_reply
+from tracerank.methods.aggregation.asking import UNSAID, VERDICT_TOKENS, quoted, room_in, short_answer, strict_reply
 from tracerank.methods.prompts import prompt_text
 
 Similarity = NDArray[np.float32]
 
 THRESHOLD = 0.95
 """Cosine from which two answers are one to the default encoder; measured by ``studies/quality/answer_equality.py``."""
-_LONGEST_SHOWN = 2000
 _VERDICT = re.compile(r"\b(NOT (?:\w+ )?SAME|SAME|DIFFERENT)\b")
 
 
@@ -85,6 +84,24 @@ RULES, SHORT_ANSWERS, VERDICT = "rules", "short answers", "verdict"
 """What settles a pair: rules on the answers as they are, rules on what the model writes of them, its own verdict."""
 
 
+@dataclass(frozen=True, slots=True)
+class LlmConfig:
+    """How a chat model is asked about two answers."""
+
+    max_tokens: int = VERDICT_TOKENS
+    shown: int = 2000
+    """Characters of an answer or a question in a prompt."""
+
+    def within(self, context: int) -> "LlmConfig":
+        """The same for a model that holds so many tokens; the prompt has three texts."""
+        room = room_in(context)
+        return LlmConfig(min(self.max_tokens, room.reply_tokens), min(self.shown, room.prompt_words))
+
+    def show(self, text: str) -> str:
+        """The text as it stands in a prompt."""
+        return quoted(readable(text)[: self.shown])
+
+
 class LlmGroups:
     """Merges default groups that give the same answer, by what a chat model writes down of them.
 
@@ -93,9 +110,9 @@ class LlmGroups:
 
     name = "llm"
 
-    def __init__(self, chat: ChatModel, aliases: Aliases = (), max_tokens: int = VERDICT_TOKENS) -> None:
+    def __init__(self, chat: ChatModel, aliases: Aliases = (), config: LlmConfig | None = None) -> None:
         self.chat = chat
-        self.max_tokens = max_tokens
+        self.config = config or LlmConfig()
         self.aliases = aliases
         self.settled: Counter[str] = Counter()
         """Pairs by what settled them."""
@@ -128,8 +145,9 @@ class LlmGroups:
 
     def _asked(self, question: str, low: str, high: str) -> tuple[bool, str]:
         """Whether they are the same, and what settled it."""
-        prompt = prompt_text("same_answer").format(question=_shown(question), a=_shown(low), b=_shown(high))
-        sampling = Sampling(self.max_tokens, seed=0)
+        show = self.config.show
+        prompt = prompt_text("same_answer").format(question=show(question), a=show(low), b=show(high))
+        sampling = Sampling(self.config.max_tokens, seed=0)
         said = strict_reply(self.chat, prompt, sampling, _Comparison.of, "both short answers and SAME or DIFFERENT")
         if said.short is None:
             return said.is_same, VERDICT
@@ -140,7 +158,7 @@ class LlmGroups:
             return False, VERDICT
         # A model that has just written two things down is too ready to call them one: it has to say so of them alone.
         a, b = said.short
-        prompt = prompt_text("same_short_answer").format(question=_shown(question), a=_shown(a), b=_shown(b))
+        prompt = prompt_text("same_short_answer").format(question=show(question), a=show(a), b=show(b))
         return strict_reply(self.chat, prompt, sampling, _verdict, "SAME or DIFFERENT"), VERDICT
 
 
@@ -175,10 +193,6 @@ def _told_apart(question: str, a: str, b: str) -> bool:
     """Whether rules are sure that two short answers differ."""
     units = list(_units((0, 1), (a, b), read_question(question)).values())
     return not units[0].may_equal(units[1])
-
-
-def _shown(text: str) -> str:
-    return quoted(readable(text)[:_LONGEST_SHOWN])
 
 
 def _verdict(reply: ChatReply) -> bool | None:

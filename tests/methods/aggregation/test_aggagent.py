@@ -99,6 +99,7 @@ def test_a_segment_holds_at_most_five_steps_of_600_words() -> None:
         (call("get_solution", {"trajectory": 3}), "between 1 and 2"),
         (call("get_segment", {"trajectory": True, "start": 1, "end": 1}), "'trajectory' must be a whole number"),
         (call("get_segment", {"trajectory": 1}), "'start' must be a whole number"),
+        (call("search_trajectory", {"trajectory": 0, "query": "x"}), "between 1 and 2"),
         (call("search_trajectory", {"trajectory": 1}), "'query' must be a text"),
         (call("search_trajectory", {"trajectory": 1, "query": "?!"}), "'query' must be a text"),
         (call("search_trajectory", {"trajectory": 1, "query": "x", "role": "user"}), "'role' must be"),
@@ -187,9 +188,32 @@ def test_calls_count_however_they_are_written(text: str) -> None:
     decision, requests = run(said(text), PARIS)
     assert (decision.answer, decision.counts) == ("Paris", {"calls": 2})
     turns = requests[1]["messages"][2:]
-    assert [turn["role"] for turn in turns] == ["assistant", "tool"]
-    assert turns[0]["tool_calls"][0]["function"]["name"] == "get_solution"
-    assert json.loads(turns[1]["content"])[-1] == {"trajectory": 2, "solution": "Paris"}
+    assert [turn["role"] for turn in turns] == ["assistant", "user"]  # in words, as it was called
+    assert json.loads(turns[0]["content"])["name"] == "get_solution"
+    assert '{"trajectory": 2, "solution": "Paris"}]' in turns[1]["content"]
+    assert turns[1]["content"].endswith(
+        '{"name": "search_trajectory", "arguments": {"query": "What is the capital of France?", "role": "tool"}}'
+    )
+
+
+def test_a_model_that_writes_its_calls_is_shown_the_next_step_of_the_procedure() -> None:
+    look, check = '{"name": "get_solution", "arguments": {}}', '{"name": "search", "arguments": {"query": "says"}}'
+    decision, requests = run(said("Hm."), said(look), said("Hm."), said(check), said("Hm."), PARIS)
+    assert decision.counts == {"calls": 3, "misses": 3}
+    shown = [last_text(request) for request in requests[1:]]
+    for place, name in enumerate(["get_solution", "search_trajectory", "search_trajectory", "finish", "finish"]):
+        assert json.loads(shown[place].splitlines()[-1])["name"] == name
+
+
+def test_a_search_that_names_no_trajectory_looks_into_all() -> None:
+    """As a small model called it."""
+    found = returned(call("search", {"query": "chunk says", "role": "tool"}))["matches"]
+    assert [(match["trajectory"], match["step"]) for match in found] == [(1, 2), (2, 2)]
+
+
+def test_the_form_that_was_shown_is_no_answer() -> None:
+    copied = finish("Explanation: …\nExact Answer: …")
+    assert "must end with a line" in returned(copied)["error"]
 
 
 def test_a_written_finish_is_a_finish() -> None:

@@ -72,6 +72,7 @@ def test_by_the_paper_a_reply_without_a_complete_tag_leaves_the_question_unanswe
         ('Final solution 2: "Paris"\n\nExplanation: Lyon is no capital. Final solution 1 is wrong.', "Paris", "number"),
         ("Final solution 1 is wrong because it is an older seat. Final solution 2 names a source.", "Paris", "number"),
         ("<answer>Final solution 2</answer>", "Paris", "number"),
+        ('Why: the short answer is "Paris", because Lyon is none.', "Paris", "name"),
         ("<answer>Solution #2.</answer>", "Paris", "number"),
     ],
 )
@@ -116,7 +117,7 @@ def test_the_second_time_a_number_is_enough() -> None:
         with served(said("Hard to tell."), said(reply)) as (chat, server):
             decision = SolAgg(chat).decide(POOL)
         assert (decision.answer, decision.note) == ("Paris", "read leniently: number")
-        assert last_text(server.requests[1]).endswith("Final solution N")
+        assert last_text(server.requests[1]).endswith("\nFinal solution 1\nFinal solution 2\nFinal solution 3")
 
 
 def test_the_only_candidate_that_two_replies_name_is_taken_after_the_second() -> None:

@@ -23,8 +23,16 @@ from tracerank.endpoints.chat import (
     ToolCall,
     estimated_tokens,
 )
-from tracerank.methods.aggregation.asking import AskingMethod, CountedChat, quoted, room_in
-from tracerank.methods.aggregation.replies import BY_RULE, Found, accepted_answer, named_in, read_reply, without_tags
+from tracerank.methods.aggregation.asking import AskingMethod, CountedChat, cut_words, quoted, room_in
+from tracerank.methods.aggregation.replies import (
+    BY_RULE,
+    Found,
+    accepted_answer,
+    is_placeholder,
+    named_in,
+    read_reply,
+    without_tags,
+)
 from tracerank.methods.aggregation.trajectory_tools import (
     FINISH,
     Returned,
@@ -142,6 +150,9 @@ class _Run:
         """Calls that were carried out."""
         self._misses = 0
         """In a row."""
+        self._has_checked = False
+        """Whether it has looked at more than the solutions."""
+        self._checking_call = _CHECKING_CALL.replace("QUERY", quoted(cut_words(question, _QUERY_WORDS)))
         lines = [f"Trajectory {place}: {described(one.steps)}" for place, one in enumerate(trajectories, start=1)]
         asked = prompt_text("aggagent_user").format(
             question=quoted(question), count=len(trajectories), trajectories="\n".join(lines)
@@ -205,15 +216,26 @@ class _Run:
         if call is None:
             self._count_miss()
             self._add(ChatMessage("assistant", reply.text.strip() or "(nothing)"), reply)
-            self._add(ChatMessage("user", prompt_text("aggagent_nudge")))
+            self._add(ChatMessage("user", _filled("aggagent_nudge", call=self._next_call())))
             return None
         # Servers parse the arguments of earlier calls again, so what is no JSON must not go back to them.
         written = json.dumps(dict(call.arguments or {}))
-        said = reply.text if reply.tool_calls else calls_in(reply.text, _names(tools)).words
-        self._add(ChatMessage("assistant", said, (ToolCall(call.id, call.name, written),)), reply)
         answer, returned = self._carried_out(call, f"{call.name} {written}")
-        self._add(ChatMessage("tool", returned.text, tool_call_id=call.id))
+        if reply.tool_calls:
+            self._add(ChatMessage("assistant", reply.text, (ToolCall(call.id, call.name, written),)), reply)
+            self._add(ChatMessage("tool", returned.text, tool_call_id=call.id))
+        else:  # who writes its calls is answered in words: shown as a tool's, it takes the return for its own turn
+            called = json.dumps({"name": call.name, "arguments": call.arguments or {}}, ensure_ascii=False)
+            told = _filled("aggagent_returned", tool=call.name, returned=returned.text, call=self._next_call())
+            self._add(ChatMessage("assistant", called), reply)
+            self._add(ChatMessage("user", told))
         return answer
+
+    def _next_call(self) -> str:
+        """What a model that writes its calls is shown as one: the procedure's next step."""
+        if not self.counts[CALLS]:
+            return _FIRST_CALL
+        return _LAST_CALL if self._has_checked else self._checking_call
 
     def _carried_out(self, call: _Call, key: str) -> tuple[str | None, Returned]:
         answer: str | None = None
@@ -227,6 +249,7 @@ class _Run:
         if returned.is_error:
             self._count_miss()
         else:
+            self._has_checked = self._has_checked or call.name not in ("get_solution", FINISH.name)
             self._misses = 0
             self.counts[CALLS] += 1
         return answer, returned
@@ -241,7 +264,7 @@ class _Run:
         self.last_words = solution.strip()
         self._first_solution = self._first_solution or solution.strip()
         answer = accepted_answer(solution)
-        if answer is None:
+        if answer is None or is_placeholder(answer):
             return None, wrong("'solution' must end with a line 'Exact Answer: ' and the short answer")
         return answer, Returned(quoted({"accepted": True}))
 
@@ -257,6 +280,20 @@ class _Run:
 
 
 _LEFT_OUT = "(left out: it does not fit)"
+_QUERY_WORDS = 30
+_FIRST_CALL = 'The first is:\n{"name": "get_solution", "arguments": {}}'
+_CHECKING_CALL = (
+    "To check what the agents' tools returned, that is for example:\n"
+    '{"name": "search_trajectory", "arguments": {"query": QUERY, "role": "tool"}}'
+)
+_LAST_CALL = (
+    "When you know the answer, that is:\n"
+    r'{"name": "finish", "arguments": {"solution": "Explanation: …\nExact Answer: …", "reason": "…"}}'
+)
+
+
+def _filled(name: str, **parts: str) -> str:
+    return prompt_text(name).format(**parts)
 
 
 def _names(tools: tuple[ChatTool, ...]) -> tuple[str, ...]:

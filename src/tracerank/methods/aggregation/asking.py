@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TypeVar
+from typing import Any, ClassVar, Protocol, Self, TypeVar
 
 from tracerank.answers.extraction import extract_answer
 from tracerank.answers.scripts import UNSPACED
@@ -54,6 +54,23 @@ VERDICT_TOKENS = 4096
 def room_in(context: int) -> Room:
     """The shares of a context of so many tokens: a quarter for the reply; a word of others takes up to two tokens."""
     return Room(reply_tokens=context // 4, prompt_words=context // 4)
+
+
+class Bounded(Protocol):
+    """A config that can be cut to the context of a model; a dataclass with ``max_tokens``."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    def within(self, context: int) -> Self: ...
+
+
+B = TypeVar("B", bound=Bounded)
+
+
+def bounded(config: B, context: int | None, tokens: int | None) -> B:
+    """The config for a model that holds ``context`` tokens and replies in so many; None: as it is."""
+    cut = config if context is None else config.within(context)
+    return cut if tokens is None else replace(cut, max_tokens=tokens)
 
 
 def quoted(value: object) -> str:

@@ -105,6 +105,7 @@ _IS_WRONG = re.compile(
     re.I,
 )
 _LABEL = re.compile(rf"\W{{0,6}}(?:the )?{_OF_ONE}([0-9]{{1,3}})[ *]{{0,3}}:[ *]{{0,3}}(?=\S)", re.I)
+_STATED = re.compile(r"\banswer(?: to the question)? is\b(?:(?! because\b| since\b|[;\n]).){1,300}", re.I)
 _PLACEHOLDERS = frozenset(
     map(normalize_answer, ("the short answer", "short answer", "the answer", "answer", "…", "..."))
 )
@@ -119,6 +120,9 @@ def read_reply(text: str, rule: PaperRule, candidates: Sequence[str]) -> Found |
     for how, held in ((BY_RULE, rule(said)), (ESCAPED, rule(unescaped)), (MARKED, _marked(unescaped))):
         if held is not None and (found := _meant(held, how, candidates)) is not None:
             return found
+    stated = _STATED.search(unescaped)
+    if stated is not None and (found := named_in(stated[0], candidates)) is not None:
+        return found
     number = _number_in(unescaped)
     return _numbered(number, candidates) if number is not None else None
 
@@ -131,6 +135,11 @@ def named_in(text: str, candidates: Sequence[str]) -> Found | None:
     # Paris inside Paris, France is not named by itself.
     apart = [key for key in named if not any(key != other and f" {key} " in f" {other} " for other in named)]
     return Found(keys[apart[0]], NAMED) if len(apart) == 1 else None
+
+
+def is_placeholder(text: str) -> bool:
+    """Whether it is what our prompts show in the place of an answer, copied."""
+    return normalize_answer(text) in _PLACEHOLDERS
 
 
 def bare_number(text: str, candidates: Sequence[str]) -> Found | None:
@@ -146,7 +155,7 @@ def _marked(text: str) -> str | None:
 
 def _meant(held: str, how: str, candidates: Sequence[str]) -> Found | None:
     """What a mark holds means: the answer itself, or the one of a solution that it only numbers."""
-    if normalize_answer(held) in _PLACEHOLDERS:  # our own words, copied
+    if is_placeholder(held):
         return None
     if number := _IS_NUMBER.fullmatch(held):
         return _numbered(int(number[1]), candidates)

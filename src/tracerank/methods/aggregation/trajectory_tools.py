@@ -62,8 +62,8 @@ class ToolLimits:
         """The tools as the model is told of them."""
         which = number_argument("Number of the trajectory, from 1.")
         search = _object(
-            ("trajectory", "query"),
-            trajectory=which,
+            ("query",),
+            trajectory=number_argument("Number of the trajectory, from 1; leave out for all."),
             query=text_argument("Words to look for."),
             role={"type": "string", "enum": list(ROLES), "description": "Only steps of this role; leave out for all."},
             k=number_argument(f"Most steps to return: {self.usual_matches} if left out, at most {self.matches}."),
@@ -77,7 +77,9 @@ class ToolLimits:
         solution = _object((), trajectory=number_argument("Number of the trajectory, from 1; leave out for all."))
         return (
             ChatTool("get_solution", "Shows the final words of one trajectory, or of all.", solution),
-            ChatTool("search_trajectory", "Finds the steps of one trajectory that mention given words.", search),
+            ChatTool(
+                "search_trajectory", "Finds the steps of one trajectory, or of all, that mention given words.", search
+            ),
             ChatTool("get_segment", "Shows steps of one trajectory in order.", segment),
             FINISH,
         )
@@ -120,7 +122,7 @@ class TrajectoryTools:
         """What the call gives, or what is wrong with it."""
         if arguments is None:
             return wrong("the arguments are no JSON object")
-        tool = self._named.get(name)
+        tool = self._named.get("search_trajectory" if name == "search" else name)
         if tool is None:
             return wrong(f"there is no tool of this name; there are {', '.join([*self._named, FINISH.name])}")
         try:
@@ -129,10 +131,7 @@ class TrajectoryTools:
             return wrong(str(error))
 
     def _solutions(self, arguments: Mapping[str, Any]) -> object:
-        if arguments.get("trajectory") is None:
-            numbers = list(range(1, len(self.trajectories) + 1))
-        else:
-            numbers = [self._chosen(arguments)]
+        numbers = [self._chosen(arguments)] if arguments.get("trajectory") is not None else self._all()
         texts = self._cut([self.trajectories[number - 1].solution for number in numbers], self.limits.solution_words)
         return [{"trajectory": number, "solution": text} for number, text in zip(numbers, texts, strict=True)]
 
@@ -147,7 +146,7 @@ class TrajectoryTools:
         ]
 
     def _search(self, arguments: Mapping[str, Any]) -> object:
-        number = self._chosen(arguments)
+        numbers = [self._chosen(arguments)] if arguments.get("trajectory") is not None else self._all()
         query, role = arguments.get("query"), arguments.get("role")
         wanted = terms(query)[:_LONGEST_QUERY] if isinstance(query, str) else []
         if not wanted:
@@ -156,15 +155,20 @@ class TrajectoryTools:
             raise _Wrong(f"'role' must be one of {', '.join(ROLES)}, or left out")
         most = max(1, min(_integer(arguments, "k", self.limits.usual_matches), self.limits.matches))
         found = [
-            (place, step, rouge_recall(wanted, step.text))
+            (place, step, rouge_recall(wanted, step.text), number)
+            for number in numbers
             for place, step in enumerate(self.trajectories[number - 1].steps, start=1)
             if role is None or step.role == role
         ]
         best = sorted((row for row in found if row[2] > 0), key=lambda row: -row[2])[:most]  # equals: the earlier step
         if not best:
             return {"matches": [], "hint": "no step has any of these words; try others, or another trajectory"}
-        shown = self._shown([(place, step) for place, step, _ in best], self.limits.excerpt_words)
-        return {"matches": [one | {"score": round(row[2], 3)} for one, row in zip(shown, best, strict=True)]}
+        shown = self._shown([(place, step) for place, step, _, _ in best], self.limits.excerpt_words)
+        matches = [
+            {"trajectory": number, **one, "score": round(recall, 3)}
+            for one, (_, _, recall, number) in zip(shown, best, strict=True)
+        ]
+        return {"matches": matches}
 
     def _segment(self, arguments: Mapping[str, Any]) -> object:
         steps = self.trajectories[self._chosen(arguments) - 1].steps
@@ -173,6 +177,9 @@ class TrajectoryTools:
         asked = list(enumerate(steps, start=1))[start - 1 : end]
         shown = self._shown(asked, self.limits.segment_words)
         return {"steps": shown, "of": len(steps)}
+
+    def _all(self) -> list[int]:
+        return list(range(1, len(self.trajectories) + 1))
 
     def _chosen(self, arguments: Mapping[str, Any]) -> int:
         number = _integer(arguments, "trajectory")

@@ -58,7 +58,8 @@ def ask_for_answer(chat: CountedChat, wanted: Asked, sampling: Sampling, is_stri
     found = read_reply(said.text, rule, candidates)
     if found is not None:
         return Written(found, said.reply)
-    again = prompt_text("again").format(kind=wanted.kind, Kind=wanted.kind.capitalize())
+    choices = "\n".join(f"{wanted.kind.capitalize()} {number}" for number in range(1, len(candidates) + 1))
+    again = prompt_text("again").format(kind=wanted.kind, choices=choices)
     if said.text:  # one that said nothing hears the same again
         asked += [
             ChatMessage("assistant", cut_words(said.text, _REPEATED_WORDS)),
