@@ -82,7 +82,7 @@ class AggAgentConfig:
     def within(self, context: int) -> "AggAgentConfig":
         """The same for a model that holds so many tokens."""
         room = room_in(context)
-        reply = min(self.max_tokens, room.reply_tokens)
+        reply = min(self.max_tokens, room.reply_tokens // 2)  # calls are short, and much else has to fit
         return replace(
             self,
             max_tokens=reply,
@@ -192,7 +192,7 @@ class _Run:
     def _forced(self, why: str) -> _End:
         """One more reply, in which only finish may be called."""
         self.counts[FORCED] = 1
-        self._add(ChatMessage("user", prompt_text("aggagent_finish")))
+        self._add(ChatMessage("user", _filled("aggagent_finish", call=_LAST_CALL)))
         try:
             answer = self._step((FINISH,))
         except PromptTooLong:
