@@ -50,13 +50,14 @@ class _Handler(BaseHTTPRequestHandler):
             events, whole = _responses(turn)
         elif "messages" in address:
             events, whole = _anthropic(turn)
-        elif "generateContent" in address.replace("streamGenerateContent", "generateContent"):
+        elif "enerateContent" in address:
             whole = _gemini(turn)
             events = [(None, whole)]
         else:
             events, whole = _chat(turn)
         is_stream = turn.body.get("stream") or "streamGenerateContent" in address
-        self._send(_server_sent(events) if is_stream else json.dumps(whole), bool(is_stream))
+        is_google = "enerateContent" in address
+        self._send(_server_sent(events, is_google) if is_stream else json.dumps(whole), bool(is_stream))
 
     def _send(self, text: str, is_stream: bool) -> None:
         body = text.encode()
@@ -70,9 +71,10 @@ class _Handler(BaseHTTPRequestHandler):
 Events = list[tuple[str | None, Any]]
 
 
-def _server_sent(events: Events) -> str:
+def _server_sent(events: Events, is_google: bool) -> str:
     named = "".join((f"event: {name}\n" if name else "") + f"data: {json.dumps(data)}\n\n" for name, data in events)
-    return named + ("data: [DONE]\n\n" if events and events[0][0] is None else "")
+    is_openai = bool(events) and events[0][0] is None and not is_google
+    return named + "data: [DONE]\n\n" * is_openai
 
 
 def _readable(raw: str) -> str:
@@ -103,6 +105,7 @@ class _Turn:
             if passing is None or played.steps[0].mark in raw:
                 self.parts = (_text_protocol(played, raw),)
             else:
+                self.words = ""
                 self.calls = [("call_pass_on", passing, {"agent_name": "researcher"} if passing.endswith("agent") else {})]
         elif turn.steps:
             self.calls = [(self._call_id(step), named[step.tool] or step.tool, dict(step.arguments)) for step in turn.steps]
