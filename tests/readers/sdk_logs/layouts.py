@@ -17,4 +17,10 @@ MISSING: dict[str, tuple[str, ...]] = {
     "openai_raw/responses_each": ("evidence",),
     "openai_raw/responses_calls": ("evidence",),
     "openai_agents/streamed_items": ("question",),
+    "google_adk/transfer_events": ("question",),
+    "agno/events": ("question",),
+    "vercel_ai/full_stream": ("question",),
+    "vercel_ai/step_log": ("question",),
+    "langgraph/token_stream": ("question",),
+    "langgraph/updates_and_custom": ("question",),
 }
