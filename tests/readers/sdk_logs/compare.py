@@ -41,10 +41,13 @@ class Outcome:
     is_silent: bool = False
     """Something is amiss in a rollout of which nobody was told."""
 
-    def __str__(self) -> str:
-        if self.grade == "full":
+    @property
+    def shown(self) -> str:
+        """In a few words."""
+        if self.grade in ("full", "refused"):
             return self.grade
-        return f"{self.grade}: {', '.join(self.parts)}" + (" SILENT" if self.is_silent else " (told)" * bool(self.told))
+        told = ", silently" if self.is_silent else ", told"
+        return f"{self.grade}: {', '.join(self.parts)}{told}"
 
 
 def layouts_of(sdk: Path) -> dict[str, Path]:
@@ -121,7 +124,7 @@ def main(arguments: list[str]) -> int:
                 found = outcome(place, expected, MISSING.get(f"{sdk.name}/{name}", ()), reader)
                 grades[f"{found.grade}{' SILENT' * found.is_silent}"] += 1
                 shown = "; ".join(found.told[:1])[-150:]
-                print(f"{sdk.name}/{name:28} {found!s:40} {','.join(found.readings)} | {shown}")
+                print(f"{sdk.name}/{name:28} {found.shown:40} {','.join(found.readings)} | {shown}")
     print(dict(grades))
     return 0
 

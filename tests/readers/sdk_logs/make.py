@@ -40,7 +40,14 @@ def make(out: Path, sdk: str, scenario: Scenario = FIRST, questions: int = 0, ro
     for layout, rows in lines.items():
         _write(folder / f"{layout}.jsonl", rows)
     _write(folder / "expected.json", [json.dumps(expected, indent=1)])
-    _write(folder / "versions.txt", [f"{package}=={metadata.version(package)}" for package in maker.PACKAGES])
+    _write(folder / "versions.txt", _versions(maker))
+
+
+def _versions(maker: Any) -> list[str]:
+    """What a maker ran: packages of this environment, or what it says of a command of another language."""
+    if hasattr(maker, "versions"):
+        return list(maker.versions())
+    return [f"{package}=={metadata.version(package)}" for package in maker.PACKAGES]
 
 
 def _json(value: Any) -> str:

@@ -11,7 +11,6 @@ from typing import Any
 from tests.readers.sdk_logs.run import Lines, Run
 from tests.readers.sdk_logs.search_mcp import environment_of
 
-PACKAGES = ()
 _LONGEST = 120
 _CONFIG = """model = "scripted-model"
 model_provider = "scripted"
@@ -27,6 +26,12 @@ cwd = "{cwd}"
 default_tools_approval_mode = "approve"
 env = {{ TOOLS = {tools} }}
 """
+
+
+def versions() -> list[str]:
+    """Of the command."""
+    said = subprocess.run([os.environ["CODEX"], "--version"], capture_output=True, text=True, check=True).stdout
+    return ["==".join(said.split())]
 
 
 def make(run: Run) -> dict[str, Any]:

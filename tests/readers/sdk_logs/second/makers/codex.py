@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from tests.readers.sdk_logs.makers.codex import executed
+from tests.readers.sdk_logs.makers.codex import executed, versions
 from tests.readers.sdk_logs.run import Lines, Run
 from tests.readers.sdk_logs.second import returns
 from tests.readers.sdk_logs.second.scenario import Toolbox
 
-PACKAGES = ()
+__all__ = ["TOOLS", "make", "versions"]
 TOOLS = Toolbox("brave_web_search", "query", "fetch_markdown", "url", returns.as_json_text(returns.brave), more={"count": 3})
 
 

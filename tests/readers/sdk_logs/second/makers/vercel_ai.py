@@ -6,11 +6,12 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+from tests.readers.sdk_logs.makers.vercel_ai import versions
 from tests.readers.sdk_logs.run import Lines, Run
 from tests.readers.sdk_logs.second import returns
 from tests.readers.sdk_logs.second.scenario import Toolbox
 
-PACKAGES = ()
+__all__ = ["TOOLS", "make", "versions"]
 PROGRAM = Path(__file__).with_name("vercel_ai.mjs")
 TOOLS = Toolbox("webSearch", "searchQueries", "readPage", "pageUrl", returns.brave, returns.page_markdown, is_batch=True)
 _LINES = ("full_stream", "step_log")
