@@ -13,9 +13,7 @@ from tests.readers.sdk_logs.second.gaps import GAPS
 from tests.readers.sdk_logs.second.scenario import SECOND
 
 LAYOUTS: dict[str, Path] = {
-    f"{sdk.name}/{name}": place
-    for sdk in sorted(SECOND.fixtures.iterdir())
-    for name, place in layouts_of(sdk).items()
+    f"{sdk.name}/{name}": place for sdk in sorted(SECOND.fixtures.iterdir()) for name, place in layouts_of(sdk).items()
 }
 
 

@@ -1,4 +1,4 @@
-"""What a reader finds in logs beside what the script said: full, partly, wrong or refused, and whether anybody was told.
+"""What a reader finds in logs beside what the script said: full, partly, wrong or refused, and whether it was told.
 
 ``python -m tests.readers.sdk_logs.compare LOGS…`` prints a line a layout; LOGS are folders as ``make.py`` writes them.
 """

@@ -1,4 +1,4 @@
-"""``python -m tests.readers.sdk_logs.keep LOGS [--scenario=second]``: fixtures of a full run, 2 rollouts of 2 questions."""
+"""``python -m tests.readers.sdk_logs.keep LOGS [--scenario=second]``: fixtures of a run, 2 rollouts of 2 questions."""
 
 import gzip
 import json

@@ -52,7 +52,9 @@ class Tool:
     def schema(self) -> dict[str, Any]:
         """The parameters as JSON schema."""
         every = {**self.parameters, **{name: type(value) for name, value in self.optional.items()}}
-        kinds = {name: _JSON_KINDS.get(kind, {"type": "array", "items": {"type": "string"}}) for name, kind in every.items()}
+        kinds = {
+            name: _JSON_KINDS.get(kind, {"type": "array", "items": {"type": "string"}}) for name, kind in every.items()
+        }
         return {"type": "object", "properties": kinds, "required": list(self.parameters)}
 
 

@@ -19,7 +19,12 @@ def environment_of(script: Script) -> str:
         for one in script.tools
     ]
     calls = [
-        {"tool": one.tool, "arguments": dict(one.arguments), "text": one.failure or as_text(one.returned), "fails": bool(one.failure)}
+        {
+            "tool": one.tool,
+            "arguments": dict(one.arguments),
+            "text": one.failure or as_text(one.returned),
+            "fails": bool(one.failure),
+        }
         for one in script.steps
     ]
     return json.dumps({"tools": tools, "calls": calls})

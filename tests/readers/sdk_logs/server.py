@@ -106,9 +106,13 @@ class _Turn:
                 self.parts = (_text_protocol(played, raw),)
             else:
                 self.words = ""
-                self.calls = [("call_pass_on", passing, {"agent_name": "researcher"} if passing.endswith("agent") else {})]
+                self.calls = [
+                    ("call_pass_on", passing, {"agent_name": "researcher"} if passing.endswith("agent") else {})
+                ]
         elif turn.steps:
-            self.calls = [(self._call_id(step), named[step.tool] or step.tool, dict(step.arguments)) for step in turn.steps]
+            self.calls = [
+                (self._call_id(step), named[step.tool] or step.tool, dict(step.arguments)) for step in turn.steps
+            ]
         elif ending is not None and played.last:
             self.calls = [(f"call_{self.number}_final", ending, _structured(played, tools[ending]))]
         elif played.last and (schema := _wanted_form(body)) is not None:

@@ -1,4 +1,4 @@
-"""Layouts of the second scenario that are not read fully yet, with what goes wrong; each has to leave when it is read."""
+"""Layouts of the second scenario that are not read fully yet, with what goes wrong; each leaves when it is read."""
 
 GAPS: dict[str, str] = {
     "ag2/agent_messages": "partly: evidence, silently",

@@ -23,7 +23,9 @@ Layout = Callable[[str, list[Hit]], object]
 
 
 def tavily(query: str, hits: list[Hit]) -> object:
-    found = [{"title": one.title, "url": one.url, "content": one.text, "score": 0.9, "raw_content": None} for one in hits]
+    found = [
+        {"title": one.title, "url": one.url, "content": one.text, "score": 0.9, "raw_content": None} for one in hits
+    ]
     return {
         "query": query,
         "follow_up_questions": None,
@@ -80,7 +82,9 @@ def langchain_documents(query: str, hits: list[Hit]) -> object:
 
 
 def haystack_documents(query: str, hits: list[Hit]) -> object:
-    found = [{"id": "a1", "content": one.text, "meta": {"url": one.url, "title": one.title}, "score": 1.2} for one in hits]
+    found = [
+        {"id": "a1", "content": one.text, "meta": {"url": one.url, "title": one.title}, "score": 1.2} for one in hits
+    ]
     return {"documents": found}
 
 
@@ -141,7 +145,10 @@ def ruled(query: str, hits: list[Hit]) -> object:
 
 
 def wikipedia(query: str, hits: list[Hit]) -> object:
-    return "\n\n".join(f"Page: {one.title}\nSummary: {one.text}" for one in hits) or "No good Wikipedia Search Result was found"
+    return (
+        "\n\n".join(f"Page: {one.title}\nSummary: {one.text}" for one in hits)
+        or "No good Wikipedia Search Result was found"
+    )
 
 
 def as_json_text(layout: Layout) -> Layout:

@@ -47,7 +47,8 @@ class _Asked:
 
 _QUESTIONS = (
     _Asked(
-        "Who composed the opera that premièred at the Teatro Regio in Turin on 1 February 1896?\nName the composer only.",
+        "Who composed the opera that premièred at the Teatro Regio in Turin on 1 February 1896?\n"
+        "Name the composer only.",
         "Teatro Regio première 1896",
         "Giacomo Puccini (La bohème)",
         "Ruggero Leoncavallo",

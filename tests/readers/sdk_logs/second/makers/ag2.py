@@ -17,7 +17,9 @@ def make(run: Run) -> dict[str, Any]:
     config = {"model": "scripted-model", "api_key": "none", "base_url": run.v1}
 
     def pair() -> tuple[Any, Any]:
-        researcher = ConversableAgent("researcher", system_message=run.script.system, llm_config={"config_list": [config]})
+        researcher = ConversableAgent(
+            "researcher", system_message=run.script.system, llm_config={"config_list": [config]}
+        )
         user = ConversableAgent(
             "user_proxy",
             llm_config=False,

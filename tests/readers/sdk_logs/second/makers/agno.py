@@ -9,7 +9,9 @@ from tests.readers.sdk_logs.second import returns
 from tests.readers.sdk_logs.second.scenario import Toolbox
 
 PACKAGES = ("agno",)
-TOOLS = Toolbox("duckduckgo_news", "query", "read_article", "url", returns.as_json_text(returns.duckduckgo), more={"max_results": 3})
+TOOLS = Toolbox(
+    "duckduckgo_news", "query", "read_article", "url", returns.as_json_text(returns.duckduckgo), more={"max_results": 3}
+)
 
 
 def make(run: Run) -> dict[str, Any]:

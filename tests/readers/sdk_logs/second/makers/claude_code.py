@@ -12,7 +12,9 @@ from tests.readers.sdk_logs.second import returns
 from tests.readers.sdk_logs.second.scenario import Toolbox
 
 PACKAGES = ("claude-agent-sdk",)
-TOOLS = Toolbox("ask_archive", "inquiry", "get_full_text", "record_url", returns.as_json_text(returns.haystack_documents))
+TOOLS = Toolbox(
+    "ask_archive", "inquiry", "get_full_text", "record_url", returns.as_json_text(returns.haystack_documents)
+)
 
 
 def make(run: Run) -> dict[str, Any]:

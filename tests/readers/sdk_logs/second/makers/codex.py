@@ -8,7 +8,9 @@ from tests.readers.sdk_logs.second import returns
 from tests.readers.sdk_logs.second.scenario import Toolbox
 
 __all__ = ["TOOLS", "make", "versions"]
-TOOLS = Toolbox("brave_web_search", "query", "fetch_markdown", "url", returns.as_json_text(returns.brave), more={"count": 3})
+TOOLS = Toolbox(
+    "brave_web_search", "query", "fetch_markdown", "url", returns.as_json_text(returns.brave), more={"count": 3}
+)
 
 
 def make(run: Run) -> dict[str, Any]:

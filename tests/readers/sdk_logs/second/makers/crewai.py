@@ -9,7 +9,9 @@ from tests.readers.sdk_logs.second import returns
 from tests.readers.sdk_logs.second.scenario import Toolbox
 
 PACKAGES = ("crewai",)
-TOOLS = Toolbox("search_the_internet_with_serper", "search_query", "read_website_content", "website_url", returns.printed)
+TOOLS = Toolbox(
+    "search_the_internet_with_serper", "search_query", "read_website_content", "website_url", returns.printed
+)
 ENDS_WITHOUT_ANSWER = False
 
 

@@ -48,8 +48,13 @@ async def _make(run: Run) -> dict[str, Any]:
     return {
         "transfer_session": json.loads(passed_session.model_dump_json(by_alias=True, exclude_none=True)),
         "transfer_events": Lines([json.loads(one.model_dump_json(by_alias=True, exclude_none=True)) for one in passed]),
-        "streamed_record": {**about, "events": [json.loads(one.model_dump_json(exclude_none=True)) for one in streamed]},
-        "contents": [json.loads(one.content.model_dump_json(exclude_none=True)) for one in session.events if one.content],
+        "streamed_record": {
+            **about,
+            "events": [json.loads(one.model_dump_json(exclude_none=True)) for one in streamed],
+        },
+        "contents": [
+            json.loads(one.content.model_dump_json(exclude_none=True)) for one in session.events if one.content
+        ],
         "nested_record": {**about, "run": json.loads(session.model_dump_json())},
     }
 

@@ -8,7 +8,9 @@ from tests.readers.sdk_logs.second import returns
 from tests.readers.sdk_logs.second.scenario import Toolbox
 
 PACKAGES = ("haystack-ai",)
-TOOLS = Toolbox("document_lookup", "search_text", "fetch_webpage", "link", returns.haystack_documents, returns.page_object)
+TOOLS = Toolbox(
+    "document_lookup", "search_text", "fetch_webpage", "link", returns.haystack_documents, returns.page_object
+)
 
 
 def make(run: Run) -> dict[str, Any]:
@@ -24,7 +26,9 @@ def make(run: Run) -> dict[str, Any]:
         for spec, function in zip(run.script.tools, run.script.functions(dict), strict=True)
     ]
     generator = OpenAIChatGenerator(api_key=Secret.from_token("none"), model="scripted-model", api_base_url=run.v1)
-    agent = Agent(chat_generator=generator, tools=tools, system_prompt=run.script.system, raise_on_tool_invocation_failure=False)
+    agent = Agent(
+        chat_generator=generator, tools=tools, system_prompt=run.script.system, raise_on_tool_invocation_failure=False
+    )
     agent.warm_up()
     result = agent.run(messages=[ChatMessage.from_user(run.question)])
     streamed = agent.run(messages=[ChatMessage.from_user(run.question)], streaming_callback=lambda _: None)
@@ -37,7 +41,9 @@ def make(run: Run) -> dict[str, Any]:
             "conversation": [message.to_openai_dict_format() for message in result["messages"]],
             "last_message": result["last_message"].to_dict(),
         },
-        "default_str": json.loads(json.dumps({**about, "messages": result["messages"]}, default=lambda one: one.__dict__)),
+        "default_str": json.loads(
+            json.dumps({**about, "messages": result["messages"]}, default=lambda one: one.__dict__)
+        ),
     }
 
 

@@ -25,7 +25,14 @@ def make(run: Run) -> dict[str, Any]:
     def tools() -> list[Tool]:
         made = []
         for spec, function in zip(run.script.tools, run.script.functions(str, as_text), strict=True):
-            made.append(ToolDef(_asynchronous(function, ToolError), spec.name, spec.about, dict.fromkeys(spec.schema["properties"], "what")).as_tool())
+            made.append(
+                ToolDef(
+                    _asynchronous(function, ToolError),
+                    spec.name,
+                    spec.about,
+                    dict.fromkeys(spec.schema["properties"], "what"),
+                ).as_tool()
+            )
         return made
 
     home = run.folder / "work" / run.name

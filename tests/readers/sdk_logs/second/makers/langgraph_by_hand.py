@@ -12,7 +12,13 @@ TOOLS = Toolbox("web_lookup", "keywords", "open_result", "result_url", returns.a
 
 def make(run: Run) -> dict[str, Any]:
     """``StateGraph`` with a ``ToolNode``, as the tutorials build it."""
-    from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, convert_to_openai_messages, messages_to_dict
+    from langchain_core.messages import (
+        AIMessage,
+        HumanMessage,
+        SystemMessage,
+        convert_to_openai_messages,
+        messages_to_dict,
+    )
     from langchain_core.tools import StructuredTool
     from langgraph.checkpoint.memory import InMemorySaver
     from langgraph.graph import START, MessagesState, StateGraph

@@ -70,4 +70,6 @@ def make(run: Run) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    return json.loads(json.dumps(value, default=lambda one: one.model_dump() if hasattr(one, "model_dump") else str(one)))
+    return json.loads(
+        json.dumps(value, default=lambda one: one.model_dump() if hasattr(one, "model_dump") else str(one))
+    )

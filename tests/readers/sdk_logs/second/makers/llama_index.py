@@ -32,7 +32,9 @@ async def _make(run: Run) -> dict[str, Any]:
     tools = [FunctionTool.from_defaults(fn=function) for function in run.script.functions(str, as_text)]
     store = SimpleChatStore()
     memory = ChatMemoryBuffer.from_defaults(token_limit=100_000, chat_store=store, chat_store_key=run.name)
-    agent = FunctionAgent(name="researcher", description="Searches.", tools=tools, llm=model, system_prompt=run.script.system)
+    agent = FunctionAgent(
+        name="researcher", description="Searches.", tools=tools, llm=model, system_prompt=run.script.system
+    )
     workflow = AgentWorkflow(agents=[agent], root_agent="researcher")
     context = Context(workflow)
     handler = workflow.run(user_msg=run.question, memory=memory, ctx=context)

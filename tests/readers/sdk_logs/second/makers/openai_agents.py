@@ -18,8 +18,17 @@ def make(run: Run) -> dict[str, Any]:
 
 
 async def _make(run: Run) -> dict[str, Any]:
-    from agents import Agent, ModelSettings, OpenAIChatCompletionsModel, OpenAIResponsesModel, Runner, function_tool
-    from agents import add_trace_processor, set_trace_processors, trace
+    from agents import (
+        Agent,
+        ModelSettings,
+        OpenAIChatCompletionsModel,
+        OpenAIResponsesModel,
+        Runner,
+        add_trace_processor,
+        function_tool,
+        set_trace_processors,
+        trace,
+    )
     from agents.tracing import TracingProcessor
     from openai import AsyncOpenAI
     from pydantic import BaseModel
@@ -90,5 +99,9 @@ async def _make(run: Run) -> dict[str, Any]:
 def _item(item: Any) -> dict[str, Any]:
     """As people dump an item: what it is, of whom, and the raw object."""
     raw = item.raw_item
-    dumped = {"type": item.type, "agent": item.agent.name, "raw_item": raw if isinstance(raw, dict) else raw.model_dump()}
+    dumped = {
+        "type": item.type,
+        "agent": item.agent.name,
+        "raw_item": raw if isinstance(raw, dict) else raw.model_dump(),
+    }
     return dumped | ({"output": item.output} if item.type == "tool_call_output_item" else {})

@@ -72,7 +72,12 @@ def _responded(run: Run, client: Any) -> tuple[list[Any], list[Any]]:
     tools = [{"type": "function", **one["function"], "strict": False} for one in run.chat_tools]
     responses = []
     while True:
-        asked: Any = {"model": "scripted-model", "instructions": run.script.system, "input": list(items), "tools": tools}
+        asked: Any = {
+            "model": "scripted-model",
+            "instructions": run.script.system,
+            "input": list(items),
+            "tools": tools,
+        }
         reply = client.responses.create(**asked)
         responses.append(reply.model_dump(mode="json"))
         items += [item.model_dump(mode="json", exclude_none=True) for item in reply.output]

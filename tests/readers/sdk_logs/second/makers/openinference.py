@@ -1,4 +1,4 @@
-"""OpenInference spans of a LangChain agent with other tools: as lines, as a list, and as OTLP's JSON would nest them."""
+"""OpenInference spans of a LangChain agent with other tools: as lines, and as a list in a record."""
 
 from typing import Any
 

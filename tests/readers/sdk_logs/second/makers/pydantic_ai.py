@@ -41,7 +41,9 @@ def make(run: Run) -> dict[str, Any]:
         return agent
 
     said = agent_of(OpenAIChatModel("scripted-model", provider=provider)).run_sync(run.question)
-    found = agent_of(OpenAIResponsesModel("scripted-model", provider=provider), output_type=Finding).run_sync(run.question)
+    found = agent_of(OpenAIResponsesModel("scripted-model", provider=provider), output_type=Finding).run_sync(
+        run.question
+    )
     claude = AnthropicModel("claude-sonnet-4-5", provider=AnthropicProvider(base_url=run.root, api_key="none"))
     watched = agent_of(claude)
     watched.instrument = InstrumentationSettings(tracer_provider=tracing)
@@ -49,7 +51,11 @@ def make(run: Run) -> dict[str, Any]:
     about = {"question": run.question, "expected": "the reference of the data set"}
     return {
         "structured": json.loads(found.all_messages_json()),
-        "structured_record": {**about, "output": found.output.model_dump(), "messages": json.loads(found.new_messages_json())},
+        "structured_record": {
+            **about,
+            "output": found.output.model_dump(),
+            "messages": json.loads(found.new_messages_json()),
+        },
         "anthropic_messages": json.loads(thought.all_messages_json()),
         "result": json.loads(TypeAdapter(Any).dump_json(dataclasses.asdict(said), fallback=str)),
         "message_lines": Lines(json.loads(said.all_messages_json())),

@@ -1,4 +1,4 @@
-"""smolagents: memory as messages, GAIA's lines, a managed agent, steps by their own ``dict``, code with several calls."""
+"""smolagents: memory as messages, GAIA's lines, steps by their own ``dict``, runs of code."""
 
 import json
 from typing import Any
@@ -38,7 +38,11 @@ def make(run: Run) -> dict[str, Any]:
                 "end_time": "2026-03-01 10:00:09",
             }
         ),
-        "steps_dict": {**about, "answer": _plain(answer), "steps": _plain([step.dict() for step in calling.memory.steps])},
+        "steps_dict": {
+            **about,
+            "answer": _plain(answer),
+            "steps": _plain([step.dict() for step in calling.memory.steps]),
+        },
         "code_run_result": _plain(coded.dict()),
         "code_messages": {**about, "messages": _plain([one.dict() for one in coding.write_memory_to_messages()])},
         "code_succinct": {**about, "trace": _plain(coding.memory.get_succinct_steps())},
@@ -55,7 +59,11 @@ def _tools(run: Run) -> list[Any]:
         spec = next(tool for tool in run.script.tools if tool.name == function.__name__)
         inputs = {name: {"type": "string", "description": name} for name in spec.parameters}
         about = {"name": spec.name, "description": spec.about, "inputs": inputs, "output_type": "string"}
-        kind = type(spec.name.title(), (Tool,), {**about, "forward": _forward(function), "skip_forward_signature_validation": True})
+        kind = type(
+            spec.name.title(),
+            (Tool,),
+            {**about, "forward": _forward(function), "skip_forward_signature_validation": True},
+        )
         made.append(kind())
     return made
 

@@ -9,7 +9,9 @@ from tests.readers.sdk_logs.second import returns
 from tests.readers.sdk_logs.second.scenario import Toolbox
 
 PACKAGES = ("strands-agents",)
-TOOLS = Toolbox("kb_query", "q", "http_request", "url", returns.as_json_text(returns.openai_vector_store), returns.page_object)
+TOOLS = Toolbox(
+    "kb_query", "q", "http_request", "url", returns.as_json_text(returns.openai_vector_store), returns.page_object
+)
 
 
 def make(run: Run) -> dict[str, Any]:
@@ -35,7 +37,9 @@ def make(run: Run) -> dict[str, Any]:
         "nested_record": {**about, "run": agent.messages},
         "with_system": {"system_prompt": run.script.system, "messages": agent.messages},
         "result": _plain({**about, "conversation": agent.messages, "result": result.to_dict()}),
-        "result_state": _plain({**about, "stop_reason": result.stop_reason, "message": result.message, "history": agent.messages}),
+        "result_state": _plain(
+            {**about, "stop_reason": result.stop_reason, "message": result.message, "history": agent.messages}
+        ),
     }
 
 

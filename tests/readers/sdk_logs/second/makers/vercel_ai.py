@@ -13,7 +13,9 @@ from tests.readers.sdk_logs.second.scenario import Toolbox
 
 __all__ = ["TOOLS", "make", "versions"]
 PROGRAM = Path(__file__).with_name("vercel_ai.mjs")
-TOOLS = Toolbox("webSearch", "searchQueries", "readPage", "pageUrl", returns.brave, returns.page_markdown, is_batch=True)
+TOOLS = Toolbox(
+    "webSearch", "searchQueries", "readPage", "pageUrl", returns.brave, returns.page_markdown, is_batch=True
+)
 _LINES = ("full_stream", "step_log")
 
 
