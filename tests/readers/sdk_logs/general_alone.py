@@ -1,7 +1,7 @@
 """How far the general reader gets alone: over the logs of both scenarios, and over one record of every known format.
 
-``python -m tests.readers.sdk_logs.general_alone`` prints it. A record of a known format that it reads otherwise than its
-own reader, with high or medium confidence and without a word, is misread in silence.
+``python -m tests.readers.sdk_logs.general_alone`` prints it. A record of a known format that it reads otherwise than
+its own reader, with high or medium confidence and without a word, is misread in silence.
 """
 
 import sys

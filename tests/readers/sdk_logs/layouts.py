@@ -13,6 +13,7 @@ MISSING: dict[str, tuple[str, ...]] = {
     "llama_index/agent_output": ("question", "evidence"),
     "openai_agents/raw_responses": ("question", "evidence"),
     # second scenario
+    "crewai/task_output": ("question",),
     "openai_raw/chat_completions": ("evidence",),
     "openai_raw/responses_each": ("evidence",),
     "openai_raw/responses_calls": ("evidence",),

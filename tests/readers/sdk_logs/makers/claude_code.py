@@ -12,7 +12,7 @@ from typing import Any
 from tests.readers.sdk_logs.run import Lines, Run
 
 PACKAGES = ("claude-agent-sdk",)
-_LONGEST = 120
+_LONGEST = 400
 
 
 def make(run: Run) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any
 from tests.readers.sdk_logs.run import Lines, Run
 from tests.readers.sdk_logs.search_mcp import environment_of
 
-_LONGEST = 120
+_LONGEST = 400
 _CONFIG = """model = "scripted-model"
 model_provider = "scripted"
 approval_policy = "never"

@@ -120,7 +120,7 @@ def _search(box: Toolbox, queries: tuple[str, ...], failure: str, is_empty: bool
         {box.query: given, **box.more},
         queries[0],
         box.layout(" | ".join(queries), hits),
-        queries,
+        (" | ".join(queries),),  # a batch whose results cannot be told apart is one search
         (" ".join(texts),) if box.is_whole and texts else texts,
         failure,
     )

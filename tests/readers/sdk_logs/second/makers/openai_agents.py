@@ -1,7 +1,6 @@
-"""OpenAI Agents SDK: hand-off, structured output, streaming, run state, traces by a processor of one's own."""
+"""OpenAI Agents SDK: hand-off, structured output, streaming, run state."""
 
 import asyncio
-import json
 from typing import Any
 
 from tests.readers.sdk_logs.run import Lines, Run, as_text
@@ -24,12 +23,9 @@ async def _make(run: Run) -> dict[str, Any]:
         OpenAIChatCompletionsModel,
         OpenAIResponsesModel,
         Runner,
-        add_trace_processor,
         function_tool,
-        set_trace_processors,
-        trace,
+        set_tracing_disabled,
     )
-    from agents.tracing import TracingProcessor
     from openai import AsyncOpenAI
     from pydantic import BaseModel
 
@@ -37,31 +33,14 @@ async def _make(run: Run) -> dict[str, Any]:
         answer: str
         sources: list[str]
 
-    spans: list[Any] = []
-
-    class Keeper(TracingProcessor):
-        def on_trace_start(self, trace: Any) -> None:
-            spans.append(trace.export())
-
-        def on_trace_end(self, trace: Any) -> None: ...
-        def on_span_start(self, span: Any) -> None: ...
-        def on_span_end(self, span: Any) -> None:
-            spans.append(span.export())
-
-        def shutdown(self) -> None: ...
-        def force_flush(self) -> None: ...
-
-    set_trace_processors([])
+    set_tracing_disabled(True)
     client = AsyncOpenAI(base_url=run.v1, api_key="none")
     model = OpenAIResponsesModel("scripted-model", client)
     tools = [function_tool(one, strict_mode=False) for one in run.script.functions(str, as_text)]
     settings = ModelSettings(parallel_tool_calls=True)
     agent = Agent(name="researcher", instructions=run.script.system, tools=tools, model=model, model_settings=settings)
     triage = Agent(name="triage", instructions="Hand off at once.", handoffs=[agent], model=model)
-    add_trace_processor(Keeper())
-    with trace("workflow", group_id=run.name):
-        handed = await Runner.run(triage, run.question)
-    set_trace_processors([])
+    handed = await Runner.run(triage, run.question)
     streamed = Runner.run_streamed(agent, run.question)
     events = [event async for event in streamed.stream_events()]
     chat = Agent(
@@ -83,7 +62,6 @@ async def _make(run: Run) -> dict[str, Any]:
             "last_agent": handed.last_agent.name,
         },
         "handoff_state": handed.to_state().to_json(),
-        "trace_spans": Lines(json.loads(json.dumps(spans, default=str))),
         "streamed_items": Lines(
             [{"name": event.name, **_item(event.item)} for event in events if event.type == "run_item_stream_event"]
         ),
