@@ -79,8 +79,9 @@ def outcome(place: Path, expected: list[Seen], missing: Iterable[str] = (), read
         return Outcome("wrong", (f"{len(seen)} rollouts for {len(expected)}",), told, by, is_silent=not told)
     named_places = {problem.source for problem in problems}
     is_unsure = any("low" in name for name in by)
-    parts: set[str] = set()
-    is_silent = False
+    is_apart = "question" not in missing and len(pools) != len({one.question for one in expected})
+    parts = {"grouping"} if is_apart else set()
+    is_silent = is_apart
     for one, said in zip(seen, expected, strict=True):
         differing = set(_differing(one, said)) - set(missing)
         parts |= differing
@@ -88,7 +89,7 @@ def outcome(place: Path, expected: list[Seen], missing: Iterable[str] = (), read
     if not parts:
         return Outcome("full", (), told, by)
     grade = "wrong" if parts & {"question", "answer"} else "partly"
-    return Outcome(grade, tuple(name for name in Seen.__slots__ if name in parts), told, by, is_silent)
+    return Outcome(grade, tuple(name for name in (*Seen.__slots__, "grouping") if name in parts), told, by, is_silent)
 
 
 def _differing(seen: tuple[str, Rollout], said: Seen) -> Iterable[str]:

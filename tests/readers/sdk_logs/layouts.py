@@ -14,6 +14,8 @@ MISSING: dict[str, tuple[str, ...]] = {
     "openai_agents/raw_responses": ("question", "evidence"),
     # second scenario
     "crewai/task_output": ("question",),
+    "llama_index/output_record": ("evidence",),
+    "llama_index/react_output": ("evidence",),
     "openai_raw/chat_completions": ("evidence",),
     "openai_raw/responses_each": ("evidence",),
     "openai_raw/responses_calls": ("evidence",),

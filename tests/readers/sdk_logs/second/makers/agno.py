@@ -33,20 +33,20 @@ def make(run: Run) -> dict[str, Any]:
     home = run.folder / "work" / run.name
     stored = agent_of(db=JsonDb(db_path=str(home)), session_id=run.name, name="researcher")
     stored.run(run.question)
-    sessions = json.loads(next(home.glob("*session*.json")).read_text())
+    stored_runs = json.loads(next(home.glob("*runs*.json")).read_text())
     shutil.rmtree(home)
     events = [_plain(event.to_dict()) for event in agent_of().run(run.question, stream=True, stream_events=True)]
     found = agent_of(output_schema=Finding if run.script.answer else None, use_json_mode=False).run(run.question)
     about = {"question": run.question, "expected": "the reference of the data set"}
     return {
-        "json_store": sessions,
+        "json_store": stored_runs,
         "events": Lines(events),
         "structured": _plain(found.to_dict()),
         "nested_record": {**about, "run": _plain(found.to_dict())},
         "to_json": json.loads(found.to_json()),
         "tools_and_content": {
             **about,
-            "content": found.content.answer if run.script.answer else found.content,
+            "content": found.content.answer if run.script.answer else None,
             "tools": [_plain(tool.to_dict()) for tool in found.tools or ()],
         },
     }

@@ -57,7 +57,9 @@ def make(run: Run) -> dict[str, Any]:
         "default_str": json.loads(json.dumps(state, default=str)),
         "pretty_text": {**about, "log": "\n\n".join(message.pretty_repr() for message in messages)},
         "buffer_string": {**about, "output": get_buffer_string(messages)},
-        "traced_run": json.loads(traced.traced_runs[0].model_dump_json()),
+        "traced_run": json.loads(
+            next(one for one in traced.traced_runs if one.parent_run_id is None).model_dump_json()
+        ),
         "token_stream": Lines([_plain(one) for one in streamed]),
         "updates_and_custom": Lines([_plain(one) for one in both]),
         "structured_state": _plain(found),

@@ -22,7 +22,7 @@ def make(run: Run) -> dict[str, Any]:
     messages = [message.dict() for message in calling.write_memory_to_messages()]
     coding = CodeAgent(tools=_tools(run), model=model, verbosity_level=0)
     coded = coding.run(run.question, return_full_result=True)
-    about = {"question": run.question, "true_answer": "the reference of the data set", "task_id": run.name}
+    about = {"question": run.question, "true_answer": "the reference of the data set", "task_id": run.name[:2]}
     return {
         "memory_messages": _plain(messages),
         "gaia_line": _plain(
