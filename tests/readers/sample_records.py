@@ -8,6 +8,9 @@ from tests.readers.formats import test_atif as atif
 from tests.readers.formats import test_browsecomp_plus as browsecomp_plus
 from tests.readers.formats import test_browsing as browsing
 from tests.readers.formats import test_chat as chat
+from tests.readers.formats import test_crewai_output as crewai
+from tests.readers.formats import test_dspy_history as dspy
+from tests.readers.formats import test_flashrag as flashrag
 from tests.readers.formats import test_hotpot_agent as hotpot_agent
 from tests.readers.formats import test_inspect_eval as inspect_eval
 from tests.readers.formats import test_langchain_messages as langchain
@@ -35,6 +38,7 @@ SAMPLES: dict[str, Record] = {
     ),
     "r1-searcher": r1_searcher.record(r1_searcher.turn()),
     "hotpot-agent": hotpot_agent.item(),
+    "flashrag": flashrag.SEQUENTIAL,
     "mirothinker": mirothinker.log(*mirothinker.SEARCHED, mirothinker.FINAL),
     "smolagents": smolagents.run(smolagents.SEARCHED),
     "browsecomp-plus": browsecomp_plus.run(
@@ -57,6 +61,8 @@ SAMPLES: dict[str, Record] = {
     ),
     "langchain": langchain.record(*langchain.SEARCHED, langchain.ai("Paris")),
     "openai-chat": chat.record(*chat.SEARCHED, chat.said("Exact Answer: Paris")),
+    "crewai": crewai.crew(crewai.task(crewai.QUESTION, "Paris", *crewai.SEARCHED)),
+    "dspy": dspy.call(dspy.inputs(dspy.step(0, "q", "Paris is the capital.")), dspy.outputs("Paris")),
     "general": {
         "question": "Capital of France?",
         "parts": [
@@ -102,6 +108,10 @@ VERDICTS: dict[str, tuple[Record, Record]] = {
     "aggagent without its last words": (
         chat.record(*chat.SEARCHED, auto_judge=_JUDGED, prediction="Paris"),
         chat.record(*chat.SEARCHED, auto_judge=_CONDEMNED, prediction="Paris"),
+    ),
+    "flashrag": (
+        {**flashrag.item(retrieval_result=[], metric_score={"em": 1.0, "f1": 1.0}), "golden_answers": []},
+        {**flashrag.item(retrieval_result=[], metric_score={"em": 0.0, "f1": 0.0}), "golden_answers": []},
     ),
     "verl": (plain.tags(0, golden_answers=None, score=1.0), plain.tags(0, golden_answers=None, score=0.0)),
     "inspect": (

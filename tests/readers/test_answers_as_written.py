@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.readers.formats.test_dspy_history import outputs as dspy_outputs
 from tests.readers.sample_records import SAMPLES
 from tests.readers.telemetry import test_telemetry as telemetry
 from tracerank.methods.base import decision_to_record
@@ -32,6 +33,7 @@ SAID = {
     "inspect": ("Exact Answer: Ada", "…"),
     "r1-searcher": ("<answer> Ada Lovelace </answer>", "<answer>…</answer>"),
     "hotpot-agent": ("University of Cluj", "…"),
+    "flashrag": ("Danube", "…"),
     "mirothinker": ("Ada", "…"),
     "smolagents": ("Ada", "…"),
     "browsecomp-plus": ("Explanation: see [123]\nExact Answer: Ada\nConfidence: 85%", "…"),
@@ -45,6 +47,8 @@ SAID = {
     "react": ("finish[Ada]", "finish[…]"),
     "plain": ("Paris", "…"),
     "general": ("Paris", "…"),
+    "crewai": ("Paris", "…"),
+    "dspy": (dspy_outputs("Paris"), dspy_outputs("…")),
 }
 PART_OF_A_LINE = ("react",)
 """Formats whose own grammar may end an answer early."""

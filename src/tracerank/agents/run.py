@@ -14,7 +14,6 @@ from types import TracebackType
 from typing import Any
 
 from tracerank.agents.policies import PolicyChoice
-from tracerank.agents.questions import digest_of
 from tracerank.agents.sample import (
     Policy,
     Samples,
@@ -31,6 +30,7 @@ from tracerank.pools.canonical import record_to_parsed, rollout_to_record
 from tracerank.pools.files import write_lines
 from tracerank.pools.pool import PAPER_K
 from tracerank.pools.types import Question
+from tracerank.readers.question_files import digest_of
 
 
 @dataclass(frozen=True, slots=True)

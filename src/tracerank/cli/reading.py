@@ -1,6 +1,6 @@
 """The pools of the files named on the command line, the problems met in them, and the sentence that sums them up.
 
-Also ``--map``, which every command that reads has beside ``--reader``.
+Also ``--map`` and ``--questions``, which every command that reads has beside ``--reader``.
 """
 
 import inspect
@@ -19,7 +19,7 @@ from tracerank.cli.terminal import json_text, note
 from tracerank.errors import ReadError, UsageError
 from tracerank.pools.pool import Pool, drop_reasons
 from tracerank.readers import OnRecord, iter_pools
-from tracerank.readers.files.field_map import with_map
+from tracerank.readers.files.field_map import with_map, with_questions
 from tracerank.readers.files.inputs import find_files
 from tracerank.readers.files.records import Problem
 from tracerank.readers.grouping import WINDOW_BYTES, Report
@@ -37,26 +37,48 @@ FieldNames = Annotated[
         show_default=False,
     ),
 ]
+QuestionFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--questions",
+        metavar="FILE",
+        help="What was asked, for logs that do not say it: ids, questions and references; ids may be names of files.",
+        show_default=False,
+    ),
+]
 
 
 def reads(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with ``--map`` behind its ``--reader``; it gets both as one value, which its runs remember."""
+    """The command with ``--map`` and ``--questions`` behind its ``--reader``: one value, which its runs remember.
+
+    A command whose ``--questions`` is a number keeps it.
+    """
     signature = inspect.signature(command)
 
     @wraps(command)
-    def with_fields(*args: Any, fields: str | None = None, **options: Any) -> None:
+    def with_fields(*args: Any, fields: str | None = None, asked: Path | None = None, **options: Any) -> None:
         if fields is not None:
             options["reader"] = with_map(options["reader"], fields)
+        if asked is not None:
+            options["reader"] = with_questions(options["reader"], asked)
         command(*args, **options)
 
-    extra = inspect.Parameter("fields", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=FieldNames)
+    added: dict[str, Any] = {"fields": FieldNames}
+    if "questions" not in signature.parameters:
+        added["asked"] = QuestionFile
+    extra = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
+        for name, kind in added.items()
+    ]
     names = list(signature.parameters.values())
     place = [one.name for one in names].index("reader") + 1
     # Typer reads both.
     with_fields.__signature__ = signature.replace(  # type: ignore[attr-defined]
-        parameters=[one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in (*names[:place], extra, *names[place:])]
+        parameters=[
+            one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in (*names[:place], *extra, *names[place:])
+        ]
     )
-    with_fields.__annotations__ = {**command.__annotations__, "fields": FieldNames}
+    with_fields.__annotations__ = {**command.__annotations__, **added}
     return with_fields
 
 

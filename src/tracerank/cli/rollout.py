@@ -20,7 +20,6 @@ from tracerank.agents.policies import (
     PolicyChoice,
     Sources,
 )
-from tracerank.agents.questions import read_questions
 from tracerank.agents.run import PolicyRun, RunAccount, RunPlan, write_in_order
 from tracerank.cli.arguments import Force, ProblemsFile, Quiet
 from tracerank.cli.corpus import Rerank
@@ -28,6 +27,7 @@ from tracerank.cli.output import ResumableLines, check_output
 from tracerank.cli.reading import Problems
 from tracerank.cli.terminal import note, print_json, working
 from tracerank.pools.pool import PAPER_K
+from tracerank.readers.question_files import read_questions
 
 
 class StyleName(StrEnum):

@@ -7,19 +7,23 @@ formats, `grouping.py` makes the pools. No module decides between answers, and n
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from tracerank.errors import ReadError
 from tracerank.pools.pool import Pool
+from tracerank.pools.types import Question
 from tracerank.readers.base import Parsed, Reader, Record
 from tracerank.readers.detect import AUTO, READERS, assign_readers, reader_named, taken_apart
 from tracerank.readers.files.event_files import runs_in
-from tracerank.readers.files.field_map import BETWEEN, FieldMap, name_and_map
-from tracerank.readers.files.inputs import find_files, iter_input
+from tracerank.readers.files.field_map import ASKED, BETWEEN, FieldMap, name_and_map, name_and_questions
+from tracerank.readers.files.inputs import find_files
 from tracerank.readers.files.joining import Joiner, Joining, ScatteredRollout
 from tracerank.readers.files.records import PathLike, Problem, RecordAt
 from tracerank.readers.grouping import WINDOW_BYTES, Placed, Report, group, parse_record
+from tracerank.readers.question_files import QuestionTable, question_table
+from tracerank.readers.unasked import Unasked, by_file
 
 __all__ = [
     "READERS",
@@ -36,6 +40,8 @@ __all__ = [
 
 OnRecord = Callable[[str], None]
 """Told the name of the reader that takes each record."""
+Questions = PathLike | Mapping[str, str] | Iterable[Question]
+"""What was asked: a file, texts by id, or questions."""
 
 
 _OWN = frozenset(READERS.values())
@@ -52,12 +58,14 @@ def read_pools(
     reader: str | Reader = AUTO,
     on_problem: Report | None = None,
     fields: Mapping[str, str] | None = None,
+    questions: Questions | None = None,
 ) -> list[Pool]:
     """All pools of one or several files, folders or patterns, rollouts grouped by question across them.
 
     ``fields`` says where other names stand for ours: ``{"question": "prompt", "answer": "data.reply"}``.
+    ``questions`` says what was asked: a file of ids, texts and references, ``{id: text}``, or questions.
     """
-    return list(iter_pools(paths, reader, on_problem, window_bytes=None, fields=fields))
+    return list(iter_pools(paths, reader, on_problem, window_bytes=None, fields=fields, questions=questions))
 
 
 def iter_pools(
@@ -67,10 +75,11 @@ def iter_pools(
     window_bytes: int | None = WINDOW_BYTES,
     on_record: OnRecord | None = None,
     fields: Mapping[str, str] | None = None,
+    questions: Questions | None = None,
 ) -> Iterator[Pool]:
     """The same one by one, in constant memory as long as a question's rollouts stand near each other."""
     places = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
-    source = _source(reader, on_problem, window_bytes, on_record, fields)
+    source = _source(reader, on_problem, window_bytes, on_record, fields, questions)
     return group(source.placed(places), source.report, window_bytes)
 
 
@@ -93,8 +102,11 @@ def _source(
     window_bytes: int | None,
     on_record: OnRecord | None,
     fields: Mapping[str, str] | None = None,
+    questions: Questions | None = None,
 ) -> "_Source":
     mapped = FieldMap(fields or {})
+    if isinstance(reader, str) and ASKED in reader:
+        reader, questions = name_and_questions(reader)
     if isinstance(reader, str) and BETWEEN in reader:
         reader, spelled = name_and_map(reader)
         mapped = FieldMap({**spelled.paths, **mapped.paths})
@@ -104,10 +116,11 @@ def _source(
     else:
         joiners = (chosen,) if isinstance(chosen, Joiner) else ()
     report, told = on_problem or _warn, on_record or (lambda _: None)
-    return _Source(chosen, Joining(joiners, window_bytes), report, told, mapped)
+    table = None if questions is None else question_table(questions, report)
+    return _Source(chosen, Joining(joiners, window_bytes), report, told, mapped, table)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Source:
     """Rollouts out of files, with where to report what."""
 
@@ -118,34 +131,64 @@ class _Source:
     on_record: OnRecord
     fields: FieldMap = field(default_factory=FieldMap)
     """Where other names stand for ours."""
+    table: QuestionTable | None = None
+    """What was asked, where the user says so."""
     seen: set[str] = field(default_factory=set)
-    """Of ours, those that were met."""
+    """Of our names, those that were met."""
+    told: set[str] = field(default_factory=set)
+    """Doubts that were told."""
+    unasked: Unasked | None = None
+    """Names rollouts whose log does not say what was asked, from the first one on."""
 
     def placed(self, places: Iterable[PathLike]) -> Iterator[Placed]:
         places = list(places)
         for place in places:
-            yield from self._from_place(place)
-        yield from self._parsed(self.joining.rest())
-        for problem in (
-            ()
-            if not self.fields.paths
-            else self.fields.unseen(self.seen, ", ".join(os.fspath(place) for place in places))
-        ):
-            self.report(problem)
+            yield from self._from_place(place, places)
+        rest = list(self._parsed(self.joining.rest()))
+        for name, traces in by_file(rest, places).items() if rest else ():
+            yield from self._named(name, traces, places)
+        if self.fields.paths:
+            for problem in self.fields.unseen(self.seen, ", ".join(os.fspath(place) for place in places)):
+                self.report(problem)
+        if self.unasked is not None:
+            for problem in self.unasked.told():
+                self.report(problem)
 
     def of_records(self, records: Iterable[RecordAt]) -> Iterator[Placed]:
-        yield from self._parsed(self.joining.through(self._mapped(records)))
-        yield from self._parsed(self.joining.rest())
+        parsed = (self._parsed(each) for each in (self.joining.through(self._mapped(records)), self.joining.rest()))
+        for placed in chain.from_iterable(parsed):
+            if placed.parsed.question.id:
+                yield placed
+            else:
+                self.report(Problem(placed.source, "no question: nothing says what was asked; the record was dropped"))
 
-    def _from_place(self, place: PathLike) -> Iterator[Placed]:
+    def _named(self, name: str, placed: Iterable[Placed], places: Sequence[PathLike]) -> Iterator[Placed]:
+        """The rollouts of one file, each with its question: its own, the table's, or one by the name of the file."""
+        held: list[Placed] = []
+        is_whole = True
+        for one in placed:
+            if not one.parsed.question.id:
+                held.append(one)
+                continue
+            is_whole = False
+            yield one if self.table is None else self._names(places).joined(one)
+        if held:
+            yield from self._names(places).of_file(name, held, is_whole)
+
+    def _names(self, places: Sequence[PathLike]) -> Unasked:
+        if self.unasked is None:
+            self.unasked = Unasked(tuple(map(find_files, places)), self.table, self.report)
+        return self.unasked
+
+    def _from_place(self, place: PathLike, places: Sequence[PathLike]) -> Iterator[Placed]:
         """The rollouts of a file that the user named, or of those found for him, of which some may be of no use."""
         found = find_files(place)
         refused: list[Problem] = []
         is_empty = True
         for name in found.names:
-            records = runs_in(self.joining.through(self._mapped(_sound(iter_input(name), self.report))))
+            records = runs_in(self.joining.through(self._mapped(_sound(found.records(name), self.report))))
             try:
-                for placed in self._parsed(records):
+                for placed in self._named(name, self._parsed(records), places):
                     is_empty = False
                     yield placed
             except ReadError as error:
@@ -166,8 +209,13 @@ class _Source:
         for chosen, item in assigned:
             placed = parse_record(chosen, item, self.report, is_named=reader is not None)
             self.on_record((placed.reading if placed is not None else "") or chosen.name)
-            if placed is not None:
-                yield placed
+            if placed is None:
+                continue
+            doubt = placed.parsed.doubt
+            if doubt and doubt not in self.told:
+                self.told.add(doubt)
+                self.report(Problem(placed.source, doubt))
+            yield placed
 
 
 def _sound(items: Iterable[RecordAt | Problem], report: Report) -> Iterator[RecordAt]:

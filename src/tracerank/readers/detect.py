@@ -17,7 +17,10 @@ from tracerank.readers.formats.atif import ATIFReader
 from tracerank.readers.formats.browsing import BrowsingReader
 from tracerank.readers.formats.canonical import CanonicalReader
 from tracerank.readers.formats.chat import ChatReader, is_conversation
+from tracerank.readers.formats.crewai_output import CrewAIReader
+from tracerank.readers.formats.dspy_history import DSPyReader
 from tracerank.readers.formats.evaluation_runs import BrowseCompPlusReader, HotpotAgentReader
+from tracerank.readers.formats.flashrag import FlashRAGReader
 from tracerank.readers.formats.general import GeneralReader
 from tracerank.readers.formats.inspect_eval import InspectReader
 from tracerank.readers.formats.langchain_messages import LangChainReader
@@ -46,7 +49,10 @@ _IN_ORDER: tuple[Reader, ...] = (
     R1SearcherReader(),
     HotpotAgentReader(),
     MiroThinkerReader(),
+    CrewAIReader(),
+    DSPyReader(),
     SmolagentsReader(),
+    FlashRAGReader(),
     BrowseCompPlusReader(),
     TongyiReader(),  # before Search-R1, whose answer tag it shares
     SearchR1Reader(),

@@ -14,19 +14,18 @@ from tracerank.answers.exact import normalize_answer, normalize_text
 from tracerank.errors import MalformedRollout, ReadError
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question, Rollout
-from tracerank.readers.base import Parsed, Reader, UnreadableRollout
+from tracerank.readers.base import Parsed, Reader, Record, UnreadableRollout
 from tracerank.readers.files.records import Problem, RecordAt
-from tracerank.readers.formats.general import GeneralReader, not_understood, parsed_reading, reading_of
+from tracerank.readers.formats.general import NAME as GENERAL
+from tracerank.readers.formats.general import not_understood, parsed_reading, reading_of
 
 WINDOW_BYTES = 64 * 2**20
 """A pool is closed when more bytes than this of other questions' records were read since it began."""
 
 Report = Callable[[Problem], None]
 
-_GIVING_WAY = frozenset(
-    ("anthropic", "general", "langchain", "openai-agents", "openai-chat", "openai-responses", "smolagents")
-)
-"""Readers of conversations in general; the others know their format, and the paper's must find what it says."""
+_GIVING_WAY = frozenset(("anthropic", "langchain", "openai-agents", "openai-chat", "openai-responses", "smolagents"))
+"""Readers of conversations; the others know their format, and the paper's must find what it says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +37,10 @@ class Placed:
     size: int
     reading: str = ""
     """The reader that made it, and how sure it is where it went by shape."""
+    is_unasked: bool = False
+    """The log does not say what was asked, which has been told."""
+    record: Record = field(default_factory=dict)
+    """Of a rollout whose question is still to be named: it may name its run."""
 
 
 def parse_record(reader: Reader, item: RecordAt, report: Report, *, is_named: bool = False) -> Placed | None:
@@ -49,12 +52,15 @@ def parse_record(reader: Reader, item: RecordAt, report: Report, *, is_named: bo
     try:
         parsed = reader.parse(item.value, source)
         if parsed.rollout.problem is None and not any(search.evidence for search in parsed.rollout.searches):
-            return _second_reading(reader, parsed, item, report, is_named=is_named)
-        return Placed(parsed, source, item.size, _reading_name(reader, item))
+            parsed = _second_reading(reader, parsed, item, is_named=is_named)
+        if parsed.loss:
+            report(Problem(source, parsed.loss))
+        reading = f"{GENERAL} ({parsed.confidence} confidence)" if parsed.confidence else reader.name
+        return _placed(parsed, item, reading)
     except UnreadableRollout as error:
         report(Problem(source, f"{error}; the rollout keeps its place but cannot be chosen"))
         broken = Rollout(error.sample_id or 0, None, problem=str(error), source=source)
-        return Placed(Parsed(error.question, broken, error.sample_id is not None), source, item.size)
+        return _placed(Parsed(error.question, broken, error.sample_id is not None), item)
     except MalformedRollout as error:
         report(Problem(source, f"{error}; the record was dropped"))
     except RecursionError:
@@ -64,27 +70,27 @@ def parse_record(reader: Reader, item: RecordAt, report: Report, *, is_named: bo
     return None
 
 
-def _second_reading(reader: Reader, parsed: Parsed, item: RecordAt, report: Report, *, is_named: bool) -> Placed:
-    """The rollout, or the same record read by shape if that finds evidence; calls that nobody understands are told."""
-    reading = reading_of(item.value) if reader.name in _GIVING_WAY else None
-    if reading is None or not reading.seen.calls:
-        return Placed(parsed, item.source, item.size, reader.name)
-    if not is_named and not isinstance(reader, GeneralReader):
+def _placed(parsed: Parsed, item: RecordAt, reading: str = "") -> Placed:
+    if parsed.question.id:
+        return Placed(parsed, item.source, item.size, reading)
+    return Placed(parsed, item.source, item.size, reading, record=item.value)
+
+
+def _second_reading(reader: Reader, parsed: Parsed, item: RecordAt, *, is_named: bool) -> Parsed:
+    """The rollout, or the same record read by shape if that finds evidence; what nobody understands is noted."""
+    if reader.name not in _GIVING_WAY:
+        return parsed
+    reading = reading_of(item.value)
+    if not reading.seen.calls:
+        return parsed
+    if not is_named:
         try:
             other = parsed_reading(item.value, item.source, reading)
         except MalformedRollout:
             other = parsed
         if any(search.evidence for search in other.rollout.searches):
-            return Placed(other, item.source, item.size, f"general ({reading.confidence} confidence)")
-    if told := not_understood(parsed.rollout, reading):
-        report(Problem(item.source, f"{told}; the rollout has no evidence"))
-    return Placed(parsed, item.source, item.size, _reading_name(reader, item))
-
-
-def _reading_name(reader: Reader, item: RecordAt) -> str:
-    if not isinstance(reader, GeneralReader):
-        return reader.name
-    return f"{reader.name} ({reading_of(item.value).confidence} confidence)"
+            return other
+    return replace(parsed, loss=parsed.loss or not_understood(parsed.rollout, reading))
 
 
 def group(placed: Iterable[Placed], report: Report, window_bytes: int | None = WINDOW_BYTES) -> Iterator[Pool]:
@@ -127,6 +133,8 @@ class _Open:
     references: tuple[str, ...] = ()
     entries: list[_Entry] = field(default_factory=list)
     has_conflict: bool = False
+    is_unasked: bool = True
+    """That it has no text has been told."""
 
     def is_about(self, text: str) -> bool:
         return text == self.text or not text or not self.text or normalize_text(text) == normalize_text(self.text)
@@ -155,6 +163,7 @@ class _Grouping:
             pool = self._begin(question, item.source)
         pool.entries.append(_Entry(parsed.rollout, parsed.is_numbered, item.source))
         pool.own += item.size
+        pool.is_unasked = pool.is_unasked and item.is_unasked
         self._bytes += item.size
         self._count += 1
         if question.text and not pool.text:
@@ -234,7 +243,7 @@ def _size(count: int) -> str:
 
 
 def _settle(pool: _Open, report: Report) -> Pool:
-    if not pool.text.strip():
+    if not pool.text.strip() and not pool.is_unasked:
         report(Problem(pool.source, f"question {pool.id!r} has no text; expected it in at least one of its rollouts"))
     rollouts: list[Rollout] = []
     for sample_id, entry in _numbered(pool, report):

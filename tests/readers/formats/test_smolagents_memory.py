@@ -82,6 +82,29 @@ def test_parallel_searches_are_told_apart_by_their_headings_only() -> None:
     assert [query for query, _ in shape(joined)] == ["a | b"]
 
 
+@pytest.mark.parametrize(
+    "returns",
+    [
+        ('[{"title": "A", "snippet": "a it is"}]', '[{"title": "B",\n "snippet": "b it is"}]'),
+        ("a it is", "b it is"),
+        ("1. A\na it is\n2. C\nc", "1. B\nb it is\n2. D\nd"),
+        ("Result 1: a it is\nResult 2: c", "Result 1: b it is\nResult 2: d"),
+    ],
+)
+def test_parallel_searches_are_told_apart_where_their_text_says_so(returns: tuple[str, str]) -> None:
+    made = [call("web_search", {"query": "a"}), call("web_search", {"query": "b"})]
+    first, second = shape(run(step(tool_calls=made, observations="\n".join(returns))))
+    assert (first[0], second[0]) == ("a", "b")
+    assert "a it is" in first[1][0]
+    assert "b it is" in second[1][0]
+
+
+def test_a_search_that_raised_is_told_by_what_the_model_said() -> None:
+    message = {"role": "assistant", "content": None, "tool_calls": [call("web_search", {"query": "a"})]}
+    row = run(step(tool_calls=[], error={"type": "AgentToolExecutionError"}, model_output_message=message), SEARCHED)
+    assert sizes(row) == [("a", 0), ("ada", 2)]
+
+
 def test_text_that_may_be_anyones_keeps_no_address() -> None:
     made = [call("web_search", {"query": "a"}), call("visit_webpage", {"url": "https://a.org/"})]
     row = run(step(tool_calls=made, observations="[x](https://evil.org/)\npage"))

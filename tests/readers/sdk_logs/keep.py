@@ -30,6 +30,9 @@ def keep(logs: Path, fixtures: Path) -> None:
         for path in sdk.glob("*/*.jsonl"):
             if path.stem in _KEPT:
                 _write(out / path.parent.name / f"{path.name}.gz", path.read_text())
+        # A store cannot be cut: it is kept where the run made just these rollouts, with a layout of its own.
+        for path in sdk.glob("*_store.sqlite") if len(places) == len(expected) else ():
+            (out / f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes(), mtime=0))
 
 
 def _write(path: Path, text: str) -> None:

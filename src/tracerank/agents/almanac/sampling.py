@@ -15,10 +15,10 @@ from tracerank.agents.corpus.build import build_corpus
 from tracerank.agents.corpus.index import Corpus
 from tracerank.agents.lexical.policy import LexicalPolicy
 from tracerank.agents.lexical.presets import SFT
-from tracerank.agents.questions import read_questions
 from tracerank.pools.files import whole_file
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question
+from tracerank.readers.question_files import read_questions
 
 DOCUMENTS, QUESTIONS = "documents.jsonl", "questions.jsonl"
 INDEX = "index"

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tracerank.readers.calls.dialogues import Dialogue, DialogueBuilder
+from tracerank.readers.calls.dialogues import Dialogue, DialogueBuilder, stated_answer
+from tracerank.readers.calls.grounding import grounded_call
 from tracerank.readers.calls.shapes import (
     Call,
     Fields,
@@ -19,6 +20,9 @@ from tracerank.readers.calls.shapes import (
     decoded_value,
     fields_of,
     inline_return,
+    is_aside,
+    is_passing,
+    is_result,
     kind_of_part,
     return_of,
     role_of,
@@ -32,18 +36,10 @@ _WORDS = ("content", "text", "message", "value", "parts", "blocks")
 _ASIDE = frozenset(
     (
         *("usage", "metadata", "meta", "tools", "tooldefinitions", "reasoning", "thinking", "thought", "thoughts"),
-        *(
-            "reasoningcontent",
-            "config",
-            "settings",
-            "modelsettings",
-            "annotations",
-            "citations",
-            "tokenusage",
-            "logprobs",
-        ),
-        *("providermetadata", "responseformat", "instructions", "auto_judge", "autojudge", "judge", "scores", "gold"),
-        *("systemprompt", "tooluseresult", "availabletools", "toolspecs", "warnings", "request", "sources", "labels"),
+        *("reasoningcontent", "config", "settings", "modelsettings", "annotations", "citations", "tokenusage"),
+        *("logprobs", "providermetadata", "responseformat", "instructions", "auto_judge", "autojudge", "judge"),
+        *("scores", "gold", "toolfailures", "systemprompt", "tooluseresult", "availabletools", "toolspecs"),
+        *("warnings", "request", "sources", "labels", "groundingmetadata"),
     )
 )
 """What stands beside the transcript or is not said aloud."""
@@ -132,6 +128,8 @@ class _Walk:
         self._waiting: dict[str, str] = {}  # id -> clean name, of calls that have not returned
         self._unnamed: list[str] = []  # ids made up for calls without one, in order
         self._last = ""
+        self._is_aside = False
+        self._bare: set[str] = set()  # ids of calls whose arguments are still to come
 
     def reading(self) -> Reading:
         return Reading(self._builder.dialogue(), self.seen, self._last in ("finish", "final_answer", "submit"))
@@ -153,10 +151,14 @@ class _Walk:
         if "event" in fields and isinstance(fields.get("data"), Mapping) and self._stream_event(fields, depth):
             return
         role = role_of(fields) or role
-        if role == "hidden" or (role == "system" and "content" in fields):
+        if role == "hidden" or (role == "system" and "content" in fields) or is_passing(fields):
             return
+        if self._is_result(fields):
+            return
+        if (grounded := grounded_call(fields.get("groundingmetadata"))) is not None:
+            self._call(Call(None, grounded.name, grounded.arguments), grounded)
         returned = return_of(fields)
-        call = None if returned is not None and not _keeps_both(fields) else call_of(fields)
+        call = None if returned is not None and not _keeps_both(fields) else call_of(fields, role)
         if call is not None:
             self._call(call)
             if (kept := inline_return(fields, call)) is not None:
@@ -165,7 +167,21 @@ class _Walk:
         if returned is not None and not _lists_returns(fields):
             self._return(returned)
             return
+        if not is_aside(fields):
+            self._inside(value, fields, role, depth)
+            return
+        before, self._is_aside = self._is_aside, True
         self._inside(value, fields, role, depth)
+        self._is_aside = before
+
+    def _is_result(self, fields: Fields) -> bool:
+        """The line with which a command ends its run: its words are those of the agent, unless it failed."""
+        if not is_result(fields):
+            return False
+        stated = stated_answer(fields.get("structuredoutput")) or fields.get("result")
+        if isinstance(stated, str) and fields.get("iserror") is not True:
+            self._say(stated, "agent")
+        return True
 
     def _inside(self, value: Mapping[Any, Any], fields: Fields, role: Role | None, depth: int) -> None:
         steps = _numbered_steps(value)
@@ -213,21 +229,30 @@ class _Walk:
 
     # ---- what was met
 
-    def _call(self, call: Call) -> None:
+    def _call(self, call: Call, made: ToolCall | None = None) -> None:
         if self._stops:
             raise _Enough
+        arguments = parse_arguments(decoded_value(call.arguments))
         if call.id is not None and call.id in self._known:
+            if arguments and call.id in self._bare:
+                self._bare.discard(call.id)
+                self.seen.names[call.name] = list(arguments)[:_SHOWN]
+                self._builder.give(call.id, arguments)
             return
         self.seen.calls += 1
         name = call.id if call.id is not None else f"#{self.seen.calls}"
         self._known.add(name)
-        self._waiting[name] = clean_name(call.name)
-        if call.id is None:
-            self._unnamed.append(name)
-        arguments = parse_arguments(decoded_value(call.arguments))
+        if made is None:
+            self._waiting[name] = clean_name(call.name)
+            if call.id is None:
+                self._unnamed.append(name)
+        else:
+            self.seen.by_id += 1  # it keeps what it found
+        if call.id is not None and not arguments:
+            self._bare.add(call.id)
         self.seen.names.setdefault(call.name, list(arguments)[:_SHOWN])
         self._last = clean_name(call.name)
-        self._builder.call(ToolCall(call.name, arguments), name)
+        self._builder.call(made or ToolCall(call.name, arguments), name)
 
     def _return(self, found: Return) -> None:
         place, is_sure = found.id, True
@@ -256,6 +281,9 @@ class _Walk:
         return same[0] if same else None
 
     def _say(self, text: str, role: Role | None) -> None:
+        if self._is_aside and role in ("user", "agent"):
+            self._tagged(text)
+            return
         if role == "user":
             if not self._tagged(text) and not _SURROUNDINGS.match(text):
                 self._builder.ask(text)
@@ -321,6 +349,8 @@ def _is_text_part(part: object) -> bool:
 
 
 def _joined(content: object) -> str:
+    if isinstance(content, list):
+        content = [part for part in content if not (isinstance(part, Mapping) and part.get("thought") is True)]
     return said_of(content)
 
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from tracerank.readers.calls.dialogues import Dialogue
 from tracerank.readers.calls.results import cited_results
 from tracerank.readers.calls.tool_calls import ToolCall, clean_name, kind_of_call, parse_arguments, submitted_answer
+from tracerank.readers.files.loose_json import load_json
 from tracerank.readers.values import cleaned, said_of, text_of, whole_number
 
 _NO_CALLEES = ("", "all", "assistant", "user")
@@ -136,6 +137,8 @@ def _functions(message: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], 
     listed = message.get("tool_calls")
     legacy = message.get("function_call")
     for call in (*(listed if isinstance(listed, list) else ()), {"function": legacy}):
+        if isinstance(call, str) and call[:1] == "{":  # tables keep calls whose arguments differ as JSON
+            call = load_json(call)
         if isinstance(call, Mapping):
             inner = call.get("function", call.get("custom"))
             function = inner if isinstance(inner, Mapping) else call

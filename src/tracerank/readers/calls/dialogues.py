@@ -6,6 +6,7 @@ spellings of the message formats; what the calls are worth is settled in ``assem
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from tracerank.answers.exact import normalize_text
 from tracerank.answers.extraction import extract_answer
@@ -15,13 +16,20 @@ from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.calls.assembly import rollout_of
 from tracerank.readers.calls.results import Result
 from tracerank.readers.calls.tool_calls import TOOL_NAMES, ToolCall, ToolNames, kind_of_call, submitted_answer
-from tracerank.readers.files.record_fields import explicit_answer, final_text, label_of, question_of, sample_id_of
+from tracerank.readers.files.record_fields import (
+    explicit_answer,
+    final_text,
+    label_of,
+    question_of,
+    sample_id_of,
+    unasked_question,
+)
 from tracerank.readers.values import plain_text, whole_number
 
 FILE_SEARCH = "file_search"
 _MOST_SPANS = 20
 """Of one source; every search that lists it repeats them."""
-_NO_ANSWERS = frozenset(("[no prediction]", "[failed]", "server error", "no answer found."))
+_NO_ANSWERS = frozenset(("[no prediction]", "[failed]", "server error", "no answer found.", "no valid answer found"))
 _ANSWER_FIELDS = ("answer", "final_answer", "exact_answer", "short_answer", "response", "output", "result", "text")
 
 
@@ -44,7 +52,7 @@ class DialogueBuilder:
         self._names = names
         self._calls: list[ToolCall] = []
         self._waiting: dict[str, int] = {}
-        self._ids: set[str] = set()
+        self._places: dict[str, int] = {}
         self._cited: dict[str, Result] = {}
         self._asked = ""
         self._final: str | None = None
@@ -56,8 +64,7 @@ class DialogueBuilder:
     def call(self, call: ToolCall, call_id: object = None) -> bool:
         """A call; whether it is research, before which words are a plan and not the answer."""
         key = _id(call_id)
-        self._ids.add(key)
-        self._waiting[key] = len(self._calls)
+        self._places[key] = self._waiting[key] = len(self._calls)
         self._calls.append(call)
         submitted = submitted_answer(call)
         if submitted is not None:
@@ -70,7 +77,13 @@ class DialogueBuilder:
 
     def knows(self, call_id: object) -> bool:
         """Whether a call of this id was made, which formats that log calls twice ask."""
-        return _id(call_id) in self._ids
+        return _id(call_id) in self._places
+
+    def give(self, call_id: object, arguments: Mapping[str, Any]) -> None:
+        """The arguments of a call that was logged before they were known."""
+        place = self._places.get(_id(call_id))
+        if place is not None:
+            self._calls[place] = replace(self._calls[place], arguments=arguments)
 
     def returned(
         self,
@@ -120,7 +133,9 @@ def parsed_dialogue(
     """A transcript and the fields around it as a rollout; what a reader knows better than the table is passed in."""
     question = question or question_of(record, dialogue.asked)
     if question is None:
-        reject("no question: expected 'question', 'query', a question id or a user message with text")
+        if not dialogue.calls:
+            reject("no question: expected 'question', 'query', a question id or a user message with text")
+        question = unasked_question(record)
     if sample_id is None:
         sample_id = sample_id_of(record)
     final = explicit_answer(record)

@@ -29,7 +29,14 @@ _FAILURE = re.compile(
     r"|invalid (?:request|link|url|tool|arguments?|location|docid|cursor)\b"
     r"|(?:cannot|can't|could not|unable to) (?:access|fetch|find|load|open|reach|read|retrieve|visit)\b"
     r"|(?:\S+ ){1,6}(?:could not be (?:accessed|fetched|found|loaded|opened|processed|reached|read|retrieved)"
-    r"|(?:was )?not found\W*$)"
+    r"|(?:was )?not found\W*$|max retries exceeded\b)"
+    r"|(?:\S+ ){0,6}(?:timed out|(?:is |are )?(?:temporarily )?unavailable|too many requests"
+    r"|rate limit(?:ed)?(?: (?:was )?(?:exceeded|reached))?|connection (?:refused|reset|aborted))"
+    r"(?: (?:by|after) (?:\S+ ?){1,3})?\W*$"
+    r"|encountered (?:an )?error\b"
+    r"|(?:http )?[45]\d\d (?:\w+ ){0,2}(?:error|requests|gateway|timeout|unavailable|forbidden)\b"
+    r"|too many requests\b|rate limit(?:ed)?\b.{0,30}\b(?:exceeded|reached)\b"
+    r"|(?-i:[A-Z]\w{0,40}(?:Error|Exception)[:(])"
     r"|access denied|maximum length limit reached|traceback \(most recent|(?:none|null|n/?a)\W*$)",
     re.IGNORECASE,
 )

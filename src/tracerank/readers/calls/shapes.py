@@ -51,7 +51,7 @@ _OUTPUTS = (
 _INLINE = ("output", "result", "observation", "observations", "toolresult", "tooloutput", "toolresponse")
 """Where a call keeps its own return; ``content`` and ``response`` beside a call are words."""
 _IDS = ("toolcallid", "callid", "tooluseid", "toolid", "functioncallid", "sourcecallid")
-_WRAPPED_CALLS = ("function", "functioncall", "toolcall", "tooluse", "custom", "toolinvocation")
+_WRAPPED_CALLS = ("function", "functioncall", "toolcall", "tooluse", "custom", "toolinvocation", "action")
 _WRAPPED_RETURNS = ("toolresult", "functionresponse", "toolcallresult", "toolresponse", "functionresult")
 _CALL_TYPES = frozenset(
     (
@@ -59,6 +59,9 @@ _CALL_TYPES = frozenset(
         *("mcpcall", "dynamictool", "toolinvocation", "servertoolcall", "tool"),
     )
 )
+_HOSTED_TYPES = frozenset(("websearch", "websearchcall", "websearchend"))
+_BARE_PART = frozenset(("id", "name", "input", "type"))
+"""All that a call has where a part of a message does not say its kind."""
 _RETURN_TYPES = frozenset(
     (
         *("toolresult", "toolreturn", "functioncalloutput", "customtoolcalloutput", "toolresponse", "toolmessage"),
@@ -79,6 +82,7 @@ _ROLES: Mapping[str, Role] = {
     **dict.fromkeys(("reasoning", "thinking", "thought", "redactedthinking", "toolcallsummarymessage"), "hidden"),
     **dict.fromkeys(("memoryqueryevent", "thoughtevent", "reasoningmessage", "streamingchunkevent"), "hidden"),
 }
+_PASSING = ("delta", "chunkevent")
 _NAMED_TOOL = re.compile(r"tool-(?!call\b|result\b|error\b|input|output|approval)([\w.:-]{1,200})")
 """The type of a part that names its tool, ``tool-webSearch``."""
 
@@ -111,8 +115,35 @@ def role_of(fields: Fields) -> Role | None:
             return role
     if fields.get("kind") == "response":
         return "agent"
+    if "parenttooluseid" in fields and "content" in fields:
+        return "agent" if "model" in fields else "user"
     # Whoever has a name of his own and is not the user is an agent.
     return "agent" if any(isinstance(fields.get(key), str) for key in _SPEAKERS) and "content" in fields else None
+
+
+def is_passing(fields: Fields) -> bool:
+    """Whether an object is a piece of something that is logged whole as well, or nothing that was said to anybody."""
+    if fields.get("partial") is True or fields.get("thought") is True or fields.get("isapierrormessage") is True:
+        return True
+    kind = kind_of_part(fields)
+    return kind == "streamevent" or kind.endswith(_PASSING)
+
+
+def is_result(fields: Fields) -> bool:
+    """Whether an object is the line with which a command ends its run."""
+    return (
+        kind_of_part(fields) in ("result", "resultmessage", "")
+        and isinstance(fields.get("subtype"), str)
+        and ("result" in fields or "structuredoutput" in fields)
+    )
+
+
+def is_aside(fields: Fields) -> bool:
+    """Whether an object's words were said to or by a helper of the agent, or by the harness: no question, no answer."""
+    parent = fields.get("parenttooluseid")
+    return (isinstance(parent, str) and bool(parent)) or any(
+        fields.get(key) is True for key in ("issidechain", "ismeta")
+    )
 
 
 def kind_of_part(fields: Fields) -> str:
@@ -123,8 +154,8 @@ def kind_of_part(fields: Fields) -> str:
     return ""
 
 
-def call_of(fields: Fields) -> Call | None:
-    """The call that an object is; None: it is none."""
+def call_of(fields: Fields, role: Role | None = None) -> Call | None:
+    """The call that an object is; None: it is none. ``role`` is that of the message around it."""
     for key in _WRAPPED_CALLS:
         inner = _decoded(fields.get(key))
         if isinstance(inner, Mapping) and (call := _bare_call(fields_of(inner), is_told=True)) is not None:
@@ -132,7 +163,20 @@ def call_of(fields: Fields) -> Call | None:
     kind = kind_of_part(fields)
     if kind.startswith("tool") and (named := _NAMED_TOOL.fullmatch(str(fields.get("type")))) is not None:
         return Call(_id_of(fields), named[1], _first(fields, _ARGUMENTS))
-    return _bare_call(fields, is_told=kind in _CALL_TYPES)
+    if kind in _HOSTED_TYPES and (hosted := _hosted_call(fields)) is not None:
+        return hosted
+    is_part = role == "agent" and fields.keys() <= _BARE_PART and isinstance(fields.get("input"), Mapping)
+    return _bare_call(fields, is_told=is_part or kind in _CALL_TYPES)
+
+
+def _hosted_call(fields: Fields) -> Call | None:
+    """A search that the vendor's tool made, of which the item has no name: it says what was looked for or opened."""
+    action = fields.get("action")
+    about = fields_of(action) if isinstance(action, Mapping) else fields
+    given = {key: about[key] for key in ("query", "queries", "url", "pattern") if about.get(key)}
+    if not given and isinstance(fields.get("query"), str) and fields["query"]:
+        given = {"query": fields["query"]}
+    return Call(_id_of(fields) or _text_id(fields.get("id")), "web_search", given) if given else None
 
 
 def _bare_call(fields: Fields, *, is_told: bool) -> Call | None:

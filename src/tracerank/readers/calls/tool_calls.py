@@ -83,6 +83,7 @@ TOOL_NAMES = ToolNames(
         "query_knowledge_base query_documents query_index query_corpus knowledge_base knowledge_base_search rag rag_*",
         "vector_search vector_store* semantic_search hybrid_search dense_search bm25* get_passages get_documents",
         "get_relevant_documents retrieve_passages retrieve_context retrieve_docs document_search passage_search wiki",
+        "search_agent web_search_agent conductresearch conduct_research",
     ),
     open=_names(
         "open open_page open_url visit visit_page visit_webpage visit_url visit_website fetch fetch_url fetch_page",
@@ -127,7 +128,7 @@ _QUERY_KEYS = ("query", "queries", "q", "user_query", "search_query", "search_qu
 # Enough to read the query of a tool that is known to search, too vague to call a tool a search.
 _LOOSE_QUERY_KEYS = (
     *("keyword", "keywords", "search_term", "search_terms", "term", "terms", "question", "topic", "entity", "title"),
-    *("text", "input", "__arg1", "arg", "content", "action_input", "prompt"),
+    *("text", "input", "__arg1", "arg", "content", "action_input", "prompt", "research_topic", "task"),
 )
 _URL_KEYS = ("url", "urls", "link", "links", "href", "page_url", "webpage_url", "website", "uri")
 _DOCUMENT_KEYS = ("docid", "doc_id", "docids", "doc_ids", "document_id", "document_ids")

@@ -11,11 +11,15 @@ from typing import Any, NamedTuple
 
 from tracerank.answers.exact import normalize_text
 from tracerank.readers.base import Record
-from tracerank.readers.files.record_fields import FINAL_FIELDS, question_of, sample_id_of
+from tracerank.readers.files.record_fields import FINAL_FIELDS, RECORD_KEY, question_of, sample_id_of
+from tracerank.readers.files.streams import (
+    is_node_update,
+    opened_event,
+    streamed_part,
+    unwrapped_update,
+    whole_messages,
+)
 from tracerank.readers.values import plain_text
-
-RECORD_KEY = "record_key"
-"""Field under which a record keeps the key that it had in an object of records."""
 
 _LIST_KEYS = (
     *("per_item", "per_question", "results", "samples", "data", "rollouts", "records", "trajectories", "items"),
@@ -34,12 +38,16 @@ _INNER_FIELDS = _RECORD_FIELDS | {"task_id", "prompt", "problem", "response", "c
 _STEP_FIELDS = frozenset(("step_number", "task", "plan", "system_prompt"))
 _ROLES = frozenset(("system", "developer", "user", "human", "assistant", "gpt", "tool", "function", "observation"))
 
-_KIND_FIELDS = ("type", "role", "kind", "event", "author")
+_KIND_FIELDS = ("type", "role", "kind", "event", "author", "subtype", "qualified_name")
+_AGENT = "current_agent_name"
+_SELF_TOLD = (_AGENT, "tool_kwargs", "parent_tool_use_id", "triggers", "interrupts")
+"""Fields of events of LlamaIndex, the Claude Agent SDK and LangGraph, of which a plain dump does not say its kind."""
 _EVENT_FIELDS = frozenset(
     (
         *("content", "message", "payload", "item", "data", "parts", "output", "arguments", "text", "subtype", "blocks"),
         *("call_id", "operation", "input", "thread_id", "sessionId", "session_id", "uuid", "usage", "tool_calls"),
-        *("tool_name", "attachment", "delta", "response"),
+        *("tool_name", "attachment", "delta", "response", "result", "tool_id", "event", "qualified_name"),
+        *_SELF_TOLD,
     )
 )
 _NO_EVENT = (_RECORD_FIELDS - {"steps", "query"}) | {
@@ -111,19 +119,27 @@ def pair_record(value: object) -> dict[str, Any] | None:
 
 def as_record(values: list[Any]) -> Record | None:
     """A list that is one transcript, chat messages or an agent's steps, as a record; None: it is a list of records."""
+    if (streamed := streamed_part(values)) is not None:
+        return streamed
     if not values or not all(isinstance(value, Mapping) for value in values):
-        return None
+        parts = [streamed_part(value) if isinstance(value, list) else None for value in values]
+        return events_record(parts) if parts and all(part is not None for part in parts) else None
     if all(value.get("role", value.get("from")) in _ROLES for value in values):
         return {"messages": values}
     if any("step_number" in value for value in values) and not any(_STEP_FIELDS.isdisjoint(v) for v in values):
         return {"steps": values}
-    if all(is_event(value) or _is_update(value) for value in values):
+    if all(is_node_update(value, is_first=False) for value in values):
+        return events_record([unwrapped_update(value) for value in values]) if is_node_update(values[0]) else None
+    if is_event(values[0]) and all(map(is_later_event, values)):
         return events_record(values)
     return None
 
 
 def events_record(values: list[Any]) -> dict[str, Any]:
     """The events of one run as a record, under the name that the reader of such a list looks for."""
+    values = whole_messages([opened_event(value) for value in values])
+    if all(isinstance(value.get("messages"), list) and len(value) == 1 for value in values):
+        return {"messages": [message for value in values for message in value["messages"]]}
     kinds = {value.get("type") for value in values if isinstance(value.get("type"), str)}
     if kinds & _ITEM_KINDS:
         return {"response_items": values}
@@ -135,13 +151,23 @@ def is_event(value: object) -> bool:
     if not isinstance(value, Mapping) or not _NO_EVENT.isdisjoint(value):
         return False
     said = (value.get(name) for name in _KIND_FIELDS)
-    return any(isinstance(kind, str) for kind in said) and not _EVENT_FIELDS.isdisjoint(value)
+    is_told = any(isinstance(kind, str) for kind in said) or _begins_untold(value)
+    return is_told and not _EVENT_FIELDS.isdisjoint(value)
 
 
-def _is_update(value: Mapping[str, Any]) -> bool:
-    """What one node of a graph added to the messages."""
-    inner = next(iter(value.values())) if len(value) == 1 else None
-    return isinstance(inner, Mapping) and isinstance(inner.get("messages"), list)
+def _begins_untold(value: Mapping[str, Any]) -> bool:
+    """Whether an object that does not say its kind is the first event of a run, which holds what was asked."""
+    return "triggers" in value or (_AGENT in value and isinstance(value.get("input"), list))
+
+
+def is_later_event(value: object) -> bool:
+    """Whether an object is an event among events: there a kind alone will do, such as ``turn.started``."""
+    if is_event(value):
+        return True
+    if not isinstance(value, Mapping) or not _NO_EVENT.isdisjoint(value):
+        return False
+    is_self_told = any(name in value for name in _SELF_TOLD)
+    return is_self_told or any(isinstance(value.get(name), str) for name in _KIND_FIELDS)
 
 
 def _keyed(record: Record) -> Iterator[Part]:
@@ -153,7 +179,8 @@ def _keyed_lists(record: Record) -> Iterator[Part]:
     """Several records under one key: what they share is the question."""
     for key, values in record.items():
         for index, value in enumerate(values):
-            whole = {"question_id": key, **value} if isinstance(value, Mapping) else value
+            whole = as_record(value) if isinstance(value, list) else value
+            whole = {"question_id": key, **whole} if isinstance(whole, Mapping) else value
             yield Part(f":[{key}][{index}]", whole)
 
 
@@ -170,7 +197,12 @@ def _is_answer(value: object) -> bool:
 
 def _are_records(values: list[Any]) -> bool:
     """Whether most of the values say what a rollout is about; a few may be damaged."""
-    good = sum(isinstance(value, Mapping) and not _INNER_FIELDS.isdisjoint(value) for value in values)
+    good = sum(
+        not _INNER_FIELDS.isdisjoint(value)
+        if isinstance(value, Mapping)
+        else isinstance(value, list) and as_record(value) is not None
+        for value in values
+    )
     return 2 * good > len(values)
 
 
@@ -196,6 +228,8 @@ _TRANSCRIPT_FIELDS = frozenset(
 _SPELLED = ("trace", "history", "dialogue", "dialog", "chat", "log", "events")
 _OF_THE_ROLLOUT = frozenset(("id", "uuid", "question_id", "qid", "query_id", "example_id", "task_id"))
 """Ids inside a rollout; the pool says which question it is."""
+_QUESTION_IDS = ("question_id", "qid", "query_id", "question_index")
+"""Ids that are nothing but a question's."""
 _DAMAGED: Mapping[str, Any] = {"messages": []}
 """Keeps the place of what is no transcript."""
 
@@ -208,7 +242,7 @@ def parts_of_pool(record: Record) -> list[Part] | None:
             rollouts = [_opened(item, key) for item in listed]
             about = {name: value for name, value in record.items() if name != key}
             shared = _shared(about) if any(rollouts) else None
-            if shared is not None and all(_is_about(rollout, shared["question"]) for rollout in rollouts if rollout):
+            if shared is not None and _are_about([rollout for rollout in rollouts if rollout], shared["question"]):
                 parts = (_with(shared, rollout or _DAMAGED, place) for place, rollout in enumerate(rollouts))
                 return [Part(f":{key}[{place}]", part) for place, part in enumerate(parts)]
     return _parts_of_columns(record)
@@ -232,10 +266,16 @@ def _parts_of_columns(record: Record) -> list[Part] | None:
     return [Part(f":{name}", _with(shared, rollout or _DAMAGED, place)) for place, (name, rollout) in enumerate(opened)]
 
 
-def _is_about(rollout: Record, question: str) -> bool:
-    """Whether a rollout has no question of its own: then the list is that of a whole data set."""
-    own = question_of({name: value for name, value in rollout.items() if name not in _OF_THE_ROLLOUT})
-    return own is None or not own.text or normalize_text(own.text) == normalize_text(question)
+def _are_about(rollouts: list[dict[str, Any]], question: str) -> bool:
+    """Whether no rollout has another question of its own: then the list is that of a whole data set."""
+    named = [question] if question else []
+    for rollout in rollouts:
+        own = question_of({name: value for name, value in rollout.items() if name not in _OF_THE_ROLLOUT})
+        if own is not None and own.text:
+            named.append(own.text)
+        elif not question and not _OF_THE_ROLLOUT.isdisjoint(rollout):
+            return False  # each may be of its own question
+    return len(set(map(normalize_text, named))) <= 1
 
 
 def _opened(item: object, key: str) -> dict[str, Any] | None:
@@ -259,7 +299,7 @@ def _opened(item: object, key: str) -> dict[str, Any] | None:
 def _shared(about: Record) -> dict[str, Any] | None:
     """What all rollouts have in common; None: nobody asked anything."""
     question = question_of(about)
-    if question is None or not question.text:
+    if question is None or not (question.text or any(name in about for name in _QUESTION_IDS)):
         return None
     shared: dict[str, Any] = {"question_id": question.id or normalize_text(question.text), "question": question.text}
     if question.references:

@@ -1,19 +1,23 @@
 """Runs that a file keeps line by line: a message, a call or an event a line, or one call of a model a line.
 
 Stands between the records of one file and the readers. A file whose every line is an event is one run, or one a
-session where the lines name several; calls of a model that go on with each other are one run, of which the last call
-says all. What is none of these passes untouched, at the price of one look a file.
+session where the lines name several; so are the updates of a graph's nodes. Calls of a model that go on with each
+other, and states that only grow, are put together in ``model_calls.py``. What is none of these passes untouched, at the
+price of one look.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections import deque
+from collections.abc import Iterable, Iterator
 
 from tracerank.readers.base import Record
-from tracerank.readers.files.containers import events_record, is_event
+from tracerank.readers.files.containers import events_record, is_event, is_later_event
+from tracerank.readers.files.model_calls import ModelCalls
+from tracerank.readers.files.record_fields import RECORD_KEY
 from tracerank.readers.files.records import RecordAt
+from tracerank.readers.files.streams import is_node_update, unwrapped_update
 
 _SESSIONS = ("sessionId", "session_id", "thread_id", "conversation_id")
+_TASK_ROW = ("task", "agent", "status", "timestamp")
 
 
 def runs_in(records: Iterable[RecordAt]) -> Iterator[RecordAt]:
@@ -24,19 +28,40 @@ def runs_in(records: Iterable[RecordAt]) -> Iterator[RecordAt]:
         return
     if is_event(first.value):
         yield from _events(first, iterator)
-        return
-    chains = _Chains()
-    yield from chains.add(first)
-    for item in iterator:
-        yield from chains.add(item)
-    yield from chains.rest()
+    elif (RECORD_KEY in first.value or len(first.value) == 1) and is_node_update(first.value):
+        yield from _updates(first, iterator)
+    elif all(name in first.value for name in _TASK_ROW):
+        yield from _tasks(first, iterator)
+    else:
+        yield from _calls(first, iterator)
+
+
+def _calls(first: RecordAt, rest: Iterator[RecordAt]) -> Iterator[RecordAt]:
+    calls: ModelCalls | None = None
+    item: RecordAt | None = first
+    while item is not None:
+        if _may_go_on(item.value):
+            calls = calls or ModelCalls()
+            yield from calls.add(item)
+        else:
+            yield item
+        item = next(rest, None)
+    if calls is not None:
+        yield from calls.rest()
+
+
+def _may_go_on(record: Record) -> bool:
+    """Whether a record has what calls of a model and growing states have: the price that every record pays."""
+    return isinstance(record.get("messages"), list) or (
+        isinstance(record.get("output"), list) and "question" not in record
+    )
 
 
 def _events(first: RecordAt, rest: Iterator[RecordAt]) -> Iterator[RecordAt]:
     held = [first]
     for item in rest:
         held.append(item)
-        if not is_event(item.value):  # then these are records of some format after all
+        if not is_later_event(item.value):  # then these are records of some format after all
             yield from held
             yield from rest
             return
@@ -46,13 +71,12 @@ def _events(first: RecordAt, rest: Iterator[RecordAt]) -> Iterator[RecordAt]:
         session = next((one for name in _SESSIONS if isinstance(one := item.value.get(name), str) and one), session)
         runs.setdefault(session, []).append(item)
     early = runs.pop("", []) if len(runs) > 1 else []
-    for number, items in enumerate(runs.values()):
+    for number, (session, items) in enumerate(runs.items()):
         items = [*early, *items] if number == 0 else items
         if len(items) == 1 or _asks_twice(items):
             yield from items
             continue
-        record = events_record([item.value for item in items])
-        yield RecordAt(record, items[0].source, sum(item.size for item in items))
+        yield _joined(items, events_record([item.value for item in items]), session)
 
 
 def _asks_twice(items: list[RecordAt]) -> bool:
@@ -61,49 +85,42 @@ def _asks_twice(items: list[RecordAt]) -> bool:
     return len({text for text in asked if isinstance(text, str)}) > 1
 
 
-@dataclass(slots=True)
-class _Chains:
-    """Calls of a model that wait for the call that goes on with them."""
-
-    open: dict[int, RecordAt] = field(default_factory=dict)
-    by_call: dict[str, int] = field(default_factory=dict)
-    """Id of a tool call -> the chain that waits for its return."""
-    count: int = 0
-
-    def add(self, item: RecordAt) -> Iterator[RecordAt]:
-        reply = reply_of(item.value)
-        messages = item.value.get("messages")
-        if reply is None or not isinstance(messages, list):
-            yield item
+def _updates(first: RecordAt, rest: Iterator[RecordAt]) -> Iterator[RecordAt]:
+    """What the nodes of a graph added one after the other: one run."""
+    held = [first]
+    for item in rest:
+        held.append(item)
+        if not is_node_update(item.value, is_first=False):
+            yield from held
+            yield from rest
             return
-        earlier = {
-            chain for one in messages for name in _call_ids(one) if (chain := self.by_call.get(name)) is not None
-        }
-        for chain in earlier:
-            self.open.pop(chain, None)
-        made = list(_call_ids(reply))
-        if not made:
+    parts = [_without_key(item.value) for item in held]
+    yield _joined(held, events_record(parts), "")
+
+
+def _without_key(record: Record) -> Record:
+    if RECORD_KEY in record:
+        return {name: value for name, value in record.items() if name != RECORD_KEY}
+    return unwrapped_update(record)
+
+
+def _joined(items: list[RecordAt], record: dict[str, object], session: str) -> RecordAt:
+    whole = {**record, "session_id": session} if session else record
+    return RecordAt(whole, items[0].source, sum(item.size for item in items))
+
+
+def _tasks(first: RecordAt, rest: Iterator[RecordAt]) -> Iterator[RecordAt]:
+    """The rows of a log of tasks that say how one ended; of those that only began, the ones that never did."""
+    begun: dict[tuple[str, str], deque[RecordAt]] = {}
+    item: RecordAt | None = first
+    while item is not None:
+        key = (str(item.value.get("task")), str(item.value.get("agent")))
+        if item.value.get("status") == "started" and not item.value.get("output"):
+            begun.setdefault(key, deque()).append(item)
+        else:
+            if begun.get(key):
+                begun[key].popleft()
             yield item
-            return
-        self.count += 1
-        self.open[self.count] = item
-        self.by_call.update(dict.fromkeys(made, self.count))
-
-    def rest(self) -> Iterator[RecordAt]:
-        yield from self.open.values()
-
-
-def reply_of(record: Record) -> Mapping[str, Any] | None:
-    """The message with which a model replied, where a record keeps it in its response; None: it does not."""
-    response = record.get("response")
-    choices = response.get("choices") if isinstance(response, Mapping) else None
-    choice = choices[0] if isinstance(choices, list) and choices else None
-    message = choice.get("message") if isinstance(choice, Mapping) else None
-    return message if isinstance(message, Mapping) else None
-
-
-def _call_ids(message: object) -> Iterator[str]:
-    calls = message.get("tool_calls") if isinstance(message, Mapping) else None
-    for call in calls if isinstance(calls, list) else ():
-        if isinstance(call, Mapping) and isinstance(name := call.get("id"), str) and name:
-            yield name
+        item = next(rest, None)
+    for open_rows in begun.values():
+        yield from open_rows

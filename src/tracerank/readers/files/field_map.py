@@ -4,6 +4,7 @@ Also which map would fit a record that nobody recognises. Knows no transcript fo
 have is left out there, and one that no record has is told.
 """
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -12,11 +13,13 @@ from typing import Any
 from tracerank.errors import UsageError
 from tracerank.readers.base import Record
 from tracerank.readers.files.containers import parts_of, parts_of_pool
-from tracerank.readers.files.records import Problem, RecordAt
+from tracerank.readers.files.records import PathLike, Problem, RecordAt
 
 _AUTO = "auto"
 BETWEEN = "?"
 """Parts the name of a reader and the map: ``auto?answer=reply``."""
+ASKED = " --questions "
+"""Parts these two and the file of questions, so that one value says how something was read."""
 _ANSWER, _EXPLICIT_ANSWER = "answer", "final_answer"
 # Formats of which 'answer' is the agent's own field.
 _OWN_ANSWER = ("searches", "steps")
@@ -94,8 +97,19 @@ def with_map(reader: str, fields: str) -> str:
 
 def name_and_map(reader: str) -> tuple[str, FieldMap]:
     """The name of a reader and the map that may follow it."""
-    name, between, fields = reader.partition(BETWEEN)
+    name, between, fields = name_and_questions(reader)[0].partition(BETWEEN)
     return name or _AUTO, FieldMap.of(fields) if between else FieldMap()
+
+
+def with_questions(reader: str, path: PathLike) -> str:
+    """The name of a reader, with its map if it has one, together with a file of questions, as one value."""
+    return f"{reader}{ASKED}{os.fspath(path)}"
+
+
+def name_and_questions(reader: str) -> tuple[str, str]:
+    """The name of a reader with its map, and the file of questions that follows it."""
+    name, _, path = reader.partition(ASKED)
+    return name, path
 
 
 def _at(record: Record, path: str) -> Any:

@@ -1,7 +1,7 @@
 """What a path stands for: one file of any container, all files of a folder, or those that a pattern matches.
 
-Finds and opens; what the containers hold is read in ``records.py``, ``parquet.py`` and ``inspect_zip.py``. Containers
-are told apart by their first bytes, whatever the name.
+Finds and opens; what the containers hold is read in ``records.py``, ``parquet.py``, ``inspect_zip.py`` and
+``agent_stores.py``. Containers are told apart by their first bytes, whatever the name.
 """
 
 import glob
@@ -12,10 +12,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tracerank.errors import ReadError
+from tracerank.readers.files.agent_stores import iter_store
 from tracerank.readers.files.inspect_zip import iter_eval
 from tracerank.readers.files.natural_order import natural
 from tracerank.readers.files.parquet import iter_parquet
 from tracerank.readers.files.records import PathLike, Problem, RecordAt, iter_records
+from tracerank.readers.files.sqlite_file import BESIDE, SQLITE_MAGIC
+from tracerank.readers.files.trial_folders import RESULT, Trials, trials_among
 
 _PARQUET_MAGIC = b"PAR1"
 _ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")  # the second: an archive without members
@@ -29,6 +32,13 @@ class Found:
     names: tuple[str, ...]
     place: str | None = None
     """The folder or pattern in which they were found; None: the user named the file itself, so it must be readable."""
+    trials: Trials | None = None
+    """Those of a job whose folder this is."""
+
+    def records(self, name: str) -> Iterator[RecordAt | Problem]:
+        """The records of one of the files."""
+        is_trial = self.trials is not None and name in self.trials.by_name
+        return self.trials.records(name) if self.trials is not None and is_trial else iter_input(name)
 
 
 def find_files(path: PathLike) -> Found:
@@ -38,7 +48,7 @@ def find_files(path: PathLike) -> Found:
         names = list(_below(name))
         if not names:
             raise ReadError(f"{name}: the folder holds no files; hidden ones are not read")
-        return Found(in_sample_order(names), name)
+        return _found(names, name)
     if os.path.lexists(name):
         return Found((name,))
     if not glob.has_magic(name):
@@ -48,7 +58,14 @@ def find_files(path: PathLike) -> Found:
         names += _below(match) if os.path.isdir(match) else [match]
     if not names:
         raise ReadError(f"{name}: no file matches the pattern; check it, ** stands for any folders")
-    return Found(in_sample_order(list(dict.fromkeys(names))), name)
+    return _found(list(dict.fromkeys(names)), name)
+
+
+def _found(names: list[str], place: str) -> Found:
+    if not any(os.path.basename(name) == RESULT for name in names):
+        return Found(in_sample_order(names), place)
+    trials, rest = trials_among(in_sample_order(names))
+    return Found((*trials.by_name, *in_sample_order(rest)), place, trials)
 
 
 def iter_input(path: PathLike) -> Iterator[RecordAt | Problem]:
@@ -59,6 +76,8 @@ def iter_input(path: PathLike) -> Iterator[RecordAt | Problem]:
         yield from iter_parquet(name)
     elif head.startswith(_ZIP_MAGIC):
         yield from iter_eval(name)
+    elif head.startswith(SQLITE_MAGIC):
+        yield from iter_store(name)
     else:
         yield from iter_records(path)
 
@@ -85,6 +104,8 @@ def _below(folder: str) -> Iterator[str]:
     for place, folders, files in os.walk(folder):
         folders[:] = [each for each in folders if not each.startswith(".")]
         for file in files:
+            if any(file.endswith(ending) and file.removesuffix(ending) in files for ending in BESIDE):
+                continue  # read together with its store
             name = os.path.join(place, file)
             # A pipe or device would block or never end.
             if not file.startswith(".") and os.path.isfile(name):
@@ -97,6 +118,6 @@ def _head(name: str) -> bytes:
         return b""
     try:
         with open(name, "rb") as file:
-            return file.read(4)
+            return file.read(len(SQLITE_MAGIC))
     except OSError:  # reported where the records are read
         return b""

@@ -53,19 +53,31 @@ def load_literal(text: str) -> Any:
 
 def load_objects(text: str) -> Any:
     """The objects that a text is, one after the other as in JSON Lines; NOT_JSON for anything else or only one."""
+    found = _values(text)
+    are_objects = found is not None and len(found) > 1 and all(isinstance(value, dict) for value, _ in found)
+    return [value for value, _ in found] if found is not None and are_objects else NOT_JSON
+
+
+def json_texts(text: str) -> list[str] | None:
+    """The lists and objects that a text is, one after the other, each as it is written; None: it is something else."""
+    found = _values(text)
+    return None if found is None else [written for _, written in found]
+
+
+def _values(text: str) -> list[tuple[Any, str]] | None:
     decoder = json.JSONDecoder()
-    found: list[Any] = []
+    found: list[tuple[Any, str]] = []
     at = _BETWEEN_OBJECTS.match(text).end()  # type: ignore[union-attr]
     while at < len(text):
+        if text[at] not in "{[":
+            return None
         try:
-            value, at = decoder.raw_decode(text, at)
+            value, end = decoder.raw_decode(text, at)
         except (ValueError, RecursionError):
-            return NOT_JSON
-        if not isinstance(value, dict):
-            return NOT_JSON
-        found.append(value)
-        at = _BETWEEN_OBJECTS.match(text, at).end()  # type: ignore[union-attr]
-    return found if len(found) > 1 else NOT_JSON
+            return None
+        found.append((value, text[at:end]))
+        at = _BETWEEN_OBJECTS.match(text, end).end()  # type: ignore[union-attr]
+    return found
 
 
 def load_loosely(text: str) -> dict[str, Any]:

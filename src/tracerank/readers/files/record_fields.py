@@ -14,7 +14,9 @@ from tracerank.readers.base import Record
 from tracerank.readers.files.loose_json import load_json
 from tracerank.readers.values import encodable, plain_text, text_of, whole_number
 
-_TEXT_FIELDS = ("question", "query", "problem", "user_query", "question_text")
+RECORD_KEY = "record_key"
+"""Field under which a record keeps the key that it had in an object of records."""
+_TEXT_FIELDS = ("question", "query", "problem", "user_query", "question_text", "original_question")
 # Also the names of settings and data sets: a question is more than one word.
 _LOOSE_TEXT_FIELDS = ("task", "input", "prompt", "instruction", "user_prompt", "goal")
 _ID_FIELDS = (
@@ -28,6 +30,7 @@ _SAMPLE_FIELDS = (
 _STATED_REFERENCES = (
     *("golden_answers", "golden_answer", "gold_answers", "gold_answer", "gold", "ground_truth", "ground_truths"),
     *("reference_answer", "reference_answers", "references", "reference", "expected_answer", "expected_answers"),
+    *("expected_response", "expected_responses", "true_answer"),
     *("expected", "expected_output", "correct_answer", "correct_answers", "target", "targets", "target_answer", "gts"),
     *("gt", "ideal"),
 )
@@ -37,7 +40,7 @@ _HOLDERS = ("instance", "metadata", "info", "extra_info", "item", "example", "sa
 # The agent's own words, where the messages end without them.
 FINAL_FIELDS = (
     *("prediction", "final_answer", "predicted_answer", "candidate_answer", "boxed_answer", "final_boxed_answer"),
-    *("model_answer", "final_output", "final_response"),
+    *("model_answer", "final_output", "final_response", "final_report"),
 )
 ANSWER_TEXTS = (
     *("response", "prediction", "output", "completion", "generation", "reply", "predicted_answer", "candidate_answer"),
@@ -112,6 +115,11 @@ def question_of(record: Record, asked: str | None = None) -> Question | None:
     return Question(
         encodable(identity), encodable(text), references_of(record), dataset if isinstance(dataset, str) else None
     )
+
+
+def unasked_question(record: Record) -> Question:
+    """The question of a record that does not say what was asked, with what it says about the right answer."""
+    return Question("", "", stated_references(record))
 
 
 def sample_id_of(record: Record) -> int | None:

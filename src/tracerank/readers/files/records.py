@@ -23,6 +23,7 @@ from tracerank.readers.base import Record
 from tracerank.readers.files.containers import as_record, pair_record, parts_of, parts_of_pool, records_in
 from tracerank.readers.files.loose_json import NOT_JSON, load_objects
 from tracerank.readers.files.tables import Header, header_of, iter_rows
+from tracerank.readers.files.trial_logs import OPENING, is_trial_log, iter_trials
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -135,9 +136,11 @@ def _from_stream(name: str, stream: io.BufferedReader) -> Iterator[RecordAt | Pr
     if not first:
         raise ReadError(f"{name}: the file is empty; {_EXPECTED}")
     header = header_of(first, stream.peek(_BUFFER_BYTES)) if first[:1] not in (b"{", b"[") else None
-    if header is not None:
+    if first.startswith(OPENING) and is_trial_log(first + b"\n" + stream.peek(_BUFFER_BYTES)):
+        items = _from_trials(name, number, (first + b"\n" + stream.read()).decode("utf-8", "replace"))
+    elif header is not None:
         items = _from_table(name, header, number, stream)
-    elif first.startswith(b"[") and (_is_pair(first) or (stream.peek(1) and _is_transcript(first))):
+    elif first.startswith(b"[") and (_is_pair(first) or (stream.peek(1) and _is_one_of_many(first, stream.peek(64)))):
         items = _from_lines(name, number, chain((first,), stream))
     elif _ARRAY_START.match(first) or (first.startswith(b"[") and _is_json(first)):
         items = _from_array(name, first + b"\n" + stream.read())
@@ -215,6 +218,11 @@ def _from_table(name: str, header: Header, number: int, lines: Iterator[bytes]) 
             yield RecordAt(row.value, row.source, row.size)
 
 
+def _from_trials(name: str, number: int, text: str) -> Iterator[RecordAt | Problem]:
+    for trial in iter_trials(text):
+        yield RecordAt(trial.record, f"{name}:{number + trial.line - 1}", trial.size)
+
+
 def _is_pair(line: bytes) -> bool:
     """Whether a line is a question and its answers, so that others of the kind follow."""
     try:
@@ -223,20 +231,34 @@ def _is_pair(line: bytes) -> bool:
         return False
 
 
-def _is_transcript(line: bytes) -> bool:
-    """Whether a line is a whole transcript, so that the next line is another one."""
+def _is_one_of_many(line: bytes, following: bytes) -> bool:
+    """Whether a line is a whole transcript, or a list of records behind which another one begins."""
     try:
         value = orjson.loads(line)
     except ValueError:
         return False
-    return isinstance(value, list) and as_record(value) is not None
+    return isinstance(value, list) and (following.lstrip().startswith(b"[") or as_record(value) is not None)
 
 
 def _from_lines(name: str, number: int, lines: Iterator[bytes]) -> Iterator[RecordAt | Problem]:
     for line in lines:
         if line and not line.isspace():
-            yield _read_one(line, f"{name}:{number}")
+            item = _read_one(line, f"{name}:{number}")
+            yield from (item,) if isinstance(item, RecordAt) or line[:1] != b"[" else _from_list(line, item)
         number += 1
+
+
+def _from_list(line: bytes, problem: Problem) -> Iterator[RecordAt | Problem]:
+    """The records of a line that is a list of them."""
+    try:
+        values = orjson.loads(line)
+    except ValueError:
+        values = None
+    if not isinstance(values, list) or not any(isinstance(value, dict) for value in values):
+        yield problem
+        return
+    for index, value in enumerate(values):
+        yield _record(value, f"{problem.source}:[{index}]", len(line) // len(values))
 
 
 def _from_array(name: str, data: bytes) -> Iterator[RecordAt | Problem]:

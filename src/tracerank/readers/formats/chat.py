@@ -10,7 +10,7 @@ from typing import Any
 from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.calls.chat_messages import makes_calls, read_chat
 from tracerank.readers.calls.dialogues import parsed_dialogue
-from tracerank.readers.files.event_files import reply_of
+from tracerank.readers.files.model_calls import reply_of
 from tracerank.readers.files.record_fields import decoded, question_of, sample_id_of
 from tracerank.readers.formats.browsing import BrowsingReader
 from tracerank.readers.formats.canonical import CanonicalReader

@@ -12,6 +12,7 @@ from tracerank.pools.types import Question, Rollout
 from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.calls.anything import Reading, holds_calls, read_anything
 from tracerank.readers.calls.dialogues import parsed_dialogue
+from tracerank.readers.calls.shapes import fields_of, is_result
 from tracerank.readers.calls.tool_calls import TOOL_NAMES
 from tracerank.readers.files.record_fields import (
     decoded,
@@ -20,10 +21,11 @@ from tracerank.readers.files.record_fields import (
     question_of,
     sample_id_of,
     stated_references,
+    unasked_question,
 )
 from tracerank.readers.values import plain_text
 
-_NAME = "general"
+NAME = "general"
 _OWN_ANSWER = ("text", "raw", "finaloutput", "final_output")
 """Where a run keeps its last words once more, outside its transcript."""
 _PLACES = ("output", "outputs", "result", "response", "inputs", "input")
@@ -32,15 +34,21 @@ _PLACES = ("output", "outputs", "result", "response", "inputs", "input")
 class GeneralReader:
     """One rollout a record, whatever it looks like."""
 
-    name = _NAME
+    name = NAME
 
     def recognises(self, record: Record) -> bool:
-        """By anything in it that looks like a call."""
-        return isinstance(record, Mapping) and any(map(_may_hold, record.values())) and holds_calls(record)
+        """By anything in it that looks like a call, or as all that a command printed in the end."""
+        if not isinstance(record, Mapping):
+            return False
+        return (any(map(_may_hold, record.values())) and holds_calls(record)) or _ends_a_run(record)
 
     def parse(self, record: Record, source: str) -> Parsed:
         """What was asked, done and said; the answer is the agent's last words after its last search."""
         return parsed_reading(record, source, read_anything(decoded(record)))
+
+
+def _ends_a_run(record: Record) -> bool:
+    return "subtype" in record and is_result(fields_of(record))
 
 
 def _may_hold(value: object) -> bool:
@@ -48,20 +56,25 @@ def _may_hold(value: object) -> bool:
 
 
 def parsed_reading(record: Record, source: str, reading: Reading) -> Parsed:
-    """A reading as a rollout; raises where the question or the answer cannot be told."""
+    """A reading as a rollout; raises where the answer cannot be told."""
     fields = {name: value for name, value in decoded(record).items() if name not in _PLACES or isinstance(value, str)}
-    found, sample_id = _question(fields, reading.dialogue.asked), sample_id_of(fields)
-    if found is None or not found.text:
-        reject(f"the question cannot be told: no user speaks and no field says it; seen: {_seen(reading)}")
-    dialogue = reading.dialogue
+    dialogue, sample_id = reading.dialogue, sample_id_of(fields)
+    question = _question(fields, dialogue.asked)
+    if question is None:
+        if not dialogue.calls and not _ends_a_run(record):
+            reject("the question cannot be told: no user speaks and no field says it; seen: no tool calls")
+        question = unasked_question(fields)
     if dialogue.final is None and explicit_answer(fields) is None and final_text(fields) is None:
         final = _own_answer(record, reading)
         if final is None:
-            reject(f"the answer cannot be told: no words after the last call; seen: {_seen(reading)}", found, sample_id)
+            hint = "; --map answer=answer if it is that field" if record.get("answer") else ""
+            reason = f"the answer cannot be told: no words after the last call; seen: {_seen(reading)}{hint}"
+            reject(reason, question, sample_id)
         dialogue = replace(dialogue, final=final)
         if plain_text(record.get("answer")) == final:
-            found = replace(found, references=stated_references(fields))
-    return parsed_dialogue(fields, source, dialogue, question=found, sample_id=sample_id)
+            question = replace(question, references=stated_references(fields))
+    parsed = parsed_dialogue(fields, source, dialogue, question=question, sample_id=sample_id)
+    return replace(parsed, confidence=reading.confidence, loss=not_understood(parsed.rollout, reading))
 
 
 def _question(fields: Record, asked: str | None) -> Question | None:
@@ -78,7 +91,9 @@ def _own_answer(record: Record, reading: Reading) -> str | None:
         if text is not None and text.strip():
             return text
     # A run that says it is done keeps its answer beside its steps; one that broke off may have only the reference.
-    return plain_text(record.get("answer")) if reading.is_ended else None
+    # A row with a number of its own is a rollout, and so is its answer.
+    is_own = reading.is_ended or sample_id_of(record) is not None
+    return plain_text(record.get("answer")) if is_own else None
 
 
 def reading_of(record: Record) -> Reading:
@@ -87,17 +102,23 @@ def reading_of(record: Record) -> Reading:
 
 
 def not_understood(rollout: Rollout, reading: Reading) -> str:
-    """What to tell about a rollout without evidence whose record holds calls; empty: nothing was missed."""
-    unknown = [call.name for call in reading.dialogue.calls if TOOL_NAMES.kind(call.name) != "other"]
-    if not unknown or (rollout.searches and not reading.seen.strays):
+    """What to tell about a rollout whose record holds calls or returns that led to nothing; empty: nothing."""
+    if not any(TOOL_NAMES.kind(call.name) != "other" for call in reading.dialogue.calls):
         return ""
-    if rollout.searches:
-        count = reading.seen.strays
-        return f"{count} return{'s' * (count != 1)} without a call seen beside calls to {reading.seen.shown}"
-    count = reading.seen.calls
-    return f"{count} tool call{'s' * (count != 1)} seen, none understood: {reading.seen.shown}"
+    if not rollout.searches:
+        count = reading.seen.calls
+        return (
+            f"{_counted(count, 'tool call')} seen, none understood: {reading.seen.shown}; the rollout has no evidence"
+        )
+    if not reading.seen.strays:
+        return ""
+    return f"{_counted(reading.seen.strays, 'return')} without a call seen beside calls to {reading.seen.shown}"
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'s' * (count != 1)}"
 
 
 def _seen(reading: Reading) -> str:
     count = reading.seen.calls
-    return f"{count} tool call{'s' * (count != 1)} ({reading.seen.shown})" if count else "no tool calls"
+    return f"{_counted(count, 'tool call')} ({reading.seen.shown})" if count else "no tool calls"

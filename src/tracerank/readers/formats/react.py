@@ -21,9 +21,9 @@ from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.calls.dialogues import Dialogue, parsed_dialogue
 from tracerank.readers.calls.text_calls import CALL_TAGS
 from tracerank.readers.calls.tool_calls import TOOL_NAMES, ToolCall, kind_of_call, parse_arguments, submitted_answer
-from tracerank.readers.files.containers import RECORD_KEY
 from tracerank.readers.files.loose_json import load_loosely
-from tracerank.readers.files.record_fields import decoded, question_of, sample_id_of
+from tracerank.readers.files.model_calls import reply_of
+from tracerank.readers.files.record_fields import RECORD_KEY, decoded, question_of, sample_id_of
 from tracerank.readers.values import cleaned, said_of, text_of
 
 REACT_NAMES = TOOL_NAMES.extended(search=("search", "retrieve"), find=("lookup",))
@@ -209,6 +209,8 @@ class ReactReader:
             reason = "no transcript: expected text with 'Action:' and 'Observation:' lines"
             reject(reason, _question(plain, None, ""), sample_id_of(plain))
         name, value = found
+        reply = reply_of(plain) if isinstance(value, list) else None
+        value = value if reply is None or not isinstance(value, list) else [*value, reply]
         dialogue = _dialogue(value, _stated(plain))
         question = _question(plain, dialogue.asked, name)
         if question is None:

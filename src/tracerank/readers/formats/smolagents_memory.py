@@ -1,8 +1,8 @@
-"""The memory of smolagents: ``agent.memory.get_full_steps()`` and the dictionaries of a ``RunResult``.
+"""The memory of smolagents: ``agent.memory.get_full_steps()``, the dictionaries of a ``RunResult``, printed steps.
 
 A tool-calling agent logs its calls; a code agent logs code, from which the calls are read with their literal arguments,
-and what the code printed. What several calls of one step printed is told apart by the headings of the search tool or
-not at all.
+and what the code printed. What several calls of one step printed is told apart where the text itself says so (JSON,
+headings, numbers that begin again, a line a call) or not at all.
 """
 
 import ast
@@ -26,6 +26,8 @@ from tracerank.readers.calls.tool_calls import (
     queries_of,
     submitted_answer,
 )
+from tracerank.readers.files.loose_json import json_texts
+from tracerank.readers.files.printed_objects import load_printed
 from tracerank.readers.files.record_fields import decoded, question_of, sample_id_of
 from tracerank.readers.values import plain_text
 
@@ -117,11 +119,15 @@ def _named_calls(name: str, texts: tuple[str, ...]) -> list[ToolCall]:
 
 
 _STEP_FIELDS = ("steps", "full_steps", "memory", "memory_steps")
+_PRINTED, _PRINTED_ACTION = "intermediate_steps", "ActionStep("
 _CODE_FIELDS = ("code_action", "tool_calls", "action_output", "model_output")
 _LOGS, _LAST_OUTPUT = "Execution logs:\n", "Last output from code snippet:\n"
 _HEADING = re.compile(r"^## Search Results[ \t]*$", re.M)
 _FROM_ZERO = re.compile(r"## Search Results[ \t]*\n+0\. \[")
 _NUMBERED = re.compile(r"^(\d{1,3})\. (?=\[)", re.M)
+_FIRST_MARK = re.compile(r"[ \t#>*-]{0,8}(?:\[[01]\]|[01][.)] |(?:document|doc|result|passage|source) ?#?[01]\b)", re.I)
+"""How the first of several results is numbered; behind it, the next return begins the same way."""
+_LINE_BREAK = re.compile(r"\n")
 _INTERPRETERS = ("python_interpreter", "python")
 
 
@@ -135,21 +141,25 @@ class SmolagentsReader:
         if not isinstance(record, Mapping):
             return False
         steps = _steps(record)
-        return steps is not None and any(_is_action(step) for step in steps)
+        return (steps is not None and any(_is_action(step) for step in steps)) or _are_printed(record.get(_PRINTED))
 
     def parse(self, record: Record, source: str) -> Parsed:
         """The run as a rollout; the answer is the output of the step that ended it."""
         plain = decoded(record)
-        steps = _steps(plain)
+        is_printed = _are_printed(plain.get(_PRINTED))
+        steps = _printed_steps(plain.get(_PRINTED)) if is_printed else _steps(plain)
         if steps is None:
-            reason = f"no steps: expected a list in one of {', '.join(_STEP_FIELDS)}"
+            reason = f"no steps that can be read: expected a list in one of {', '.join(_STEP_FIELDS)}"
             reject(reason, question_of(plain), sample_id_of(plain))
         tasks = [step["task"] for step in steps if isinstance(step, Mapping) and isinstance(step.get("task"), str)]
         asked = tasks[-1] if tasks else None
-        actions = [step for step in steps if isinstance(step, Mapping) and "step_number" in step]
-        dialogue = Dialogue(tuple(_calls(actions)), asked, _final(plain, actions))
+        actions = [_with_code(step) for step in steps if isinstance(step, Mapping) and "step_number" in step]
+        # Beside printed steps, the prediction is the answer as the agent put it last.
+        noted = plain_text(plain.get("prediction")) if is_printed else None
+        dialogue = Dialogue(tuple(_calls(actions)), asked, noted or _final(plain, actions))
         # The run's 'output' is the agent's; everything else is in the steps.
-        fields = {key: value for key, value in plain.items() if key not in (*_STEP_FIELDS, "output", "prompt", "input")}
+        aside = (*_STEP_FIELDS, _PRINTED, "output", "prompt", "input", "task")
+        fields = {key: value for key, value in plain.items() if key not in aside}
         return parsed_dialogue(fields, source, dialogue)
 
 
@@ -161,6 +171,34 @@ def _steps(record: Record) -> list[Any] | None:
         if isinstance(value, list) and any(isinstance(step, Mapping) for step in value):
             return value
     return None
+
+
+def _are_printed(steps: object) -> bool:
+    """Whether steps are kept as Python prints them: one text each (smolagents' GAIA runs), or all in one text."""
+    if isinstance(steps, str):
+        return steps.startswith("[") and _PRINTED_ACTION in steps
+    return isinstance(steps, list) and any(isinstance(step, str) and step.startswith(_PRINTED_ACTION) for step in steps)
+
+
+def _printed_steps(steps: object) -> list[Any] | None:
+    if isinstance(steps, str):
+        all_steps = load_printed(steps)
+        return all_steps if isinstance(all_steps, list) else None
+    found = [load_printed(step) for step in steps if isinstance(step, str)] if isinstance(steps, list) else []
+    return found if any(map(_is_action, found)) else None
+
+
+def _with_code(step: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A step with the code that it ran, which older versions keep as what the interpreter was given."""
+    calls = step.get("tool_calls")
+    if step.get("code_action") is not None or not isinstance(calls, list):
+        return step
+    for call in calls:
+        function = call.get("function", call) if isinstance(call, Mapping) else None
+        if isinstance(function, Mapping) and function.get("name") in _INTERPRETERS:
+            code = function.get("arguments")
+            return {**step, "code_action": code} if isinstance(code, str) else step
+    return step
 
 
 def _is_action(step: object) -> bool:
@@ -197,7 +235,7 @@ def _calls(actions: Sequence[Mapping[str, Any]]) -> Iterator[ToolCall]:
         made = calls_in_code(code, bindings) if isinstance(code, str) else tuple(_tool_calls(step))
         research = [call for call in made if _kind(call) != "other"]
         seen = _seen(step)
-        yield from _with_returns(research, seen) if seen else research
+        yield from _with_returns(research, seen, are_lines=code is None) if seen else research
 
 
 def _kind(call: ToolCall) -> str:
@@ -206,6 +244,9 @@ def _kind(call: ToolCall) -> str:
 
 def _tool_calls(step: Mapping[str, Any]) -> Iterator[ToolCall]:
     listed = step.get("tool_calls")
+    message = step.get("model_output_message")
+    if not listed and isinstance(message, Mapping):  # a tool that raised leaves only what the model said
+        listed = message.get("tool_calls")
     for call in listed if isinstance(listed, list) else ():
         function = call.get("function") if isinstance(call, Mapping) else None
         fields = function if isinstance(function, Mapping) else call
@@ -226,16 +267,15 @@ def _seen(step: Mapping[str, Any]) -> str:
     return text.strip()
 
 
-def _with_returns(calls: Sequence[ToolCall], seen: str) -> Iterator[ToolCall]:
+def _with_returns(calls: Sequence[ToolCall], seen: str, *, are_lines: bool) -> Iterator[ToolCall]:
     """The calls of one step with their returns, as far as the joined text can be divided."""
     if len(calls) <= 1:
         yield from (replace(call, output=_from_one(seen)) for call in calls)
         return
     are_searches = all(_kind(call) == "search" for call in calls)
-    heads = [head.start() for head in _HEADING.finditer(seen)] if are_searches else []
-    if heads and heads[0] == 0 and len(heads) == len(calls):
-        for call, start, end in zip(calls, heads, [*heads[1:], len(seen)], strict=True):
-            yield replace(call, output=_from_one(seen[start:end]))
+    parts = _divided(seen, len(calls), are_lines) if are_searches else None
+    if parts is not None:
+        yield from (replace(call, output=_from_one(part)) for call, part in zip(calls, parts, strict=True))
     elif are_searches:
         queries = [query for call in calls for query in queries_of(call.arguments)]
         yield ToolCall(calls[0].name, {"queries": queries}, seen, kind="search")
@@ -244,6 +284,32 @@ def _with_returns(calls: Sequence[ToolCall], seen: str) -> Iterator[ToolCall]:
         shown = () if is_failure_text(seen) else (Result(seen, rank=1),)
         first = next((place for place, call in enumerate(calls) if _kind(call) == "search"), 0)
         yield from (replace(call, results=shown if place == first else ()) for place, call in enumerate(calls))
+
+
+def _divided(seen: str, count: int, are_lines: bool) -> list[str] | None:
+    """What each of several calls returned, where the joined text lets it be told; None: it does not.
+
+    The library joins returns of calls by line breaks, so that as many lines as calls are a return each; code prints
+    what it likes.
+    """
+    lines = seen.split("\n")
+    if are_lines and len(lines) == count:
+        return lines
+    values = json_texts(seen)
+    if values is not None:
+        return values if len(values) == count else None
+    first = _HEADING.match(seen) or _FIRST_MARK.match(seen)
+    if first is None:
+        return None
+    starts = [at for at in _line_starts(seen) if seen.startswith(first[0], at)]
+    if len(starts) != count:
+        return None
+    return [seen[start:end].strip() for start, end in zip(starts, [*starts[1:], len(seen)], strict=True)]
+
+
+def _line_starts(text: str) -> Iterator[int]:
+    yield 0
+    yield from (found.end() for found in _LINE_BREAK.finditer(text))
 
 
 def _from_one(text: str) -> str:

@@ -49,7 +49,9 @@ class WebQAReader:
 
 
 def _is_step(step: object) -> bool:
-    return type(step) is not dict or "search_result" in step or ("action" in step and "content" in step)
+    if type(step) is not dict or "search_result" in step:
+        return True
+    return type(step.get("action")) is str and "content" in step and "observation" not in step
 
 
 def _question(record: Record, sample_id: int | None) -> Question:

@@ -1,6 +1,6 @@
 """OpenTelemetry spans: OTLP JSON, one span a line, the SDK's own JSON; GenAI attributes and those of its relatives.
 
-Knows where a span keeps its ids and what ``gen_ai.*``, ``traceloop.*`` and OpenInference's attributes mean. Spans
+Knows where a span keeps its ids and what the attributes of GenAI, Traceloop, MLflow and OpenInference mean. Spans
 without any of them stay, since they tell which span stands below which. Attributes become one flat mapping, whether
 they are logged as ``llm.input_messages.0.message.role``, as nested objects, or half and half. Bounded in depth and
 number; never raises.
@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tracerank.readers.base import Record
-from tracerank.readers.files.loose_json import load_json
+from tracerank.readers.files.loose_json import NOT_JSON, load_json
 from tracerank.readers.telemetry.spans import Span, SpanKind, moment
 from tracerank.readers.telemetry.vendors import OBSERVATION_KINDS
 from tracerank.readers.values import whole_number
@@ -135,6 +135,8 @@ def openinference_fields(attributes: Attributes, stated: str | None = None) -> d
             # Often the schema of the tool, so what it was given comes first.
             arguments = nested_value(attributes, "tool_call.function.arguments")
             fields["input"] = arguments if arguments is not None else nested_value(attributes, "tool.parameters")
+        else:
+            fields["input"] = _named_arguments(given, nested_value(attributes, "tool.parameters"))
     elif kind == "search":
         if given is None:
             fields["input"] = attributes.get("retrieval.query")
@@ -142,6 +144,18 @@ def openinference_fields(attributes: Attributes, stated: str | None = None) -> d
         if isinstance(documents, list):
             fields["documents"] = [_document(item) for item in documents]
     return fields
+
+
+def _named_arguments(given: object, schema: object) -> object:
+    """The arguments of a call by name, where it gave them by place and the tool's parameters are told."""
+    made, known = _json_value(given), _json_value(schema)
+    placed = made.get("args") if isinstance(made, Mapping) else None
+    if not isinstance(made, Mapping) or not isinstance(placed, list) or not placed or not isinstance(known, Mapping):
+        return given
+    inner, named = known.get("properties"), made.get("kwargs")
+    names = list(inner if isinstance(inner, Mapping) else known)
+    by_name = dict(named) if isinstance(named, Mapping) else {}
+    return {**dict(zip(names, placed, strict=False)), **by_name} if len(placed) <= len(names) else given
 
 
 def _messages(attributes: Attributes, name: str) -> list[dict[str, Any]]:
@@ -237,7 +251,8 @@ def _span(raw: Mapping[str, Any]) -> Iterator[Span]:
     name = raw.get("name", raw.get("span_name"))
     start = next((raw[key] for key in _STARTS if key in raw), None)
     stated = raw.get("span_kind")
-    fields = openinference_fields(attributes, stated if isinstance(stated, str) else None) or _genai_fields(attributes)
+    fields = openinference_fields(attributes, stated if isinstance(stated, str) else None)
+    fields = fields or _mlflow_fields(attributes) or _genai_fields(attributes)
     fields = {
         **_told(raw, str(fields.get("kind"))),
         **{key: value for key, value in fields.items() if value is not None},
@@ -273,6 +288,30 @@ def _ids(raw: Mapping[str, Any]) -> tuple[str, str, str | None] | None:
     if isinstance(trace, str) and isinstance(span_id, str) and trace and span_id:
         return trace, span_id, parent
     return None
+
+
+_MLFLOW_TYPES: Mapping[str, SpanKind] = {
+    **dict.fromkeys(("AGENT", "CHAIN", "WORKFLOW"), "agent"),
+    **dict.fromkeys(("LLM", "CHAT_MODEL"), "model"),
+    "TOOL": "tool",
+    "RETRIEVER": "search",
+    **dict.fromkeys(("EVALUATOR", "GUARDRAIL"), "judge"),
+}
+
+
+def _mlflow_fields(attributes: Attributes) -> dict[str, Any] | None:
+    """The fields of a span of MLflow's, whose attributes are all JSON; None: it is none."""
+    if not isinstance(attributes.get("mlflow.spanType"), str):
+        return None
+    names = ("mlflow.spanType", "mlflow.spanInputs", "mlflow.spanOutputs")
+    kind, given, returned = (_json_value(nested_value(attributes, name)) for name in names)
+    fields: dict[str, Any] = {"kind": _MLFLOW_TYPES.get(str(kind), "other"), "input": given, "output": returned}
+    return {**fields, "documents": returned} if fields["kind"] == "search" else fields
+
+
+def _json_value(value: Any) -> Any:
+    found = load_json(value) if isinstance(value, str) else value
+    return value if found is NOT_JSON else found
 
 
 def _genai_fields(attributes: Attributes) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Telemetry of agents: spans of OpenTelemetry, OpenInference, Langfuse, LangSmith and the OpenAI Agents SDK.
+"""Telemetry of agents: spans of OpenTelemetry, OpenInference, Langfuse, LangSmith, MLflow and the Agents SDK.
 
 Each dialect is a function from a record to spans, listed below; what spans mean is read in ``spans.py``. A trace is a
 rollout, and traces with the same input are rollouts of one question.
@@ -11,18 +11,19 @@ from typing import Any
 from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.calls.dialogues import parsed_dialogue
 from tracerank.readers.files.joining import Piece
+from tracerank.readers.telemetry.mlflow import mlflow_spans
 from tracerank.readers.telemetry.otel import otel_spans
 from tracerank.readers.telemetry.spans import Span, run_of
 from tracerank.readers.telemetry.vendors import agents_spans, langfuse_spans, langsmith_spans
 
 Dialect = Callable[[Record], Iterator[Span]]
 
-_DIALECTS: tuple[Dialect, ...] = (otel_spans, langsmith_spans, agents_spans, langfuse_spans)
+_DIALECTS: tuple[Dialect, ...] = (otel_spans, langsmith_spans, agents_spans, langfuse_spans, mlflow_spans)
 # A record without any of these is no span; most records of other formats are settled here.
 _MARKS = frozenset(
     (
         *("traceId", "trace_id", "context", "context.trace_id", "resourceSpans", "resource_spans", "batches"),
-        *("run_type", "object", "observations", "bookmarked", "data", "spans", "runs"),
+        *("run_type", "object", "observations", "bookmarked", "data", "spans", "runs", "trace"),
     )
 )
 _LISTS = ("data", "spans", "runs")
@@ -59,7 +60,8 @@ class TelemetryReader:
         run = run_of(spans)
         if not run.dialogue.asked:
             reject(f"trace {spans[0].trace!r} has no question: expected it in the input of its root span")
-        return parsed_dialogue({}, source, run.dialogue, label=run.label)
+        fields = {"references": list(run.references)} if run.references else {}
+        return parsed_dialogue(fields, source, run.dialogue, label=run.label)
 
 
 def _spans(record: Record) -> Iterator[Span]:

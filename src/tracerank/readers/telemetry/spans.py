@@ -46,6 +46,8 @@ class Span:
     is_error: bool = False
     label: float | None = None
     """A verdict about the whole run that stands in this span; never read as anything else."""
+    references: tuple[str, ...] = ()
+    """Accepted answers that somebody noted beside the run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,7 @@ class Run:
 
     dialogue: Dialogue
     label: float | None = None
+    references: tuple[str, ...] = ()
 
 
 def run_of(spans: Iterable[Span]) -> Run:
@@ -68,7 +71,8 @@ def run_of(spans: Iterable[Span]) -> Run:
         calls = said.calls  # the tools were not traced, or without what they returned
     output = whole.output if whole is not None and whole.kind != "model" else None
     answer = said_text(output) or _last_words(tree) or said.final or stated_text(output)
-    return Run(Dialogue(calls, asked or said.asked, answer), label)
+    references = next((span.references for span in ordered if span.references), ())
+    return Run(Dialogue(calls, asked or said.asked, answer), label, references)
 
 
 def moment(value: object) -> float:
@@ -233,6 +237,11 @@ def _documents(span: Span) -> object:
 
 def _unwrapped(arguments: dict[str, Any]) -> dict[str, Any]:
     """The arguments inside the names that tracers put around them."""
+    placed, named = arguments.get("args"), arguments.get("kwargs")
+    if isinstance(placed, list) and placed and (_is_words(placed[0]) or named):
+        # Given by place: the first says what the call is about.
+        first = {"input": placed[0]} if _is_words(placed[0]) else {}
+        return {**first, **(named if isinstance(named, Mapping) else {})}
     for _ in range(3):
         # A switch beside the wrapper is the tracer's, not an argument: smolagents logs one.
         if any(key in _WRAPPERS for key in arguments):
@@ -243,7 +252,12 @@ def _unwrapped(arguments: dict[str, Any]) -> dict[str, Any]:
         inner = arguments[filled[0]]
         if isinstance(inner, list) and len(inner) == 1:
             (inner,) = inner
-        if not isinstance(inner, Mapping) and not (isinstance(inner, str) and inner.lstrip()[:1] == "{"):
+        if not isinstance(inner, Mapping) and not (isinstance(inner, str) and not _is_words(inner)):
             break
         arguments = parse_arguments(inner)
     return arguments
+
+
+def _is_words(value: object) -> bool:
+    """Whether a value is a text rather than an object that was logged as one."""
+    return isinstance(value, str) and value.lstrip()[:1] != "{"

@@ -108,9 +108,10 @@ OBSERVATION_KINDS: Mapping[str, SpanKind] = {
     **dict.fromkeys(("EVALUATOR", "GUARDRAIL"), "judge"),
     **dict.fromkeys(("EVENT", "EMBEDDING"), "other"),
 }
-_VERDICTS = frozenset(
+VERDICTS = frozenset(
     ("correct", "correctness", "is_correct", "accuracy", "exact_match", "em", "label", "reward", "pass", "passed")
 )
+"""Names of scores that say whether the answer is right."""
 
 
 def langfuse_spans(record: Record) -> Iterator[Span]:
@@ -174,7 +175,7 @@ def _score(record: Record) -> Iterator[Span]:
     value = _first(record, "string_value", "stringValue") or record.get("value")
     name = _text(record.get("name")).strip().lower().replace(" ", "_")
     if isinstance(trace, str) and isinstance(record.get("id"), str):
-        label = label_value(value) if name in _VERDICTS else None
+        label = label_value(value) if name in VERDICTS else None
         yield Span(trace, f"score:{record['id']}", kind="judge", label=label)
 
 

@@ -20,7 +20,7 @@ def make(run: Run) -> dict[str, Any]:
     agent = Agent(
         model=OpenAIChat(id="scripted-model", api_key="none", base_url=run.v1),
         tools=[web_search],
-        db=SqliteDb(db_file=str(run.folder / "store.sqlite")),
+        db=SqliteDb(db_file=str(run.folder / "run_store.sqlite")),
         session_id=run.name,
         telemetry=False,
     )

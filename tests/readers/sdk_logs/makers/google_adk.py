@@ -30,7 +30,7 @@ async def _make(run: Run) -> dict[str, Any]:
             return {"status": "error", "error_message": str(error)}
 
     agent = LlmAgent(name="searcher", model="gemini-2.5-flash", tools=[web_search])
-    service = DatabaseSessionService(f"sqlite+aiosqlite:///{run.folder / 'sessions.sqlite'}")
+    service = DatabaseSessionService(f"sqlite+aiosqlite:///{run.folder / 'session_store.sqlite'}")
     await service.create_session(app_name="app", user_id="user", session_id=run.name)
     runner = Runner(agent=agent, app_name="app", session_service=service)
     message = types.Content(role="user", parts=[types.Part(text=run.question)])

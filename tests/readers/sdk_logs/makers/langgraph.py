@@ -26,7 +26,7 @@ def make(run: Run) -> dict[str, Any]:
     middleware = _errors_as_messages()
     model = ChatOpenAI(model="scripted-model", base_url=run.v1, api_key="none")
     asked: Any = {"messages": [{"role": "user", "content": run.question}]}
-    with SqliteSaver.from_conn_string(str(run.folder / "checkpoints.sqlite")) as saver:
+    with SqliteSaver.from_conn_string(str(run.folder / "checkpoint_store.sqlite")) as saver:
         agent = create_agent(model, [web_search], middleware=middleware, checkpointer=saver)
         state = agent.invoke(asked, {"configurable": {"thread_id": run.name}})
     agent = create_agent(model, [web_search], middleware=middleware)

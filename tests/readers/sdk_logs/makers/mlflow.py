@@ -1,4 +1,4 @@
-"""MLflow: a trace of an agent, as ``Trace.to_dict`` and ``to_json`` give it."""
+"""MLflow: a trace of an agent as ``Trace.to_dict`` and ``to_json`` give it, and its row in ``search_traces``."""
 
 import json
 from typing import Any
@@ -43,4 +43,12 @@ def make(run: Run) -> dict[str, Any]:
 
     agent(run.question)
     trace = mlflow.get_trace(mlflow.get_last_active_trace_id(), flush=True)
-    return {"trace": trace.to_dict(), "trace_json": trace.to_json()}
+    row = mlflow.search_traces(locations=["0"], max_results=1)  # the newest first
+    (searched,) = json.loads(row.to_json(orient="records"))
+    spans_only = {name: value for name, value in searched.items() if name != "trace"}
+    return {
+        "trace": trace.to_dict(),
+        "trace_json": trace.to_json(),
+        "search_traces": searched,
+        "search_traces_spans": spans_only,
+    }

@@ -33,7 +33,7 @@ async def _make(run: Run) -> dict[str, Any]:
         return run.found_text(query)
 
     client = AsyncOpenAI(base_url=run.v1, api_key="none")
-    session = SQLiteSession(run.name, run.folder / "session.sqlite")
+    session = SQLiteSession(run.name, run.folder / "session_store.sqlite")
     agent = Agent(name="searcher", tools=[web_search], model=OpenAIResponsesModel("scripted-model", client))
     result = await Runner.run(agent, run.question, session=session)
     items = await session.get_items()

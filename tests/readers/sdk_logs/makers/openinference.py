@@ -15,7 +15,8 @@ def make(run: Run) -> dict[str, Any]:
 
     return {
         "langchain": Lines(spans_of(LangChainInstrumentor(), lambda: run_langchain(run))),
-        "smolagents": Lines(spans_of(SmolagentsInstrumentor(), lambda: _smolagents(run))),
+        "smolagents": Lines(spans_of(SmolagentsInstrumentor(), lambda: _smolagents(run, "ToolCallingAgent"))),
+        "smolagents_code": Lines(spans_of(SmolagentsInstrumentor(), lambda: _smolagents(run, "CodeAgent"))),
     }
 
 
@@ -47,8 +48,9 @@ def run_langchain(run: Run) -> None:
     agent.invoke({"messages": [{"role": "user", "content": run.question}]})
 
 
-def _smolagents(run: Run) -> None:
-    from smolagents import OpenAIServerModel, ToolCallingAgent, tool
+def _smolagents(run: Run, kind: str) -> None:
+    import smolagents
+    from smolagents import OpenAIServerModel, tool
 
     @tool
     def web_search(query: str) -> str:
@@ -60,4 +62,4 @@ def _smolagents(run: Run) -> None:
         return run.found_text(query)
 
     model = OpenAIServerModel(model_id="scripted-model", api_base=run.v1, api_key="none")
-    ToolCallingAgent(tools=[web_search], model=model, verbosity_level=0).run(run.question)
+    getattr(smolagents, kind)(tools=[web_search], model=model, verbosity_level=0).run(run.question)

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from tracerank.agents.questions import digest_of, read_questions
 from tracerank.errors import ReadError
 from tracerank.pools.types import Question
 from tracerank.readers.files.records import Problem
+from tracerank.readers.question_files import digest_of, read_questions
 
 
 def read(tmp_path: Path, *files: str | bytes) -> tuple[list[Question], list[Problem]]:

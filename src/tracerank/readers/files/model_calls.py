@@ -1,0 +1,204 @@
+"""Calls of a model that go on with each other, and states that only grow: of each run, the record that says all.
+
+A log of calls has a record a call, and each repeats what came before. That one goes on with another is told by the ids
+of tool calls, by the trace that both name, by messages that begin with the other's, or by a text that does. Independent
+rollouts of a question differ in what the agent said, so that none goes on with another.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tracerank.readers.base import Record
+from tracerank.readers.files.records import RecordAt
+from tracerank.readers.values import text_of
+
+_TAG = re.compile(r"^<(/?)(\w{1,80})>$", re.M)
+_TRACES = ("trace_id", "litellm_trace_id", "litellm_session_id", "session_id")
+_MISSING = object()
+_MOST_OPEN = 2000
+"""Runs that are held: the oldest of more is taken to have ended."""
+_EMPTY: tuple[object, ...] = (None, "", [], {})
+_ITEM_CALLS = ("function_call", "custom_tool_call")
+NEXT_TOOL = "next_tool_name"
+"""What a DSPy agent says where it goes on; only its last call of the model does not."""
+END_OF_INPUTS = "\n\nRespond with "
+"""Begins what DSPy writes behind the inputs of a call."""
+
+
+def reply_of(record: Record) -> Mapping[str, Any] | None:
+    """The message with which a model replied, where a record keeps it in its response; None: it does not."""
+    response = record.get("response")
+    choices = response.get("choices") if isinstance(response, Mapping) else None
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    message = choice.get("message") if isinstance(choice, Mapping) else None
+    return message if isinstance(message, Mapping) else None
+
+
+@dataclass(slots=True)
+class _Chain:
+    """A run of which more may come."""
+
+    item: RecordAt
+    state: str = ""
+    """What the model was told, as a text."""
+    turns: int = 0
+    """How many messages it was told."""
+
+
+@dataclass(slots=True)
+class ModelCalls:
+    """Runs that wait for the record that goes on with them, in the order in which they began."""
+
+    _open: dict[int, _Chain] = field(default_factory=dict)
+    _by_id: dict[str, int] = field(default_factory=dict)
+    """Id of a tool call or a response -> the run that waits for it."""
+    _by_trace: dict[tuple[str, str], int] = field(default_factory=dict)
+    """A trace and what was asked first -> its latest run."""
+    _state: RecordAt | None = None
+    """The latest state of a run that may grow."""
+    _unfinished: int = 0
+    """The latest response that ended in calls."""
+    _count: int = 0
+
+    def add(self, item: RecordAt) -> Iterator[RecordAt]:
+        """The records that are complete now that this one came."""
+        record = item.value
+        if isinstance(record.get("outputs"), list) and "messages" in record:
+            yield from self._told_as_text(item)
+        elif (reply := reply_of(record)) is not None:
+            yield from self._replied(item, reply)
+        elif isinstance(record.get("output"), list):
+            yield from self._responded(item)
+        else:
+            if self._state is not None and not goes_on(self._state.value, record):
+                yield self._state
+            self._state = item
+        while len(self._open) > _MOST_OPEN:
+            yield self._open.pop(next(iter(self._open))).item
+
+    def rest(self) -> Iterator[RecordAt]:
+        """What is still open at the end of the file."""
+        if self._state is not None:
+            yield self._state
+        yield from (chain.item for chain in self._open.values())
+
+    def _wait(self, chain: _Chain) -> int:
+        self._count += 1
+        self._open[self._count] = chain
+        return self._count
+
+    def _replied(self, item: RecordAt, reply: Mapping[str, Any]) -> Iterator[RecordAt]:
+        """A call of a chat model: messages and the reply to them."""
+        messages = item.value["messages"] if isinstance(item.value.get("messages"), list) else []
+        named = (name for one in messages for name in _call_ids(one))
+        earlier = {run for name in named if (run := self._by_id.get(name)) is not None}
+        traces = [(trace, _first_words(messages)) for trace in _traces(item.value)]
+        for trace in traces:
+            run = self._by_trace.get(trace)
+            # A trace may hold several runs: one that begins anew is told fewer messages.
+            if run in self._open and run is not None and self._open[run].turns < len(messages):
+                earlier.add(run)
+        for run in earlier:
+            self._open.pop(run, None)
+        made = list(_call_ids(reply))
+        if not made and not traces:
+            yield item
+            return
+        run = self._wait(_Chain(item, turns=len(messages)))
+        self._by_id.update(dict.fromkeys(made, run))
+        self._by_trace.update(dict.fromkeys(traces, run))
+
+    def _responded(self, item: RecordAt) -> Iterator[RecordAt]:
+        """A response as a list of items: one that ends in calls is no run yet."""
+        items = [one for one in item.value["output"] if isinstance(one, Mapping)]
+        given = item.value.get("input")
+        run = self._by_id.get(str(item.value.get("previous_response_id")))
+        if isinstance(given, list):  # it is told all that was said before
+            named = (str(one.get("call_id")) for one in given if isinstance(one, Mapping))
+            for known in {self._by_id[name] for name in named if name in self._by_id}:
+                self._open.pop(known, None)
+        elif not given and (chain := self._open.pop(run or self._unfinished, None)) is not None:
+            whole = {**item.value, "output": [*chain.item.value["output"], *item.value["output"]]}
+            item = RecordAt(whole, chain.item.source, chain.item.size + item.size)
+        made = [str(one.get("call_id")) for one in items if one.get("type") in _ITEM_CALLS]
+        if not made or any(one.get("type") == "message" for one in items):
+            yield item
+            return
+        names = [*made, *(one for name in ("id", "response_id") if isinstance(one := item.value.get(name), str))]
+        self._unfinished = self._wait(_Chain(item))
+        self._by_id.update(dict.fromkeys(names, self._unfinished))
+
+    def _told_as_text(self, item: RecordAt) -> Iterator[RecordAt]:
+        """A call that tells the model in one text what has happened so far, as DSPy's do."""
+        state = told_inputs(item.value)
+        going = [run for run, chain in self._open.items() if chain.state and state.startswith(chain.state)]
+        if going:
+            self._open.pop(max(going, key=lambda run: len(self._open[run].state)))
+        if NEXT_TOOL in said_output(item.value):
+            self._wait(_Chain(item, state))
+        else:
+            yield item
+
+
+def goes_on(old: Record, new: Record) -> bool:
+    """Whether a record holds all that another one holds, and more."""
+    if len(new) < len(old):
+        return False
+    is_grown = len(new) > len(old)
+    for name, value in old.items():
+        later = new.get(name, _MISSING)
+        if later is _MISSING:
+            return False
+        if isinstance(value, list) and isinstance(later, list) and len(later) > len(value):
+            if later[: len(value)] != value:
+                return False
+            is_grown = True
+        elif later != value:
+            if value not in _EMPTY:
+                return False
+            is_grown = True
+    return is_grown
+
+
+def told_inputs(record: Record) -> str:
+    """What the last user message of a call says, without what DSPy writes behind it."""
+    messages = record.get("messages")
+    messages = messages if isinstance(messages, list) else []
+    users = [one for one in messages if isinstance(one, Mapping) and one.get("role") == "user"]
+    text = text_of(users[-1].get("content")) if users else ""
+    return marked(text.rpartition(END_OF_INPUTS)[0]).rstrip() if END_OF_INPUTS in text else text
+
+
+def marked(text: str) -> str:
+    """Fields in tags, each on a line of its own, as fields below marks: the two ways in which DSPy writes them."""
+    if not text.startswith("<"):
+        return text
+    return _TAG.sub(lambda tag: "" if tag[1] else f"[[ ## {tag[2]} ## ]]", text)
+
+
+def said_output(record: Record) -> str:
+    """What the model said in such a call."""
+    outputs = record.get("outputs")
+    first = outputs[0] if isinstance(outputs, list) and outputs else None
+    text = first.get("text") if isinstance(first, Mapping) else first
+    return text if isinstance(text, str) else ""
+
+
+def _traces(record: Record) -> Iterator[str]:
+    metadata = record.get("metadata")
+    for holder in (record, metadata if isinstance(metadata, Mapping) else {}):
+        yield from (one for name in _TRACES if isinstance(one := holder.get(name), str) and one)
+
+
+def _first_words(messages: list[Any]) -> str:
+    users = (one for one in messages if isinstance(one, Mapping) and one.get("role") == "user")
+    return text_of(next(users, {}).get("content"))
+
+
+def _call_ids(message: object) -> Iterator[str]:
+    calls = message.get("tool_calls") if isinstance(message, Mapping) else None
+    for call in calls if isinstance(calls, list) else ():
+        if isinstance(call, Mapping) and isinstance(name := call.get("id"), str) and name:
+            yield name
