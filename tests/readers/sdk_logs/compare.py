@@ -78,7 +78,8 @@ def outcome(place: Path, expected: list[Seen], missing: Iterable[str] = (), read
     if len(seen) != len(expected):
         return Outcome("wrong", (f"{len(seen)} rollouts for {len(expected)}",), told, by, is_silent=not told)
     named_places = {problem.source for problem in problems}
-    is_unsure = any("low" in name for name in by)
+    # What is told once for all.
+    is_unsure = any("low" in name for name in by) or any("here and elsewhere" in one for one in told)
     is_apart = "question" not in missing and len(pools) != len({one.question for one in expected})
     parts = {"grouping"} if is_apart else set()
     is_silent = is_apart

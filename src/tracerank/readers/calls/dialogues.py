@@ -13,9 +13,9 @@ from tracerank.answers.extraction import extract_answer
 from tracerank.pools.types import Question
 from tracerank.pools.urls import canonical_url
 from tracerank.readers.base import Parsed, Record, reject
-from tracerank.readers.calls.assembly import rollout_of
+from tracerank.readers.calls.assembly import rollout_of, unread
 from tracerank.readers.calls.results import Result
-from tracerank.readers.calls.tool_calls import TOOL_NAMES, ToolCall, ToolNames, kind_of_call, submitted_answer
+from tracerank.readers.calls.tool_calls import TOOL_NAMES, ToolCall, ToolNames, is_underway, submitted_answer
 from tracerank.readers.files.record_fields import (
     explicit_answer,
     final_text,
@@ -70,7 +70,7 @@ class DialogueBuilder:
         if submitted is not None:
             self._final = submitted
             return False
-        is_research = (call.kind or kind_of_call(call.name, call.arguments, self._names)) != "other"
+        is_research = call.kind not in (None, "other") or is_underway(call.name, call.arguments, self._names)
         if is_research:
             self._final = None
         return is_research
@@ -151,7 +151,8 @@ def parsed_dialogue(
         source=source,
         names=names,
     )
-    return Parsed(question, rollout, is_numbered=sample_id is not None)
+    doubt = unread(dialogue.calls, names) if rollout.searches else ""
+    return Parsed(question, rollout, is_numbered=sample_id is not None, doubt=doubt)
 
 
 def asked_question(fields: Record, asked: str | None = None) -> Question | None:
