@@ -56,6 +56,7 @@ class DialogueBuilder:
         self._cited: dict[str, Result] = {}
         self._asked = ""
         self._final: str | None = None
+        self._plans: set[str | None] = set()
 
     def ask(self, text: str) -> None:
         """What a user said; the first words are the question."""
@@ -72,12 +73,18 @@ class DialogueBuilder:
             return False
         is_research = call.kind not in (None, "other") or is_underway(call.name, call.arguments, self._names)
         if is_research:
+            self._plans.add(self._final)
             self._final = None
         return is_research
 
     def knows(self, call_id: object) -> bool:
         """Whether a call of this id was made, which formats that log calls twice ask."""
         return _id(call_id) in self._places
+
+    def recall(self, call_id: object) -> None:
+        """A call that is logged once more: words that were a plan before it are one again."""
+        if _id(call_id) in self._places and self._final in self._plans:
+            self._final = None
 
     def give(self, call_id: object, arguments: Mapping[str, Any]) -> None:
         """The arguments of a call that was logged before they were known."""
