@@ -9,7 +9,7 @@ from tests.builders import EVERY_RECIPE
 from tracerank.pools.canonical import record_to_parsed, rollout_to_record
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA, Document, Question, Rollout
-from tracerank.readers.calls.assembly import URL_ONLY, rollout_of
+from tracerank.readers.calls.assembly import URL_ONLY, rollout_of, searches_of, unread
 from tracerank.readers.calls.results import Result
 from tracerank.readers.calls.tool_calls import TOOL_NAMES, ToolCall
 from tracerank.selectors.trace.graphs.build import build_graph
@@ -195,3 +195,33 @@ def test_a_rollout_survives_the_canonical_format() -> None:
     question = Question("q", "Which city?")
     for one in (browsed(0), searched(1)):
         assert record_to_parsed(rollout_to_record(question, one)).rollout == one
+
+
+HITS = [
+    {"title": "A", "url": "https://a.org/1", "text": "One."},
+    {"title": "B", "url": "https://a.org/2", "text": "Two."},
+]
+
+
+def test_a_tool_of_any_name_that_returns_sources_is_a_search_in_all_its_calls() -> None:
+    calls = (
+        ToolCall("zorp", {"x": "first words"}, HITS),
+        ToolCall("zorp", {"x": "more words"}, "Error: timed out", is_error=True),
+    )
+    first, second = searches_of(calls)
+    assert (first.query, len(first.evidence)) == ("first words", 2)
+    assert (second.query, second.evidence) == ("more words", ())
+
+
+def test_a_tool_that_returns_no_sources_or_writes_is_no_search() -> None:
+    assert searches_of((ToolCall("zorp", {"x": "words"}, "It is sunny."),)) == ()
+    assert searches_of((ToolCall("save_notes", {"x": "words"}, HITS),)) == ()
+
+
+def test_calls_that_brought_words_and_count_for_nothing_are_named() -> None:
+    page = "A long text about it. " * 20
+    found = ToolCall("search", {"query": "q"}, HITS)
+    assert unread((found, ToolCall("zorp", {"x": "words"}, page))) == (
+        "calls to zorp(x) are not taken for research, here and elsewhere"
+    )
+    assert unread((found, ToolCall("zorp", {"x": "words"}, "Done."), ToolCall("python", {"code": "1"}, page))) == ""

@@ -303,3 +303,23 @@ def test_a_megabyte_of_anything_is_quick(piece: str) -> None:
     stated_queries(text)
     without_verdicts(text)
     assert time.process_time() - start < 20
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "503 Service Unavailable from the search backend",
+        "404 Client Error: Not Found for url: https://a.org/x",
+        "Error 429: Too Many Requests",
+        "HTTP 502 Bad Gateway",
+        "<documents>\n\n</documents>",
+        "0 results",
+    ],
+)
+def test_the_status_of_a_server_and_empty_marks_are_no_evidence(said: str) -> None:
+    assert read_search(said) == ()
+
+
+@pytest.mark.parametrize("said", ["404 people were not found after the flood.", "In 500 BC Athens grew.", "10 results"])
+def test_words_with_numbers_are_evidence(said: str) -> None:
+    assert len(read_search(said)) == 1

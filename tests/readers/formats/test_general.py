@@ -393,3 +393,54 @@ def test_a_context_that_keeps_its_memory_as_text_is_read(tmp_path: Path) -> None
     memory = json.dumps({"__is_component": True, "value": {"store": {"chat_history": VERIFIERS}}})
     question, rollout = only(lines(tmp_path, {"state": {"_data": {"memory": memory}}, "is_running": False}))
     assert (question, rollout.answer, len(rollout.searches[0].evidence)) == ("Which river?", "Danube", 1)
+
+
+def test_an_answer_in_parts_is_all_of_them(tmp_path: Path) -> None:
+    thought = {"part_kind": "thinking", "content": "Hm."}
+    parts = [thought, {"part_kind": "text", "content": "Dan"}, {"part_kind": "text", "content": "ube"}]
+    assert only(lines(tmp_path, [*PYDANTIC[:-1], {"kind": "response", "parts": parts}]))[1].answer == "Danube"
+
+
+def test_lines_of_one_message_are_its_parts_and_others_are_not(tmp_path: Path) -> None:
+    def said(name: str, text: str) -> Any:
+        message = {"type": "message", "role": "assistant", "id": name, "content": [{"type": "text", "text": text}]}
+        return {"type": "assistant", "session_id": "s", "message": message}
+
+    asked = {"type": "user", "session_id": "s", "message": ASKED}
+    call = {"type": "tool_use", "id": "1", "name": "search", "input": {"query": "q"}}
+    made = {"type": "assistant", "session_id": "s", "message": {"role": "assistant", "id": "m0", "content": [call]}}
+    result = {"type": "tool_result", "tool_use_id": "1", "content": json.dumps(FOUND)}
+    back = {"type": "user", "session_id": "s", "message": {"role": "user", "content": [result]}}
+    assert only(lines(tmp_path, asked, made, back, said("m1", "Dan"), said("m1", "ube")))[1].answer == "Danube"
+    assert only(lines(tmp_path, asked, made, back, said("m1", "So."), said("m2", "Danube")))[1].answer == "Danube"
+
+
+def test_words_that_a_stream_passes_on_are_said_when_their_part_ends(tmp_path: Path) -> None:
+    call = {"type": "tool-call", "toolCallId": "1", "toolName": "search", "input": {"query": "q"}}
+    back = {"type": "tool-result", "toolCallId": "1", "toolName": "search", "output": FOUND}
+    pieces = [{"type": "text-delta", "id": "t", "text": piece} for piece in ("Dan", "ube")]
+    events = [call, back, {"type": "text-start", "id": "t"}, *pieces, {"type": "text-end", "id": "t"}]
+    assert only(lines(tmp_path, {"question": "Which river?", "events": events}))[1].answer == "Danube"
+
+
+def test_a_plan_that_is_logged_again_with_its_call_is_no_answer(tmp_path: Path) -> None:
+    plan = {"role": "assistant", "content": [{"text": "I will search."}, STRANDS[1]["content"][0]]}
+    problems: list[Problem] = []
+    _, rollout = only(lines(tmp_path, {"state": [STRANDS[0], plan, STRANDS[2]], "last": [STRANDS[0], plan]}), problems)
+    assert rollout.answer is None
+    assert problems
+
+
+def test_tools_that_are_listed_with_their_results_are_calls(tmp_path: Path) -> None:
+    used = {"tool_call_id": "1", "tool_name": "search", "tool_args": {"query": "q"}, "result": json.dumps(FOUND)}
+    question, rollout = only(lines(tmp_path, {"question": "Which river?", "response": "Danube", "tools": [used]}))
+    assert (question, rollout.answer, len(rollout.searches)) == ("Which river?", "Danube", 1)
+
+
+def test_files_of_stored_messages_and_of_steps_are_runs(tmp_path: Path) -> None:
+    stored = [{"message": message, "message_id": place} for place, message in enumerate(STRANDS)]
+    assert only(lines(tmp_path, *stored))[1].answer == "Danube"
+    parts = [*VERCEL[1]["content"], *VERCEL[2]["content"]]
+    steps = [{"stepNumber": 0, "content": parts}, {"stepNumber": 1, "content": VERCEL[3]["content"]}]
+    problems: list[Problem] = []
+    assert only(lines(tmp_path, *steps), problems)[1].answer == "Danube"

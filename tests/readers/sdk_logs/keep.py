@@ -1,4 +1,4 @@
-"""``python -m tests.readers.sdk_logs.keep LOGS``: the fixtures of a full run, 2 rollouts of the first 2 questions."""
+"""``python -m tests.readers.sdk_logs.keep LOGS [--scenario=second]``: fixtures of a run, 2 rollouts of 2 questions."""
 
 import gzip
 import json
@@ -7,16 +7,17 @@ import shutil
 import sys
 from pathlib import Path
 
-FIXTURES = Path(__file__).parent / "fixtures"
+from tests.readers.sdk_logs.make import SCENARIOS
+
 _KEPT = ("q0r0", "q0r1", "q1r0", "q1r1")
 _LIBRARY = re.compile(r"[\w/.-]+/(?=(?:lib/python3[.\d]+/)?site-packages/)")
 """Where an SDK's own files lie on the machine that made the logs; a traceback names it."""
 
 
-def keep(logs: Path) -> None:
+def keep(logs: Path, fixtures: Path) -> None:
     """Every SDK's logs, gzipped, with what is expected of the rollouts that stay."""
     for sdk in sorted(path.parent for path in logs.glob("*/expected.json")):
-        out = FIXTURES / sdk.name
+        out = fixtures / sdk.name
         shutil.rmtree(out, ignore_errors=True)
         out.mkdir(parents=True)
         expected = json.loads((sdk / "expected.json").read_text())
@@ -40,4 +41,5 @@ def _write(path: Path, text: str) -> None:
 
 
 if __name__ == "__main__":
-    keep(Path(sys.argv[1]))
+    chosen = next((one.split("=")[1] for one in sys.argv[2:] if one.startswith("--scenario=")), "first")
+    keep(Path(sys.argv[1]), SCENARIOS[chosen].fixtures)

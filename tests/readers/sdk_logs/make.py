@@ -4,30 +4,33 @@ import importlib
 import json
 import sys
 import traceback
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from tests.readers.sdk_logs.questions import QUESTIONS, script
+from tests.readers.sdk_logs.questions import FIRST
 from tests.readers.sdk_logs.run import Lines, Run
+from tests.readers.sdk_logs.scenario import Scenario
+from tests.readers.sdk_logs.second.scenario import SECOND
 from tests.readers.sdk_logs.server import serving
 
-MAKERS = sorted(path.stem for path in (Path(__file__).parent / "makers").glob("[a-z]*.py"))
-_ROLLOUTS = 4
+SCENARIOS = {"first": FIRST, "second": SECOND}
 
 
-def make(out: Path, sdk: str, questions: int = len(QUESTIONS), rollouts: int = _ROLLOUTS) -> None:
+def make(out: Path, sdk: str, scenario: Scenario = FIRST, questions: int = 0, rollouts: int = 0) -> None:
     """All logs of one SDK: ``<layout>.jsonl`` with a rollout a line, or ``<layout>/q0r0.jsonl`` with a file each."""
-    maker = importlib.import_module(f"tests.readers.sdk_logs.makers.{sdk}")
+    maker = importlib.import_module(f"{scenario.makers}.{sdk}")
+    scripts = partial(scenario.script, maker=maker)
     folder = out / sdk
     folder.mkdir(parents=True, exist_ok=True)
     lines: dict[str, list[str]] = {}
     expected: list[dict[str, object]] = []
-    with serving() as address:
-        for question in range(questions):
-            for rollout in range(rollouts):
+    with serving(scripts) as address:
+        for question in range(questions or scenario.questions):
+            for rollout in range(rollouts or scenario.rollouts):
                 name = f"q{question}r{rollout}"
-                run = Run(name, f"{address}/{name}", script(question, rollout), folder)
+                run = Run(name, f"{address}/{name}", scripts(question, rollout), folder)
                 expected.append({"name": name, **run.script.expected()})
                 for layout, dump in maker.make(run).items():
                     if isinstance(dump, Lines):
@@ -37,7 +40,14 @@ def make(out: Path, sdk: str, questions: int = len(QUESTIONS), rollouts: int = _
     for layout, rows in lines.items():
         _write(folder / f"{layout}.jsonl", rows)
     _write(folder / "expected.json", [json.dumps(expected, indent=1)])
-    _write(folder / "versions.txt", [f"{package}=={metadata.version(package)}" for package in maker.PACKAGES])
+    _write(folder / "versions.txt", _versions(maker))
+
+
+def _versions(maker: Any) -> list[str]:
+    """What a maker ran: packages of this environment, or what it says of a command of another language."""
+    if hasattr(maker, "versions"):
+        return list(maker.versions())
+    return [f"{package}=={metadata.version(package)}" for package in maker.PACKAGES]
 
 
 def _json(value: Any) -> str:
@@ -54,12 +64,13 @@ def _write(path: Path, rows: list[str]) -> None:
 
 def main(arguments: list[str]) -> int:
     """Makes the logs that are named, or all; an SDK that fails is told and the others go on."""
-    numbers = [int(one.split("=")[1]) for one in arguments if one.startswith("--")]
+    options = dict(one.removeprefix("--").split("=") for one in arguments if one.startswith("--"))
+    scenario = SCENARIOS[options.pop("scenario", "first")]
     out, *wanted = [one for one in arguments if not one.startswith("--")]
     failed = 0
-    for sdk in wanted or MAKERS:
+    for sdk in wanted or scenario.sdks():
         try:
-            make(Path(out), sdk, *numbers)
+            make(Path(out), sdk, scenario, **{name: int(number) for name, number in options.items()})
             print(f"{sdk}: made")
         except Exception:
             failed += 1

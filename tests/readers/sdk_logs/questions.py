@@ -1,11 +1,15 @@
-"""What the scripted model does: questions, and for each rollout its queries, what they return and its answer.
+"""The first scenario: five questions, one tool ``web_search`` whose results are objects with title, url and snippet.
 
-Known before any SDK runs, so that what a reader finds can be compared with it.
+Rollout 0 asks twice at once, 1 fails once and answers otherwise, 2 asks once, 3 asks one after the other.
 """
 
 from dataclasses import dataclass
+from pathlib import Path
+
+from tests.readers.sdk_logs.scenario import Scenario, Script, Step, Tool, Turn
 
 FAILURE = "search backend timed out"
+TOOL = Tool("web_search", "Search the web.", {"query": str})
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,39 +31,19 @@ QUESTIONS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Script:
-    """One rollout: each turn holds the queries of one message of the model."""
-
-    question: str
-    turns: tuple[tuple[str, ...], ...]
-    failing: str | None
-    """The query at which the tool raises; None: none."""
-    answer: str
-
-    @property
-    def queries(self) -> tuple[str, ...]:
-        return tuple(query for turn in self.turns for query in turn)
-
-    def expected(self) -> dict[str, object]:
-        """What a reader has to find."""
-        returned = {text for query in self.queries if query != self.failing for text in snippets(query)}
-        return {
-            "question": self.question,
-            "answer": self.answer,
-            "queries": list(self.queries),
-            "evidence": len(returned),
-            "snippets": sorted(returned),
-        }
-
-
-def script(question: int, rollout: int) -> Script:
-    """Rollout 0 asks twice at once, 1 fails once and answers otherwise, 2 asks once, 3 asks one after the other."""
+def script(question: int, rollout: int, maker: object = None) -> Script:
+    """What happens in a rollout; it is the same for every SDK."""
     asked = QUESTIONS[question]
     first, second = f"{asked.subject} facts v{rollout}", f"{asked.subject} history v{rollout}"
     turns = {0: ((first, second),), 1: ((first,), (second,)), 2: ((first,),), 3: ((first,), (second,))}[rollout]
-    fails = rollout == 1
-    return Script(asked.text, turns, first if fails else None, asked.wrong if fails else asked.right)
+    failing = first if rollout == 1 else None
+    answer = asked.wrong if failing else asked.right
+    made = (Turn(tuple(_step(query, FAILURE if query == failing else "") for query in turn)) for turn in turns)
+    return Script(asked.text, tuple(made), (answer,), answer, (TOOL,))
+
+
+def _step(query: str, failure: str) -> Step:
+    return Step(TOOL.name, {"query": query}, query, results(query), (query,), snippets(query), failure)
 
 
 def snippets(query: str) -> tuple[str, str]:
@@ -77,3 +61,8 @@ def results(query: str) -> list[dict[str, str]]:
         {"title": f"Result {place} of {query}", "url": f"https://example.org/{slug}/{place}", "snippet": text}
         for place, text in enumerate(snippets(query), start=1)
     ]
+
+
+FIRST = Scenario(
+    script, "tests.readers.sdk_logs.makers", Path(__file__).parent / "fixtures", questions=len(QUESTIONS), rollouts=4
+)

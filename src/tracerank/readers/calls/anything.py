@@ -24,6 +24,7 @@ from tracerank.readers.calls.shapes import (
     is_passing,
     is_result,
     kind_of_part,
+    message_id,
     return_of,
     role_of,
     speaker_of,
@@ -138,6 +139,10 @@ class _Walk:
         self._last = ""
         self._is_aside = False
         self._bare: set[str] = set()  # ids of calls whose arguments are still to come
+        self._objects = 0
+        self._message = ""  # the message whose words came last
+        self._said = ""  # those words, if nothing was called since
+        self._pieces: dict[str, str] = {}  # words that a stream passes on, by the id of their part
 
     def reading(self) -> Reading:
         return Reading(self._builder.dialogue(), self.seen, self._last in ("finish", "final_answer", "submit"))
@@ -162,8 +167,11 @@ class _Walk:
         if "event" in fields and isinstance(fields.get("data"), Mapping) and self._stream_event(fields, depth):
             return
         role = role_of(fields) or role
+        if self._piece(fields):
+            return
         if role == "hidden" or (role == "system" and "content" in fields) or is_passing(fields):
             return
+        self._begin(fields)
         if self._is_result(fields):
             return
         if (grounded := grounded_call(fields.get("groundingmetadata"))) is not None:
@@ -185,12 +193,32 @@ class _Walk:
         self._inside(value, fields, role, depth)
         self._is_aside = before
 
+    def _begin(self, fields: Fields) -> None:
+        """Notes which message the words inside an object belong to: what follows in the same one is its next part."""
+        self._objects += 1
+        message = f"#{self._objects}" if "parts" in fields else message_id(fields)
+        if message is not None or (role_of(fields) is not None and "content" in fields):
+            self._said = self._said if message is not None and message == self._message else ""
+            self._message = message or ""
+
+    def _piece(self, fields: Fields) -> bool:
+        """Words that a stream passes on piece by piece; they are said when it closes the part."""
+        kind, name = kind_of_part(fields), str(fields.get("id"))
+        if kind == "textdelta":
+            text = fields.get("text", fields.get("delta"))
+            self._pieces[name] = self._pieces.get(name, "") + (text if isinstance(text, str) else "")
+        elif kind == "textend" and name in self._pieces:
+            self._say(self._pieces.pop(name), "agent")
+        return kind in ("textdelta", "textend")
+
     def _is_result(self, fields: Fields) -> bool:
         """The line with which a command ends its run: its words are those of the agent, unless it failed."""
         if not is_result(fields):
             return False
         stated = stated_answer(fields.get("structuredoutput")) or fields.get("result")
-        if isinstance(stated, str) and fields.get("iserror") is not True:
+        # It repeats the last part of what was said, if that came in several.
+        if isinstance(stated, str) and fields.get("iserror") is not True and not self._said.endswith(stated):
+            self._said = ""
             self._say(stated, "agent")
         return True
 
@@ -254,6 +282,8 @@ class _Walk:
                 self._bare.discard(call.id)
                 self.seen.names[call.name] = list(arguments)[:_SHOWN]
                 self._builder.give(call.id, arguments)
+            self._builder.recall(call.id)
+            self._said = ""
             return
         self.seen.calls += 1
         name = call.id if call.id is not None else f"#{self.seen.calls}"
@@ -268,6 +298,7 @@ class _Walk:
             self._bare.add(call.id)
         self.seen.names.setdefault(call.name, list(arguments)[:_SHOWN])
         self._last = clean_name(call.name)
+        self._said = ""
         self._builder.call(made or ToolCall(call.name, arguments), name)
 
     def _return(self, found: Return) -> None:
@@ -319,6 +350,9 @@ class _Walk:
             for made in written_calls(text):
                 self._call(Call(None, made.name, made.arguments))
             text = spoken(text)
+        if self._said and self._message and not text.startswith(self._said):
+            text = self._said + text  # the next part of the same message
+        self._said = text
         self._builder.say(text)
 
     def _tagged(self, text: str) -> bool:
@@ -383,12 +417,17 @@ def _joined(content: object) -> str:
 
 def _in_order(fields: Fields) -> list[str]:
     """The keys as they are to be read: what was asked first, what came out last."""
-    keys = [key for key in fields if key not in _ASIDE]
+    keys = [key for key in fields if key not in _ASIDE or (key == "tools" and _were_used(fields[key]))]
     return [
         *(key for key in keys if key in _FIRST),
         *(key for key in keys if key not in _FIRST and key not in _LAST),
         *(key for key in keys if key in _LAST),
     ]
+
+
+def _were_used(tools: object) -> bool:
+    """Whether tools are listed with what they returned, and not as they are offered."""
+    return isinstance(tools, list) and any(isinstance(one, Mapping) and _keeps_both(fields_of(one)) for one in tools)
 
 
 def _numbered_steps(value: Mapping[Any, Any]) -> list[dict[str, Any]]:

@@ -15,17 +15,23 @@ from tracerank.readers.calls.results import Result, blocks_of
 from tracerank.readers.calls.returns import read_pages, read_search, stated_queries, without_verdicts
 from tracerank.readers.calls.tool_calls import (
     TOOL_NAMES,
+    CallKind,
     Target,
     ToolCall,
     ToolNames,
     kind_of_call,
     queries_of,
+    submitted_answer,
     targets_of,
 )
+from tracerank.readers.calls.tool_words import asked_in, is_never_research
 from tracerank.readers.values import encodable
 
 URL_ONLY = "url_only"
 """Status of evidence whose source is known but whose text the tool did not show."""
+_MOST_SHOWN = 4
+_FEWEST_LETTERS = 200
+"""Of a return that may be evidence."""
 
 
 def rollout_of(
@@ -55,13 +61,56 @@ def rollout_of(
 def searches_of(calls: Iterable[ToolCall], names: ToolNames = TOOL_NAMES) -> tuple[Search, ...]:
     """The searches among the calls with the evidence that each led to."""
     trail = _Trail()
-    for call in calls:
-        kind = call.kind or kind_of_call(call.name, call.arguments, names)
+    made = tuple(calls)
+    for call, kind in zip(made, kinds_of(made, names), strict=True):
         if kind == "search":
             trail.add_search(call)
         elif kind != "other":
             trail.add_pages(call, kind)
     return tuple(Search(found.query, tuple(found.evidence)) for found in trail.searches)
+
+
+def kinds_of(calls: Sequence[ToolCall], names: ToolNames = TOOL_NAMES) -> tuple[CallKind, ...]:
+    """What each call does; a tool of an unknown name is a search if it was given words and returned sources, once."""
+    kinds = [call.kind or kind_of_call(call.name, call.arguments, names) for call in calls]
+    unknown = {
+        call.name for call, kind in zip(calls, kinds, strict=True) if kind == "other" and _is_unknown(call, names)
+    }
+    proved = {call.name for call in calls if call.name in unknown and _lists_sources(call)}
+    pairs = zip(calls, kinds, strict=True)
+    return tuple("search" if kind == "other" and call.name in proved else kind for call, kind in pairs)
+
+
+def unread(calls: Sequence[ToolCall], names: ToolNames = TOOL_NAMES) -> str:
+    """What to tell about calls that brought words back and count for nothing; empty: there are none."""
+    pairs = zip(calls, kinds_of(calls, names), strict=True)
+    left = {call.name: call for call, kind in pairs if kind == "other" and _is_unknown(call, names) and _brought(call)}
+    shown = [f"{name}({', '.join(list(call.arguments)[:_MOST_SHOWN])})" for name, call in left.items()]
+    if not shown:
+        return ""
+    more = ", …" if len(shown) > _MOST_SHOWN else ""
+    return f"calls to {', '.join(shown[:_MOST_SHOWN])}{more} are not taken for research, here and elsewhere"
+
+
+def _brought(call: ToolCall) -> bool:
+    """Whether a call that hands nothing in brought back as many words as a page or its excerpts have."""
+    if submitted_answer(call) is not None or call.is_error:
+        return False
+    blocks = _search_blocks(call, ())
+    return sum(len(result.text) for block in blocks for result in block) >= _FEWEST_LETTERS
+
+
+def _is_unknown(call: ToolCall, names: ToolNames) -> bool:
+    return names.kind(call.name) is None and not is_never_research(call.name)
+
+
+def _lists_sources(call: ToolCall) -> bool:
+    """Whether a call that was given words brought back several results with a source each, or one with an address."""
+    if asked_in(call.arguments) is None or call.is_error or call.output is None:
+        return False
+    results = [result for block in _search_blocks(call, ()) for result in block]
+    named = sum(result.url is not None or bool(result.title and result.text) for result in results)
+    return named == len(results) > 1 or (len(results) == 1 and results[0].url is not None)
 
 
 @dataclass(slots=True)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from tracerank.readers.calls.dialogues import Dialogue
 from tracerank.readers.calls.results import cited_results
-from tracerank.readers.calls.tool_calls import ToolCall, clean_name, kind_of_call, parse_arguments, submitted_answer
+from tracerank.readers.calls.tool_calls import ToolCall, clean_name, is_underway, parse_arguments, submitted_answer
 from tracerank.readers.files.loose_json import load_json
 from tracerank.readers.values import cleaned, said_of, text_of, whole_number
 
@@ -120,7 +120,7 @@ def _final_of_calls(made: Sequence[ToolCall], final: str | None) -> str | None:
     if submitted:
         return submitted[-1]
     # Words before further research are a plan, not the answer.
-    return final if all(kind_of_call(call.name, call.arguments) == "other" for call in made) else None
+    return None if any(is_underway(call.name, call.arguments) for call in made) else final
 
 
 def _calls(message: Mapping[str, Any]) -> Iterator[_Made]:

@@ -13,9 +13,9 @@ from tracerank.answers.extraction import extract_answer
 from tracerank.pools.types import Question
 from tracerank.pools.urls import canonical_url
 from tracerank.readers.base import Parsed, Record, reject
-from tracerank.readers.calls.assembly import rollout_of
+from tracerank.readers.calls.assembly import rollout_of, unread
 from tracerank.readers.calls.results import Result
-from tracerank.readers.calls.tool_calls import TOOL_NAMES, ToolCall, ToolNames, kind_of_call, submitted_answer
+from tracerank.readers.calls.tool_calls import TOOL_NAMES, ToolCall, ToolNames, is_underway, submitted_answer
 from tracerank.readers.files.record_fields import (
     explicit_answer,
     final_text,
@@ -56,6 +56,7 @@ class DialogueBuilder:
         self._cited: dict[str, Result] = {}
         self._asked = ""
         self._final: str | None = None
+        self._plans: set[str | None] = set()
 
     def ask(self, text: str) -> None:
         """What a user said; the first words are the question."""
@@ -70,8 +71,9 @@ class DialogueBuilder:
         if submitted is not None:
             self._final = submitted
             return False
-        is_research = (call.kind or kind_of_call(call.name, call.arguments, self._names)) != "other"
+        is_research = call.kind not in (None, "other") or is_underway(call.name, call.arguments, self._names)
         if is_research:
+            self._plans.add(self._final)
             self._final = None
         return is_research
 
@@ -83,6 +85,11 @@ class DialogueBuilder:
     def has_answer(self) -> bool:
         """Whether something was said, or handed in, since the last search."""
         return self._final is not None
+
+    def recall(self, call_id: object) -> None:
+        """A call that is logged once more: words that were a plan before it are one again."""
+        if _id(call_id) in self._places and self._final in self._plans:
+            self._final = None
 
     def give(self, call_id: object, arguments: Mapping[str, Any]) -> None:
         """The arguments of a call that was logged before they were known."""
@@ -156,7 +163,8 @@ def parsed_dialogue(
         source=source,
         names=names,
     )
-    return Parsed(question, rollout, is_numbered=sample_id is not None)
+    doubt = unread(dialogue.calls, names) if rollout.searches else ""
+    return Parsed(question, rollout, is_numbered=sample_id is not None, doubt=doubt)
 
 
 def asked_question(fields: Record, asked: str | None = None) -> Question | None:

@@ -42,6 +42,17 @@ _FAILURE = re.compile(
     re.IGNORECASE,
 )
 _FAILURE_TRACE = re.compile(r"(?:\w{1,20} )?error\b[^\n]{0,120}\n\s{0,9}traceback \(most recent", re.IGNORECASE)
+# ``503 Service Unavailable …``, ``404 Client Error: …``: how servers and their clients say it.
+_STATUS = re.compile(
+    r"\W*(?:http[ /\d.]{0,6} ?)?(?:error|status|code|:| ){0,4}[45]\d\d\b\W{0,3}(?:client error|server error|bad request"
+    r"|unauthori[sz]ed|payment required|forbidden|not found|method not allowed|request timeout|conflict|gone"
+    r"|too many requests|internal server error|not implemented|bad gateway|service unavailable|gateway time)",
+    re.IGNORECASE,
+)
+_NOTHING = re.compile(
+    r"(?:<[^<>]{1,200}>|0 (?:results?|documents?|hits|matches)|[\s\[\](){}.,:;|*_#-])*", re.IGNORECASE
+)
+"""Marks and counts that hold no words."""
 # Some environments tell the agent how it was graded: that is a label, never something the agent found.
 _VERDICT = re.compile(r"^[ \t]*(?:Answer is (?:IN)?CORRECT\b|Episode finished, reward\s*=)[^\n]*$", re.M | re.I)
 
@@ -125,13 +136,16 @@ def _enclosed(value: Mapping[str, Any]) -> object:
     return None
 
 
+_FAILING = (_FAILURE.match, _STATUS.match, _NOTHING.fullmatch)
+
+
 def is_failure_text(text: str) -> bool:
     """Whether a text is the tool's message about a failure rather than content."""
     bare = text.strip()
     return (
         not bare
         or _FAILURE_TRACE.match(bare) is not None
-        or (len(bare) <= _MESSAGE_LENGTH and _FAILURE.match(bare) is not None)
+        or (len(bare) <= _MESSAGE_LENGTH and any(each(bare) for each in _FAILING))
     )
 
 

@@ -138,6 +138,14 @@ def is_passing(fields: Fields) -> bool:
     return kind == "streamevent" or kind.endswith(_PASSING)
 
 
+def message_id(fields: Fields) -> str | None:
+    """The id of the message that an object is, or is a piece of; None: it is none, or has no id."""
+    if isinstance(fields.get("messageid"), str):
+        return str(fields["messageid"])
+    is_message = fields.get("type") == "message" and fields.get("role") == "assistant"
+    return fields["id"] if is_message and isinstance(fields.get("id"), str) else None
+
+
 def is_result(fields: Fields) -> bool:
     """Whether an object is the line with which a command ends its run."""
     if not isinstance(fields.get("subtype"), str) or not ("result" in fields or "structuredoutput" in fields):

@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 from tracerank.answers.text_keys import trimmed
 from tracerank.readers.calls.results import Result
+from tracerank.readers.calls.tool_words import addresses_in, asked_in, is_never_research, kind_by_words
 from tracerank.readers.files.loose_json import NOT_JSON, load_after, load_json, load_loosely
 from tracerank.readers.values import encodable, plain_text
 
@@ -19,6 +20,7 @@ _KINDS: tuple[CallKind, ...] = ("search", "open", "find", "other")
 _LONGEST_NAME = 200
 _GLUED_JSON = re.compile(r"(?<=[a-z0-9])json\Z")
 _SEPARATORS = re.compile(r"[\s-]+")
+_HUMP = re.compile(r"(?<=[a-z0-9])[A-Z]")
 _LAST_PART = re.compile(r"[^.:/]*\Z")
 
 
@@ -155,6 +157,7 @@ _SUBMISSIONS = frozenset(
         *("final_result", "structuredoutput", "structured_output"),
     )
 )
+_OWN_FIELDS = ("answer", "final_answer")
 _ANSWER_KEYS = ("answer", "final_answer", "response", "result", "output", "text", "input", "__arg1", "action_input")
 
 
@@ -163,16 +166,29 @@ def kind_of_call(name: object, arguments: Mapping[str, Any], names: ToolNames = 
     known = names.kind(name)
     if known == "other":
         return "other"
+    arguments = _plainly_keyed(arguments)
     has_query = any(key in arguments for key in _QUERY_KEYS)
     has_target = any(key in arguments for key in (*_URL_KEYS, *_DOCUMENT_KEYS))
     if known is None:
+        if _hands_in(name, arguments):
+            return "other"
         # A query beside an address says what the page is read for.
-        return "open" if has_target else "search" if has_query else "other"
+        if has_target or has_query:
+            return "open" if has_target else "search"
+        return kind_by_words(name, arguments) if isinstance(name, str) else "other"
     if known == "search" and has_target and not has_query:
         return "open"
     if known == "open" and has_query and not has_target and "id" not in arguments:
         return "search"
     return known
+
+
+def is_underway(name: object, arguments: Mapping[str, Any], names: ToolNames = TOOL_NAMES) -> bool:
+    """Whether words before the call are a plan and no answer: it is research, or may be for all that is known of it."""
+    if kind_of_call(name, arguments, names) != "other":
+        return True
+    is_unknown = isinstance(name, str) and names.kind(name) is None and not is_never_research(name)
+    return is_unknown and not _hands_in(name, arguments)
 
 
 # ---- arguments
@@ -209,7 +225,8 @@ def _arguments_of_text(text: str) -> dict[str, Any]:
 
 def queries_of(arguments: Mapping[str, Any]) -> tuple[str, ...]:
     """What a search call asked for; several for a batch, empty when it is not logged."""
-    return _texts(arguments, _QUERY_KEYS) or _texts(arguments, _LOOSE_QUERY_KEYS)
+    arguments = _plainly_keyed(arguments)
+    return _texts(arguments, _QUERY_KEYS) or _texts(arguments, _LOOSE_QUERY_KEYS) or _listed(asked_in(arguments))
 
 
 class Target(NamedTuple):
@@ -223,16 +240,17 @@ class Target(NamedTuple):
 
 def targets_of(arguments: Mapping[str, Any]) -> tuple[Target, ...]:
     """The pages or documents that an open or find call names; empty: the page at hand."""
-    for keys, is_document_id in ((_URL_KEYS, False), (_DOCUMENT_KEYS, True), (_LOOSE_TARGET_KEYS, False)):
+    arguments = _plainly_keyed(arguments)
+    for keys, is_document_id in ((_URL_KEYS, False), (_DOCUMENT_KEYS, True)):
         found = _texts(arguments, keys)
         if found:
             return tuple(Target(value, is_document_id) for value in found)
-    return ()
+    return tuple(Target(value, False) for value in addresses_in(arguments) or _texts(arguments, _LOOSE_TARGET_KEYS))
 
 
 def submitted_answer(call: ToolCall) -> str | None:
     """The answer that the call hands in; None when it is another kind of call."""
-    if clean_name(call.name) not in _SUBMISSIONS:
+    if clean_name(call.name) not in _SUBMISSIONS and not _hands_in(call.name, call.arguments):
         return None
     for key in _ANSWER_KEYS:
         value = call.arguments.get(key)
@@ -244,6 +262,21 @@ def submitted_answer(call: ToolCall) -> str | None:
     # An output of one field under any name is the answer.
     only = plain_text(next(iter(call.arguments.values()))) if len(call.arguments) == 1 else None
     return encodable(trimmed(only)) if only is not None and only.strip() else None
+
+
+def _hands_in(name: object, given: Mapping[str, Any]) -> bool:
+    """Whether a tool that nobody knows is the form in which an SDK wants the answer: it has a field for it."""
+    if not isinstance(name, str) or not any(plain_text(given.get(key)) for key in _OWN_FIELDS):
+        return False
+    is_other = any(key in given for key in (*_QUERY_KEYS, *_URL_KEYS, "question"))
+    return not is_other and TOOL_NAMES.kind(name) is None and not is_never_research(name)
+
+
+def _plainly_keyed(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The arguments with ``searchTerm`` as ``search_term``."""
+    if not any(_HUMP.search(key) for key in arguments):
+        return arguments
+    return {_HUMP.sub(lambda hump: f"_{hump[0].lower()}", key): value for key, value in arguments.items()}
 
 
 def _texts(arguments: Mapping[str, Any], keys: tuple[str, ...]) -> tuple[str, ...]:

@@ -46,8 +46,8 @@ _EVENT_FIELDS = frozenset(
     (
         *("content", "message", "payload", "item", "data", "parts", "output", "arguments", "text", "subtype", "blocks"),
         *("call_id", "operation", "input", "thread_id", "sessionId", "session_id", "uuid", "usage", "tool_calls"),
-        *("tool_name", "attachment", "delta", "response", "result", "tool_id", "event", "qualified_name"),
-        *_SELF_TOLD,
+        *("tool_name", "attachment", "delta", "response", "result", "tool_id", "event", "qualified_name", "kwargs"),
+        *("raw_item", *_SELF_TOLD),
     )
 )
 _NO_EVENT = (_RECORD_FIELDS - {"steps", "query"}) | {
@@ -63,7 +63,7 @@ _NO_EVENT = (_RECORD_FIELDS - {"steps", "query"}) | {
         "object",
         "golden_answers",
     ),
-    *("sample_id", "references", "prediction", "label", "resourceSpans", "attributes", "observationId", "context"),
+    *("sample_id", "references", "prediction", "label", "resourceSpans", "attributes", "observationId"),
 }
 """A span, a line of a batch or a rollout may say its kind, too."""
 _ITEM_KINDS = frozenset(("function_call", "function_call_output", "web_search_call", "file_search_call", "mcp_call"))
@@ -148,7 +148,7 @@ def events_record(values: list[Any]) -> dict[str, Any]:
 
 def is_event(value: object) -> bool:
     """Whether an object is a message, a call or a return rather than a record: it says its kind, and of whom it is."""
-    if not isinstance(value, Mapping) or not _NO_EVENT.isdisjoint(value):
+    if not isinstance(value, Mapping) or not _NO_EVENT.isdisjoint(value) or _is_span(value):
         return False
     said = (value.get(name) for name in _KIND_FIELDS)
     is_told = any(isinstance(kind, str) for kind in said) or _begins_untold(value)
@@ -156,17 +156,25 @@ def is_event(value: object) -> bool:
 
 
 def _begins_untold(value: Mapping[str, Any]) -> bool:
-    """Whether an object that does not say its kind is the first event of a run, which holds what was asked."""
-    return "triggers" in value or (_AGENT in value and isinstance(value.get("input"), list))
+    """Whether an object that does not say its kind is the first event of a run: what was asked, a message, a step."""
+    if "triggers" in value or (_AGENT in value and isinstance(value.get("input"), list)):
+        return True
+    message = value.get("message")
+    is_message = isinstance(message, Mapping) and "content" in message and message.get("role") in _ROLES
+    return is_message or ("stepNumber" in value and isinstance(value.get("content"), list))
+
+
+def _is_span(value: Mapping[str, Any]) -> bool:
+    return isinstance(value.get("context"), Mapping)
 
 
 def is_later_event(value: object) -> bool:
     """Whether an object is an event among events: there a kind alone will do, such as ``turn.started``."""
     if is_event(value):
         return True
-    if not isinstance(value, Mapping) or not _NO_EVENT.isdisjoint(value):
+    if not isinstance(value, Mapping) or not _NO_EVENT.isdisjoint(value) or _is_span(value):
         return False
-    is_self_told = any(name in value for name in _SELF_TOLD)
+    is_self_told = any(name in value for name in _SELF_TOLD) or _begins_untold(value)
     return is_self_told or any(isinstance(value.get(name), str) for name in _KIND_FIELDS)
 
 

@@ -40,7 +40,7 @@ _HOLDERS = ("instance", "metadata", "info", "extra_info", "item", "example", "sa
 # The agent's own words, where the messages end without them.
 FINAL_FIELDS = (
     *("prediction", "final_answer", "predicted_answer", "candidate_answer", "boxed_answer", "final_boxed_answer"),
-    *("model_answer", "final_output", "final_response", "final_report"),
+    *("model_answer", "final_output", "final_response", "final_report", "pred_answer"),
 )
 ANSWER_TEXTS = (
     *("response", "prediction", "output", "completion", "generation", "reply", "predicted_answer", "candidate_answer"),

@@ -26,7 +26,7 @@ from tracerank.readers.files.record_fields import (
 from tracerank.readers.values import plain_text
 
 NAME = "general"
-_OWN_ANSWER = ("text", "raw", "finaloutput", "final_output")
+_OWN_ANSWER = ("text", "raw", "finaloutput", "final_output", "content", "response", "output", "final", "reply")
 """Where a run keeps its last words once more, outside its transcript."""
 _NOT_OUTPUT = ("question", "query", "reasoning", "rationale", "question_id", "id", "session_id", "dataset", "model")
 _PLACES = ("output", "outputs", "result", "response", "inputs", "input")

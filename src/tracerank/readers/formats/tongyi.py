@@ -13,7 +13,7 @@ from tracerank.pools.types import BROWSING
 from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.calls.dialogues import Dialogue, parsed_dialogue
 from tracerank.readers.calls.text_calls import CALL_TAGS, RETURN_TAG, spoken, tagged_returns, written_calls
-from tracerank.readers.calls.tool_calls import ToolCall, kind_of_call
+from tracerank.readers.calls.tool_calls import ToolCall, is_underway
 from tracerank.readers.files.record_fields import decoded, question_of, sample_id_of
 from tracerank.readers.values import cleaned, said_of, text_of
 
@@ -100,7 +100,7 @@ def _final(text: str, made: Sequence[ToolCall], final: str | None) -> str | None
     if "<answer>" in spoken(text):
         return spoken(text)
     # Words before further research are a plan, not the answer.
-    return final if all(kind_of_call(call.name, call.arguments) == "other" for call in made) else None
+    return None if any(is_underway(call.name, call.arguments) for call in made) else final
 
 
 def _asked(text: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 from tests.readers.sdk_logs.run import Lines, Run
 
 PACKAGES = ("claude-agent-sdk",)
-_LONGEST = 120
+_LONGEST = 400
 
 
 def make(run: Run) -> dict[str, Any]:
@@ -71,5 +71,5 @@ def _shortened(value: Any) -> Any:
         return {key: _shortened(one) for key, one in value.items()}
     if isinstance(value, list):
         return [_shortened(one) for one in value]
-    is_ours = not isinstance(value, str) or "example.org" in value
+    is_ours = not isinstance(value, str) or "example." in value
     return value if is_ours or len(value) <= _LONGEST else value[:_LONGEST] + "…"

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.readers.sdk_logs.run import Lines, Run
+from tests.readers.sdk_logs.search_mcp import environment_of
 
-PACKAGES = ()
-_LONGEST = 120
+_LONGEST = 400
 _CONFIG = """model = "scripted-model"
 model_provider = "scripted"
 approval_policy = "never"
@@ -24,18 +24,31 @@ command = "{python}"
 args = ["-m", "tests.readers.sdk_logs.search_mcp"]
 cwd = "{cwd}"
 default_tools_approval_mode = "approve"
-env = {{ FAILING = "{failing}" }}
+env = {{ TOOLS = {tools} }}
 """
+
+
+def versions() -> list[str]:
+    """Of the command."""
+    said = subprocess.run([os.environ["CODEX"], "--version"], capture_output=True, text=True, check=True).stdout
+    return ["==".join(said.split())]
 
 
 def make(run: Run) -> dict[str, Any]:
     """The command is the one that ``CODEX`` names; its home is a folder of its own."""
+    printed, kept = executed(run)
+    return {"exec_json": Lines(printed), "session": Lines(kept)}
+
+
+def executed(run: Run, *more: str) -> tuple[list[Any], list[Any]]:
+    """What ``exec --json`` prints, and the lines of the session's file."""
     home = (run.folder / "work" / run.name).resolve()
     (home / "cwd").mkdir(parents=True, exist_ok=True)
-    config = _CONFIG.format(address=run.v1, python=sys.executable, cwd=Path.cwd(), failing=run.script.failing or "")
+    tools = json.dumps(environment_of(run.script))
+    config = _CONFIG.format(address=run.v1, python=sys.executable, cwd=Path.cwd(), tools=tools)
     (home / "config.toml").write_text(config)
     done = subprocess.run(
-        [os.environ["CODEX"], "exec", "--json", "--skip-git-repo-check", "-C", str(home / "cwd"), run.question],
+        [os.environ["CODEX"], "exec", "--json", "--skip-git-repo-check", *more, "-C", str(home / "cwd"), run.question],
         env={"HOME": str(home), "CODEX_HOME": str(home), "PATH": os.environ["PATH"]},
         stdin=subprocess.DEVNULL,
         capture_output=True,
@@ -47,7 +60,7 @@ def make(run: Run) -> dict[str, Any]:
     session = next((home / "sessions").rglob("*.jsonl"))
     kept = [json.loads(line) for line in session.read_text().splitlines()]
     shutil.rmtree(home)
-    return {"exec_json": Lines(_shortened(printed)), "session": Lines(_shortened(kept))}
+    return _shortened(printed), _shortened(kept)
 
 
 def _shortened(value: Any) -> Any:
@@ -56,5 +69,5 @@ def _shortened(value: Any) -> Any:
         return {key: _shortened(one) for key, one in value.items()}
     if isinstance(value, list):
         return [_shortened(one) for one in value]
-    is_ours = not isinstance(value, str) or "example.org" in value
+    is_ours = not isinstance(value, str) or "example." in value
     return value if is_ours or len(value) <= _LONGEST else value[:_LONGEST] + "…"

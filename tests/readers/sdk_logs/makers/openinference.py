@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from tests.readers.sdk_logs.run import Lines, Run
+from tests.readers.sdk_logs.run import Lines, Run, as_text
 
 PACKAGES = ("openinference-instrumentation-langchain", "openinference-instrumentation-smolagents", "opentelemetry-sdk")
 
@@ -14,13 +14,13 @@ def make(run: Run) -> dict[str, Any]:
     from openinference.instrumentation.smolagents import SmolagentsInstrumentor
 
     return {
-        "langchain": Lines(_spans(LangChainInstrumentor(), lambda: _langchain(run))),
-        "smolagents": Lines(_spans(SmolagentsInstrumentor(), lambda: _smolagents(run, "ToolCallingAgent"))),
-        "smolagents_code": Lines(_spans(SmolagentsInstrumentor(), lambda: _smolagents(run, "CodeAgent"))),
+        "langchain": Lines(spans_of(LangChainInstrumentor(), lambda: run_langchain(run))),
+        "smolagents": Lines(spans_of(SmolagentsInstrumentor(), lambda: _smolagents(run, "ToolCallingAgent"))),
+        "smolagents_code": Lines(spans_of(SmolagentsInstrumentor(), lambda: _smolagents(run, "CodeAgent"))),
     }
 
 
-def _spans(instrumentor: Any, agent: Any) -> list[Any]:
+def spans_of(instrumentor: Any, agent: Any) -> list[Any]:
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import SimpleSpanProcessor
     from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
@@ -35,20 +35,16 @@ def _spans(instrumentor: Any, agent: Any) -> list[Any]:
     return [json.loads(span.to_json(indent=None)) for span in exporter.get_finished_spans()]
 
 
-def _langchain(run: Run) -> None:
+def run_langchain(run: Run) -> None:
     from langchain.agents import create_agent
-    from langchain_core.tools import tool
+    from langchain_core.tools import StructuredTool
     from langchain_openai import ChatOpenAI
 
     from tests.readers.sdk_logs.makers.langgraph import _errors_as_messages
 
-    @tool
-    def web_search(query: str) -> str:
-        """Search the web."""
-        return run.found_text(query)
-
+    tools = [StructuredTool.from_function(function) for function in run.script.functions(str, as_text)]
     model = ChatOpenAI(model="scripted-model", base_url=run.v1, api_key="none")
-    agent = create_agent(model, [web_search], middleware=_errors_as_messages())
+    agent = create_agent(model, tools, middleware=_errors_as_messages())
     agent.invoke({"messages": [{"role": "user", "content": run.question}]})
 
 

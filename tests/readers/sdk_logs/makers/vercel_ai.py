@@ -9,8 +9,14 @@ from typing import Any
 from tests.readers.sdk_logs.questions import results
 from tests.readers.sdk_logs.run import Run
 
-PACKAGES = ()
 PROGRAM = Path(__file__).with_name("vercel_ai.mjs")
+
+
+def versions() -> list[str]:
+    """Of the packages that node loads."""
+    modules = Path(os.environ["NODE_PATH_AI"]) / "node_modules"
+    packages = ("ai", "@ai-sdk/openai-compatible")
+    return [f"{name}=={json.loads((modules / name / 'package.json').read_text())['version']}" for name in packages]
 
 
 def make(run: Run) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 The library's harness needs a sandbox; here its own graph and trace are filled from completions of the scripted server.
 """
 
-import json
 from typing import Any
 
 from tests.readers.sdk_logs.run import Run
@@ -24,9 +23,8 @@ def make(run: Run) -> dict[str, Any]:
         agent=AgentInfo.model_construct(config={"harness": {"id": "null"}}).model_dump(),
     )
     messages: list[Any] = [UserMessage(content=run.question)]
-    tools = [{"type": "function", "function": {"name": "web_search", "parameters": {"type": "object"}}}]
     while True:
-        sent = {"model": "scripted-model", "messages": [_plain(one) for one in messages], "tools": tools}
+        sent = {"model": "scripted-model", "messages": [_plain(one) for one in messages], "tools": run.chat_tools}
         reply = httpx.post(f"{run.v1}/chat/completions", json=sent).json()
         said = reply["choices"][0]["message"]
         calls = [ToolCall(id=one["id"], **one["function"]) for one in said.get("tool_calls", ())]
@@ -38,7 +36,7 @@ def make(run: Run) -> dict[str, Any]:
         if not calls:
             break
         for call in calls:
-            messages.append(ToolMessage(tool_call_id=call.id, content=_returned(run, call)))
+            messages.append(ToolMessage(tool_call_id=call.id, content=run.called_text(call.name, call.arguments)))
     trace.record_reward("right", 1.0)
     trace.stop("agent_completed")
     return {"traces": trace.to_record()}
@@ -54,10 +52,3 @@ def _plain(message: Any) -> Any:
             for call, function in zip(calls, functions, strict=True)
         ]
     return dumped
-
-
-def _returned(run: Run, call: Any) -> str:
-    try:
-        return run.found_text(json.loads(call.arguments)["query"])
-    except RuntimeError as error:
-        return f"Error: {error}"

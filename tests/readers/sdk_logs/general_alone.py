@@ -1,0 +1,78 @@
+"""How far the general reader gets alone: over the logs of both scenarios, and over one record of every known format.
+
+``python -m tests.readers.sdk_logs.general_alone`` prints it. A record of a known format that it reads otherwise than
+its own reader, with high or medium confidence and without a word, is misread in silence.
+"""
+
+import sys
+from collections import Counter
+from dataclasses import dataclass
+
+from tests.readers.sample_records import SAMPLES
+from tests.readers.sdk_logs.compare import expected_of, layouts_of, outcome
+from tests.readers.sdk_logs.layouts import MISSING
+from tests.readers.sdk_logs.make import SCENARIOS
+from tracerank.errors import MalformedRollout
+from tracerank.readers.base import Parsed
+from tracerank.readers.detect import READERS
+from tracerank.readers.formats.general import GeneralReader, not_understood, reading_of
+
+_PARTS = ("question", "answer", "queries", "evidence")
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A record read by shape beside what its own reader finds."""
+
+    differing: tuple[str, ...]
+    told: str
+    """Why it was refused, what was not understood, or that confidence is low; empty: nothing."""
+
+    @property
+    def is_silent(self) -> bool:
+        return bool(self.differing) and not self.told
+
+
+def compared(name: str) -> Compared:
+    """The sample of a format."""
+    record = SAMPLES[name]
+    general = GeneralReader()
+    if not general.recognises(record):
+        return Compared(_PARTS, "not recognised")
+    try:
+        found = general.parse(record, name)
+    except MalformedRollout as error:
+        return Compared(_PARTS, str(error))
+    reading = reading_of(record)
+    own = _seen(READERS[name].parse(record, name))
+    differing = tuple(part for part, mine, its in zip(_PARTS, _seen(found), own, strict=True) if mine != its)
+    told = not_understood(found.rollout, reading) or ("low confidence" if reading.confidence == "low" else "")
+    return Compared(differing, told)
+
+
+def _seen(parsed: Parsed) -> tuple[object, ...]:
+    searches = parsed.rollout.searches
+    texts = sorted(" ".join(one.text.split()) for search in searches for one in search.evidence)
+    queries = [search.query for search in searches if search.query is not None]
+    return (" ".join(parsed.question.text.split()), parsed.rollout.answer, queries, texts)
+
+
+def main() -> int:
+    """Prints both measures."""
+    for scenario, about in SCENARIOS.items():
+        grades: Counter[str] = Counter()
+        for sdk in sorted(path.parent for path in about.fixtures.glob("*/expected.json")):
+            for layout, place in layouts_of(sdk).items():
+                found = outcome(place, expected_of(sdk), MISSING.get(f"{sdk.name}/{layout}", ()), "general")
+                grades[found.grade + ", silently" * found.is_silent] += 1
+        print(f"{scenario} scenario, general reader alone: {dict(grades)}")
+    print("known formats:")
+    for name in SAMPLES:
+        found_of = compared(name)
+        same = "as its own reader" if not found_of.differing else f"other {', '.join(found_of.differing)}"
+        print(f"  {name}: {same}; {found_of.told or ('SILENT' if found_of.is_silent else 'sure')}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
