@@ -160,7 +160,6 @@ def _line(pool: Pool, decision: Decision, method: str) -> dict[str, Any]:
     chosen = next((one for one in pool.rollouts if one.sample_id == decision.sample_id), None)
     return {
         **decision_to_record(pool.question, decision),
-        "problem": decision.problem,
         "reply": decision.reply,
         "counts": dict(decision.counts),
         "method": method,

@@ -220,16 +220,13 @@ def _text_results(text: str) -> tuple[Result, ...]:
         body = body[google.end() :].lstrip()
     if heading := _SEARCH_HEADING.match(body):
         body = body[heading.end() :]
-    if is_failure_text(body):
-        return ()
-    results = _numbered(body) or _linked(body)
-    if results:
-        return results
     chunks = split_ranked(body)
     is_whole = len(chunks) == 1 and chunks[0].title is None
-    return (laid_out(body, heading is not None) if is_whole else ()) or tuple(
-        Result(c.text, c.title, rank=c.rank) for c in chunks
-    )
+    results = _numbered(body) or _linked(body) or (laid_out(body, heading is not None) if is_whole else ())
+    # Several results are results, also where the first of them is called "Failure".
+    if len(results) < 2 and is_failure_text(body):
+        return ()
+    return results or tuple(Result(c.text, c.title, rank=c.rank) for c in chunks)
 
 
 def _numbered(text: str) -> tuple[Result, ...]:
