@@ -106,13 +106,13 @@ def test_a_judge_that_fails_costs_a_question_and_the_next_run_asks_for_it_again(
     command = ("evaluate", bare, "-k", "4", "--labels", f"judge:{grader.url}#small", "--json")
     whole = json.loads(run(*command, "-o", bare.parent / "whole").stdout)
     shutil.rmtree(default_reply_folder())
-    grader.planned = [said("CORRECT"), error(400, "out of credit")]
+    grader.rule = lambda asked: error(400, "out of credit") if '"It is Oslo' in str(asked["messages"]) else grade(asked)
     result = run(*command, "-o", bare.parent / "e")
     assert result.exit_code == 3
     assert "1 of 6 questions could not be judged, the first because " in result.stderr
     assert "HTTP 400: out of credit; they are left out; the same command asks about them again" in result.stderr
     assert {row["questions"] for row in json.loads(result.stdout)["rows"]} == {5}
-    before = len(grader.requests)
+    before, grader.rule = len(grader.requests), grade
     again = run(*command, "-o", bare.parent / "e")
     assert again.exit_code == 0, again.output
     assert json.loads(again.stdout)["rows"] == whole["rows"]

@@ -211,6 +211,8 @@ def evaluate(
             folder.write_labels(labelling.record())
     if records_file is not None:
         records_file.finish()
+    if labelling.judge is not None and labelling.failed and not any(row.questions for row in rows):
+        raise UsageError(f"not one question could be judged, the first because {labelling.judge.failed[0]}")
     if not any(row.questions for row in rows):
         unjudged = rows[0].unjudged if rows else 0
         raise UsageError(f"not one of {unjudged:,} questions has a label or a reference; nothing to compare")

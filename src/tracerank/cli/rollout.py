@@ -245,5 +245,6 @@ def _summary(account: RunAccount) -> str:
         parts.append(f"single accuracy {tally.accuracy:.3f}")
     if (usage := tally.usage) is not None:
         parts.append(f"{usage.prompt_tokens:,} prompt and {usage.completion_tokens:,} completion tokens")
-    parts.append(f"{account.seconds:.1f} s, {account.speed:,.1f} rollouts/s")
+    pace = f"{account.speed:,.1f}" if account.speed >= 1 else f"{account.speed:.2g}"
+    parts.append(f"{account.seconds:.1f} s, {pace} rollouts/s")
     return "; ".join(parts)

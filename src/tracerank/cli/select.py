@@ -86,9 +86,10 @@ def select(
     """Choose the best existing answer of every question.
 
     Prints one JSON object per question with the keys question_id, question, answer, sample_id, scores, dropped, group
-    (sample ids whose answers count as the same), confidence, usage (tokens), note, method, source (file and line of the
-    chosen rollout) and score_list (the scores again, as a list). answer and sample_id are null when no rollout can be
-    chosen, sample_id and source alone when the answer was newly written.
+    (sample ids whose answers count as the same), confidence, usage (tokens), note, problem (why a chat server failed on
+    it), reply and counts (of a chat model), method, source (file and line of the chosen rollout) and score_list (the
+    scores again, as a list). answer and sample_id are null when no rollout can be chosen, sample_id and source alone
+    when the answer was newly written. Where a chat server failed on some questions the command ends with 3.
     """
     if output is not None:
         check_output(output, files, force)
