@@ -119,6 +119,16 @@ def test_misses_count_in_a_row_only() -> None:
     assert all(prompt_text("tags_last_turn") not in message.content for message in made.messages)
 
 
+def test_calls_made_before_are_misses() -> None:
+    chat = in_turn(SEARCH, SEARCH, SEARCH, SEARCH, ANSWER)
+    made = one(chat)
+    assert (made.answer, len(made.searches)) == ("Maren Holt", 4)
+    assert prompt_text("tags_last_turn") in made.messages[-2].content
+    said = iter((SEARCH, SEARCH, "<search>Alversund", SEARCH, ANSWER))
+    other = one(ScriptedChat(lambda *_: next(said)))
+    assert all(prompt_text("tags_last_turn") not in message.content for message in other.messages)
+
+
 def test_a_model_that_stays_silent_is_asked_for_its_answer_twice_and_gives_none() -> None:
     chat = in_turn(silent())
     made = one(chat)

@@ -27,7 +27,7 @@ class Limits:
     turns: int = 8
     """Replies before the answer is demanded, misses included."""
     misses: int = 3
-    """Of these, in a row, such that neither call nor answer: empty ones and malformed calls."""
+    """Of these, in a row, such that bring nothing new: empty ones, malformed calls and calls made before."""
     calls: int = 16
     """Tool calls, failed ones included."""
     reply_tokens: int = 4096
@@ -126,6 +126,7 @@ class Conversation:
         session = self.style.session(question, self.limits.return_characters)
         fitted: tuple[ChatMessage, ...] = ()
         misses = 0
+        before: set[tuple[str, str]] = set()
         while misses < self.limits.misses and (room := self._room()) > 0:
             try:
                 reply = self._ask(room)
@@ -142,7 +143,9 @@ class Conversation:
             self._say(replace(heard.message, reasoning=reply.reasoning))
             if heard.is_final:
                 return
-            misses = 0 if heard.calls else misses + 1
+            wanted = {(call.name, call.arguments) for call in heard.calls}
+            misses = 0 if wanted - before else misses + 1
+            before |= wanted
             self._say(*session.answer(heard, self.limits.calls - self._called))
             self._called += len(heard.calls)
         self._demand_answer(session)
