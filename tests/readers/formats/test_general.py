@@ -351,7 +351,8 @@ def test_a_plan_that_is_logged_again_with_its_call_is_no_answer(tmp_path: Path) 
     plan = {"role": "assistant", "content": [{"text": "I will search."}, STRANDS[1]["content"][0]]}
     problems: list[Problem] = []
     _, rollout = only(lines(tmp_path, {"state": [STRANDS[0], plan, STRANDS[2]], "last": [STRANDS[0], plan]}), problems)
-    assert rollout.answer is None and problems
+    assert rollout.answer is None
+    assert problems
 
 
 def test_tools_that_are_listed_with_their_results_are_calls(tmp_path: Path) -> None:
