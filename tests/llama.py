@@ -16,13 +16,35 @@ def weights() -> Path:
     return next(Path(found.origin).parent.glob("*.gguf"))
 
 
+CALLING_TEMPLATE = """
+{%- if tools %}<|im_start|>system
+<tools>{%- for tool in tools %}{{ tool | tojson }}{%- endfor %}</tools>
+<tool_call>
+{"name": <function-name>, "arguments": <args-json-object>}
+</tool_call><|im_end|>
+{% endif %}
+{%- for message in messages %}<|im_start|>{{ message.role }}
+{{ message.content }}
+{%- for call in message.tool_calls or [] %}
+<tool_call>
+{"name": "{{ call.function.name }}", "arguments": {{ call.function.arguments | tojson }}}
+</tool_call>
+{%- endfor %}<|im_end|>
+{% endfor %}
+{%- if add_generation_prompt %}<|im_start|>assistant
+{% endif %}"""
+"""The model's own form of turns, with calls in tags, which the server then knows how to read; our own words."""
+
+
 @contextmanager
-def llama_server(*, embeds: bool, context: int = 1024) -> Iterator[str]:
-    """The address of a server that embeds or chats."""
+def llama_server(*, embeds: bool, context: int = 1024, template: str | None = None) -> Iterator[str]:
+    """The address of a server that embeds or chats; ``template``: of turns, None: the model's own."""
     xllamacpp = pytest.importorskip("xllamacpp", reason="needs a llama.cpp server: pip install xllamacpp")
     params = xllamacpp.CommonParams()
     params.model.path = str(weights())
     params.embedding = embeds
+    if template is not None:
+        params.chat_template = template
     if embeds:
         params.pooling_type = xllamacpp.llama_pooling_type.LLAMA_POOLING_TYPE_MEAN
     params.n_ctx = context

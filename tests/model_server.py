@@ -21,6 +21,31 @@ class Reply:
         self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
 
 
+class Stream(Reply):
+    """Pieces of a body as they go out, one chunk each; a number is a pause in seconds."""
+
+    def __init__(self, *pieces: bytes | float, ends: bool = True, content_type: str = "text/event-stream") -> None:
+        """``ends``: whether the body is ended as HTTP has it, or the connection is closed."""
+        super().__init__(content_type=content_type)
+        self.pieces = pieces
+        self.ends = ends
+
+
+def event(value: Any) -> bytes:
+    """One event of a stream."""
+    return b"data: " + (value if isinstance(value, bytes) else json.dumps(value).encode()) + b"\n\n"
+
+
+def delta(finish: str | None = None, logprobs: Any = None, **parts: Any) -> bytes:
+    """A piece of a reply."""
+    choice = {"index": 0, "delta": parts, "finish_reason": finish}
+    return event({"choices": [choice if logprobs is None else choice | {"logprobs": {"content": logprobs}}]})
+
+
+USAGE = event({"choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": 2}})
+DONE = event(b"[DONE]")
+
+
 def said(text: Any, finish: str = "stop", logprobs: Any = None) -> Reply:
     choice = {"message": {"role": "assistant", "content": text}, "finish_reason": finish, "logprobs": logprobs}
     return Reply(body={"choices": [choice], "usage": {"prompt_tokens": 7, "completion_tokens": 2}})
@@ -95,6 +120,9 @@ class Server:
                     self.send_response(reply.status)
                     for name, value in reply.headers.items():
                         self.send_header(name, value)
+                    if isinstance(reply, Stream):
+                        self._stream(reply)
+                        return
                     self.send_header("Content-Length", str(len(reply.body)))
                     self.end_headers()
                     self.wfile.write(reply.body[: len(reply.body) // 2] if reply.cut else reply.body)
@@ -102,6 +130,20 @@ class Server:
                 except ConnectionError:
                     is_over = True  # the client has given up waiting
                 self.close_connection = is_over
+
+            def _stream(self, reply: Stream) -> None:
+                self.send_header("Transfer-Encoding", "chunked")
+                self.end_headers()
+                self.wfile.flush()
+                for piece in reply.pieces:
+                    if isinstance(piece, bytes):
+                        self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
+                        self.wfile.flush()
+                    else:
+                        time.sleep(piece)
+                if reply.ends:
+                    self.wfile.write(b"0\r\n\r\n")
+                self.close_connection = not reply.ends
 
             def log_message(self, format: str, *args: Any) -> None: ...
 

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from tests.architecture.test_layers import BASE_LIBRARIES
-from tracerank import extras
 from tracerank.errors import CorpusError
 from tracerank.extras import EXTRA_OF, install_command, missing_library, needed, requirements_of
 
@@ -44,7 +43,7 @@ class Installed:
 def command_for(monkeypatch: pytest.MonkeyPatch, origin: Mapping[str, Any] | None, extra: str = "report") -> list[str]:
     """The arguments of pip where the package came from there."""
     own = Installed(origin and json.dumps(origin), DECLARED)
-    monkeypatch.setattr(extras.metadata, "distribution", lambda name: own)
+    monkeypatch.setattr(metadata, "distribution", lambda name: own)
     python, *rest = shlex.split(install_command(extra))
     assert (python, rest[:3]) == (sys.executable, ["-m", "pip", "install"])
     return rest[3:]
@@ -77,7 +76,7 @@ def test_code_that_was_never_installed_is_a_clone(monkeypatch: pytest.MonkeyPatc
     def absent(name: str) -> None:
         raise metadata.PackageNotFoundError(name)
 
-    monkeypatch.setattr(extras.metadata, "distribution", absent)
+    monkeypatch.setattr(metadata, "distribution", absent)
     assert install_command("serve").endswith(shlex.join(["-c", f"{ROOT}/constraints.txt", "-e", f"{ROOT}[serve]"]))
 
 

@@ -7,6 +7,9 @@ The message is one line: where, what was expected, what to do. The command line 
 class TraceRankError(Exception):
     """Base of all errors that tracerank raises on purpose."""
 
+    ends_all = False
+    """Whether no other call can do better: a wrong key, an unknown host, a model that the server does not have."""
+
 
 class ReadError(TraceRankError):
     """A file of rollouts cannot be used at all."""

@@ -10,11 +10,9 @@ import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from importlib import metadata
 from pathlib import Path
 from types import MappingProxyType
 from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 from tracerank.errors import TraceRankError
 
@@ -66,6 +64,8 @@ def missing_library(problem: ImportError) -> str | None:
 
 def install_command(extra: str) -> str:
     """The command that adds an extra to this installation, whether it came from a clone, a wheel or elsewhere."""
+    from importlib import metadata  # rarely needed, and slow to import
+
     try:
         own = metadata.distribution("tracerank")
     except metadata.PackageNotFoundError:  # a clone that was put on the path
@@ -108,6 +108,8 @@ def _from_folder(folder: Path, extra: str, is_editable: bool) -> list[str]:
 
 
 def _local_path(url: str) -> Path | None:
+    from urllib.request import url2pathname  # brings the machinery of HTTP
+
     parts = urlsplit(url)
     return Path(url2pathname(parts.path)) if parts.scheme == "file" else None
 

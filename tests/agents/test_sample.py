@@ -14,6 +14,7 @@ from tracerank.agents.sample import (
     Sampled,
     Tally,
     Task,
+    has_failed,
     in_order,
     sample,
     sample_in_processes,
@@ -32,8 +33,10 @@ class Slow:
 
     name = "slow"
 
-    def __init__(self, fails_at: tuple[str, int] | None = None) -> None:
+    def __init__(self, fails_at: tuple[str, int] | None = None, is_hopeless: bool = False) -> None:
         self.fails_at = fails_at
+        self.error = ChatError("the server went away")
+        self.error.ends_all = is_hopeless
         self.most = self.made = 0
         self._now = 0
         self._lock = Lock()
@@ -48,7 +51,7 @@ class Slow:
                 self._now -= 1
                 self.made += 1
             if (question.id, number) == self.fails_at:
-                raise ChatError("the server went away")
+                raise self.error
             yield Rollout(number, f"{question.id}/{number}/{seed}")
 
 
@@ -83,8 +86,19 @@ def test_questions_are_taken_only_as_they_are_needed() -> None:
     assert len(taken) <= 2
 
 
-def test_an_error_in_a_thread_is_raised_after_what_was_finished() -> None:
-    policy = Slow(fails_at=("1", 2))
+@pytest.mark.parametrize("threads", [0, 2])
+def test_a_rollout_on_which_a_server_fails_keeps_its_place_and_costs_only_itself(threads: int) -> None:
+    policy, tasks = Slow(fails_at=("1", 2)), tasks_left(QUESTIONS, 4)
+    made = list(sample_in_threads(policy, tasks, 0, threads) if threads else sample(policy, tasks))
+    assert sorted(keys(made)) == [(question.id, n) for question in QUESTIONS for n in range(4)]
+    [failed] = [one for one in made if one.rollout.answer is None]
+    assert keys([failed]) == [("1", 2)]
+    assert failed.rollout.problem == "failed: the server went away"
+    assert has_failed(failed.rollout)
+
+
+def test_an_error_that_ends_all_is_raised_after_what_was_finished() -> None:
+    policy = Slow(fails_at=("1", 2), is_hopeless=True)
     got: list[tuple[str, int]] = []
     with pytest.raises(ChatError, match="went away"):
         got.extend(keys([one]).pop() for one in sample_in_threads(policy, tasks_left(QUESTIONS, 4), 0, threads=2))
@@ -123,10 +137,12 @@ def test_processes_make_the_same_rollouts_as_one() -> None:
 
 def test_an_error_in_a_process_is_raised() -> None:
     with pytest.raises(ChatError, match="went away"):
-        list(sample_in_processes(partial(Slow, ("0", 1)), tasks_left(QUESTIONS, 2), 0, processes=1))
+        list(sample_in_processes(partial(Slow, ("0", 1), True), tasks_left(QUESTIONS, 2), 0, processes=1))
 
 
 def test_rollouts_are_put_in_the_order_of_the_questions() -> None:
+    again = [("2", 0), ("0", 9), ("2", 0)]
+    assert in_order(again, QUESTIONS) == [1, 2]  # what was made again stands for what had failed
     shuffled = [("2", 0), ("0", 10), ("0", 9), ("2", 1), ("1", 0)]
     assert [shuffled[place] for place in in_order(shuffled, QUESTIONS)] == [
         ("0", 9),
@@ -146,3 +162,8 @@ def test_a_tally_counts_what_came_of_rollouts() -> None:
     assert (tally.rollouts, tally.answered, tally.empty, tally.without_search) == (3, 2, 1, 2)
     assert tally.accuracy == 0.5
     assert tally.usage == Usage(15, 3, 4)
+    tally.add(Rollout(3, None, problem="failed: gone", usage=Usage(1, 1)))
+    tally.add(Rollout(4, None, problem="no answer: tokens were used up"))
+    assert (tally.rollouts, tally.failed, tally.first_failure) == (5, 1, "gone")
+    assert (tally.answered, tally.empty, tally.thought_in_vain) == (2, 2, 1)
+    assert tally.usage == Usage(16, 4, 5)

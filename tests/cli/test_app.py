@@ -148,3 +148,25 @@ def test_an_interruption_ends_with_130(run: Run, world: Path, monkeypatch: pytes
     result = run("stats", world)
     assert result.exit_code == app_module.INTERRUPTED == 130
     assert result.stderr == "interrupted\n"
+
+
+@pytest.mark.parametrize("name", app_module.COMMANDS)
+def test_the_list_of_commands_says_of_each_what_its_help_begins_with(name: str) -> None:
+    first = " ".join(app_module.command(name).help.split("\n\n")[0].split())
+    assert app_module.COMMANDS[name].summary == first
+
+
+def test_the_list_of_commands_imports_none_of_them() -> None:
+    script = (
+        "import sys\nfrom tracerank.cli import main\nsys.argv = ['tracerank', '--help']\n"
+        "try: main()\nexcept SystemExit: print(*sorted(n for n in sys.modules if n.startswith('tracerank.')))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+    imported = set(done.stdout.splitlines()[-1].split())
+    assert imported == {
+        "tracerank.cli",
+        "tracerank.cli.app",
+        "tracerank.cli.terminal",
+        "tracerank.errors",
+        "tracerank.extras",
+    }

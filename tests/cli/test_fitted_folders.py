@@ -280,7 +280,8 @@ def test_records_can_be_a_file(run: Run, new: Path, tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     assert run(*asked, "-o", tmp_path / "records.parquet").exit_code == 0
     rows = parquet.read_table(tmp_path / "records.parquet").to_pylist()
-    assert [{**row, "dropped": dict(row["dropped"]), "seconds": 0} for row in rows] == [
+    mapped = [{name: dict(row[name]) for name in ("dropped", "counts")} for row in rows]
+    assert [{**row, **maps, "seconds": 0} for row, maps in zip(rows, mapped, strict=True)] == [
         {**record, "seconds": 0} for record in wanted
     ]
     assert "exists already" in error_of(run(*asked, "-o", tmp_path / "records.csv"))

@@ -1,6 +1,7 @@
 """``--labels`` of every command that judges, and the line that says which rule it was."""
 
 import json
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ from tests.builders import referenced
 from tests.cli.conftest import Run
 from tests.cli.test_app import error_of
 from tests.model_server import Reply, Server, error, said
+from tracerank.cache_folders import default_reply_folder
 from tracerank.pools.canonical import write_pools
 from tracerank.pools.pool import Pool
 
@@ -98,16 +100,30 @@ def test_a_judge_labels_and_its_agreement_with_our_rule_is_told(run: Run, bare: 
     assert f"labels: by the judge {grader.url}/v1#small" in again.stdout
 
 
-def test_a_judge_that_fails_ends_the_command_and_the_next_run_goes_on(run: Run, bare: Path, grader: Server) -> None:
-    grader.planned = [said("CORRECT"), *(error(400, "no such model") for _ in range(8))]
-    command = ("evaluate", bare, "-k", "4", "--labels", f"judge:{grader.url}#small", "-o", bare.parent / "e")
-    result = run(*command)
+def test_a_judge_that_fails_costs_a_question_and_the_next_run_asks_for_it_again(
+    run: Run, bare: Path, grader: Server
+) -> None:
+    command = ("evaluate", bare, "-k", "4", "--labels", f"judge:{grader.url}#small", "--json")
+    whole = json.loads(run(*command, "-o", bare.parent / "whole").stdout)
+    shutil.rmtree(default_reply_folder())
+    grader.rule = lambda asked: error(400, "out of credit") if '"It is Oslo' in str(asked["messages"]) else grade(asked)
+    result = run(*command, "-o", bare.parent / "e")
+    assert result.exit_code == 3
+    assert "1 of 6 questions could not be judged, the first because " in result.stderr
+    assert "HTTP 400: out of credit; they are left out; the same command asks about them again" in result.stderr
+    assert {row["questions"] for row in json.loads(result.stdout)["rows"]} == {5}
+    before, grader.rule = len(grader.requests), grade
+    again = run(*command, "-o", bare.parent / "e")
+    assert again.exit_code == 0, again.output
+    assert json.loads(again.stdout)["rows"] == whole["rows"]
+    assert len(grader.requests) == before + 1
+
+
+def test_a_judge_that_nobody_can_ask_ends_the_command(run: Run, bare: Path, grader: Server) -> None:
+    grader.planned = [error(400, "no such model") for _ in range(99)]
+    result = run("evaluate", bare, "-k", "4", "--labels", f"judge:{grader.url}#small", "-o", bare.parent / "e")
     assert result.exit_code == 2
     assert "no such model" in result.stderr
-    grader.planned = []
-    before = len(grader.requests)
-    assert run(*command).exit_code == 0
-    assert len(grader.requests) == before + 11  # the first was kept
 
 
 def test_inspect_and_fit_take_a_judge_too(run: Run, bare: Path, grader: Server) -> None:

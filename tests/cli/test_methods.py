@@ -1,6 +1,7 @@
 """Methods by name: the table that the command line goes by."""
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,8 +9,11 @@ import pytest
 
 from tests.builders import pool
 from tests.cli.conftest import Run, json_lines
-from tests.model_server import Server, said
+from tests.cli.test_app import error_of
+from tests.model_server import Rule, Server, error, said
+from tracerank.cache_folders import default_reply_folder
 from tracerank.errors import CheckpointError, UsageError
+from tracerank.pools.pool import Pool
 from tracerank.selectors.base import load_selector, selector_kind
 from tracerank.selectors.table import (
     METHOD_HELP,
@@ -122,6 +126,23 @@ def test_a_chat_method_asks_once_and_then_never_again(run: Run, world: Path, cha
     assert len(chat.requests) == len(found)
 
 
+@pytest.mark.parametrize("method", ["solagg", "solagg-paper"])
+def test_no_answer_is_told_apart_from_no_candidate(run: Run, world: Path, chat: Server, method: str) -> None:
+    chat.rule = lambda request: said("I cannot tell.")
+    result = run("select", world, "-k", "2", "--method", method, "--chat", f"{chat.url}#toy")
+    found = json_lines(result.stdout)
+    asked = [record for record in found if record["counts"]]
+    assert asked
+    assert all(record["reply"] == "I cannot tell." for record in asked)
+    assert all((record["answer"] is None) == (method == "solagg-paper") for record in asked)
+    assert f"{len(found)} questions, {len(found) - len(asked)} of them without a candidate" in result.stderr
+    again = f"{len(asked)} asked again, " if method == "solagg" else ""
+    told = f"{method}: of {len(found)} decisions {again}{len(asked)} without an answer of the model's"
+    assert told in result.stderr
+    shown = run("evaluate", world, "-k", "2", "--methods", method, "--chat", f"{chat.url}#toy").stderr
+    assert told in shown
+
+
 def test_what_a_chat_method_cost_is_in_the_report(run: Run, world: Path, chat: Server, tmp_path: Path) -> None:
     chat.rule = lambda request: said("<answer>Atlantis</answer>")
     asked = ("--methods", "solagg", "--chat", f"{chat.url}#toy", "-k", "2", "-o", tmp_path / "e")
@@ -150,3 +171,86 @@ def test_the_verifier_needs_a_verdict(run: Run, world: Path, chat: Server) -> No
     result = run("select", world, "-k", "2", "--method", "verifier", "--chat", f"{chat.url}#toy", "--quiet")
     assert result.exit_code == 0, result.output
     assert all(set(record["scores"].values()) <= {1.0} for record in json_lines(result.stdout))
+
+
+def test_scores_that_are_all_alike_are_warned_of_once(run: Run, world: Path, chat: Server) -> None:
+    chat.rule = lambda request: said("Yes")
+    asked = ("-k", "3", "--chat", f"{chat.url}#toy")
+    for result in (
+        run("select", world, "--method", "verifier", *asked),
+        run("evaluate", world, "--methods", "verifier", *asked),
+    ):
+        assert result.stderr.count("warning: verifier: in ") == 1
+        assert "decisions all scores are alike, so the first candidate was taken" in result.stderr
+
+
+def fails_on(word: str, answer: str) -> Rule:
+    """A server that fails on prompts with the word."""
+    return lambda request: error(400, "out of credit") if word in str(request["messages"]) else said(answer)
+
+
+def test_a_question_that_fails_is_written_as_failed_and_only_it_is_asked_about_again(
+    run: Run, world: Path, chat: Server, pools: list[Pool], tmp_path: Path
+) -> None:
+    bad = pools[3].question.text
+    chat.rule = fails_on(bad, "<answer>Atlantis</answer>")
+    output = tmp_path / "d.jsonl"
+    command = ("select", world, "--method", "solagg", "--chat", f"{chat.url}#toy", "-o", output)
+    result = run(*command)
+    assert result.exit_code == 3
+    assert f"solagg: 1 of {len(pools)} questions failed, the first because " in result.stderr
+    [failed] = [record for record in json_lines(output.read_text()) if record["problem"]]
+    assert (failed["question"], failed["answer"]) == (bad, None)
+    assert "HTTP 400: out of credit" in failed["problem"]
+    chat.rule = fails_on("nowhere", "<answer>Atlantis</answer>")
+    before = len(chat.requests)
+    assert run(*command, "--force", "--chat-time", "9").exit_code == 0
+    assert len(chat.requests) == before + 1
+    assert {record["answer"] for record in json_lines(output.read_text())} == {"Atlantis"}
+
+
+def test_a_decision_that_failed_is_in_no_figure_and_made_again(
+    run: Run, world: Path, chat: Server, pools: list[Pool], tmp_path: Path
+) -> None:
+    command = ("evaluate", world, "-k", "2,3", "--methods", "majority,solagg", "--chat", f"{chat.url}#toy", "--json")
+    chat.rule = fails_on("nowhere", "<answer>Atlantis</answer>")
+    whole = run(*command)
+    shutil.rmtree(default_reply_folder())
+    chat.rule = fails_on(pools[3].question.text, "<answer>Atlantis</answer>")
+    result = run(*command, "-o", tmp_path / "e")
+    assert result.exit_code == 3
+    assert "solagg: 2 of 24 decisions failed, the first because " in result.stderr
+    counted = {(row["method"], row["questions"]) for row in json.loads(result.stdout)["rows"]}
+    assert {("majority", 12), ("solagg", 11)} <= counted
+    chat.rule = fails_on("nowhere", "<answer>Atlantis</answer>")
+    before = len(chat.requests)
+    again = run(*command, "-o", tmp_path / "e")
+    assert again.exit_code == 0, again.output
+    assert before < len(chat.requests) <= before + 2  # both K may ask the same
+    assert json.loads(again.stdout)["rows"] == json.loads(whole.stdout)["rows"]
+    records = json_lines((tmp_path / "e" / "records.jsonl").read_text())
+    assert len({(record["question_id"], record["method"], record["k"]) for record in records}) == len(records)
+    assert not (tmp_path / "e" / "records.jsonl.new").exists()
+
+
+def test_a_wrong_key_ends_a_command_in_one_line(run: Run, world: Path, chat: Server) -> None:
+    chat.rule = lambda _: error(401, "who are you")
+    result = run("select", world, "--method", "verifier", "--chat", f"{chat.url}#toy")
+    assert "wants a key (HTTP 401)" in error_of(result)
+    assert result.stdout == ""
+
+
+@pytest.mark.parametrize("method", ["weighted-asked", "verifier", "solagg", "summagg", "aggagent", "majority"])
+def test_whoever_asks_keeps_to_the_context_and_to_the_tokens(run: Run, world: Path, chat: Server, method: str) -> None:
+    chat.rule = lambda _: said("Confidence: 50. YES. <answer>x</answer> DIFFERENT")
+    equality = ("--equality", "llm") if method == "majority" else ()
+    command = ("select", world, "-k", "3", "--method", method, "--chat", f"{chat.url}#toy", *equality, "--chat-context")
+    run(*command, "1024")
+    assert chat.requests
+    replies = {128} if method == "aggagent" else {256}  # its replies are calls
+    assert {request["max_tokens"] for request in chat.requests} == replies
+    words = max(len(str(request["messages"]).split()) for request in chat.requests)
+    assert words < 1024
+    chat.requests.clear()
+    run(*command, "1024", "--chat-tokens", "300")
+    assert {request["max_tokens"] for request in chat.requests} == {300}

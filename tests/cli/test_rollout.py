@@ -208,7 +208,7 @@ def test_a_retrieval_server_gives_what_the_index_gives(asked: Path, index: Path,
 def test_a_chat_agent_is_sampled_at_once_and_written_in_order(
     asked: Path, index: Path, tmp_path: Path, chat: Server
 ) -> None:
-    policy = f"chat:{chat.url},toy"
+    policy = f"chat:{chat.url},toy"  # as it was once written
     output = tmp_path / "pools.jsonl"
     result = sampled(asked, "--corpus", index, "-k", 4, "-o", output, "--concurrency", 3, "--json", policy=policy)
     rows = json_lines(output.read_text())
@@ -229,15 +229,55 @@ def test_a_chat_server_that_goes_away_costs_only_what_was_under_way(
     sampled(*arguments, "-o", tmp_path / "whole.jsonl", policy=policy)
     chat.requests.clear()
     chat.rule = lambda request: searching(request) if len(chat.requests) <= 11 else error(400, "out of credit")
-    output = tmp_path / "pools.jsonl"
+    output, part = tmp_path / "pools.jsonl", tmp_path / "pools.jsonl.part"
     result = run(*arguments, "-o", output, "--policy", policy)
-    assert result.exit_code == 2
-    assert "out of credit" in result.stderr
+    assert result.exit_code == 3
+    assert "of 12 rollouts failed, the first because " in result.stderr
+    assert "HTTP 400: out of credit" in result.stderr
+    rows = json_lines(output.read_text())
+    assert [(row["question_id"], row["sample_id"]) for row in rows] == [(q, s) for q in "123" for s in range(4)]
+    failed = [row for row in rows if row.get("problem", "").startswith("failed: ")]
+    assert 7 <= len(failed) <= 9
+    assert all("label" not in row for row in failed)
+    assert [pool.retained().kept for pool in iter_pools([output])][-1] == ()
+
+    kept = run(*arguments, "-o", output, "--policy", policy, "--keep-failed")
+    assert kept.exit_code == 3
+    assert json_lines(output.read_text()) == rows
+    assert not part.exists()
+
+
+def test_what_failed_is_made_again_by_the_same_command_and_by_no_other(
+    asked: Path, index: Path, tmp_path: Path, chat: Server
+) -> None:
+    arguments = (asked, "--corpus", index, "-k", 4, "--concurrency", 2)
+    policy = f"chat:{chat.url}#toy"
+    sampled(*arguments, "-o", tmp_path / "whole.jsonl", policy=policy)
+    chat.requests.clear()
+    chat.rule = lambda request: searching(request) if len(chat.requests) <= 11 else error(400, "out of credit")
+    output = tmp_path / "pools.jsonl"
+    assert run(*arguments, "-o", output, "--policy", policy).exit_code == 3
     chat.rule = searching
     assert "other arguments" in error_of(run(*arguments, "-o", output, "--policy", policy, "--temperature", 0.5))
-    summary = json.loads(sampled(*arguments, "-o", output, "--json", policy=policy).stdout)
+    summary = json.loads(sampled(*arguments, "-o", output, "--json", "--chat-time", "9", policy=policy).stdout)
     assert 3 <= summary["resumed"] <= 5
+    assert (summary["failed"], summary["rollouts"]) == (0, 12)
     assert output.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
+    assert list(tmp_path.glob("pools.jsonl.*")) == []
+    assert "exists already" in error_of(run(*arguments, "-o", output, "--policy", policy))
+
+
+@pytest.mark.parametrize(
+    ("reply", "words"),
+    [(error(401, "who are you"), "wants a key"), (error(404, "model not found"), "no model 'toy'")],
+)
+def test_where_nothing_can_work_at_all_one_line_says_so(
+    asked: Path, index: Path, tmp_path: Path, chat: Server, reply: Reply, words: str
+) -> None:
+    chat.rule = lambda _: reply
+    result = run(asked, "--corpus", index, "-k", 4, "-o", tmp_path / "p.jsonl", "--policy", f"chat:{chat.url}#toy")
+    assert words in error_of(result)
+    assert list(tmp_path.glob("p.jsonl*")) == []
 
 
 def test_chat_options_reach_the_server(asked: Path, index: Path, tmp_path: Path, chat: Server) -> None:
@@ -256,7 +296,7 @@ def test_chat_options_reach_the_server(asked: Path, index: Path, tmp_path: Path,
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--policy", "lexical:best"), "expected lexical:base, lexical:sft, lexical:rl or chat:URL,MODEL"),
+        (("--policy", "lexical:best"), "expected lexical:base, lexical:sft, lexical:rl or chat:URL#MODEL"),
         (("--policy", "chat:"), "no such policy"),
         (("--policy", "lexical:base", "--retriever", "http://host"), "either --corpus INDEX or --retriever URL"),
         (("--policy", "lexical:base", "--style", "tags", "--top-p", "1"), "--style, --top-p: of use only beside"),

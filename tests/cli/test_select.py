@@ -24,7 +24,7 @@ from tracerank.selectors.base import load_selector
 
 KEYS = [
     *("question_id", "question", "answer", "sample_id", "scores", "dropped"),
-    *("group", "confidence", "usage", "note", "method", "source", "score_list"),
+    *("group", "confidence", "usage", "note", "problem", "reply", "counts", "method", "source", "score_list"),
 ]
 
 
@@ -204,7 +204,7 @@ def test_parquet_has_a_column_a_key_whatever_the_sample_ids_are(run: Run, world:
     assert table.column_names == KEYS
     wanted = json_lines(run("select", world, "--method", "majority").stdout)
     for row, record in zip(table.to_pylist(), wanted, strict=True):
-        maps = {key: dict(row[key]) for key in ("scores", "dropped")}
+        maps = {key: dict(row[key]) for key in ("scores", "dropped", "counts")}
         assert {**row, **maps} == record
 
 

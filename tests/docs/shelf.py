@@ -161,10 +161,10 @@ class Shelf:
 
 
 _WANTED = {
-    "Reply with one word: CORRECT": "CORRECT",
+    "Verdict: CORRECT": "Verdict: CORRECT",
     "Confidence: N": "Confidence: 80",
     "Reply with one word: YES": "YES",
-    "Reply with one word: SAME": "SAME",
+    "SAME or DIFFERENT": "SAME",
     "<report>": "<report>It found a town.</report>",
 }
 """What a prompt asks for, and what a model that follows it says."""

@@ -25,10 +25,10 @@ def faults(span: str) -> Iterator[str]:
     words = span.split()[1:]
     while words and hasattr(command, "commands"):
         name = words.pop(0)
-        if name not in command.commands:
+        command = command.get_command(None, name)
+        if command is None:
             yield f"{span}: no command {name}"
             return
-        command = command.commands[name]
     known = {option for param in command.params for option in param.opts} | {"--help", "--version"}
     for word in words:
         option = word.partition("=")[0]

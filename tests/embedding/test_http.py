@@ -374,7 +374,7 @@ def test_what_is_no_address_is_refused(url: str) -> None:
 def test_limits_below_one_are_refused() -> None:
     with pytest.raises(ValueError, match="max_items must be at least 1, got 0"):
         HttpConfig("http://host", "words", max_items=0)
-    with pytest.raises(ValueError, match="timeout must be positive"):
+    with pytest.raises(ValueError, match="timeout and whole must be positive"):
         HttpConfig("http://host", "words", timeout=0)
 
 

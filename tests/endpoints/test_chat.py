@@ -18,6 +18,8 @@ from tracerank.endpoints.chat import (
     Sampling,
     TokenLogprob,
     ToolCall,
+    message_to_record,
+    record_to_message,
 )
 from tracerank.endpoints.chat_http import ChatConfig, HttpChat
 from tracerank.errors import ChatError
@@ -115,7 +117,7 @@ def test_a_server_that_wants_too_long_a_wait_is_given_up(server: Server, make: C
         (Reply(body=["x"]), "without a list 'choices'"),
         (Reply(body={"choices": [{"message": None}]}), "without a list 'choices'"),
         (said(None), "said nothing$"),
-        (said("  ", finish="length"), "max_tokens were used up"),
+        (said("  ", finish="length"), "until the 5 tokens that a reply may have were used up"),
     ],
 )
 def test_what_cannot_pass_is_an_error_in_words(
@@ -136,6 +138,15 @@ def test_newer_models_get_the_settings_they_understand(server: Server, make: Cal
     assert "max_tokens" not in server.requests[-1]
     assert "temperature" not in server.requests[-1]
     assert server.requests[-1]["max_completion_tokens"] == 5
+
+
+def test_a_server_that_does_not_know_parallel_calls_is_not_told_of_them(
+    server: Server, make: Callable[..., HttpChat]
+) -> None:
+    server.planned = [error(400, "Unknown parameter: 'parallel_tool_calls'.")]
+    tool = ChatTool("search", "Finds.", {"type": "object", "properties": {}})
+    assert make().reply([ChatMessage("user", "Hi?")], Sampling(5, one_call=True), [tool]).text == "Hi."
+    assert [request.get("parallel_tool_calls") for request in server.requests] == [False, None]
 
 
 def test_text_in_parts_and_log_probabilities_are_read(server: Server, make: Callable[..., HttpChat]) -> None:
@@ -253,3 +264,40 @@ def test_an_empty_reply_still_tells_what_it_cost(server: Server, make: Callable[
     assert caught.value.reply.is_cut
     assert caught.value.reply.usage is not None
     assert caught.value.reply.usage.completion_tokens == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Yes.", "Yes."),
+        ("<think>No?</think>Yes.", "Yes."),
+        ("No?</think>Yes.", "Yes."),  # the template opened it
+        ("<think>No? Or", ""),
+        ("<think>a</think><think>b", ""),
+        ("Say <think> for me.", "Say <think> for me."),
+    ],
+)
+def test_what_is_said_follows_the_thinking(text: str, said: str) -> None:
+    assert ChatReply(text).spoken == said
+    assert ChatReply(text).thinks == (text != said)
+    assert ChatReply("Yes.", reasoning="No?").thinks
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"reasoning_content": "Hm."},
+        {"reasoning": "Hm."},
+        {"reasoning": "Hm.", "reasoning_content": "Hm."},
+        {
+            "content": [
+                {"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]},
+                {"type": "text", "text": "Hi"},
+            ]
+        },
+    ],
+)
+def test_thinking_is_kept_under_whichever_name_it_came(record: dict[str, Any]) -> None:
+    message = record_to_message({"role": "assistant", "content": "Hi"} | record)
+    assert (message.content, message.reasoning) == ("Hi", "Hm.")
+    assert record_to_message(message_to_record(message)) == message

@@ -6,7 +6,6 @@ from tests.builders import referenced
 from tests.llama import llama_server
 from tracerank.endpoints.chat_cache import CachedChat
 from tracerank.endpoints.chat_http import ChatConfig, HttpChat
-from tracerank.errors import ChatError
 from tracerank.evaluation.judging import AnswerJudge, JudgeConfig
 from tracerank.evaluation.labels import JUDGE, Labelling
 
@@ -18,15 +17,14 @@ def test_a_real_model_judges_or_says_that_it_cannot_and_is_never_asked_twice(tmp
         HttpChat(ChatConfig(address, "smollm2", retries=0, timeout=600)) as http,
     ):
         chat = CachedChat(http, tmp_path)
-        labelling = Labelling(JUDGE, AnswerJudge(chat, JudgeConfig(max_tokens=8)))
-        try:
-            [known] = labelling.pools([asked])
-        except ChatError as error:
-            known, said = None, str(error)
-        if known is None:
-            assert "asked 3 times for CORRECT, INCORRECT, NOT_ATTEMPTED" in said
-            return
+        judge = AnswerJudge(chat, JudgeConfig(max_tokens=8))
+        labelling = Labelling(JUDGE, judge)
+        [known] = labelling.pools([asked])
         assert known.rollouts[0].label == 1.0
+        if judge.failed:  # so small a model may say anything
+            assert "asked 3 times for the short answer and one of CORRECT" in judge.failed[0]
+            assert known.rollouts[1].label is None
+            return
         assert known.rollouts[1].label in (0.0, 1.0)
         before = chat.asked
         assert list(labelling.pools([asked])) == [known]

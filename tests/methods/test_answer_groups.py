@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 
 from tracerank.answers.exact import normalize_answer
 from tracerank.embedding.base import HashEmbedder, Vectors
-from tracerank.endpoints.chat import FakeChat
+from tracerank.endpoints.chat import ChatReply, FakeChat
 from tracerank.endpoints.chat_cache import CachedChat
 from tracerank.errors import ChatError
 from tracerank.methods.answer_groups import AnswerGrouping, ContainmentGroups, DefaultGroups, ExactGroups
-from tracerank.methods.judged_groups import LlmGroups, SemanticGroups, complete_linkage
+from tracerank.methods.judged_groups import RULES, VERDICT, LlmGroups, SemanticGroups, complete_linkage
+from tracerank.methods.judged_groups import SHORT_ANSWERS as SHORT
 
 
 class Compass:
@@ -173,14 +174,14 @@ def test_linked_clusters_hold_only_similar_pairs(count: int, seed: int, threshol
 
 
 def test_each_unordered_pair_is_asked_once_and_numbers_are_not_asked_about(tmp_path: Path) -> None:
-    chat = same_when(lambda a, b: {a.lower(), b.lower()} == {"car", "automobile"})
+    chat = same_when(lambda a, b: {a.lower(), b.lower()} == {"kazoo", "mirliton"})
     grouping = LlmGroups(CachedChat(chat, tmp_path))
-    assert grouping.groups("What?", ["car", "boat", "automobile", "Car", "5", "7"]) == (0, 1, 0, 0, 2, 3)
+    assert grouping.groups("What?", ["kazoo", "boat", "mirliton", "Kazoo", "5", "7"]) == (0, 1, 0, 0, 2, 3)
     asked = len(chat.asked)
     assert asked == 3 + 3 * 2  # the pairs of three names, and each name with each number
-    grouping.groups("What?", ["automobile", "7", "Car", "boat", "5", "car"])
+    grouping.groups("What?", ["mirliton", "7", "Kazoo", "boat", "5", "kazoo"])
     assert len(chat.asked) == asked
-    grouping.groups("Another question?", ["car", "boat"])
+    grouping.groups("Another question?", ["kazoo", "boat"])
     assert len(chat.asked) == asked + 1
 
 
@@ -191,10 +192,10 @@ def test_a_run_that_was_killed_goes_on_without_asking_again(tmp_path: Path) -> N
         return True
 
     with pytest.raises(KeyboardInterrupt):
-        LlmGroups(CachedChat(same_when(killed), tmp_path)).groups("Q", ["car", "automobile", "train"])
+        LlmGroups(CachedChat(same_when(killed), tmp_path)).groups("Q", ["kazoo", "mirliton", "train"])
     second = same_when(lambda a, b: False)
     grouping = LlmGroups(CachedChat(second, tmp_path))
-    assert grouping.groups("Q", ["train", "automobile", "car"]) == (0, 1, 1)
+    assert grouping.groups("Q", ["train", "mirliton", "kazoo"]) == (0, 1, 1)
     assert len(second.asked) == 2
 
 
@@ -202,15 +203,15 @@ def test_threads_that_ask_about_one_pair_ask_once(tmp_path: Path) -> None:
     chat = same_when(lambda a, b: True)
     grouping = LlmGroups(CachedChat(chat, tmp_path))
     with ThreadPoolExecutor(8) as threads:
-        found = set(threads.map(lambda _: grouping.groups("Q", ["car", "automobile"]), range(32)))
+        found = set(threads.map(lambda _: grouping.groups("Q", ["kazoo", "mirliton"]), range(32)))
     assert found == {(0, 0)}
     assert len(chat.asked) == 1
 
 
 def test_another_model_is_asked_again(tmp_path: Path) -> None:
     one, two = FakeChat(lambda _: "SAME", "one"), FakeChat(lambda _: "DIFFERENT", "two")
-    LlmGroups(CachedChat(one, tmp_path)).groups("Q", ["car", "automobile"])
-    assert LlmGroups(CachedChat(two, tmp_path)).groups("Q", ["car", "automobile"]) == (0, 1)
+    LlmGroups(CachedChat(one, tmp_path)).groups("Q", ["kazoo", "mirliton"])
+    assert LlmGroups(CachedChat(two, tmp_path)).groups("Q", ["kazoo", "mirliton"]) == (0, 1)
     assert len(two.asked) == 1
 
 
@@ -234,7 +235,9 @@ def test_a_reply_without_a_verdict_is_asked_again_and_then_an_error(tmp_path: Pa
     replies = iter([reply, reply, "SAME", *[reply] * 3])
     grouping = LlmGroups(CachedChat(FakeChat(lambda _: next(replies)), tmp_path))
     assert grouping.are_same("Q", "a", "b")
-    with pytest.raises(ChatError, match="fake-chat: asked 3 times for SAME or DIFFERENT, last said"):
+    with pytest.raises(
+        ChatError, match="fake-chat: asked 3 times for both short answers and SAME or DIFFERENT, last said"
+    ):
         grouping.are_same("Q", "a", "c")
 
 
@@ -244,3 +247,51 @@ def test_a_hostile_answer_cannot_end_its_quotation() -> None:
     [prompt] = chat.asked
     assert sum(line.startswith("Answer B:") for line in prompt.splitlines()) == 1
     assert sum(line.startswith("Reply with") for line in prompt.splitlines()) == 1
+
+
+WHERE = "In what city was Leena Peisa born?"
+
+
+@pytest.mark.parametrize(
+    ("question", "a", "b", "reply", "same", "by"),
+    [  # as a small model wrote them
+        (
+            "When?",
+            "6 April 1793",
+            "It was made in spring.",
+            "A: 6 April 1793\nB: April 6, 1793\nVerdict: DIFFERENT",
+            True,
+            SHORT,
+        ),
+        ("Who?", "Joe Hill", "He that wrote it.", '**A:** "Joseph Heller"\n**B:** Joseph Heller', True, SHORT),
+        ("When?", "that autumn", "when snow fell", "A: 1948\nB: 1949\nVerdict: SAME", False, SHORT),
+        ("Who?", "Babe Ruth's shot", "Mazara's", "A: none\nB: none\nVerdict: SAME", False, SHORT),
+        ("Who?", "Armstrong", "some Aldrin", "A: Armstrong\nB: (none)\nVerdict: SAME", False, SHORT),
+        ("Who?", "Armstrong", "some Aldrin", "A: Armstrong\nB: Buzz Aldrin\nVerdict: DIFFERENT", False, VERDICT),
+        ("Who?", "Armstrong", "some Aldrin", "DIFFERENT", False, VERDICT),
+        (WHERE, "Vantaa", "She comes from Vantaa.", "never asked", True, RULES),
+    ],
+)
+def test_short_answers_are_compared_by_rules_and_the_verdict_is_for_the_rest(
+    question: str, a: str, b: str, reply: str, same: bool, by: str
+) -> None:
+    grouping = LlmGroups(FakeChat(lambda _: reply))
+    assert grouping.are_same(question, a, b) is same
+    assert grouping.settled == {by: 1}
+
+
+def test_a_reply_that_copies_the_form_or_is_cut_says_nothing() -> None:
+    copied = "A: the short answer that A gives\nB: the short answer that B gives"
+    cut = ChatReply("A: Joseph\nB: Joseph", is_cut=True)
+    replies = iter([copied, cut, "A: Ann\nB: Bob\nVerdict: DIFFERENT"])
+    assert not LlmGroups(FakeChat(lambda _: next(replies))).are_same("Who?", "she", "he")
+
+
+def test_a_verdict_that_two_unlike_short_answers_are_one_has_to_be_given_of_them_alone() -> None:
+    both = "A: Armstrong\nB: Buzz Aldrin\nVerdict: SAME"
+    for last in ("SAME", "DIFFERENT"):
+        chat = FakeChat(lambda asked, last=last: both if "three lines" in asked else last)  # type: ignore[misc]
+        grouping = LlmGroups(chat)
+        assert grouping.are_same("Who was first?", "Armstrong", "some Aldrin") is (last == "SAME")
+        assert 'Answer B: "Buzz Aldrin"' in chat.asked[1]
+        assert grouping.settled == {VERDICT: 1}

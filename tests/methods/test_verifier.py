@@ -81,12 +81,40 @@ def test_scores_of_equal_answers_are_summed_when_a_grouping_is_given() -> None:
     assert decision.scores == pytest.approx({0: 0.7, 1: 0.8, 2: 0.8})
 
 
-def test_a_reply_without_a_verdict_is_asked_again_and_then_an_error() -> None:
+def test_a_reply_without_a_verdict_is_asked_for_again_and_none_at_all_is_an_error() -> None:
     replies = iter(["Hm.", "Hm.", "YES", *["Hm."] * 3])
     chat = FakeChat(lambda asked: next(replies))
     assert Verifier(chat, VerifierConfig(concurrency=1)).decide(pool("Paris")).scores == {0: 1.0}
     with pytest.raises(ChatError, match=r"fake-chat: asked 3 times for YES or NO, last said 'Hm\.'"):
         Verifier(chat).decide(pool("Paris"))
+
+
+def test_a_reply_that_cannot_be_read_is_one_missing_score() -> None:
+    chat = by_answer(Paris=sure(YES=0.9, NO=0.1), Rome="Hm.", Oslo=sure(YES=0.2, NO=0.8))
+    decision = Verifier(chat).decide(pool("Rome", "Oslo", "Paris"))
+    assert (decision.answer, decision.scores) == ("Paris", pytest.approx({1: 0.2, 2: 0.9}))
+    assert "1 of 3 candidates have no score (fake-chat: asked 3 times" in (decision.note or "")
+
+
+def test_scores_that_tell_nothing_apart_are_said() -> None:
+    half = sure(YES=0.5, NO=0.5)
+    decision = Verifier(by_answer(Paris=half, Rome=half)).decide(pool("Rome", "Paris"))
+    assert decision.answer == "Rome"
+    assert decision.note == "all scores are alike (0.5): the first candidate was taken"
+    assert Verifier(by_answer(Paris=half)).decide(pool("Paris")).note is None  # one candidate, nothing to tell apart
+
+
+@pytest.mark.parametrize(
+    "logprobs",
+    [
+        # Of the thinking alone, as behind a parser that parts it from the reply.
+        (TokenLogprob("NO", math.log(0.5), (TokenLogprob("NO", math.log(0.5)), TokenLogprob("YES", math.log(0.5)))),),
+        # Zeros where a server has no logarithms.
+        (TokenLogprob("YES", 0.0, (TokenLogprob("YES", 0.0), TokenLogprob("NO", 0.0))),),
+    ],
+)
+def test_log_probabilities_that_are_not_the_verdicts_are_left_aside(logprobs: tuple[TokenLogprob, ...]) -> None:
+    assert probability_of_yes(ChatReply("YES", logprobs=logprobs, reasoning="NO?")) == 1.0
 
 
 def test_evidence_is_quoted_deduplicated_and_cut() -> None:
@@ -142,3 +170,17 @@ def test_a_confidence_that_is_not_stated_is_an_error_and_nothing_has_none() -> N
     with pytest.raises(ChatError, match="asked 3 times for a line 'Confidence: N'"):
         source.estimate("q", Rollout(0, "Paris"))
     assert source.estimate("q", Rollout(0, None)) is None
+
+
+def test_a_confidence_that_cannot_be_asked_for_costs_only_itself() -> None:
+    chat = FakeChat(lambda asked: "high" if 'Answer: "Rome"' in asked else "Confidence: 20")
+    decision = WeightedVote([AskedConfidence(chat)]).decide(pool("Paris", "Paris", "Rome"))
+    assert decision.answer == "Paris"
+    assert "1 could not be asked for (fake-chat: asked 3 times" in (decision.note or "")
+    with pytest.raises(ChatError):
+        WeightedVote([AskedConfidence(FakeChat(lambda _: "high"))]).decide(pool("Paris"))
+
+
+def test_a_small_context_cuts_what_is_asked_about_a_confidence() -> None:
+    config = AskedConfidenceConfig().within(1024)
+    assert (config.max_tokens, config.prompt_words + config.answer_words) == (256, 256)

@@ -4,9 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 
-from tracerank.cli.app import app as cli
+from tracerank.cli.app import command
 from tracerank.serving.limits import DEFAULT_LIMITS, MEGABYTE, ServiceLimits, limits_told
 
 PAGE = Path(__file__).parents[2] / "docs" / "service.md"
@@ -19,8 +18,7 @@ def shown(limit: str) -> str:
 
 
 def serve_options() -> dict[str, Any]:
-    commands: Any = typer.main.get_command(cli)
-    return {param.opts[0]: param for param in commands.commands["serve"].params}
+    return {param.opts[0]: param for param in command("serve").params}
 
 
 def test_every_limit_has_its_row_in_the_docs_and_no_other_row_is_there() -> None:

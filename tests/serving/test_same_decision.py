@@ -89,15 +89,18 @@ TOLD: dict[str, Callable[[], Any]] = {
 
 def test_select_writes_the_record_of_the_decision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     written = by_select(tmp_path, monkeypatch)
-    # A file of many also says who decided and where the rollout was read; a request knows both.
+    # A file of many also says what a model wrote, who decided and where the rollout was read; a request knows.
     more = {
+        "problem": None,
+        "reply": None,
+        "counts": {},
         "method": "default",
         "source": f"{tmp_path / 'pools.jsonl'}:2",
         "score_list": [{"sample_id": 1, "score": 0.75}],
     }
     assert written == {**EXPECTED, **more}
     assert list(written) == [*EXPECTED, *more]
-    assert decision_to_record(POOL.question, told(POOL, Costly().decide(POOL))) == EXPECTED
+    assert decision_to_record(POOL.question, told(POOL, Costly().decide(POOL))) == {**EXPECTED, "problem": None}
 
 
 @pytest.mark.parametrize("teller", TOLD)

@@ -3,7 +3,7 @@
 A ``PolicyChoice`` is plain values, so that a worker process can load its own; the agents are elsewhere in this layer.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -17,10 +17,12 @@ from tracerank.agents.chat.tools import browser_style, search_style
 from tracerank.agents.corpus.base import Library, Retriever
 from tracerank.agents.lexical.presets import PRESETS
 from tracerank.agents.sample import Policy
+from tracerank.endpoints.chat import ChatMessage, ChatModel, ChatReply, ChatTool, EmptyReply, Sampling
+from tracerank.endpoints.spelling import ADDRESS
 from tracerank.errors import UsageError
 
 LEXICAL, CHAT = "lexical", "chat"
-EXPECTED = f"{', '.join(f'{LEXICAL}:{name}' for name in PRESETS)} or {CHAT}:URL,MODEL"
+EXPECTED = f"{', '.join(f'{LEXICAL}:{name}' for name in PRESETS)} or {CHAT}:{ADDRESS}"
 """The names that there are, for help and error messages."""
 
 CONCURRENCY = 8
@@ -99,6 +101,10 @@ class ChatOptions:
     max_tokens: int | None = None
     """Of one reply."""
     concurrency: int | None = None
+    chat_context: int | None = None
+    """Tokens that the model holds."""
+    chat_time: str | None = None
+    """Seconds that the server may take, as ``endpoints/spelling.py`` reads them."""
 
     def given(self) -> dict[str, Any]:
         """What was said, by name."""
@@ -107,7 +113,7 @@ class ChatOptions:
 
 @dataclass(frozen=True, slots=True)
 class PolicyChoice:
-    """A policy by its name: ``lexical:base``, ``lexical:sft``, ``lexical:rl`` or ``chat:URL,MODEL``."""
+    """A policy by its name: ``lexical:base``, ``lexical:sft``, ``lexical:rl`` or ``chat:URL#MODEL``."""
 
     name: str
     sources: Sources
@@ -118,7 +124,7 @@ class PolicyChoice:
         if kind == LEXICAL and rest in PRESETS:
             if given := self.chat.given():
                 options = ", ".join(f"--{name.replace('_', '-')}" for name in given)
-                raise UsageError(f"{options}: of use only beside --policy {CHAT}:URL,MODEL")
+                raise UsageError(f"{options}: of use only beside --policy {CHAT}:{ADDRESS}")
         elif kind != CHAT or not rest:
             raise UsageError(f"--policy {self.name}: no such policy; expected {EXPECTED}")
         if self.chat.style not in (None, *STYLES):
@@ -137,11 +143,14 @@ class PolicyChoice:
         return self.chat.concurrency or CONCURRENCY
 
     @contextmanager
-    def opened(self) -> Iterator[Policy]:
-        """The policy; when the block ends its connections do, and with them whatever is still under way."""
+    def opened(self, hear: Callable[[ChatReply], object] | None = None) -> Iterator[Policy]:
+        """The policy; when the block ends its connections do, and with them whatever is still under way.
+
+        ``hear`` is told every reply of a chat agent's model, as it comes.
+        """
         with ExitStack() as stack:
             retriever = stack.enter_context(self.sources.opened())
-            yield self._chat_policy(retriever, stack) if self.is_chat else self._lexical_policy(retriever)
+            yield self._chat_policy(retriever, stack, hear) if self.is_chat else self._lexical_policy(retriever)
 
     def load_lexical(self) -> Policy:
         """A lexical policy for a process of its own."""
@@ -152,22 +161,51 @@ class PolicyChoice:
 
         return LexicalPolicy(retriever, PRESETS[self.name.partition(":")[2]])
 
-    def _chat_policy(self, retriever: Retriever, stack: ExitStack) -> Policy:
-        from tracerank.endpoints.chat_http import ChatConfig, HttpChat
+    def _chat_policy(
+        self, retriever: Retriever, stack: ExitStack, hear: Callable[[ChatReply], object] | None
+    ) -> Policy:
+        from tracerank.endpoints.chat_http import HttpChat, chat_config
 
-        address, _, model = self.name.partition(":")[2].replace("#", ",").partition(",")
-        config = ChatConfig(address, model or "default", wants_logprobs=True, concurrency=self.concurrency)
         said = self.chat
+        address = self.name.partition(":")[2]
+        config = chat_config(address, said.chat_time, wants_logprobs=True, concurrency=self.concurrency)
+        chat: ChatModel = stack.enter_context(HttpChat(config))
+        usual = DEFAULT_LIMITS
+        reply_tokens = said.max_tokens or usual.reply_tokens
+        more = max(1, reply_tokens // usual.reply_tokens)  # who needs longer replies needs longer rollouts of them
         limits = replace(
-            DEFAULT_LIMITS,
-            turns=said.max_turns or DEFAULT_LIMITS.turns,
-            reply_tokens=said.max_tokens or DEFAULT_LIMITS.reply_tokens,
+            usual,
+            turns=said.max_turns or usual.turns,
+            reply_tokens=reply_tokens,
+            rollout_tokens=more * usual.rollout_tokens,
+            answer_tokens=more * usual.answer_tokens,
         )
         return ChatPolicy(
-            stack.enter_context(HttpChat(config)),
+            chat if hear is None else _Heard(chat, hear),
             STYLES[said.style or TAGS](retriever),
-            limits,
+            limits if said.chat_context is None else limits.within(said.chat_context),
             temperature=TEMPERATURE if said.temperature is None else said.temperature,
             top_p=said.top_p,
             concurrency=1,  # which rollouts are under way at once is the runner's business
         )
+
+
+class _Heard:
+    """A chat model whose replies somebody else is told, too."""
+
+    def __init__(self, chat: ChatModel, hear: Callable[[ChatReply], object]) -> None:
+        self._chat = chat
+        self._hear = hear
+
+    @property
+    def name(self) -> str:
+        return self._chat.name
+
+    def reply(self, messages: Sequence[ChatMessage], sampling: Sampling, tools: Sequence[ChatTool] = ()) -> ChatReply:
+        try:
+            reply = self._chat.reply(messages, sampling, tools)
+        except EmptyReply as silence:
+            self._hear(silence.reply)
+            raise
+        self._hear(reply)
+        return reply

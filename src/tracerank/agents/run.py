@@ -1,7 +1,7 @@
 """One run of a policy: K rollouts of every question, taken up where an earlier attempt stopped, and what it came to.
 
 Where rollouts are kept meanwhile is the caller's matter: he writes each one down and gives the lines back after an
-interruption. The finished file does not show in which order rollouts were made.
+interruption; those that failed are then made again. The finished file does not show in which order rollouts were made.
 """
 
 import json
@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Lock
 from types import TracebackType
 from typing import Any
 
@@ -19,17 +20,19 @@ from tracerank.agents.sample import (
     Samples,
     Tally,
     Task,
+    has_failed,
     in_order,
     sample,
     sample_in_processes,
     sample_in_threads,
     tasks_left,
 )
+from tracerank.endpoints.chat import ChatReply
 from tracerank.errors import UsageError
 from tracerank.pools.canonical import record_to_parsed, rollout_to_record
 from tracerank.pools.files import write_lines
 from tracerank.pools.pool import PAPER_K
-from tracerank.pools.types import Question
+from tracerank.pools.types import Question, Rollout
 from tracerank.readers.question_files import digest_of
 
 
@@ -43,6 +46,8 @@ class RunPlan:
     seed: int = 0
     jobs: int = 1
     """Processes of a lexical agent; the rollouts are the same for any."""
+    keeps_failed: bool = False
+    """Whether what failed in an earlier attempt is left as it is, not made again."""
 
     def __post_init__(self) -> None:
         if self.choice.is_chat and self.jobs > 1:
@@ -62,16 +67,50 @@ class RunAccount:
     tally: Tally = field(default_factory=Tally)
     resumed: int = 0
     """Of the rollouts, those of earlier attempts."""
+    finished_tokens: int = 0
+    """Written by the model in the finished rollouts of this attempt."""
+    tokens: int = 0
+    """The same, with those of the rollouts under way."""
     began: float = field(default_factory=time.monotonic)
+    _lock: Lock = field(default_factory=Lock)
 
     @property
     def seconds(self) -> float:
         return time.monotonic() - self.began
 
     @property
+    def made(self) -> int:
+        """Rollouts of this attempt."""
+        return self.tally.rollouts - self.resumed
+
+    def hear(self, reply: ChatReply) -> None:
+        """A reply of a rollout under way."""
+        with self._lock:  # rollouts under way are in threads of their own
+            self.tokens += reply.completion_tokens or 0
+
+    def add(self, rollout: Rollout) -> None:
+        """A rollout of this attempt."""
+        self.tally.add(rollout)
+        self.finished_tokens += 0 if rollout.usage is None else rollout.usage.completion_tokens
+
+    def seconds_left(self, rollouts: int) -> float | None:
+        """Until there are so many rollouts, from those that are finished; None: not one is.
+
+        By tokens where a server counts them: what is under way has part of them already.
+        """
+        if not self.made:
+            return None
+        left = max(0, rollouts - self.tally.rollouts)
+        if not self.finished_tokens:
+            return self.seconds / self.made * left
+        under_way = max(0, self.tokens - self.finished_tokens)
+        tokens_left = max(0.0, self.finished_tokens / self.made * left - under_way)
+        return tokens_left * self.seconds / (self.finished_tokens + under_way)
+
+    @property
     def speed(self) -> float:
         """Rollouts a second of this attempt."""
-        return (self.tally.rollouts - self.resumed) / max(self.seconds, 1e-9)
+        return self.made / max(self.seconds, 1e-9)
 
     def record(self) -> dict[str, Any]:
         """The account as JSON has it, unrounded."""
@@ -80,8 +119,11 @@ class RunAccount:
             "questions": self.questions,
             "rollouts": tally.rollouts,
             "resumed": self.resumed,
+            "failed": tally.failed,
+            "first_failure": tally.first_failure,
             "answered": tally.answered,
             "empty": tally.empty,
+            "thought_in_vain": tally.thought_in_vain,
             "without_search": tally.without_search,
             "labelled": tally.labelled,
             "accuracy": tally.accuracy,
@@ -103,7 +145,7 @@ class PolicyRun:
 
     def __enter__(self) -> "PolicyRun":
         self._stack = ExitStack()
-        self._agent: Policy = self._stack.enter_context(self.plan.choice.opened())
+        self._agent: Policy = self._stack.enter_context(self.plan.choice.opened(self.account.hear))
         return self
 
     def __exit__(
@@ -124,18 +166,28 @@ class PolicyRun:
 
     def take_up(self, records: Iterable[Mapping[str, Any]]) -> int:
         """Count the rollouts that an earlier attempt wrote, which are not made again; how many they are."""
-        for record in records:
-            row = record_to_parsed(record)
-            self.account.tally.add(row.rollout)
-            self.account.resumed += 1
-            self._done.add((row.question.id, row.rollout.sample_id))
+        failed: dict[tuple[str, int], Rollout] = {}
+        for row in map(record_to_parsed, records):
+            key = (row.question.id, row.rollout.sample_id)
+            if has_failed(row.rollout):
+                failed[key] = row.rollout
+            else:
+                self._take(key, row.rollout)
+        for key, rollout in failed.items():
+            if self.plan.keeps_failed and key not in self._done:
+                self._take(key, rollout)
         return self.account.resumed
+
+    def _take(self, key: tuple[str, int], rollout: Rollout) -> None:
+        self.account.tally.add(rollout)
+        self.account.resumed += 1
+        self._done.add(key)
 
     def records(self) -> Iterator[dict[str, Any]]:
         """The rollouts that are still to make, each as soon as it is made, as canonical records."""
         tasks = tasks_left(self.plan.questions, self.plan.k, self._done)
         for one in self._stack.enter_context(closing(self._sampled(tasks))):
-            self.account.tally.add(one.rollout)
+            self.account.add(one.rollout)
             yield rollout_to_record(one.question, one.rollout)
 
     def _sampled(self, tasks: Iterator[Task]) -> Samples:

@@ -15,6 +15,7 @@ from threading import Thread
 from typing import Protocol, TypeVar
 
 from tracerank.endpoints.chat import Usage
+from tracerank.errors import ChatError, RetrieveError
 from tracerank.pools.types import Question, Rollout
 
 
@@ -23,13 +24,16 @@ class Policy(Protocol):
 
     @property
     def name(self) -> str:
-        """Settles, with seed and question, what is sampled: ``lexical:base``, ``chat:URL#model:tags``."""
+        """Settles, with seed and question, what is sampled: ``lexical:base``, ``chat:URL#MODEL:tags``."""
         ...
 
     def rollouts(self, question: Question, samples: Iterable[int], seed: int = 0) -> Iterator[Rollout]:
         """The rollouts with these sample ids, in their order."""
         ...
 
+
+FAILED = "failed: "
+"""Begins the problem of a rollout that a server kept from its end: made again, it may come to one."""
 
 _TASKS_A_WORKER = 2
 """Under way or waiting, so that no worker waits for us and little is held in memory."""
@@ -66,14 +70,28 @@ def tasks_left(questions: Iterable[Question], k: int, done: Collection[tuple[str
 
 
 def sample(policy: Policy, tasks: Iterable[Task], seed: int = 0) -> Samples:
-    """The rollouts one after the other."""
+    """The rollouts one after the other; one on which a server fails keeps its place, with the reason."""
     for task in tasks:
-        for rollout in policy.rollouts(task.question, task.samples, seed):
-            yield Sampled(task.question, rollout)
+        left = list(task.samples)
+        while left:
+            try:
+                for rollout in policy.rollouts(task.question, tuple(left), seed):
+                    left.remove(rollout.sample_id)
+                    yield Sampled(task.question, rollout)
+                break
+            except (ChatError, RetrieveError) as error:
+                if error.ends_all:
+                    raise
+                yield Sampled(task.question, Rollout(left.pop(0), None, problem=f"{FAILED}{error}"))
+
+
+def has_failed(rollout: Rollout) -> bool:
+    """Whether a server kept the rollout from its end."""
+    return (rollout.problem or "").startswith(FAILED)
 
 
 def sample_in_threads(policy: Policy, tasks: Iterable[Task], seed: int, threads: int) -> Samples:
-    """Each rollout as soon as it is made, for a policy that waits for servers; the first error ends it all."""
+    """Each rollout as soon as it is made, for a policy that waits for servers; an error of another kind ends it all."""
     single = (Task(task.question, (number,)) for task in tasks for number in task.samples)
     waiting: SimpleQueue[Task | None] = SimpleQueue()
     finished: SimpleQueue[Sampled | BaseException] = SimpleQueue()
@@ -164,8 +182,14 @@ class Tally:
     """What came of the rollouts so far."""
 
     rollouts: int = 0
+    failed: int = 0
+    """Of the rollouts, those that a server kept from their end; they are in none of the figures below."""
+    first_failure: str | None = None
+    """Why the first of them failed."""
     empty: int = 0
     """Without an answer."""
+    thought_in_vain: int = 0
+    """Of the empty ones, those whose tokens were used up before anything was said."""
     without_search: int = 0
     labelled: int = 0
     correct: float = 0.0
@@ -175,17 +199,22 @@ class Tally:
 
     def add(self, rollout: Rollout) -> None:
         self.rollouts += 1
+        if rollout.usage is not None:
+            self.usage = rollout.usage if self.usage is None else self.usage + rollout.usage
+        if has_failed(rollout):
+            self.failed += 1
+            self.first_failure = self.first_failure or (rollout.problem or "").removeprefix(FAILED)
+            return
         self.empty += not rollout.answer
+        self.thought_in_vain += not rollout.answer and rollout.problem is not None
         self.without_search += not rollout.searches
         if rollout.label is not None:
             self.labelled += 1
             self.correct += rollout.label
-        if rollout.usage is not None:
-            self.usage = rollout.usage if self.usage is None else self.usage + rollout.usage
 
     @property
     def answered(self) -> int:
-        return self.rollouts - self.empty
+        return self.rollouts - self.failed - self.empty
 
     @property
     def accuracy(self) -> float | None:
@@ -194,6 +223,10 @@ class Tally:
 
 
 def in_order(keys: Sequence[tuple[str, int]], questions: Iterable[Question]) -> list[int]:
-    """The places of (question id, sample id) pairs in the order of the questions, samples ascending."""
+    """The places of (question id, sample id) pairs in the order of the questions, samples ascending.
+
+    Of equal pairs it is the last: the rollout was made again, because it had failed.
+    """
     places = {question.id: place for place, question in enumerate(questions)}
-    return sorted(range(len(keys)), key=lambda at: (places[keys[at][0]], keys[at][1]))
+    last = {key: at for at, key in enumerate(keys)}
+    return sorted(last.values(), key=lambda at: (places[keys[at][0]], keys[at][1]))

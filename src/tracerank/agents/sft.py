@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from tracerank.agents.chat.prompts import prompt_text
+from tracerank.agents.chat.prompts import FORCED, MISSED, UNSEARCHED, holds_prompt
 from tracerank.agents.chat.tags import TagStyle, information
 from tracerank.agents.chat.tools import BROWSER_TOOLS, SEARCH, search_style
 from tracerank.agents.corpus.base import Passage
@@ -26,7 +26,7 @@ from tracerank.pools.files import write_lines
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Evidence, Rollout, Search
 
-_DEMANDS = ("tags_invalid", "tags_last_turn", "last_turn")
+_DEMANDS = (*MISSED, *UNSEARCHED, *FORCED)
 """Prompts that answer a malformed turn or demand an answer."""
 # What our tools say to a call that cannot be done.
 _FAILED = re.compile(
@@ -129,7 +129,7 @@ def _is_trouble(message: ChatMessage) -> bool:
     """Whether the turn answers a mistake, or demands an answer at a limit."""
     if message.role == "tool":
         return _FAILED.match(message.content) is not None
-    return message.role == "user" and any(prompt_text(name) in message.content for name in _DEMANDS)
+    return message.role == "user" and holds_prompt(message.content, _DEMANDS)
 
 
 def _record(pool: Pool, choice: Choice, messages: tuple[ChatMessage, ...]) -> dict[str, Any]:
@@ -218,7 +218,7 @@ def _with_tags(question: str, rollout: Rollout) -> Iterator[ChatMessage]:
     yield from TagStyle(_Nowhere()).opening(question)
     for search in rollout.searches:
         yield ChatMessage("assistant", f"<search>{disarmed(search.query or '')}</search>")
-        yield ChatMessage("user", information(_returned(search)))
+        yield ChatMessage("user", information(_returned(search), question))
     yield _answered(rollout)
 
 

@@ -6,10 +6,9 @@ of any other kind makes it an answer. What the question was is not looked at her
 """
 
 import re
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import Enum
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from importlib.resources import files
 
 from tracerank.answers.english import AUXILIARIES, BOUNDARIES, PREPOSITIONS, PRONOUNS, QUESTION_WORDS, VERBS, words
@@ -51,29 +50,94 @@ _COMMON = (
 _DENYING = ("alone", "none", "opening", "closing", "lacking", "ending", "asking")
 
 
-@dataclass(frozen=True, slots=True)
 class Rules:
-    """A pattern for each role of the table; what the roles mean stands there."""
+    """A pattern for each role of the table, made when it is first asked for; what the roles mean stands there.
 
-    alone: re.Pattern[str]
-    closing: re.Pattern[str]
-    lacking: re.Pattern[str]
-    none: re.Pattern[str]
-    opening: re.Pattern[str]
-    ending: re.Pattern[str]
-    found: re.Pattern[str]
-    aside: re.Pattern[str]
-    before: re.Pattern[str]
-    lead: re.Pattern[str]
-    hedge: re.Pattern[str]
-    asking: re.Pattern[str]
-    within: re.Pattern[str]
-    unspaced_aside: re.Pattern[str]
-    unspaced_hedge: re.Pattern[str]
-    contrast: re.Pattern[str]
-    """In a text as it is written, something before it."""
-    cues: Mapping[str, tuple[tuple[frozenset[str], ...], ...]]
-    """The rarest words of phrases that deny, each to what else its phrases need: a word of every set."""
+    Most answers need the cues alone, and to compile all patterns takes longer than to decide on a hundred pools.
+    """
+
+    def __init__(self, phrases: Mapping[str, Sequence[str]]) -> None:
+        self._phrases = phrases
+
+    def _either(self, role: str) -> str:
+        return f"(?:{'|'.join(map(_pattern, self._phrases[role]))})"
+
+    def _whole(self, role: str) -> re.Pattern[str]:
+        return re.compile(f"{self._either(role)}(?= |$)")
+
+    def _unspaced(self, role: str) -> re.Pattern[str]:
+        return re.compile("|".join(_pattern(phrase).replace(" ", "") for phrase in self._phrases.get(role, ["~"])))
+
+    @cached_property
+    def alone(self) -> re.Pattern[str]:
+        return re.compile(f"{self._either('alone')}{{1,3}}")
+
+    @cached_property
+    def closing(self) -> re.Pattern[str]:
+        return self._whole("closing")
+
+    @cached_property
+    def lacking(self) -> re.Pattern[str]:
+        return self._whole("lacking")
+
+    @cached_property
+    def none(self) -> re.Pattern[str]:
+        return re.compile(self._either("none"))
+
+    @cached_property
+    def opening(self) -> re.Pattern[str]:
+        return self._whole("opening")
+
+    @cached_property
+    def ending(self) -> re.Pattern[str]:
+        return re.compile(f"{self._either('ending')}$")
+
+    @cached_property
+    def found(self) -> re.Pattern[str]:
+        return self._whole("found")
+
+    @cached_property
+    def aside(self) -> re.Pattern[str]:
+        return self._whole("aside")
+
+    @cached_property
+    def before(self) -> re.Pattern[str]:
+        return self._whole("before")
+
+    @cached_property
+    def lead(self) -> re.Pattern[str]:
+        return self._whole("lead")
+
+    @cached_property
+    def hedge(self) -> re.Pattern[str]:
+        return self._whole("hedge")
+
+    @cached_property
+    def asking(self) -> re.Pattern[str]:
+        return self._whole("asking")
+
+    @cached_property
+    def within(self) -> re.Pattern[str]:
+        return self._unspaced("within")
+
+    @cached_property
+    def unspaced_aside(self) -> re.Pattern[str]:
+        return self._unspaced("nearby")
+
+    @cached_property
+    def unspaced_hedge(self) -> re.Pattern[str]:
+        return self._unspaced("hedge")
+
+    @cached_property
+    def contrast(self) -> re.Pattern[str]:
+        """In a text as it is written, something before it."""
+        contrast, turn = _listed(self._phrases["contrast"]), _listed(self._phrases["turn"])
+        return re.compile(rf"(?:,?\s(?:{contrast})|,\s(?:{turn}))(?:,\s|\s)", re.I)
+
+    @cached_property
+    def cues(self) -> Mapping[str, tuple[tuple[frozenset[str], ...], ...]]:
+        """The rarest words of phrases that deny, each to what else its phrases need: a word of every set."""
+        return _cues(phrase for role in _DENYING for phrase in self._phrases[role])
 
 
 @lru_cache(maxsize=4096)  # a text is looked at as a whole, by sentences and by clauses, which are often the same
@@ -100,29 +164,7 @@ def read_rules() -> Rules:
             phrases.setdefault(role, []).append(_in_full(phrase, named))
         elif definition := _DEFINITION.fullmatch(line):
             named[definition[1]] = definition[2]
-    either = {role: f"(?:{'|'.join(map(_pattern, listed))})" for role, listed in phrases.items()}
-    whole = {role: re.compile(f"{pattern}(?= |$)") for role, pattern in either.items()}
-    return Rules(
-        alone=re.compile(f"{either['alone']}{{1,3}}"),
-        closing=whole["closing"],
-        lacking=whole["lacking"],
-        none=re.compile(either["none"]),
-        opening=whole["opening"],
-        ending=re.compile(f"{either['ending']}$"),
-        found=whole["found"],
-        aside=whole["aside"],
-        before=whole["before"],
-        lead=whole["lead"],
-        hedge=whole["hedge"],
-        asking=whole["asking"],
-        within=re.compile(_pattern_unspaced(phrases["within"])),
-        unspaced_aside=re.compile(_pattern_unspaced(phrases.get("nearby", ["~"]))),
-        unspaced_hedge=re.compile(_pattern_unspaced(phrases["hedge"])),
-        contrast=re.compile(
-            rf"(?:,?\s(?:{_listed(phrases['contrast'])})|,\s(?:{_listed(phrases['turn'])}))(?:,\s|\s)", re.I
-        ),
-        cues=_cues(phrase for role in _DENYING for phrase in phrases[role]),
-    )
+    return Rules(phrases)
 
 
 def _cues(phrases: Iterable[str]) -> dict[str, tuple[tuple[frozenset[str], ...], ...]]:
@@ -140,7 +182,7 @@ def _cues(phrases: Iterable[str]) -> dict[str, tuple[tuple[frozenset[str], ...],
     return {word: tuple(needs) for word, needs in found.items()}
 
 
-def _listed(phrases: list[str]) -> str:
+def _listed(phrases: Sequence[str]) -> str:
     return "|".join(re.escape(word) for phrase in phrases for word in phrase.strip("[]").split("|"))
 
 
@@ -168,10 +210,6 @@ def _pattern(phrase: str) -> str:
             either = "|".join(re.escape(choice).replace("\\ ", " ") for choice in choices if choice)
             made.append(f"(?:{either}){'?' if '' in choices else ''}")
     return "".join(made)
-
-
-def _pattern_unspaced(phrases: list[str]) -> str:
-    return "|".join(_pattern(phrase).replace(" ", "") for phrase in phrases)
 
 
 _ENDING_WORDS = 24

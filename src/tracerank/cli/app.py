@@ -1,30 +1,16 @@
 """The command line put together: which commands there are, and how an error ends one."""
 
 import sys
-from typing import Annotated, Any
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from types import MappingProxyType
+from typing import Annotated, Any, NamedTuple
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
-from tracerank.cli.ablate import ablate
-from tracerank.cli.cache import cache, embed
-from tracerank.cli.corpus import corpus
-from tracerank.cli.cost import cost
-from tracerank.cli.demo import demo
-from tracerank.cli.evaluate import evaluate
-from tracerank.cli.export import convert, export
-from tracerank.cli.fit import fit
-from tracerank.cli.inspect import inspect
-from tracerank.cli.reading import reads
-from tracerank.cli.report import report
-from tracerank.cli.rollout import rollout
-from tracerank.cli.select import select
-from tracerank.cli.serve import mcp, serve
-from tracerank.cli.stats import stats
 from tracerank.cli.terminal import installed_version, note
-from tracerank.cli.train import train
-from tracerank.cli.view import view
-from tracerank.cli.world import world
 from tracerank.errors import TraceRankError
 from tracerank.extras import missing_library
 
@@ -59,8 +45,173 @@ class Commands(TyperGroup):
         return result
 
 
+class Entry(NamedTuple):
+    """What is known of a command before its module is imported; its function has the command's name."""
+
+    module: str
+    """In this folder."""
+    summary: str
+    """The first paragraph of its help; a test compares."""
+    example: str = ""
+    """Empty: a group, whose commands have examples of their own."""
+    reads: bool = False
+    """Takes ``--map`` behind its ``--reader``."""
+
+
+COMMANDS: Mapping[str, Entry] = MappingProxyType(
+    {
+        "select": Entry(
+            "select",
+            "Choose the best existing answer of every question.",
+            "tracerank select pools.jsonl --checkpoint checkpoints/webqa -k 16 -o out.jsonl",
+            reads=True,
+        ),
+        "evaluate": Entry(
+            "evaluate",
+            "Compare ways to decide on labelled pools, for several K.",
+            "tracerank evaluate pools.jsonl --checkpoint checkpoints/webqa -k 2,4,8,16",
+            reads=True,
+        ),
+        "inspect": Entry(
+            "inspect",
+            "Say what files hold before anything is done with them: format, counts, drops with examples, warnings.",
+            "tracerank inspect logs/",
+            reads=True,
+        ),
+        "stats": Entry(
+            "stats",
+            "Count what the rollouts of a question share: groups, pairs, message edges, overlap.",
+            "tracerank stats pools.jsonl -k 16",
+            reads=True,
+        ),
+        "convert": Entry(
+            "export",
+            "Bring rollouts of any known format into the canonical one or into ATIF, grouped by question.",
+            "tracerank convert logs/*.jsonl -o pools.jsonl.gz",
+            reads=True,
+        ),
+        "fit": Entry(
+            "fit",
+            "Find the best selector for your labelled pools, and save it, whatever it is.",
+            "tracerank fit labelled.jsonl -o checkpoints/mine",
+            reads=True,
+        ),
+        "train": Entry(
+            "train",
+            "Train a network on pools with labels or references, with the preset's settings unless told otherwise.",
+            "tracerank train webqa pools.jsonl -o checkpoints/webqa",
+            reads=True,
+        ),
+        "report": Entry(
+            "report",
+            "Fold the records of evaluations into tables: accuracy, differences, budgets, coverage, pools, cost.",
+            "tracerank report runs/evaluation --format md -o runs/report",
+        ),
+        "ablate": Entry(
+            "ablate",
+            "Train the full selector and every control of the paper's ablation tables, "
+            "and compare them on held-out pools.",
+            "tracerank ablate pools.jsonl -o runs/ablation --seeds 3",
+            reads=True,
+        ),
+        "cost": Entry(
+            "cost",
+            "Measure what selecting costs on this machine: read and parse, encode afresh, build graphs, score.",
+            "tracerank cost pools.jsonl --checkpoint checkpoints/webqa",
+            reads=True,
+        ),
+        "view": Entry(
+            "view",
+            "Write one page that shows rollouts side by side, the evidence that they share "
+            "and what spoke for the winner.",
+            "tracerank view pools.jsonl --checkpoint checkpoints/webqa -o report.html",
+            reads=True,
+        ),
+        "serve": Entry(
+            "serve",
+            "Answer POST /v1/select, /v1/rerank, /v1/explain and /v1/view until interrupted; "
+            "what was accepted is finished.",
+            "tracerank serve --checkpoint checkpoints/webqa --port 8100",
+        ),
+        "mcp": Entry(
+            "serve",
+            "Speak the Model Context Protocol over stdin and stdout: tools select_rollout and explain_selection.",
+            "tracerank mcp --checkpoint checkpoints/webqa",
+        ),
+        "rollout": Entry(
+            "rollout",
+            "Sample K rollouts of every question and write them as pools.",
+            "tracerank rollout questions.jsonl --corpus index/ --policy lexical:base -o pools.jsonl",
+        ),
+        "world": Entry(
+            "world",
+            "Generate a world of facts, pages and questions, let agents search it, and write their pools.",
+            "tracerank world -o pools.jsonl --setting webqa --questions 1000",
+        ),
+        "embed": Entry(
+            "cache",
+            "Encode every text of the pools into the cache, from which select, train and evaluate then take it.",
+            "tracerank embed pools.jsonl --encoder default",
+            reads=True,
+        ),
+        "demo": Entry(
+            "demo",
+            "Settle real questions by the vote and the shipped selector, and generated ones by two networks as well.",
+            "tracerank demo",
+        ),
+        "export": Entry("export", "Write rollouts as data for other tools."),
+        "cache": Entry("cache", "Look at, check and shrink the vectors kept on disk."),
+        "corpus": Entry("corpus", "Make, search and serve the documents that agents search."),
+    }
+)
+"""In the order of the help."""
+
+
+@cache
+def command(name: str) -> Any:
+    """The command or group, with its module imported."""
+    entry = COMMANDS[name]
+    made = getattr(import_module(f"tracerank.cli.{entry.module}"), name)
+    if isinstance(made, typer.Typer):
+        group = typer.main.get_group(made)
+        group.name = name
+        return group
+    if entry.reads:
+        from tracerank.cli.reading import reads
+
+        made = reads(made)
+    alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
+    alone.command(name, epilog=f"Example:\n\n{entry.example}")(made)
+    return typer.main.get_command(alone)
+
+
+class TableOfCommands(Commands):
+    """The commands of the table, imported one by one when they are called: a list of them waits for none."""
+
+    _is_listing = False
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return [*COMMANDS, *super().list_commands(ctx)]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in COMMANDS:
+            return super().get_command(ctx, cmd_name)
+        return TyperCommand(name=cmd_name, help=COMMANDS[cmd_name].summary) if self._is_listing else command(cmd_name)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        self._is_listing = True
+        try:
+            super().format_help(ctx, formatter)
+        finally:
+            self._is_listing = False
+
+
 app = typer.Typer(
-    cls=Commands, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich"
+    cls=TableOfCommands,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
 )
 
 
@@ -77,34 +228,3 @@ def _root(
     ] = False,
 ) -> None:
     """Choose the best existing answer among K completed search-agent rollouts."""
-
-
-EXAMPLE = "Example:\n\n"
-
-# A command is a function in a module of its own that imports torch, and whatever needs it, inside the function only.
-app.command(epilog=f"{EXAMPLE}tracerank select pools.jsonl --checkpoint checkpoints/webqa -k 16 -o out.jsonl")(
-    reads(select)
-)
-app.command(epilog=f"{EXAMPLE}tracerank evaluate pools.jsonl --checkpoint checkpoints/webqa -k 2,4,8,16")(
-    reads(evaluate)
-)
-app.command(epilog=f"{EXAMPLE}tracerank inspect logs/")(reads(inspect))
-app.command(epilog=f"{EXAMPLE}tracerank stats pools.jsonl -k 16")(reads(stats))
-app.command(epilog=f"{EXAMPLE}tracerank convert logs/*.jsonl -o pools.jsonl.gz")(reads(convert))
-app.command(epilog=f"{EXAMPLE}tracerank fit labelled.jsonl -o checkpoints/mine")(reads(fit))
-app.command(epilog="Example: tracerank train webqa pools.jsonl -o checkpoints/webqa")(reads(train))
-app.command(epilog=f"{EXAMPLE}tracerank report runs/evaluation --format md -o runs/report")(report)
-app.command(epilog=f"{EXAMPLE}tracerank ablate pools.jsonl -o runs/ablation --seeds 3")(reads(ablate))
-app.command(epilog=f"{EXAMPLE}tracerank cost pools.jsonl --checkpoint checkpoints/webqa")(reads(cost))
-app.command(epilog=f"{EXAMPLE}tracerank view pools.jsonl --checkpoint checkpoints/webqa -o report.html")(reads(view))
-app.command(epilog=f"{EXAMPLE}tracerank serve --checkpoint checkpoints/webqa --port 8100")(serve)
-app.command(epilog=f"{EXAMPLE}tracerank mcp --checkpoint checkpoints/webqa")(mcp)
-app.command(epilog=f"{EXAMPLE}tracerank rollout questions.jsonl --corpus index/ --policy lexical:base -o pools.jsonl")(
-    rollout
-)
-app.command(epilog=f"{EXAMPLE}tracerank world -o pools.jsonl --setting webqa --questions 1000")(world)
-app.command(epilog="Example: tracerank embed pools.jsonl --encoder default")(reads(embed))
-app.command(epilog="Example: tracerank demo")(demo)
-app.add_typer(export, name="export")
-app.add_typer(cache, name="cache")
-app.add_typer(corpus, name="corpus")

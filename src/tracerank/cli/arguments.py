@@ -7,6 +7,8 @@ from typing import Annotated
 import typer
 
 from tracerank.cli.terminal import note
+from tracerank.endpoints.spelling import ChatTime as UsualTime
+from tracerank.methods.aggregation.asking import VERDICT_TOKENS
 from tracerank.plugins import METHOD_GROUP, READER_GROUP, listed
 from tracerank.readers.detect import AUTO, READERS, plugged_reader
 from tracerank.selectors.table import METHOD_HELP, METHODS, EqualityName, FormName, MethodOptions, plugged_method
@@ -42,7 +44,7 @@ Files = Annotated[
     list[Path],
     typer.Argument(
         metavar="FILE",
-        help="Files, folders or patterns of rollouts: JSON Lines, JSON, gzip, Parquet, .eval.",
+        help="Files, folders or patterns of rollouts: JSON Lines, JSON, gzip, Parquet, SQLite, .eval.",
         show_default=False,
     ),
 ]
@@ -80,7 +82,7 @@ OtherEncoder = Annotated[
     typer.Option(
         "--encoder",
         metavar="NAME",
-        help="Encoder to use instead of the checkpoint's own: default, hash-256, a folder, a hub id or URL#model.",
+        help="Encoder to use instead of the checkpoint's own: default, hash-256, a folder, a hub id or URL#MODEL.",
         show_default=False,
     ),
 ]
@@ -164,6 +166,27 @@ Chat = Annotated[
         "--chat",
         metavar="URL#MODEL",
         help="Chat server, for --equality llm and methods that ask one.",
+        show_default=False,
+    ),
+]
+ChatTokens = Annotated[
+    int | None,
+    typer.Option(
+        "--chat-tokens",
+        metavar="N",
+        min=1,
+        help=f"Most tokens of a chat model's reply, thinking included; unless given, {VERDICT_TOKENS:,} for a verdict "
+        "or a number and 10,000 for a written answer.",
+        show_default=False,
+    ),
+]
+ChatTime = Annotated[
+    str | None,
+    typer.Option(
+        "--chat-time",
+        metavar="S,S,S",
+        help="Seconds that a chat server may take: to the first token (it reads the prompt meanwhile), between two "
+        f"tokens, and for a whole reply; {UsualTime()} unless given. Some may be left out: ,120 allows more silence.",
         show_default=False,
     ),
 ]

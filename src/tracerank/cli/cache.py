@@ -46,7 +46,7 @@ Damaged = Annotated[bool, typer.Option("--damaged", help="Remove only what `veri
 
 Encoder = Annotated[
     str,
-    typer.Option("--encoder", metavar="NAME", help="default, multilingual, hash-256, folder, hub id or URL#model."),
+    typer.Option("--encoder", metavar="NAME", help="default, multilingual, hash-256, folder, hub id or URL#MODEL."),
 ]
 CacheFolder = Annotated[
     Path | None,

@@ -37,7 +37,7 @@ Rerank = Annotated[
         "--rerank",
         metavar="NAME",
         help="Order the best passages by this encoder's vectors: default, multilingual, hash-256, folder, hub id or "
-        "URL#model.",
+        "URL#MODEL.",
         show_default=False,
     ),
 ]

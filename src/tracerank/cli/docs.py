@@ -5,31 +5,30 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import typer
-
-from tracerank.cli.app import app
+from tracerank.cli.app import COMMANDS, command
 
 HEADER = """# Command line
 
 Written by `make docs` from the commands' own help; a test checks that it is up to date. Every command ends with 0 when
-it is done, with 2 when its input or arguments cannot be used (one line on stderr says why), and with 130 when it was
-interrupted. Results go to stdout or to the file named; progress, problems and summaries go to stderr.
+it is done, with 2 when its input or arguments cannot be used (one line on stderr says why), with 3 when it is done but
+for some rollouts or questions on which a server failed, and with 130 when it was interrupted. Results go to stdout or
+to the file named; progress, problems and summaries go to stderr.
 """
 
 
 def reference() -> str:
     """The reference as Markdown."""
-    root: Any = typer.main.get_command(app)
-    return "\n".join([HEADER, *(_section(name, command) for name, command in _commands(root.commands))])
+    made = {name: command(name) for name in COMMANDS}
+    return "\n".join([HEADER, *(_section(name, one) for name, one in _commands(made))])
 
 
 def _commands(commands: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
     """Every command with its full name, those of groups too."""
-    for name, command in commands.items():
-        if hasattr(command, "commands"):
-            yield from _commands(command.commands, f"{prefix}{name} ")
+    for name, one in commands.items():
+        if hasattr(one, "commands"):
+            yield from _commands(one.commands, f"{prefix}{name} ")
         else:
-            yield f"{prefix}{name}", command
+            yield f"{prefix}{name}", one
 
 
 def _section(name: str, command: Any) -> str:

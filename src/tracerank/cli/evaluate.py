@@ -14,6 +14,8 @@ from tracerank.cli.arguments import (
     AsJson,
     Chat,
     ChatContext,
+    ChatTime,
+    ChatTokens,
     Checkpoint,
     CountAbstentions,
     Equality,
@@ -30,8 +32,15 @@ from tracerank.cli.arguments import (
     SplitName,
 )
 from tracerank.cli.labelling import Labels, labelling_named, print_labels, say_judge, warn_of_labels
-from tracerank.cli.output import fingerprint
-from tracerank.cli.reading import Problems, pools_of, unweighed_sentence
+from tracerank.cli.output import SOME_FAILED, fingerprint
+from tracerank.cli.reading import (
+    Failures,
+    Problems,
+    alike_sentence,
+    asked_sentence,
+    pools_of,
+    unweighed_sentence,
+)
 from tracerank.cli.record_files import RecordsFile
 from tracerank.cli.terminal import Bar, new_table, note, print_json, print_table, working
 from tracerank.errors import UsageError
@@ -41,12 +50,12 @@ from tracerank.evaluation.evaluate import evaluate as evaluate_pools
 from tracerank.evaluation.fitted_questions import JudgedQuestions
 from tracerank.evaluation.labels import Labelling
 from tracerank.evaluation.record_folder import RecordFolder, read_evaluation
-from tracerank.methods.base import Method
+from tracerank.methods.base import ALIKE, Method
 from tracerank.methods.weighted_vote import NO_CONFIDENCE
 from tracerank.pools.pool import PAPER_BUDGETS, Pool
 from tracerank.pools.subsets import split_named
 from tracerank.readers.detect import AUTO
-from tracerank.selectors.base import DEFAULT, selector_digest, selector_kind
+from tracerank.selectors.base import DEFAULT, selector_kind
 from tracerank.selectors.table import (
     SELECTOR,
     EqualityName,
@@ -128,6 +137,8 @@ def evaluate(
     form: Form = None,
     chat: Chat = None,
     chat_context: ChatContext = None,
+    chat_tokens: ChatTokens = None,
+    chat_time: ChatTime = None,
     reader: ReaderName = AUTO,
     encoder: OtherEncoder = None,
     allow_encoder_mismatch: AllowMismatch = False,
@@ -153,10 +164,20 @@ def evaluate(
         )
     sets = _sets(files, backbone)
     options = MethodOptions(
-        checkpoint, encoder, allow_encoder_mismatch, equality, chat, seed, chat_context, count_abstentions, form
+        checkpoint,
+        encoder,
+        allow_encoder_mismatch,
+        equality,
+        chat,
+        seed,
+        chat_context,
+        count_abstentions,
+        form,
+        chat_tokens,
+        chat_time,
     )
     asked, has_means = _asked(methods, options)
-    labelling = labelling_named(labels, chat, chat_context, watches_exact=True)
+    labelling = labelling_named(labels, options, watches_exact=True)
     held_out = None if split is None else split_named(split)
     plan = _Plan(ks, subsets, seed, labelling.name)
     judged = JudgedQuestions(fitted_by(asked, options), held_out, include_fitted)
@@ -175,7 +196,7 @@ def evaluate(
                 "methods": [method_identity(name) for name in asked] + [MEAN_SINGLE] * has_means,
                 "models": {method.name: model_of(name, options) for name, method in zip(asked, named, strict=True)},
                 "label": label,
-                "options": {**asdict(options), "checkpoint": selector_digest(checkpoint)},
+                "options": options.identity(),
                 **asdict(plan),
                 **({} if split is None else {"split": split}),
                 **({"include_fitted": True} if include_fitted else {}),
@@ -190,6 +211,8 @@ def evaluate(
             folder.write_labels(labelling.record())
     if records_file is not None:
         records_file.finish()
+    if labelling.judge is not None and labelling.failed and not any(row.questions for row in rows):
+        raise UsageError(f"not one question could be judged, the first because {labelling.judge.failed[0]}")
     if not any(row.questions for row in rows):
         unjudged = rows[0].unjudged if rows else 0
         raise UsageError(f"not one of {unjudged:,} questions has a label or a reference; nothing to compare")
@@ -209,6 +232,20 @@ def evaluate(
         warn_of_labels(labelling)
         say_judge(labelling)
         _say(rows, notes, output)
+    _tell_failures(notes, labelling, judged.met + judged.new)
+
+
+def _tell_failures(notes: "_Notes", labelling: Labelling, questions: int) -> None:
+    """What servers failed on, which the exit code tells, too."""
+    for method, failures in notes.failed.items():
+        failed = failures.sentence(method, notes.decided[method])
+        note(f"{failed}; they are not in its figures; the same command asks about them again")
+    if labelling.judge is not None and labelling.failed:
+        first = labelling.judge.failed[0]
+        left = f"{len(labelling.failed):,} of {questions:,} questions could not be judged, the first because {first}"
+        note(f"{left}; they are left out; the same command asks about them again")
+    if notes.failed or labelling.failed:
+        raise typer.Exit(SOME_FAILED)
 
 
 def _say(rows: list[Row], notes: "_Notes", output: Path | None) -> None:
@@ -219,6 +256,11 @@ def _say(rows: list[Row], notes: "_Notes", output: Path | None) -> None:
         note("fewer rollouts than K: " + ", ".join(f"{short[k]:,} questions at K={k}" for k in sorted(short)))
     for method, count in notes.unweighed.items():
         note(unweighed_sentence(method, count, notes.decided[method]))
+    for method, count in notes.alike.items():
+        note(alike_sentence(method, count, notes.decided[method]))
+    for method, counts in notes.asked.items():
+        if asked := asked_sentence(method, counts, notes.decided[method]):
+            note(asked)
     if output is not None:
         note(f"records are in {output}" + (f"; see tracerank report {output}" if output.is_dir() else ""))
 
@@ -268,13 +310,24 @@ class _Notes:
     """K to questions with fewer rollouts."""
     unweighed: Counter[str] = field(default_factory=Counter)
     """Method to decisions in which no vote could be weighed."""
+    alike: Counter[str] = field(default_factory=Counter)
+    """Method to decisions in which scores told nothing apart."""
+    failed: dict[str, Failures] = field(default_factory=dict)
+    """Method to decisions on which a server failed."""
+    asked: dict[str, Counter[str]] = field(default_factory=dict)
+    """Method to decisions by what happened while a model was asked."""
     decided: Counter[str] = field(default_factory=Counter)
 
     def over(self, records: Iterable[Record]) -> Iterator[Record]:
         for record in records:
             self.decided[record.method] += 1
+            self.asked.setdefault(record.method, Counter()).update(record.counts.keys())
             if record.note is not None and NO_CONFIDENCE in record.note:
                 self.unweighed[record.method] += 1
+            if record.note is not None and ALIKE in record.note:
+                self.alike[record.method] += 1
+            if record.problem is not None:
+                self.failed.setdefault(record.method, Failures("decisions")).add(record.problem)
             yield record
 
 
@@ -304,7 +357,8 @@ class _Work:
         """What the sets of pools give that is not in the folder yet, one set after the other."""
         for name, stream in streams:
             pools = self.judged.over(bar.over(stream))
-            pools = _measured(self.labelling.pools(pools), self.plan.ks, self.notes.short)
+            known = (pool for pool in self.labelling.pools(pools) if pool.question.id not in self.labelling.failed)
+            pools = _measured(known, self.plan.ks, self.notes.short)
             done: Container[Key] = ()
             if self.folder is not None:
                 pools = self.folder.noting(pools, self.plan.ks[-1], name, self.judged.fitted)

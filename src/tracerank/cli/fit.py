@@ -24,7 +24,7 @@ Encoder = Annotated[
     typer.Option(
         "--encoder",
         metavar="NAME",
-        help="Of all texts, for the rungs that read them: default, hash-256, a folder, a hub id or URL#model; "
+        help="Of all texts, for the rungs that read them: default, hash-256, a folder, a hub id or URL#MODEL; "
         f"{NO_ENCODER} leaves these rungs out.",
     ),
 ]

@@ -8,6 +8,7 @@ from tracerank.cli.terminal import harmless, note
 from tracerank.errors import UsageError
 from tracerank.evaluation.agreement import ExactBesideMeaning
 from tracerank.evaluation.labels import JUDGE, RULES, Labelling
+from tracerank.selectors.table import MethodOptions
 
 _ABOUT = (
     "given (labels of the file), meaning (the answer means what a reference says), em (exact match), contains (a "
@@ -19,10 +20,8 @@ Labels = Annotated[
 ]
 
 
-def labelling_named(
-    text: str, chat: str | None = None, context: int | None = None, *, watches_exact: bool = False
-) -> Labelling:
-    """The labelling by a rule; ``judge`` alone asks the command's own chat model.
+def labelling_named(text: str, options: MethodOptions | None = None, *, watches_exact: bool = False) -> Labelling:
+    """The labelling by a rule; ``judge`` alone asks the command's own chat model, ``options`` say what it holds.
 
     ``watches_exact`` also looks whether exact match would mislead, which takes a second or less.
     """
@@ -33,11 +32,13 @@ def labelling_named(
     beside = ExactBesideMeaning() if watches_exact else None
     if rule != JUDGE:
         return Labelling(rule, beside=beside)
-    if not (address or chat):
+    said = options or MethodOptions()
+    if not (address or said.chat):
         raise UsageError("--labels judge needs a chat server and its model's name: --labels judge:URL#MODEL")
     from tracerank.evaluation.judging import judge_at
 
-    return Labelling(rule, judge_at(address or chat or "", context), beside)
+    judge = judge_at(address or said.chat or "", said.chat_context, said.chat_tokens, said.chat_time)
+    return Labelling(rule, judge, beside)
 
 
 def print_labels(labelling: Labelling) -> None:

@@ -11,6 +11,9 @@ from tracerank.cli.terminal import json_text, note
 from tracerank.errors import UsageError
 from tracerank.readers.files.inputs import find_files
 
+SOME_FAILED = 3
+"""Exit code of a command that is done, but for some rollouts or questions on which a server failed."""
+
 
 def check_output(path: Path, inputs: Sequence[Path], force: bool) -> None:
     """Refuse a name that would cost the user a file."""
@@ -64,6 +67,8 @@ class ResumableLines:
         self._run = json.loads(json_text(run))
         self._force = force
         self._finish = finish
+        self.stays = False
+        """Set: the part stays beside the file, so that the same command can go on with what is missing."""
 
     def __enter__(self) -> "ResumableLines":
         if self._part.exists() and not self._is_ours():
@@ -80,10 +85,18 @@ class ResumableLines:
         self._file.seek(0, os.SEEK_END)
         return self
 
-    def done(self) -> Iterator[dict[str, Any]]:
-        """The lines that the interrupted run has left, in order."""
+    def done(self, is_good: Callable[[dict[str, Any]], bool] = lambda _: True) -> Iterator[dict[str, Any]]:
+        """The lines that the interrupted run has left, in order; from one that is no good on, they are forgotten."""
+        length = 0
         with open(self._part, "rb") as file:
-            yield from map(json.loads, file)
+            for line in file:
+                record = json.loads(line)
+                if not is_good(record):
+                    self._file.truncate(length)
+                    self._file.seek(0, os.SEEK_END)
+                    return
+                length += len(line)
+                yield record
 
     def write(self, record: Mapping[str, Any]) -> None:
         """One more line, out of our hands at once."""
@@ -99,12 +112,13 @@ class ResumableLines:
         self._file.close()
         if is_done:
             (self._finish or os.replace)(self._part, self._path)
-            self._part.unlink(missing_ok=True)
+            if not self.stays:
+                self._part.unlink(missing_ok=True)
         elif is_empty:
             self._part.unlink()
         else:
             note(f"what was done is kept in {self._part}; the same command goes on from there")
-        if is_done or is_empty:
+        if is_empty or (is_done and not self.stays):
             self._about.unlink(missing_ok=True)
 
     def _is_ours(self) -> bool:
@@ -112,6 +126,11 @@ class ResumableLines:
             return bool(json.loads(self._about.read_text(encoding="utf-8")) == self._run)
         except (OSError, ValueError):
             return False
+
+
+def has_part(path: Path) -> bool:
+    """Whether a run that is not complete has left lines for this file."""
+    return path.with_name(f"{path.name}.part").exists()
 
 
 def _sound_bytes(file: BinaryIO) -> int:

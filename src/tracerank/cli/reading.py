@@ -17,6 +17,7 @@ import typer
 
 from tracerank.cli.terminal import json_text, note
 from tracerank.errors import ReadError, UsageError
+from tracerank.methods.base import ASKED_AGAIN, FORCED, LENIENT, NO_ANSWER
 from tracerank.pools.pool import Pool, drop_reasons
 from tracerank.readers import OnRecord, iter_pools
 from tracerank.readers.files.field_map import with_map, with_questions
@@ -154,6 +155,32 @@ def unweighed_sentence(method: str, count: int, decisions: int) -> str:
     )
 
 
+def alike_sentence(method: str, count: int, decisions: int) -> str:
+    """That scores told nothing apart."""
+    return (
+        f"warning: {method}: in {count:,} of {decisions:,} decisions all scores are alike, so the first candidate was "
+        "taken; behind a reasoning parser log probabilities may be those of the thinking"
+    )
+
+
+class Failures:
+    """How often a server failed, and why for the first time."""
+
+    def __init__(self, what: str) -> None:
+        self.count = 0
+        self._what = what
+        self._first: str | None = None
+
+    def add(self, problem: str | None) -> None:
+        """One more, if it failed."""
+        self.count += problem is not None
+        self._first = self._first or problem
+
+    def sentence(self, method: str, total: int) -> str:
+        """How many failed, in a line."""
+        return f"{method}: {self.count:,} of {total:,} {self._what} failed, the first because {self._first}"
+
+
 def _clock() -> float:
     return time.monotonic()
 
@@ -165,16 +192,20 @@ class Summary:
     questions: int = 0
     rollouts: int = 0
     empty: int = 0
+    """Questions without a candidate."""
+    counts: Counter[str] = field(default_factory=Counter)
+    """Questions by what happened while a model was asked about them."""
     bare: int = 0
     """Questions of which no rollout shows evidence."""
     dropped: Counter[str] = field(default_factory=Counter)
     began: float = field(default_factory=_clock)
 
-    def add(self, pool: Pool, sample_id: int | None, dropped: Mapping[int, str]) -> None:
+    def add(self, pool: Pool, answer: str | None, dropped: Mapping[int, str], counts: Mapping[str, int]) -> None:
         """One pool that was decided on."""
         self.questions += 1
         self.rollouts += len(pool)
-        self.empty += sample_id is None
+        self.empty += answer is None and NO_ANSWER not in counts
+        self.counts.update(counts.keys())
         self.bare += not any(rollout.has_evidence for rollout in pool.rollouts)
         self.dropped.update(drop_reasons(pool, dropped))
 
@@ -186,3 +217,10 @@ class Summary:
             f"{self.questions:,} questions, {self.empty:,} of them without a candidate; "
             f"{dropped}{f' ({reasons})' if reasons else ''}{bare}; {_clock() - self.began:.1f} s"
         )
+
+
+def asked_sentence(method: str, counts: Mapping[str, int], decisions: int) -> str | None:
+    """How often a model had to be helped to an answer, or gave none, which is not to have no candidate."""
+    parts = [f"{counts[name]:,} {name}" for name in (ASKED_AGAIN, LENIENT, FORCED) if counts.get(name)]
+    parts += [f"{counts[NO_ANSWER]:,} without an answer of the model's"] if counts.get(NO_ANSWER) else []
+    return f"{method}: of {decisions:,} decisions {', '.join(parts)}" if parts else None

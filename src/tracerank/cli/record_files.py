@@ -52,6 +52,9 @@ DECISION: Columns = MappingProxyType(
         "confidence": NUMBER,
         "usage": USAGE,
         "note": TEXT,
+        "problem": TEXT,
+        "reply": TEXT,
+        "counts": COUNTS,
         "method": TEXT,
         "source": TEXT,
         "score_list": SCORES,
@@ -67,7 +70,7 @@ def _columns_of(kind: type) -> Columns:
     return {name: next((kinds[one] for one in (hint, *get_args(hint)) if one in kinds), COUNTS) for name, hint in hints}
 
 
-EVALUATED: Columns = MappingProxyType({**_columns_of(Record), "dropped": COUNTS})
+EVALUATED: Columns = MappingProxyType({**_columns_of(Record), "dropped": COUNTS, "counts": COUNTS})
 """What ``tracerank evaluate`` records."""
 _ROWS = 1000
 """Rows of Parquet that are held at a time."""

@@ -21,9 +21,9 @@ from tracerank.agents.policies import (
     Sources,
 )
 from tracerank.agents.run import PolicyRun, RunAccount, RunPlan, write_in_order
-from tracerank.cli.arguments import Force, ProblemsFile, Quiet
+from tracerank.cli.arguments import ChatTime, Force, ProblemsFile, Quiet
 from tracerank.cli.corpus import Rerank
-from tracerank.cli.output import ResumableLines, check_output
+from tracerank.cli.output import SOME_FAILED, ResumableLines, check_output, has_part
 from tracerank.cli.reading import Problems
 from tracerank.cli.terminal import note, print_json, working
 from tracerank.pools.pool import PAPER_K
@@ -54,7 +54,7 @@ Output = Annotated[
         "--output",
         metavar="FILE",
         help="File for the pools; gzip if it ends with .gz. Rollouts are saved in FILE.part as they are made; after an "
-        "interruption the same command goes on where it stopped.",
+        "interruption the same command goes on where it stopped, and tries again what failed.",
         show_default=False,
     ),
 ]
@@ -123,7 +123,7 @@ MaxTokens = Annotated[
         "--max-tokens",
         metavar="N",
         min=1,
-        help=f"Most tokens of one reply; {DEFAULT_LIMITS.reply_tokens:,} if not given.",
+        help=f"Most tokens of one reply, thinking included; {DEFAULT_LIMITS.reply_tokens:,} if not given.",
         show_default=False,
     ),
 ]
@@ -136,6 +136,20 @@ Concurrency = Annotated[
         help=f"Rollouts of a chat agent under way at once; {CONCURRENCY} if not given.",
         show_default=False,
     ),
+]
+ChatContext = Annotated[
+    int | None,
+    typer.Option(
+        "--chat-context",
+        metavar="N",
+        min=512,
+        help="Tokens that the chat agent's model holds; replies, returns and conversation are kept within it.",
+        show_default=False,
+    ),
+]
+KeepFailed = Annotated[
+    bool,
+    typer.Option("--keep-failed", help="Leave rollouts on which a server failed before as they are."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the summary as JSON, unrounded.")]
 
@@ -156,6 +170,9 @@ def rollout(
     max_turns: MaxTurns = None,
     max_tokens: MaxTokens = None,
     concurrency: Concurrency = None,
+    chat_context: ChatContext = None,
+    chat_time: ChatTime = None,
+    keep_failed: KeepFailed = False,
     force: Force = False,
     problems: ProblemsFile = None,
     as_json: AsJson = False,
@@ -164,33 +181,54 @@ def rollout(
     """Sample K rollouts of every question and write them as pools.
 
     A lexical agent (base, sft or rl, from noisy to steady) needs no language model; a chat agent asks any
-    OpenAI-compatible server, with the key in TRACERANK_API_KEY. Rollouts get labels where the file has answers.
+    OpenAI-compatible server, with the key in TRACERANK_API_KEY. Rollouts get labels where the file has answers. A
+    rollout on which a server fails is written with the reason and costs only itself; the command then ends with 3, and
+    given again it makes only what failed.
     """
-    check_output(output, questions, force)
-    options = ChatOptions(None if style is None else str(style), temperature, top_p, max_turns, max_tokens, concurrency)
+    check_output(output, questions, force or has_part(output))
+    options = ChatOptions(
+        None if style is None else str(style),
+        temperature,
+        top_p,
+        max_turns,
+        max_tokens,
+        concurrency,
+        chat_context,
+        chat_time,
+    )
     choice = PolicyChoice(policy, Sources(corpus, retriever, rerank), options)
     with Problems(problems, keep=(*questions, output)) as report:
         asked = tuple(read_questions(questions, report))
-    plan = RunPlan(choice, asked, k, seed, jobs)
+    plan = RunPlan(choice, asked, k, seed, jobs, keep_failed)
     with ExitStack() as stack:
         run = stack.enter_context(PolicyRun(plan))
         finish = partial(write_in_order, questions=asked)
         lines = stack.enter_context(ResumableLines(output, run.identity(), force, finish))
-        bar = stack.enter_context(working("sampling", unit="rollouts", total=plan.rollouts, quiet=quiet))
+        left = partial(run.account.seconds_left, plan.rollouts)
+        bar = stack.enter_context(working("sampling", "rollouts", plan.rollouts, quiet, left=left))
         bar.advance(run.take_up(lines.done()))
         for record in run.records():
             lines.write(record)
             bar.advance()
             bar.describe(_brief(run.account))
+        lines.stays = run.account.tally.failed > 0 and not keep_failed
     if as_json:
         print_json({**run.account.record(), "output": str(output)}, indent=2)
     elif not quiet:
         note(f"{_summary(run.account)}; written to {output}")
+    if failed := run.account.tally.failed:
+        note(f"{failed:,} of {plan.rollouts:,} rollouts failed, the first because {run.account.tally.first_failure}")
+        if not keep_failed:
+            note("the same command tries only these again; with --keep-failed it leaves them as they are")
+        raise typer.Exit(SOME_FAILED)
 
 
 def _brief(account: RunAccount) -> str:
     """For the bar."""
-    return f"{account.speed:,.1f}/s, {account.tally.answered:,} answered, {account.tally.empty:,} empty"
+    tally = account.tally
+    pace = f"{account.tokens / max(account.seconds, 1e-9):,.0f} tokens" if account.tokens else f"{account.speed:,.1f}"
+    failed = f", {tally.failed:,} failed" if tally.failed else ""
+    return f"{pace}/s, {tally.answered:,} answered, {tally.empty:,} empty{failed}"
 
 
 def _summary(account: RunAccount) -> str:
@@ -198,11 +236,15 @@ def _summary(account: RunAccount) -> str:
     parts = [
         f"{account.questions:,} questions, {tally.rollouts:,} rollouts"
         + (f" ({account.resumed:,} of them from before)" if account.resumed else ""),
-        f"{tally.answered:,} answered, {tally.empty:,} empty, {tally.without_search:,} without a search",
+        f"{tally.answered:,} answered, {tally.empty:,} empty, {tally.without_search:,} without a search"
+        + (f", {tally.failed:,} failed" if tally.failed else ""),
     ]
+    if tally.thought_in_vain:
+        parts.append(f"{tally.thought_in_vain:,} used up --max-tokens before they said anything")
     if tally.accuracy is not None:
         parts.append(f"single accuracy {tally.accuracy:.3f}")
     if (usage := tally.usage) is not None:
         parts.append(f"{usage.prompt_tokens:,} prompt and {usage.completion_tokens:,} completion tokens")
-    parts.append(f"{account.seconds:.1f} s, {account.speed:,.1f} rollouts/s")
+    pace = f"{account.speed:,.1f}" if account.speed >= 1 else f"{account.speed:.2g}"
+    parts.append(f"{account.seconds:.1f} s, {pace} rollouts/s")
     return "; ".join(parts)

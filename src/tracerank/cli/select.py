@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,6 +12,8 @@ from tracerank.cli.arguments import (
     AllowMismatch,
     Chat,
     ChatContext,
+    ChatTime,
+    ChatTokens,
     Checkpoint,
     CountAbstentions,
     Equality,
@@ -27,16 +28,24 @@ from tracerank.cli.arguments import (
     ReaderName,
     Seed,
 )
-from tracerank.cli.output import ResumableLines, check_output, fingerprint
-from tracerank.cli.reading import Problems, Summary, pools_of, unweighed_sentence
+from tracerank.cli.output import SOME_FAILED, ResumableLines, check_output, fingerprint
+from tracerank.cli.reading import (
+    Failures,
+    Problems,
+    Summary,
+    alike_sentence,
+    asked_sentence,
+    pools_of,
+    unweighed_sentence,
+)
 from tracerank.cli.record_files import DECISION, FORMATS, check_format, read_lines, write_records
 from tracerank.cli.terminal import note, print_json, working
 from tracerank.errors import UsageError
-from tracerank.methods.base import Decision, decide_stream, decision_to_record, told
+from tracerank.methods.base import ALIKE, Decision, decide_stream, decision_to_record, told
 from tracerank.methods.weighted_vote import NO_CONFIDENCE
 from tracerank.pools.pool import Pool
 from tracerank.readers.detect import AUTO
-from tracerank.selectors.base import DEFAULT, selector_digest
+from tracerank.selectors.base import DEFAULT
 from tracerank.selectors.table import SELECTOR, EqualityName, MethodOptions, method_named, own_options
 
 Output = Annotated[
@@ -65,6 +74,8 @@ def select(
     form: Form = None,
     chat: Chat = None,
     chat_context: ChatContext = None,
+    chat_tokens: ChatTokens = None,
+    chat_time: ChatTime = None,
     seed: Seed = 0,
     encoder: OtherEncoder = None,
     allow_encoder_mismatch: AllowMismatch = False,
@@ -75,9 +86,10 @@ def select(
     """Choose the best existing answer of every question.
 
     Prints one JSON object per question with the keys question_id, question, answer, sample_id, scores, dropped, group
-    (sample ids whose answers count as the same), confidence, usage (tokens), note, method, source (file and line of the
-    chosen rollout) and score_list (the scores again, as a list). answer and sample_id are null when no rollout can be
-    chosen, sample_id and source alone when the answer was newly written.
+    (sample ids whose answers count as the same), confidence, usage (tokens), note, problem (why a chat server failed
+    on it), reply and counts (of a chat model), method, source (file and line of the chosen rollout) and score_list (the
+    scores again, as a list). answer and sample_id are null when no rollout can be chosen, sample_id and source alone
+    when the answer was newly written. Where a chat server failed on some questions the command ends with 3.
     """
     if output is not None:
         check_output(output, files, force)
@@ -92,7 +104,17 @@ def select(
         bar = stack.enter_context(working("loading", quiet=hides_bar))
         pools = bar.over(pools_of(files, reader, report, k))
         options = MethodOptions(
-            checkpoint, encoder, allow_encoder_mismatch, equality, chat, seed, chat_context, count_abstentions, form
+            checkpoint,
+            encoder,
+            allow_encoder_mismatch,
+            equality,
+            chat,
+            seed,
+            chat_context,
+            count_abstentions,
+            form,
+            chat_tokens,
+            chat_time,
         )
         method, options = own_options(method, options)
         chosen = method_named(method, options)
@@ -105,28 +127,41 @@ def select(
                 "reader": reader,
                 "k": k,
                 "method": method,
-                "options": asdict(replace(options, checkpoint=selector_digest(options.checkpoint))),
+                "options": options.identity(),
             }
             lines = stack.enter_context(ResumableLines(output, run, force, _finish_of(output)))
-            _skip(lines.done(), pools, summary, output)
+            # Decisions are in the order of the pools: from one that failed on they are made again, from kept replies.
+            _skip(lines.done(lambda record: not record.get("problem")), pools, summary, output)
             write = lines.write
         unweighed = decided = 0
+        failed, alike = Failures("questions"), 0
         for pool, decision in decide_stream(chosen, pools):
             decided += 1
             unweighed += NO_CONFIDENCE in (decision.note or "")
+            alike += ALIKE in (decision.note or "")
+            failed.add(decision.problem)
             write(_line(pool, told(pool, decision), name))
-            summary.add(pool, decision.sample_id, decision.dropped)
+            summary.add(pool, decision.answer, decision.dropped, decision.counts)
     if not quiet:
         note(str(summary))
         if unweighed:
             note(unweighed_sentence(name, unweighed, decided))
+        if alike:
+            note(alike_sentence(name, alike, decided))
+        if asked := asked_sentence(name, summary.counts, summary.questions):
+            note(asked)
+    if failed.count:
+        note(f"{failed.sentence(name, decided)}; the same command with --force asks only about these again")
+        raise typer.Exit(SOME_FAILED)
 
 
 def _line(pool: Pool, decision: Decision, method: str) -> dict[str, Any]:
-    """The decision as services tell it, and what only a file of many needs: who decided, and where it was read."""
+    """The decision as services tell it, and what only a file needs: what a model wrote, who decided, and on what."""
     chosen = next((one for one in pool.rollouts if one.sample_id == decision.sample_id), None)
     return {
         **decision_to_record(pool.question, decision),
+        "reply": decision.reply,
+        "counts": dict(decision.counts),
         "method": method,
         "source": None if chosen is None else chosen.source,
         "score_list": [{"sample_id": sample, "score": score} for sample, score in decision.scores.items()],
@@ -147,4 +182,4 @@ def _skip(done: Iterator[dict[str, Any]], pools: Iterator[Pool], summary: Summar
         if pool is None or pool.question.id != record.get("question_id"):
             raise UsageError(f"{output}.part: does not follow the order of the input; delete it and start over")
         dropped = {int(sample_id): reason for sample_id, reason in record["dropped"].items()}
-        summary.add(pool, record["sample_id"], dropped)
+        summary.add(pool, record["answer"], dropped, record.get("counts", {}))

@@ -6,17 +6,19 @@ Rollouts quote web pages, and a page can hold anything: escape sequences, text t
 import json
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from importlib import metadata
 from threading import Event, Thread, Timer
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rich import box
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:  # takes a third of the time that --help may take
+    from rich.progress import Progress, ProgressColumn, Task, TaskID
 
 # C1 controls, soft hyphen, zero-width and direction marks, line separators, lone surrogates, invisible tags.
 _UNSAFE = (
@@ -86,13 +88,39 @@ def stderr_console() -> Console:
 _PLAIN: dict[str, Any] = {"markup": False, "emoji": False, "highlight": False}
 
 
+SecondsLeft = Callable[[], float | None]
+"""How long the work will still take; None: nobody can tell yet."""
+
+
+def _remaining(left: SecondsLeft) -> "ProgressColumn":
+    """A column with the time that is left, as whoever does the work reckons it."""
+    from rich.progress import ProgressColumn
+
+    class Remaining(ProgressColumn):
+        def render(self, task: "Task") -> Text:
+            return Text(left_words(left()))
+
+    return Remaining()
+
+
+def left_words(seconds: float | None) -> str:
+    """About how long something will still take; empty: nobody can tell."""
+    if seconds is None:
+        return ""
+    minutes = seconds / 60
+    if minutes < 1.5:
+        return f"about {max(1, round(seconds)):,} s left"
+    return f"about {minutes:,.0f} min left" if minutes < 90 else f"about {minutes / 60:,.1f} h left"
+
+
 class Bar:
     """What a command may tell its progress bar, whether it is shown or not."""
 
-    def __init__(self, progress: Progress, task: TaskID, unit: str) -> None:
+    def __init__(self, progress: "Progress", task: "TaskID", unit: str, left: SecondsLeft | None = None) -> None:
         self._progress = progress
         self._task = task
         self._unit = unit
+        self._left = left
 
     def advance(self, count: float = 1) -> None:
         """So much more is done."""
@@ -106,7 +134,11 @@ class Bar:
         (task,) = self._progress.tasks
         total = "" if task.total is None else f"/{task.total:,.0f}"
         elapsed = int(task.elapsed or 0)
-        return f"{task.description}: {task.completed:,.0f}{total} {self._unit}, {elapsed // 60}:{elapsed % 60:02d}"
+        left = "" if self._left is None else left_words(self._left())
+        return (
+            f"{task.description}: {task.completed:,.0f}{total} {self._unit}, {elapsed // 60}:{elapsed % 60:02d}"
+            f"{left and f', {left}'}"
+        )
 
     def over(self, items: Iterable[T]) -> Iterator[T]:
         """The items, counted as they are taken."""
@@ -123,21 +155,29 @@ def working(
     quiet: bool = False,
     delay: float = DELAY_SECONDS,
     every: float = LINE_SECONDS,
+    left: SecondsLeft | None = None,
 ) -> Iterator[Bar]:
-    """Show a bar while the block runs, unless it is short or quiet was asked for; without a terminal, some lines."""
+    """Show a bar while the block runs, unless it is short or quiet was asked for; without a terminal, some lines.
+
+    ``left`` is for work whose pace the bar cannot see, such as several things under way at once.
+    """
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
     columns = [
         TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=BAR_CELLS),
         TextColumn("{task.completed:,.0f}" + ("" if total is None else "/{task.total:,.0f}") + f" {unit}"),
         TimeElapsedColumn(),
     ]
-    if total is not None:
+    if left is not None:
+        columns.append(_remaining(left))
+    elif total is not None:
         columns.append(TimeRemainingColumn())
     # Not redirecting: rich would send what is printed to stdout, perhaps a file, to the terminal.
     progress = Progress(
         *columns, console=stderr_console(), transient=True, redirect_stdout=False, redirect_stderr=False
     )
-    bar = Bar(progress, progress.add_task(what, total=total), unit)
+    bar = Bar(progress, progress.add_task(what, total=total), unit, left)
     if quiet:
         yield bar
     elif sys.stderr.isatty() and not stderr_console().is_dumb_terminal:
@@ -149,7 +189,7 @@ def working(
 
 
 @contextmanager
-def _shown(progress: Progress, delay: float) -> Iterator[None]:
+def _shown(progress: "Progress", delay: float) -> Iterator[None]:
     timer = Timer(delay, progress.start)
     timer.daemon = True
     try:
@@ -182,6 +222,8 @@ def _told(bar: Bar, every: float) -> Iterator[None]:
 
 def installed_version() -> str:
     """The version that is installed; says so where the code runs without installation."""
+    from importlib import metadata
+
     try:
         return metadata.version("tracerank")
     except metadata.PackageNotFoundError:

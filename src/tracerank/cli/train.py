@@ -61,7 +61,7 @@ Encoder = Annotated[
     typer.Option(
         "--encoder",
         metavar="NAME",
-        help="Of all texts: default (all-MiniLM-L6-v2), multilingual, hash-256 (no model), folder, hub id, URL#model.",
+        help="Of all texts: default (all-MiniLM-L6-v2), multilingual, hash-256 (no model), folder, hub id, URL#MODEL.",
     ),
 ]
 OwnEncoder = Annotated[
@@ -69,7 +69,7 @@ OwnEncoder = Annotated[
     typer.Option(
         "--encoder",
         metavar="NAME",
-        help="Of all texts: default (all-MiniLM-L6-v2), hash-256 (no model), a folder, a hub id or URL#model. Not for "
+        help="Of all texts: default (all-MiniLM-L6-v2), hash-256 (no model), a folder, a hub id or URL#MODEL. Not for "
         "marks, which reads no texts.",
         show_default="default",
     ),

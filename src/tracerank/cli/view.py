@@ -10,6 +10,9 @@ import typer
 from tracerank.cli.arguments import (
     AllowMismatch,
     Chat,
+    ChatContext,
+    ChatTime,
+    ChatTokens,
     Checkpoint,
     Equality,
     Files,
@@ -54,6 +57,9 @@ def view(
     equality: Equality = DEFAULTS.equality,
     form: Form = None,
     chat: Chat = None,
+    chat_context: ChatContext = None,
+    chat_tokens: ChatTokens = None,
+    chat_time: ChatTime = None,
     seed: Seed = 0,
     encoder: OtherEncoder = None,
     allow_encoder_mismatch: AllowMismatch = False,
@@ -67,7 +73,18 @@ def view(
     each answer on its own evidence is shown; the vote has none.
     """
     check_output(output, files, force)
-    options = MethodOptions(checkpoint, encoder, allow_encoder_mismatch, equality, chat, seed, form=form)
+    options = MethodOptions(
+        checkpoint,
+        encoder,
+        allow_encoder_mismatch,
+        equality,
+        chat,
+        seed,
+        chat_context,
+        form=form,
+        chat_tokens=chat_tokens,
+        chat_time=chat_time,
+    )
     with ExitStack() as stack:
         report = stack.enter_context(Problems(problems, keep=(*files, output)))
         bar = stack.enter_context(working("loading", quiet=quiet))

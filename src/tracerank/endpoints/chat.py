@@ -34,6 +34,8 @@ class ChatMessage:
     """Of an assistant."""
     tool_call_id: str | None = None
     """Of a tool's return: the call that it answers."""
+    reasoning: str = ""
+    """Of an assistant: what it thought apart from its words; thinking inside the content stays there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +55,15 @@ class Usage:
         )
 
 
+REASONING_FIELDS = ("reasoning_content", "reasoning")
+"""Where servers put what a model thought: llama.cpp, DeepSeek and LiteLLM; vLLM, Ollama and OpenRouter."""
+
+
 def message_to_record(message: ChatMessage) -> dict[str, Any]:
-    """The turn as a chat server takes it."""
+    """The turn as a chat server takes it and as files keep it."""
     record: dict[str, Any] = {"role": message.role, "content": message.content}
+    if message.reasoning:
+        record[REASONING_FIELDS[0]] = message.reasoning
     if message.tool_calls:
         record["tool_calls"] = [
             {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
@@ -71,17 +79,36 @@ def record_to_message(record: Mapping[str, Any]) -> ChatMessage:
     role, identity = record.get("role"), record.get("tool_call_id")
     return ChatMessage(
         role if isinstance(role, str) else "user",
-        _text(record.get("content")),
+        text_in(record.get("content")),
         _tool_calls(record.get("tool_calls")),
         identity if isinstance(identity, str) else None,
+        reasoning_in(record),
     )
 
 
-def _text(content: object) -> str:
+def text_in(content: object) -> str:
+    """The text of a turn's content, which is a string or a list of parts."""
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else []
     return "".join(part["text"] for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str))
+
+
+def reasoning_in(record: Mapping[str, Any]) -> str:
+    """What was thought apart from the content; some servers say the same under two names, some in parts of it."""
+    named = next((text for name in REASONING_FIELDS if (text := text_in(record.get(name)))), "")
+    content = record.get("content")
+    parts = content if not named and isinstance(content, list) else []
+    return named or "".join(text_in(part.get("thinking")) for part in parts if isinstance(part, dict))
+
+
+_OPENS, _CLOSES = "<think>", "</think>"
+
+
+def spoken(text: str) -> str:
+    """What follows the thinking, where a server leaves that in the text; nothing, where it never ends."""
+    said = text.rpartition(_CLOSES)[2]
+    return said.partition(_OPENS)[0] if said.lstrip().startswith(_OPENS) else said
 
 
 def _tool_calls(given: object) -> tuple[ToolCall, ...]:
@@ -111,6 +138,8 @@ class Sampling:
     """Texts that end the reply; servers leave them out of it."""
     top_logprobs: int = 0
     """How many likely tokens the server is to list at each place of the reply; 0: none."""
+    one_call: bool = False
+    """The reply is to call one tool at most; a server that cannot be told so is not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +190,18 @@ class ChatReply:
     tool_calls: tuple[ToolCall, ...] = ()
     is_cut: bool = False
     """The reply ended at ``max_tokens``, not where the model wanted."""
+    reasoning: str = ""
+    """What the model thought apart from its words, where the server parts them; its tokens are counted as written."""
+
+    @property
+    def spoken(self) -> str:
+        """The text without the thinking that a server may leave in it."""
+        return spoken(self.text)
+
+    @property
+    def thinks(self) -> bool:
+        """Whether the model thought before it spoke."""
+        return bool(self.reasoning.strip()) or self.text != self.spoken
 
     @property
     def usage(self) -> Usage | None:

@@ -29,6 +29,8 @@ from tracerank.errors import TraceRankError
 
 FILE_NAME = "replies.sqlite"
 _BUSY_SECONDS = 60.0
+_LATER_FIELDS = ("one_call",)
+"""Of a sampling, left out where they are off: replies that were kept before there were such fields are still found."""
 _TABLE = "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, model TEXT, reply TEXT NOT NULL) WITHOUT ROWID"
 
 
@@ -123,7 +125,8 @@ class CachedChat:
 def request_key(model: str, messages: Sequence[ChatMessage], sampling: Sampling, tools: Sequence[ChatTool] = ()) -> str:
     """A digest of everything that settles how a reply is drawn."""
     offered = [[tool.name, tool.description, dict(tool.parameters)] for tool in tools]
-    request = [model, [message_to_record(message) for message in messages], asdict(sampling), offered]
+    drawn = {name: value for name, value in asdict(sampling).items() if value or name not in _LATER_FIELDS}
+    request = [model, [message_to_record(message) for message in messages], drawn, offered]
     return hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()
 
 
@@ -136,6 +139,7 @@ def _reply(value: Any) -> ChatReply:
         None if logprobs is None else tuple(map(_token, logprobs)),
         tuple(ToolCall(**call) for call in value["tool_calls"]),
         value["is_cut"],
+        value.get("reasoning", ""),  # of an earlier version: none was kept
     )
 
 

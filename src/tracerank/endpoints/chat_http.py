@@ -1,13 +1,21 @@
-"""Chat with any OpenAI-compatible server: OpenAI, vLLM, llama.cpp, Ollama."""
+"""Chat with any OpenAI-compatible server: OpenAI, vLLM, llama.cpp, Ollama.
 
+Replies are streamed, so that a server that is at work is told from one that is stuck; one that does not stream is
+taken as it is. What a server does not understand is left out from then on.
+"""
+
+import json
 import random
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from threading import Event
 from typing import Any, ClassVar
 
+import httpx
+
 from tracerank.endpoints.chat import (
+    REASONING_FIELDS,
     ChatMessage,
     ChatReply,
     ChatTool,
@@ -18,8 +26,14 @@ from tracerank.endpoints.chat import (
     message_to_record,
     record_to_message,
 )
-from tracerank.endpoints.client import Closing, EndpointClient, Pause, Server, says_too_long
+from tracerank.endpoints.client import Closing, CutReply, EndpointClient, Pause, Server, says_too_long
+from tracerank.endpoints.receiving import MILLION, Incoming, LateAnswer, Patience
+from tracerank.endpoints.spelling import ChatTime, read_address, read_chat_time
+from tracerank.endpoints.streaming import Assembly, Malformed, is_event_line, lines_of
 from tracerank.errors import ChatError, TraceRankError
+
+_USUAL_TIME = ChatTime()
+_MORE_TIME = "--chat-time allows more"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +42,86 @@ class ChatConfig(Server):
 
     path: ClassVar[str] = "chat/completions"
     error: ClassVar[type[TraceRankError]] = ChatError
+    most_bytes: ClassVar[int] = 64 * MILLION
+    """Of an answer: 10,000 tokens with their log probabilities are 20 million."""
+    late_retries: ClassVar[int | None] = 1
+    """With another seed; more would cost hours."""
 
-    timeout: float = 120.0
-    """Seconds without progress after which a request counts as failed."""
+    timeout: float = _USUAL_TIME.silence
+    """Seconds without a token after which a request counts as failed, once the first has come."""
+    first_token: float = _USUAL_TIME.first
+    """Seconds to the first token."""
+    whole: float = _USUAL_TIME.whole
+    """Seconds that a whole reply may take."""
     wants_logprobs: bool = False
     """Ask for the log probability of each token of the reply."""
+
+
+def chat_config(address: str, time: str | None = None, **settings: Any) -> ChatConfig:
+    """The model behind ``URL#MODEL``; ``time`` as ``--chat-time`` has it."""
+    url, model = read_address(address)
+    first, silence, whole = read_chat_time(time)
+    return ChatConfig(url, model, timeout=silence, first_token=first, whole=whole, **settings)
+
+
+class _ChatEndpoint(EndpointClient):
+    """Takes replies as they are streamed."""
+
+    def __init__(self, config: ChatConfig, pause: Pause, chance: Callable[[], float]) -> None:
+        self.config = config
+        silence = config.timeout
+        self._more = Patience(silence, f"no token for {silence:g} s; {_MORE_TIME}")
+        # The count of tokens may follow, or nothing, not even the end.
+        self._last_words = Patience(min(silence, _LAST_WORDS_SECONDS), "")
+        super().__init__(config, pause, chance)
+
+    def patience(self, body: dict[str, Any] | None) -> Patience:
+        streams = body is not None and "stream" in body
+        seconds = self.config.first_token if streams else self.config.whole
+        return Patience(seconds, f"no {'first token' if streams else 'reply'} within {seconds:g} s; {_MORE_TIME}")
+
+    def after_late(self, body: dict[str, Any], late: int) -> dict[str, Any]:
+        # The same seed might take as long again: a model that repeats itself does so for ever.
+        return body | {"seed": (body["seed"] + _OTHER_SEED * late) % 2**31} if "seed" in body else body
+
+    def is_final(self, words: str) -> bool:
+        return _MISWRITTEN.search(words) is not None
+
+    def received(self, incoming: Incoming) -> tuple[int, bytes]:
+        if incoming.reply.status_code != 200:
+            return super().received(incoming)
+        assembly, plain = Assembly(), bytearray()
+        try:
+            for line in lines_of(incoming.chunks()):
+                if plain or not (assembly.has_lines or is_event_line(line)):
+                    plain += line + b"\n" if plain or line.strip() else b""
+                elif assembly.take(line) and (assembly.is_begun or assembly.is_finished):
+                    incoming.expect(self._last_words if assembly.is_finished else self._more)
+        except Malformed:
+            raise CutReply from None
+        except (LateAnswer, httpx.RequestError):
+            if not assembly.is_finished:
+                raise
+        if plain:
+            return 200, bytes(plain)
+        if assembly.error is not None:
+            return _status_of(assembly.error["error"]), json.dumps(assembly.error).encode()
+        if not assembly.is_finished:
+            raise CutReply
+        return 200, json.dumps(assembly.value()).encode()
+
+
+_MISWRITTEN = re.compile(r"model produced output that does not match|failed to parse (?:tool call|input at pos)", re.I)
+"""What llama.cpp says where the model has called a tool in a form that it cannot read."""
+_OTHER_SEED = 1_000_003
+_LAST_WORDS_SECONDS = 5.0
+"""What may come after the end of a reply comes at once."""
+
+
+def _status_of(error: object) -> int:
+    """The HTTP status that an error within a stream stands for; 500 where it does not say."""
+    code = error.get("code") if isinstance(error, Mapping) else None
+    return int(code) if isinstance(code, int | str) and re.fullmatch(r"[45]\d\d", str(code)) else 500
 
 
 class HttpChat(Closing):
@@ -42,7 +131,10 @@ class HttpChat(Closing):
         self, config: ChatConfig, pause: Pause = Event.wait, chance: Callable[[], float] = random.random
     ) -> None:
         self.config = config
-        self._endpoint = EndpointClient(config, pause, chance)
+        self._endpoint = _ChatEndpoint(config, pause, chance)
+        self._without: frozenset[str] = frozenset()
+        """Parts of a request that the server has refused."""
+        self._thinks_in = REASONING_FIELDS[0]
 
     def __repr__(self) -> str:
         return f"HttpChat({self.name!r})"
@@ -54,79 +146,144 @@ class HttpChat(Closing):
 
     def reply(self, messages: Sequence[ChatMessage], sampling: Sampling, tools: Sequence[ChatTool] = ()) -> ChatReply:
         """The model's reply; one that says nothing is an error, because nothing can be concluded from it."""
-        body = _request(self.config, messages, sampling, tools)
+        body = self._request(messages, sampling, tools)
         reply = self._endpoint.post(body)
-        while reply.status_code == 400 and (other := _understood(body, self._endpoint.words(reply))) is not None:
-            body = other
+        while reply.status_code in (400, 422):
+            words = self._endpoint.words(reply)
+            if (unwanted := _unwanted(body, words)) is not None:
+                self._without |= unwanted
+                body = self._request(messages, sampling, tools)
+            elif (room := _room(words, sampling.max_tokens)) is not None:
+                sampling = replace(sampling, max_tokens=room)
+                body = self._request(messages, sampling, tools)
+            else:
+                break
             reply = self._endpoint.post(body)
         if reply.status_code != 200:
-            error = self._endpoint.refusal(reply)
-            is_long = says_too_long(reply.status_code, self._endpoint.words(reply))
+            error, words = self._endpoint.refusal(reply), self._endpoint.words(reply)
+            if self._endpoint.is_final(words):  # the model's doing; what it wrote and what it cost is not told
+                raise EmptyReply(f"{error}; the model called a tool in a form of its own", ChatReply("", 0, 0))
+            is_long = says_too_long(reply.status_code, words)
             raise PromptTooLong(str(error)) if is_long else error
-        return _read_reply(self._endpoint.value(reply), self.config.endpoint)
+        return self._read(self._endpoint.value(reply), sampling)
 
     def close(self) -> None:
         """Ends the connections; the model cannot be asked afterwards."""
         self._endpoint.close()
 
+    def _request(
+        self, messages: Sequence[ChatMessage], sampling: Sampling, tools: Sequence[ChatTool]
+    ) -> dict[str, Any]:
+        is_newer = "max_tokens" in self._without
+        parts = {
+            "model": self.config.model,
+            "messages": [self._turn(message) for message in messages],
+            "max_completion_tokens" if is_newer else "max_tokens": sampling.max_tokens,
+            "temperature": sampling.temperature,
+            "top_p": sampling.top_p,
+            "seed": sampling.seed,
+            "stop": list(sampling.stop) or None,
+            "logprobs": self.config.wants_logprobs or sampling.top_logprobs > 0 or None,
+            "top_logprobs": sampling.top_logprobs or None,
+            "tools": [{"type": "function", "function": _function(tool)} for tool in tools] or None,
+            "parallel_tool_calls": False if sampling.one_call and tools else None,
+            "stream": True,
+            "stream_options": {"include_usage": True},
+        }
+        without = self._without
+        if tools and parts["logprobs"] and _STREAM_OF_CALLS in without:
+            without |= _STREAMING
+        return {name: value for name, value in parts.items() if value is not None and name not in without}
 
-def _request(
-    config: ChatConfig, messages: Sequence[ChatMessage], sampling: Sampling, tools: Sequence[ChatTool]
-) -> dict[str, Any]:
-    optional = {
-        "top_p": sampling.top_p,
-        "seed": sampling.seed,
-        "stop": list(sampling.stop) or None,
-        "logprobs": config.wants_logprobs or sampling.top_logprobs > 0 or None,
-        "top_logprobs": sampling.top_logprobs or None,
-        "tools": [{"type": "function", "function": _function(tool)} for tool in tools] or None,
-    }
-    return {
-        "model": config.model,
-        "messages": [message_to_record(message) for message in messages],
-        "max_tokens": sampling.max_tokens,
-        "temperature": sampling.temperature,
-    } | {name: value for name, value in optional.items() if value is not None}
+    def _turn(self, message: ChatMessage) -> dict[str, Any]:
+        """The turn as the server takes it: with its thoughts if it calls a tool, for which some servers want them
+        back, and which templates leave out of other turns."""
+        record = message_to_record(message)
+        thoughts = record.pop(REASONING_FIELDS[0], None)
+        if thoughts and message.tool_calls and REASONING_FIELDS[0] not in self._without:
+            record[self._thinks_in] = thoughts
+        return record
+
+    def _read(self, value: Any, sampling: Sampling) -> ChatReply:
+        url = self.config.endpoint
+        choices = value.get("choices") if isinstance(value, dict) else None
+        choice = choices[0] if isinstance(choices, list) and choices else None
+        message = choice.get("message") if isinstance(choice, dict) else None
+        if not isinstance(choice, dict) or not isinstance(message, dict):
+            raise ChatError(f"{url}: answered without a list 'choices' of messages; is it an OpenAI-compatible server?")
+        self._thinks_in = next((name for name in REASONING_FIELDS if message.get(name)), self._thinks_in)
+        usage = value.get("usage")
+        counts = usage if isinstance(usage, dict) else {}
+        said = record_to_message(message)
+        reply = ChatReply(
+            said.content,
+            _count(counts.get("prompt_tokens")),
+            _count(counts.get("completion_tokens")),
+            _logprobs(choice),
+            said.tool_calls,
+            choice.get("finish_reason") == "length",
+            said.reasoning,
+        )
+        is_empty = not (reply.spoken if reply.is_cut else reply.text).strip()
+        if is_empty and not reply.tool_calls:
+            raise EmptyReply(f"{url}: {_silence(reply, sampling.max_tokens)}", reply)
+        return reply
+
+
+_STREAMING = frozenset(("stream", "stream_options"))
+_STREAM_OF_CALLS = "stream of calls with logprobs"
+"""What llama.cpp refuses: two of them go together, not all three."""
+
+
+def _silence(reply: ChatReply, max_tokens: int) -> str:
+    """Why a reply says nothing."""
+    if reply.is_cut:
+        what = "thought" if reply.thinks else "said nothing"
+        used = f"until the {max_tokens:,} tokens that a reply may have were used up"
+        return f"the model {what} {used}; allow more (--max-tokens of rollouts, --chat-tokens of methods)"
+    return f"the model {'thought, but ' if reply.thinks else ''}said nothing"
 
 
 def _function(tool: ChatTool) -> dict[str, Any]:
     return {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)}
 
 
-def _understood(body: dict[str, Any], words: str) -> dict[str, Any] | None:
-    """The request as a stricter server wants it; None when nothing is left to change."""
-    if "max_tokens" in body and "max_completion_tokens" in words:
-        return {name: value for name, value in body.items() if name != "max_tokens"} | {
-            "max_completion_tokens": body["max_tokens"]
-        }
-    for name in ("temperature", "top_p", "seed", "top_logprobs", "logprobs"):
+def _unwanted(body: dict[str, Any], words: str) -> frozenset[str] | None:
+    """What a stricter server wants left out of the request, in its words; None: nothing that could be."""
+    if "max_tokens" in body and "max_completion_tokens" in words and "too large" not in words:
+        return frozenset(("max_tokens",))
+    if "stream" in body and "tools" in body and "logprobs" in body and re.search(r"logprobs\b.*\bstream", words):
+        return frozenset((_STREAM_OF_CALLS,))  # llama.cpp; the log probabilities are worth more than the stream
+    for name in (
+        "stream_options",
+        "parallel_tool_calls",
+        "temperature",
+        "top_p",
+        "seed",
+        "top_logprobs",
+        "logprobs",
+    ):
         if name in body and re.search(rf"\b{name}\b", words):
-            unwanted = ("logprobs", "top_logprobs") if name == "logprobs" else (name,)
-            return {other: value for other, value in body.items() if other not in unwanted}
+            return frozenset(("logprobs", "top_logprobs") if name == "logprobs" else (name,))
+    if "stream" in body and re.search(r"\bstream(ing|ed|s)?\b", words, re.I):
+        return _STREAMING
+    is_thinking_sent = any(name in turn for turn in body["messages"] for name in REASONING_FIELDS)
+    if is_thinking_sent and re.search(r"\breasoning(_content)?\b", words):
+        return frozenset(REASONING_FIELDS)
     return None
 
 
-def _read_reply(value: Any, url: str) -> ChatReply:
-    choices = value.get("choices") if isinstance(value, dict) else None
-    choice = choices[0] if isinstance(choices, list) and choices else None
-    message = choice.get("message") if isinstance(choice, dict) else None
-    if not isinstance(choice, dict) or not isinstance(message, dict):
-        raise ChatError(f"{url}: answered without a list 'choices' of messages; is it an OpenAI-compatible server?")
-    usage = value.get("usage")
-    counts = usage if isinstance(usage, dict) else {}
-    said = record_to_message(message)
-    reply = ChatReply(
-        said.content,
-        _count(counts.get("prompt_tokens")),
-        _count(counts.get("completion_tokens")),
-        _logprobs(choice),
-        said.tool_calls,
-        choice.get("finish_reason") == "length",
-    )
-    if not reply.text.strip() and not reply.tool_calls:
-        why = " before max_tokens were used up; allow more" if reply.is_cut else ""
-        raise EmptyReply(f"{url}: the model said nothing{why}", reply)
-    return reply
+_CONTEXT = re.compile(r"context length is (?:only )?([0-9]{1,9})")
+_SENT = re.compile(r"([0-9]{1,9}) (?:input tokens|in the messages|tokens from the input)")
+_LEAST_ROOM = 256
+"""Tokens of a reply for which asking again is worth it."""
+
+
+def _room(words: str, max_tokens: int) -> int | None:
+    """Tokens that the context leaves for the reply, where the server says that we asked for more; None: it does not."""
+    context, sent = _CONTEXT.search(words), _SENT.search(words)
+    room = int(context[1]) - int(sent[1]) if context and sent else 0
+    return room if _LEAST_ROOM <= room < max_tokens else None
 
 
 def _count(value: object) -> int | None:

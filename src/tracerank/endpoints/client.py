@@ -12,6 +12,7 @@ import time
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from threading import Event
 from types import TracebackType
@@ -20,6 +21,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from tracerank.endpoints.receiving import MILLION, Incoming, LateAnswer, Patience, UnfitAnswer
 from tracerank.errors import TraceRankError
 
 KEY_VARIABLE = "TRACERANK_API_KEY"
@@ -74,6 +76,13 @@ class Server:
     """Environment variable with the key, which must then be set; None takes ``usual_key`` if that is set."""
     concurrency: int = 4
     """Requests under way at once."""
+    whole: float = 600.0
+    """Seconds that one attempt may take, however busy the connection is."""
+
+    most_bytes: ClassVar[int] = 256 * MILLION
+    """Of an answer."""
+    late_retries: ClassVar[int | None] = None
+    """Of the further attempts, those after one that took too long; None: all of them."""
 
     def __post_init__(self) -> None:
         try:
@@ -91,8 +100,8 @@ class Server:
             raise self.error(f"{self.url!r} is no server; expected {self.form} or https://…")
         if self.concurrency < 1:
             raise ValueError(f"concurrency must be at least 1, got {self.concurrency}")
-        if self.timeout <= 0 or self.retries < 0 or self.first_delay < 0 or self.longest_delay < 0:
-            raise ValueError("timeout must be positive; retries and delays must not be negative")
+        if self.timeout <= 0 or self.whole <= 0 or self.retries < 0 or self.first_delay < 0 or self.longest_delay < 0:
+            raise ValueError("timeout and whole must be positive; retries and delays must not be negative")
 
     @property
     def root(self) -> str:
@@ -145,6 +154,8 @@ def read_json(body: bytes) -> Any:
     """The reply's value; NaN is let through so that it can be named later."""
     try:
         return json.loads(body)
+    except RecursionError:
+        raise ValueError("answered with JSON that is nested too deeply") from None
     except ValueError:
         if body.lstrip()[:1] in (b"", b"{", b"["):
             raise CutReply from None
@@ -156,7 +167,7 @@ def server_words(body: bytes, secret: str | None) -> str:
     text = body.decode("utf-8", "replace")
     try:
         value = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         value = None
     for name in ("error", "message", "detail"):
         if isinstance(value, dict) and value.get(name):
@@ -210,6 +221,10 @@ class _Failure:
     reason: str
     delay: float = 0.0
     """Least seconds to wait, as the server asked."""
+    is_late: bool = False
+    """The server took too long: what was asked may be what keeps it busy."""
+    is_unreached: bool = False
+    """Nobody answered at all."""
 
 
 class EndpointClient:
@@ -219,34 +234,54 @@ class EndpointClient:
         self.server = server
         self._pause = pause
         self._chance = chance
+        self._has_answered = False
         limits = httpx.Limits(max_connections=server.concurrency, max_keepalive_connections=server.concurrency)
-        self._http = httpx.Client(timeout=httpx.Timeout(server.timeout, pool=None), limits=limits)
+        # Nothing compressed: what comes is counted as it comes.
+        self._http = httpx.Client(limits=limits, headers={"Accept-Encoding": "identity"})
         # Who asks through it may have no end of its own, as methods have none.
         self._end = weakref.finalize(self, self._http.close)
+
+    def patience(self, body: dict[str, Any] | None) -> Patience:
+        """How long the server may be silent before it begins to answer this."""
+        return Patience(self.server.timeout, f"no answer within {self.server.timeout:g} s")
 
     def post(self, body: dict[str, Any], stop: Event | None = None) -> httpx.Response:
         """The first answer that is final, good or bad; ``stop`` ends the waiting for a better one."""
         stop = stop or Event()
-        attempts = 0
+        attempts = late = 0
         while True:
             answer = self._attempt(body)
             if isinstance(answer, httpx.Response):
+                self._has_answered = self._has_answered or answer.status_code == 200
                 return answer
             attempts += 1
-            if attempts <= self.server.retries:
+            late += answer.is_late
+            allowed = self.server.late_retries
+            is_over = attempts > self.server.retries or (allowed is not None and late > allowed)
+            if not is_over:
                 self._pause(stop, self._delay(attempts - 1, answer))
-            if attempts > self.server.retries or stop.is_set():
+            if is_over or stop.is_set():
                 tries = "1 attempt" if attempts == 1 else f"{attempts} attempts"
-                raise self.server.error(f"{self.server.endpoint}: gave up after {tries}: {answer.reason}")
+                raise self._failed(f"gave up after {tries}: {answer.reason}", ends_all=answer.is_unreached)
+            if answer.is_late:
+                body = self.after_late(body, late)
+
+    def after_late(self, body: dict[str, Any], late: int) -> dict[str, Any]:
+        """What is asked after so many attempts that took too long."""
+        return body
+
+    def is_final(self, words: str) -> bool:
+        """Whether a server that says so fails again if it is asked the same."""
+        return False
 
     def value(self, reply: httpx.Response) -> Any:
         """The JSON of a good answer."""
         try:
             value = read_json(reply.content)
         except ValueError as error:
-            raise self.server.error(f"{self.server.endpoint}: {error}; is it {self.server.kind}?") from None
+            raise self._failed(f"{error}; is it {self.server.kind}?") from None
         if isinstance(value, dict) and value.get("error"):
-            raise self.server.error(f"{self.server.endpoint}: answered with an error: {self.words(reply)}")
+            raise self._failed(f"answered with an error: {self.words(reply)}")
         return value
 
     def words(self, reply: httpx.Response) -> str:
@@ -255,28 +290,53 @@ class EndpointClient:
 
     def refusal(self, reply: httpx.Response) -> TraceRankError:
         """What a bad answer means for the user."""
-        status, words, url, error = reply.status_code, self.words(reply), self.server.endpoint, self.server.error
+        status, words = reply.status_code, self.words(reply)
         if self.server.model and names_no_model(status, words, reply.text):
             models = self._models()
             known = f"the server has: {', '.join(models)}" if models else "check the address and the model's name"
-            return error(f"{url}: no model {self.server.model!r} (HTTP {status}: {words}); {known}")
+            return self._failed(f"no model {self.server.model!r} (HTTP {status}: {words}); {known}", ends_all=True)
         if status in (401, 403):
             source = self.server.key_source
             if source is None:
-                return error(f"{url}: the server wants a key (HTTP {status}); put it in ${self.server.usual_key}")
-            return error(f"{url}: the server refuses the key in ${source} (HTTP {status})")
-        return error(f"{url}: HTTP {status}: {words or reply.reason_phrase}")
+                wants = f"the server wants a key (HTTP {status}); put it in ${self.server.usual_key}"
+                return self._failed(wants, ends_all=True)
+            return self._failed(f"the server refuses the key in ${source} (HTTP {status})", ends_all=True)
+        return self._failed(f"HTTP {status}: {words or reply.reason_phrase}")
 
     def close(self) -> None:
         self._end()
 
+    def received(self, incoming: Incoming) -> tuple[int, bytes]:
+        """Status and body of an answer that comes in."""
+        body = bytearray()
+        for chunk in incoming.chunks():
+            incoming.expect(incoming.patience)
+            body += chunk
+        return incoming.reply.status_code, bytes(body)
+
+    def _failed(self, what: str, ends_all: bool = False) -> TraceRankError:
+        error = self.server.error(f"{self.server.endpoint}: {what}")
+        # Who has answered once can be reached, and was content with key and model.
+        error.ends_all = ends_all and not self._has_answered
+        return error
+
     def _attempt(self, body: dict[str, Any]) -> httpx.Response | _Failure:
         try:
-            reply = self._http.post(self.server.endpoint, json=body, headers=self._headers())
+            reply = self._exchanged("POST", self.server.endpoint, body)
+        except LateAnswer as error:
+            return _Failure(str(error), is_late=True)
+        except httpx.ConnectTimeout:
+            return _Failure(f"no connection within {self.server.timeout:g} s", is_unreached=True)
         except httpx.TimeoutException:
-            return _Failure(f"no answer within {self.server.timeout:g} s")
+            return _Failure(self.patience(body).otherwise, is_late=True)
+        except CutReply:
+            return _Failure("the answer was cut off")
+        except UnfitAnswer as error:
+            raise self._failed(str(error)) from None
         except httpx.RequestError as error:
-            return _Failure(f"no connection or a cut one ({type(error).__name__}: {error})")
+            is_unreached = isinstance(error, httpx.ConnectError)
+            reason = f"no connection or a cut one ({type(error).__name__}: {error})"
+            return _Failure(reason, is_unreached=is_unreached)
         if reply.status_code == 200:
             try:
                 self.value(reply)
@@ -286,25 +346,43 @@ class EndpointClient:
         words = self.words(reply)
         passing = reply.status_code in (408, 429) or reply.status_code >= 500
         hopeless = "insufficient_quota" in reply.text or reply.status_code == 501
-        if passing and not hopeless and not says_too_long(reply.status_code, words):
+        if passing and not hopeless and not says_too_long(reply.status_code, words) and not self.is_final(words):
             return _Failure(f"HTTP {reply.status_code}: {words}", retry_after(reply.headers.get("retry-after")))
         return reply
+
+    def _exchanged(self, method: str, url: str, body: dict[str, Any] | None = None) -> httpx.Response:
+        """One request and its answer, all of it."""
+        began = time.monotonic()
+        patience = self.patience(body)
+        timeout = httpx.Timeout(self.server.timeout, read=patience.seconds, pool=None)
+        request = self._http.build_request(method, url, json=body, headers=self._headers(), timeout=timeout)
+        with closing(self._opened(request)) as reply:
+            with Incoming(reply, self.server.most_bytes, began, self.server.whole, patience) as incoming:
+                status, content = self.received(incoming)
+            after = reply.headers.get("retry-after")
+        return httpx.Response(status, headers={} if after is None else {"retry-after": after}, content=content)
+
+    def _opened(self, request: httpx.Request) -> httpx.Response:
+        try:
+            return self._http.send(request, stream=True)
+        except (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError):
+            # A kept connection that the server has closed just now, as llama.cpp does after a stream: a new one may do.
+            return self._http.send(request, stream=True)
 
     def _delay(self, attempt: int, failure: _Failure) -> float:
         longest = self.server.longest_delay
         if failure.delay > longest:
-            asked = f"asks to wait {failure.delay:.0f} s, more than {longest:g} s"
-            raise self.server.error(f"{self.server.endpoint}: {asked} ({failure.reason})")
+            raise self._failed(f"asks to wait {failure.delay:.0f} s, more than {longest:g} s ({failure.reason})")
         backoff = min(longest, self.server.first_delay * 2.0**attempt)
         return max(failure.delay, backoff * (1.0 - 0.5 * self._chance()))
 
     def _models(self) -> list[str]:
         """Names of the server's models; empty when it does not tell."""
         try:
-            reply = self._http.get(f"{self.server.root}/models", headers=self._headers())
-            data = reply.json()["data"] if reply.status_code == 200 else []
+            reply = self._exchanged("GET", f"{self.server.root}/models")
+            data = read_json(reply.content)["data"] if reply.status_code == 200 else []
             return sorted(str(model["id"]) for model in data)
-        except (httpx.HTTPError, ValueError, KeyError, TypeError):
+        except (httpx.HTTPError, LateAnswer, UnfitAnswer, CutReply, ValueError, KeyError, TypeError):
             return []
 
     def _headers(self) -> dict[str, str]:

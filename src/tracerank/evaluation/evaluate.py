@@ -40,7 +40,7 @@ class Record:
     method: str
     k: int
     answer: str | None
-    """None: the pool has no candidate, or the figures are a mean over rollouts."""
+    """None: the pool has no candidate, a model gave no answer (``counts``), or the figures are a mean over rollouts."""
     sample_id: int | None
     correct: float | None
     """Between 0 and 1; None: nobody knows."""
@@ -65,6 +65,12 @@ class Record:
     """Reason to number of rollouts that were no candidates."""
     confidence: float | None = None
     """The method's estimate that its answer is right; None: it gives none."""
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """What happened while a model was asked, in the words of ``methods/base.py``."""
+    reply: str | None = None
+    """What a model wrote and the answer was read from; None: no model wrote an answer."""
+    problem: str | None = None
+    """Why nothing was decided: a server failed. Such a record is in no figure, and the same run makes it again."""
 
     @property
     def key(self) -> Key:
@@ -134,8 +140,9 @@ class _Work:
     def record(
         self, method: str, outcome: Outcome, decision: Decision | None = None, seconds: float | None = None
     ) -> Record:
-        # Judged by the whole pool, so that a question is in or out for every K alike.
-        is_known = is_judged(self.pool)
+        # Judged by the whole pool, so that a question is in or out for every K alike; an outage is judged by nobody.
+        problem = decision.problem if decision else None
+        is_known = is_judged(self.pool) and problem is None
         correct = outcome.correct if is_known else None
         group = decision.group if decision else ()
         usage = decision.usage if decision else None
@@ -148,7 +155,7 @@ class _Work:
             outcome.answer,
             outcome.sample_id,
             correct,
-            outcome.f1,
+            outcome.f1 if problem is None else None,
             best_of_group(self.cut.pool, group) if group and is_known else correct,
             self.backbone,
             self.cut.subset,
@@ -159,6 +166,9 @@ class _Work:
             decision.note if decision else None,
             _reasons(self.cut.pool, decision.dropped) if decision else {},
             decision.confidence if decision else None,
+            dict(decision.counts) if decision else {},
+            decision.reply if decision else None,
+            problem,
         )
 
 

@@ -1,7 +1,9 @@
 """A chat model that judges answers by the references, with the three verdicts of the published SimpleQA grader.
 
-An exact match is right without a question. A call that fails, or says none of the three in all attempts, raises: an
-answer is never wrong because nobody judged it. Replies are kept on disk, so the same command goes on where it ended.
+An exact match is right without a question. The model writes the answer down in short, which our rule by meaning
+compares with the references; its verdict is for what the rule does not find right. An answer about
+which a call fails, or says none of the three in all attempts, has no label and is counted: it is never wrong because
+nobody judged it. Replies are kept on disk, so the same command asks only about what is left.
 """
 
 import re
@@ -16,17 +18,20 @@ from tracerank.answers.exact import exact_match
 from tracerank.answers.meaning.rightness import MOST_REFERENCES, is_right
 from tracerank.cache_folders import default_reply_folder
 from tracerank.endpoints.chat import ChatModel, ChatReply, Sampling
-from tracerank.errors import UsageError
+from tracerank.errors import ChatError, UsageError
 from tracerank.evaluation.agreement import Agreement
 from tracerank.methods.aggregation.asking import (
+    VERDICT_TOKENS,
     CountedChat,
     all_of,
+    bounded,
     cut_words,
     in_order,
     quoted,
     room_in,
-    spoken,
+    short_answer,
     strict_reply,
+    tried,
 )
 from tracerank.methods.prompts import prompt_text
 from tracerank.pools.pool import Pool
@@ -49,8 +54,7 @@ _VERDICT = re.compile(rf"""\b({_WORDS})\b|^[\s*_"'(]{{0,8}}((?i:{_WORDS}))(?=[\s
 class JudgeConfig:
     """How answers are judged."""
 
-    max_tokens: int = 1024
-    """Room for a model that thinks before it says one word."""
+    max_tokens: int = VERDICT_TOKENS
     answer_words: int = 1_500
     """Words of an answer in a prompt, about 2,000 tokens; a longer one is cut where a mark says so."""
     concurrency: int = 4
@@ -72,8 +76,14 @@ class AnswerJudge:
     def __init__(self, chat: ChatModel, config: JudgeConfig | None = None) -> None:
         self.config = config or JudgeConfig()
         self.verdicts: Counter[Verdict] = Counter()
+        self.failed: list[str] = []
+        """Why answers could not be judged, one by one."""
         self.exact = 0
         """Answers that are exact matches, about which nobody was asked."""
+        self.by_short_answer = 0
+        """Answers that are right by the rule, once the model has written them down in short."""
+        self.overruled = 0
+        """Of these, those that its own verdict calls wrong."""
         self.agreement = Agreement()
         self._model = chat
         self._chat = CountedChat(chat)
@@ -84,34 +94,48 @@ class AnswerJudge:
         return self._model.name
 
     def in_order(self, label: Callable[[Pool], Pool], pools: Iterable[Pool]) -> Iterator[Pool]:
-        """The pools as they are labelled, several of them under way; the first failure ends it."""
+        """The pools as they are labelled, several of them under way."""
         stop = threading.Event()
         self._chat = CountedChat(self._model, stop)
         return in_order(label, pools, self.config.concurrency, stop)
 
-    def scores(self, question: str, answers: Sequence[str], references: Sequence[str]) -> list[float]:
-        """1 for each answer that is right, else 0."""
+    def scores(self, question: str, answers: Sequence[str], references: Sequence[str]) -> list[float | None]:
+        """1 for each answer that is right, else 0; None: asking about it failed."""
         open_answers = [answer for answer in answers if not exact_match(answer, references)]
         with self._lock:
             self.exact += len(answers) - len(open_answers)
-        found = all_of(lambda answer: self.verdict(question, answer, references), open_answers, self.config.concurrency)
-        said = dict(zip(open_answers, found, strict=True))
-        for answer, verdict in said.items():
+        found = all_of(
+            tried(lambda answer: self.judgement(question, answer, references)), open_answers, self.config.concurrency
+        )
+        labels: dict[str, float | None] = {}
+        for answer, judgement in zip(open_answers, found, strict=True):
+            if isinstance(judgement, ChatError):
+                labels[answer] = None
+                with self._lock:
+                    self.failed.append(str(judgement))
+                continue
+            labels[answer] = float(judgement.verdict is Verdict.CORRECT)
             is_same = is_right(question, answer, references)
             with self._lock:
-                self.verdicts[verdict] += 1
-                self.agreement.add(verdict is Verdict.CORRECT, is_same)
-        return [float(said.get(answer, Verdict.CORRECT) is Verdict.CORRECT) for answer in answers]
+                self.verdicts[judgement.verdict] += 1
+                self.by_short_answer += judgement.by_short_answer
+                self.overruled += judgement.is_overruled
+                self.agreement.add(judgement.verdict is Verdict.CORRECT, is_same)
+        return [labels.get(answer, 1.0) for answer in answers]
 
-    def verdict(self, question: str, answer: str, references: Sequence[str]) -> Verdict:
-        """What the model says of one answer."""
+    def judgement(self, question: str, answer: str, references: Sequence[str]) -> "Judgement":
+        """What comes of asking the model about one answer."""
         prompt = prompt_text("grade").format(
             question=quoted(question),
             references=quoted(list(dict.fromkeys(references))[:MOST_REFERENCES]),
             answer=quoted(cut_words(answer, self.config.answer_words)),
         )
-        wanted = ", ".join(Verdict)
-        return strict_reply(self._chat, prompt, Sampling(self.config.max_tokens, seed=0), verdict_in, wanted)
+
+        def read(reply: ChatReply) -> Judgement | None:
+            return judgement_in(reply, question, references)
+
+        wanted = f"the short answer and one of {', '.join(Verdict)}"
+        return strict_reply(self._chat, prompt, Sampling(self.config.max_tokens, seed=0), read, wanted)
 
     def record(self) -> dict[str, Any]:
         """Counts, as JSON has them; agreement is over the answers that the judge was asked about."""
@@ -119,6 +143,9 @@ class AnswerJudge:
             "model": self.name,
             "verdicts": {str(verdict): self.verdicts[verdict] for verdict in Verdict},
             "exact_matches_not_asked": self.exact,
+            "failed": len(self.failed),
+            "right_by_short_answer": self.by_short_answer,
+            "of_these_wrong_by_verdict": self.overruled,
             "agreement_with_meaning": self.agreement.record(),
         }
 
@@ -127,12 +154,34 @@ class AnswerJudge:
         """Verdicts and agreement in a line."""
         said = ", ".join(f"{self.verdicts[verdict]:,} {verdict.lower().replace('_', ' ')}" for verdict in Verdict)
         agreed = self.agreement.sentence("judge", "rule")
-        return f"judge: {said}; {self.exact:,} exact matches were not asked about; {agreed}"
+        short = f"{self.by_short_answer:,} by their short answer, {self.overruled:,} of them against its verdict"
+        failed = f"; {len(self.failed):,} could not be judged ({self.failed[0]})" if self.failed else ""
+        return f"judge: {said} ({short}); {self.exact:,} exact matches were not asked about; {agreed}{failed}"
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What is concluded from one reply."""
+
+    verdict: Verdict
+    by_short_answer: bool = False
+    """The rule finds the short answer right."""
+    is_overruled: bool = False
+    """The model's own verdict was another."""
+
+
+def judgement_in(reply: ChatReply, question: str, references: Sequence[str]) -> Judgement | None:
+    """The rule on the short answer, then the verdict; None: the reply has neither."""
+    verdict, short = verdict_in(reply), short_answer(reply, "Short answer")
+    if short and is_right(question, short, references):
+        is_overruled = verdict not in (None, Verdict.CORRECT)
+        return Judgement(Verdict.CORRECT, by_short_answer=True, is_overruled=is_overruled)
+    return None if verdict is None else Judgement(verdict)
 
 
 def verdict_in(reply: ChatReply) -> Verdict | None:
     """The last verdict outside the thinking; None: there is none, or the reply was cut before it came to one."""
-    text = spoken(reply.text)
+    text = reply.spoken
     found = list(_VERDICT.finditer(text))
     if not found or (reply.is_cut and text[: found[-1].start()].strip()):
         return None
@@ -140,14 +189,14 @@ def verdict_in(reply: ChatReply) -> Verdict | None:
     return Verdict.INCORRECT if word == "NOT_CORRECT" else Verdict(word)
 
 
-def judge_at(address: str, context: int | None = None) -> AnswerJudge:
-    """The judge behind ``URL#model``, asked the same only once; ``context``: tokens that the model holds."""
+def judge_at(
+    address: str, context: int | None = None, tokens: int | None = None, time: str | None = None
+) -> AnswerJudge:
+    """The judge behind ``URL#MODEL``, asked the same only once; the rest as ``--chat-context`` and its likes say it."""
     from tracerank.endpoints.chat_cache import CachedChat
-    from tracerank.endpoints.chat_http import ChatConfig, HttpChat
+    from tracerank.endpoints.chat_http import HttpChat, chat_config
 
-    url, _, model = address.partition("#")
-    if not url:
+    if not address.strip():
         raise UsageError("a judge needs a chat server and its model's name: --labels judge:URL#MODEL")
-    config = JudgeConfig()
-    chat = CachedChat(HttpChat(ChatConfig(url, model or "default")), default_reply_folder())
-    return AnswerJudge(chat, config if context is None else config.within(context))
+    chat = CachedChat(HttpChat(chat_config(address, time)), default_reply_folder())
+    return AnswerJudge(chat, bounded(JudgeConfig(), context, tokens))

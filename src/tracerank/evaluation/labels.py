@@ -82,6 +82,8 @@ class Labelling:
         """Answers by what labelled them: ``file`` or a rule that compares."""
         self.right: dict[str, float] = {}
         """The sum of their labels."""
+        self.failed: set[str] = set()
+        """Ids of questions with an answer that the judge could not be asked about."""
         self.unjudged = 0
         """Answers that nothing says anything about."""
         self.compared_file = 0
@@ -119,6 +121,11 @@ class Labelling:
                 rollouts.append(one if label is one.label else replace(one, label=label))
             else:
                 rollouts.append(one)
+        if None in found.values() and self.judge is not None:
+            # Nobody judged some answer; with references it would be compared by another rule, and perhaps be wrong.
+            with self._lock:
+                self.failed.add(pool.question.id)
+            return Pool(replace(pool.question, references=()), tuple(rollouts))
         return Pool(pool.question, tuple(rollouts))
 
     def answer(self, question: Question, answer: str) -> float | None:

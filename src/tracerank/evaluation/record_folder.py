@@ -174,17 +174,21 @@ class RecordFolder:
         if self.folder.exists() and not self.folder.is_dir():
             raise UsageError(f"{self.folder}: is a file; name a folder")
         self.folder.mkdir(parents=True, exist_ok=True)
-        self._records = open(self.folder / RECORDS, "a+b")
+        self._open_records()
+        self._questions = open(self.folder / QUESTIONS, "a+b")
+        self._claim()
+        self._forget_failed()
+        self.done = {record_of(line).key for line in _sound(self._records)}
+        self._noted = {QuestionFacts.from_record(line).key for line in _sound(self._questions)}
+        return self
+
+    def _open_records(self) -> None:
+        self._records = open(self.folder / RECORDS, "a+b")  # noqa: SIM115
         try:
             fcntl.flock(self._records, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             self._records.close()
             raise UsageError(f"{self.folder}: another evaluation is writing here; wait for it") from None
-        self._questions = open(self.folder / QUESTIONS, "a+b")
-        self._claim()
-        self.done = {record_of(line).key for line in _sound(self._records)}
-        self._noted = {QuestionFacts.from_record(line).key for line in _sound(self._questions)}
-        return self
 
     def _claim(self) -> None:
         path = self.folder / CONFIG
@@ -199,6 +203,22 @@ class RecordFolder:
                 "choose another folder, or start over with --force"
             )
         write_text(path, self._config)
+
+    def _forget_failed(self) -> None:
+        """Decisions on which a server failed are made again, so their records leave the file."""
+        self._records.seek(0)
+        if not any(_may_have_failed(line) for line in self._records):
+            return
+        path = self.folder / RECORDS
+        self._records.seek(0)
+        with open(path.with_name(f"{RECORDS}.new"), "wb") as kept:
+            for line in _whole_lines(self._records, lambda _: None):
+                if line.get("problem") is None:
+                    _append(kept, line)
+            os.fsync(kept.fileno())
+        os.replace(kept.name, path)
+        self._records.close()
+        self._open_records()
 
     def write(self, record: Record) -> None:
         """One more record, out of our hands at once."""
@@ -235,6 +255,11 @@ class RecordFolder:
 def record_of(line: Mapping[str, Any]) -> Record:
     """A record as it was written."""
     return Record(**line)
+
+
+def _may_have_failed(line: bytes) -> bool:
+    # Quotes inside texts are escaped, so no text can look like this.
+    return b'"problem": "' in line
 
 
 def _append(file: BinaryIO, value: Mapping[str, Any]) -> None:

@@ -1,11 +1,12 @@
 """What decides on a pool, what it says, and decisions for a stream of pools."""
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Protocol, runtime_checkable
 
 from tracerank.endpoints.chat import Usage
+from tracerank.errors import ChatError
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question
 
@@ -16,9 +17,9 @@ class Decision:
 
     question_id: str
     answer: str | None
-    """None: the pool has no candidate."""
+    """None: the pool has no candidate, or a model was asked and gave no answer (``counts``)."""
     sample_id: int | None
-    """The rollout that gave the answer."""
+    """The rollout that gave the answer; None with an answer: it was newly written."""
     scores: Mapping[int, float] = field(default_factory=dict)
     """Sample id to score, for every retained candidate."""
     dropped: Mapping[int, str] = field(default_factory=dict)
@@ -31,8 +32,25 @@ class Decision:
     """Tokens that deciding cost; None: no model was asked, or nobody counted."""
     note: str | None = None
     """What the user should know about how it was decided, such as a forced end."""
+    problem: str | None = None
+    """Why nothing could be decided, such as a server that failed: asked again, it may work. None: it was decided."""
+    reply: str | None = None
+    """What a model wrote and the answer was read from, whole and as it came; None: no model wrote an answer."""
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """What happened while a model was asked, in the words below; empty: nothing out of the ordinary."""
 
 
+NO_ANSWER = "no answer"
+"""The model was asked and gave none; whatever answer the decision has is the vote's. No candidate is another thing."""
+LENIENT = "read leniently"
+"""The answer was found where the paper's rules do not look."""
+ASKED_AGAIN = "asked again"
+CALLS, MISSES = "calls", "misses"
+"""Calls of tools that were carried out; replies that led to none."""
+FORCED = "forced to finish"
+
+ALIKE = "all scores are alike"
+"""Begins the note of a decision in which scores told nothing apart: the first candidate was taken."""
 NO_EVIDENCE = "no evidence: only the answers were compared"
 """Note of a decision among rollouts that show none."""
 
@@ -57,6 +75,7 @@ def decision_to_record(question: Question, decision: Decision) -> dict[str, Any]
         "confidence": decision.confidence,
         "usage": None if decision.usage is None else asdict(decision.usage),
         "note": decision.note,
+        "problem": decision.problem,
     }
 
 
@@ -78,8 +97,21 @@ class StreamingMethod(Method, Protocol):
         ...
 
 
+def recorded(decide: Callable[[Pool], Decision], pool: Pool) -> Decision:
+    """The decision, or that a chat server failed on this pool; raises where no other pool can fare better."""
+    try:
+        return decide(pool)
+    except ChatError as error:
+        if error.ends_all:
+            raise
+        return Decision(pool.question.id, None, None, dropped=pool.retained().dropped, problem=str(error))
+
+
 def decide_stream(method: Method, pools: Iterable[Pool]) -> Iterator[tuple[Pool, Decision]]:
-    """Each pool with its decision, in order; a method that works in batches gets the stream itself."""
+    """Each pool with its decision, in order; a method that works in batches gets the stream itself.
+
+    A pool on which a chat server fails costs only itself: its decision says so (``problem``).
+    """
     waiting: deque[Pool] = deque()
 
     def remembered() -> Iterator[Pool]:
@@ -90,6 +122,6 @@ def decide_stream(method: Method, pools: Iterable[Pool]) -> Iterator[tuple[Pool,
     if isinstance(method, StreamingMethod):
         decisions = method.iter_decisions(remembered())
     else:
-        decisions = map(method.decide, remembered())
+        decisions = (recorded(method.decide, pool) for pool in remembered())
     for decision in decisions:
         yield waiting.popleft(), decision

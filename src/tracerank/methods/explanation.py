@@ -132,6 +132,22 @@ def explain_stream(method: Method, pools: Iterable[Pool]) -> Iterator[tuple[Pool
     return _grouped(method.grouping, explained) if isinstance(method, GroupingMethod) else explained
 
 
+class Called:
+    """A method under the name that the user gave it."""
+
+    def __init__(self, method: Method, name: str) -> None:
+        self.method, self.name = method, name
+
+    def decide(self, pool: Pool) -> Decision:
+        return self.method.decide(pool)
+
+    def iter_decisions(self, pools: Iterable[Pool]) -> Iterator[Decision]:
+        return (decision for _, decision in decide_stream(self.method, pools))
+
+    def explain_stream(self, pools: Iterable[Pool]) -> Iterator[tuple[Pool, Explanation]]:
+        return explain_stream(self.method, pools)
+
+
 def _grouped(
     grouping: AnswerGrouping, explained: Iterable[tuple[Pool, Explanation]]
 ) -> Iterator[tuple[Pool, Explanation]]:

@@ -1,10 +1,13 @@
 """Groups of equal answers by vectors or by a chat model, on top of the default level's groups.
 
 Both merge default groups and never part them. What rules understand, rules decide: two numbers, two dates, or yes and
-no are never merged, nor answers with different digits, nor a denial with what it denies.
+no are never merged, nor answers with different digits, nor a denial with what it denies. A chat model is asked for both
+answers in short, which rules then compare; its verdict is for what rules do not settle.
 """
 
 import re
+import threading
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,21 +17,18 @@ from numpy.typing import NDArray
 from tracerank.answers.asked import Asked, read_question
 from tracerank.answers.english import NEGATIONS
 from tracerank.answers.equivalence import DEFAULT, NO_GROUP, Aliases, group_answers
-from tracerank.answers.extraction import extract_answer
+from tracerank.answers.meaning.grouping import same_answer
 from tracerank.answers.readings import NAME, read_answer
 from tracerank.answers.text_keys import readable, tokens_of
 from tracerank.embedding.base import Embedder, check_vectors
 from tracerank.endpoints.chat import ChatModel, ChatReply, Sampling
-from tracerank.methods.aggregation.asking import quoted, strict_reply
+from tracerank.methods.aggregation.asking import UNSAID, VERDICT_TOKENS, quoted, room_in, short_answer, strict_reply
 from tracerank.methods.prompts import prompt_text
 
 Similarity = NDArray[np.float32]
 
 THRESHOLD = 0.95
 """Cosine from which two answers are one to the default encoder; measured by ``studies/quality/answer_equality.py``."""
-JUDGE_TOKENS = 1024
-"""Room for a model that thinks before it says one word."""
-_LONGEST_SHOWN = 2000
 _VERDICT = re.compile(r"\b(NOT (?:\w+ )?SAME|SAME|DIFFERENT)\b")
 
 
@@ -80,17 +80,43 @@ class SemanticGroups:
         return _kept_apart(found, units)
 
 
+RULES, SHORT_ANSWERS, VERDICT = "rules", "short answers", "verdict"
+"""What settles a pair: rules on the answers as they are, rules on what the model writes of them, its own verdict."""
+
+
+@dataclass(frozen=True, slots=True)
+class LlmConfig:
+    """How a chat model is asked about two answers."""
+
+    max_tokens: int = VERDICT_TOKENS
+    shown: int = 2000
+    """Characters of an answer or a question in a prompt."""
+
+    def within(self, context: int) -> "LlmConfig":
+        """The same for a model that holds so many tokens; the prompt has three texts."""
+        room = room_in(context)
+        return LlmConfig(min(self.max_tokens, room.reply_tokens), min(self.shown, room.prompt_words))
+
+    def show(self, text: str) -> str:
+        """The text as it stands in a prompt."""
+        return quoted(readable(text)[: self.shown])
+
+
 class LlmGroups:
-    """Merges default groups that a chat model calls the same.
+    """Merges default groups that give the same answer, by what a chat model writes down of them.
 
     Each unordered pair is one request in the same words: put the chat into a ``CachedChat`` to ask it once.
     """
 
     name = "llm"
 
-    def __init__(self, chat: ChatModel, aliases: Aliases = ()) -> None:
+    def __init__(self, chat: ChatModel, aliases: Aliases = (), config: LlmConfig | None = None) -> None:
         self.chat = chat
+        self.config = config or LlmConfig()
         self.aliases = aliases
+        self.settled: Counter[str] = Counter()
+        """Pairs by what settled them."""
+        self._lock = threading.Lock()
 
     def groups(self, question: str, answers: Sequence[str | None]) -> tuple[int, ...]:
         """Asks about n(n-1)/2 pairs of n default groups, less those that rules decide."""
@@ -108,19 +134,70 @@ class LlmGroups:
         return _renumbered(base, dict(zip(units, complete_linkage(similarity, 0.5), strict=True)))
 
     def are_same(self, question: str, a: str, b: str) -> bool:
-        """The model's verdict on two answers, asked in the order of their texts."""
+        """Whether two answers are one, asked in the order of their texts."""
         low, high = sorted((a, b))
-        prompt = prompt_text("same_answer").format(question=_shown(question), a=_shown(low), b=_shown(high))
-        return strict_reply(self.chat, prompt, Sampling(JUDGE_TOKENS, seed=0), _verdict, "SAME or DIFFERENT")
+        is_same, by = True, RULES
+        if not same_answer(question, low, high):
+            is_same, by = self._asked(question, low, high)
+        with self._lock:
+            self.settled[by] += 1
+        return is_same
+
+    def _asked(self, question: str, low: str, high: str) -> tuple[bool, str]:
+        """Whether they are the same, and what settled it."""
+        show = self.config.show
+        prompt = prompt_text("same_answer").format(question=show(question), a=show(low), b=show(high))
+        sampling = Sampling(self.config.max_tokens, seed=0)
+        said = strict_reply(self.chat, prompt, sampling, _Comparison.of, "both short answers and SAME or DIFFERENT")
+        if said.short is None:
+            return said.is_same, VERDICT
+        by_rules = _by_rules(question, *said.short)
+        if by_rules is not None:
+            return by_rules, SHORT_ANSWERS
+        if not said.is_same:
+            return False, VERDICT
+        # A model that has just written two things down is too ready to call them one: it has to say so of them alone.
+        a, b = said.short
+        prompt = prompt_text("same_short_answer").format(question=show(question), a=show(a), b=show(b))
+        return strict_reply(self.chat, prompt, sampling, _verdict, "SAME or DIFFERENT"), VERDICT
 
 
-def _shown(text: str) -> str:
-    return quoted(readable(text)[:_LONGEST_SHOWN])
+@dataclass(frozen=True, slots=True)
+class _Comparison:
+    """What a model says of two answers."""
+
+    short: tuple[str, str] | None
+    """What each gives; None: it did not write both down."""
+    is_same: bool
+    """Its verdict; True without one, where there are short answers to look at."""
+
+    @classmethod
+    def of(cls, reply: ChatReply) -> "_Comparison | None":
+        verdict = _verdict(reply)
+        a, b = short_answer(reply, "A"), short_answer(reply, "B")
+        if a is None or b is None:
+            return None if verdict is None else cls(None, verdict)
+        return cls((a, b), verdict is not False)
+
+
+def _by_rules(question: str, a: str, b: str) -> bool | None:
+    """Whether two short answers are one; None: rules do not know."""
+    if UNSAID in (a, b):  # what gives no answer is the same as nothing
+        return False
+    if same_answer(question, a, b):
+        return True
+    return False if _told_apart(question, a, b) else None
+
+
+def _told_apart(question: str, a: str, b: str) -> bool:
+    """Whether rules are sure that two short answers differ."""
+    units = list(_units((0, 1), (a, b), read_question(question)).values())
+    return not units[0].may_equal(units[1])
 
 
 def _verdict(reply: ChatReply) -> bool | None:
     """The last verdict outside the thinking; None: there is none."""
-    found = _VERDICT.findall((extract_answer(reply.text).answer or "").upper())
+    found = _VERDICT.findall(reply.spoken.upper())
     return bool(found[-1] == "SAME") if found else None
 
 

@@ -13,7 +13,16 @@ from typing import Protocol
 
 from tracerank.answers.extraction import stated_confidence
 from tracerank.endpoints.chat import ChatModel, ChatReply, Sampling, Usage
-from tracerank.methods.aggregation.asking import CountedChat, cut_words, quoted, spoken, strict_reply
+from tracerank.errors import ChatError
+from tracerank.methods.aggregation.asking import (
+    VERDICT_TOKENS,
+    CountedChat,
+    cut_words,
+    quoted,
+    room_in,
+    strict_reply,
+    tried,
+)
 from tracerank.methods.aggregation.transcripts import steps_of, transcript_lines
 from tracerank.methods.answer_groups import AnswerGrouping
 from tracerank.methods.base import Decision
@@ -99,11 +108,21 @@ _BARE = re.compile(r"\s*([0-9]{1,3})\s*%?\s*")
 class AskedConfidenceConfig:
     """How confidence is asked for."""
 
-    max_tokens: int = 1024
-    """Room for a model that thinks before it says a number."""
+    max_tokens: int = VERDICT_TOKENS
     prompt_words: int = 15_000
     """Words of the rollout in one prompt, about 20,000 tokens; longer texts are cut where a mark says so."""
     answer_words: int = 300
+
+    def within(self, context: int) -> "AskedConfidenceConfig":
+        """The same for a model that holds so many tokens."""
+        room = room_in(context)
+        answer_words = min(self.answer_words, room.prompt_words // 4)
+        return replace(
+            self,
+            max_tokens=min(self.max_tokens, room.reply_tokens),
+            prompt_words=min(self.prompt_words, room.prompt_words - answer_words),
+            answer_words=answer_words,
+        )
 
 
 class AskedConfidence:
@@ -132,7 +151,7 @@ class AskedConfidence:
 
 def percentage(reply: ChatReply) -> float | None:
     """The last number stated as asked, between 0 and 1; None: there is none, or it lies outside 0 to 100."""
-    said = spoken(reply.text)
+    said = reply.spoken
     bare = _BARE.fullmatch(said)
     found = [bare[1]] if bare else _STATED.findall(said)
     return int(found[-1]) / 100 if found and int(found[-1]) <= 100 else None
@@ -164,15 +183,17 @@ class WeightedVote:
         ballot = Ballot.of(pool, self.grouping)
         estimate = partial(first_estimate, self.sources, pool.question.text)
         kept = ballot.retained.kept
-        weighed = _weigh(_each(estimate, kept, self.concurrency))
+        weighed = _weigh(_each(tried(estimate), kept, self.concurrency))
         decision = ballot.decision(weighed.weights, self.form)
         notes = "; ".join(filter(None, (decision.note, weighed.note)))
         return replace(decision, note=notes or None, usage=weighed.usage)
 
 
-def _each(
-    estimate: Callable[[Rollout], Estimate | None], rollouts: Sequence[Rollout], concurrency: int
-) -> list[Estimate | None]:
+Found = Estimate | ChatError | None
+"""What is known of one rollout's confidence: a number, why it could not be asked for, or nothing."""
+
+
+def _each(estimate: Callable[[Rollout], Found], rollouts: Sequence[Rollout], concurrency: int) -> list[Found]:
     if concurrency == 1:
         return list(map(estimate, rollouts))
     from tracerank.methods.aggregation.asking import all_of  # threads, for which a plain vote shall not wait
@@ -187,15 +208,21 @@ class _Weighed:
     usage: Usage | None
 
 
-def _weigh(found: Sequence[Estimate | None]) -> _Weighed:
-    known = [estimate.value for estimate in found if estimate is not None]
+def _weigh(found: Sequence[Found]) -> _Weighed:
+    values = [one.value if isinstance(one, Estimate) else None for one in found]
+    known = [value for value in values if value is not None]
+    failed = [one for one in found if isinstance(one, ChatError)]
     stand_in = fmean(known) if known else 1.0
+    if failed and not known:  # an outage is no plain vote
+        raise failed[0]
     missing = len(found) - len(known)
     note = None
     if missing and known:
         note = f"{missing} of {len(found)} confidences unknown, taken as the mean of the others ({stand_in:.3g})"
     elif missing:
         note = NO_CONFIDENCE
-    spent = [estimate.usage for estimate in found if estimate is not None and estimate.usage is not None]
-    weights = tuple(stand_in if estimate is None else estimate.value for estimate in found)
+    if failed:
+        note = f"{note}; {len(failed)} could not be asked for ({failed[0]})"
+    spent = [one.usage for one in found if isinstance(one, Estimate) and one.usage is not None]
+    weights = tuple(stand_in if value is None else value for value in values)
     return _Weighed(weights, note, reduce(add, spent) if spent else None)

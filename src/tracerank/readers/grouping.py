@@ -27,6 +27,8 @@ Report = Callable[[Problem], None]
 
 _GIVING_WAY = frozenset(("anthropic", "langchain", "openai-agents", "openai-chat", "openai-responses", "smolagents"))
 """Readers of conversations; the others know their format, and the paper's must find what it says."""
+_KNOWING = frozenset(("atif", "browsecomp-plus", "inspect", "mirothinker"))
+"""Readers that stay, but of whose calls somebody may not know the tools."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +86,12 @@ def _placed(parsed: Parsed, item: RecordAt, reading: str = "", *, is_loose: bool
 
 def _second_reading(reader: Reader, parsed: Parsed, item: RecordAt, *, is_named: bool) -> Parsed:
     """The rollout, or the same record read by shape if that finds evidence; what nobody understands is noted."""
-    if reader.name not in _GIVING_WAY:
+    if reader.name not in _GIVING_WAY and reader.name not in _KNOWING:
         return parsed
     reading = reading_of(item.value)
     if not reading.seen.calls:
         return parsed
-    if not is_named:
+    if not is_named and reader.name in _GIVING_WAY:
         try:
             other = parsed_reading(item.value, item.source, reading)
         except MalformedRollout:

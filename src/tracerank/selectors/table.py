@@ -4,16 +4,17 @@ Help, error messages and what an evaluation remembers of its methods are made fr
 and the aggregators because it names the learned methods, too. Whatever is heavy is imported when its row is built.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from tracerank.cache_folders import default_reply_folder
 from tracerank.errors import UsageError
+from tracerank.methods.aggregation.asking import B, bounded
 from tracerank.methods.answer_groups import (
     CONTAINMENT,
     MEANING,
@@ -23,14 +24,13 @@ from tracerank.methods.answer_groups import (
     ExactGroups,
     MeaningGroups,
 )
-from tracerank.methods.base import Decision, Method, decide_stream
-from tracerank.methods.explanation import Explanation, explain_stream
+from tracerank.methods.base import Method
+from tracerank.methods.explanation import Called
 from tracerank.methods.simple import FewestTools, Oracle, RandomRollout, SingleRollout
 from tracerank.methods.voting import FORMS, MajorityVote, WithoutAbstentions
-from tracerank.methods.weighted_vote import READ_SOURCES, AskedConfidence, WeightedVote
+from tracerank.methods.weighted_vote import READ_SOURCES, AskedConfidence, AskedConfidenceConfig, WeightedVote
 from tracerank.plugins import METHOD_GROUP, Plugin, plugins
 from tracerank.pools.correctness import correctness
-from tracerank.pools.pool import Pool
 from tracerank.selectors.base import (
     DEFAULT,
     SHIPPED,
@@ -74,7 +74,7 @@ class FormName(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MethodOptions:
-    """What the user said about methods, whichever he chose; all of it can change a decision."""
+    """What the user said about methods, whichever he chose."""
 
     checkpoint: str | None = None
     """Folder of a trained selector, or the name of a shipped one; None: the shipped one, where a row allows it."""
@@ -83,7 +83,7 @@ class MethodOptions:
     allow_encoder_mismatch: bool = False
     equality: EqualityName = EqualityName.EXACT
     chat: str | None = None
-    """``URL#model`` of the model that compares answers, states confidences, judges or aggregates."""
+    """``URL#MODEL`` of the model that compares answers, states confidences, judges or aggregates."""
     seed: int = 0
     """Of what is drawn at random."""
     chat_context: int | None = None
@@ -92,6 +92,18 @@ class MethodOptions:
     """Whether "I don't know" has a vote, as in the paper."""
     form: FormName | None = None
     """Which wording of the chosen meaning is returned; None: the method's own."""
+    chat_tokens: int | None = None
+    """Tokens of a chat model's reply; None: as many as suit what is asked."""
+    chat_time: str | None = None
+    """Seconds that a chat server may take, as ``endpoints/spelling.py`` reads them; decides nothing."""
+
+    def identity(self) -> dict[str, Any]:
+        """What a run remembers of them: all that can change a decision."""
+        found = asdict(replace(self, checkpoint=selector_digest(self.checkpoint)))
+        del found["chat_time"]
+        if self.chat_tokens is None:  # nor do runs from before there was such an option
+            del found["chat_tokens"]
+        return found
 
 
 def _no_model(options: MethodOptions) -> str | None:
@@ -190,22 +202,6 @@ def called(name: str) -> str | None:
     return name.strip()  # of a plug-in's method, too: it may call itself like one of ours
 
 
-class Called:
-    """A method under the name that the user gave it."""
-
-    def __init__(self, method: Method, name: str) -> None:
-        self.method, self.name = method, name
-
-    def decide(self, pool: Pool) -> Decision:
-        return self.method.decide(pool)
-
-    def iter_decisions(self, pools: Iterable[Pool]) -> Iterator[Decision]:
-        return (decision for _, decision in decide_stream(self.method, pools))
-
-    def explain_stream(self, pools: Iterable[Pool]) -> Iterator[tuple[Pool, Explanation]]:
-        return explain_stream(self.method, pools)
-
-
 def methods_named(text: str, options: MethodOptions | None = None) -> list[Method]:
     """The methods of a list such as ``majority,trace,checkpoints/mine``; each once, because records go by the name.
 
@@ -280,50 +276,45 @@ def _of_form(grouping: AnswerGrouping, form: str, options: MethodOptions) -> Met
 def _weighted(options: MethodOptions) -> Method:
     if options.chat is None:
         return WeightedVote(READ_SOURCES, _grouping(options))
-    sources = (*READ_SOURCES, AskedConfidence(_chat(options)))
+    sources = (*READ_SOURCES, _asked_confidence(options))
     return WeightedVote(sources, _grouping(options), concurrency=CONCURRENCY)
 
 
 def _weighted_asked(options: MethodOptions) -> Method:
-    sources = [AskedConfidence(_chat(options))]
+    sources = [_asked_confidence(options)]
     return WeightedVote(sources, _grouping(options), concurrency=CONCURRENCY, kind="weighted-asked")
 
 
-class _Bounded(Protocol):
-    """A config that can be cut to the context of a model."""
-
-    def within(self, context: int) -> Self: ...
+def _bounded(config: B, options: MethodOptions) -> B:
+    return bounded(config, options.chat_context, options.chat_tokens)
 
 
-B = TypeVar("B", bound=_Bounded)
+def _asked_confidence(options: MethodOptions) -> AskedConfidence:
+    return AskedConfidence(_chat(options), _bounded(AskedConfidenceConfig(), options))
 
 
-def _within(config: B, options: MethodOptions) -> B:
-    return config if options.chat_context is None else config.within(options.chat_context)
-
-
-def _solagg(options: MethodOptions) -> Method:
+def _solagg(options: MethodOptions, is_strict: bool = False) -> Method:
     from tracerank.methods.aggregation.solagg import AggregationConfig, SolAgg
 
-    return SolAgg(_chat(options), _within(AggregationConfig(), options))
+    return SolAgg(_chat(options), _bounded(AggregationConfig(is_strict=is_strict), options))
 
 
-def _summagg(options: MethodOptions) -> Method:
+def _summagg(options: MethodOptions, is_strict: bool = False) -> Method:
     from tracerank.methods.aggregation.solagg import AggregationConfig, SummAgg
 
-    return SummAgg(_chat(options), _within(AggregationConfig(), options))
+    return SummAgg(_chat(options), _bounded(AggregationConfig(is_strict=is_strict), options))
 
 
-def _aggagent(options: MethodOptions) -> Method:
+def _aggagent(options: MethodOptions, is_strict: bool = False) -> Method:
     from tracerank.methods.aggregation.aggagent import AggAgent, AggAgentConfig
 
-    return AggAgent(_chat(options), _within(AggAgentConfig(), options))
+    return AggAgent(_chat(options), _bounded(AggAgentConfig(is_strict=is_strict), options))
 
 
 def _verifier(options: MethodOptions) -> Method:
     from tracerank.methods.aggregation.verifier import Verifier, VerifierConfig
 
-    return Verifier(_chat(options), _within(VerifierConfig(), options))
+    return Verifier(_chat(options), _bounded(VerifierConfig(), options))
 
 
 def _selector(options: MethodOptions) -> Method:
@@ -350,10 +341,10 @@ def _semantic(options: MethodOptions) -> AnswerGrouping:
 
 def _llm(options: MethodOptions) -> AnswerGrouping:
     if options.chat is None:
-        raise UsageError("--equality llm needs --chat URL#model: the address of a chat server and its model's name")
-    from tracerank.methods.judged_groups import LlmGroups
+        raise UsageError("--equality llm needs --chat URL#MODEL: the address of a chat server and its model's name")
+    from tracerank.methods.judged_groups import LlmConfig, LlmGroups
 
-    return LlmGroups(_chat(options))
+    return LlmGroups(_chat(options), config=_bounded(LlmConfig(), options))
 
 
 _GROUPINGS: Mapping[EqualityName, Callable[[MethodOptions], AnswerGrouping]] = MappingProxyType(
@@ -370,10 +361,9 @@ _GROUPINGS: Mapping[EqualityName, Callable[[MethodOptions], AnswerGrouping]] = M
 def _chat(options: MethodOptions) -> "ChatModel":
     """The chat model, asked the same only once, whoever asks."""
     from tracerank.endpoints.chat_cache import CachedChat
-    from tracerank.endpoints.chat_http import ChatConfig, HttpChat
+    from tracerank.endpoints.chat_http import HttpChat, chat_config
 
-    address, _, model = (options.chat or "").partition("#")
-    return CachedChat(HttpChat(ChatConfig(address, model or "default")), default_reply_folder())
+    return CachedChat(HttpChat(chat_config(options.chat or "", options.chat_time)), default_reply_folder())
 
 
 def _selector_model(options: MethodOptions) -> str | None:
@@ -408,6 +398,12 @@ def _asking(name: str, about: str, build: Callable[[MethodOptions], Method]) -> 
     return {name: MethodRow(about, build, "chat", model=_chat_model)}
 
 
+def _aggregating(name: str, about: str, build: Callable[..., Method]) -> dict[str, MethodRow]:
+    """A row for what writes the answer, and one by the paper's rules alone."""
+    strict = "the same by the paper's rules: asked once, what they do not find stays empty"
+    return {**_asking(name, about, build), **_asking(f"{name}-paper", strict, partial(build, is_strict=True))}
+
+
 METHODS: Mapping[str, MethodRow] = MappingProxyType(
     {
         "single": MethodRow("the first rollout", lambda _: SingleRollout()),
@@ -436,9 +432,9 @@ METHODS: Mapping[str, MethodRow] = MappingProxyType(
         **_fitted("features", "a feature selector"),
         **_fitted("stack", "TRACE and features together"),
         **_asking("verifier", "what a chat model judges best, one by one", _verifier),
-        **_asking("solagg", "an answer written from all solutions", _solagg),
-        **_asking("summagg", "an answer written from a report on each", _summagg),
-        **_asking("aggagent", "an answer of an agent that reads the rollouts", _aggagent),
+        **_aggregating("solagg", "an answer written from all solutions", _solagg),
+        **_aggregating("summagg", "an answer written from a report on each", _summagg),
+        **_aggregating("aggagent", "an answer of an agent that reads the rollouts", _aggagent),
         "oracle": MethodRow("the right answer where labels tell it: a bound", lambda _: Oracle(correctness)),
     }
 )

@@ -278,7 +278,11 @@ class Deciding:
         with self._told():
             async with asyncio.timeout_at(asked.since + self._seconds):
                 pool, problems = await self._read(asked)
-                return pool, problems, await self._submitted(Item(pool, wants_reasons))
+                found = await self._submitted(Item(pool, wants_reasons))
+                decision = found if isinstance(found, Decision) else found.decision
+                if decision.problem is not None:
+                    raise ChatError(decision.problem)
+                return pool, problems, found
 
     async def _read(self, asked: Asked) -> tuple[Pool, list[str]]:
         if self.batches.waiting() + self._read_now >= self.batches.limits.waiting:

@@ -23,8 +23,9 @@ from tracerank.agents.chat.prompts import prompt_text
 from tracerank.agents.chat.tags import TagStyle
 from tracerank.agents.chat.tools import search_style
 from tracerank.agents.sample import Policy
-from tracerank.endpoints.chat import ChatMessage, ChatReply, PromptTooLong, Sampling, TokenLogprob, Usage
+from tracerank.endpoints.chat import ChatMessage, ChatReply, EmptyReply, PromptTooLong, Sampling, TokenLogprob, Usage
 from tracerank.errors import ChatError, UsageError
+from tracerank.pools.canonical import rollout_to_record
 from tracerank.pools.types import Question, Rollout
 
 QUESTION = Question("1", "Who designed the Silver Bridge of Orrin?")
@@ -87,15 +88,60 @@ def test_a_rollout_never_writes_more_tokens_than_it_may() -> None:
     assert made.usage == Usage(15, 130, 3)
 
 
-def test_silence_ends_a_rollout_without_an_answer_but_is_counted() -> None:
-    chat = in_turn(SEARCH, silent(), ANSWER)
+def test_silence_is_not_the_end_the_same_is_asked_again_with_another_seed() -> None:
+    said = iter((SEARCH, silent(), ANSWER))
+    chat = ScriptedChat(lambda *_: next(said))
     made = one(chat)
-    assert made.answer is None
-    assert len(made.searches) == 1
-    assert made.usage == Usage(2 * PROMPT_TOKENS, 2 * COMPLETION_TOKENS, 2)
-    assert made.messages[-1].role == "user"
-    first = one(in_turn(silent()))
-    assert (first.answer, first.searches, len(first.messages)) == (None, (), 1)
+    assert (made.answer, len(made.searches)) == ("Maren Holt", 1)
+    assert chat.conversations[1] == chat.conversations[2]
+    assert chat.samplings[1].seed != chat.samplings[2].seed
+    assert made.usage == Usage(3 * PROMPT_TOKENS, 3 * COMPLETION_TOKENS, 3)
+
+
+def test_after_misses_in_a_row_the_answer_is_demanded_from_what_was_found() -> None:
+    def say(messages: Sequence[ChatMessage], sampling: Sampling) -> Said:
+        if prompt_text("tags_last_turn") in messages[-1].content:
+            return ANSWER
+        return SEARCH if turn_of(messages) == 0 else silent()
+
+    chat = ScriptedChat(say)
+    assert one(chat).answer == "Maren Holt"
+    assert len(chat.conversations) == 1 + Limits().misses + 1
+    chat = ScriptedChat(say)
+    assert one(chat, misses=1).answer == "Maren Holt"
+    assert len(chat.conversations) == 3
+
+
+def test_misses_count_in_a_row_only() -> None:
+    said = iter(("hm", "hm", SEARCH, "hm", silent(), ANSWER))
+    made = one(ScriptedChat(lambda *_: next(said)))
+    assert (made.answer, made.messages[-1].content) == ("Maren Holt", f"{ANSWER}</answer>")
+    assert all(prompt_text("tags_last_turn") not in message.content for message in made.messages)
+
+
+def test_calls_made_before_are_misses() -> None:
+    chat = in_turn(SEARCH, SEARCH, SEARCH, SEARCH, ANSWER)
+    made = one(chat)
+    assert (made.answer, len(made.searches)) == ("Maren Holt", 4)
+    assert prompt_text("tags_last_turn") in made.messages[-2].content
+    said = iter((SEARCH, SEARCH, "<search>Alversund", SEARCH, ANSWER))
+    other = one(ScriptedChat(lambda *_: next(said)))
+    assert all(prompt_text("tags_last_turn") not in message.content for message in other.messages)
+
+
+def test_a_model_that_stays_silent_is_asked_for_its_answer_twice_and_gives_none() -> None:
+    chat = in_turn(silent())
+    made = one(chat)
+    assert (made.answer, made.searches, len(made.messages)) == (None, (), 1)
+    assert made.messages[0].content.count(prompt_text("tags_last_turn")) == 1
+    assert len(chat.conversations) == Limits().misses + 2
+
+
+def test_a_model_that_goes_on_searching_is_told_once_more_that_it_is_over() -> None:
+    said = iter((SEARCH, SEARCH, "Well, Maren Holt.", ANSWER))
+    made = one(ScriptedChat(lambda *_: next(said)), turns=2)
+    assert made.answer == "Maren Holt"
+    assert [message.role for message in made.messages] == ["user", "assistant"] * 4
 
 
 def test_a_return_that_no_longer_fits_the_context_is_dropped_and_the_answer_is_forced() -> None:
@@ -111,7 +157,7 @@ def test_a_return_that_no_longer_fits_the_context_is_dropped_and_the_answer_is_f
     assert made.usage.calls == 3
 
 
-def test_a_context_too_small_for_an_answer_leaves_none_and_one_too_small_for_the_question_is_an_error() -> None:
+def test_a_context_too_small_for_an_answer_leaves_none_and_one_too_small_for_the_question_fails() -> None:
     full = PromptTooLong("scripted: the context is full")
     made = one(in_turn(SEARCH, full))
     assert (made.answer, made.confidence) == (None, None)
@@ -120,8 +166,7 @@ def test_a_context_too_small_for_an_answer_leaves_none_and_one_too_small_for_the
         return full if turn_of(messages) or prompt_text("tags_last_turn") in messages[-1].content else SEARCH
 
     assert one(ScriptedChat(say)).answer is None
-    with pytest.raises(PromptTooLong):
-        one(in_turn(full))
+    assert one(in_turn(full)).problem == "failed: scripted: the context is full"
 
 
 def test_limits_that_leave_no_room_are_refused() -> None:
@@ -183,14 +228,14 @@ def test_rollouts_come_in_the_order_of_their_samples_whoever_is_done_first() -> 
             assert others_done.wait(20)
         else:
             done.append(sampling.seed)
-            if len(done) == 3:
+            if len(done) == 7:  # of three rollouts both, and the first of the one that waits
                 others_done.set()
-        return f"<answer>{sampling.seed}"
+        return SEARCH if not turn_of(messages) else f"<answer>{sampling.seed}"
 
     done: list[int | None] = []
-    alone = in_turn(ANSWER)
+    alone = in_turn(SEARCH, ANSWER)
     list(policy(alone).rollouts(QUESTION, [3]))
-    first_seed = alone.samplings[0].seed
+    first_seed = alone.samplings[1].seed
     made = list(policy(ScriptedChat(say), concurrency=2).rollouts(QUESTION, [3, 2, 9, 1]))
     assert [each.sample_id for each in made] == [3, 2, 9, 1]
     assert made[0].answer == str(first_seed)
@@ -216,16 +261,27 @@ def test_no_more_rollouts_are_under_way_than_allowed_and_concurrency_changes_not
     assert list(policy(follow).rollouts(QUESTION, range(6), seed=2)) == at_once
 
 
-def test_a_failed_request_raises_after_what_was_finished_meanwhile() -> None:
+def test_a_failed_request_costs_its_rollout_alone_which_keeps_what_was_paid_for() -> None:
+    made = one(in_turn(SEARCH, failed()))
+    assert (made.answer, made.label) == (None, None)
+    assert made.problem == "failed: scripted: gave up after 3 attempts"
+    assert [message.role for message in made.messages] == ["user", "assistant", "user"]
+    assert made.searches
+    assert made.usage == Usage(PROMPT_TOKENS, COMPLETION_TOKENS, 1)
+
+
+def test_where_nothing_can_work_what_was_finished_meanwhile_is_still_given() -> None:
     probe = in_turn(ANSWER)
     list(policy(probe).rollouts(QUESTION, [0]))
     failing = probe.samplings[0].seed
     other_answers = threading.Event()
+    hopeless = failed()
+    hopeless.ends_all = True
 
     def say(messages: Sequence[ChatMessage], sampling: Sampling) -> Said:
         if sampling.seed == failing:
             assert other_answers.wait(20)
-            return failed()
+            return hopeless
         other_answers.set()
         return ANSWER
 
@@ -234,6 +290,28 @@ def test_a_failed_request_raises_after_what_was_finished_meanwhile() -> None:
     with pytest.raises(ChatError, match="gave up"):
         next(rollouts)
     assert not chat_threads()
+
+
+def test_what_the_model_thought_is_kept_in_the_conversation() -> None:
+    made = one(in_turn(ChatReply(SEARCH, 10, 3, reasoning="Where?"), ChatReply(ANSWER, 10, 3, reasoning="There.")))
+    assert [turn.reasoning for turn in made.messages if turn.role == "assistant"] == ["Where?", "There."]
+    assert rollout_to_record(QUESTION, made)["messages"][1]["reasoning_content"] == "Where?"
+
+
+def test_tokens_that_thinking_used_up_are_said_to_be_that() -> None:
+    cut = EmptyReply("nothing", ChatReply("", 10, 7, is_cut=True, reasoning="Let me see"))
+    made = one(in_turn(cut))
+    assert made.answer is None
+    assert "used up their 4,096 tokens before they said anything; allow more with --max-tokens" in (made.problem or "")
+    assert made.usage is not None
+    assert made.usage.completion_tokens >= 7
+
+
+def test_limits_within_a_context_leave_room_for_the_reply() -> None:
+    small = Limits().within(2048)
+    assert (small.reply_tokens, small.answer_tokens) == (512, 512)
+    assert small.conversation_characters / 3 + 2 * small.reply_tokens <= 2048
+    assert Limits().within(1_000_000) == Limits()
 
 
 def test_a_stopped_rollout_makes_no_further_request() -> None:

@@ -57,7 +57,7 @@ def test_a_real_model_is_held_to_the_limits_and_counted(
     assert [each.sample_id for each in made] == list(range(samples))
     for each in made:
         assert each.usage is not None
-        assert 1 <= each.usage.calls <= 2
+        assert 1 <= each.usage.calls <= 3  # the answer is demanded twice where tokens are left
         assert 0 < each.usage.completion_tokens <= LIMITS.rollout_tokens
         assert each.usage.prompt_tokens > 30
         assert each.label in (0.0, 1.0)
@@ -79,5 +79,5 @@ def test_a_real_server_goes_on_from_returns_and_malformed_calls(
     [made] = ChatPolicy(Nudged(chat, first), style(rivers), LIMITS).rollouts(QUESTION, [0])
     assert "Ada Korn" in str(made.searches[0].evidence)
     assert made.usage is not None
-    assert made.usage.calls == 2
+    assert 2 <= made.usage.calls <= 3
     assert made.usage.prompt_tokens > 100

@@ -21,6 +21,10 @@ def rollout(chat: ScriptedChat, retriever: WordRetriever | None = None, **limits
     return made
 
 
+def again(question: str) -> str:
+    return prompt_text("tags_go_on").replace("{question}", question)
+
+
 def contents(made: Rollout) -> list[str]:
     return [message.content for message in made.messages]
 
@@ -34,10 +38,11 @@ def test_searches_and_answer_become_a_rollout_and_stopped_tags_are_closed() -> N
     assert made.searches[0].evidence[0].title == "Silver Bridge of Orrin"
     assert (made.answer, made.label, made.setting) == ("Maren Holt", 1.0, "webqa")
     opening, search, information, answer = contents(made)
-    assert opening.endswith("Question: Who designed the Silver Bridge of {Orrin}?")
+    assert "\n\nQuestion: Who designed the Silver Bridge of {Orrin}?\n\n" in opening
+    assert opening.endswith("Use the search tool to find out.")
     assert search == "<think>First.</think>\n<search> silver  bridge</search>"
     assert information.startswith('<information>\nDoc 1(Title: "Silver Bridge of Orrin")')
-    assert information.endswith("\n</information>")
+    assert information.endswith(f"\n</information>\n\n{again(QUESTION.text)}")
     assert answer.endswith("<answer> Maren Holt</answer>")
     assert [m.role for m in made.messages] == ["user", "assistant", "user", "assistant"]
     assert chat.samplings[0].stop == ("</search>", "</answer>")
@@ -68,27 +73,56 @@ def test_what_a_model_writes_after_its_action_is_cut_off_even_if_the_server_know
     ],
 )
 def test_a_search_is_heard_in_a_sloppy_reply(reply: str, kept: str, query: str) -> None:
-    heard = TagSession(WordRetriever(), 1000).hear(ChatReply(reply))
+    heard = TagSession(WordRetriever(), "Who?", 1000).hear(ChatReply(reply))
     assert heard.message.content == kept
     assert [call.arguments for call in heard.calls] == [query]
 
 
 @pytest.mark.parametrize("reply", ["I do not know.", "<search>  </search>", "<answer></answer>", "<search>", "<think>"])
 def test_a_turn_without_an_action_is_told_so_and_counts(reply: str) -> None:
-    chat = in_turn(reply, "<answer>Oslo</answer>")
+    chat = in_turn(reply, "<search>Orrin", "<answer>Oslo</answer>")
     made = rollout(chat)
     assert contents(made)[2] == prompt_text("tags_invalid")
     assert made.answer == "Oslo"
     assert made.usage is not None
-    assert made.usage.calls == 2
+    assert made.usage.calls == 3
+
+
+def test_an_answer_that_nothing_was_looked_up_for_is_asked_back_once() -> None:
+    made = rollout(in_turn("<answer>Oslo</answer>", "<search>Orrin", "<answer>Maren Holt"))
+    assert contents(made)[2] == prompt_text("tags_unsearched")
+    assert (made.answer, len(made.searches)) == ("Maren Holt", 1)
+    sure = rollout(in_turn("<answer>Oslo</answer>"))
+    assert (sure.answer, sure.searches, len(sure.messages)) == ("Oslo", (), 4)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        'Let me see.\n```json\n{"name": "search", "arguments": {"query": "Silver  Bridge"}}\n```',
+        'Let me see.\n<tool_call>{"name": "search", "arguments": {"query": "Silver  Bridge"}}</tool_call>',
+        "Let me see.\nAction: search\nAction Input: Silver Bridge",
+    ],
+)
+def test_a_model_that_calls_a_tool_instead_of_writing_tags_is_understood(reply: str) -> None:
+    made = rollout(in_turn(reply, "<answer>Maren Holt"))
+    assert contents(made)[1] == "Let me see.\n<search>Silver Bridge</search>"
+    assert [search.query for search in made.searches] == ["Silver Bridge"]
+
+
+def test_what_the_model_is_told_about_tags_is_not_read_as_its_own_words() -> None:
+    made = rollout(in_turn("Well.", "<search>Orrin", "Hm."), turns=3)
+    assert prompt_text("tags_invalid") in contents(made)[2]
+    assert [search.query for search in made.searches] == ["Orrin"]
+    assert made.answer is None
 
 
 def test_a_query_that_was_cut_off_is_not_searched_but_an_answer_that_was_cut_off_stands() -> None:
     retriever = WordRetriever()
     cut_query = ChatReply("<search>silver bri", 1, 1, is_cut=True)
-    made = rollout(in_turn(cut_query, ChatReply("<answer>Maren Ho", 1, 1, is_cut=True)), retriever)
-    assert retriever.asked == []
-    assert made.searches == ()
+    cut_answer = ChatReply("<answer>Maren Ho", 1, 1, is_cut=True)
+    made = rollout(in_turn(cut_query, "<search>Orrin", cut_answer), retriever)
+    assert retriever.asked == ["Orrin"]
     assert made.answer == "Maren Ho"
 
 
@@ -101,14 +135,15 @@ def test_hostile_passages_neither_end_the_information_nor_search_nor_answer() ->
     assert [[e.rank for e in search.evidence] for search in made.searches] == [[1, 2, 3]] * 2
     for information in contents(made)[2::2]:
         assert information.count("</information>") == information.count("<information>") == 1
-        assert "<search>" not in information
-        assert "<answer>" not in information
+        passages = information.removesuffix(again(QUESTION.text))
+        assert "<search>" not in passages
+        assert "<answer>" not in passages
         assert "<|" not in information
 
 
 def test_a_search_that_finds_nothing_is_answered_but_leaves_no_search() -> None:
     made = rollout(in_turn("<search>zzz", "<answer>none"))
-    assert contents(made)[2] == "<information>\nNo results found.\n</information>"
+    assert contents(made)[2].startswith("<information>\nNo results found.\n</information>\n\n")
     assert made.searches == ()
 
 
@@ -120,7 +155,7 @@ def test_long_passages_are_shortened_alike_and_keep_their_ranks() -> None:
     [made] = ChatPolicy(in_turn("<search>x", "<answer>y"), TagStyle(Long()), Limits(return_characters=900)).rollouts(
         QUESTION, [0]
     )
-    assert 700 < len(contents(made)[2]) < 1100
+    assert 800 < len(contents(made)[2]) < 1250
     assert [e.rank for e in made.searches[0].evidence] == [1, 2, 3]
     assert all(e.text.endswith("…") for e in made.searches[0].evidence)
 
@@ -129,7 +164,7 @@ def test_the_forced_answer_joins_the_users_turn_so_that_roles_alternate() -> Non
     chat = in_turn("<search>Orrin", "<search>Alversund", "<answer>Oslo")
     made = rollout(chat, turns=2)
     assert [m.role for m in made.messages] == ["user", "assistant"] * 3
-    assert contents(made)[4].endswith(f"</information>\n\n{prompt_text('tags_last_turn')}")
+    assert contents(made)[4].endswith(f"{again(QUESTION.text)}\n\n{prompt_text('tags_last_turn')}")
     assert made.answer == "Oslo"
     assert len(made.searches) == 2
 

@@ -55,7 +55,8 @@ def test_calls_in_one_reply_are_done_one_by_one_under_ids_of_our_own() -> None:
     assert [message.content for message in made.messages[2:6:2]] == ["Two things.", ""]
     assert (made.answer, made.label, made.setting) == ("Ada Korn", 1.0, "webqa")
     assert made.messages[0].role == "system"
-    assert made.messages[1].content == QUESTION.text
+    assert made.messages[1].content == f"{QUESTION.text}\n\n{prompt_text('tools_ask')}"
+    assert not any("<answer>" in message.content for message in chat.conversations[0])
     assert set(chat.offered) == {("search",)}
 
 
@@ -104,6 +105,52 @@ def test_calls_written_into_the_text_are_done_like_any_other() -> None:
     assert [search.query for search in made.searches] == ["Orrin"]
 
 
+@pytest.mark.parametrize(
+    ("written", "query"),
+    [
+        ('```json\n{"name": "search", "arguments": {"query": "Orrin"}}\n```', "Orrin"),
+        ('<tools>\n{"name": "search", "arguments": {"query": "Orrin"}}\n</tools>', "Orrin"),
+        ("Action: search\nAction Input: Orrin", "Orrin"),
+        ('search("Orrin")', "Orrin"),
+        ('{"name": "search", "arguments": {"search_query": "Orrin"}}', "Orrin"),
+    ],
+)
+def test_a_call_in_any_dialect_is_done_under_the_names_of_the_tool(written: str, query: str) -> None:
+    retriever = WordRetriever()
+    made = rollout(in_turn(written, ANSWER), search_style(retriever))
+    assert retriever.asked == [query]
+    assert [search.query for search in made.searches] == [query]
+    assert [call.arguments for message in made.messages for call in message.tool_calls] == [
+        json.dumps({"query": query})
+    ]
+
+
+def test_what_looks_like_a_call_is_answered_with_how_to_write_one_and_never_taken_as_the_answer() -> None:
+    broken = "<tool_call>look for Orrin</tool_call>"
+    said = iter((broken, calling(searching("Orrin")), broken, ANSWER))
+    made = rollout(ScriptedChat(lambda *_: next(said)), search_style(WordRetriever()))
+    told = [message.content for message in made.messages if message.role == "user"][1:]
+    assert len(told) == 2
+    assert all('{"name": "search", "arguments": {"query": "Who charted the Velm?"}}' in text for text in told)
+    assert made.answer == "Ada Korn"
+    never = rollout(in_turn(broken), search_style(WordRetriever()))
+    assert never.answer is None
+    assert never.usage is not None
+    assert never.usage.calls == Limits().misses + 2
+
+
+def test_an_answer_before_any_search_and_an_answer_without_tags_are_asked_back_once_each() -> None:
+    said = iter(("Ada Korn did.", calling(searching("Orrin")), "It was Ada Korn.", ANSWER))
+    made = rollout(ScriptedChat(lambda *_: next(said)), search_style(WordRetriever()))
+    users = [message.content for message in made.messages if message.role == "user"][1:]
+    assert users[0].startswith(prompt_text("tools_unsearched").partition("{")[0])
+    assert users[1:] == [prompt_text("tools_untagged")]
+    assert made.answer == "Ada Korn"
+    stubborn = rollout(in_turn(calling(searching("Orrin")), "It was Ada Korn."), search_style(WordRetriever()))
+    assert stubborn.answer == "It was Ada Korn."
+    assert rollout(in_turn("It was Ada Korn."), search_style(WordRetriever())).answer == "It was Ada Korn."
+
+
 def test_calls_beyond_the_limit_are_refused_one_by_one_and_then_the_answer_is_forced() -> None:
     retriever = WordRetriever()
     chat = in_turn(calling(*(searching(word) for word in ("Orrin", "Alversund", "Holt"))), ANSWER)
@@ -121,7 +168,7 @@ def test_a_last_reply_that_only_calls_tools_is_no_answer() -> None:
     assert made.answer is None
     assert made.messages[-1].content == prompt_text("last_turn")
     assert made.usage is not None
-    assert made.usage.calls == 2
+    assert made.usage.calls == 3
 
 
 def test_a_reply_cut_off_before_an_answer_is_not_taken_for_one() -> None:

@@ -138,7 +138,11 @@ def test_mistakes_at_the_start_come_back_as_text(browser: Browser, tool: str, ar
         ("open", {"id": 0, "loc": 900}, "Invalid location parameter: `900`. Cannot exceed page maximum of 2."),
         ("open", {"loc": "1"}, "`loc` should be an integer, not `str`"),
         ("open", {"num_lines": 1.5}, "`num_lines` should be an integer, not `float`"),
-        ("find", {"pattern": "x"}, "Cannot run `find` on search results page or find results page"),
+        (
+            "find",
+            {"pattern": "x"},
+            "Cannot run `find` on search results page or find results page; open one of its links first",
+        ),
     ],
 )
 def test_mistakes_leave_the_pages_as_they_were(browser: Browser, tool: str, arguments: Any, text: str) -> None:

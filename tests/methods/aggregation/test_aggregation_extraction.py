@@ -2,7 +2,7 @@
 
 import pytest
 
-from tracerank.methods.aggregation.asking import accepted_answer, first_tagged, report_in, tagged_or_declared
+from tracerank.methods.aggregation.replies import accepted_answer, first_tagged, report_in, tagged_or_declared
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,33 @@ def test_a_kept_conversation_is_shown_as_it_was_held_without_system_and_question
     assert described(steps) == '4 steps, 12 words; tools called: "search" 1 times'
 
 
+@pytest.mark.parametrize(
+    ("written", "returned", "shown"),
+    [
+        ("<search>capital of France</search>", "<information>\nParis is it.\n</information>", "Paris is it."),
+        ('<tool_call>{"name": "search", "arguments": {}}</tool_call>', "<tool_response>Paris</tool_response>", "Paris"),
+        ("Thought\n<search>x</search>", "Observation: Paris", "Observation: Paris"),
+    ],
+)
+def test_what_comes_back_in_a_users_turn_is_the_return_of_a_tool(written: str, returned: str, shown: str) -> None:
+    turns = (
+        ChatMessage("user", "the question"),
+        ChatMessage("assistant", written),
+        ChatMessage("user", returned),
+        ChatMessage("assistant", "<answer>Paris</answer>"),
+        ChatMessage("user", "Why?"),
+    )
+    steps = steps_of(Rollout(0, "Paris", messages=turns))
+    assert [(step.role, step.tools) for step in steps] == [
+        ("assistant", ("search",)),
+        ("tool", ()),
+        ("assistant", ()),
+        ("user", ()),
+    ]
+    assert steps[1].text == shown
+    assert 'tools called: "search" 1 times' in described(steps)
+
+
 def test_the_answer_stands_in_when_the_conversation_ends_with_a_call_or_a_return() -> None:
     call = ChatMessage("assistant", "hm", (ToolCall("1", "search", "{}"),))
     assert solution_of(Rollout(0, "Paris", messages=(call,))) == "Paris"

@@ -323,3 +323,8 @@ def test_the_status_of_a_server_and_empty_marks_are_no_evidence(said: str) -> No
 @pytest.mark.parametrize("said", ["404 people were not found after the flood.", "In 500 BC Athens grew.", "10 results"])
 def test_words_with_numbers_are_evidence(said: str) -> None:
     assert len(read_search(said)) == 1
+
+
+def test_a_list_of_results_is_no_failure_whatever_the_first_is_called() -> None:
+    text = "[1] Failure\nURL: https://a.org/0\nA film.\n\n[2] Success\nURL: https://a.org/1\nA play.\n"
+    assert [title for title, *_ in only(text, "q")] == ["Failure", "Success"]

@@ -162,6 +162,22 @@ def test_calls_that_nobody_understands_are_told_with_their_keys(tmp_path: Path) 
     ]
 
 
+def test_calls_of_unknown_tools_are_told_also_where_the_format_is_known(tmp_path: Path) -> None:
+    steps = [
+        {"step_id": 1, "source": "user", "message": "Which river?"},
+        {
+            "step_id": 2,
+            "source": "agent",
+            "message": "Danube",
+            "tool_calls": [{"tool_call_id": "1", "function_name": "oracle", "arguments": {"x": 1}}],
+            "observation": {"results": [{"source_call_id": "1", "content": "It says Danube."}]},
+        },
+    ]
+    problems: list[Problem] = []
+    only(lines(tmp_path, {"schema_version": "ATIF-v1.6", "agent": {"name": "a"}, "steps": steps}), problems)
+    assert ["1 tool call seen, none understood: oracle(x)" in problem.reason for problem in problems] == [True]
+
+
 def test_a_run_whose_question_or_answer_cannot_be_told_is_a_problem(tmp_path: Path) -> None:
     problems: list[Problem] = []
     read_pools(lines(tmp_path, {"parts": STRANDS[1:]}, {"parts": STRANDS[:3]}), on_problem=problems.append)
@@ -317,6 +333,66 @@ def test_events_of_llama_index_are_one_run_with_and_without_their_kind(tmp_path:
         question, rollout = only(lines(tmp_path, *named))
         assert (question, rollout.answer) == ("Which river?", "Danube")
         assert [(one.query, len(one.evidence)) for one in rollout.searches] == [("q", 1)]
+
+
+STRUCTURED = {"answer": "Danube", "why": "It flows there."}
+AUTOGEN = [
+    {"source": "user", "type": "TextMessage", "content": "Which river?"},
+    {
+        "source": "a",
+        "type": "ToolCallRequestEvent",
+        "content": [{"id": "1", "name": "search", "arguments": '{"q": "q"}'}],
+    },
+    {"source": "a", "type": "ToolCallExecutionEvent", "content": [{"call_id": "1", "content": json.dumps(FOUND)}]},
+]
+LANGGRAPH = [
+    {"agent": {"messages": [{"type": "human", "content": "Which river?"}]}},
+    {
+        "agent": {
+            "messages": [
+                {"type": "ai", "content": "", "tool_calls": [{"name": "search", "args": {"q": "q"}, "id": "1"}]}
+            ]
+        }
+    },
+    {"tools": {"messages": [{"type": "tool", "content": json.dumps(FOUND), "tool_call_id": "1"}]}},
+]
+FINISHED: dict[str, Any] = {"tool_name_0": "search", "tool_args_0": {"q": "q"}, "observation_0": FOUND}
+
+FINISHED |= {"tool_name_1": "finish", "tool_args_1": {}}
+STATES = [*(next(iter(one.values())) for one in LANGGRAPH), {"messages": [], "structured_response": STRUCTURED}]
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"messages": [*AUTOGEN, {"source": "a", "type": "StructuredMessage[Answer]", "content": STRUCTURED}]},
+        {"steps": [*PYDANTIC[:3], {"kind": "response", "parts": [
+            {"part_kind": "tool-call", "tool_name": "final_result", "args": {"river": "Danube"}, "tool_call_id": "2"}
+        ]}]},
+        {"events": STATES},
+        {"question": "Which river?", "trajectory": FINISHED, "reasoning": "hm", "verdict": "Danube"},
+    ],
+    ids=["a message", "a tool", "a state", "a prediction"],
+)  # fmt: skip
+def test_a_structured_output_says_the_answer(record: dict[str, Any], tmp_path: Path) -> None:
+    question, rollout = only(lines(tmp_path, record))
+    assert (question, rollout.answer, len(rollout.searches[0].evidence)) == ("Which river?", "Danube", 1)
+
+
+def test_what_agents_say_to_each_other_in_the_end_is_no_answer(tmp_path: Path) -> None:
+    ends = [
+        {"source": name, "type": "TextMessage", "content": text}
+        for name, text in (("critic", "APPROVE"), ("a", "TERMINATE"))
+    ]
+    said = {"source": "a", "type": "TextMessage", "content": "Danube"}
+    assert only(lines(tmp_path, {"messages": [*AUTOGEN, said, *ends]}))[1].answer == "Danube"
+    assert only(lines(tmp_path, {"messages": [*AUTOGEN, ends[0]]}))[1].answer == "APPROVE"
+
+
+def test_a_context_that_keeps_its_memory_as_text_is_read(tmp_path: Path) -> None:
+    memory = json.dumps({"__is_component": True, "value": {"store": {"chat_history": VERIFIERS}}})
+    question, rollout = only(lines(tmp_path, {"state": {"_data": {"memory": memory}}, "is_running": False}))
+    assert (question, rollout.answer, len(rollout.searches[0].evidence)) == ("Which river?", "Danube", 1)
 
 
 def test_an_answer_in_parts_is_all_of_them(tmp_path: Path) -> None:

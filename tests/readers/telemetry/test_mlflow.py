@@ -6,12 +6,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pyarrow
-import pyarrow.parquet
 import pytest
 
 from tracerank.pools.pool import Pool
 from tracerank.readers import read_pools
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
 
 ROWS = Path(__file__).parents[1] / "sdk_logs" / "fixtures" / "mlflow" / "search_traces.jsonl.gz"
 
@@ -39,7 +40,7 @@ def write_csv(path: Path, columns: list[str]) -> None:
 def write_parquet(path: Path, columns: list[str]) -> None:
     plain = [{name: row[name] for name in columns} for row in rows()]
     texts = [{k: v if isinstance(v, str) else json.dumps(v) for k, v in row.items()} for row in plain]
-    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(texts), path)
+    pq.write_table(pa.Table.from_pylist(texts), path)
 
 
 @pytest.mark.parametrize("write", [write_csv, write_parquet])

@@ -1,7 +1,8 @@
 """The chat agent: K rollouts of a question by any chat model, several under way at once.
 
-A rollout is a conversation, replies and tool returns in turn, until an answer, a limit or silence. It draws from (seed,
-question, sample) alone, so any of them can be made again later; how repeatable a reply is, is up to the server.
+A rollout is a conversation, replies and tool returns in turn, until an answer or a limit; at a limit the answer is
+demanded. It draws from (seed, question, sample) alone, so any of them can be made again later; how repeatable a reply
+is, is up to the server.
 """
 
 import hashlib
@@ -12,26 +13,29 @@ from math import exp, fsum, isnan
 from threading import Event
 
 from tracerank.agents.chat.style import Session, Style
+from tracerank.agents.sample import FAILED
 from tracerank.answers.meaning.rightness import is_right
 from tracerank.endpoints.chat import ChatMessage, ChatModel, ChatReply, EmptyReply, PromptTooLong, Sampling, Usage
-from tracerank.errors import UsageError
+from tracerank.errors import ChatError, RetrieveError, UsageError
 from tracerank.pools.types import Question, Rollout
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one rollout may use; at a limit the model is asked once more, for its answer."""
+    """What one rollout may use; at a limit the model is asked for its answer."""
 
     turns: int = 8
-    """Replies before that last one, malformed ones included."""
+    """Replies before the answer is demanded, misses included."""
+    misses: int = 3
+    """Of these, in a row, such that bring nothing new: empty ones, malformed calls and calls made before."""
     calls: int = 16
     """Tool calls, failed ones included."""
-    reply_tokens: int = 1024
-    """Tokens that the model may write in one reply."""
-    rollout_tokens: int = 8192
+    reply_tokens: int = 4096
+    """Tokens that the model may write in one reply, thinking included: models that think need thousands."""
+    rollout_tokens: int = 32_768
     """Tokens that it may write in all replies together, the last one included."""
-    answer_tokens: int = 512
-    """Of these, what is kept back for the last reply."""
+    answer_tokens: int = 2048
+    """Of these, what is kept back for the demanded answer."""
     return_characters: int = 6000
     """What one tool return shows, without the header of a page."""
     conversation_characters: int = 100_000
@@ -46,9 +50,21 @@ class Limits:
                 "allow more for the rollout or fewer for the answer"
             )
 
+    def within(self, context: int) -> "Limits":
+        """The same for a model that holds so many tokens: a quarter for a reply, three characters a token."""
+        reply = max(1, context // 4)
+        return replace(
+            self,
+            reply_tokens=min(self.reply_tokens, reply),
+            answer_tokens=min(self.answer_tokens, reply),
+            return_characters=min(self.return_characters, max(1, context // 2)),
+            conversation_characters=min(self.conversation_characters, max(1, 3 * (context - 2 * reply))),
+        )
+
 
 DEFAULT_LIMITS = Limits()
-
+_DEMANDS = 2
+"""How often the answer is demanded of a model that goes on searching or says nothing."""
 
 _TAG = "<answer>"
 
@@ -95,6 +111,10 @@ class Conversation:
     """Summed over the replies; None: the server does not count."""
     last: ChatReply | None = field(default=None, init=False)
     """The last reply; None: the model said nothing."""
+    is_forced: bool = field(default=False, init=False)
+    """The answer had to be demanded."""
+    thought_in_vain: int = field(default=0, init=False)
+    """Replies whose tokens were used up before anything was said."""
     _asked: int = field(default=0, init=False)
     _called: int = field(default=0, init=False)
     _written: int = field(default=0, init=False)
@@ -103,9 +123,11 @@ class Conversation:
     def hold(self, question: str) -> None:
         """From the question to the answer."""
         self.messages = self.style.opening(question)
-        session = self.style.session(self.limits.return_characters)
+        session = self.style.session(question, self.limits.return_characters)
         fitted: tuple[ChatMessage, ...] = ()
-        while (room := self._room()) > 0:
+        misses = 0
+        before: set[tuple[str, str]] = set()
+        while misses < self.limits.misses and (room := self._room()) > 0:
             try:
                 reply = self._ask(room)
             except PromptTooLong:
@@ -113,27 +135,41 @@ class Conversation:
                     raise
                 self.messages = fitted  # the model never saw what came after
                 break
-            if reply is None:
-                return
             fitted = self.messages
+            if reply is None:  # asked again, the same with another seed
+                misses += 1
+                continue
             heard = session.hear(reply)
-            self._say(heard.message)
+            self._say(replace(heard.message, reasoning=reply.reasoning))
             if heard.is_final:
                 return
+            wanted = {(call.name, call.arguments) for call in heard.calls}
+            misses = 0 if wanted - before else misses + 1
+            before |= wanted
             self._say(*session.answer(heard, self.limits.calls - self._called))
             self._called += len(heard.calls)
         self._demand_answer(session)
 
     def _demand_answer(self, session: Session) -> None:
-        self.messages = self.style.last_turn(self.messages)
-        left = max(1, self.limits.rollout_tokens - self._written)  # not every server keeps to what it is allowed
-        try:
-            reply = self._ask(min(self.limits.answer_tokens, left), is_last=True)
-        except PromptTooLong:  # will not fit the next time either: a rollout without an answer
-            self.last = None
-            return
-        if reply is not None and (said := session.hear(reply, is_last=True).message).content:
-            self._say(said)
+        for _ in range(_DEMANDS):
+            left = self.limits.rollout_tokens - self._written  # not every server keeps to what it is allowed
+            if self.is_forced and left < 1:
+                return
+            if self.messages[-1].role == "assistant" or not self.is_forced:
+                self.messages = self.style.last_turn(self.messages)
+            self.is_forced = True
+            try:
+                reply = self._ask(min(self.limits.answer_tokens, max(1, left)), is_last=True)
+            except PromptTooLong:  # will not fit the next time either: a rollout without an answer
+                self.last = None
+                return
+            if reply is None:
+                continue
+            heard = session.hear(reply, is_last=True)
+            if heard.message.content:
+                self._say(replace(heard.message, reasoning=reply.reasoning))
+            if heard.is_final:
+                return
 
     def _room(self) -> int:
         """Tokens that the next reply may take; 0: a limit is reached."""
@@ -152,6 +188,7 @@ class Conversation:
             reply = self.chat.reply(self.messages, sampling, () if is_last else self.style.tools)
         except EmptyReply as silence:
             reply = silence.reply
+            self.thought_in_vain += reply.is_cut
         self._asked += 1
         self._written += max_tokens if reply.completion_tokens is None else reply.completion_tokens
         self.usage = None if self.usage is None or reply.usage is None else self.usage + reply.usage
@@ -166,7 +203,7 @@ CONCURRENCY = 4
 
 
 class ChatPolicy:
-    """Answers questions with a chat model; a failed request raises, and what was finished by then is still given."""
+    """Answers questions with a chat model; a rollout whose server fails says so, and raises where all others would."""
 
     def __init__(
         self,
@@ -222,16 +259,30 @@ class ChatPolicy:
             return Sampling(self.limits.reply_tokens, self.temperature, self.top_p, drawn)
 
         held = Conversation(self.chat, self.style, self.limits, draw, stop)
-        held.hold(question.text)
+        problem = None
+        try:
+            held.hold(question.text)
+        except (ChatError, RetrieveError) as error:
+            if error.ends_all:
+                raise
+            problem = f"{FAILED}{error}"
         found = self.style.read(question.text, held.messages)
+        answer = None if problem else found.answer
+        if not answer and not problem and held.thought_in_vain:
+            problem = (
+                f"no answer: {held.thought_in_vain} of the replies used up their {self.limits.reply_tokens:,} tokens "
+                "before they said anything; allow more with --max-tokens"
+            )
+        has_label = bool(question.references) and not (problem or "").startswith(FAILED)
         return Rollout(
             sample_id=sample,
-            answer=found.answer,
+            answer=answer,
             searches=found.searches,
-            label=float(is_right(question.text, found.answer, question.references)) if question.references else None,
-            confidence=None if held.last is None else answer_confidence(held.last, found.answer),
+            label=float(is_right(question.text, answer, question.references)) if has_label else None,
+            confidence=None if held.last is None else answer_confidence(held.last, answer),
             setting=self.style.setting,
             views=found.views,
+            problem=problem,
             messages=held.messages,
             usage=held.usage,
         )

@@ -39,7 +39,9 @@ class Heard:
     calls: tuple[ToolCall, ...] = ()
     """What the model wants done, in order."""
     is_final: bool = False
-    """It answers; otherwise, without calls, it was malformed."""
+    """It answers; otherwise, without calls, it is a miss."""
+    told: str = ""
+    """What the model is told of a miss."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ class Session(Protocol):
     """One rollout's side of the conversation."""
 
     def hear(self, reply: ChatReply, is_last: bool = False) -> Heard:
-        """What a reply that is not empty means; the last one can call nothing any more."""
+        """What a reply that is not empty means; once the answer was demanded, nothing can be called any more."""
         ...
 
     def answer(self, heard: Heard, calls_left: int) -> tuple[ChatMessage, ...]:
@@ -93,7 +95,7 @@ class Style(Protocol):
         """The conversation before the first reply."""
         ...
 
-    def session(self, return_characters: int) -> Session:
+    def session(self, question: str, return_characters: int) -> Session:
         """A new rollout, whose tool returns show about so much."""
         ...
 

@@ -31,7 +31,7 @@ from tracerank.readers.browser.events import read_messages
 from tracerank.readers.browser.views import read_views
 from tracerank.readers.calls.assembly import searches_of
 from tracerank.readers.calls.chat_messages import read_chat
-from tracerank.readers.calls.text_calls import spoken, written_calls
+from tracerank.readers.calls.offered_calls import Written, calls_in, fitted, tool_meant
 from tracerank.readers.values import cleaned, encodable
 
 Records = Sequence[dict[str, object]]
@@ -63,17 +63,18 @@ class ToolStyle:
 
     @property
     def prompts(self) -> tuple[str, ...]:
-        return (*map(prompt_text, (self.instructions, "tools_cut", "last_turn")), repr(self.tools))
+        return (*map(prompt_text, (self.instructions, "tools_ask", *_TOLD, "last_turn")), repr(self.tools))
 
     def opening(self, question: str) -> tuple[ChatMessage, ...]:
-        """Instructions as the system's turn, the question as the user's."""
+        """Instructions as the system's turn, the question as the user's, who asks at the very end to look it up."""
+        # How to answer is told once something was looked up: small models answer at once where they know the form.
         return (
             ChatMessage("system", prompt_text(self.instructions)),
-            ChatMessage("user", encodable(question)),
+            ChatMessage("user", f"{encodable(question)}\n\n{prompt_text('tools_ask')}"),
         )
 
-    def session(self, return_characters: int) -> "ToolSession":
-        return ToolSession(self.begin(return_characters))
+    def session(self, question: str, return_characters: int) -> "ToolSession":
+        return ToolSession(self.begin(return_characters), {tool.name: tool for tool in self.tools}, encodable(question))
 
     def last_turn(self, messages: Sequence[ChatMessage]) -> tuple[ChatMessage, ...]:
         return demanding(messages, prompt_text("last_turn"))
@@ -86,31 +87,67 @@ class ToolStyle:
         return Reading(extract_answer(said).answer, found.searches, found.views)
 
 
+_TOLD = ("tools_cut", "tools_invalid", "tools_unsearched", "tools_untagged")
+"""Prompts that answer a miss."""
+_UNTAGGED = (WHOLE_TEXT, NOTHING)
+
+
 @dataclass(slots=True)
 class ToolSession:
     """One rollout and its tools."""
 
     call: CallTool
+    tools: Mapping[str, ChatTool]
+    """By name; the first one searches."""
+    question: str
+    """Also the query of an example: small models copy examples as they are."""
     made: int = field(default=0, init=False)
     """Calls so far."""
+    _told: set[str] = field(default_factory=set, init=False)
+    """What the model is told once only."""
 
     def hear(self, reply: ChatReply, is_last: bool = False) -> Heard:
         """Calls, also those that the model wrote into its text because the server does not know its dialect."""
         text = encodable(reply.text)
         wanted = [(call.name, call.arguments) for call in reply.tool_calls]
-        if not wanted and (written := written_calls(text)):
-            wanted = [(call.name, json.dumps(call.arguments)) for call in written]
-            text = spoken(text).strip()
-        if is_last or not wanted:
-            is_unfinished = reply.is_cut and extract_answer(text).how in (WHOLE_TEXT, NOTHING)
-            return Heard(ChatMessage("assistant", text), is_final=is_last or not is_unfinished)
-        calls = tuple(self._numbered(*call) for call in wanted)
-        return Heard(ChatMessage("assistant", text, calls[:1]), calls)
+        written = Written((), text, is_malformed=False) if wanted else calls_in(text, self.tools)
+        if written.calls:
+            wanted = [(call.name, json.dumps(call.arguments)) for call in written.calls]
+            text = written.words
+        if wanted and not is_last:
+            calls = tuple(self._numbered(*call) for call in wanted)
+            return Heard(ChatMessage("assistant", text, calls[:1]), calls)
+        if is_last:
+            text = "" if written.is_malformed else text
+            return Heard(ChatMessage("assistant", text), is_final=bool(text.strip()))
+        told = self._told_of(reply, text, written.is_malformed)
+        return Heard(ChatMessage("assistant", text), is_final=not told, told=told)
+
+    def _told_of(self, reply: ChatReply, text: str, is_malformed: bool) -> str:
+        """What there is to say to a reply that calls nothing; nothing: it answers."""
+        is_untagged = extract_answer(text).how in _UNTAGGED
+        if is_malformed:
+            return self._prompt("tools_invalid")
+        if reply.is_cut and is_untagged:
+            return self._prompt("tools_cut")
+        if not self.made:
+            return self._once("tools_unsearched")
+        return self._once("tools_untagged") if is_untagged else ""
+
+    def _once(self, name: str) -> str:
+        if name in self._told:
+            return ""
+        self._told.add(name)
+        return self._prompt(name)
+
+    def _prompt(self, name: str) -> str:
+        call = {"name": next(iter(self.tools)), "arguments": {"query": self.question}}
+        return prompt_text(name).replace("{call}", json.dumps(call, ensure_ascii=False))
 
     def answer(self, heard: Heard, calls_left: int) -> tuple[ChatMessage, ...]:
         """Calls and their returns one by one, as the tools do them: a page is opened from a listing that came back."""
         if not heard.calls:
-            return (ChatMessage("user", prompt_text("tools_cut")),)
+            return (ChatMessage("user", heard.told),)
         turns: list[ChatMessage] = []
         for place, call in enumerate(heard.calls):
             # Every call has a return: servers refuse a conversation in which one is missing.
@@ -125,9 +162,13 @@ class ToolSession:
     def _numbered(self, name: str, arguments: str) -> ToolCall:
         """The call in a form that servers accept in a conversation, under an id that does not depend on chance."""
         self.made += 1
-        plain = _NOT_IN_A_NAME.sub("_", cleaned(name).removeprefix("functions."))[:_LONGEST_NAME]
+        meant = tool_meant(name, self.tools)
+        plain = meant or _NOT_IN_A_NAME.sub("_", cleaned(name).removeprefix("functions."))[:_LONGEST_NAME]
+        given = _json_object(encodable(arguments))
+        if meant is not None and (values := json.loads(given)).keys() != {MALFORMED}:
+            given = json.dumps(fitted(values, self.tools[meant].parameters), ensure_ascii=False)
         # Nine letters and digits: Mistral's templates want exactly that.
-        return ToolCall(f"call{self.made:05}", plain or "unnamed", _json_object(encodable(arguments)))
+        return ToolCall(f"call{self.made:05}", plain or "unnamed", given)
 
 
 def _json_object(arguments: str) -> str:
@@ -158,7 +199,7 @@ def _tool(name: str, description: str, required: tuple[str, ...], **properties: 
 
 SEARCH = _tool(
     "search",
-    "Searches the corpus and returns the three passages that fit best.",
+    "Finds the three passages that fit best.",
     ("query",),
     query=text_argument("What to search for."),
 )

@@ -194,7 +194,7 @@ class Browser:
             raise _Refused("`pattern` should be text that is not empty")
         page, parent = self._page_at(_cursor(values))
         if page.kind != "document":
-            raise _Refused("Cannot run `find` on search results page or find results page")
+            raise _Refused("Cannot run `find` on search results page or find results page; open one of its links first")
         return self._show(find_page(encodable(pattern), page), "find", event, parent, 0, self._rule.most_lines)
 
     def _show(self, page: Page, tool: str, event: int, parent: int | None, first: int, count: int) -> ToolReturn:

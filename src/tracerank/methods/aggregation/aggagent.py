@@ -1,16 +1,17 @@
 """AggAgent: a model examines the rollouts through tools, one call at a time, and hands in an answer (App. A.2).
 
-It may look at solutions, search a trajectory, read a segment, finish. A call never raises: what is wrong with it is
-told to the model as the tool's return. Returns are JSON in which the texts of others are quoted.
+The loop of its authors, with two limits more: a model that calls nothing of use several times in a row is made to
+finish, as is one whose conversation outgrows its room. Calls count however a model writes them, native or in its text.
+The tools are in ``trajectory_tools.py``.
 """
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tracerank.answers.scripts import UNSPACED
 from tracerank.endpoints.chat import (
     ChatMessage,
     ChatModel,
@@ -20,222 +21,38 @@ from tracerank.endpoints.chat import (
     PromptTooLong,
     Sampling,
     ToolCall,
-    arguments_schema,
     estimated_tokens,
-    number_argument,
-    text_argument,
 )
-from tracerank.errors import UsageError
-from tracerank.extras import needed
-from tracerank.methods.aggregation.asking import (
-    AskingMethod,
-    CountedChat,
+from tracerank.methods.aggregation.asking import AskingMethod, CountedChat, cut_words, quoted, room_in
+from tracerank.methods.aggregation.replies import (
+    BY_RULE,
+    Found,
     accepted_answer,
-    cut_words,
-    quoted,
-    room_in,
-    written_decision,
+    is_placeholder,
+    named_in,
+    read_reply,
+    without_tags,
 )
-from tracerank.methods.aggregation.transcripts import Step, described, solution_of, steps_of
-from tracerank.methods.base import Decision
+from tracerank.methods.aggregation.trajectory_tools import (
+    FINISH,
+    Returned,
+    ToolLimits,
+    Trajectory,
+    TrajectoryTools,
+    longest_common,
+    wrong,
+)
+from tracerank.methods.aggregation.transcripts import described, solution_of, steps_of
+from tracerank.methods.aggregation.written import Written, written_decision
+from tracerank.methods.base import CALLS, FORCED, MISSES, Decision
 from tracerank.methods.prompts import prompt_text
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Retained, RetentionRule
-
-_TERM = re.compile(rf"[{UNSPACED}]|[^\W_{UNSPACED}]+")
-_LONGEST_QUERY = 200
-ROLES = ("assistant", "tool")
-
-
-def _object(required: Sequence[str], **properties: Mapping[str, Any]) -> dict[str, Any]:
-    return arguments_schema(required, **properties) | {"additionalProperties": False}
-
-
-FINISH = ChatTool(
-    "finish",
-    "Hands in the answer and ends the work.",
-    _object(
-        ("solution", "reason"),
-        solution=text_argument("Why this is the answer, then the short answer inside answer tags: <answer>…</answer>"),
-        reason=text_argument("How the trajectories were weighed and conflicts settled."),
-    ),
-)
-
-
-@dataclass(frozen=True, slots=True)
-class ToolLimits:
-    """How much a tool shows at most."""
-
-    matches: int = 10
-    """Steps that a search returns; k is cut to it."""
-    usual_matches: int = 5
-    """When the call names no k."""
-    excerpt_words: int = 150
-    """Of each step that a search returns."""
-    segment_steps: int = 5
-    segment_words: int = 600
-    """Of each step of a segment."""
-    solution_words: int = 1_000
-    """Of each solution."""
-
-    def tools(self) -> tuple[ChatTool, ...]:
-        """The tools as the model is told of them."""
-        which = number_argument("Number of the trajectory, from 1.")
-        search = _object(
-            ("trajectory", "query"),
-            trajectory=which,
-            query=text_argument("Words to look for."),
-            role={"type": "string", "enum": list(ROLES), "description": "Only steps of this role; leave out for all."},
-            k=number_argument(f"Most steps to return: {self.usual_matches} if left out, at most {self.matches}."),
-        )
-        segment = _object(
-            ("trajectory", "start", "end"),
-            trajectory=which,
-            start=number_argument("First step, from 1."),
-            end=number_argument(f"Last step; at most {self.segment_steps} steps are shown."),
-        )
-        solution = _object((), trajectory=number_argument("Number of the trajectory, from 1; leave out for all."))
-        return (
-            ChatTool("get_solution", "Shows the final words of one trajectory, or of all.", solution),
-            ChatTool("search_trajectory", "Finds the steps of one trajectory that mention given words.", search),
-            ChatTool("get_segment", "Shows steps of one trajectory in order.", segment),
-            FINISH,
-        )
-
-
-class _Wrong(Exception):
-    """What the model has to be told about its call."""
-
-
-@dataclass(frozen=True, slots=True)
-class Trajectory:
-    """One rollout as the tools see it."""
-
-    solution: str
-    steps: tuple[Step, ...]
-
-
-class TrajectoryTools:
-    """The tools that look, over the trajectories of one question."""
-
-    def __init__(self, trajectories: Sequence[Trajectory], limits: ToolLimits) -> None:
-        self.trajectories = trajectories
-        self.limits = limits
-        self._named: dict[str, Callable[[Mapping[str, Any]], object]] = {
-            "get_solution": self._solutions,
-            "search_trajectory": self._search,
-            "get_segment": self._segment,
-        }
-
-    def run(self, name: str, arguments: Mapping[str, Any] | None) -> str:
-        """What the call gives, or what is wrong with it, as JSON."""
-        if arguments is None:
-            return wrong("the arguments are no JSON object")
-        tool = self._named.get(name)
-        if tool is None:
-            return wrong(f"there is no tool of this name; there are {', '.join([*self._named, FINISH.name])}")
-        try:
-            return quoted(tool(arguments))
-        except _Wrong as error:
-            return wrong(str(error))
-
-    def _solutions(self, arguments: Mapping[str, Any]) -> object:
-        if arguments.get("trajectory") is None:
-            numbers = list(range(1, len(self.trajectories) + 1))
-        else:
-            numbers = [self._chosen(arguments)]
-        return [{"trajectory": number, "solution": self._solution(number)} for number in numbers]
-
-    def _solution(self, number: int) -> str:
-        return cut_words(self.trajectories[number - 1].solution, self.limits.solution_words)
-
-    def _search(self, arguments: Mapping[str, Any]) -> object:
-        number = self._chosen(arguments)
-        query, role = arguments.get("query"), arguments.get("role")
-        wanted = terms(query)[:_LONGEST_QUERY] if isinstance(query, str) else []
-        if not wanted:
-            raise _Wrong("'query' must be a text with at least one word")
-        if role is not None and role not in ROLES:
-            raise _Wrong(f"'role' must be one of {', '.join(ROLES)}, or left out")
-        most = max(1, min(_integer(arguments, "k", self.limits.usual_matches), self.limits.matches))
-        found = [
-            (place, step, rouge_recall(wanted, step.text))
-            for place, step in enumerate(self.trajectories[number - 1].steps, start=1)
-            if role is None or step.role == role
-        ]
-        best = sorted((row for row in found if row[2] > 0), key=lambda row: -row[2])[:most]  # equals: the earlier step
-        if not best:
-            return {"matches": [], "hint": "no step has any of these words; try others, or another trajectory"}
-        return {"matches": [_shown(place, step, self.limits.excerpt_words, recall) for place, step, recall in best]}
-
-    def _segment(self, arguments: Mapping[str, Any]) -> object:
-        steps = self.trajectories[self._chosen(arguments) - 1].steps
-        start = min(max(1, _integer(arguments, "start")), len(steps))
-        end = min(max(start, _integer(arguments, "end")), start + self.limits.segment_steps - 1)
-        shown = [
-            _shown(place, steps[place - 1], self.limits.segment_words)
-            for place in range(start, min(end, len(steps)) + 1)
-        ]
-        return {"steps": shown, "of": len(steps)}
-
-    def _chosen(self, arguments: Mapping[str, Any]) -> int:
-        number = _integer(arguments, "trajectory")
-        if not 1 <= number <= len(self.trajectories):
-            raise _Wrong(f"'trajectory' must lie between 1 and {len(self.trajectories)}")
-        return number
-
-
-def read_arguments(call: ToolCall) -> dict[str, Any] | None:
-    """The call's arguments; None: they are no JSON object."""
-    try:
-        value = json.loads(call.arguments or "{}")
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
-
-
-def wrong(what: str) -> str:
-    """The return of a call that could not be carried out."""
-    return quoted({"error": what})
-
-
-def terms(text: str) -> list[str]:
-    """The words of a text in lower case; characters of scripts without spaces one by one."""
-    return _TERM.findall(text.lower())
-
-
-def rouge_recall(wanted: Sequence[str], text: str) -> float:
-    """ROUGE-L recall: the share of the wanted words that the text has in the same order."""
-    return int(longest_common()(wanted, terms(text))) / len(wanted)
-
-
-def longest_common() -> Callable[[Sequence[str], Sequence[str]], int]:
-    """The length of the longest common subsequence, from the library that has it fastest."""
-    with needed("AggAgent searches with", "aggregation", UsageError):
-        from rapidfuzz.distance import LCSseq
-    return LCSseq.similarity
-
-
-def _shown(place: int, step: Step, words: int, recall: float | None = None) -> dict[str, object]:
-    shown: dict[str, object] = {"step": place, "role": step.role}
-    if recall is not None:
-        shown["score"] = round(recall, 3)
-    return shown | {"text": cut_words(step.text, words)}
-
-
-def _integer(arguments: Mapping[str, Any], name: str, otherwise: int | None = None) -> int:
-    """A whole number, which models also write as text or with a point."""
-    value = arguments.get(name, otherwise)
-    if isinstance(value, str) and re.fullmatch(r"\s*-?[0-9]{1,9}\s*", value):
-        return int(value)
-    if isinstance(value, float) and value.is_integer() and abs(value) < 1e9:
-        return int(value)
-    if type(value) is int:
-        return value
-    raise _Wrong(f"{name!r} must be a whole number")
-
+from tracerank.readers.calls.offered_calls import calls_in
 
 _NO_TOOL_NAME = re.compile(r"[^a-zA-Z0-9_-]")
+_RETURN_SHARE = 4
+"""Which part of the words in a prompt one return may take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,6 +67,8 @@ class AggAgentConfig:
     """None: the server's own, another each time; replies are then not repeatable."""
     max_steps: int = 100
     """Replies of the model, the forced one aside."""
+    most_misses: int = 3
+    """Replies in a row that call nothing, or nothing that works or is new; then it is made to finish."""
     token_cap: int = 100 * 1024
     """Tokens of the conversation from which it is made to finish; the context must hold them and a reply."""
     limits: ToolLimits = field(default_factory=ToolLimits)
@@ -257,37 +76,60 @@ class AggAgentConfig:
     """Questions under way at once."""
     rule: RetentionRule | None = None
     """Which rollouts are read; None: those that the pool's setting retains, as in the paper."""
+    is_strict: bool = False
+    """The paper's accounting: a run without a finish call and one that was terminated stay empty."""
 
     def within(self, context: int) -> "AggAgentConfig":
         """The same for a model that holds so many tokens."""
-        reply = min(self.max_tokens, room_in(context).reply_tokens)
-        return replace(self, max_tokens=reply, token_cap=min(self.token_cap, context - 2 * reply))
+        room = room_in(context)
+        reply = min(self.max_tokens, room.reply_tokens // 2)  # calls are short, and much else has to fit
+        return replace(
+            self,
+            max_tokens=reply,
+            token_cap=min(self.token_cap, context - 2 * reply),
+            limits=self.limits.within(room.prompt_words // _RETURN_SHARE),
+        )
 
     def sampling(self) -> Sampling:
-        return Sampling(self.max_tokens, self.temperature, self.top_p, self.seed)
+        return Sampling(self.max_tokens, self.temperature, self.top_p, self.seed, one_call=True)
 
 
 class AggAgent(AskingMethod):
     """A tool loop over the trajectories."""
 
-    name = "aggagent"
-
     def __init__(self, chat: ChatModel, config: AggAgentConfig | None = None) -> None:
         longest_common()  # what is missing is said before anything is paid for
         self.config = config or AggAgentConfig()
+        self.name = "aggagent-paper" if self.config.is_strict else "aggagent"
         super().__init__(chat, self.config.concurrency, self.config.rule)
 
     def ask(self, pool: Pool, retained: Retained, chat: CountedChat) -> Decision:
-        trajectories = [Trajectory(solution_of(rollout), steps_of(rollout)) for rollout in retained.kept]
+        trajectories = [Trajectory(without_tags(solution_of(one)), steps_of(one)) for one in retained.kept]
         run = _Run(chat, self.config, pool.question.text, trajectories)
         end = run.to_its_end()
-        return written_decision(pool, retained, end.answer, chat.usage, end.note)
+        found = end.found
+        if found is None and not self.config.is_strict:
+            answers = [one.answer or "" for one in retained.kept]
+            found = read_reply(run.last_words, accepted_answer, answers) or named_in(run.last_words, answers)
+            found = None if found is None else replace(found, how=f"no finish call, {found.how}")
+        written = Written(found, run.last_words or None, end.note, run.counts)
+        return written_decision(pool, retained, written, chat.usage, self.config.is_strict)
 
 
 @dataclass(frozen=True, slots=True)
 class _End:
-    answer: str | None
+    found: Found | None
     note: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """What a reply calls, however it is written."""
+
+    id: str
+    name: str
+    arguments: Mapping[str, Any] | None
+    """None: they cannot be read."""
 
 
 class _Run:
@@ -296,11 +138,21 @@ class _Run:
     def __init__(
         self, chat: CountedChat, config: AggAgentConfig, question: str, trajectories: list[Trajectory]
     ) -> None:
+        self.counts: Counter[str] = Counter()
+        self.last_words = ""
+        """The solution handed in last, else what the model said last."""
         self._chat = chat
         self._config = config
         self._tools = TrajectoryTools(trajectories, config.limits)
         self._first_solution: str | None = None
         """Of the first finish call, accepted or not."""
+        self._made: set[str] = set()
+        """Calls that were carried out."""
+        self._misses = 0
+        """In a row."""
+        self._has_checked = False
+        """Whether it has looked at more than the solutions."""
+        self._checking_call = _CHECKING_CALL.replace("QUERY", quoted(cut_words(question, _QUERY_WORDS)))
         lines = [f"Trajectory {place}: {described(one.steps)}" for place, one in enumerate(trajectories, start=1)]
         asked = prompt_text("aggagent_user").format(
             question=quoted(question), count=len(trajectories), trajectories="\n".join(lines)
@@ -313,34 +165,45 @@ class _Run:
 
     def to_its_end(self) -> _End:
         tools = self._config.limits.tools()
-        for step in range(self._config.max_steps):
+        for step in range(1, self._config.max_steps + 1):
             try:
                 answer = self._step(tools)
             except PromptTooLong:
-                if not step:  # then no run can work, and the user has to know
+                if step == 1:  # then no run can work, and the user has to know
                     raise
-                return _End(None, f"terminated at step {step + 1}: the conversation no longer fits the model's context")
+                return self._outgrown(step)
             if answer is not None:
-                return _End(answer, None)
+                return _End(Found(answer, BY_RULE), None)
+            if self._misses >= self._config.most_misses:
+                return self._forced(f"made to finish after {step} steps: {self._misses} in a row called nothing of use")
             if self._tokens > self._config.token_cap:
-                return self._forced(step + 1)
+                return self._forced(f"made to finish after {step} steps at {self._tokens:,} tokens")
         return self._unaccepted(f"no answer accepted in {self._config.max_steps} steps")
 
-    def _forced(self, steps: int) -> _End:
+    def _outgrown(self, step: int) -> _End:
+        """A conversation that no longer fits: terminated, or made to finish without what came last."""
+        why = f"at step {step} the conversation no longer fits the model's context"
+        if self._config.is_strict:
+            return _End(None, f"terminated: {why}")
+        if len(self._messages[-1].content) > len(_LEFT_OUT):
+            self._messages[-1] = replace(self._messages[-1], content=_LEFT_OUT)
+        return self._forced(f"made to finish: {why}")
+
+    def _forced(self, why: str) -> _End:
         """One more reply, in which only finish may be called."""
-        why = f"made to finish after {steps} steps at {self._tokens:,} tokens"
-        self._add(ChatMessage("user", prompt_text("aggagent_finish")))
+        self.counts[FORCED] = 1
+        self._add(ChatMessage("user", _filled("aggagent_finish", call=_LAST_CALL)))
         try:
             answer = self._step((FINISH,))
         except PromptTooLong:
             return _End(None, f"{why}; terminated: the conversation no longer fits the model's context")
-        return self._unaccepted(why) if answer is None else _End(answer, why)
+        return self._unaccepted(why) if answer is None else _End(Found(answer, BY_RULE), why)
 
     def _unaccepted(self, why: str) -> _End:
         """A run that completed without an accepted answer: its first solution stands as it was written."""
         if self._first_solution is None:
             return _End(None, f"{why}; finish was never called")
-        return _End(self._first_solution, f"{why}; the first solution handed in, taken verbatim")
+        return _End(Found(self._first_solution, BY_RULE), f"{why}; the first solution handed in, taken verbatim")
 
     def _step(self, tools: tuple[ChatTool, ...]) -> str | None:
         """One reply and what its call gives back; the answer once one is accepted."""
@@ -348,32 +211,62 @@ class _Run:
             reply = self._chat.reply(self._messages, self._config.sampling(), tools)
         except EmptyReply as error:
             reply = error.reply
-        if not reply.tool_calls:
+        self.last_words = reply.text.strip() or self.last_words
+        call = _first_call(reply, tools, len(self._messages))
+        if call is None:
+            self._count_miss()
             self._add(ChatMessage("assistant", reply.text.strip() or "(nothing)"), reply)
-            self._add(ChatMessage("user", prompt_text("aggagent_nudge")))
+            self._add(ChatMessage("user", _filled("aggagent_nudge", call=self._next_call())))
             return None
-        # One call at a time, as AggAgent's authors have it: the rest is dropped.
-        call = reply.tool_calls[0]
-        arguments = read_arguments(call)
-        name = _NO_TOOL_NAME.sub("", call.name)[:64] or "unnamed"
         # Servers parse the arguments of earlier calls again, so what is no JSON must not go back to them.
-        repeated = ToolCall(call.id, name, json.dumps(arguments or {}))
-        self._add(ChatMessage("assistant", reply.text, (repeated,)), reply)
-        if name == FINISH.name and arguments is not None:
-            answer, returned = self._finish(arguments.get("solution"))
-        else:
-            answer, returned = None, self._tools.run(name, arguments)
-        self._add(ChatMessage("tool", returned, tool_call_id=call.id))
+        written = json.dumps(dict(call.arguments or {}))
+        answer, returned = self._carried_out(call, f"{call.name} {written}")
+        if reply.tool_calls:
+            self._add(ChatMessage("assistant", reply.text, (ToolCall(call.id, call.name, written),)), reply)
+            self._add(ChatMessage("tool", returned.text, tool_call_id=call.id))
+        else:  # who writes its calls is answered in words: shown as a tool's, it takes the return for its own turn
+            called = json.dumps({"name": call.name, "arguments": call.arguments or {}}, ensure_ascii=False)
+            told = _filled("aggagent_returned", tool=call.name, returned=returned.text, call=self._next_call())
+            self._add(ChatMessage("assistant", called), reply)
+            self._add(ChatMessage("user", told))
         return answer
 
-    def _finish(self, solution: object) -> tuple[str | None, str]:
+    def _next_call(self) -> str:
+        """What a model that writes its calls is shown as one: the procedure's next step."""
+        if not self.counts[CALLS]:
+            return _FIRST_CALL
+        return _LAST_CALL if self._has_checked else self._checking_call
+
+    def _carried_out(self, call: _Call, key: str) -> tuple[str | None, Returned]:
+        answer: str | None = None
+        if call.name == FINISH.name and call.arguments is not None:
+            answer, returned = self._finish(call.arguments.get("solution", call.arguments.get("input")))
+        elif key in self._made:
+            returned = wrong("this call was made before and its return stands above; make another one, or call finish")
+        else:
+            returned = self._tools.run(call.name, call.arguments)
+        self._made.add(key)
+        if returned.is_error:
+            self._count_miss()
+        else:
+            self._has_checked = self._has_checked or call.name not in ("get_solution", FINISH.name)
+            self._misses = 0
+            self.counts[CALLS] += 1
+        return answer, returned
+
+    def _count_miss(self) -> None:
+        self._misses += 1
+        self.counts[MISSES] += 1
+
+    def _finish(self, solution: object) -> tuple[str | None, Returned]:
         if not isinstance(solution, str) or not solution.strip():
             return None, wrong("'solution' must be a text that is not empty")
+        self.last_words = solution.strip()
         self._first_solution = self._first_solution or solution.strip()
         answer = accepted_answer(solution)
-        if answer is None:
-            return None, wrong("'solution' must hold the short answer between an opening and a closing answer tag")
-        return answer, quoted({"accepted": True})
+        if answer is None or is_placeholder(answer):
+            return None, wrong("'solution' must end with a line 'Exact Answer: ' and the short answer")
+        return answer, Returned(quoted({"accepted": True}))
 
     def _add(self, message: ChatMessage, reply: ChatReply | None = None) -> None:
         """Appends a turn; the server's count of a reply replaces what was estimated up to there."""
@@ -384,6 +277,49 @@ class _Run:
             self._tokens = sum(_estimate(turn) for turn in self._messages)
         else:
             self._tokens += _estimate(message)
+
+
+_LEFT_OUT = "(left out: it does not fit)"
+_QUERY_WORDS = 30
+_FIRST_CALL = 'The first is:\n{"name": "get_solution", "arguments": {}}'
+_CHECKING_CALL = (
+    "To check what the agents' tools returned, that is for example:\n"
+    '{"name": "search_trajectory", "arguments": {"query": QUERY, "role": "tool"}}'
+)
+_LAST_CALL = (
+    "When you know the answer, that is:\n"
+    r'{"name": "finish", "arguments": {"solution": "Explanation: …\nExact Answer: …", "reason": "…"}}'
+)
+
+
+def _filled(name: str, **parts: str) -> str:
+    return prompt_text(name).format(**parts)
+
+
+def _names(tools: tuple[ChatTool, ...]) -> tuple[str, ...]:
+    return tuple(tool.name for tool in tools)
+
+
+def _first_call(reply: ChatReply, tools: tuple[ChatTool, ...], turn: int) -> _Call | None:
+    """One call at a time, as AggAgent's authors have it: the rest is dropped."""
+    if reply.tool_calls:
+        call = reply.tool_calls[0]
+        name = _NO_TOOL_NAME.sub("", call.name)[:64] or "unnamed"
+        return _Call(call.id, name, _arguments(call.arguments))
+    found = calls_in(reply.text, _names(tools)).calls
+    if not found:
+        return None
+    name = _NO_TOOL_NAME.sub("", found[0].name)[:64] or "unnamed"
+    return _Call(f"call_{turn}", name, found[0].arguments)
+
+
+def _arguments(written: str) -> dict[str, Any] | None:
+    """The call's arguments; None: they are no JSON object."""
+    try:
+        value = json.loads(written or "{}")
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
 
 
 def _estimate(message: ChatMessage) -> int:

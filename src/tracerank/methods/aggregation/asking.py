@@ -14,14 +14,23 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from functools import partial
+from typing import Any, ClassVar, Protocol, Self, TypeVar
 
-from tracerank.answers.exact import normalize_answer
 from tracerank.answers.extraction import extract_answer
 from tracerank.answers.scripts import UNSPACED
-from tracerank.endpoints.chat import ChatMessage, ChatModel, ChatReply, ChatTool, EmptyReply, Sampling, Usage, sendable
+from tracerank.endpoints.chat import (
+    ChatMessage,
+    ChatModel,
+    ChatReply,
+    ChatTool,
+    EmptyReply,
+    Sampling,
+    Usage,
+    sendable,
+)
 from tracerank.errors import ChatError
-from tracerank.methods.base import Decision
+from tracerank.methods.base import Decision, recorded
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Retained, RetentionRule
 
@@ -38,9 +47,30 @@ class Room:
     """Words of others in a prompt."""
 
 
+VERDICT_TOKENS = 4096
+"""Of a reply that is to be a word or a number: room for a model that thinks before it says it."""
+
+
 def room_in(context: int) -> Room:
     """The shares of a context of so many tokens: a quarter for the reply; a word of others takes up to two tokens."""
     return Room(reply_tokens=context // 4, prompt_words=context // 4)
+
+
+class Bounded(Protocol):
+    """A config that can be cut to the context of a model; a dataclass with ``max_tokens``."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    def within(self, context: int) -> Self: ...
+
+
+B = TypeVar("B", bound=Bounded)
+
+
+def bounded(config: B, context: int | None, tokens: int | None) -> B:
+    """The config for a model that holds ``context`` tokens and replies in so many; None: as it is."""
+    cut = config if context is None else config.within(context)
+    return cut if tokens is None else replace(cut, max_tokens=tokens)
 
 
 def quoted(value: object) -> str:
@@ -84,60 +114,25 @@ def _water_level(counts: Sequence[int], budget: int) -> int:
     return max(counts, default=0)
 
 
-_TAG = {name: re.compile(rf"<(/?){name}\s{{0,3}}>", re.I) for name in ("answer", "report")}
-_DECLARED = re.compile(r"(?:the correct answer is|the answer is|final answer|answer):(.*)", re.I)
-_EXACT = re.compile(r"\bexact answer\**:\**(.*)", re.I | re.S)
+UNSAID = ""
+"""The short answer of what gives none."""
+_COPIED = re.compile(r"the short answer that|what the answer says", re.I)
+"""Our own words in the place of an answer."""
+_NO_ANSWERS = frozenset(("none", "n/a", "na", "null", "no answer", "not given", "not stated", "unknown"))
 
 
-def first_tagged(text: str) -> str | None:
-    """What stands in the first complete answer tag that is not blank: SolAgg's rule."""
-    return _tagged("answer", spoken(text))
-
-
-def tagged_or_declared(text: str) -> str | None:
-    """The tagged answer, else what the first line declares: SummAgg's rule."""
-    return first_tagged(text) or _declared(spoken(text))
-
-
-def accepted_answer(solution: str) -> str | None:
-    """The first nonempty line of the answer that a solution marks; None: it marks none and is not accepted."""
-    exact = _EXACT.search(solution)
-    marked = first_tagged(solution) or (exact[1] if exact else "")
-    return first_line(marked) or None
-
-
-def report_in(text: str) -> str:
-    """The report of a rollout, with or without the tag that it was asked to stand in."""
-    return _tagged("report", spoken(text)) or spoken(text).strip()
-
-
-def spoken(text: str) -> str:
-    """What follows the thinking, where a server leaves that in the reply."""
-    return text.rpartition("</think>")[2]
-
-
-def first_line(text: str) -> str:
-    """The first line that is not blank; empty when there is none."""
-    return next((line.strip() for line in text.splitlines() if line.strip()), "")
-
-
-def _declared(text: str) -> str | None:
-    found = _DECLARED.match(first_line(text).replace("**", "").strip())
-    return (found[1].strip().removesuffix(".").strip() or None) if found else None
-
-
-def _tagged(name: str, text: str) -> str | None:
-    """What the first complete pair of tags holds, blank ones aside; a tag that opens again begins anew."""
-    start: int | None = None
-    for tag in _TAG[name].finditer(text):
-        if not tag[1]:
-            start = tag.end()
-        elif start is not None:
-            # A slice per pair, and pairs do not overlap: linear.
-            if held := text[start : tag.start()].strip():
-                return held
-            start = None
-    return None
+def short_answer(reply: ChatReply, label: str) -> str | None:
+    """What the first line with this label says in a reply; ``UNSAID``: that there is none; None: no such line."""
+    found = re.search(
+        rf"^[ \t*_#>-]{{0,6}}(?:Answer )?{label}[ *_]{{0,4}}:[ *_]{{0,4}}(.*)$", reply.spoken, re.M | re.I
+    )
+    if found is None or not found[1].strip() or (reply.is_cut and found.end() == len(reply.spoken)):
+        return None
+    if _COPIED.match(found[1]):
+        return None
+    text = found[1].strip().rstrip("*_ ")
+    bare = text[1:-1] if len(text) > 2 and text[0] == text[-1] == '"' else text
+    return UNSAID if bare.lower().strip(" .()") in _NO_ANSWERS else bare
 
 
 ATTEMPTS = 3
@@ -167,6 +162,20 @@ def strict_reply(
 
 Item = TypeVar("Item")
 Made = TypeVar("Made")
+
+
+def tried(ask: Callable[[Item], Made]) -> Callable[[Item], Made | ChatError]:
+    """What comes of asking about one item, or why that failed; raises where no other item can fare better."""
+
+    def attempt(item: Item) -> Made | ChatError:
+        try:
+            return ask(item)
+        except ChatError as error:
+            if error.ends_all:
+                raise
+            return error
+
+    return attempt
 
 
 class CountedChat:
@@ -242,11 +251,15 @@ class AskingMethod(ABC):
         return self._decided(CountedChat(self.chat), pool)
 
     def iter_decisions(self, pools: Iterable[Pool]) -> Iterator[Decision]:
-        """Decisions in the order of the pools, several of them under way at once."""
+        """Decisions in the order of the pools, several of them under way at once; a failed one costs only itself."""
         stop = threading.Event()
-        yield from in_order(
-            lambda pool: self._decided(CountedChat(self.chat, stop), pool), pools, self.concurrency, stop
-        )
+
+        def decided(pool: Pool) -> Decision:
+            chat = CountedChat(self.chat, stop)
+            decision = recorded(partial(self._decided, chat), pool)
+            return decision if decision.problem is None else replace(decision, usage=chat.usage)
+
+        yield from in_order(decided, pools, self.concurrency, stop)
 
     def _decided(self, chat: CountedChat, pool: Pool) -> Decision:
         retained = pool.retained(self.rule)
@@ -258,13 +271,3 @@ class AskingMethod(ABC):
 def all_of(ask: Callable[[Item], Made], items: Sequence[Item], window: int) -> list[Made]:
     """What is asked about each item of one question, several at once."""
     return list(in_order(ask, items, max(1, min(window, len(items))), threading.Event()))
-
-
-def written_decision(
-    pool: Pool, retained: Retained, answer: str | None, usage: Usage | None, note: str | None
-) -> Decision:
-    """A decision on an answer that a model wrote; it belongs to the rollouts that gave the same one."""
-    key = normalize_answer(answer)
-    same = tuple(rollout.sample_id for rollout in retained.kept if key and normalize_answer(rollout.answer) == key)
-    first = same[0] if same else None
-    return Decision(pool.question.id, answer, first, {}, retained.dropped, same, usage=usage, note=note)

@@ -4,24 +4,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from tracerank.endpoints.chat import ChatMessage, ChatModel, EmptyReply, Sampling
-from tracerank.methods.aggregation.asking import (
-    AskingMethod,
-    CountedChat,
-    all_of,
+from tracerank.endpoints.chat import ChatMessage, ChatModel, Sampling
+from tracerank.errors import ChatError
+from tracerank.methods.aggregation.asking import AskingMethod, CountedChat, all_of, fit_words, quoted, room_in, tried
+from tracerank.methods.aggregation.replies import (
+    PaperRule,
     first_tagged,
-    fit_words,
-    quoted,
     report_in,
-    room_in,
     tagged_or_declared,
-    written_decision,
+    without_tags,
 )
 from tracerank.methods.aggregation.transcripts import solution_of, steps_of, transcript_lines
+from tracerank.methods.aggregation.written import Asked, Said, Written, ask_for_answer, say, written_decision
 from tracerank.methods.base import Decision
 from tracerank.methods.prompts import prompt_text
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Retained, RetentionRule, Rollout
+
+_REPORT_WORDS, _LEAST_REPORT_WORDS = 400, 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,8 @@ class AggregationConfig:
     """Questions under way at once."""
     rule: RetentionRule | None = None
     """Which rollouts are read; None: those that the pool's setting retains, as in the paper."""
+    is_strict: bool = False
+    """The paper's accounting: asked once, and what its rule does not find stays empty."""
 
     def within(self, context: int) -> "AggregationConfig":
         """The same for a model that holds so many tokens."""
@@ -50,6 +52,10 @@ class AggregationConfig:
             prompt_words=min(self.prompt_words, room.prompt_words),
         )
 
+    def words_of_report(self, count: int) -> int:
+        """How long a report may be so that so many of them fit one prompt."""
+        return max(_LEAST_REPORT_WORDS, min(_REPORT_WORDS, self.prompt_words // count))
+
     def sampling(self, draw: int = 0) -> Sampling:
         """How a reply is drawn; different draws of one prompt differ."""
         return Sampling(self.max_tokens, self.temperature, seed=None if self.seed is None else self.seed + draw)
@@ -58,75 +64,72 @@ class AggregationConfig:
 class SolAgg(AskingMethod):
     """Integrates the final solutions."""
 
-    name = "solagg"
-
     def __init__(self, chat: ChatModel, config: AggregationConfig | None = None) -> None:
         self.config = config or AggregationConfig()
+        self.name = strict_name("solagg", self.config.is_strict)
         super().__init__(chat, self.config.concurrency, self.config.rule)
 
     def ask(self, pool: Pool, retained: Retained, chat: CountedChat) -> Decision:
-        solutions = [solution_of(rollout) for rollout in retained.kept]
-        written = integrate(chat, self.config, pool.question.text, "final solution", solutions)
-        if isinstance(written, Silence):
-            return written_decision(pool, retained, None, chat.usage, written.note)
-        answer = first_tagged(written)
-        return written_decision(pool, retained, answer, chat.usage, None if answer else "no answer tag in the reply")
+        shown = [Shown(without_tags(solution_of(one)), one.answer or "") for one in retained.kept]
+        written = integrate(chat, self.config, pool.question.text, "final solution", shown, first_tagged)
+        return written_decision(pool, retained, written, chat.usage, self.config.is_strict)
+
+
+def strict_name(name: str, is_strict: bool) -> str:
+    """What a table calls the method: figures by the paper's rules alone are other figures."""
+    return f"{name}-paper" if is_strict else name
 
 
 @dataclass(frozen=True, slots=True)
-class Silence:
-    """A reply that says nothing, which leaves a question unanswered but is no failed call."""
+class Shown:
+    """What the model reads of one rollout, and the answer which that stands for."""
 
-    note: str
+    text: str
+    answer: str
 
 
 def integrate(
-    chat: CountedChat, config: AggregationConfig, question: str, kind: str, texts: Sequence[str]
-) -> str | Silence:
-    """The model's reply to the question and one text per rollout."""
-    shown = fit_words(texts, config.prompt_words)
-    lines = [f"{kind.capitalize()} {number}: {quoted(text)}" for number, text in enumerate(shown, start=1)]
+    chat: CountedChat, config: AggregationConfig, question: str, kind: str, shown: Sequence[Shown], rule: PaperRule
+) -> Written:
+    """What the model makes of the question and one text per rollout."""
+    texts = fit_words([one.text for one in shown], config.prompt_words)
+    lines = [f"{kind.capitalize()} {number}: {quoted(text)}" for number, text in enumerate(texts, start=1)]
     prompt = prompt_text("integrate").format(question=quoted(question), kind=kind, texts="\n\n".join(lines))
-    return said(chat, prompt, config.sampling())
-
-
-def said(chat: CountedChat, prompt: str, sampling: Sampling) -> str | Silence:
-    """The reply's text."""
-    try:
-        return chat.reply([ChatMessage("user", prompt)], sampling).text
-    except EmptyReply as error:
-        return Silence(
-            "the model used up its tokens and said nothing" if error.reply.is_cut else "the model said nothing"
-        )
+    wanted = Asked(prompt, kind, [one.answer for one in shown], rule)
+    return ask_for_answer(chat, wanted, config.sampling(), config.is_strict)
 
 
 class SummAgg(AskingMethod):
     """Integrates reports on the rollouts."""
 
-    name = "summagg"
-
     def __init__(self, chat: ChatModel, config: AggregationConfig | None = None) -> None:
         self.config = config or AggregationConfig()
+        self.name = strict_name("summagg", self.config.is_strict)
         super().__init__(chat, self.config.concurrency, self.config.rule)
 
     def ask(self, pool: Pool, retained: Retained, chat: CountedChat) -> Decision:
         question = pool.question.text
-        reports = all_of(partial(self._report, chat, question), retained.kept, self.concurrency)
-        spoken = [report for text in reports if isinstance(text, str) and (report := report_in(text))]
-        missing = len(reports) - len(spoken)
-        notes = [f"{missing} of {len(reports)} reports are empty"] if missing else []
-        answer = None
-        if spoken:
-            written = integrate(chat, self.config, question, "report", spoken)
-            answer = None if isinstance(written, Silence) else tagged_or_declared(written)
-            if isinstance(written, Silence):
-                notes.append(written.note)
-            elif answer is None:
-                notes.append("neither an answer tag nor a declared answer in the reply")
-        return written_decision(pool, retained, answer, chat.usage, "; ".join(notes) or None)
+        words = self.config.words_of_report(len(retained.kept))
+        told = all_of(tried(partial(self._report, chat, question, words)), retained.kept, self.concurrency)
+        failed = [said for said in told if isinstance(said, ChatError)]
+        if len(failed) == len(told):
+            raise failed[0]
+        shown = [
+            Shown(report, rollout.answer or "")
+            for rollout, said in zip(retained.kept, told, strict=True)
+            if not isinstance(said, ChatError) and (report := report_in(said.text))
+        ]
+        written = Written(None, None)
+        if shown:
+            written = integrate(chat, self.config, question, "report", shown, tagged_or_declared)
+        if missing := len(told) - len(shown):
+            why = f" ({len(failed)} failed: {failed[0]})" if failed else ""
+            note = f"{missing} of {len(told)} reports are empty{why}"
+            written = replace(written, note="; ".join(filter(None, (note, written.note))))
+        return written_decision(pool, retained, written, chat.usage, self.config.is_strict)
 
-    def _report(self, chat: CountedChat, question: str, rollout: Rollout) -> str | Silence:
+    def _report(self, chat: CountedChat, question: str, words: int, rollout: Rollout) -> Said:
         lines = transcript_lines(steps_of(rollout), self.config.prompt_words)
-        prompt = prompt_text("report").format(question=quoted(question), transcript=lines)
+        prompt = prompt_text("report").format(question=quoted(question), transcript=lines, words=words)
         # The draw belongs to the rollout, so that a report serves every K, and equal rollouts are drawn anew.
-        return said(chat, prompt, self.config.sampling(draw=rollout.sample_id))
+        return say(chat, [ChatMessage("user", prompt)], self.config.sampling(draw=rollout.sample_id))

@@ -4,12 +4,14 @@ Steps are the turns of the conversation where it was kept, else they are rebuilt
 """
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tracerank.endpoints.chat import ChatMessage
 from tracerank.methods.aggregation.asking import count_words, fit_words, quoted
 from tracerank.pools.types import Evidence, Rollout, Search
+from tracerank.readers.calls.text_calls import written_calls
 
 LEAST_STEP_WORDS = 20
 """A step cut shorter than this says nothing: then steps of the middle are left out instead."""
@@ -77,12 +79,34 @@ def _ends(steps: Sequence[Step], most: int) -> tuple[list[tuple[int, Step]], int
     return numbered[:half] + numbered[-half:], len(numbered) - 2 * half
 
 
+# What an environment returns in a user's turn, to agents that write their calls as text.
+_RETURN = re.compile(
+    r"\s*(?:<(information|tool_response|tool_result|result|results|observation|documents|search_results)>"
+    r"|<\|begin_of_documents\|>|Observation(?: \d{1,3})?:|\[?Search results?\]?:)",
+    re.I,
+)
+_SEARCH_TAG = re.compile(r"<search>[^<]{1,2000}</search>|<\|begin_of_query\|>", re.I)
+
+
 def _turn(message: ChatMessage) -> Step:
+    if message.role == "assistant":
+        return _said(message)
+    return_mark = _RETURN.match(message.content) if message.role != "tool" else None
+    if return_mark is None:
+        return Step(message.role if message.role == "tool" else "user", message.content)
+    tag = return_mark[1]
+    text = message.content[return_mark.end() :] if tag else message.content
+    return Step("tool", text.strip().removesuffix(f"</{tag}>").strip())
+
+
+def _said(message: ChatMessage) -> Step:
+    """A turn of the agent, with the tools that it calls, natively or in its text."""
     calls = [f"[calls {call.name} {call.arguments}]" for call in message.tool_calls]
-    role = message.role if message.role in ("assistant", "tool") else "user"
-    return Step(
-        role, "\n".join(filter(None, [message.content, *calls])), tuple(call.name for call in message.tool_calls)
-    )
+    names = tuple(call.name for call in message.tool_calls)
+    if not names:
+        written = tuple(call.name for call in written_calls(message.content) if call.name)
+        names = written or ("search",) * len(_SEARCH_TAG.findall(message.content))
+    return Step("assistant", "\n".join(filter(None, [message.content, *calls])), names)
 
 
 def _rebuilt(rollout: Rollout) -> Iterator[Step]:

@@ -1,7 +1,7 @@
 """An LLM verifier: each candidate is judged alone, right or wrong, and the likeliest one is chosen.
 
 The score is the probability of yes where the endpoint tells log-probabilities, else 1 or 0. A reply that says neither
-yes nor no is asked again and then an error, never a guess.
+yes nor no is asked for again and then a missing score, never a guess.
 """
 
 import math
@@ -12,7 +12,9 @@ from typing import NamedTuple
 
 from tracerank.answers.equivalence import NO_GROUP
 from tracerank.endpoints.chat import ChatModel, ChatReply, Sampling, TokenLogprob
+from tracerank.errors import ChatError
 from tracerank.methods.aggregation.asking import (
+    VERDICT_TOKENS,
     AskingMethod,
     CountedChat,
     all_of,
@@ -20,11 +22,11 @@ from tracerank.methods.aggregation.asking import (
     fit_words,
     quoted,
     room_in,
-    spoken,
     strict_reply,
+    tried,
 )
 from tracerank.methods.answer_groups import AnswerGrouping
-from tracerank.methods.base import Decision
+from tracerank.methods.base import ALIKE, Decision
 from tracerank.methods.prompts import prompt_text
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Evidence, Retained, RetentionRule, Rollout
@@ -32,14 +34,16 @@ from tracerank.pools.types import Evidence, Retained, RetentionRule, Rollout
 # In capitals anywhere, else at the beginning of a line and parted from what follows: "There is no proof" is no verdict.
 _VERDICT = re.compile(r"""\b(YES|NO)\b|^[\s*_"'(]{0,8}((?i:yes|no))(?=[\s*_"')]{0,8}(?:[,;:!.\n]|\Z))""", re.M)
 _LIKELY_TOKENS = 5  # what every server allows
+_ALIKE_WITHIN = 1e-6
+_MOST_LIKELY = 1.05
+"""Sum of the probabilities at one place, from which they are none: some servers fill in zeros for logarithms."""
 
 
 @dataclass(frozen=True, slots=True)
 class VerifierConfig:
     """How candidates are judged."""
 
-    max_tokens: int = 1024
-    """Room for a model that thinks before it says one word."""
+    max_tokens: int = VERDICT_TOKENS
     evidence_words: int = 3_000
     """Words of evidence in one prompt, about 4,000 tokens; longer texts are cut where a mark says so."""
     answer_words: int = 300
@@ -76,24 +80,32 @@ class Verifier(AskingMethod):
         kept = retained.kept
         prompts = [self._prompt(pool.question.text, rollout) for rollout in kept]
         distinct = list(dict.fromkeys(prompts))
-        found = all_of(lambda prompt: self._score(chat, prompt), distinct, self.concurrency)
+        found = all_of(tried(lambda prompt: self._score(chat, prompt)), distinct, self.concurrency)
+        failed = [score for score in found if isinstance(score, ChatError)]
+        if len(failed) == len(found):
+            raise failed[0]
         of_prompt = dict(zip(distinct, found, strict=True))
-        scores = [of_prompt[prompt] for prompt in prompts]
         groups = self._groups(pool.question.text, kept)
-        sums: dict[int, float] = {}
-        for group, score in zip(groups, scores, strict=True):
-            sums[group] = sums.get(group, 0.0) + score
-        place = max(range(len(kept)), key=lambda index: sums[groups[index]])  # the first of equals
+        sums: dict[int, float] = {}  # of the groups with a score
+        for group, prompt in zip(groups, prompts, strict=True):
+            if not isinstance(score := of_prompt[prompt], ChatError):
+                sums[group] = sums.get(group, 0.0) + score
+        place = max(range(len(kept)), key=lambda index: sums.get(groups[index], -1.0))  # the first of equals
         winner = kept[place]
         members = tuple(one.sample_id for one, group in zip(kept, groups, strict=True) if group == groups[place])
+        missing = sum(isinstance(of_prompt[prompt], ChatError) for prompt in prompts)
+        notes = [f"{missing} of {len(kept)} candidates have no score ({failed[0]})"] if missing else []
+        if len(sums) > 1 and max(sums.values()) - min(sums.values()) < _ALIKE_WITHIN:
+            notes.append(f"{ALIKE} ({sums[groups[place]]:.3g}): the first candidate was taken")
         return Decision(
             pool.question.id,
             winner.answer,
             winner.sample_id,
-            {rollout.sample_id: sums[group] for rollout, group in zip(kept, groups, strict=True)},
+            {one.sample_id: sums[group] for one, group in zip(kept, groups, strict=True) if group in sums},
             retained.dropped,
             () if self.grouping is None else members,
             usage=chat.usage,
+            note="; ".join(notes) or None,
         )
 
     def _groups(self, question: str, kept: Sequence[Rollout]) -> list[int]:
@@ -120,15 +132,16 @@ class Verifier(AskingMethod):
 
 def probability_of_yes(reply: ChatReply) -> float | None:
     """How likely the model's verdict was to be yes; None: it gave none."""
-    text = spoken(reply.text)
+    text = reply.spoken
     said = _last_verdict(text)
     if said is None or (reply.is_cut and text[: said.start].strip()):  # a cut reply has not come to its verdict
         return None
-    token = _verdict_token(reply.logprobs or ())
-    if token is None:
+    token = _verdict_token(reply.logprobs or (), said.word)
+    likely = () if token is None else token.likely or (token,)
+    chances = [(one.token, math.exp(min(one.logprob, 0.0))) for one in likely]
+    if not 0 < sum(chance for _, chance in chances) < _MOST_LIKELY:
         return float(said.word == "yes")
-    likely = token.likely or (token,)
-    yes, no = (sum(math.exp(one.logprob) for one in likely if _begins(one.token, word)) for word in ("yes", "no"))
+    yes, no = (sum(chance for token, chance in chances if _begins(token, word)) for word in ("yes", "no"))
     if yes and no:
         return yes / (yes + no)
     # Only one of them is listed: what it leaves is the other's at most.
@@ -148,10 +161,13 @@ def _last_verdict(text: str) -> _Verdict | None:
     return last
 
 
-def _verdict_token(tokens: Sequence[TokenLogprob]) -> TokenLogprob | None:
-    """The token with which the last verdict begins; None: the tokens do not spell one."""
+def _verdict_token(tokens: Sequence[TokenLogprob], said: str) -> TokenLogprob | None:
+    """The token with which the last verdict begins; None: the tokens do not spell what was said.
+
+    Behind a reasoning parser they may be those of the thinking, which then tell nothing of the verdict.
+    """
     verdict = _last_verdict("".join(token.token for token in tokens))
-    if verdict is None:
+    if verdict is None or verdict.word != said:
         return None
     at = 0
     for token in tokens:

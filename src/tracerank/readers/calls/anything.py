@@ -27,10 +27,11 @@ from tracerank.readers.calls.shapes import (
     message_id,
     return_of,
     role_of,
+    speaker_of,
 )
 from tracerank.readers.calls.text_calls import CALL_TAGS, spoken, tagged_returns, written_calls
 from tracerank.readers.calls.tool_calls import ToolCall, clean_name, parse_arguments
-from tracerank.readers.values import said_of
+from tracerank.readers.values import plain_text, said_of
 
 _DEEPEST = 14
 _WORDS = ("content", "text", "message", "value", "parts", "blocks")
@@ -53,6 +54,13 @@ _SURROUNDINGS = re.compile(r"\s*<(?:environment_context|user_instructions|system
 """What a harness tells the agent in the user's name."""
 _NUMBERED = re.compile(r"(.+?)_(\d{1,3})")
 _ENCODED = ("toolcalls", "toolcall", "functioncall", "messages", "events", "steps", "payload", "trajectory", "history")
+_STRUCTURED = ("structuredresponse", "structuredoutput")
+"""Where a run keeps its answer as an object."""
+_STATED = ("answer", "final_answer", "finalAnswer", "exact_answer", "short_answer")
+_OVER = frozenset(("TERMINATE", "APPROVE", "APPROVED"))
+"""What agents say to each other when all is said."""
+_COMPONENT = '{"__is_'
+"""How LlamaIndex begins what it keeps as text inside a context."""
 _SHOWN = 6
 
 
@@ -152,6 +160,9 @@ class _Walk:
             self._object(value, role, depth)
 
     def _object(self, value: Mapping[Any, Any], role: Role | None, depth: int) -> None:
+        if len(value) == 2 and (speaker := speaker_of(value)) is not None:
+            self._say(value["content"], speaker)
+            return
         fields = fields_of(value)
         if "event" in fields and isinstance(fields.get("data"), Mapping) and self._stream_event(fields, depth):
             return
@@ -222,10 +233,13 @@ class _Walk:
             self._say(text, speaker)
         for key in _in_order(fields):
             inner = fields[key]
-            if isinstance(inner, str) and key in _ENCODED:
+            if isinstance(inner, str) and (key in _ENCODED or inner.startswith(_COMPONENT)):
                 inner = decoded_value(inner)
             if isinstance(inner, Mapping | list | tuple) and not (words and key in _WORDS and _is_text(inner)):
                 self.enter(inner, role, depth - 1)
+        for key in _STRUCTURED:
+            if (stated := _stated(fields.get(key))) is not None:
+                self._say(stated, "agent")
 
     def _words(self, fields: Fields, role: Role | None) -> list[tuple[str, Role | None]]:
         for key in _WORDS:
@@ -233,6 +247,8 @@ class _Walk:
             text = content if isinstance(content, str) else _joined(content) if _is_text(content) else ""
             if text.strip() and (role is not None or kind_of_part(fields) in _TEXT_KINDS):
                 return [(text, role)]
+        if role == "agent" and (stated := _stated(fields.get("content"))) is not None:
+            return [(stated, role)]
         return []
 
     def _stream_event(self, fields: Fields, depth: int) -> bool:
@@ -322,6 +338,8 @@ class _Walk:
         if role == "tool":
             self._tagged(text)
             return
+        if text.strip(" .!*\n").upper() in _OVER and self._builder.has_answer:
+            return
         self.seen.unsigned += role is None
         if calling := _CALLING.match(text):
             self.enter(decoded_value(text[calling.end() :].strip()), "agent", 3)
@@ -347,6 +365,15 @@ class _Walk:
         for part in tagged_returns(text, len(self._unnamed)):
             self._return(Return(None, "", part, is_error=False))
         return True
+
+
+def _stated(value: object) -> str | None:
+    """The answer of a structured output, where a field says so; of one with a single field, that."""
+    if not isinstance(value, Mapping):
+        return None
+    if len(value) == 1 and isinstance(only := next(iter(value.values())), str) and only.strip():
+        return only
+    return next((text for name in _STATED if (text := plain_text(value.get(name))) is not None and text.strip()), None)
 
 
 def _keeps_both(fields: Fields) -> bool:

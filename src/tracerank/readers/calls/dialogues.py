@@ -81,6 +81,11 @@ class DialogueBuilder:
         """Whether a call of this id was made, which formats that log calls twice ask."""
         return _id(call_id) in self._places
 
+    @property
+    def has_answer(self) -> bool:
+        """Whether something was said, or handed in, since the last search."""
+        return self._final is not None
+
     def recall(self, call_id: object) -> None:
         """A call that is logged once more: words that were a plan before it are one again."""
         if _id(call_id) in self._places and self._final in self._plans:

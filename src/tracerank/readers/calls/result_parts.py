@@ -19,20 +19,31 @@ _BODY_ELEMENT = re.compile(
     r"</?(?:content|contents|text|snippet|body|passage|summary|document_content|key_excerpts)>", re.I
 )
 ELEMENT = re.compile(
-    r"<(document|doc|result|passage|source|item|snippet|page|article|chunk|context)\b([^<>]{0,600})>", re.I
+    r"<((?:(?:web|search)[_-]?)?(?:document|doc|result|passage|source|item|snippet|page|article|chunk|context))\b"
+    r"([^<>]{0,600})>",
+    re.I,
 )
 """The tag that a tool opens for a result."""
 _ATTRIBUTE = re.compile(r"""\b(title|name|url|href|link|source)=(?:"([^"]{1,2000})"|'([^']{1,2000})')""", re.I)
 _LABEL = re.compile(
-    r"[ \t*_#-]{0,8}(title|name|page|url|link|href|source|contents?|text|snippets?|summary|abstract|passage"
-    r"|description|body|highlights?|date|published(?: date)?|authors?|score|relevance|rank|id|doc ?id)"
+    r"[ \t*_#-]{0,8}(title|name|page|url source|source url|url|link|href|source|(?:markdown )?contents?|text|snippets?"
+    r"|summary|abstract|passage|description|body|highlights?|date|published(?: date)?|authors?|score|relevance|rank|id"
+    r"|doc ?id|image|favicon|extras|subpages)"
     r"[*_ \t]{0,4}:[*_]{0,2}[ \t]*",
     re.I,
 )
 _ABOUT = frozenset(
-    ("date", "published", "published date", "author", "authors", "score", "relevance", "rank", "id", "docid", "doc id")
+    (
+        *("date", "published", "published date", "author", "authors", "score", "relevance", "rank", "id", "docid"),
+        *("doc id", "image", "favicon", "extras", "subpages"),
+    )
 )
-_TITLES, _ADDRESSES = frozenset(("title", "name", "page")), frozenset(("url", "link", "href", "source"))
+_TITLES = frozenset(("title", "name", "page"))
+_ADDRESSES = frozenset(("url", "link", "href", "source", "url source", "source url"))
+_EMPTY_LABEL = re.compile(r"\s*(?:[A-Z][A-Za-z ]{1,30}: None\s*)?\Z")
+"""A field that a library prints though there is nothing in it."""
+_SAID_BEHIND = re.compile(r"[*_]{0,2}(?::|[ \t][-–—])[*_]{0,2}[ \t]+(?=[^\n]*[.!?…][\"”')]?\Z)")
+"""Between a title and a sentence in one line."""
 _TITLE_ADDRESS = re.compile(r"[ \t]*(?:[-|–][ \t]*)?[(<]?(https?://[^\s()<>]{1,2000})[)>]?\Z")
 _BOLD = re.compile(r"\*\*([^*\n]{1,150})\*\*:?[ \t]*")
 _BARE_ADDRESS = re.compile(rf"[ \t]*[(<\[]?{_ADDRESS}[)>\]]?[ \t]*\Z")
@@ -105,6 +116,8 @@ def result_of(part: str) -> Result | None:
     lines = part.strip().split("\n")
     if (named := None if title else opening(lines[0])) is not None and label_of(lines[0]) is None:
         title, url, lines[0] = named.title, url or named.url, named.rest
+        if not any(map(str.strip, lines)) and (cut := _SAID_BEHIND.search(named.title)) is not None:
+            title, lines[0] = named.title[: cut.start()].strip(" *_") or None, named.title[cut.end() :]
     elif title is None and not label_of(lines[0]) and len(lines) > 1 and names_source(lines, 0):
         title = lines.pop(0).strip(" \t*_#-•:") or None
     elif bold := None if title or label_of(lines[0]) else _BOLD.match(lines[0]):
@@ -175,6 +188,8 @@ class _Head:
             title = kept.pop(0).strip(" *_#")
         if title and (found := _TITLE_ADDRESS.search(title)) and canonical_url(found[1]) is not None:
             title, url = title[: found.start()].strip() or None, url or found[1]
+        while kept and _EMPTY_LABEL.match(kept[-1]):
+            kept.pop()
         text = "\n".join(kept).strip().rstrip("-=_* \n")
         return Result(text, title if title != url else None, url) if text or url else None
 

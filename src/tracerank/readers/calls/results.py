@@ -111,7 +111,15 @@ def _listing(value: Mapping[str, Any]) -> object:
             return inner
         if isinstance(inner, Mapping) and (_holds_results(inner) or _result(inner, None) is not None):
             return inner
+    if len(value) == 1:  # as in GraphQL's {"data": {"Get": {"Page": [...]}}}
+        (only,) = value.values()
+        if (isinstance(only, Mapping) and len(only) == 1) or (isinstance(only, list) and _are_objects(only)):
+            return only
     return None
+
+
+def _are_objects(items: list[Any]) -> bool:
+    return bool(items) and all(isinstance(item, Mapping) for item in items)
 
 
 def _holds_results(value: object) -> bool:

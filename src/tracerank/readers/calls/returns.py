@@ -15,6 +15,7 @@ from tracerank.pools.urls import canonical_url
 from tracerank.readers.calls.results import Result, blocks_of, flat_text, is_failure
 from tracerank.readers.calls.text_layouts import laid_out, split_ranked
 from tracerank.readers.files.loose_json import NOT_JSON, load_json, load_literal, load_objects
+from tracerank.readers.files.printed_objects import load_printed
 from tracerank.readers.values import encodable
 
 _MESSAGE_LENGTH = 400
@@ -72,6 +73,9 @@ _ABOUT_A_SOURCE = frozenset(("url", "link", "href", "title", "docid", "doc_id", 
 _ENVELOPES = ("content", "result", "results", "output", "text", "response")
 _PRINTED = ("{'", "[{'", "['", "[['")
 """How lists and objects begin that Python printed."""
+_PRINTED_OBJECT = re.compile(r"\s*(?:\[\s*\(?\s*)?[A-Z]\w{1,60}\([a-z_]{1,40}=|\s*page_content='|\s*page_content=\"")
+"""How LangChain's documents and their like begin where Python printed them."""
+_PRINTED_DOCUMENT = "page_content="
 _TEXT_PARTS = ("text", "output_text", "input_text", None)
 
 
@@ -87,6 +91,8 @@ def value_of(output: object) -> object:
                 value = load_literal(output)
             if value is NOT_JSON and output.lstrip()[:1] == "{":
                 value = load_objects(output)
+            if value is NOT_JSON and _PRINTED_OBJECT.match(output):
+                value = _printed(output)
             if not isinstance(value, str | list | dict):
                 break
             output = value
@@ -97,6 +103,24 @@ def value_of(output: object) -> object:
         else:
             break
     return encodable(without_verdicts(output)) if isinstance(output, str) else output
+
+
+def _printed(text: str) -> Any:
+    """The objects that Python printed; of pairs with a score, the objects."""
+    body = text.strip()
+    if body.startswith(_PRINTED_DOCUMENT):  # as LangChain's own ``str`` puts a document
+        lines = [line for line in body.split("\n") if line.strip()]
+        if not all(line.startswith(_PRINTED_DOCUMENT) for line in lines):
+            return NOT_JSON
+        body = f"[{', '.join(f'Document({line})' for line in lines)}]"
+    value = load_printed(body)
+    if isinstance(value, list):
+        value = [one[0] if isinstance(one, list) and len(one) == 2 and _is_scored(one) else one for one in value]
+    return value
+
+
+def _is_scored(pair: list[Any]) -> bool:
+    return isinstance(pair[0], Mapping) and isinstance(pair[1], int | float)
 
 
 def _enclosed(value: Mapping[str, Any]) -> object:
@@ -196,16 +220,13 @@ def _text_results(text: str) -> tuple[Result, ...]:
         body = body[google.end() :].lstrip()
     if heading := _SEARCH_HEADING.match(body):
         body = body[heading.end() :]
-    if is_failure_text(body):
-        return ()
-    results = _numbered(body) or _linked(body)
-    if results:
-        return results
     chunks = split_ranked(body)
     is_whole = len(chunks) == 1 and chunks[0].title is None
-    return (laid_out(body, heading is not None) if is_whole else ()) or tuple(
-        Result(c.text, c.title, rank=c.rank) for c in chunks
-    )
+    results = _numbered(body) or _linked(body) or (laid_out(body, heading is not None) if is_whole else ())
+    # Several results are results, also where the first of them is called "Failure".
+    if len(results) < 2 and is_failure_text(body):
+        return ()
+    return results or tuple(Result(c.text, c.title, rank=c.rank) for c in chunks)
 
 
 def _numbered(text: str) -> tuple[Result, ...]:

@@ -107,6 +107,15 @@ def fields_of(value: Mapping[Any, Any]) -> dict[str, Any]:
     return fields
 
 
+def speaker_of(message: Mapping[Any, Any]) -> Role | None:
+    """Who says a text in a message that has nothing but both; None: it is no such message of the user or the agent."""
+    role = message.get("role")
+    if not isinstance(role, str) or not isinstance(message.get("content"), str):
+        return None
+    found = _ROLES.get(plain_key(role))
+    return found if found in ("user", "agent") else None
+
+
 def role_of(fields: Fields) -> Role | None:
     """Who speaks in an object; None: it does not say."""
     for key in _ROLE_KEYS:
@@ -139,11 +148,9 @@ def message_id(fields: Fields) -> str | None:
 
 def is_result(fields: Fields) -> bool:
     """Whether an object is the line with which a command ends its run."""
-    return (
-        kind_of_part(fields) in ("result", "resultmessage", "")
-        and isinstance(fields.get("subtype"), str)
-        and ("result" in fields or "structuredoutput" in fields)
-    )
+    if not isinstance(fields.get("subtype"), str) or not ("result" in fields or "structuredoutput" in fields):
+        return False
+    return kind_of_part(fields) in ("result", "resultmessage", "")
 
 
 def is_aside(fields: Fields) -> bool:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from tracerank.answers.exact import normalize_text
 from tracerank.errors import MalformedRollout
 from tracerank.pools.types import Evidence
-from tracerank.readers.calls.result_parts import ELEMENT, address_of, label_of, names_source, result_of
+from tracerank.readers.calls.result_parts import ELEMENT, address_of, label_of, names_source, opening, result_of
 from tracerank.readers.calls.results import Result
 
 STRICT_RANKS = (1, 2, 3)
@@ -172,6 +172,7 @@ _BETWEEN = re.compile(r"\s*+(?:-{3,}\s*+)?")
 _RULE = re.compile(r"\n[ \t]*(?:-{3,}|={3,}|\*{3,}|_{3,})[ \t]*\n")
 _OPENS_PART = re.compile(r"\s*(?:[ \t*_#-]{0,8}(?:title|url|link|source)[*_ \t]{0,4}:|#{1,6} |\*\*|\[)", re.I)
 _KIND = re.compile(r"(?P<heading>#{1,6}) |(?P<bold>\*\*)[^*\n]{1,150}\*\*|(?P<bullet>[-*•]) ")
+_TABLE_RULE = re.compile(r"\|(?:[ \t]*:?-{3,}:?[ \t]*\|)+[ \t]*\Z")
 _LISTED = re.compile(r"\[?snippet: ")
 _LISTED_END = re.compile(
     r", link: (\S{1,2000}?)(?:, date: [^,\n]{1,60})?(?:, source: [^,\n]{1,100})?\]?(?:, (?=\[?snippet: )|\s*\Z)"
@@ -230,7 +231,11 @@ def _numbered(text: str) -> list[str]:
             break
         at = end + 1
     ends = [start for start, _ in starts[1:]] + [len(text)]
-    return [text[begin:end] for (_, begin), end in zip(starts, ends, strict=True)]
+    parts = [text[begin:end] for (_, begin), end in zip(starts, ends, strict=True)]
+    if kind != "bracket":
+        return parts
+    # Jina writes the number before every line that says something about a result.
+    return [part.replace(f"\n[{number}] ", "\n") for number, part in enumerate(parts, start=first)]
 
 
 def _titled(text: str) -> list[str]:
@@ -239,6 +244,44 @@ def _titled(text: str) -> list[str]:
         return []
     lines = text.split("\n")
     return _cut(lines, [place for place, line in enumerate(lines) if _TITLE_LINE.match(line)])
+
+
+def _ending_in_addresses(text: str) -> list[str]:
+    """Blocks that begin with ``Title:`` and all end in their address; the address is put in its place."""
+    parts: list[str] = []
+    for block in _titled(text):
+        lines = block.rstrip().split("\n")
+        if len(lines) < 2 or label_of(lines[-1]) is None or address_of(lines[-1]) is None:
+            return []
+        parts.append("\n".join((lines[0], lines[-1], *lines[1:-1])))
+    return parts
+
+
+def _tabled(text: str) -> list[str]:
+    """The rows of a table in Markdown that has a column of addresses."""
+    lines = text.split("\n")
+    if len(lines) < 3 or not lines[0].startswith("|") or not _TABLE_RULE.match(lines[1]):
+        return []
+    names = [cell.strip(" *_") for cell in lines[0].strip().strip("|").split("|")]
+    labels = [label_of(f"{name}:") for name in names]
+    parts: list[str] = []
+    for line in lines[2:]:
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+        if not line.startswith("|") or len(cells) != len(names):
+            return []
+        rows = sorted(zip(labels, names, cells, strict=True), key=lambda row: row[0] not in ("title", "url", "link"))
+        if not any(address_of(cell) is not None for cell in cells):
+            return []
+        parts.append("\n".join(f"{name}: {cell}" for _, name, cell in rows if cell))
+    return parts
+
+
+def _behind_dashes(text: str) -> list[str]:
+    """Blocks under lines that are a title, a dash and an address."""
+    lines = text.split("\n")
+    if opening(lines[0]) is None:
+        return []
+    return _cut(lines, [at for at, line in enumerate(lines) if _begins_block(lines, at) and opening(line) is not None])
 
 
 def _labelled(text: str) -> list[str]:
@@ -344,12 +387,15 @@ class _Layout(NamedTuple):
 _LAYOUTS = (
     _Layout(_elements, least=1),
     _Layout(_numbered),
+    _Layout(_ending_in_addresses),
     _Layout(_titled),
     _Layout(_labelled),
     _Layout(_ruled),
     _Layout(_sourced, least=1),
     _Layout(_listed, least=1),
     _Layout(_addressed),
+    _Layout(_behind_dashes),
+    _Layout(_tabled),
     _Layout(_headed, needs_heading=True),
 )
 """The first that fits is taken."""

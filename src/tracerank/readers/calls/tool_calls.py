@@ -99,7 +99,8 @@ TOOL_NAMES = ToolNames(
     other=_names(
         "python* shell* bash* terminal* code_interpreter execute* run_code run_python jupyter* calculator calculate",
         "think plan memory* todo* write_* edit_* create_* delete_* update_* image_generation sql* run_sql* send_*",
-        "final_answer submit submit_answer provide_answer finish answer ask_user ask_human",
+        "final_answer final_result submit submit_answer provide_answer finish answer ask_user ask_human",
+        "structuredoutput structured_output",
         "image_search search_image* video_search",
     ),
 )
@@ -150,7 +151,12 @@ _LOOSE_TARGET_KEYS = (
 )
 _KNOWN_KEYS = frozenset((*_QUERY_KEYS, *_URL_KEYS, *_DOCUMENT_KEYS, "pattern", "id", "answer"))
 
-_SUBMISSIONS = frozenset(("final_answer", "finish", "submit", "submit_answer", "answer", "provide_answer"))
+_SUBMISSIONS = frozenset(
+    (
+        *("final_answer", "finish", "submit", "submit_answer", "answer", "provide_answer"),
+        *("final_result", "structuredoutput", "structured_output"),
+    )
+)
 _OWN_FIELDS = ("answer", "final_answer")
 _ANSWER_KEYS = ("answer", "final_answer", "response", "result", "output", "text", "input", "__arg1", "action_input")
 
@@ -253,7 +259,9 @@ def submitted_answer(call: ToolCall) -> str | None:
             text = next(iter(_listed(value)), None)
         if text is not None and text.strip():
             return encodable(trimmed(text))
-    return None
+    # An output of one field under any name is the answer.
+    only = plain_text(next(iter(call.arguments.values()))) if len(call.arguments) == 1 else None
+    return encodable(trimmed(only)) if only is not None and only.strip() else None
 
 
 def _hands_in(name: object, given: Mapping[str, Any]) -> bool:

@@ -28,6 +28,7 @@ from tracerank.readers.values import plain_text
 NAME = "general"
 _OWN_ANSWER = ("text", "raw", "finaloutput", "final_output", "content", "response", "output", "final", "reply")
 """Where a run keeps its last words once more, outside its transcript."""
+_NOT_OUTPUT = ("question", "query", "reasoning", "rationale", "question_id", "id", "session_id", "dataset", "model")
 _PLACES = ("output", "outputs", "result", "response", "inputs", "input")
 
 
@@ -90,10 +91,22 @@ def _own_answer(record: Record, reading: Reading) -> str | None:
         text = plain_text(record.get(name))
         if text is not None and text.strip():
             return text
+    if reading.is_ended and (only := _only_output(record)) is not None:
+        return only
     # A run that says it is done keeps its answer beside its steps; one that broke off may have only the reference.
     # A row with a number of its own is a rollout, and so is its answer.
     is_own = reading.is_ended or sample_id_of(record) is not None
     return plain_text(record.get("answer")) if is_own else None
+
+
+def _only_output(record: Record) -> str | None:
+    """The one text beside a trajectory that is neither a question nor reasoning, whatever it is called."""
+    if not isinstance(record.get("trajectory"), Mapping) or "answer" in record:
+        return None
+    told = [
+        value for name, value in record.items() if name not in _NOT_OUTPUT and isinstance(value, str) and value.strip()
+    ]
+    return told[0] if len(told) == 1 else None
 
 
 def reading_of(record: Record) -> Reading:

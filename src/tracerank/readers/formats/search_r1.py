@@ -102,9 +102,18 @@ def _transcript(record: Record) -> tuple[str | None, str]:
     if isinstance(messages, list) and (text is None or not any(tag in text for tag in _TAGS)):
         start = next((index for index, message in enumerate(messages) if _role(message) == "assistant"), None)
         if start is not None:
-            text = "\n".join(filter(None, map(_content, messages[start:])))
+            text = "\n".join(filter(None, map(_seen, messages[start:])))
             prompts.append(next((_content(m) for m in reversed(messages[:start]) if _role(m) == "user"), None))
     return text, next(filter(None, prompts), "")
+
+
+def _seen(message: object) -> str | None:
+    """What the agent wrote or got back; what else the user's turns say may spell out the tags, as prompts do."""
+    text = _content(message)
+    if text is None or _role(message) != "user":
+        return text
+    at, end = text.find("<information>"), text.rfind("</information>")
+    return None if at < 0 else text[at : len(text) if end < 0 else end + len("</information>")]
 
 
 def _role(message: object) -> object:

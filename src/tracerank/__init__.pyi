@@ -1,0 +1,87 @@
+"""The public names and where each lives: the one list of them, read by type checkers, editors and ``__init__.py``."""
+
+from tracerank.answers.abstentions import abstains
+from tracerank.answers.equivalence import are_equal
+from tracerank.answers.extraction import extract_answer
+from tracerank.answers.meaning.grouping import Core, answer_core, group_answers, group_by_meaning, same_answer
+from tracerank.answers.meaning.rightness import is_right
+from tracerank.embedding.load import load_embedder
+from tracerank.endpoints.chat_cache import CachedChat
+from tracerank.endpoints.chat_http import ChatConfig, HttpChat
+from tracerank.errors import TraceRankError
+from tracerank.methods.aggregation.aggagent import AggAgent, AggAgentConfig
+from tracerank.methods.aggregation.solagg import AggregationConfig, SolAgg, SummAgg
+from tracerank.methods.aggregation.verifier import Verifier, VerifierConfig
+from tracerank.methods.answer_groups import ContainmentGroups, DefaultGroups, ExactGroups, MeaningGroups
+from tracerank.methods.base import Decision, Method, decide_stream
+from tracerank.methods.explanation import Explanation, explain_stream
+from tracerank.methods.simple import FewestTools, RandomRollout, SingleRollout
+from tracerank.methods.voting import MajorityVote, WithoutAbstentions
+from tracerank.methods.weighted_vote import WeightedVote
+from tracerank.pools.atif_export import write_atif
+from tracerank.pools.canonical import write_pools
+from tracerank.pools.pool import Pool
+from tracerank.pools.types import Candidate, Document, Evidence, Question, Rollout, Search
+from tracerank.readers import iter_pools, read_pools
+from tracerank.selectors.base import Selector, load_selector
+from tracerank.selectors.decide import decide
+from tracerank.selectors.table import MethodOptions, method_named
+from tracerank.selectors.trace.selector import TraceSelector
+
+__version__: str
+
+__all__ = [
+    "AggAgent",
+    "AggAgentConfig",
+    "AggregationConfig",
+    "CachedChat",
+    "Candidate",
+    "ChatConfig",
+    "ContainmentGroups",
+    "Core",
+    "Decision",
+    "DefaultGroups",
+    "Document",
+    "Evidence",
+    "ExactGroups",
+    "Explanation",
+    "FewestTools",
+    "HttpChat",
+    "MajorityVote",
+    "MeaningGroups",
+    "Method",
+    "MethodOptions",
+    "Pool",
+    "Question",
+    "RandomRollout",
+    "Rollout",
+    "Search",
+    "Selector",
+    "SingleRollout",
+    "SolAgg",
+    "SummAgg",
+    "TraceRankError",
+    "TraceSelector",
+    "Verifier",
+    "VerifierConfig",
+    "WeightedVote",
+    "WithoutAbstentions",
+    "abstains",
+    "answer_core",
+    "are_equal",
+    "decide",
+    "decide_stream",
+    "explain_stream",
+    "extract_answer",
+    "group_answers",
+    "group_by_meaning",
+    "is_right",
+    "iter_pools",
+    "load_embedder",
+    "load_selector",
+    "method_named",
+    "read_pools",
+    "same_answer",
+    "write_atif",
+    "write_pools",
+]

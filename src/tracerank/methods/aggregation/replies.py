@@ -1,0 +1,188 @@
+"""What an aggregator's reply says: the paper's rules (App. A.2), then whatever else models write instead.
+
+The paper's rules come first and find what they found in the paper. Where they find nothing, the same reply is read
+as small models write it: tags escaped as they saw them in a prompt, an answer in other marks, "Final solution 3".
+``how`` says which reading it was, so that strict figures can be told from lenient ones. Reads models' own words only.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tracerank.answers.exact import normalize_answer
+from tracerank.answers.extraction import FINAL_CHANNEL, NOTHING, WHOLE_TEXT, extract_answer
+from tracerank.endpoints.chat import spoken
+
+_TAG = {name: re.compile(rf"<(/?){name}\s{{0,3}}>", re.I) for name in ("answer", "report")}
+_DECLARED = re.compile(r"(?:the correct answer is|the answer is|final answer|answer):(.*)", re.I)
+_EXACT = re.compile(r"\bexact answer\**:\**(.*)", re.I | re.S)
+
+BY_RULE, ESCAPED, MARKED, NUMBERED, NAMED = "by rule", "escaped tag", "other mark", "number", "name"
+"""How an answer was found: by the paper's rule; by it once escapes are undone; in another mark; by the number of a
+solution; as the only candidate that the reply names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An answer in a reply."""
+
+    answer: str
+    how: str
+    """One of the constants above."""
+
+
+PaperRule = Callable[[str], str | None]
+
+
+def first_tagged(text: str) -> str | None:
+    """What stands in the first complete answer tag that is not blank: SolAgg's rule."""
+    return _tagged("answer", spoken(text))
+
+
+def tagged_or_declared(text: str) -> str | None:
+    """The tagged answer, else what the first line declares: SummAgg's rule."""
+    return first_tagged(text) or _declared(spoken(text))
+
+
+def accepted_answer(solution: str) -> str | None:
+    """The first nonempty line of the answer that a solution marks; None: it marks none and is not accepted."""
+    exact = _EXACT.search(solution)
+    marked = first_tagged(solution) or (exact[1] if exact else "")
+    return first_line(marked) or None
+
+
+def report_in(text: str) -> str:
+    """The report of a rollout, with or without the tag that it was asked to stand in."""
+    return _tagged("report", spoken(text)) or without_tags(spoken(text)).strip()
+
+
+def first_line(text: str) -> str:
+    """The first line that is not blank; empty when there is none."""
+    return next((line.strip() for line in text.splitlines() if line.strip()), "")
+
+
+def without_tags(text: str) -> str:
+    """The text without the tags in which answers and reports are asked for: a model copies them as it sees them."""
+    for tag in _TAG.values():
+        text = tag.sub("", text)
+    return text
+
+
+def _declared(text: str) -> str | None:
+    found = _DECLARED.match(first_line(text).replace("**", "").strip())
+    return (found[1].strip().removesuffix(".").strip() or None) if found else None
+
+
+def _tagged(name: str, text: str) -> str | None:
+    """What the first complete pair of tags holds, blank ones aside; a tag that opens again begins anew."""
+    start: int | None = None
+    for tag in _TAG[name].finditer(text):
+        if not tag[1]:
+            start = tag.end()
+        elif start is not None:
+            # A slice per pair, and pairs do not overlap: linear.
+            if held := text[start : tag.start()].strip():
+                return held
+            start = None
+    return None
+
+
+# What replies hold instead.
+
+_ESCAPES = {"\\u003c": "<", "\\u003e": ">", "&lt;": "<", "&gt;": ">", "\\/": "/"}
+_ESCAPE = re.compile("|".join(map(re.escape, _ESCAPES)), re.I)
+_OF_ONE = r"(?:final )?(?:solution|report|trajectory|agent|answer|option|candidate)s? ?(?:number |no\. ?|nr\. ?|#)?"
+_NUMBER = re.compile(rf"\b{_OF_ONE}\(?([0-9]{{1,3}})\b(?![.,][0-9])", re.I)
+_IS_NUMBER = re.compile(rf"\W{{0,6}}(?:the )?{_OF_ONE}\(?([0-9]{{1,3}})\W{{0,6}}", re.I)
+_IS_RIGHT = re.compile(
+    rf"\b{_OF_ONE}\(?([0-9]{{1,3}})\)?(?: (?:is|seems|appears|looks)(?: to be)?(?: the)?(?: most)?| gives the|:)?"
+    r" (?:correct|right|best|accurate|likely|reliable)\b",
+    re.I,
+)
+_IS_WRONG = re.compile(
+    rf"\b{_OF_ONE}\(?([0-9]{{1,3}})\)?(?: (?:is|seems|appears|looks)(?: to be)?|:)?"
+    r" (?:not|wrong|incorrect|inaccurate|false|mistaken)\b",
+    re.I,
+)
+_LABEL = re.compile(rf"\W{{0,6}}(?:the )?{_OF_ONE}([0-9]{{1,3}})[ *]{{0,3}}:[ *]{{0,3}}(?=\S)", re.I)
+_STATED = re.compile(r"\banswer(?: to the question)? is\b(?:(?! because\b| since\b|[;\n]).){1,300}", re.I)
+_PLACEHOLDERS = frozenset(
+    map(normalize_answer, ("the short answer", "short answer", "the answer", "answer", "…", "..."))
+)
+_LEAST_NAME = 3
+"""Letters of a candidate that a reply may name in passing: shorter ones are words of any sentence."""
+
+
+def read_reply(text: str, rule: PaperRule, candidates: Sequence[str]) -> Found | None:
+    """The answer that a reply gives; ``candidates``: the answers of what was shown, in the order of their numbers."""
+    said = spoken(text)
+    unescaped = _ESCAPE.sub(lambda found: _ESCAPES[found[0].lower()], said)
+    for how, held in ((BY_RULE, rule(said)), (ESCAPED, rule(unescaped)), (MARKED, _marked(unescaped))):
+        if held is not None and (found := _meant(held, how, candidates)) is not None:
+            return found
+    stated = _STATED.search(unescaped)
+    if stated is not None and (found := named_in(stated[0], candidates)) is not None:
+        return found
+    number = _number_in(unescaped)
+    return _numbered(number, candidates) if number is not None else None
+
+
+def named_in(text: str, candidates: Sequence[str]) -> Found | None:
+    """The only candidate whose words stand in the reply; None: several do, or none."""
+    words = f" {normalize_answer(spoken(text))} "
+    keys = {normalize_answer(candidate): candidate for candidate in reversed(candidates)}
+    named = [key for key in keys if len(key) >= _LEAST_NAME and f" {key} " in words]
+    # Paris inside Paris, France is not named by itself.
+    apart = [key for key in named if not any(key != other and f" {key} " in f" {other} " for other in named)]
+    return Found(keys[apart[0]], NAMED) if len(apart) == 1 else None
+
+
+def is_placeholder(text: str) -> bool:
+    """Whether it is what our prompts show in the place of an answer, copied."""
+    return normalize_answer(text) in _PLACEHOLDERS
+
+
+def bare_number(text: str, candidates: Sequence[str]) -> Found | None:
+    """The solution that a reply numbers by a number alone, where that was asked for."""
+    number = re.fullmatch(r"\W{0,6}([0-9]{1,3})\W{0,6}", spoken(text))
+    return None if number is None else _numbered(int(number[1]), candidates)
+
+
+def _marked(text: str) -> str | None:
+    found = extract_answer(text)
+    return None if found.how in (FINAL_CHANNEL, WHOLE_TEXT, NOTHING) else found.answer
+
+
+def _meant(held: str, how: str, candidates: Sequence[str]) -> Found | None:
+    """What a mark holds means: the answer itself, or the one of a solution that it only numbers."""
+    if is_placeholder(held):
+        return None
+    if number := _IS_NUMBER.fullmatch(held):
+        return _numbered(int(number[1]), candidates)
+    bare = held[label.end() :] if (label := _LABEL.match(held)) else held
+    return Found(_unquoted(bare), how)
+
+
+def _unquoted(text: str) -> str:
+    """Without the quotes that our prompts put around texts of others."""
+    inner = text.strip()
+    is_quoted = len(inner) > 2 and inner[0] == inner[-1] == '"' and '"' not in inner[1:-1]
+    return inner[1:-1].strip() or inner if is_quoted else inner
+
+
+def _number_in(text: str) -> int | None:
+    """The solution that a text settles on: it begins with it, calls it right, or calls all others that it names wrong.
+
+    The last one that is called right counts.
+    """
+    if first := _LABEL.match(text):
+        return int(first[1])
+    if right := [int(found[1]) for found in _IS_RIGHT.finditer(text)]:
+        return right[-1]
+    wrong = {int(found[1]) for found in _IS_WRONG.finditer(text)}
+    mentioned = {int(found[1]) for found in _NUMBER.finditer(text)} - wrong
+    return mentioned.pop() if len(mentioned) == 1 else None
+
+
+def _numbered(number: int, candidates: Sequence[str]) -> Found | None:
+    return Found(candidates[number - 1], NUMBERED) if 1 <= number <= len(candidates) else None

@@ -1,0 +1,439 @@
+"""Streamed replies in the dialects of servers, and servers that are slow, silent, endless, malformed or gone."""
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.model_server import DONE, USAGE, Reply, Server, Stream, called, delta, error, event, said
+from tracerank.endpoints.chat import ChatMessage, ChatReply, ChatTool, EmptyReply, PromptTooLong, Sampling, ToolCall
+from tracerank.endpoints.chat_cache import CachedChat
+from tracerank.endpoints.chat_http import ChatConfig, HttpChat, chat_config
+from tracerank.endpoints.spelling import Address, ChatTime, read_address, read_chat_time
+from tracerank.endpoints.streaming import lines_of
+from tracerank.errors import ChatError, UsageError
+
+ASKED = [ChatMessage("user", "Hello?")]
+HI = (delta(role="assistant", content=None), delta(content="H"), delta(content="i."), delta("stop"))
+A_LONG_WAIT = 1.0
+"""Seconds for which no test waits: its limit is a tenth of them, at most."""
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    found = Server()
+    found._http.handle_error = lambda *_: None  # type: ignore[method-assign]  # clients that hang up are the point
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def make(server: Server, slept: list[float]) -> Iterator[Callable[..., HttpChat]]:
+    made: list[HttpChat] = []
+
+    def build(**settings: Any) -> HttpChat:
+        config = ChatConfig(**{"url": server.url, "model": "m"} | settings)
+        made.append(HttpChat(config, pause=lambda _, seconds: slept.append(seconds), chance=lambda: 0.0))
+        return made[-1]
+
+    yield build
+    for chat in made:
+        chat.close()
+
+
+def ask(chat: HttpChat, **settings: Any) -> ChatReply:
+    return chat.reply(ASKED, Sampling(**{"max_tokens": 5, "seed": 3} | settings))
+
+
+# Dialects.
+
+
+@pytest.mark.parametrize(
+    "stream",
+    [
+        Stream(*HI, USAGE, DONE),
+        Stream(*HI, USAGE),  # without an end mark
+        Stream(*HI, USAGE, ends=False),  # nor an end
+        Stream(b": keep-alive\n\n", *HI[:2], b": ping\n\n", b"data:\n\n", *HI[2:], USAGE, DONE),
+        Stream(b"".join((*HI, USAGE, DONE)).replace(b"\n\n", b"\n")),  # no empty lines
+        Stream(b"".join((*HI, USAGE, DONE)).replace(b"\n", b"\r\n").replace(b"data: ", b"data:")),
+        Stream(*(bytes([byte]) for byte in b"".join((*HI, USAGE, DONE)))),  # cut anywhere
+        Stream(*HI, USAGE, DONE, content_type="application/json"),  # under a wrong name
+        Stream(b"event: message\nid: 1\nretry: 5\n", *HI, USAGE, DONE),
+        Stream(json.dumps(json.loads(said("Hi.").body)).encode(), content_type="application/json"),  # not streamed
+        said("Hi."),
+    ],
+)
+def test_a_reply_is_the_same_in_every_dialect(server: Server, make: Callable[..., HttpChat], stream: Reply) -> None:
+    server.planned = [stream]
+    assert ask(make()) == ChatReply("Hi.", 7, 2)
+    assert (server.requests[0]["stream"], server.requests[0]["stream_options"]) == (True, {"include_usage": True})
+
+
+def test_pieces_of_calls_are_put_together_by_index(server: Server, make: Callable[..., HttpChat]) -> None:
+    def piece(index: int, arguments: str, **more: Any) -> dict[str, Any]:
+        name = {"name": more.pop("name")} if "name" in more else {}
+        return {"index": index, "function": name | {"arguments": arguments}} | more
+
+    server.planned = [
+        Stream(
+            delta(content="I "),
+            delta(tool_calls=[piece(0, "", id="a", name="search")]),
+            delta(content="look."),
+            delta(tool_calls=[piece(0, '{"q": "x'), piece(1, "{", id="b", name="open")]),
+            delta(tool_calls=[piece(1, "}")]),
+            delta(tool_calls=[piece(0, '"}')]),
+            delta("tool_calls"),
+            DONE,
+        )
+    ]
+    reply = ask(make())
+    assert reply.text == "I look."
+    assert reply.tool_calls == (ToolCall("a", "search", '{"q": "x"}'), ToolCall("b", "open", "{}"))
+
+
+@pytest.mark.parametrize(("index", "ids"), [({"index": 0}, ("a", "b")), ({}, ("a", "b")), ({}, (None, None))])
+def test_calls_of_servers_that_number_them_wrongly_stay_apart(
+    server: Server, make: Callable[..., HttpChat], index: dict[str, int], ids: tuple[str | None, str | None]
+) -> None:
+    calls = [
+        {"id": identity, "function": {"name": "search", "arguments": f'{{"q": {number}}}'}} | index
+        for number, identity in enumerate(ids)
+    ]
+    server.planned = [Stream(*(delta(tool_calls=[call]) for call in calls), delta("tool_calls"), DONE)]
+    assert [call.arguments for call in ask(make()).tool_calls] == ['{"q": 0}', '{"q": 1}']
+
+
+def test_a_name_and_an_id_that_come_with_every_piece_count_once(server: Server, make: Callable[..., HttpChat]) -> None:
+    pieces = [{"index": 0, "id": "a", "function": {"name": "search", "arguments": part}} for part in ("{", "}")]
+    server.planned = [Stream(*(delta(tool_calls=[piece]) for piece in pieces), delta("stop"), DONE)]
+    assert ask(make()).tool_calls == (ToolCall("a", "search", "{}"),)
+
+
+@pytest.mark.parametrize("names", [("reasoning_content",), ("reasoning",), ("reasoning", "reasoning_content")])
+def test_thinking_is_kept_apart_and_once(server: Server, make: Callable[..., HttpChat], names: tuple[str, ...]) -> None:
+    thought = [delta(**dict.fromkeys(names, part)) for part in ("Let ", "me see.")]
+    server.planned = [Stream(*thought, *HI, USAGE, DONE)]
+    assert ask(make()) == ChatReply("Hi.", 7, 2, reasoning="Let me see.")
+
+
+def test_thoughts_go_back_with_a_call_under_the_servers_own_name_and_never_otherwise(
+    server: Server, make: Callable[..., HttpChat]
+) -> None:
+    server.planned = [Stream(delta(reasoning="Hm."), *HI, DONE)]
+    chat = make()
+    ask(chat)
+    calls = (ToolCall("a", "search", "{}"),)
+    turns = [ChatMessage("assistant", "x", reasoning="A"), ChatMessage("assistant", "", calls, reasoning="B")]
+    chat.reply([*ASKED, *turns], Sampling(5))
+    assert [turn.get("reasoning") for turn in server.requests[1]["messages"]] == [None, None, "B"]
+    assert not any("reasoning_content" in turn for turn in server.requests[1]["messages"])
+    server.planned = [error(400, "messages[2]: unknown field `reasoning`")]
+    chat.reply([*ASKED, *turns], Sampling(5))
+    assert not any("reasoning" in turn for turn in server.requests[-1]["messages"])
+
+
+def test_log_probabilities_come_token_by_token(server: Server, make: Callable[..., HttpChat]) -> None:
+    rows = [{"token": "H", "logprob": -0.5, "top_logprobs": [{"token": "H", "logprob": -0.5}]}]
+    server.planned = [
+        Stream(
+            delta(content="H", logprobs=rows),
+            delta(content="i", logprobs=[{"token": "i", "logprob": -1}]),
+            delta("stop"),
+            DONE,
+        ),
+        said("Hi", logprobs={"content": [*rows, {"token": "i", "logprob": -1}]}),
+    ]
+    chat = make(wants_logprobs=True)
+    assert (streamed := ask(chat).logprobs) == ask(chat).logprobs
+    assert [token.logprob for token in streamed or ()] == [-0.5, -1.0]
+
+
+def test_the_tokens_of_thinking_that_never_ends_are_said_to_be_that(
+    server: Server, make: Callable[..., HttpChat]
+) -> None:
+    chat = make()
+    for stream in (
+        Stream(delta(reasoning_content="Let me"), delta("length"), USAGE, DONE),
+        Stream(delta(content="<think>Let me"), delta("length"), USAGE, DONE),
+    ):
+        server.planned = [stream]
+        with pytest.raises(EmptyReply, match=r"thought until the 5 tokens .* were used up; allow more \(--max-tokens"):
+            ask(chat)
+    server.planned = [Stream(delta(reasoning_content="Let me"), delta("stop"), USAGE, DONE)]
+    with pytest.raises(EmptyReply, match="thought, but said nothing") as caught:
+        ask(chat)
+    assert caught.value.reply == ChatReply("", 7, 2, reasoning="Let me")
+
+
+def test_a_cache_keeps_streamed_and_plain_replies_alike(
+    server: Server, make: Callable[..., HttpChat], tmp_path: Path
+) -> None:
+    server.planned = [Stream(delta(reasoning_content="Hm."), *HI, USAGE, DONE)]
+    first = CachedChat(make(), tmp_path).reply(ASKED, Sampling(5))
+    assert CachedChat(make(), tmp_path).reply(ASKED, Sampling(5)) == first == ChatReply("Hi.", 7, 2, reasoning="Hm.")
+    assert len(server.requests) == 1
+
+
+# Servers that do not stream, or not everything.
+
+
+def test_a_server_that_refuses_a_stream_is_asked_without_one_from_then_on(
+    server: Server, make: Callable[..., HttpChat]
+) -> None:
+    server.planned = [error(400, "stream_options is not permitted"), error(422, "Streaming is not supported")]
+    chat = make(first_token=0.05)
+    late = said("Hi.")
+    late.delay = 0.1  # who does not stream begins to answer when all is done
+    server.rule = lambda _: late
+    assert ask(chat).text == ask(chat).text == "Hi."
+    assert [("stream" in one, "stream_options" in one) for one in server.requests] == [
+        (True, True),
+        (True, False),
+        (False, False),
+        (False, False),
+    ]
+
+
+def test_calls_with_log_probabilities_go_unstreamed_where_a_server_streams_no_more_than_one_of_them(
+    server: Server, make: Callable[..., HttpChat]
+) -> None:
+    server.planned = [error(400, "logprobs is not supported with tools + stream")]
+    chat, offered = make(wants_logprobs=True), [ChatTool("search", "Finds.", {"type": "object"})]
+    chat.reply(ASKED, Sampling(5), offered)
+    chat.reply(ASKED, Sampling(5))
+    chat.reply(ASKED, Sampling(5), offered)
+    assert [("stream" in one, "logprobs" in one) for one in server.requests] == [
+        (True, True),
+        (False, True),
+        (True, True),
+        (False, True),
+    ]
+
+
+def test_a_reply_longer_than_the_context_leaves_room_for_is_asked_shorter(
+    server: Server, make: Callable[..., HttpChat]
+) -> None:
+    words = "'max_tokens' or 'max_completion_tokens' is too large: 4096. This model's maximum context length is 2048 "
+    server.planned = [error(400, words + "tokens and your request has 48 input tokens (4096 > 2048 - 48).")]
+    assert ask(make(), max_tokens=4096).text == "Hi."
+    assert server.requests[1]["max_tokens"] == 2000
+    server.planned = [error(400, words + "tokens and your request has 1990 input tokens.")]
+    with pytest.raises(PromptTooLong):
+        ask(make(), max_tokens=4096)
+
+
+# Errors within a stream.
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        event({"error": {"message": "the context size is too long", "code": 400}}),
+        b'error: {"code": 400, "message": "the context size is too long"}\n\n',
+        event({"object": "error", "message": "the context size is too long", "code": 400}),
+        event({"error": {"message": "the context size is too long", "code": "400"}}),
+    ],
+)
+def test_an_error_within_a_stream_is_what_it_would_be_before_it(
+    server: Server, make: Callable[..., HttpChat], slept: list[float], failure: bytes
+) -> None:
+    server.planned = [Stream(delta(content="H"), failure, DONE)]
+    with pytest.raises(PromptTooLong, match="HTTP 400: the context size is too long"):
+        ask(make())
+    assert slept == []
+
+
+def test_a_call_that_the_server_cannot_read_is_a_reply_that_says_nothing(
+    server: Server, make: Callable[..., HttpChat], slept: list[float]
+) -> None:
+    words = "The model produced output that does not match the expected peg-native format"
+    server.planned = [Stream(delta(content="H"), event({"error": {"code": 500, "message": words}}))]
+    with pytest.raises(EmptyReply, match="called a tool in a form of its own"):
+        ask(make())
+    assert slept == []
+
+
+def test_an_error_that_says_nothing_of_its_kind_is_tried_again(
+    server: Server, make: Callable[..., HttpChat], slept: list[float]
+) -> None:
+    server.planned = [Stream(delta(content="H"), event({"error": "overloaded"}), DONE)]
+    assert ask(make()).text == "Hi."
+    assert len(slept) == 1
+
+
+@pytest.mark.parametrize(
+    "stream",
+    [
+        Stream(delta(content="H")),  # no end
+        Stream(delta(content="H"), ends=False),
+        Stream(delta(content="H"), b"data: {broken\n\n", *HI, DONE),
+        Stream(delta(content="H"), event([1]), *HI, DONE),
+        Stream(delta(content="H"), b"data: " + b"[" * 100_000 + b"\n\n", *HI, DONE),
+        Stream(b""),
+        Stream(b": ping\n\n"),
+    ],
+)
+def test_a_stream_that_is_cut_or_broken_is_asked_for_again(
+    server: Server, make: Callable[..., HttpChat], slept: list[float], stream: Stream
+) -> None:
+    server.planned = [stream]
+    assert ask(make()).text == "Hi."
+    assert len(slept) == 1
+
+
+# Time.
+
+
+@pytest.mark.parametrize(
+    ("stream", "settings", "words"),
+    [
+        (Stream(A_LONG_WAIT, *HI), {"first_token": 0.1}, r"no first token within 0\.1 s; --chat-time allows more"),
+        (Stream(HI[0], A_LONG_WAIT, *HI), {"first_token": 0.1}, r"no first token within 0\.1 s"),
+        (Stream(*(b": ping\n\n", 0.02) * 50, *HI), {"first_token": 0.1}, r"no first token within 0\.1 s"),
+        (Stream(HI[1], A_LONG_WAIT, *HI), {"timeout": 0.1}, r"no token for 0\.1 s; --chat-time allows more"),
+        (Stream(HI[1], *(b": ping\n\n", 0.02) * 50, *HI), {"timeout": 0.1}, r"no token for 0\.1 s"),
+        (Stream(*(delta(content="la "), 0.01) * 100, *HI), {"whole": 0.1}, r"not finished within 0\.1 s"),
+        (Stream(*(b"x", 0.01) * 100, *HI), {"whole": 0.1}, r"not finished within 0\.1 s"),
+    ],
+)
+def test_a_server_that_takes_too_long_is_given_up_after_another_try_with_another_seed(
+    server: Server, make: Callable[..., HttpChat], stream: Stream, settings: dict[str, float], words: str
+) -> None:
+    server.rule = lambda _: stream
+    with pytest.raises(ChatError, match=f"gave up after 2 attempts: {words}") as caught:
+        ask(make(**settings))
+    assert not caught.value.ends_all
+    first, second = (request["seed"] for request in server.requests)
+    assert (first, first != second) == (3, True)
+
+
+def test_a_slow_server_may_take_far_longer_than_it_may_be_silent(server: Server, make: Callable[..., HttpChat]) -> None:
+    pieces = (piece for word in range(30) for piece in (delta(content=f"{word} "), 0.02))
+    server.planned = [Stream(0.15, *pieces, delta("stop"), USAGE, DONE)]
+    assert ask(make(timeout=0.5, first_token=5)).text.split() == [str(word) for word in range(30)]
+
+
+def test_a_server_that_has_finished_and_stays_connected_is_not_waited_for(
+    server: Server, make: Callable[..., HttpChat]
+) -> None:
+    server.planned = [Stream(*HI, A_LONG_WAIT)]
+    assert ask(make(timeout=0.05)).text == "Hi."
+    assert len(server.requests) == 1
+
+
+def test_no_watch_outlives_its_reply(server: Server, make: Callable[..., HttpChat]) -> None:
+    server.planned = [Stream(*HI, DONE)]
+    ask(make())
+    assert not [thread for thread in threading.enumerate() if thread.name == "tracerank-watch"]
+
+
+# Size.
+
+
+def test_an_answer_without_end_is_given_up_at_once(
+    server: Server, make: Callable[..., HttpChat], slept: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ChatConfig, "most_bytes", 1_000_000)
+    server.rule = lambda _: Stream(*(delta(content="la " * 1000) for _ in range(1000)))
+    with pytest.raises(ChatError, match="answered with more than 1 MB"):
+        ask(make())
+    assert slept == []
+
+
+def test_a_compressed_answer_is_refused_before_it_can_swell(server: Server, make: Callable[..., HttpChat]) -> None:
+    server.rule = lambda _: Reply(body=b"\x1f\x8b", Content_Encoding="gzip")
+    with pytest.raises(ChatError, match="'gzip', although uncompressed was asked for"):
+        ask(make())
+
+
+def test_a_plain_answer_that_is_nested_too_deeply_is_an_error(server: Server, make: Callable[..., HttpChat]) -> None:
+    server.rule = lambda _: Reply(body=b'{"a":' * 100_000)
+    with pytest.raises(ChatError, match="nested too deeply"):
+        ask(make())
+
+
+def test_lines_are_found_wherever_the_bytes_are_cut() -> None:
+    text = b"one\r\ntwo\n\nthree"
+    for size in range(1, len(text) + 1):
+        pieces = (text[at : at + size] for at in range(0, len(text), size))
+        assert list(lines_of(pieces)) == [b"one", b"two", b"", b"three"]
+
+
+# Whether any other call could work.
+
+
+@pytest.mark.parametrize("failure", [error(401, "who are you"), error(404, "model not found")])
+def test_what_ends_all_does_so_only_before_the_first_reply(
+    server: Server, make: Callable[..., HttpChat], failure: Reply
+) -> None:
+    chat = make()
+    for is_first in (True, False):
+        server.planned = [failure]
+        with pytest.raises(ChatError) as caught:
+            ask(chat)
+        assert caught.value.ends_all is is_first
+        ask(chat)
+
+
+def test_a_host_that_nobody_knows_ends_all_and_a_refused_request_does_not(
+    server: Server, make: Callable[..., HttpChat]
+) -> None:
+    with pytest.raises(ChatError) as caught:
+        ask(make(url="http://127.0.0.1:9", retries=0))
+    assert caught.value.ends_all
+    server.planned = [error(400, "bad request")]
+    with pytest.raises(ChatError) as caught:
+        ask(make())
+    assert not caught.value.ends_all
+
+
+# Spelling.
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("http://host/v1#Qwen/Qwen3-8B", Address("http://host/v1", "Qwen/Qwen3-8B")),
+        ("http://host,old", Address("http://host", "old")),
+        ("http://host#a,b", Address("http://host", "a,b")),
+        (" http://host # m ", Address("http://host", "m")),
+        ("http://host", Address("http://host", "default")),
+        ("http://host#", Address("http://host", "default")),
+    ],
+)
+def test_a_server_and_its_model_are_written_in_one_way(text: str, address: Address) -> None:
+    assert read_address(text) == address
+    assert (chat_config(text).url, chat_config(text).model) == address
+
+
+@pytest.mark.parametrize(
+    ("text", "time"),
+    [
+        (None, ChatTime()),
+        ("", ChatTime()),
+        ("1200", ChatTime(first=1200)),
+        (",90", ChatTime(silence=90)),
+        ("1, 2.5,3", ChatTime(1, 2.5, 3)),
+        (str(ChatTime()), ChatTime()),
+    ],
+)
+def test_seconds_that_are_left_out_stay_as_they_are(text: str | None, time: ChatTime) -> None:
+    assert read_chat_time(text) == time
+    config = chat_config("http://host#m", text)
+    assert (config.first_token, config.timeout, config.whole) == time
+
+
+@pytest.mark.parametrize("text", ["soon", "1,2,3,4", "0", "-1", "nan", ",,inf"])
+def test_what_is_no_time_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="expected seconds FIRST,SILENCE,WHOLE, for example 600,60,3600"):
+        read_chat_time(text)
+
+
+def test_a_call_that_is_not_streamed_is_read_as_ever(server: Server, make: Callable[..., HttpChat]) -> None:
+    server.planned = [called({"id": "c1", "function": {"name": "search", "arguments": "{"}})]
+    offered = [ChatTool("search", "Finds.", {"type": "object"})]
+    assert make().reply(ASKED, Sampling(5), offered).tool_calls == (ToolCall("c1", "search", "{"),)
