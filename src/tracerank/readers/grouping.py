@@ -15,6 +15,7 @@ from tracerank.errors import MalformedRollout, ReadError
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question, Rollout
 from tracerank.readers.base import Parsed, Reader, Record, UnreadableRollout
+from tracerank.readers.files.record_fields import goes_by_bare_id
 from tracerank.readers.files.records import Problem, RecordAt
 from tracerank.readers.formats.general import NAME as GENERAL
 from tracerank.readers.formats.general import not_understood, parsed_reading, reading_of
@@ -43,6 +44,8 @@ class Placed:
     """The log does not say what was asked, which has been told."""
     record: Record = field(default_factory=dict)
     """Of a rollout whose question is still to be named: it may name its run."""
+    is_bare: bool = False
+    """The question goes by the record's mere ``id``, which may be that of the run."""
 
 
 def parse_record(reader: Reader, item: RecordAt, report: Report, *, is_named: bool = False) -> Placed | None:
@@ -58,11 +61,12 @@ def parse_record(reader: Reader, item: RecordAt, report: Report, *, is_named: bo
         if parsed.loss:
             report(Problem(source, parsed.loss))
         reading = f"{GENERAL} ({parsed.confidence} confidence)" if parsed.confidence else reader.name
-        return _placed(parsed, item, reading)
+        return _placed(parsed, item, reading, is_loose=reader.name in (GENERAL, *_GIVING_WAY))
     except UnreadableRollout as error:
         report(Problem(source, f"{error}; the rollout keeps its place but cannot be chosen"))
         broken = Rollout(error.sample_id or 0, None, problem=str(error), source=source)
-        return _placed(Parsed(error.question, broken, error.sample_id is not None), item)
+        is_loose = reader.name in (GENERAL, *_GIVING_WAY)
+        return _placed(Parsed(error.question, broken, error.sample_id is not None), item, is_loose=is_loose)
     except MalformedRollout as error:
         report(Problem(source, f"{error}; the record was dropped"))
     except RecursionError:
@@ -72,9 +76,11 @@ def parse_record(reader: Reader, item: RecordAt, report: Report, *, is_named: bo
     return None
 
 
-def _placed(parsed: Parsed, item: RecordAt, reading: str = "") -> Placed:
+def _placed(parsed: Parsed, item: RecordAt, reading: str = "", *, is_loose: bool) -> Placed:
+    """``is_loose``: of a format in which an ``id`` may be anything's; others say that it is the question's."""
     if parsed.question.id:
-        return Placed(parsed, item.source, item.size, reading)
+        is_bare = is_loose and "id" in item.value and goes_by_bare_id(item.value, parsed.question)
+        return Placed(parsed, item.source, item.size, reading, is_bare=is_bare)
     return Placed(parsed, item.source, item.size, reading, record=item.value)
 
 
@@ -98,12 +104,36 @@ def _second_reading(reader: Reader, parsed: Parsed, item: RecordAt, *, is_named:
 def group(placed: Iterable[Placed], report: Report, window_bytes: int | None = WINDOW_BYTES) -> Iterator[Pool]:
     """Pools in order of first appearance; ``window_bytes=None`` holds all of them until the end."""
     grouping = _Grouping(report, window_bytes)
-    for item in placed:
+    for item in _together(placed, report):
         grouping.add(item)
         while grouping.has_passed():
             yield grouping.close()
     while grouping.queue:
         yield grouping.close()
+
+
+def _together(placed: Iterable[Placed], report: Report) -> Iterator[Placed]:
+    """The rollouts, those of a question that has a bare ``id`` under the first such id that its words came with."""
+    first: dict[int, str] = {}
+    is_told = False
+    for item in placed:
+        question = item.parsed.question
+        if item.is_bare and question.text:
+            # A data set may have a question twice that means something else each time: the references differ.
+            wanted = sorted(map(normalize_answer, question.references))
+            identity = first.setdefault(_digest("\0".join((normalize_text(question.text), *wanted))), question.id)
+            if identity != question.id:
+                item = replace(item, parsed=replace(item.parsed, question=replace(question, id=identity)))
+                if not is_told:
+                    report(Problem(item.source, _SEVERAL_IDS))
+                is_told = True
+        yield item
+
+
+_SEVERAL_IDS = (
+    "the same question stands under several values of 'id', which are taken for those of runs: its rollouts are one "
+    "pool (--map question_id=id keeps them apart)"
+)
 
 
 class _Entry(NamedTuple):
