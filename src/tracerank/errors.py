@@ -40,5 +40,9 @@ class RetrieveError(TraceRankError):
     """A retrieval server did not answer as it should."""
 
 
+class UndecidedPool(TraceRankError):
+    """A method fails on one pool; the others are no worse for it."""
+
+
 class UsageError(TraceRankError):
     """A combination of arguments that cannot work."""

@@ -12,7 +12,7 @@ import pytest
 
 from tests.served import awaited, served
 from tracerank.agents.worlds.presets import PAPER, iter_world
-from tracerank.errors import CheckpointError, TraceRankError, UsageError
+from tracerank.errors import CheckpointError, TraceRankError, UndecidedPool, UsageError
 from tracerank.methods.base import Decision, Method
 from tracerank.methods.explanation import Explanation
 from tracerank.methods.voting import MajorityVote
@@ -74,7 +74,7 @@ def test_it_decides_and_explains_as_here(process: MethodProcess) -> None:
 def test_errors_come_over_and_it_goes_on(process: MethodProcess) -> None:
     with pytest.raises(CheckpointError, match="do it otherwise"):
         process.decide([asking("fail")])
-    with pytest.raises(RuntimeError, match="ZeroDivisionError: a fault of ours"):
+    with pytest.raises(UndecidedPool, match="ZeroDivisionError: a fault of ours"):
         process.decide([asking("fault")])
     assert process.decide([asking("go on")])
 

@@ -31,7 +31,7 @@ from tracerank.cli.arguments import (
 )
 from tracerank.cli.labelling import Labels, labelling_named, print_labels, say_judge, warn_of_labels
 from tracerank.cli.output import fingerprint
-from tracerank.cli.reading import Problems, pools_of, unweighed_sentence
+from tracerank.cli.reading import PARTLY, Problems, Undecided, pools_of, unweighed_sentence
 from tracerank.cli.record_files import RecordsFile
 from tracerank.cli.terminal import Bar, new_table, note, print_json, print_table, working
 from tracerank.errors import UsageError
@@ -41,7 +41,7 @@ from tracerank.evaluation.evaluate import evaluate as evaluate_pools
 from tracerank.evaluation.fitted_questions import JudgedQuestions
 from tracerank.evaluation.labels import Labelling
 from tracerank.evaluation.record_folder import RecordFolder, read_evaluation
-from tracerank.methods.base import Method
+from tracerank.methods.base import UNDECIDED, Method, OnFailure
 from tracerank.methods.weighted_vote import NO_CONFIDENCE
 from tracerank.pools.pool import PAPER_BUDGETS, Pool
 from tracerank.pools.subsets import split_named
@@ -182,7 +182,7 @@ def evaluate(
             }
             folder = stack.enter_context(RecordFolder(records_file.folder, run, force))
         bar.describe("evaluating")
-        work = _Work(named, plan, labelling, judged, folder, has_means, notes)
+        work = _Work(named, plan, labelling, judged, folder, has_means, notes, Undecided(report))
         records = work.records(streams, bar)
         rows = fold(notes.over(records if folder is None else _kept(records, folder)))
         judged.check()
@@ -209,6 +209,9 @@ def evaluate(
         warn_of_labels(labelling)
         say_judge(labelling)
         _say(rows, notes, output)
+    if notes.undecided:
+        note(f"{notes.undecided:,} decisions could not be made and count as wrong; the records have a note")
+        raise typer.Exit(PARTLY)
 
 
 def _say(rows: list[Row], notes: "_Notes", output: Path | None) -> None:
@@ -269,12 +272,15 @@ class _Notes:
     unweighed: Counter[str] = field(default_factory=Counter)
     """Method to decisions in which no vote could be weighed."""
     decided: Counter[str] = field(default_factory=Counter)
+    undecided: int = 0
+    """Decisions on which a method failed."""
 
     def over(self, records: Iterable[Record]) -> Iterator[Record]:
         for record in records:
             self.decided[record.method] += 1
             if record.note is not None and NO_CONFIDENCE in record.note:
                 self.unweighed[record.method] += 1
+            self.undecided += record.note is not None and record.note.startswith(UNDECIDED)
             yield record
 
 
@@ -299,6 +305,7 @@ class _Work:
     folder: RecordFolder | None
     has_means: bool
     notes: _Notes
+    on_failure: OnFailure
 
     def records(self, streams: list[tuple[str | None, Iterator[Pool]]], bar: Bar) -> Iterator[Record]:
         """What the sets of pools give that is not in the folder yet, one set after the other."""
@@ -319,6 +326,7 @@ class _Work:
                 done=done,
                 compare=self.labelling.answer,
                 has_means=self.has_means,
+                on_failure=self.on_failure,
             )
 
 

@@ -16,7 +16,7 @@ from typing import Annotated, Any, TextIO
 import typer
 
 from tracerank.cli.terminal import json_text, note
-from tracerank.errors import ReadError, UsageError
+from tracerank.errors import ReadError, UndecidedPool, UsageError
 from tracerank.pools.pool import Pool, drop_reasons
 from tracerank.readers import OnRecord, iter_pools
 from tracerank.readers.files.field_map import with_map
@@ -24,6 +24,8 @@ from tracerank.readers.files.inputs import find_files
 from tracerank.readers.files.records import Problem
 from tracerank.readers.grouping import WINDOW_BYTES, Report
 
+PARTLY = 3
+"""Exit code of a command that did its work but for some questions, which it names."""
 SHOWN = 10
 """Problems that the terminal is told of, one by one."""
 
@@ -121,6 +123,25 @@ class Problems:
         if more > 0:
             where = f"all are in {self._path}" if self._path else "--problems FILE.jsonl lists them all"
             note(f"and {more:,} more; {where}")
+
+
+class Undecided:
+    """Pools on which the method failed: each is a problem of its own, and the command ends with ``PARTLY``."""
+
+    def __init__(self, report: Report) -> None:
+        self.count = 0
+        self._report = report
+
+    def __call__(self, pool: Pool, error: UndecidedPool) -> None:
+        self.count += 1
+        source = next((one.source for one in pool.rollouts if one.source), None)
+        self._report(Problem(source or "the input", str(error)))
+
+    def end(self, what: str = "they have no answer, and a note says why") -> None:
+        """Say how many, and leave with the exit code, if there are any."""
+        if self.count:
+            note(f"{self.count:,} questions could not be decided; {what}")
+            raise typer.Exit(PARTLY)
 
 
 def unweighed_sentence(method: str, count: int, decisions: int) -> str:

@@ -28,11 +28,11 @@ from tracerank.cli.arguments import (
     Seed,
 )
 from tracerank.cli.output import ResumableLines, check_output, fingerprint
-from tracerank.cli.reading import Problems, Summary, pools_of, unweighed_sentence
+from tracerank.cli.reading import Problems, Summary, Undecided, pools_of, unweighed_sentence
 from tracerank.cli.record_files import DECISION, FORMATS, check_format, read_lines, write_records
 from tracerank.cli.terminal import note, print_json, working
 from tracerank.errors import UsageError
-from tracerank.methods.base import Decision, decide_stream, decision_to_record, told
+from tracerank.methods.base import UNDECIDED, Decision, decide_stream, decision_to_record, told
 from tracerank.methods.weighted_vote import NO_CONFIDENCE
 from tracerank.pools.pool import Pool
 from tracerank.readers.detect import AUTO
@@ -77,7 +77,8 @@ def select(
     Prints one JSON object per question with the keys question_id, question, answer, sample_id, scores, dropped, group
     (sample ids whose answers count as the same), confidence, usage (tokens), note, method, source (file and line of the
     chosen rollout) and score_list (the scores again, as a list). answer and sample_id are null when no rollout can be
-    chosen, sample_id and source alone when the answer was newly written.
+    chosen, sample_id and source alone when the answer was newly written. A question on which the method fails gets null
+    and a note, and the command ends with exit code 3.
     """
     if output is not None:
         check_output(output, files, force)
@@ -89,6 +90,7 @@ def select(
     hides_bar = quiet or (output is None and sys.stdout.isatty())
     with ExitStack() as stack:
         report = stack.enter_context(Problems(problems, keep=(*files, output)))
+        undecided = Undecided(report)
         bar = stack.enter_context(working("loading", quiet=hides_bar))
         pools = bar.over(pools_of(files, reader, report, k))
         options = MethodOptions(
@@ -108,10 +110,10 @@ def select(
                 "options": asdict(replace(options, checkpoint=selector_digest(options.checkpoint))),
             }
             lines = stack.enter_context(ResumableLines(output, run, force, _finish_of(output)))
-            _skip(lines.done(), pools, summary, output)
+            undecided.count = _skip(lines.done(), pools, summary, output)
             write = lines.write
         unweighed = decided = 0
-        for pool, decision in decide_stream(chosen, pools):
+        for pool, decision in decide_stream(chosen, pools, undecided):
             decided += 1
             unweighed += NO_CONFIDENCE in (decision.note or "")
             write(_line(pool, told(pool, decision), name))
@@ -120,6 +122,7 @@ def select(
         note(str(summary))
         if unweighed:
             note(unweighed_sentence(name, unweighed, decided))
+    undecided.end()
 
 
 def _line(pool: Pool, decision: Decision, method: str) -> dict[str, Any]:
@@ -140,11 +143,14 @@ def _finish_of(output: Path) -> Callable[[Path, Path], object] | None:
     return lambda part, path: write_records(path, read_lines(part), DECISION)
 
 
-def _skip(done: Iterator[dict[str, Any]], pools: Iterator[Pool], summary: Summary, output: Path) -> None:
-    """Pass over the pools that an interrupted run has decided on; they come in the same order again."""
+def _skip(done: Iterator[dict[str, Any]], pools: Iterator[Pool], summary: Summary, output: Path) -> int:
+    """Pass over the pools of an interrupted run, which come in the same order again; how many it could not decide."""
+    undecided = 0
     for record in done:
         pool = next(pools, None)
         if pool is None or pool.question.id != record.get("question_id"):
             raise UsageError(f"{output}.part: does not follow the order of the input; delete it and start over")
         dropped = {int(sample_id): reason for sample_id, reason in record["dropped"].items()}
         summary.add(pool, record["sample_id"], dropped)
+        undecided += (record["note"] or "").startswith(UNDECIDED)
+    return undecided

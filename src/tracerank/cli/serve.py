@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tracerank.cli.arguments import AllowMismatch, Checkpoint, Equality, Form, OtherEncoder, Quiet
-from tracerank.cli.reading import Problems, pools_of
+from tracerank.cli.reading import Problems, Undecided, pools_of
 from tracerank.cli.terminal import installed_version, note, working
 from tracerank.cli.view import called_by, write_page
 from tracerank.errors import UsageError
@@ -156,7 +156,8 @@ def _write_view(
     page: Path, files: list[Path], method: Method, options: MethodOptions, called: str, quiet: bool
 ) -> None:
     with Problems(None) as report, working("explaining", quiet=quiet) as bar:
-        write_page(page, bar.over(pools_of(files, AUTO, report)), method, options, files, called)
+        pools = bar.over(pools_of(files, AUTO, report))
+        write_page(page, pools, method, options, files, called, on_failure=Undecided(report))
 
 
 def _spare_collections() -> None:

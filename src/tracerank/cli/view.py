@@ -23,9 +23,9 @@ from tracerank.cli.arguments import (
     Seed,
 )
 from tracerank.cli.output import check_output
-from tracerank.cli.reading import Problems, pools_of
+from tracerank.cli.reading import Problems, Undecided, pools_of
 from tracerank.cli.terminal import note, working
-from tracerank.methods.base import Method
+from tracerank.methods.base import Method, OnFailure, settled
 from tracerank.pools.files import whole_file
 from tracerank.pools.pool import Pool
 from tracerank.readers.detect import AUTO
@@ -75,9 +75,11 @@ def view(
         chosen = method_named(method, options)
         bar.describe("explaining")
         called = called_by(method, options)
-        size = write_page(output, pools, chosen, options, files, called, fitted_by([method], options))
+        undecided = Undecided(report)
+        size = write_page(output, pools, chosen, options, files, called, fitted_by([method], options), undecided)
     if not quiet:
         note(f"{size / 1e6:,.1f} MB written to {output}; open it in a browser")
+    undecided.end("they are not on the page")
 
 
 def called_by(asked: str, options: MethodOptions) -> str:
@@ -96,19 +98,23 @@ def write_page(
     files: Sequence[Path],
     called: str | None = None,
     fitted: Container[Pool] = (),
+    on_failure: OnFailure | None = None,
 ) -> int:
     """The page of these pools, written all or not at all; how many bytes it has.
 
-    ``fitted`` holds the pools whose questions the method was fitted on.
+    ``fitted`` holds the pools whose questions the method was fitted on. Pools on which it fails are left out, and told.
     """
     from tracerank.methods.explanation import explain_stream
     from tracerank.serving.viewer.page import About, page_parts
     from tracerank.serving.viewer.question_data import question_data
 
     vote = method_named("majority", options)
-    questions: Iterator[dict[str, Any]] = (
-        question_data(pool, explanation, vote, pool in fitted) for pool, explanation in explain_stream(method, pools)
-    )
+
+    def shown(some: Iterable[Pool]) -> Iterator[dict[str, Any] | None]:
+        explained = explain_stream(method, some)
+        return (question_data(pool, explanation, vote, pool in fitted) for pool, explanation in explained)
+
+    questions = (data for _, data in settled(shown, pools, lambda *_: None, on_failure) if data is not None)
     about = About(_title(files), called or method.name, is_vote=method.name == vote.name)
     with whole_file(output) as file:
         return sum(file.write(part) for part in page_parts(questions, about))

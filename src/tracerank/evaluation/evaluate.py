@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from tracerank.evaluation.metrics import first_sample, mean_sample, oracle
-from tracerank.methods.base import Decision, Method, decide_stream
+from tracerank.methods.base import Decision, Method, OnFailure, decide_stream
 from tracerank.pools.correctness import Compare, Outcome, best_of_group, by_exact_match, choice, is_judged, written
 from tracerank.pools.pool import Pool, drop_reasons
 from tracerank.pools.subsets import FIRST, Cut, cuts
@@ -98,11 +98,13 @@ def evaluate(
     done: Container[Key] = frozenset(),
     compare: Compare = by_exact_match,
     has_means: bool = False,
+    on_failure: OnFailure | None = None,
 ) -> Iterator[Record]:
     """Records of a single rollout, of each method and of the oracle, each as soon as it is there.
 
     What is done already is left out. ``compare`` judges what a method wrote that no rollout said. ``has_means`` gives
-    mean-single of all pools, not of browsing alone.
+    mean-single of all pools, not of browsing alone. A pool on which a method fails counts as wrong, with a note, where
+    ``on_failure`` is there to be told; else it raises.
     """
     stream = iter(pools)
     while chunk := list(islice(stream, _CHUNK_POOLS)):
@@ -116,7 +118,7 @@ def evaluate(
         yield from (each.record(MEAN_SINGLE, _mean_single(each, max(ks))) for each in averaged)
         for method in methods:
             for budget in _by_budget(left(method.name)):
-                yield from _decided(method, budget, compare)
+                yield from _decided(method, budget, compare, on_failure)
         yield from (each.record(ORACLE, oracle(each.cut.pool)) for each in left(ORACLE))
 
 
@@ -170,7 +172,7 @@ def _by_budget(work: list[_Work]) -> list[list[_Work]]:
     return [found[budget] for budget in sorted(found)]
 
 
-def _decided(method: Method, work: list[_Work], compare: Compare) -> Iterator[Record]:
+def _decided(method: Method, work: list[_Work], compare: Compare, on_failure: OnFailure | None) -> Iterator[Record]:
     waiting = iter(work)
     shares: deque[float] = deque()  # seconds of each pool that was drawn and is not decided yet
 
@@ -180,7 +182,7 @@ def _decided(method: Method, work: list[_Work], compare: Compare) -> Iterator[Re
             yield each.cut.pool
 
     began = time.monotonic()
-    for pool, decision in decide_stream(method, drawn()):
+    for pool, decision in decide_stream(method, drawn(), on_failure):
         # Who draws several pools before the first decision works on all of them.
         part = (time.monotonic() - began) / len(shares)
         shares = deque(share + part for share in shares)

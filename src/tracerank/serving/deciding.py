@@ -20,7 +20,7 @@ from typing import Generic, Protocol, TypeVar
 
 from starlette.exceptions import HTTPException
 
-from tracerank.errors import ChatError, EmbeddingError, TraceRankError
+from tracerank.errors import ChatError, EmbeddingError, TraceRankError, UndecidedPool
 from tracerank.methods.base import Decision, Method, decide_stream
 from tracerank.methods.explanation import Explanation, explain_stream
 from tracerank.pools.pool import Pool
@@ -311,6 +311,9 @@ class Deciding:
         except OUTAGES as error:
             _log.warning("%s: %s", type(error).__name__, error)  # it may name addresses, which are not the client's
             raise HTTPException(503, "the encoder or chat server behind this service failed", _AGAIN) from None
+        except UndecidedPool as error:
+            _log.error("%s", error)
+            raise HTTPException(500, str(error)) from None
         except TraceRankError as error:
             raise HTTPException(422, str(error)) from None
 

@@ -28,6 +28,8 @@ _CENTURIES = {"nineteen": 19, "eighteen": 18, "seventeen": 17, "sixteen": 16, "f
 _NUMBER_WORDS = SMALL_NUMBERS.keys() | TENS.keys()
 _SMALL_SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 _HAS_DIGIT = re.compile(r"[0-9]")
+_LONGEST_NUMBER = 250
+"""Digits; more are a word like any other: no float holds them, whatever multiplies them."""
 _FEW_DIGITS = 2
 _LONG_NAMES = {"united states of america": "usa", "united states": "usa", "united kingdom": "uk", "great britain": "uk"}
 _LONG_NAMES |= {"nyc": "new york city", "per cent": "percent"}
@@ -162,6 +164,8 @@ def _number(found: list[str], place: int) -> tuple[str, int] | None:
     if word[0] == "'" and word[1:].isdigit():
         return f"@{(1900 if int(word[1:]) > 30 else 2000) + int(word[1:])}", 1
     if word[0].isdigit():
+        if len(word) > _LONGEST_NUMBER:
+            return None
         if ordinal := _ORDINAL.fullmatch(word):
             return _centuries(int(ordinal[1]), after) or (word, 1)
         numeral = _NUMBER.fullmatch(word)

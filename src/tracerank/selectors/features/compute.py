@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tracerank.pools.types import Rollout
 from tracerank.selectors.features.support import support
-from tracerank.selectors.features.table import NAMES
+from tracerank.selectors.features.table import LIMIT, NAMES
 from tracerank.selectors.features.view import PoolView, TextLines, view_of
 from tracerank.selectors.features.votes import shape, votes
 
@@ -163,4 +163,4 @@ def _stacked(columns: Mapping[str, Column], count: int) -> NDArray[np.float32]:
     values = np.empty((count, len(NAMES)), np.float32)
     for place, name in enumerate(NAMES):
         values[:, place] = columns[name]
-    return values
+    return values.clip(-LIMIT, LIMIT)

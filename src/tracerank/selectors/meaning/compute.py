@@ -11,6 +11,7 @@ from tracerank.pools.types import Rollout
 from tracerank.selectors.features.chains import OWN_CHAINS, chained
 from tracerank.selectors.features.compute import FeatureTable
 from tracerank.selectors.features.support import Place, asks, place_of
+from tracerank.selectors.features.table import LIMIT
 from tracerank.selectors.features.view import (
     FUNCTION_WORDS,
     Form,
@@ -70,7 +71,7 @@ def meaning_table(question: str, rollouts: Sequence[Rollout], lines: TextLines |
             found["searched_by_others"] = float(_is_searched_by_others(view, meaning))
             values[row] = [found[name] for name in MEANING_FEATURES.names]
     return FeatureTable(
-        values,
+        values.clip(-LIMIT, LIMIT),
         np.arange(len(meanings), dtype=np.int64),
         np.array([len(meaning.members) for meaning in meanings], np.int64),
         tuple(meaning.members for meaning in meanings),
