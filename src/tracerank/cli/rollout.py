@@ -24,7 +24,7 @@ from tracerank.agents.questions import read_questions
 from tracerank.agents.run import PolicyRun, RunAccount, RunPlan, write_in_order
 from tracerank.cli.arguments import Force, ProblemsFile, Quiet
 from tracerank.cli.corpus import Rerank
-from tracerank.cli.output import ResumableLines, check_output
+from tracerank.cli.output import ResumableLines, check_resumable
 from tracerank.cli.reading import Problems
 from tracerank.cli.terminal import note, print_json, working
 from tracerank.pools.pool import PAPER_K
@@ -166,7 +166,7 @@ def rollout(
     A lexical agent (base, sft or rl, from noisy to steady) needs no language model; a chat agent asks any
     OpenAI-compatible server, with the key in TRACERANK_API_KEY. Rollouts get labels where the file has answers.
     """
-    check_output(output, questions, force)
+    check_resumable(output, questions, force)
     options = ChatOptions(None if style is None else str(style), temperature, top_p, max_turns, max_tokens, concurrency)
     choice = PolicyChoice(policy, Sources(corpus, retriever, rerank), options)
     with Problems(problems, keep=(*questions, output)) as report:

@@ -27,7 +27,7 @@ from tracerank.cli.arguments import (
     ReaderName,
     Seed,
 )
-from tracerank.cli.output import ResumableLines, check_output, fingerprint
+from tracerank.cli.output import ResumableLines, check_resumable, fingerprint
 from tracerank.cli.reading import Problems, Summary, Undecided, pools_of, unweighed_sentence
 from tracerank.cli.record_files import DECISION, FORMATS, check_format, read_lines, write_records
 from tracerank.cli.terminal import note, print_json, working
@@ -81,7 +81,7 @@ def select(
     and a note, and the command ends with exit code 3.
     """
     if output is not None:
-        check_output(output, files, force)
+        check_resumable(output, files, force)
         if output.suffix == ".gz":
             raise UsageError(f"{output}: decisions are written uncompressed; choose a name without .gz")
         check_format(output)
