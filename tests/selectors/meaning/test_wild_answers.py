@@ -100,7 +100,7 @@ def asked(question: str, answers: list[str]) -> Pool:
     return Pool(type(told.question)("q", question), told.rollouts)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.sampled_from(QUESTIONS), st.lists(wild, min_size=1, max_size=4))
 @example("What is the list?", [LIST_OF_NUMBERS, "Paris", "Paris"])
 @example("How many?", ["9" * 400, "9" * 400 + " million", "1" * 5000 + "th", "3"])
