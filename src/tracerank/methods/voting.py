@@ -8,7 +8,7 @@ from math import fsum
 from tracerank.answers.abstentions import abstains
 from tracerank.answers.equivalence import EXACT, NO_GROUP
 from tracerank.answers.exact import normalize_answer
-from tracerank.methods.answer_groups import AnswerGrouping, ExactGroups
+from tracerank.methods.answer_groups import AnswerGrouping, ExactGroups, MeaningGroups
 from tracerank.methods.base import Decision
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Retained, RetentionRule, Rollout
@@ -50,12 +50,17 @@ class Ballot:
     retained: Retained
     groups: tuple[int, ...]
     """Of each kept rollout; ``NO_GROUP``: it has no vote."""
+    note: str | None = None
+    """What the user should know of the groups."""
 
     @classmethod
     def of(cls, pool: Pool, grouping: AnswerGrouping) -> "Ballot":
         retained = pool.retained(ANSWERED)
         answers = [rollout.answer for rollout in retained.kept]
-        return cls(pool, retained, grouping.groups(pool.question.text, answers) if answers else ())
+        if not answers:
+            return cls(pool, retained, ())
+        note = grouping.note(answers) if isinstance(grouping, MeaningGroups) else None
+        return cls(pool, retained, grouping.groups(pool.question.text, answers), note)
 
     def decision(self, weights: Sequence[float], form: str) -> Decision:
         """The heaviest group by one of its forms; where nobody has a vote, all have, as the paper counts."""
@@ -75,7 +80,7 @@ class Ballot:
         members = [rollout for rollout, group in zip(kept, self.groups, strict=True) if group == best]
         winner = _of_form(members, form)
         group = tuple(member.sample_id for member in members)
-        return Decision(identity, winner.answer, winner.sample_id, scores, self.retained.dropped, group)
+        return Decision(identity, winner.answer, winner.sample_id, scores, self.retained.dropped, group, note=self.note)
 
     def _sums(self, weights: Sequence[float]) -> dict[int, float]:
         gathered: dict[int, list[float]] = {}

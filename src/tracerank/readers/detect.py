@@ -89,11 +89,14 @@ def plugged_reader(plugin: Plugin) -> Reader:
 
 
 def detect(record: Record) -> Reader | None:
-    """The reader that recognises the record, if any."""
-    for reader in _IN_ORDER:
-        if reader.recognises(record):
-            return reader
-    return _GENERAL if parts_of_pool(record) is None and _GENERAL.recognises(record) else None
+    """The reader that recognises the record, if any; what is nested too deeply is nobody's."""
+    try:
+        for reader in _IN_ORDER:
+            if reader.recognises(record):
+                return reader
+        return _GENERAL if parts_of_pool(record) is None and _GENERAL.recognises(record) else None
+    except RecursionError:
+        return None
 
 
 def assign_readers(records: Iterable[RecordAt]) -> Iterator[tuple[Reader, RecordAt]]:

@@ -168,8 +168,22 @@ class _Open:
     is_unasked: bool = True
     """That it has no text has been told."""
 
-    def is_about(self, text: str) -> bool:
-        return text == self.text or not text or not self.text or normalize_text(text) == normalize_text(self.text)
+
+_Variants = dict[str | None, _Open]
+"""Open pools of one id by what ``_heard`` makes of their texts; one without a text is alone: any text joins it."""
+
+
+def _heard(text: str) -> str | None:
+    """A question's text as it is told from others; None: it has none."""
+    return normalize_text(text) if text else None
+
+
+def _about(variants: _Variants, text: str) -> _Open | None:
+    """The pool among those of one id that a rollout with this text belongs to: without a text, the first."""
+    first = next(iter(variants.values()))
+    if not text or not first.text or text == first.text:
+        return first
+    return variants.get(_heard(text))
 
 
 class _Grouping:
@@ -179,7 +193,8 @@ class _Grouping:
         self.queue: deque[_Open] = deque()
         self._report = report
         self._window = window_bytes
-        self._open: dict[str, list[_Open]] = {}
+        self._open: dict[str, _Variants] = {}
+        self._numbers: dict[str, int] = {}  # id that several questions share -> the last number given to one
         self._names: set[str] = set()  # ids of the open pools
         self._closed: dict[int, int] = {}  # hash of a pool id, or of an id and its text -> records before it
         self._bytes = 0
@@ -188,10 +203,9 @@ class _Grouping:
     def add(self, item: Placed) -> None:
         parsed = item.parsed
         question = parsed.question
-        for pool in self._open.get(question.id, ()):
-            if pool.is_about(question.text):
-                break
-        else:
+        variants = self._open.get(question.id)
+        pool = _about(variants, question.text) if variants else None
+        if pool is None:
             pool = self._begin(question, item.source)
         pool.entries.append(_Entry(parsed.rollout, parsed.is_numbered, item.source))
         pool.own += item.size
@@ -200,6 +214,7 @@ class _Grouping:
         self._count += 1
         if question.text and not pool.text:
             pool.text = question.text
+            self._open[question.id] = {_heard(pool.text): pool}
         pool.dataset = pool.dataset or question.dataset
         if question.references != pool.references and question.references:
             self._take_references(pool, question.references, item.source)
@@ -216,7 +231,7 @@ class _Grouping:
         pool = self.queue.popleft()
         self._names.remove(pool.id)
         variants = self._open[pool.key]
-        variants.remove(pool)
+        del variants[_heard(pool.text)]
         if not variants:
             del self._open[pool.key]
         if self._window is not None:
@@ -226,16 +241,18 @@ class _Grouping:
 
     def _begin(self, question: Question, source: str) -> _Open:
         self._refuse_return(question, source)
-        name, number = question.id, 1
+        number = self._numbers.get(question.id, 1)
+        name = question.id if number == 1 else f"{question.id}~{number}"
         while name in self._names or (self._closed and _digest(name) in self._closed):
             number += 1
             name = f"{question.id}~{number}"
         if number > 1:
+            self._numbers[question.id] = number
             reason = f"question id {question.id!r} was used before for another question; this one is kept as {name!r}"
             self._report(Problem(source, reason))
         pool = _Open(question.id, name, question.text, source, self._bytes, self._count)
         self._names.add(name)
-        self._open.setdefault(question.id, []).append(pool)
+        self._open.setdefault(question.id, {})[_heard(question.text)] = pool
         self.queue.append(pool)
         return pool
 
@@ -303,6 +320,7 @@ def _numbered(pool: _Open, report: Report) -> Iterator[tuple[int, _Entry]]:
     given: dict[int, _Entry] = {}
     unnumbered: list[_Entry] = []
     clashing: list[_Entry] = []
+    rivals: dict[Rollout, _Entry] = {}  # where an id is used twice, all that use it, as they are wherever they stood
     for entry in pool.entries:
         if not entry.is_numbered:
             unnumbered.append(entry)
@@ -311,8 +329,9 @@ def _numbered(pool: _Open, report: Report) -> Iterator[tuple[int, _Entry]]:
         holder = given.setdefault(sample_id, entry)
         if holder is entry:
             continue
-        rivals = [holder, *(other for other in clashing if other.rollout.sample_id == sample_id)]
-        if same := next((other for other in rivals if _is_same(other.rollout, entry.rollout)), None):
+        rivals.setdefault(replace(holder.rollout, source=None), holder)
+        same = rivals.setdefault(replace(entry.rollout, source=None), entry)
+        if same is not entry:
             report(Problem(entry.source, f"rollout {sample_id} repeats {same.source}; the repetition was dropped"))
         elif holder.rollout.problem is not None and entry.rollout.problem is None:
             # A retry of a broken rollout: the good one takes the place.
@@ -333,7 +352,3 @@ def _numbered(pool: _Open, report: Report) -> Iterator[tuple[int, _Entry]]:
         holder = given[old]
         report(Problem(entry.source, f"rollout {old} differs from {holder.source} with the same id; it is now {above}"))
         yield above, entry
-
-
-def _is_same(one: Rollout, other: Rollout) -> bool:
-    return one == (other if one.source == other.source else replace(other, source=one.source))

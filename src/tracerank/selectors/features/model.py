@@ -218,6 +218,8 @@ FORMAT = "tracerank-features/1"
 MODEL_FILE = "selector.json"
 WEIGHTS_FILE = "selector.safetensors"
 _HIGHEST_CHANCE = 1 - 1e-6
+_LOWEST_ODDS = -700.0
+"""Log odds; below, no float holds the odds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +257,7 @@ class FeatureModel:
         if self.calibration is None:
             return None
         row = calibration_row(self.looked_at(values[None])[0], chance)
-        return float(1 / (1 + math.exp(-float(self.calibration.scores(row[None])[0]))))
+        return float(1 / (1 + math.exp(-max(float(self.calibration.scores(row[None])[0]), _LOWEST_ODDS))))
 
 
 def calibration_row(values: Floats, chance: float) -> NDArray[np.float64]:

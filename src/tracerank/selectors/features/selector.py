@@ -94,7 +94,14 @@ def decision(pool: Pool, retained: Retained, model: FeatureModel, table: Feature
     winner = kept[table.rollouts[chosen.row][0]]
     confidence = model.confidence(table.values[chosen.row], float(chosen.chances[chosen.row]))
     return Decision(
-        pool.question.id, winner.answer, winner.sample_id, scores, retained.dropped, tuple(members), confidence
+        pool.question.id,
+        winner.answer,
+        winner.sample_id,
+        scores,
+        retained.dropped,
+        tuple(members),
+        confidence,
+        note=table.note,
     )
 
 

@@ -106,7 +106,8 @@ class MeaningSelector(Selector):
         # Calibrated on chances as the model gives them.
         confidence = self.model.confidence(table.values[chosen.row], float(plain.chances[chosen.row]))
         group = tuple(sorted(member.sample_id for member in members))
-        return Decision(identity, winner.answer, winner.sample_id, scores, retained.dropped, group, confidence)
+        dropped = retained.dropped
+        return Decision(identity, winner.answer, winner.sample_id, scores, dropped, group, confidence, note=table.note)
 
     def _reasons(self, table: FeatureTable) -> tuple[Reason, ...]:
         chosen = choose_meaning(self.model, table) if len(table.values) > 1 else None
