@@ -8,6 +8,7 @@ from typer.core import TyperGroup
 
 from tracerank.cli.ablate import ablate
 from tracerank.cli.cache import cache, embed
+from tracerank.cli.calibrate import calibrate
 from tracerank.cli.corpus import corpus
 from tracerank.cli.cost import cost
 from tracerank.cli.demo import demo
@@ -93,6 +94,7 @@ app.command(epilog=f"{EXAMPLE}tracerank stats pools.jsonl -k 16")(reads(stats))
 app.command(epilog=f"{EXAMPLE}tracerank convert logs/*.jsonl -o pools.jsonl.gz")(reads(convert))
 app.command(epilog=f"{EXAMPLE}tracerank fit labelled.jsonl -o checkpoints/mine")(reads(fit))
 app.command(epilog="Example: tracerank train webqa pools.jsonl -o checkpoints/webqa")(reads(train))
+app.command(epilog=f"{EXAMPLE}tracerank calibrate labelled.jsonl --checkpoint checkpoints/mine")(reads(calibrate))
 app.command(epilog=f"{EXAMPLE}tracerank report runs/evaluation --format md -o runs/report")(report)
 app.command(epilog=f"{EXAMPLE}tracerank ablate pools.jsonl -o runs/ablation --seeds 3")(reads(ablate))
 app.command(epilog=f"{EXAMPLE}tracerank cost pools.jsonl --checkpoint checkpoints/webqa")(reads(cost))
