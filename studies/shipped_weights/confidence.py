@@ -111,22 +111,26 @@ def joined(parts: Sequence[Cases]) -> Cases:
     return Cases(*arrays, weights, questions, max(part.longest for part in parts), any(part.has_code for part in parts))
 
 
-def fit_levels(sources: Mapping[str, Cases], real: Container[str]) -> Confidence:
+def fit_levels(
+    sources: Mapping[str, Cases], real: Container[str], used: Sequence[str] = USED, has_levels: bool = True
+) -> Confidence:
     """Weights that all sources share, a level for each; the mean level of the real ones is what a new agent gets."""
-    rows = np.concatenate([cases.standings for cases in sources.values()])[:, [COLUMNS.index(name) for name in USED]]
+    rows = np.concatenate([cases.standings for cases in sources.values()])[:, [COLUMNS.index(name) for name in used]]
     right = np.concatenate([cases.right for cases in sources.values()])
     weights = np.concatenate([SOURCE_WEIGHT * own.weights / own.weights.sum() for own in sources.values()])
     center = np.average(rows, axis=0, weights=weights)
     scale = np.sqrt(np.average((rows - center) ** 2, axis=0, weights=weights))
-    of_source = np.repeat(np.eye(len(sources)), [len(cases) for cases in sources.values()], axis=0)
+    levels_of = np.eye(len(sources)) if has_levels else np.ones((len(sources), 1))
+    of_source = np.repeat(levels_of, [len(cases) for cases in sources.values()], axis=0)
     inputs = np.column_stack([(rows - center) / scale, of_source])
     width = inputs.shape[1]
-    penalties = np.append(np.full(len(USED), L2), np.full(len(sources), 1e-3))
+    penalties = np.append(np.full(len(used), L2), np.full(of_source.shape[1], 1e-3))
     free: tuple[float | None, float | None] = (None, None)
-    bounds = [*(_BOUNDS.get(name, (0.0, None)) for name in USED), *(free for _ in sources)]
+    bounds = [*(_BOUNDS.get(name, (0.0, None)) for name in used), *([free] * of_source.shape[1])]
     found = logistic(inputs, right, weights, penalties, np.zeros(width), bounds)
-    raw = found[: len(USED)] / scale
-    levels = dict(zip(sources, (found[len(USED) :] - raw @ center).tolist(), strict=True))
+    raw = found[: len(used)] / scale
+    found_levels = levels_of @ (found[len(used) :] - raw @ center)
+    levels = dict(zip(sources, found_levels.tolist(), strict=True))
     bias = float(np.mean([level for name, level in levels.items() if name in real]))
     about = {
         "levels": {name: round(level, 4) for name, level in levels.items()},
@@ -135,7 +139,7 @@ def fit_levels(sources: Mapping[str, Cases], real: Container[str]) -> Confidence
     }
     # Most of it is agreement in meaning, which was judged on longer answers than these agents give.
     longest = max(len(answer.split()) for part in wordings() for row in part for answer in row.answers)
-    return Confidence(dict(zip(USED, raw.tolist(), strict=True)), bias, longest, training=about)
+    return Confidence(dict(zip(used, raw.tolist(), strict=True)), bias, longest, training=about)
 
 
 def lexical_pools(cache: Path, name: str) -> Iterable[tr.Pool]:
