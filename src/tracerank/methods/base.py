@@ -30,7 +30,7 @@ class Decision:
     group: tuple[int, ...] = ()
     """Sample ids whose answers count as the same as the returned one; empty: the method does not group."""
     confidence: float | None = None
-    """Estimated chance that the answer is right; None: the method has no calibrated estimate."""
+    """Calibrated chance that the answer is right by meaning; None: nothing can be said, and the note has the reason."""
     usage: Usage | None = None
     """Tokens that deciding cost; None: no model was asked, or nobody counted."""
     note: str | None = None
@@ -85,6 +85,14 @@ def decision_to_record(question: Question, decision: Decision) -> dict[str, Any]
         "note": decision.note,
         "problem": decision.problem,
     }
+
+
+class Sure(Protocol):
+    """Whatever tells how sure a decision is; ``selectors/meaning/confidence.py`` has it."""
+
+    def told(self, pool: Pool, decision: Decision, known: Any = None) -> Decision:
+        """The decision with its confidence, or why there is none; ``known``: what was counted of the pool already."""
+        ...
 
 
 class Method(Protocol):

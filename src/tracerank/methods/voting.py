@@ -9,7 +9,7 @@ from tracerank.answers.abstentions import abstains
 from tracerank.answers.equivalence import EXACT, NO_GROUP
 from tracerank.answers.exact import normalize_answer
 from tracerank.methods.answer_groups import AnswerGrouping, ExactGroups, MeaningGroups
-from tracerank.methods.base import Decision
+from tracerank.methods.base import Decision, Sure
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Retained, RetentionRule, Rollout
 
@@ -95,17 +95,20 @@ class MajorityVote:
 
     Which answers are equal is the grouping's decision, which of their forms is returned a separate one: ``first`` is
     the paper's. What no group holds (abstentions) has no vote, unless nobody answers: then the commonest abstention
-    wins. ``MajorityVote(ExactGroups())`` is the paper's vote, in which abstentions count like answers.
+    wins. ``MajorityVote(ExactGroups())`` is the paper's vote, in which abstentions count like answers. ``sure`` tells
+    the confidence, which a vote by itself has none of.
     """
 
-    def __init__(self, grouping: AnswerGrouping | None = None, form: str = "first") -> None:
+    def __init__(self, grouping: AnswerGrouping | None = None, form: str = "first", sure: Sure | None = None) -> None:
         self.grouping = WithoutAbstentions() if grouping is None else grouping
         self.form = form
+        self.sure = sure
         self.name = vote_name("majority", self.grouping, form)
 
     def decide(self, pool: Pool) -> Decision:
         ballot = Ballot.of(pool, self.grouping)
-        return ballot.decision([1.0] * len(ballot.groups), self.form)
+        decision = ballot.decision([1.0] * len(ballot.groups), self.form)
+        return decision if self.sure is None else self.sure.told(pool, decision)
 
 
 def vote_name(kind: str, grouping: AnswerGrouping, form: str) -> str:

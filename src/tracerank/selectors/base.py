@@ -33,7 +33,7 @@ from typing import (
 
 from tracerank.errors import CheckpointError, TraceRankError, UsageError
 from tracerank.extras import missing
-from tracerank.methods.base import Decision, decide_stream
+from tracerank.methods.base import Decision, Sure, decide_stream
 from tracerank.methods.explanation import Explanation, explain_pool
 from tracerank.pools.files import replacing, whole_file, write_json
 from tracerank.pools.pool import Pool
@@ -168,6 +168,10 @@ HUB_FILES = ("*.json", "*.safetensors", "README.md", FITTED_ON, f"*/{FITTED_ON}"
 """What is fetched of a repository."""
 ABOUT = "selector.json"
 """What every kind but TRACE describes itself in."""
+CONFIDENCE = "confidence.json"
+"""Beside it: how sure its answers are. Absent: it has a calibration of its own, or what ships tells for it."""
+_CONFIDENCES = "tracerank.selectors.meaning.confidence"
+"""Where it is read. A name, no import: it lies above, and looks at meanings."""
 DEFAULT, BROWSING = "default", "browsing"
 SHIPPED = (DEFAULT, BROWSING)
 """Selectors that come with the package; write ``./default`` for a folder of your own with such a name."""
@@ -196,6 +200,17 @@ class Selector(ABC):
 
     kind: ClassVar[str]
     """What its folder says that it holds; a row of ``KINDS``."""
+    confidence: Sure | None = None
+    """Of its folder; None: its own calibration tells, where it has one, else what ships for every method."""
+
+    def sure(self, pool: Pool, decision: Decision, known: Any = None) -> Decision:
+        """A decision of its own with its confidence."""
+        if self.confidence is not None:
+            return self.confidence.told(pool, decision, known)
+        if decision.confidence is not None:
+            return decision
+        shipped: Sure = import_module(_CONFIDENCES).shipped_confidence()
+        return shipped.told(pool, decision, known)
 
     @property
     @abstractmethod
@@ -290,11 +305,12 @@ class FittedOn:
         return FittedOn(self.digests | other.digests)
 
 
-def remember_fitted(folder: str | Path, questions: Iterable[str]) -> None:
-    """Write down which questions the selector in a folder is fitted on."""
+def remember_fitted(folder: str | Path, questions: Iterable[str], besides: FittedOn | None = None) -> None:
+    """Write down which questions the selector in a folder is fitted on, ``besides`` those known."""
     Path(folder).mkdir(parents=True, exist_ok=True)
+    known = frozenset[bytes]() if besides is None else besides.digests
     with whole_file(Path(folder) / FITTED_ON) as file:
-        file.write(b"".join(sorted(set(map(question_digest, questions)))))
+        file.write(b"".join(sorted(known | set(map(question_digest, questions)))))
 
 
 def fitted_on(folder: str | Path) -> FittedOn:
@@ -350,7 +366,10 @@ def load_selector(
     except ImportError as error:
         by = f"{place}: a selector of kind {said} needs"
         raise CheckpointError(missing(by, error.name or "more libraries", "embed")) from None
-    return kind.load(place, embedder, allow_encoder_mismatch=allow_encoder_mismatch)
+    selector = kind.load(place, embedder, allow_encoder_mismatch=allow_encoder_mismatch)
+    if (place / CONFIDENCE).exists():
+        selector.confidence = import_module(_CONFIDENCES).read_confidence(place)
+    return selector
 
 
 def selector_digest(folder: str | Path | None) -> str | None:

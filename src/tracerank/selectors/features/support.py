@@ -1,4 +1,7 @@
-"""Where the answers stand in the evidence: own, of others, shared; how close to the question's words; which texts."""
+"""Where the answers stand in the evidence: own, of others, shared; how close to the question's words; which texts.
+
+Also by two steps, through what a rollout searched for on the way; what other rollouts add to that is ``chains.py``'s.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,6 +27,8 @@ _WINDOW = 160
 """Characters on either side of the answer, some 25 words; so in scripts whose characters stand apart, two for each."""
 _CLOSE = 50
 _MOST_OCCURRENCES = 3
+OWN_CHAINS = ("bridge_near", "query_near", "chain_recall")
+"""What ``chained`` gives: of an own query's words that the question lacks, of all its words, of the question's."""
 
 
 def support(view: PoolView) -> dict[str, list[float]]:
@@ -258,3 +263,45 @@ def _weight(view: PoolView, form: Form, text: Line) -> float:
         return fsum(view.weights[word] for word in view.weights.keys() & text.words) / total if total else 0.0
     place = place_in(view, form, text.text)
     return 0.0 if place is None else HELD + place.window
+
+
+def near(text: Line, needle: str) -> frozenset[str]:
+    """Words around the first place where the needle stands in the text; none: it does not."""
+    at = text.text.find(needle)
+    if at < 0:
+        return frozenset()
+    return frozenset(words_held(text.text[max(0, at - _WINDOW) : at + len(needle) + _WINDOW]))
+
+
+def chained(
+    searched: Iterable[tuple[frozenset[str], frozenset[str]]],
+    texts: Sequence[Line],
+    asked: frozenset[str],
+    needle: str,
+    answer: frozenset[str],
+) -> tuple[float, float, float]:
+    """The own chains, best over single queries, each with its bridge: a query more never lowers them, nor a text."""
+    best = (0.0, 0.0, 0.0)
+    trails = [(query - answer, bridge - answer) for query, bridge in searched]
+    for text in texts:
+        if needle not in text.text:
+            continue
+        around = near(text, needle)
+        here = asked & around
+        best = (best[0], best[1], max(best[2], part_of(here, asked)))
+        for query, bridge in trails:
+            crossed = bridge & around
+            values = (part_of(crossed, bridge), part_of(query & around, query), reached(texts, crossed, asked, here))
+            best = (max(best[0], values[0]), max(best[1], values[1]), max(best[2], values[2]))
+    return best
+
+
+def reached(texts: Sequence[Line], crossed: frozenset[str], asked: frozenset[str], here: frozenset[str]) -> float:
+    """Best share of the question's words around the answer or in a text with all bridge words that stand there."""
+    through = (asked & text.words for text in texts if crossed and crossed <= text.words)
+    return max((part_of(here | there, asked) for there in through), default=part_of(here, asked))
+
+
+def part_of(part: frozenset[str], whole: frozenset[str]) -> float:
+    """How much of the whole the part is; nothing of nothing."""
+    return len(part) / len(whole) if whole else 0.0

@@ -9,9 +9,8 @@ import numpy as np
 
 from tracerank.answers.meaning.grouping import answer_core, group_by_meaning
 from tracerank.pools.types import Rollout
-from tracerank.selectors.features.chains import OWN_CHAINS, chained
 from tracerank.selectors.features.compute import FeatureTable
-from tracerank.selectors.features.support import Place, Queries, may_hold, place_of
+from tracerank.selectors.features.support import OWN_CHAINS, Place, Queries, chained, may_hold, place_of
 from tracerank.selectors.features.table import LIMIT
 from tracerank.selectors.features.view import (
     FUNCTION_WORDS,
@@ -84,6 +83,12 @@ def meaning_table(question: str, rollouts: Sequence[Rollout], lines: TextLines |
         tuple(meaning.members for meaning in meanings),
         view.note,
     )
+
+
+def named(table: FeatureTable, row: int, names: Sequence[str]) -> dict[str, float]:
+    """Some columns of a row."""
+    values = table.values[row].tolist()
+    return {name: values[MEANING_FEATURES.names.index(name)] for name in names}
 
 
 def _meanings(view: PoolView) -> list[_Meaning]:
