@@ -132,3 +132,16 @@ def test_responses_that_end_in_calls_go_on_with_the_next_one(tmp_path: Path) -> 
     linked = [response(calling("1"), id="r1"), response(said, previous_response_id="r1"), response(said)]
     items = [RecordAt(record, f"f:{place}", 1) for place, record in enumerate(linked)]
     assert [len(item.value["output"]) for item in runs_in(items)] == [2, 1]
+
+
+def test_rollouts_that_name_their_sample_keep_their_place_and_are_never_taken_for_one(tmp_path: Path) -> None:
+    said = [{"role": "user", "content": "Who?"}, {"role": "assistant", "content": "Ann"}]
+    rows = [
+        {"question_id": "b", "question": "Who?", "sample_id": 0, "answer": "Ann", "messages": said},
+        {"question_id": "b", "question": "Who?", "sample_id": 1, "answer": "Bob", "messages": [*said, *said]},
+        {"question_id": "a", "question": "Why?", "sample_id": 0, "answer": "So"},
+    ]
+    path = tmp_path / "pools.jsonl"
+    path.write_text("".join(json.dumps({"schema": "tracerank-rollout/1", **row}) + "\n" for row in rows))
+    pools = read_pools(path)
+    assert [(pool.question.id, len(pool.rollouts)) for pool in pools] == [("b", 2), ("a", 1)]

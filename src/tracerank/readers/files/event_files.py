@@ -44,6 +44,8 @@ def _calls(first: RecordAt, rest: Iterator[RecordAt]) -> Iterator[RecordAt]:
             calls = calls or ModelCalls()
             yield from calls.add(item)
         else:
+            if calls is not None:
+                yield from calls.settled()  # nothing overtakes it
             yield item
         item = next(rest, None)
     if calls is not None:
@@ -51,7 +53,12 @@ def _calls(first: RecordAt, rest: Iterator[RecordAt]) -> Iterator[RecordAt]:
 
 
 def _may_go_on(record: Record) -> bool:
-    """Whether a record has what calls of a model and growing states have: the price that every record pays."""
+    """Whether a record has what calls of a model and growing states have: the price that every record pays.
+
+    What names its sample or its schema is a rollout of its own, also where another begins with the same messages.
+    """
+    if "schema" in record or "sample_id" in record:
+        return False
     return isinstance(record.get("messages"), list) or (
         isinstance(record.get("output"), list) and "question" not in record
     )

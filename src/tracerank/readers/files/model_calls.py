@@ -78,10 +78,15 @@ class ModelCalls:
         while len(self._open) > _MOST_OPEN:
             yield self._open.pop(next(iter(self._open))).item
 
-    def rest(self) -> Iterator[RecordAt]:
-        """What is still open at the end of the file."""
+    def settled(self) -> Iterator[RecordAt]:
+        """The state that no longer grows, because something else came."""
         if self._state is not None:
             yield self._state
+            self._state = None
+
+    def rest(self) -> Iterator[RecordAt]:
+        """What is still open at the end of the file."""
+        yield from self.settled()
         yield from (chain.item for chain in self._open.values())
 
     def _wait(self, chain: _Chain) -> int:
