@@ -119,19 +119,19 @@ class ResumableLines:
 
     def _refuse_others(self) -> None:
         """Leave to others what is theirs, unless forced, and end where nothing is left to do."""
+        has_part, is_ours = self._part.exists(), self._is_ours()
+        if has_part and not is_ours and not self._force and (self._about.exists() or self._part.stat().st_size):
+            raise UsageError(
+                f"{self._part}: was left by a run with other arguments or inputs; delete it, or start over with --force"
+            )
         if self._path.exists() and not self._force:
-            if not self._is_ours():
+            if not is_ours:
                 raise UsageError(_exists(self._path))
-            if not self._part.exists():
+            if not has_part:
                 self._about.unlink()
                 note(f"{self._path}: was complete already; nothing is left to do")
                 raise typer.Exit()
-        if self._part.exists() and not self._is_ours():
-            if not self._force and (self._about.exists() or self._part.stat().st_size):
-                raise UsageError(
-                    f"{self._part}: was left by a run with other arguments or inputs; "
-                    "delete it, or start over with --force"
-                )
+        if has_part and not is_ours:
             self._part.unlink()
 
     def done(self, is_good: Callable[[dict[str, Any]], bool] = lambda _: True) -> Iterator[dict[str, Any]]:
