@@ -290,3 +290,11 @@ def test_many_rollouts_under_one_sample_id_are_not_compared_pair_by_pair(monkeyp
 def test_a_text_of_white_space_is_a_text_of_its_own() -> None:
     pools, _ = grouped([placed("q", 0, text=" "), placed("q", 1, text="Who?"), placed("q", 2, text="  ")])
     assert [[rollout.sample_id for rollout in pool.rollouts] for pool in pools] == [[0, 2], [1]]
+
+
+@pytest.mark.parametrize("huge", [2**53 + 1, -(2**63), 10**300, -(10**300)])
+def test_a_sample_id_that_no_table_holds_is_none(huge: int) -> None:
+    [pool], problems = grouped([placed("q", huge), placed("q", 0, "Rome", line=1)])
+    assert [(rollout.sample_id, rollout.answer) for rollout in pool.rollouts] == [(0, "Rome"), (1, "Paris")]
+    assert [problem.partition("; ")[2] for problem in problems] == ["the rollout gets a free one"]
+    assert len(problems[0]) < 100

@@ -23,6 +23,9 @@ from tracerank.readers.formats.general import not_understood, parsed_reading, re
 WINDOW_BYTES = 64 * 2**20
 """A pool is closed when more bytes than this of other questions' records were read since it began."""
 
+LARGEST_SAMPLE = 2**53
+"""Beyond, tables and browsers hold no whole number: such an id is none."""
+
 Report = Callable[[Problem], None]
 
 _GIVING_WAY = frozenset(("anthropic", "langchain", "openai-agents", "openai-chat", "openai-responses", "smolagents"))
@@ -322,10 +325,12 @@ def _numbered(pool: _Open, report: Report) -> Iterator[tuple[int, _Entry]]:
     clashing: list[_Entry] = []
     rivals: dict[Rollout, _Entry] = {}  # where an id is used twice, all that use it, as they are wherever they stood
     for entry in pool.entries:
-        if not entry.is_numbered:
+        sample_id = entry.rollout.sample_id
+        if entry.is_numbered and abs(sample_id) > LARGEST_SAMPLE:
+            report(Problem(entry.source, f"sample id {sample_id:.3g} is too large; the rollout gets a free one"))
+        if not entry.is_numbered or abs(sample_id) > LARGEST_SAMPLE:
             unnumbered.append(entry)
             continue
-        sample_id = entry.rollout.sample_id
         holder = given.setdefault(sample_id, entry)
         if holder is entry:
             continue

@@ -272,7 +272,7 @@ def _show_life(beat: Any) -> None:
 
 def _portable(error: Exception) -> Exception:
     """Errors that the user is told go as they are, if they are of one line; others by their name and text."""
-    if isinstance(error, TraceRankError) and error.args == (str(error),):
+    if isinstance(error, UndecidedPool) or (isinstance(error, TraceRankError) and error.args == (str(error),)):
         return error
     return RuntimeError(f"{type(error).__name__}: {error}")
 

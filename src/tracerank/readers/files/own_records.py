@@ -41,6 +41,8 @@ def unwrapped(record: Record) -> dict[str, Any] | None:
 
 def says_more(record: Record) -> bool:
     """Whether a record has words of its own under names that a dump has, too, so that it is best read as a whole."""
+    if isinstance(record.get("trajectory"), Mapping):  # a prediction, whose answer stands beside it under any name
+        return True
     return any(isinstance(value, str) and value.strip() and not value.startswith(("[", "{")) for value in _own(record))
 
 
