@@ -105,7 +105,7 @@ def test_what_needs_an_extra_says_so_in_a_line(pools: Path, tmp_path: Path) -> N
         ("torch", "ablate", pools, "-o", tmp_path / "ablation"),
         ("lmdb", "embed", pools),
         ("lmdb", "cache", "info"),
-        ("uvicorn", "serve"),
+        ("starlette", "serve"),
         ("mcp", "mcp"),
         ("Stemmer", "corpus", "build", tmp_path / "documents.jsonl", "-o", tmp_path / "index"),
     ):

@@ -43,5 +43,19 @@ class RetrieveError(TraceRankError):
     """A retrieval server did not answer as it should."""
 
 
+class UndecidedPool(TraceRankError):
+    """A method, or the server that it asks, fails on one pool; the others are no worse for it."""
+
+    def __init__(self, question_id: str, reason: str, is_fault: bool = True) -> None:
+        super().__init__(question_id, reason, is_fault)  # all of it, for the way from process to process
+        self.question_id = question_id
+        self.reason = reason
+        self.is_fault = is_fault
+        """Whether it is the method's."""
+
+    def __str__(self) -> str:
+        return f"question {self.question_id!r}: not decided: {self.reason}"
+
+
 class UsageError(TraceRankError):
     """A combination of arguments that cannot work."""

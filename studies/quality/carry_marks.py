@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tracerank.embedding.base import Embedder
 from tracerank.pools.types import Rollout
 from tracerank.selectors.features.compute import FeatureTable
-from tracerank.selectors.features.support import asks, place_of
+from tracerank.selectors.features.support import Queries, place_of
 from tracerank.selectors.features.table import DOWN, GROUP, UP, Feature, FeatureSet
 from tracerank.selectors.features.view import Form, PoolView, TextLines, subject_of, view_of, words_held, words_of
 from tracerank.selectors.meaning.compute import by_meaning, meaning_table
@@ -187,7 +187,8 @@ def _asked(view: PoolView, question: Sequence[str], members: Sequence[int]) -> l
     """Of one meaning, how it fits what is asked, and whether it was a step on its rollouts' way."""
     forms = [form for form in view.forms if form.rollouts[0] in members]
     kind = _kind_words(view.asked_kind, question)
-    searched = (asks(view, place, form) for form in forms for place in form.rollouts)
+    queries = Queries(view)
+    searched = (place in queries.asking(form) for form in forms for place in form.rollouts)
     return [
         min(_repeats(view, form, kind) for form in forms),
         float(any(view.asked_kind == form.words[-1] and len(form.words) > 1 for form in forms)),

@@ -105,7 +105,8 @@ def main(arguments: Sequence[str]) -> None:
     for name, setting in SETTINGS.items():
         model = taught.fit(real, list(generated_pools(setting)))
         about = {"real": list(MAY_TRAIN), "generated": setting, "generated_weight": WEIGHT, **model.training}
-        MeaningSelector(replace(model, training=about)).save(out / name)
+        # How sure it is, ``confidence.py`` fits.
+        MeaningSelector(replace(model, training=about, calibration=None)).save(out / name)
         console.print(f"{out / name}: {about}")
 
 

@@ -138,7 +138,7 @@ def decided(copy: TrialCopy, *arguments: object) -> dict[str, Any]:
 
 def test_a_new_vote_is_a_module_and_a_row(copy: TrialCopy, answers: Path) -> None:
     copy.write("methods/loudest.py", LOUDEST)
-    imported = "from tracerank.methods.base import Method"
+    imported = "from tracerank.methods.base import Method, Sure"
     copy.insert("selectors/table.py", imported, "from tracerank.methods.loudest import Loudest")
     row = '        "loudest": MethodRow("the answer with the most capitals", lambda _: Loudest()),'
     copy.insert(

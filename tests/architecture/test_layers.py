@@ -41,7 +41,7 @@ NEEDS_TORCH = (
 )
 NEEDS_ANOTHER_EXTRA = (
     *("embedding.cache", "embedding.cache_folder", "embedding.lmdb_file"),
-    *("serving.deciding", "serving.guards", "serving.mcp_items", "serving.mcp_server"),
+    *("serving.deciding", "serving.guards", "serving.listening", "serving.mcp_items", "serving.mcp_server"),
     *("serving.rerank_wire", "serving.select_service"),
     *("serving.service_metrics", "serving.service_pages", "serving.wire"),
 )

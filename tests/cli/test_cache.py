@@ -55,7 +55,7 @@ def test_info_lists_the_encoders(folder: Path) -> None:
 def test_json_equals_the_library(folder: Path) -> None:
     wanted = json.loads(json.dumps(asdict(VectorCache(folder).info())))
     assert json.loads(run("info", "--folder", folder, "--json").stdout) == wanted
-    assert json.loads(run("verify", "--folder", folder, "--json").stdout) == {"entries": 2400, "bad": []}
+    assert json.loads(run("verify", "--folder", folder, "--json").stdout) == {"entries": 2400, "bad": [], "unsummed": 0}
 
 
 def test_the_folder_is_taken_from_the_environment(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

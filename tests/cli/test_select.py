@@ -16,8 +16,10 @@ import pytest
 
 from tests.cli.conftest import Run, json_lines
 from tests.cli.test_app import error_of
+from tracerank.cli.output import ResumableLines
 from tracerank.methods.voting import MajorityVote
 from tracerank.pools.canonical import write_pools
+from tracerank.pools.locks import alone_with
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question, Rollout
 from tracerank.selectors.base import load_selector
@@ -81,7 +83,8 @@ def test_a_record_tells_who_voted_alike_and_what_there_is_to_know(run: Run, tmp_
     result = run("select", tmp_path / "pools.jsonl", "--method", "weighted", "--equality", "default")
     [record] = json_lines(result.stdout)
     assert (record["answer"], record["group"]) == ("1 May 2020", [1, 2])
-    assert (record["confidence"], record["usage"]) == (None, None)
+    assert 0 < record["confidence"] < 1
+    assert record["usage"] is None
     unknown = "1 of 3 confidences unknown, taken as the mean of the others (0.5)"
     assert record["note"] == f"{unknown}; no evidence: only the answers were compared"
 
@@ -334,6 +337,85 @@ def test_a_changed_input_is_not_continued(
     mine.write_bytes(b"\n" + mine.read_bytes())
     line = error_of(run("select", mine, "--method", "majority", "-o", tmp_path / "out.jsonl"))
     assert "other arguments or inputs" in line
+
+
+def test_an_input_changed_in_size_and_time_alike_is_not_continued(
+    run: Run, world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine = tmp_path / "pools.jsonl"
+    shutil.copy(world, mine)
+    interrupted_run(run, mine, tmp_path / "out.jsonl", monkeypatch)
+    before = mine.stat()
+    mine.write_bytes(mine.read_bytes().replace(b"the", b"The"))
+    os.utime(mine, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert mine.stat().st_size == before.st_size
+    line = error_of(run("select", mine, "--method", "majority", "-o", tmp_path / "out.jsonl"))
+    assert "other arguments or inputs" in line
+
+
+def test_an_input_that_was_only_touched_is_continued(
+    run: Run, world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine = tmp_path / "pools.jsonl"
+    shutil.copy(world, mine)
+    interrupted_run(run, mine, tmp_path / "out.jsonl", monkeypatch)
+    mine.touch()
+    assert run("select", mine, "--method", "majority", "-o", tmp_path / "out.jsonl").exit_code == 0
+
+
+def test_a_run_killed_after_the_rename_is_done(
+    run: Run, world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output = tmp_path / "out.jsonl"
+    command = ("select", world, "--method", "majority", "-o", output)
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "unlink", crash)
+        with pytest.raises(Crash):
+            run(*command)
+    written = output.read_bytes()
+    result = run(*command)
+    assert (result.exit_code, output.read_bytes()) == (0, written)
+    assert "was complete already" in result.stderr
+    assert visible(tmp_path) == ["out.jsonl"]
+    assert "exists already" in error_of(run(*command))
+
+
+def test_the_output_of_another_run_is_not_taken_for_done(run: Run, world: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out.jsonl"
+    output.write_text("mine")
+    (tmp_path / "out.jsonl.part.json").write_text("{}")
+    assert "exists already" in error_of(run("select", world, "--method", "majority", "-o", output))
+    assert output.read_text() == "mine"
+
+
+def test_two_processes_never_write_the_same_output(run: Run, world: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out.jsonl"
+    with alone_with(output):
+        line = error_of(run("select", world, "--method", "majority", "-o", output))
+        assert "another process is writing it" in line
+        assert visible(tmp_path) == []
+    assert run("select", world, "--method", "majority", "-o", output).exit_code == 0
+    assert len(json_lines(output.read_text())) == 12
+    assert os.listdir(tmp_path) == ["out.jsonl"]
+
+
+def test_who_waited_for_another_process_does_not_replace_its_output(
+    run: Run, world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output = tmp_path / "out.jsonl"
+    sound = ResumableLines.__enter__
+
+    def late(self: ResumableLines) -> ResumableLines:
+        output.write_text("of the other")
+        return sound(self)
+
+    monkeypatch.setattr(ResumableLines, "__enter__", late)
+    assert "exists already" in error_of(run("select", world, "--method", "majority", "-o", output))
+    assert output.read_text() == "of the other"
+
+
+def visible(folder: Path) -> list[str]:
+    return sorted(name for name in os.listdir(folder) if not name.startswith("."))
 
 
 def test_another_checkpoint_is_not_continued(

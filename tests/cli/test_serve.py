@@ -11,8 +11,10 @@ from tests.cli.conftest import Run
 from tests.served import served
 from tracerank.serving.limits import MEGABYTE, ServiceLimits
 
-uvicorn = pytest.importorskip("uvicorn")
+pytest.importorskip("uvicorn")
 pytest.importorskip("fastapi")
+
+from tracerank.serving import listening
 
 BODY = {"question": "Capital?", "rollouts": [{"answer": "Rome"}, {"answer": "Paris"}, {"answer": "paris"}]}
 
@@ -25,12 +27,12 @@ def visited(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[str], None]]
     def by(visitor: Callable[[str], None]) -> list[dict[str, Any]]:
         runs: list[dict[str, Any]] = []
 
-        def run(app: Any, **options: Any) -> None:
-            runs.append(options)
+        def listen(app: Any, host: str, port: int, limits: ServiceLimits) -> None:
+            runs.append({"host": host, "port": port, "limits": limits})
             with served(app) as url:
                 visitor(url)
 
-        monkeypatch.setattr(uvicorn, "run", run)
+        monkeypatch.setattr(listening, "listen", listen)
         return runs
 
     return by
@@ -73,7 +75,7 @@ def test_options_and_defaults_become_the_limits(run: Run, monkeypatch: pytest.Mo
     given: list[tuple[Any, ...]] = []
     monkeypatch.setattr("tracerank.cli.serve._spare_collections", lambda: None)  # this process lives on
     monkeypatch.setattr("tracerank.serving.select_service.select_app", lambda *arguments: given.append(arguments))
-    monkeypatch.setattr(uvicorn, "run", lambda app, **options: given.append((options["timeout_graceful_shutdown"],)))
+    monkeypatch.setattr(listening, "listen", lambda app, host, port, limits: given.append((limits.closing_seconds,)))
     assert run("serve", "--method", "majority").exit_code == 0
     assert run("serve", "--method", "majority", "--queue", 3, "--timeout", 7, "--max-body", 2).exit_code == 0
     assert given[0][2] == ServiceLimits()

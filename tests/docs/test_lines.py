@@ -71,6 +71,7 @@ HOW: dict[str, Page] = {
 """Pages that are not named here are given nothing."""
 
 NOT_RUN: dict[tuple[str, str], str] = {
+    ("docs/cli.md", "tracerank calibrate"): "needs twenty labelled questions or more; docs/confidence.md runs it",
     ("docs/cli.md", "tracerank demo"): "a minute or two; tests/test_readme.py runs it with fewer questions",
     ("docs/paper-tables.md", "python -m studies.quality.scaling"): "hours; tests/studies runs it at a small size",
     ("docs/service.md", "import operator"): "tests/serving/adapters runs it",

@@ -540,3 +540,29 @@ def test_reading_by_key_stays_memory_mapped(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_reading_a_million_vectors_by_key_stays_memory_mapped(tmp_path: Path) -> None:
     read_back(tmp_path, 1_000_000, limit=32 << 20)
+
+
+def test_one_flipped_bit_in_a_vector_is_found_and_pruned(tmp_path: Path) -> None:
+    cache = VectorCache(tmp_path)
+    cache.put_many(NAME, TEXTS, VECTORS)
+    stored = VECTORS[7].astype("<f2").tobytes()
+    path = tmp_path / "vectors-1.mdb"
+    data = bytearray(path.read_bytes())
+    data[data.index(stored) + 5] ^= 4
+    path.write_bytes(data)
+    opened = VectorCache(tmp_path)
+    check = opened.verify()
+    assert [entry.why for entry in check.bad] == [f"its checksum is wrong ({NAME})"]
+    assert [entry.key for entry in check.bad] == [next(iter(vector_keys(NAME, [TEXTS[7]]))).hex()]
+    assert opened.prune().bad == 1
+    assert opened.verify().entries == 59
+
+
+def test_vectors_of_an_earlier_version_are_read_and_counted(tmp_path: Path) -> None:
+    cache = VectorCache(tmp_path)
+    cache.put_many(NAME, TEXTS[:2], VECTORS[:2])
+    [key] = vector_keys(NAME, [TEXTS[0]])
+    cache._files.write(lambda transaction: transaction.put(key, VECTORS[0].astype("<f2").tobytes()))
+    np.testing.assert_array_equal(cache.get_many(NAME, TEXTS[:2]), cache.rounded(VECTORS[:2]))
+    check = cache.verify()
+    assert (check.entries, check.bad, check.unsummed) == (2, (), 1)

@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 
 from tests.evaluation.test_report import PLAN, POOLS, asked, folded, scores_of
-from tracerank.evaluation.calibration import Bin, calibration_tables, calibrations
+from tracerank.evaluation.calibration import (
+    Answering,
+    Bin,
+    Calibration,
+    answering,
+    auroc,
+    calibration_tables,
+    calibrations,
+    reliability,
+)
 from tracerank.evaluation.report import cost_points, report_tables
 from tracerank.evaluation.score_matrix import MEASURES, ScoreMatrix, costs_at
 from tracerank.methods.base import Decision
@@ -27,14 +36,64 @@ def test_bins_brier_and_ece_are_those_of_the_definition(tmp_path: Path) -> None:
     pools = [asked("1", "x"), asked("2", "y"), asked("3", "y")]
     scores = scores_of(folded(tmp_path, pools, ks=[1], methods=[Sure()]))
     [found] = calibrations(scores, 1)
-    low, high = found.bins
+    held = found.reliability
+    low, high = held.bins
     assert low == Bin(pytest.approx(0.15), 0.0, 1)
     assert high == Bin(pytest.approx(0.93), 0.5, 2)
-    assert found.brier == pytest.approx((0.09**2 + 0.95**2 + 0.15**2) / 3)
-    assert found.ece == pytest.approx((0.15 + 2 * 0.43) / 3)
-    [table] = calibration_tables(scores, 1)
+    assert held.brier == pytest.approx((0.09**2 + 0.95**2 + 0.15**2) / 3)
+    assert held.base_brier == pytest.approx(1 / 3 * 2 / 3)
+    assert held.log_loss == pytest.approx(-np.log([0.91, 0.05, 0.85]).mean())
+    assert held.ece == pytest.approx((0.15 + 2 * 0.43) / 3)
+    assert held.auroc == 0.5
+    table, abstaining = calibration_tables(scores, 1)
     assert table.rows[0][:2] == ("sure", 3)
-    assert "calibration" in {each.name for each in report_tables(scores, PLAN)}
+    assert abstaining.rows[0] == ("sure", 0.0, 0.0, 0.0, 0.0)
+    assert {"calibration", "abstaining"} <= {each.name for each in report_tables(scores, PLAN)}
+
+
+def test_weights_count_as_if_cases_stood_there_several_times() -> None:
+    told, right = np.array([0.2, 0.7, 0.9, 0.7]), np.array([0.0, 1.0, 1.0, 0.0])
+    weighed = reliability(told, right, np.array([1.0, 2.0, 1.0, 1.0]))
+    again = reliability(np.append(told, 0.7), np.append(right, 1.0))
+    assert weighed.record() == pytest.approx(again.record())
+
+
+def test_auroc_is_the_share_of_pairs_in_order() -> None:
+    assert auroc(np.array([0.1, 0.5, 0.5, 0.9]), np.array([0.0, 1.0, 0.0, 1.0])) == pytest.approx(3.5 / 4)
+    assert auroc(np.array([0.1, 0.5]), np.array([1.0, 1.0])) is None
+
+
+SILENT = Calibration(
+    "vote",
+    reliability(np.array([0.9, 0.8, 0.8, 0.4]), np.array([1.0, 1.0, 1.0, 0.0])),
+    answering(np.array([0.9, 0.8, 0.8, 0.4]), np.array([1.0, 1.0, 1.0, 0.0]), 5),
+)
+"""Five questions, one of them without a confidence."""
+
+
+def test_equal_confidences_are_answered_together_and_silence_counts_as_unanswered() -> None:
+    assert SILENT.curve == (Answering(0.9, 0.2, 1.0), Answering(0.8, 0.6, 1.0), Answering(0.4, 0.8, 0.75))
+    assert SILENT.at_precision(0.95) == Answering(0.8, 0.6, 1.0)
+    assert SILENT.at_precision(0.7) == Answering(0.4, 0.8, 0.75)
+    assert SILENT.from_confidence(0.5) == Answering(0.8, 0.6, 1.0)
+    assert SILENT.from_confidence(0.95) is None
+    assert SILENT.sentence == "At 95% precision vote answers 60% of the questions (confidence 0.80 or more)."
+
+
+def test_a_precision_out_of_reach_is_said() -> None:
+    curve = answering(np.array([0.9]), np.array([0.0]), 1)
+    never = Calibration("vote", reliability(np.array([0.9]), np.array([0.0])), curve)
+    assert never.sentence == "vote reaches 95% precision at no confidence."
+
+
+def test_who_abstains_below_a_confidence_is_told_what_comes_of_it(tmp_path: Path) -> None:
+    pools = [asked("1", "x"), asked("2", "y"), asked("3", "y")]
+    scores = scores_of(folded(tmp_path, pools, ks=[1], methods=[Sure()]))
+    [_, table] = calibration_tables(scores, 1, abstain_below=0.5)
+    assert [column.name for column in table.columns[-2:]] == ["from 0.5", "of these right"]
+    assert table.rows[0][-2:] == (pytest.approx(2 / 3), 0.5)
+    [_, nothing] = calibration_tables(scores, 1, abstain_below=0.99)
+    assert nothing.rows[0][-2:] == (0.0, None)
 
 
 def test_methods_without_a_confidence_are_left_out(tmp_path: Path) -> None:

@@ -57,3 +57,19 @@ def test_names_from_files_cannot_break_a_markdown_table() -> None:
     hostile = Table("t", "t", (Column("method", TEXT), Column("v")), (("a | b\n| <img src=x> [l](u) `c`", None),))
     line = markdown([hostile], "title").splitlines()[-1]
     assert line == r"| a \| b \| \<img src=x\> \[l\](u) \`c\` | – |"
+
+
+@pytest.mark.parametrize(
+    "text", ["=1+1", "+cmd", "-2+3", "@SUM(A1)", "\t=1", "\n=1", "\uff1d1+1", "\uff0bcmd", "\uff0dx", "\uff20x"]
+)
+def test_a_text_that_a_spreadsheet_would_run_is_defused(text: str) -> None:
+    table = Table("t", "t", (Column("method", TEXT),), ((text,),))
+    [[_], [cell]] = csv.reader(io.StringIO(wide_csv(table)))
+    assert cell == f"'{text}"
+
+
+@pytest.mark.parametrize("text", ["-42", "+1,000.5", "-3%", "plain = text", "\rx"])
+def test_numbers_and_other_texts_stay_as_they_are(text: str) -> None:
+    table = Table("t", "t", (Column("method", TEXT),), ((text,),))
+    [[_], [cell]] = csv.reader(io.StringIO(wide_csv(table)))
+    assert cell == text.replace("\r", "\\r")

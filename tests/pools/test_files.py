@@ -3,6 +3,8 @@
 import json
 import os
 import stat
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -89,3 +91,31 @@ def test_drafts_are_known_by_their_names() -> None:
     assert is_draft(".report.json.4711.tmp")
     assert not is_draft("report.json")
     assert not is_draft(".hidden.tmp")
+
+
+def test_what_killed_processes_left_is_cleaned_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        ended.wait()
+    names = {
+        "left": f".page.html.{ended.pid}.tmp",
+        "fresh": f".other.html.{ended.pid}.tmp",
+        "alive": f".page.html.{os.getppid()}.tmp",
+        "no draft": f"page.html.{ended.pid}.tmp",
+    }
+    for what, name in names.items():
+        (tmp_path / name).write_text("half")
+        if what != "fresh":
+            os.utime(tmp_path / name, (0, 0))
+    write_text(tmp_path / "page.html", "whole")
+    assert sorted(os.listdir(tmp_path)) == sorted({*names.values(), "page.html"} - {names["left"]})
+
+
+def test_a_folder_is_looked_through_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[Path] = []
+    sound = Path.iterdir
+    monkeypatch.setattr(Path, "iterdir", lambda self: looked.append(self) or sound(self))
+    for number in range(3):
+        write_text(tmp_path / f"{number}.txt", "x")
+    assert looked == [tmp_path]

@@ -138,3 +138,23 @@ def test_pools_can_be_streamed(tmp_path: Path) -> None:
 
 def test_every_reader_is_listed_under_its_name() -> None:
     assert all(reader.name == name for name, reader in READERS.items())
+
+
+@pytest.mark.parametrize("depth", [180, 450])
+@pytest.mark.parametrize("layer", ['[{"content":%s}]', "[%s]", '{"a":%s}', '{"parts":[%s]}', '{"messages":[%s]}'])
+def test_a_record_nested_hundreds_deep_costs_only_itself(tmp_path: Path, layer: str, depth: int) -> None:
+    nested = "1"
+    for _ in range(depth):
+        nested = layer.replace("%s", nested)
+    good = {
+        "question": "Who?",
+        "messages": [{"role": "user", "content": "Who?"}, {"role": "assistant", "content": "Ada"}],
+    }
+    deep = json.dumps({**good, "messages": [{"role": "assistant", "content": "@"}]}).replace('"@"', nested)
+    path = tmp_path / "deep.jsonl"
+    path.write_text(f"{json.dumps(good)}\n{deep}\n{json.dumps(good)}\n")
+    problems: list[Problem] = []
+    pools = list(iter_pools(path, on_problem=problems.append))
+    answers = [rollout.answer for pool in pools for rollout in pool.rollouts]
+    assert answers.count("Ada") == 2
+    assert len(answers) == 3 or len(problems) >= 1

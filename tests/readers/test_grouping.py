@@ -8,6 +8,7 @@ import pytest
 from tracerank.errors import MalformedRollout, ReadError
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, Question, Rollout
+from tracerank.readers import grouping
 from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.files.records import Problem, RecordAt
 from tracerank.readers.grouping import Placed, group, parse_record
@@ -251,3 +252,49 @@ def test_a_file_that_must_not_be_read_is_refused_with_its_place() -> None:
 def test_a_malformed_rollout_is_a_tracerank_error() -> None:
     with pytest.raises(MalformedRollout):
         reject("no question")
+
+
+def counted(monkeypatch: pytest.MonkeyPatch, name: str) -> list[str]:
+    """Every text that a function of the module is called with from now on."""
+    seen: list[str] = []
+    sound = getattr(grouping, name)
+    monkeypatch.setattr(grouping, name, lambda text: seen.append(text) or sound(text))
+    return seen
+
+
+@pytest.mark.parametrize("window", [None, 20 * SIZE])
+def test_many_questions_under_one_id_cost_no_more_each_than_a_few(
+    monkeypatch: pytest.MonkeyPatch, window: int | None
+) -> None:
+    looked_at, looked_up = counted(monkeypatch, "normalize_text"), counted(monkeypatch, "_digest")
+    count = 600
+    pools, problems = grouped((placed("q", None, text=f"question {n}?", line=n) for n in range(count)), window)
+    assert [pool.question.text for pool in pools] == [f"question {n}?" for n in range(count)]
+    assert [pool.question.id for pool in pools] == ["q", *(f"q~{n}" for n in range(2, count + 1))]
+    assert len(problems) == count - 1
+    assert len(looked_at) + len(looked_up) < 20 * count
+
+
+def test_many_rollouts_under_one_sample_id_are_not_compared_pair_by_pair(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[object] = []
+    equal = Rollout.__eq__
+    monkeypatch.setattr(Rollout, "__eq__", lambda a, b: compared.append(a) or equal(a, b))
+    count = 300
+    answers = [f"answer {n % (count // 2)}" for n in range(count)]
+    [pool], problems = grouped(placed("q", 0, answer, line=n) for n, answer in enumerate(answers))
+    assert [rollout.answer for rollout in pool.rollouts] == answers[: count // 2]
+    assert sum("repeats" in problem for problem in problems) == count // 2
+    assert len(compared) < 5 * count
+
+
+def test_a_text_of_white_space_is_a_text_of_its_own() -> None:
+    pools, _ = grouped([placed("q", 0, text=" "), placed("q", 1, text="Who?"), placed("q", 2, text="  ")])
+    assert [[rollout.sample_id for rollout in pool.rollouts] for pool in pools] == [[0, 2], [1]]
+
+
+@pytest.mark.parametrize("huge", [2**53 + 1, -(2**63), 10**300, -(10**300)])
+def test_a_sample_id_that_no_table_holds_is_none(huge: int) -> None:
+    [pool], problems = grouped([placed("q", huge), placed("q", 0, "Rome", line=1)])
+    assert [(rollout.sample_id, rollout.answer) for rollout in pool.rollouts] == [(0, "Rome"), (1, "Paris")]
+    assert [problem.partition("; ")[2] for problem in problems] == ["the rollout gets a free one"]
+    assert len(problems[0]) < 100

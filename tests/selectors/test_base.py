@@ -1,6 +1,6 @@
 """One protocol for selectors, one loader of their folders; vectors of what it loads are kept."""
 
-from collections.abc import Sequence
+import json
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +12,18 @@ from tests.serving.viewer.pages import selector
 from tracerank.embedding import load
 from tracerank.embedding.base import HashEmbedder, Vectors, identify
 from tracerank.errors import CheckpointError
-from tracerank.selectors.base import KINDS, Selector, load_selector, selector_digest, selector_kind
+from tracerank.selectors.base import (
+    ABOUT,
+    CHECKSUMS,
+    DEFAULT,
+    KINDS,
+    Selector,
+    folder_of,
+    load_selector,
+    selector_digest,
+    selector_kind,
+)
+from tracerank.selectors.features.model import load_model, save_model
 from tracerank.selectors.features.table import Feature, FeatureSet
 from tracerank.selectors.meaning import compute
 from tracerank.selectors.meaning import selector as deciding
@@ -102,8 +113,8 @@ def test_a_fitted_folder_works_after_a_feature_was_added(monkeypatch: pytest.Mon
         monkeypatch.setattr(module, "MEANING_FEATURES", more)
     counted = compute._votes
 
-    def with_new(votes: Sequence[int], row: int) -> dict[str, float]:
-        return {**counted(votes, row), "brand_new": 7.0}
+    def with_new(own: int, rival: int, total: int) -> dict[str, float]:
+        return {**counted(own, rival, total), "brand_new": 7.0}
 
     monkeypatch.setattr(compute, "_votes", with_new)
     again = load_selector()
@@ -121,3 +132,24 @@ def test_a_folder_with_a_feature_that_is_unknown_names_it(tmp_path: Path) -> Non
     about.write_text(about.read_text().replace('"vote_share"', '"moon_phase"'))
     with pytest.raises(CheckpointError, match="does not know moon_phase; fit again"):
         load_selector(tmp_path)
+
+
+def test_one_flipped_bit_in_the_weights_is_found(tmp_path: Path) -> None:
+    save_model(load_model(folder_of(DEFAULT), columns=MEANING_FEATURES), tmp_path, "meaning")
+    weights = tmp_path / "selector.safetensors"
+    sound = weights.read_bytes()
+    load_selector(tmp_path)
+    for place in range(0, len(sound), len(sound) // 40):
+        damaged = bytearray(sound)
+        damaged[place] ^= 1 << place % 8
+        weights.write_bytes(damaged)
+        with pytest.raises(CheckpointError, match=r"selector\.safetensors: damaged"):
+            load_selector(tmp_path)
+
+
+def test_a_folder_made_before_checksums_is_read(tmp_path: Path) -> None:
+    save_model(load_model(folder_of(DEFAULT), columns=MEANING_FEATURES), tmp_path, "meaning")
+    about = json.loads((tmp_path / ABOUT).read_text())
+    del about[CHECKSUMS]
+    (tmp_path / ABOUT).write_text(json.dumps(about))
+    load_selector(tmp_path)

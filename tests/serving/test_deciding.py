@@ -4,7 +4,9 @@ import asyncio
 import os
 import signal
 import threading
+import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import httpx
@@ -12,7 +14,7 @@ import pytest
 
 from tests.served import awaited, served
 from tracerank.agents.worlds.presets import PAPER, iter_world
-from tracerank.errors import CheckpointError, TraceRankError, UsageError
+from tracerank.errors import CheckpointError, TraceRankError, UndecidedPool, UsageError
 from tracerank.methods.base import Decision, Method
 from tracerank.methods.explanation import Explanation
 from tracerank.methods.voting import MajorityVote
@@ -41,6 +43,8 @@ class Moody:
             raise CheckpointError("it cannot be done; do it otherwise")
         if pool.question.text == "fault":
             raise ZeroDivisionError("a fault of ours")
+        if pool.question.text in ("dawdle", "hang"):
+            time.sleep(2.5 if pool.question.text == "dawdle" else 60)
         if pool.question.text == "die":
             os.kill(os.getpid(), signal.SIGKILL)
         return MajorityVote().decide(pool)
@@ -74,7 +78,7 @@ def test_it_decides_and_explains_as_here(process: MethodProcess) -> None:
 def test_errors_come_over_and_it_goes_on(process: MethodProcess) -> None:
     with pytest.raises(CheckpointError, match="do it otherwise"):
         process.decide([asking("fail")])
-    with pytest.raises(RuntimeError, match="ZeroDivisionError: a fault of ours"):
+    with pytest.raises(UndecidedPool, match="ZeroDivisionError: a fault of ours"):
         process.decide([asking("fault")])
     assert process.decide([asking("go on")])
 
@@ -84,6 +88,44 @@ def test_a_dead_process_is_replaced(process: MethodProcess) -> None:
         with pytest.raises(ProcessEnded):
             process.decide([asking("die")])
         assert process.decide([asking("go on")])
+
+
+@pytest.mark.parametrize("is_busy", [False, True])
+def test_a_stopped_process_is_replaced_like_a_dead_one(is_busy: bool) -> None:
+    process = MethodProcess(moody, hung_seconds=1.0)
+    process.await_ready()
+    assert process._process is not None
+    stopped = process._process.pid
+    assert stopped is not None
+    if is_busy:
+        with ThreadPoolExecutor(1) as asker:
+            waiting = asker.submit(process.decide, [asking("dawdle")])
+            time.sleep(0.2)
+            os.kill(stopped, signal.SIGSTOP)
+            assert isinstance(waiting.exception(20), ProcessEnded)
+    else:
+        os.kill(stopped, signal.SIGSTOP)
+        with pytest.raises(ProcessEnded, match="hung and was ended"):
+            process.decide([asking("go on")] * 3000)  # more than a pipe holds
+    assert process.decide([asking("go on")])
+    with pytest.raises(ProcessLookupError):
+        os.kill(stopped, 0)
+    process.close()
+
+
+def test_a_process_that_nobody_waits_for_any_more_is_replaced() -> None:
+    process = MethodProcess(moody, seconds=3.0)
+    process.await_ready()
+    with pytest.raises(ProcessEnded, match="hung and was ended"):
+        process.decide([asking("hang")])
+    assert process.decide([asking("go on")])
+    process.close()
+
+
+def test_one_that_works_for_long_is_left_alone() -> None:
+    process = MethodProcess(moody, hung_seconds=1.0)
+    assert process.decide([asking("dawdle")])
+    process.close()
 
 
 def test_what_prevents_the_method_is_told_at_once() -> None:

@@ -92,3 +92,23 @@ def test_a_rollout_that_gave_no_answer_is_no_mistake() -> None:
     )
     assert not found.is_error
     assert content(found)["dropped"].keys() == {"3", "4"}
+
+
+def test_an_agent_whose_pool_cannot_be_decided_is_told_so() -> None:
+    from tracerank.methods.base import Decision
+    from tracerank.pools.pool import Pool
+    from tracerank.serving.mcp_server import mcp_server
+
+    class Failing:
+        name = "failing"
+
+        def decide(self, pool: Pool) -> Decision:
+            raise OverflowError("math range error")
+
+    async def talk() -> Any:
+        async with mcp.Client(mcp_server(Failing(), "1")) as client:
+            return await client.call_tool("select_rollout", {"question": "Q?", "rollouts": ["Paris"]})
+
+    result = awaited(talk())
+    assert result.is_error
+    assert "not decided: OverflowError: math range error" in result.content[0].text

@@ -37,8 +37,10 @@ def client(url: str) -> Iterator[RetrieveClient]:
     made.close()
 
 
-def post(url: str, body: Any) -> httpx.Response:
-    return httpx.post(f"{url}/retrieve", content=body if isinstance(body, bytes) else json.dumps(body))
+def post(url: str, body: Any, kind: str | None = "application/json", **headers: str) -> httpx.Response:
+    content = body if isinstance(body, bytes) else json.dumps(body).encode()
+    sent = headers | ({} if kind is None else {"content-type": kind})
+    return httpx.post(f"{url}/retrieve", content=content, headers=sent)
 
 
 def test_the_client_gets_what_the_corpus_finds(client: RetrieveClient, corpus: Corpus) -> None:
@@ -86,7 +88,8 @@ def test_a_request_that_cannot_be_answered_is_told_why(url: str, body: Any, stat
 
 
 def test_a_stream_without_a_length_is_bounded_too(url: str) -> None:
-    reply = httpx.post(f"{url}/retrieve", content=(b" " * 500 for _ in range(100)))
+    kind = {"content-type": "application/json"}
+    reply = httpx.post(f"{url}/retrieve", content=(b" " * 500 for _ in range(100)), headers=kind)
     assert reply.status_code == 413
 
 
@@ -106,3 +109,19 @@ def test_other_paths_and_methods_are_refused(url: str) -> None:
 def test_half_characters_do_no_harm(client: RetrieveClient, url: str) -> None:
     assert post(url, b'{"queries": ["\\ud800 lighthouse"]}').json()["result"][0][0]["title"] == "Tarrow"
     assert client.search("lighthouse")[0].title == "Tarrow"
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", None, ""])
+def test_what_a_page_may_send_without_asking_is_refused(url: str, kind: str | None) -> None:
+    reply = post(url, {"queries": ["lighthouse"]}, kind)
+    assert reply.status_code == 415
+    assert "content-type: application/json" in reply.json()["error"]
+    assert post(url, {"queries": ["lighthouse"]}, "application/json; charset=utf-8").status_code == 200
+
+
+def test_a_page_that_points_its_own_name_at_us_learns_nothing(corpus: Corpus) -> None:
+    app = retrieve_app(corpus, {"passages": 1}, hosts=frozenset(("127.0.0.1", "localhost")))
+    with served(app, lifespan="off") as url:
+        assert post(url, {"queries": ["lighthouse"]}).status_code == 200
+        assert post(url, {"queries": ["lighthouse"]}, host="evil.example").status_code == 421
+        assert httpx.get(f"{url}/health", headers={"host": "evil.example"}).status_code == 421

@@ -170,7 +170,7 @@ def test_browsers_show_the_token_as_a_password() -> None:
         (EmbeddingError("http://10.0.0.7/v1: connection refused"), 503, "behind this service failed"),
         (ChatError("http://10.0.0.7/v1: connection refused"), 503, "behind this service failed"),
         (TraceRankError("the pool mixes settings"), 422, "mixes settings"),
-        (ZeroDivisionError("a fault of ours"), 500, "Internal Server Error"),
+        (ZeroDivisionError("a fault of ours"), 500, "not decided: ZeroDivisionError: a fault of ours"),
     ],
 )
 def test_whose_fault_it_is_shows_in_the_status(error: Exception, status: int, told: str) -> None:
@@ -291,3 +291,23 @@ def test_an_explanation_says_what_the_candidates_rest_on(url: str) -> None:
     shown = [seen for candidate in reply["candidates"] for seen in candidate["evidence"]]
     assert shown
     assert all(seen["text"] in texts and seen["weight"] is None for seen in shown)
+
+
+class Choosy:
+    """A vote that fails on one answer."""
+
+    name = "choosy"
+
+    def decide(self, pool: Pool) -> Decision:
+        if any(rollout.answer == "bad" for rollout in pool.rollouts):
+            raise OverflowError("math range error")
+        return MajorityVote().decide(pool)
+
+
+@pytest.mark.parametrize("path", ["/v1/select", "/v1/explain", "/v1/view"])
+def test_a_pool_on_which_the_method_fails_gets_a_clean_error_and_its_company_an_answer(path: str) -> None:
+    with served(select_app(Choosy(), "1")) as address, ThreadPoolExecutor(8) as clients:
+        bodies = [{"answers": ["bad" if number == 3 else "Paris"], "question": "Q?"} for number in range(8)]
+        replies = list(clients.map(lambda body: post(address, path, body), bodies))
+    assert [reply.status_code for reply in replies] == [500 if number == 3 else 200 for number in range(8)]
+    assert "not decided: OverflowError: math range error" in replies[3].json()["detail"]

@@ -102,6 +102,13 @@ COMMANDS: Mapping[str, Entry] = MappingProxyType(
             "tracerank train webqa pools.jsonl -o checkpoints/webqa",
             reads=True,
         ),
+        "calibrate": Entry(
+            "calibrate",
+            "Fit a selector's confidence on your labelled pools: what it chooses stays, how sure it "
+            "says it is changes.",
+            "tracerank calibrate labelled.jsonl --checkpoint checkpoints/mine",
+            reads=True,
+        ),
         "report": Entry(
             "report",
             "Fold the records of evaluations into tables: accuracy, differences, budgets, coverage, pools, cost.",

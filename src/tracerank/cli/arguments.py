@@ -1,5 +1,6 @@
 """Arguments that several commands take, each worded once."""
 
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -8,6 +9,7 @@ import typer
 
 from tracerank.cli.terminal import note
 from tracerank.endpoints.spelling import ChatTime as UsualTime
+from tracerank.errors import UsageError
 from tracerank.methods.aggregation.asking import VERDICT_TOKENS
 from tracerank.plugins import METHOD_GROUP, READER_GROUP, listed
 from tracerank.readers.detect import AUTO, READERS, plugged_reader
@@ -226,3 +228,22 @@ IncludeFitted = Annotated[
 Force = Annotated[bool, typer.Option("--force", help="Overwrite the output if it exists.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar and no summary.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, unrounded, instead of a table.")]
+AllowedHosts = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow-host",
+        metavar="NAME",
+        help="Answer requests for this host, too; may be repeated. On loopback others than localhost get 421; "
+        "elsewhere all are answered unless you name some.",
+        show_default=False,
+    ),
+]
+
+
+def host_names(given: Iterable[str]) -> list[str]:
+    """The names given by --allow-host."""
+    names = [name.strip() for name in given]
+    for name in names:
+        if not name or "/" in name:
+            raise UsageError(f"--allow-host: {name!r} is no host; give the name alone, such as tracerank.example.org")
+    return names

@@ -121,7 +121,7 @@ def info(folder: Folder = None, as_json: AsJson = False) -> None:
 
 @cache.command(epilog="Example:\n\ntracerank cache verify")
 def verify(folder: Folder = None, as_json: AsJson = False) -> None:
-    """Read every vector: is it as long as it should be, and finite? Exits with 1 if one is not."""
+    """Read every vector: is it as it was written, by its checksum, and finite? Exits with 1 if one is not."""
     opened = _open(folder, is_readonly=True)
     found = opened.verify()
     if as_json:
@@ -130,6 +130,8 @@ def verify(folder: Folder = None, as_json: AsJson = False) -> None:
         table = new_table(str(opened.folder), "entries")
         table.add_row("sound", f"{found.entries - len(found.bad):,}")
         table.add_row("bad", f"{len(found.bad):,}")
+        if found.unsummed:
+            table.add_row("of an earlier version, without a checksum", f"{found.unsummed:,}")
         print_table(table)
     for entry in found.bad[:SHOWN_BAD]:
         note(f"bad: {entry.key}: {entry.why}")

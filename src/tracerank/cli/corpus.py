@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tracerank.agents.corpus.base import DEFAULT_RULE, RERANKED, PassageRule
-from tracerank.cli.arguments import AsJson, Force, ProblemsFile, Quiet
+from tracerank.cli.arguments import AllowedHosts, AsJson, Force, ProblemsFile, Quiet, host_names
 from tracerank.cli.reading import Problems
 from tracerank.cli.terminal import harmless, new_table, note, print_json, print_table, working
 from tracerank.errors import UsageError
+from tracerank.extras import needed
 
 if TYPE_CHECKING:
     from tracerank.agents.corpus.base import Passage, Retriever
@@ -109,6 +110,7 @@ def serve(
     index: Index,
     host: Host = "127.0.0.1",
     port: Port = 8000,
+    allow_host: AllowedHosts = None,
     rerank: Rerank = None,
     depth: Depth = RERANKED,
     quiet: Quiet = False,
@@ -118,9 +120,12 @@ def serve(
     from tracerank.serving.retrieve_server import retrieve_app
     from tracerank.serving.retrieve_server import serve as serve_app
 
+    with needed("serving a corpus needs", "serve", UsageError):
+        from tracerank.serving.guards import known_hosts
     opened = Corpus(index)
     about = {"documents": opened.info.documents, "passages": len(opened), "fingerprint": opened.info.fingerprint}
-    app = retrieve_app(_retriever(opened, rerank, depth), about)
+    hosts = known_hosts(host, host_names(allow_host or ()))
+    app = retrieve_app(_retriever(opened, rerank, depth), about, hosts=hosts)
     if not quiet:
         note(f"{index}: {len(opened):,} passages at http://{host}:{port}/retrieve; Ctrl-C ends it")
     serve_app(app, host, port)

@@ -11,8 +11,8 @@ HEADER = """# Command line
 
 Written by `make docs` from the commands' own help; a test checks that it is up to date. Every command ends with 0 when
 it is done, with 2 when its input or arguments cannot be used (one line on stderr says why), with 3 when it is done but
-for some rollouts or questions on which a server failed, and with 130 when it was interrupted. Results go to stdout or
-to the file named; progress, problems and summaries go to stderr.
+some rollouts or questions failed, and with 130 when it was interrupted. Results go to stdout or to the file named;
+progress, problems and summaries go to stderr.
 """
 
 

@@ -50,7 +50,7 @@ from tracerank.evaluation.evaluate import evaluate as evaluate_pools
 from tracerank.evaluation.fitted_questions import JudgedQuestions
 from tracerank.evaluation.labels import Labelling
 from tracerank.evaluation.record_folder import RecordFolder, read_evaluation
-from tracerank.methods.base import ALIKE, Method
+from tracerank.methods.base import ALIKE, Method, OnFailure
 from tracerank.methods.weighted_vote import NO_CONFIDENCE
 from tracerank.pools.pool import PAPER_BUDGETS, Pool
 from tracerank.pools.subsets import split_named
@@ -203,7 +203,7 @@ def evaluate(
             }
             folder = stack.enter_context(RecordFolder(records_file.folder, run, force))
         bar.describe("evaluating")
-        work = _Work(named, plan, labelling, judged, folder, has_means, notes)
+        work = _Work(named, plan, labelling, judged, folder, has_means, notes, Failures("decisions", report))
         records = work.records(streams, bar)
         rows = fold(notes.over(records if folder is None else _kept(records, folder)))
         judged.check()
@@ -236,10 +236,11 @@ def evaluate(
 
 
 def _tell_failures(notes: "_Notes", labelling: Labelling, questions: int) -> None:
-    """What servers failed on, which the exit code tells, too."""
-    for method, failures in notes.failed.items():
+    """What methods and their servers failed on, which the exit code tells, too."""
+    for (method, is_counted), failures in notes.failed.items():
         failed = failures.sentence(method, notes.decided[method])
-        note(f"{failed}; they are not in its figures; the same command asks about them again")
+        count = "count as wrong" if is_counted else "are not in its figures"
+        note(f"{failed}; they {count}; the same command tries them again")
     if labelling.judge is not None and labelling.failed:
         first = labelling.judge.failed[0]
         left = f"{len(labelling.failed):,} of {questions:,} questions could not be judged, the first because {first}"
@@ -312,8 +313,8 @@ class _Notes:
     """Method to decisions in which no vote could be weighed."""
     alike: Counter[str] = field(default_factory=Counter)
     """Method to decisions in which scores told nothing apart."""
-    failed: dict[str, Failures] = field(default_factory=dict)
-    """Method to decisions on which a server failed."""
+    failed: dict[tuple[str, bool], Failures] = field(default_factory=dict)
+    """Method, and whether they are in its figures, to decisions that failed."""
     asked: dict[str, Counter[str]] = field(default_factory=dict)
     """Method to decisions by what happened while a model was asked."""
     decided: Counter[str] = field(default_factory=Counter)
@@ -327,7 +328,8 @@ class _Notes:
             if record.note is not None and ALIKE in record.note:
                 self.alike[record.method] += 1
             if record.problem is not None:
-                self.failed.setdefault(record.method, Failures("decisions")).add(record.problem)
+                key = record.method, record.correct is not None
+                self.failed.setdefault(key, Failures("decisions")).add(record.problem)
             yield record
 
 
@@ -352,6 +354,7 @@ class _Work:
     folder: RecordFolder | None
     has_means: bool
     notes: _Notes
+    on_failure: OnFailure
 
     def records(self, streams: list[tuple[str | None, Iterator[Pool]]], bar: Bar) -> Iterator[Record]:
         """What the sets of pools give that is not in the folder yet, one set after the other."""
@@ -373,6 +376,7 @@ class _Work:
                 done=done,
                 compare=self.labelling.answer,
                 has_means=self.has_means,
+                on_failure=self.on_failure,
             )
 
 

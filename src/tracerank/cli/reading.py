@@ -16,7 +16,7 @@ from typing import Annotated, Any, TextIO
 import typer
 
 from tracerank.cli.terminal import json_text, note
-from tracerank.errors import ReadError, UsageError
+from tracerank.errors import ReadError, UndecidedPool, UsageError
 from tracerank.methods.base import ASKED_AGAIN, FORCED, LENIENT, NO_ANSWER
 from tracerank.pools.pool import Pool, drop_reasons
 from tracerank.readers import OnRecord, iter_pools
@@ -164,21 +164,28 @@ def alike_sentence(method: str, count: int, decisions: int) -> str:
 
 
 class Failures:
-    """How often a server failed, and why for the first time."""
+    """How often a method or its server failed, and why for the first time; call it to have each told as a problem."""
 
-    def __init__(self, what: str) -> None:
+    def __init__(self, what: str, report: Report = lambda _: None) -> None:
         self.count = 0
         self._what = what
+        self._report = report
         self._first: str | None = None
 
-    def add(self, problem: str | None) -> None:
-        """One more, if it failed."""
-        self.count += problem is not None
-        self._first = self._first or problem
+    def add(self, reason: str) -> None:
+        """One more that failed."""
+        self.count += 1
+        self._first = self._first or reason
 
-    def sentence(self, method: str, total: int) -> str:
+    def __call__(self, pool: Pool, reason: str) -> None:
+        self.add(reason)
+        source = next((one.source for one in pool.rollouts if one.source), None)
+        self._report(Problem(source or "the input", str(UndecidedPool(pool.question.id, reason))))
+
+    def sentence(self, method: str, total: int | None = None) -> str:
         """How many failed, in a line."""
-        return f"{method}: {self.count:,} of {total:,} {self._what} failed, the first because {self._first}"
+        of_all = "" if total is None else f" of {total:,}"
+        return f"{method}: {self.count:,}{of_all} {self._what} failed, the first because {self._first}"
 
 
 def _clock() -> float:

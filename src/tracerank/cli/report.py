@@ -60,6 +60,17 @@ Viewer = Annotated[
         show_default=False,
     ),
 ]
+AbstainBelow = Annotated[
+    float | None,
+    typer.Option(
+        "--abstain-below",
+        metavar="P",
+        min=0.0,
+        max=1.0,
+        help="Also tell what comes of answering nothing below this confidence.",
+        show_default=False,
+    ),
+]
 NoPlots = Annotated[bool, typer.Option("--no-plots", help="Write no plots, which need matplotlib.")]
 
 
@@ -73,6 +84,7 @@ def report(
     seed: Seed = 0,
     include_fitted: IncludeFitted = False,
     viewer: Viewer = None,
+    abstain_below: AbstainBelow = None,
     no_plots: NoPlots = False,
     quiet: Quiet = False,
 ) -> None:
@@ -89,7 +101,9 @@ def report(
 
     asked = None if prices is None else read_prices(prices)
     with working("folding", quiet=quiet) as bar:
-        made = make_report(folders, ReportPlan(k, against, seed, has_fitted=include_fitted), asked)
+        made = make_report(
+            folders, ReportPlan(k, against, seed, has_fitted=include_fitted, abstain_below=abstain_below), asked
+        )
         bar.advance(len(made.scores.questions))
         is_file = output is not None and output.suffix.lower() in _FILES and not output.is_dir()
         if output is not None and is_file:

@@ -23,7 +23,7 @@ from tracerank.agents.policies import (
 from tracerank.agents.run import PolicyRun, RunAccount, RunPlan, write_in_order
 from tracerank.cli.arguments import ChatTime, Force, ProblemsFile, Quiet
 from tracerank.cli.corpus import Rerank
-from tracerank.cli.output import SOME_FAILED, ResumableLines, check_output, has_part
+from tracerank.cli.output import SOME_FAILED, ResumableLines, check_resumable
 from tracerank.cli.reading import Problems
 from tracerank.cli.terminal import note, print_json, working
 from tracerank.pools.pool import PAPER_K
@@ -185,7 +185,7 @@ def rollout(
     rollout on which a server fails is written with the reason and costs only itself; the command then ends with 3, and
     given again it makes only what failed.
     """
-    check_output(output, questions, force or has_part(output))
+    check_resumable(output, questions, force)
     options = ChatOptions(
         None if style is None else str(style),
         temperature,

@@ -28,7 +28,7 @@ from tracerank.cli.arguments import (
     ReaderName,
     Seed,
 )
-from tracerank.cli.output import SOME_FAILED, ResumableLines, check_output, fingerprint
+from tracerank.cli.output import SOME_FAILED, ResumableLines, check_resumable, fingerprint
 from tracerank.cli.reading import (
     Failures,
     Problems,
@@ -86,13 +86,13 @@ def select(
     """Choose the best existing answer of every question.
 
     Prints one JSON object per question with the keys question_id, question, answer, sample_id, scores, dropped, group
-    (sample ids whose answers count as the same), confidence, usage (tokens), note, problem (why a chat server failed
-    on it), reply and counts (of a chat model), method, source (file and line of the chosen rollout) and score_list (the
-    scores again, as a list). answer and sample_id are null when no rollout can be chosen, sample_id and source alone
-    when the answer was newly written. Where a chat server failed on some questions the command ends with 3.
+    (sample ids whose answers count as the same), confidence, usage (tokens), note, problem (why nothing was decided),
+    reply and counts (of a chat model), method, source (file and line of the chosen rollout) and score_list (the scores
+    again, as a list). answer and sample_id are null when no rollout can be chosen, sample_id and source alone when the
+    answer was newly written. Where the method or its server failed on some questions the command ends with 3.
     """
     if output is not None:
-        check_output(output, files, force)
+        check_resumable(output, files, force)
         if output.suffix == ".gz":
             raise UsageError(f"{output}: decisions are written uncompressed; choose a name without .gz")
         check_format(output)
@@ -101,6 +101,7 @@ def select(
     hides_bar = quiet or (output is None and sys.stdout.isatty())
     with ExitStack() as stack:
         report = stack.enter_context(Problems(problems, keep=(*files, output)))
+        failed = Failures("questions", report)
         bar = stack.enter_context(working("loading", quiet=hides_bar))
         pools = bar.over(pools_of(files, reader, report, k))
         options = MethodOptions(
@@ -133,13 +134,11 @@ def select(
             # Decisions are in the order of the pools: from one that failed on they are made again, from kept replies.
             _skip(lines.done(lambda record: not record.get("problem")), pools, summary, output)
             write = lines.write
-        unweighed = decided = 0
-        failed, alike = Failures("questions"), 0
-        for pool, decision in decide_stream(chosen, pools):
+        unweighed = decided = alike = 0
+        for pool, decision in decide_stream(chosen, pools, failed):
             decided += 1
             unweighed += NO_CONFIDENCE in (decision.note or "")
             alike += ALIKE in (decision.note or "")
-            failed.add(decision.problem)
             write(_line(pool, told(pool, decision), name))
             summary.add(pool, decision.answer, decision.dropped, decision.counts)
     if not quiet:
@@ -151,7 +150,8 @@ def select(
         if asked := asked_sentence(name, summary.counts, summary.questions):
             note(asked)
     if failed.count:
-        note(f"{failed.sentence(name, decided)}; the same command with --force asks only about these again")
+        sentence = failed.sentence(name, summary.questions)
+        note(f"{sentence}; the same command with --force tries again, and asks a server only about these")
         raise typer.Exit(SOME_FAILED)
 
 

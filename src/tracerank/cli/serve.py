@@ -2,7 +2,6 @@
 
 import gc
 import os
-from collections.abc import Iterable
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -11,8 +10,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tracerank.cli.arguments import AllowMismatch, Checkpoint, Equality, Form, OtherEncoder, Quiet
-from tracerank.cli.reading import Problems, pools_of
+from tracerank.cli.arguments import (
+    AllowedHosts,
+    AllowMismatch,
+    Checkpoint,
+    Equality,
+    Form,
+    OtherEncoder,
+    Quiet,
+    host_names,
+)
+from tracerank.cli.reading import Failures, Problems, pools_of
 from tracerank.cli.terminal import installed_version, note, working
 from tracerank.cli.view import called_by, write_page
 from tracerank.errors import UsageError
@@ -44,16 +52,6 @@ Workers = Annotated[
 Waiting = Annotated[int, typer.Option("--queue", metavar="N", min=1, help=_TOLD["waiting"])]
 Seconds = Annotated[float, typer.Option("--timeout", metavar="S", min=0.001, help=_TOLD["seconds"])]
 Megabytes = Annotated[int, typer.Option("--max-body", metavar="MB", min=1, help=_TOLD["body_bytes"])]
-AllowedHosts = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--allow-host",
-        metavar="NAME",
-        help="Answer requests for this host, too; may be repeated. On loopback others than localhost get 421; "
-        "elsewhere all are answered unless you name some.",
-        show_default=False,
-    ),
-]
 Viewed = Annotated[
     list[Path] | None,
     typer.Option("--view", metavar="FILE", help="Show these files at /view; may be repeated.", show_default=False),
@@ -83,14 +81,13 @@ def serve(
     describes every endpoint, /metrics is for Prometheus.
     """
     with needed("serving needs", "serve", UsageError):
-        import uvicorn
-
         from tracerank.serving.guards import is_loopback, known_hosts
+        from tracerank.serving.listening import listen
         from tracerank.serving.select_service import select_app
     token = os.environ.get(TOKEN_VARIABLE, "").strip() or None
     if not is_loopback(host) and token is None:
         note(f"warning: everybody who reaches {host} may use this service; set {TOKEN_VARIABLE} to ask for a token")
-    hosts = known_hosts(host, _host_names(allow_host or ()))
+    hosts = known_hosts(host, host_names(allow_host or ()))
     options = MethodOptions(checkpoint, encoder, allow_encoder_mismatch, equality, form=form)
     limits = ServiceLimits(body_bytes=max_body * MEGABYTE, waiting=queue, seconds=timeout)
     chosen = method_named(method, options) if view or not workers else None
@@ -99,19 +96,12 @@ def serve(
         if view and chosen is not None:
             page = Path(stack.enter_context(TemporaryDirectory(prefix="tracerank-"))) / "view.html"
             _write_view(page, view, chosen, options, called_by(method, options), quiet)
-        decided_by = chosen if chosen is not None and not workers else _processes(workers, method, options)
+        decided_by = chosen if chosen is not None and not workers else _processes(workers, method, options, limits)
         app = select_app(decided_by, installed_version(), limits, token, page, hosts)
         if not quiet:
             note(f"{method} at http://{host}:{port}/v1/select, described at /docs; Ctrl-C ends it")
         _spare_collections()
-        uvicorn.run(
-            app,
-            host=host,
-            port=port,
-            log_level="warning",
-            access_log=False,
-            timeout_graceful_shutdown=limits.closing_seconds,
-        )
+        listen(app, host, port, limits)
 
 
 def mcp(
@@ -127,12 +117,13 @@ def mcp(
     mcp_server(chosen, installed_version()).run()
 
 
-def _processes(count: int, method: str, options: MethodOptions) -> "list[MethodProcess]":
+def _processes(count: int, method: str, options: MethodOptions, limits: ServiceLimits) -> "list[MethodProcess]":
     """All of them started, then all of them ready."""
     from tracerank.serving.deciding import MethodProcess
 
     threads = None if count == 1 else max(1, (os.cpu_count() or 1) // count)
-    made = [MethodProcess(partial(_method_of_worker, method, options), threads) for _ in range(count)]
+    make = partial(_method_of_worker, method, options)
+    made = [MethodProcess(make, threads, limits.seconds) for _ in range(count)]
     for process in made:
         process.await_ready()
     return made
@@ -144,19 +135,12 @@ def _method_of_worker(method: str, options: MethodOptions) -> Method:
     return made
 
 
-def _host_names(given: Iterable[str]) -> list[str]:
-    names = [name.strip() for name in given]
-    for name in names:
-        if not name or "/" in name:
-            raise UsageError(f"--allow-host: {name!r} is no host; give the name alone, such as tracerank.example.org")
-    return names
-
-
 def _write_view(
     page: Path, files: list[Path], method: Method, options: MethodOptions, called: str, quiet: bool
 ) -> None:
     with Problems(None) as report, working("explaining", quiet=quiet) as bar:
-        write_page(page, bar.over(pools_of(files, AUTO, report)), method, options, files, called)
+        pools = bar.over(pools_of(files, AUTO, report))
+        write_page(page, pools, method, options, files, called, on_failure=Failures("questions", report))
 
 
 def _spare_collections() -> None:

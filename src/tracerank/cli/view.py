@@ -25,10 +25,11 @@ from tracerank.cli.arguments import (
     ReaderName,
     Seed,
 )
-from tracerank.cli.output import check_output
-from tracerank.cli.reading import Problems, pools_of
+from tracerank.cli.output import SOME_FAILED, check_output
+from tracerank.cli.reading import Failures, Problems, pools_of
 from tracerank.cli.terminal import note, working
-from tracerank.methods.base import Method
+from tracerank.errors import UndecidedPool
+from tracerank.methods.base import Method, OnFailure, settled
 from tracerank.pools.files import whole_file
 from tracerank.pools.pool import Pool
 from tracerank.readers.detect import AUTO
@@ -92,9 +93,13 @@ def view(
         chosen = method_named(method, options)
         bar.describe("explaining")
         called = called_by(method, options)
-        size = write_page(output, pools, chosen, options, files, called, fitted_by([method], options))
+        failed = Failures("questions", report)
+        size = write_page(output, pools, chosen, options, files, called, fitted_by([method], options), failed)
     if not quiet:
         note(f"{size / 1e6:,.1f} MB written to {output}; open it in a browser")
+    if failed.count:
+        note(f"{failed.sentence(called)}; they are not on the page")
+        raise typer.Exit(SOME_FAILED)
 
 
 def called_by(asked: str, options: MethodOptions) -> str:
@@ -113,22 +118,35 @@ def write_page(
     files: Sequence[Path],
     called: str | None = None,
     fitted: Container[Pool] = (),
+    on_failure: OnFailure | None = None,
 ) -> int:
     """The page of these pools, written all or not at all; how many bytes it has.
 
-    ``fitted`` holds the pools whose questions the method was fitted on.
+    ``fitted`` holds the pools whose questions the method was fitted on. Pools on which it fails are left out, and told.
     """
     from tracerank.methods.explanation import explain_stream
     from tracerank.serving.viewer.page import About, page_parts
     from tracerank.serving.viewer.question_data import question_data
 
     vote = method_named("majority", options)
-    questions: Iterator[dict[str, Any]] = (
-        question_data(pool, explanation, vote, pool in fitted) for pool, explanation in explain_stream(method, pools)
-    )
+
+    def shown(some: Iterable[Pool]) -> Iterator[dict[str, Any] | str]:
+        """What the page shows of each, or why it cannot."""
+        for pool, explanation in explain_stream(method, some):
+            yield explanation.decision.problem or question_data(pool, explanation, vote, pool in fitted)
+
+    def questions() -> Iterator[dict[str, Any]]:
+        for pool, data in settled(shown, pools, None if on_failure is None else lambda _, error: error.reason):
+            if isinstance(data, dict):
+                yield data
+            elif on_failure is None:
+                raise UndecidedPool(pool.question.id, data)
+            else:
+                on_failure(pool, data)
+
     about = About(_title(files), called or method.name, is_vote=method.name == vote.name)
     with whole_file(output) as file:
-        return sum(file.write(part) for part in page_parts(questions, about))
+        return sum(file.write(part) for part in page_parts(questions(), about))
 
 
 def _title(files: Sequence[Path]) -> str:

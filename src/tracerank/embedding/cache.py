@@ -1,9 +1,9 @@
 """Vectors on disk by content: each distinct text is embedded once ever, whoever asks and however often it is killed.
 
 ``cache.json`` says what the folder is and which LMDB file is current. That file holds, for each encoder fingerprint, a
-record (width, count) and one value per text: the raw little-endian vector. Entries are only ever added; pruning writes
-a new file with what stays and then points ``cache.json`` at it. An embedder in front of the cache is asked only for
-what is not there yet.
+record (width, count) and one value per text: the raw little-endian vector and a checksum. Entries are only ever added;
+pruning writes a new file with what stays and then points ``cache.json`` at it. An embedder in front of the cache is
+asked only for what is not there yet.
 """
 
 import time
@@ -20,6 +20,7 @@ from tracerank.cache_folders import default_cache_folder
 from tracerank.embedding.base import AGREEMENT, REFERENCE_TEXTS, Embedder, Vectors, check_vectors, cosine
 from tracerank.embedding.cache_folder import (
     KEY_BYTES,
+    SUM_BYTES,
     CacheFolder,
     FingerprintRecord,
     append_vectors,
@@ -31,6 +32,7 @@ from tracerank.embedding.cache_folder import (
     read_records,
     record_key,
     vector_keys,
+    with_sum,
 )
 from tracerank.embedding.lmdb_file import FIRST_MAP_BYTES, MAX_MAP_BYTES, LmdbFile, Transaction
 from tracerank.errors import EmbeddingError, UsageError
@@ -66,6 +68,8 @@ class CacheCheck:
     entries: int
     """Vectors read, bad ones included."""
     bad: tuple[BadEntry, ...]
+    unsummed: int = 0
+    """Vectors of an earlier version, which have no checksum: a flipped bit in them is not seen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +128,8 @@ class VectorCache:
             size = record.width * self._little_endian.itemsize
             for row, key in enumerate(keys):
                 value = transaction.get(key)
-                if value is not None and len(value) == size:  # a damaged one counts as missing
-                    rows[row] = np.frombuffer(value, self._little_endian)
+                if value is not None and len(value) in (size, size + SUM_BYTES):  # a damaged one counts as missing
+                    rows[row] = np.frombuffer(value, self._little_endian, record.width)
                     found[row] = True
             return found
 
@@ -142,7 +146,7 @@ class VectorCache:
             _check_width(self.folder, record, stored.shape[1])
             added = 0
             for key, row in zip(keys, stored, strict=True):
-                value = row.tobytes()
+                value = with_sum(key, row.tobytes())
                 if transaction.put(key, value, overwrite=False):
                     added += 1
                 elif len(transaction.get(key, b"")) != len(value):
@@ -167,22 +171,25 @@ class VectorCache:
         return CacheInfo(str(self.folder), self.dtype, entries, self._files.bytes(), tuple(records))
 
     def verify(self) -> CacheCheck:
-        """Read every vector: its length fits its encoder's width, its values are finite, the counts are right."""
+        """Read every vector: length and checksum are right, its values are finite; and so are the counts."""
 
         def check(transaction: Transaction) -> CacheCheck:
             records = {prefix_of(record.fingerprint): record for record in read_records(transaction)}
             counts: Counter[bytes] = Counter()
             bad = []
+            unsummed = 0
             for key, value in iterate_vectors(transaction):
                 prefix = prefix_in(key)
                 counts[prefix] += 1
-                if why := self._fault(records.get(prefix), key, value):
+                record = records.get(prefix)
+                unsummed += record is not None and len(value) == record.width * self._little_endian.itemsize
+                if why := self._fault(record, key, value):
                     bad.append(BadEntry(key.hex(), why))
             for prefix, record in records.items():
                 if record.count != counts[prefix]:
                     why = f"counts {record.count} vectors of {record.fingerprint!r}, there are {counts[prefix]}"
                     bad.append(BadEntry(record_key(prefix).hex(), why))
-            return CacheCheck(counts.total(), tuple(bad))
+            return CacheCheck(counts.total(), tuple(bad), unsummed)
 
         return self._files.read(check)
 
@@ -239,9 +246,12 @@ class VectorCache:
     def _fault(self, record: FingerprintRecord | None, key: bytes, value: memoryview) -> str | None:
         if record is None or len(key) != KEY_BYTES:
             return "belongs to no encoder"
-        if len(value) != record.width * self._little_endian.itemsize:
+        size = record.width * self._little_endian.itemsize
+        if len(value) not in (size, size + SUM_BYTES):
             return f"{len(value)} bytes; {record.width} values of {self.dtype} expected ({record.fingerprint})"
-        if not np.isfinite(np.frombuffer(value, self._little_endian)).all():
+        if len(value) > size and value != with_sum(key, bytes(value[:size])):
+            return f"its checksum is wrong ({record.fingerprint})"
+        if not np.isfinite(np.frombuffer(value, self._little_endian, record.width)).all():
             return f"not finite ({record.fingerprint})"
         return None
 

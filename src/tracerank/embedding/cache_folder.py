@@ -54,6 +54,15 @@ def vector_keys(fingerprint: str, texts: Sequence[str]) -> Iterator[bytes]:
         yield head + digest.digest()
 
 
+SUM_BYTES = 8
+"""Of the checksum behind a vector; vectors of earlier versions have none."""
+
+
+def with_sum(key: bytes, vector: bytes) -> bytes:
+    """A vector with the BLAKE2b of its key and itself behind it."""
+    return vector + hashlib.blake2b(key + vector, digest_size=SUM_BYTES).digest()
+
+
 def read_record(transaction: Transaction, fingerprint: str) -> FingerprintRecord | None:
     """What is known of one encoder; None if nothing."""
     value = transaction.get(record_key(prefix_of(fingerprint)))

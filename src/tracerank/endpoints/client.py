@@ -180,6 +180,29 @@ def server_words(body: bytes, secret: str | None) -> str:
     return text if len(text) <= 300 else text[:299] + "…"
 
 
+SECRET_CHARACTERS = 8
+"""A shorter key is none: servers that want no key are given "none" or "x", which also stand in answers."""
+
+
+def without_secret(value: Any, secret: str | None) -> Any:
+    """The reply, without the key where a server repeats it: replies are kept, and answers are shown."""
+    if not secret or len(secret) < SECRET_CHARACTERS:
+        return value
+    root = [value]
+    todo: list[Any] = [root]
+    while todo:  # not by recursion: whoever answers decides how deep it is
+        holder = todo.pop()
+        if isinstance(holder, dict):
+            for name in [name for name in holder if secret in name]:
+                holder[name.replace(secret, "***")] = holder.pop(name)
+        for place, item in list(holder.items() if isinstance(holder, dict) else enumerate(holder)):
+            if isinstance(item, str) and secret in item:
+                holder[place] = item.replace(secret, "***")
+            elif isinstance(item, dict | list):
+                todo.append(item)
+    return root[0]
+
+
 def says_too_long(status: int, words: str) -> bool:
     """Whether fewer or shorter texts would help."""
     if status == 413:
@@ -282,7 +305,7 @@ class EndpointClient:
             raise self._failed(f"{error}; is it {self.server.kind}?") from None
         if isinstance(value, dict) and value.get("error"):
             raise self._failed(f"answered with an error: {self.words(reply)}")
-        return value
+        return without_secret(value, self.server.read_key())
 
     def words(self, reply: httpx.Response) -> str:
         """The server's own words in a bad answer, without the key."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from tracerank.evaluation.metrics import first_sample, mean_sample, oracle
-from tracerank.methods.base import Decision, Method, decide_stream
+from tracerank.methods.base import Decision, Method, OnFailure, decide_stream
 from tracerank.pools.correctness import Compare, Outcome, best_of_group, by_exact_match, choice, is_judged, written
 from tracerank.pools.pool import Pool, drop_reasons
 from tracerank.pools.subsets import FIRST, Cut, cuts
@@ -70,7 +70,8 @@ class Record:
     reply: str | None = None
     """What a model wrote and the answer was read from; None: no model wrote an answer."""
     problem: str | None = None
-    """Why nothing was decided: a server failed. Such a record is in no figure, and the same run makes it again."""
+    """Why nothing was decided: the method failed, which is wrong, or a server, which is in no figure. The same run
+    makes such a record again."""
 
     @property
     def key(self) -> Key:
@@ -104,11 +105,13 @@ def evaluate(
     done: Container[Key] = frozenset(),
     compare: Compare = by_exact_match,
     has_means: bool = False,
+    on_failure: OnFailure | None = None,
 ) -> Iterator[Record]:
     """Records of a single rollout, of each method and of the oracle, each as soon as it is there.
 
     What is done already is left out. ``compare`` judges what a method wrote that no rollout said. ``has_means`` gives
-    mean-single of all pools, not of browsing alone.
+    mean-single of all pools, not of browsing alone. A pool on which a method fails counts as wrong where
+    ``on_failure`` is there to be told; else it raises.
     """
     stream = iter(pools)
     while chunk := list(islice(stream, _CHUNK_POOLS)):
@@ -122,7 +125,7 @@ def evaluate(
         yield from (each.record(MEAN_SINGLE, _mean_single(each, max(ks))) for each in averaged)
         for method in methods:
             for budget in _by_budget(left(method.name)):
-                yield from _decided(method, budget, compare)
+                yield from _decided(method, budget, compare, on_failure)
         yield from (each.record(ORACLE, oracle(each.cut.pool)) for each in left(ORACLE))
 
 
@@ -141,8 +144,8 @@ class _Work:
         self, method: str, outcome: Outcome, decision: Decision | None = None, seconds: float | None = None
     ) -> Record:
         # Judged by the whole pool, so that a question is in or out for every K alike; an outage is judged by nobody.
-        problem = decision.problem if decision else None
-        is_known = is_judged(self.pool) and problem is None
+        is_outage = decision is not None and decision.problem is not None and not decision.is_fault
+        is_known = is_judged(self.pool) and not is_outage
         correct = outcome.correct if is_known else None
         group = decision.group if decision else ()
         usage = decision.usage if decision else None
@@ -155,7 +158,7 @@ class _Work:
             outcome.answer,
             outcome.sample_id,
             correct,
-            outcome.f1 if problem is None else None,
+            None if is_outage else outcome.f1,
             best_of_group(self.cut.pool, group) if group and is_known else correct,
             self.backbone,
             self.cut.subset,
@@ -168,7 +171,7 @@ class _Work:
             decision.confidence if decision else None,
             dict(decision.counts) if decision else {},
             decision.reply if decision else None,
-            problem,
+            decision.problem if decision else None,
         )
 
 
@@ -180,7 +183,7 @@ def _by_budget(work: list[_Work]) -> list[list[_Work]]:
     return [found[budget] for budget in sorted(found)]
 
 
-def _decided(method: Method, work: list[_Work], compare: Compare) -> Iterator[Record]:
+def _decided(method: Method, work: list[_Work], compare: Compare, on_failure: OnFailure | None) -> Iterator[Record]:
     waiting = iter(work)
     shares: deque[float] = deque()  # seconds of each pool that was drawn and is not decided yet
 
@@ -190,7 +193,7 @@ def _decided(method: Method, work: list[_Work], compare: Compare) -> Iterator[Re
             yield each.cut.pool
 
     began = time.monotonic()
-    for pool, decision in decide_stream(method, drawn()):
+    for pool, decision in decide_stream(method, drawn(), on_failure):
         # Who draws several pools before the first decision works on all of them.
         part = (time.monotonic() - began) / len(shares)
         shares = deque(share + part for share in shares)

@@ -35,6 +35,8 @@ class ReportPlan:
     resamples: int = RESAMPLES
     has_fitted: bool = False
     """Whether questions count that a selector was fitted on."""
+    abstain_below: float | None = None
+    """Confidence below which nothing would be answered; None: nobody asks."""
 
 
 def report_tables(scores: ScoreMatrix, plan: ReportPlan) -> list[Table]:
@@ -46,7 +48,7 @@ def report_tables(scores: ScoreMatrix, plan: ReportPlan) -> list[Table]:
     tables += budget_tables(scores)
     tables.append(coverage_table(scores))
     tables += pool_tables(scores, k)
-    tables += calibration_tables(scores, k)
+    tables += calibration_tables(scores, k, plan.abstain_below)
     tables.append(cost_table(scores, k))
     return tables
 

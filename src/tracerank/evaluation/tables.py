@@ -114,7 +114,7 @@ def _csv(rows: Sequence[Sequence[Value]]) -> str:
     return text.getvalue()
 
 
-_FORMULA = re.compile(r"[=+\-@\t\r]")
+_FORMULA = re.compile(r"[=+\-@\t\r\n＝＋－＠]")
 _NUMBER = re.compile(r"[+-]?\d+(?:[.,]\d+)*%?")
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 

@@ -10,7 +10,9 @@ from typing import Protocol
 from tracerank.answers.abstentions import abstains
 from tracerank.answers.equivalence import DEFAULT, EXACT, NO_GROUP, Aliases, group_answers
 from tracerank.answers.exact import normalize_answer
+from tracerank.answers.meaning.blocks import MOST_ANSWERS, crowd_note
 from tracerank.answers.meaning.grouping import group_by_meaning
+from tracerank.answers.text_keys import comparable
 
 CONTAINMENT = "containment"
 MEANING = "meaning"
@@ -76,6 +78,13 @@ class MeaningGroups:
 
     def groups(self, question: str, answers: Sequence[str | None]) -> tuple[int, ...]:
         return group_by_meaning(answers, question)
+
+    def note(self, answers: Sequence[str | None]) -> str | None:
+        """What the user should know of these groups: that there are too many answers to compare all."""
+        if len(answers) <= MOST_ANSWERS:
+            return None
+        distinct = len({comparable(answer) for answer in answers if answer})
+        return crowd_note(distinct) if distinct > MOST_ANSWERS else None
 
 
 _Words = tuple[str, ...]

@@ -3,10 +3,13 @@
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Protocol, runtime_checkable
+from functools import partial
+from pathlib import Path
+from traceback import walk_tb
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from tracerank.endpoints.chat import Usage
-from tracerank.errors import ChatError
+from tracerank.errors import ChatError, TraceRankError, UndecidedPool
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question
 
@@ -27,17 +30,19 @@ class Decision:
     group: tuple[int, ...] = ()
     """Sample ids whose answers count as the same as the returned one; empty: the method does not group."""
     confidence: float | None = None
-    """Estimated chance that the answer is right; None: the method has no calibrated estimate."""
+    """Calibrated chance that the answer is right by meaning; None: nothing can be said, and the note has the reason."""
     usage: Usage | None = None
     """Tokens that deciding cost; None: no model was asked, or nobody counted."""
     note: str | None = None
     """What the user should know about how it was decided, such as a forced end."""
     problem: str | None = None
-    """Why nothing could be decided, such as a server that failed: asked again, it may work. None: it was decided."""
+    """Why nothing could be decided: a server failed, or the method itself. None: it was decided."""
     reply: str | None = None
     """What a model wrote and the answer was read from, whole and as it came; None: no model wrote an answer."""
     counts: Mapping[str, int] = field(default_factory=dict)
     """What happened while a model was asked, in the words below; empty: nothing out of the ordinary."""
+    is_fault: bool = False
+    """Whether the method itself failed, and would again; a server may do better when it is asked again."""
 
 
 NO_ANSWER = "no answer"
@@ -51,6 +56,9 @@ FORCED = "forced to finish"
 
 ALIKE = "all scores are alike"
 """Begins the note of a decision in which scores told nothing apart: the first candidate was taken."""
+_LONGEST_REASON = 200
+T = TypeVar("T")
+
 NO_EVIDENCE = "no evidence: only the answers were compared"
 """Note of a decision among rollouts that show none."""
 
@@ -79,6 +87,14 @@ def decision_to_record(question: Question, decision: Decision) -> dict[str, Any]
     }
 
 
+class Sure(Protocol):
+    """Whatever tells how sure a decision is; ``selectors/meaning/confidence.py`` has it."""
+
+    def told(self, pool: Pool, decision: Decision, known: Any = None) -> Decision:
+        """The decision with its confidence, or why there is none; ``known``: what was counted of the pool already."""
+        ...
+
+
 class Method(Protocol):
     """Any way to decide on a pool."""
 
@@ -97,6 +113,22 @@ class StreamingMethod(Method, Protocol):
         ...
 
 
+OnFailure = Callable[[Pool, str], None]
+"""Is told of a pool that could not be decided, and why."""
+Settle = Callable[[Iterable[Pool]], Iterator[T]]
+"""What makes something of each pool of a stream, in order."""
+Failed = Callable[[Pool, UndecidedPool], T]
+"""What stands in its place where that fails."""
+
+_ABORTING = (TraceRankError, OSError, ImportError)
+"""What no other pool would fare better with: a wrong key, a full disk, a missing library."""
+
+
+def undecided(pool: Pool, error: UndecidedPool) -> Decision:
+    """What stands in the place of a decision, so that every question has its line."""
+    return Decision(pool.question.id, None, None, problem=error.reason, is_fault=error.is_fault)
+
+
 def recorded(decide: Callable[[Pool], Decision], pool: Pool) -> Decision:
     """The decision, or that a chat server failed on this pool; raises where no other pool can fare better."""
     try:
@@ -104,24 +136,98 @@ def recorded(decide: Callable[[Pool], Decision], pool: Pool) -> Decision:
     except ChatError as error:
         if error.ends_all:
             raise
-        return Decision(pool.question.id, None, None, dropped=pool.retained().dropped, problem=str(error))
+        failed = undecided(pool, UndecidedPool(pool.question.id, str(error), is_fault=False))
+        return replace(failed, dropped=pool.retained().dropped)
 
 
-def decide_stream(method: Method, pools: Iterable[Pool]) -> Iterator[tuple[Pool, Decision]]:
+def decide_stream(
+    method: Method, pools: Iterable[Pool], on_failure: OnFailure | None = None
+) -> Iterator[tuple[Pool, Decision]]:
     """Each pool with its decision, in order; a method that works in batches gets the stream itself.
 
-    A pool on which a chat server fails costs only itself: its decision says so (``problem``).
+    A pool on which a chat server fails costs only itself: its decision says so (``problem``). So does one on which the
+    method fails where ``on_failure`` is there to be told of both; else it raises ``UndecidedPool``.
     """
-    waiting: deque[Pool] = deque()
+    one_by_one = partial(map, partial(recorded, method.decide))
+    settle = method.iter_decisions if isinstance(method, StreamingMethod) else one_by_one
+    found = settled(settle, pools, None if on_failure is None else undecided)
+    return telling(found, lambda decision: decision.problem, on_failure)
 
-    def remembered() -> Iterator[Pool]:
-        for pool in pools:
-            waiting.append(pool)
+
+def telling(
+    found: Iterable[tuple[Pool, T]], problem_of: Callable[[T], str | None], on_failure: OnFailure | None
+) -> Iterator[tuple[Pool, T]]:
+    """The same, after what failed was told."""
+    for pool, made in found:
+        if on_failure is not None and (problem := problem_of(made)) is not None:
+            on_failure(pool, problem)
+        yield pool, made
+
+
+def settled(settle: Settle[T], pools: Iterable[Pool], failed: Failed[T] | None = None) -> Iterator[tuple[Pool, T]]:
+    """Each pool with what is made of it, or what ``failed`` puts in its place; without that it raises.
+
+    What was drawn together with a bad pool is tried once more, pool by pool, and the stream goes on behind it.
+    """
+    stream = _Drawn(iter(pools))
+    while not stream.is_over:
+        try:
+            for found in settle(stream):
+                yield stream.waiting.popleft(), found
+            return
+        except Exception as error:
+            if stream.is_broken or not stream.waiting or _aborts(error):
+                raise
+        while stream.waiting:
+            pool = stream.waiting.popleft()
+            yield pool, _alone(settle, pool, failed)
+
+
+def _alone(settle: Settle[T], pool: Pool, failed: Failed[T] | None) -> T:
+    try:
+        return next(settle([pool]))
+    except Exception as error:
+        if _aborts(error):
+            raise
+        told = _failure(pool, error)
+        if failed is None:
+            raise (error if isinstance(error, ChatError) else told) from error
+        return failed(pool, told)
+
+
+def _aborts(error: Exception) -> bool:
+    if isinstance(error, UndecidedPool) or (isinstance(error, ChatError) and not error.ends_all):
+        return False
+    return isinstance(error, _ABORTING)
+
+
+def _failure(pool: Pool, error: Exception) -> UndecidedPool:
+    """The question, the error and the line that raised it; of a server, what it said."""
+    if isinstance(error, UndecidedPool):
+        return error
+    if isinstance(error, ChatError):
+        return UndecidedPool(pool.question.id, str(error), is_fault=False)
+    *_, (frame, line) = walk_tb(error.__traceback__)
+    said = " ".join(str(error).split())[:_LONGEST_REASON]
+    place = f"{Path(frame.f_code.co_filename).name}:{line}"
+    return UndecidedPool(pool.question.id, f"{type(error).__name__}{f': {said}' if said else ''} ({place})")
+
+
+class _Drawn:
+    """A stream of pools that remembers those which were drawn and not settled yet."""
+
+    def __init__(self, pools: Iterator[Pool]) -> None:
+        self._pools = pools
+        self.waiting: deque[Pool] = deque()
+        self.is_over = False
+        self.is_broken = False
+        """Whether drawing itself has failed, which is no method's fault."""
+
+    def __iter__(self) -> Iterator[Pool]:
+        self.is_broken = True
+        for pool in self._pools:
+            self.is_broken = False
+            self.waiting.append(pool)
             yield pool
-
-    if isinstance(method, StreamingMethod):
-        decisions = method.iter_decisions(remembered())
-    else:
-        decisions = (recorded(method.decide, pool) for pool in remembered())
-    for decision in decisions:
-        yield waiting.popleft(), decision
+            self.is_broken = True
+        self.is_over, self.is_broken = True, False

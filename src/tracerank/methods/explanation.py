@@ -6,10 +6,12 @@ A shape that any method can fill. Weights come from methods that read evidence; 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Protocol, runtime_checkable
 
+from tracerank.errors import UndecidedPool
 from tracerank.methods.answer_groups import AnswerGrouping
-from tracerank.methods.base import Decision, Method, decide_stream
+from tracerank.methods.base import Decision, Method, OnFailure, decide_stream, settled, telling, undecided
 from tracerank.pools.documents import link_documents
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Evidence, Rollout
@@ -123,13 +125,26 @@ class GroupingMethod(Protocol):
     def grouping(self) -> AnswerGrouping: ...
 
 
-def explain_stream(method: Method, pools: Iterable[Pool]) -> Iterator[tuple[Pool, Explanation]]:
-    """Each pool with any method's decision explained, in order."""
+def explain_stream(
+    method: Method, pools: Iterable[Pool], on_failure: OnFailure | None = None
+) -> Iterator[tuple[Pool, Explanation]]:
+    """Each pool with any method's decision explained, in order; of a pool on which it fails as ``decide_stream``."""
+    found = settled(partial(_explanations, method), pools, None if on_failure is None else _unexplained)
+    return telling(found, lambda explanation: explanation.decision.problem, on_failure)
+
+
+def _explanations(method: Method, pools: Iterable[Pool]) -> Iterator[Explanation]:
     if isinstance(method, ExplainingMethod):
         explained = method.explain_stream(pools)
     else:
         explained = ((pool, explain_pool(pool, decision)) for pool, decision in decide_stream(method, pools))
-    return _grouped(method.grouping, explained) if isinstance(method, GroupingMethod) else explained
+    if isinstance(method, GroupingMethod):
+        explained = _grouped(method.grouping, explained)
+    return (explanation for _, explanation in explained)
+
+
+def _unexplained(pool: Pool, error: UndecidedPool) -> Explanation:
+    return explain_pool(pool, undecided(pool, error))
 
 
 class Called:

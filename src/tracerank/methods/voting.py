@@ -8,8 +8,8 @@ from math import fsum
 from tracerank.answers.abstentions import abstains
 from tracerank.answers.equivalence import EXACT, NO_GROUP
 from tracerank.answers.exact import normalize_answer
-from tracerank.methods.answer_groups import AnswerGrouping, ExactGroups
-from tracerank.methods.base import Decision
+from tracerank.methods.answer_groups import AnswerGrouping, ExactGroups, MeaningGroups
+from tracerank.methods.base import Decision, Sure
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Retained, RetentionRule, Rollout
 
@@ -50,12 +50,17 @@ class Ballot:
     retained: Retained
     groups: tuple[int, ...]
     """Of each kept rollout; ``NO_GROUP``: it has no vote."""
+    note: str | None = None
+    """What the user should know of the groups."""
 
     @classmethod
     def of(cls, pool: Pool, grouping: AnswerGrouping) -> "Ballot":
         retained = pool.retained(ANSWERED)
         answers = [rollout.answer for rollout in retained.kept]
-        return cls(pool, retained, grouping.groups(pool.question.text, answers) if answers else ())
+        if not answers:
+            return cls(pool, retained, ())
+        note = grouping.note(answers) if isinstance(grouping, MeaningGroups) else None
+        return cls(pool, retained, grouping.groups(pool.question.text, answers), note)
 
     def decision(self, weights: Sequence[float], form: str) -> Decision:
         """The heaviest group by one of its forms; where nobody has a vote, all have, as the paper counts."""
@@ -75,7 +80,7 @@ class Ballot:
         members = [rollout for rollout, group in zip(kept, self.groups, strict=True) if group == best]
         winner = _of_form(members, form)
         group = tuple(member.sample_id for member in members)
-        return Decision(identity, winner.answer, winner.sample_id, scores, self.retained.dropped, group)
+        return Decision(identity, winner.answer, winner.sample_id, scores, self.retained.dropped, group, note=self.note)
 
     def _sums(self, weights: Sequence[float]) -> dict[int, float]:
         gathered: dict[int, list[float]] = {}
@@ -90,17 +95,20 @@ class MajorityVote:
 
     Which answers are equal is the grouping's decision, which of their forms is returned a separate one: ``first`` is
     the paper's. What no group holds (abstentions) has no vote, unless nobody answers: then the commonest abstention
-    wins. ``MajorityVote(ExactGroups())`` is the paper's vote, in which abstentions count like answers.
+    wins. ``MajorityVote(ExactGroups())`` is the paper's vote, in which abstentions count like answers. ``sure`` tells
+    the confidence, which a vote by itself has none of.
     """
 
-    def __init__(self, grouping: AnswerGrouping | None = None, form: str = "first") -> None:
+    def __init__(self, grouping: AnswerGrouping | None = None, form: str = "first", sure: Sure | None = None) -> None:
         self.grouping = WithoutAbstentions() if grouping is None else grouping
         self.form = form
+        self.sure = sure
         self.name = vote_name("majority", self.grouping, form)
 
     def decide(self, pool: Pool) -> Decision:
         ballot = Ballot.of(pool, self.grouping)
-        return ballot.decision([1.0] * len(ballot.groups), self.form)
+        decision = ballot.decision([1.0] * len(ballot.groups), self.form)
+        return decision if self.sure is None else self.sure.told(pool, decision)
 
 
 def vote_name(kind: str, grouping: AnswerGrouping, form: str) -> str:

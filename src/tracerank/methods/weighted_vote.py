@@ -25,7 +25,7 @@ from tracerank.methods.aggregation.asking import (
 )
 from tracerank.methods.aggregation.transcripts import steps_of, transcript_lines
 from tracerank.methods.answer_groups import AnswerGrouping
-from tracerank.methods.base import Decision
+from tracerank.methods.base import Decision, Sure
 from tracerank.methods.prompts import prompt_text
 from tracerank.methods.voting import Ballot, WithoutAbstentions, vote_name
 from tracerank.pools.pool import Pool
@@ -171,12 +171,14 @@ class WeightedVote:
         form: str = "first",
         concurrency: int = 1,
         kind: str = "weighted",
+        sure: Sure | None = None,
     ) -> None:
         """``concurrency``: rollouts of a question that are estimated at once; ``kind``: what its name begins with."""
         self.sources = tuple(sources)
         self.grouping = WithoutAbstentions() if grouping is None else grouping
         self.form = form
         self.concurrency = concurrency
+        self.sure = sure
         self.name = vote_name(kind, self.grouping, form)
 
     def decide(self, pool: Pool) -> Decision:
@@ -186,7 +188,8 @@ class WeightedVote:
         weighed = _weigh(_each(tried(estimate), kept, self.concurrency))
         decision = ballot.decision(weighed.weights, self.form)
         notes = "; ".join(filter(None, (decision.note, weighed.note)))
-        return replace(decision, note=notes or None, usage=weighed.usage)
+        decision = replace(decision, note=notes or None, usage=weighed.usage)
+        return decision if self.sure is None else self.sure.told(pool, decision)
 
 
 Found = Estimate | ChatError | None

@@ -7,6 +7,7 @@ import gzip
 import json
 import os
 import re
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -16,7 +17,11 @@ import orjson
 
 from tracerank.errors import UsageError
 
-_DRAFT = re.compile(r"\..+\.\d+\.tmp")
+_DRAFT = re.compile(r"\..+\.(\d+)\.tmp")
+_LEFT_SECONDS = 60.0
+"""How long a draft whose writer is gone must have lain still: on a shared disk its writer may be on another machine."""
+_swept: set[Path] = set()
+"""Folders in which this process has looked for drafts."""
 
 
 def is_draft(name: str) -> bool:
@@ -34,6 +39,7 @@ def replacing(path: str | os.PathLike[str], *, is_synced: bool = False) -> Itera
     if target.exists() and not target.is_file():
         yield target  # a pipe or a device cannot be renamed onto
         return
+    _sweep(target.parent)
     draft = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
         yield draft
@@ -46,6 +52,28 @@ def replacing(path: str | os.PathLike[str], *, is_synced: bool = False) -> Itera
         raise
     if is_synced and os.name == "posix":
         _sync(target.parent)
+
+
+def _sweep(folder: Path) -> None:
+    """Remove the drafts that killed processes have left in a folder."""
+    if folder in _swept:
+        return
+    _swept.add(folder)
+    with suppress(OSError):
+        for path in folder.iterdir():
+            found = _DRAFT.fullmatch(path.name)
+            if found and not _is_running(int(found[1])) and time.time() - path.stat().st_mtime > _LEFT_SECONDS:
+                path.unlink()
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True  # somebody else's, or no number of a process
+    return True
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from tracerank.plugins import READER_GROUP, Plugin, plugins
 from tracerank.readers.base import Reader, Record
 from tracerank.readers.files.containers import parts_of_pool
 from tracerank.readers.files.field_map import proposed_map
+from tracerank.readers.files.own_records import says_more, unwrapped
 from tracerank.readers.files.records import PATIENCE, RecordAt
 from tracerank.readers.formats.anthropic_messages import AnthropicReader
 from tracerank.readers.formats.atif import ATIFReader
@@ -88,11 +89,14 @@ def plugged_reader(plugin: Plugin) -> Reader:
 
 
 def detect(record: Record) -> Reader | None:
-    """The reader that recognises the record, if any."""
-    for reader in _IN_ORDER:
-        if reader.recognises(record):
-            return reader
-    return _GENERAL if parts_of_pool(record) is None and _GENERAL.recognises(record) else None
+    """The reader that recognises the record, if any; what is nested too deeply is nobody's."""
+    try:
+        for reader in _IN_ORDER:
+            if reader.recognises(record):
+                return reader
+        return _GENERAL if parts_of_pool(record) is None and _GENERAL.recognises(record) else None
+    except RecursionError:
+        return None
 
 
 def assign_readers(records: Iterable[RecordAt]) -> Iterator[tuple[Reader, RecordAt]]:
@@ -124,10 +128,20 @@ def _detected(records: Iterable[RecordAt]) -> Iterator[tuple[Reader | None, Reco
     for item in records:
         reader = detect(item.value)
         parts = rollouts_in(item) if reader is None else None
-        if parts is None:
-            yield reader, item
-        else:
-            yield from ((detect(part.value), part) for part in parts)
+        for part in (item,) if parts is None else parts:
+            yield _of_dump(part, reader if parts is None else detect(part.value))
+
+
+def _of_dump(item: RecordAt, reader: Reader | None) -> tuple[Reader | None, RecordAt]:
+    """The record, or the dump that it is only a wrapping of, with its reader."""
+    if reader is not None and reader is not _GENERAL:
+        return reader, item
+    inner = unwrapped(item.value)
+    found = None if inner is None else detect(inner)
+    # By shape the whole is read as well.
+    if inner is None or found is None or (found is reader and says_more(item.value)):
+        return reader, item
+    return found, RecordAt(inner, item.source, item.size)
 
 
 def taken_apart(records: Iterable[RecordAt], reader: Reader) -> Iterator[RecordAt]:

@@ -15,12 +15,16 @@ from tracerank.errors import MalformedRollout, ReadError
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question, Rollout
 from tracerank.readers.base import Parsed, Reader, Record, UnreadableRollout
+from tracerank.readers.files.record_fields import goes_by_bare_id
 from tracerank.readers.files.records import Problem, RecordAt
 from tracerank.readers.formats.general import NAME as GENERAL
 from tracerank.readers.formats.general import not_understood, parsed_reading, reading_of
 
 WINDOW_BYTES = 64 * 2**20
 """A pool is closed when more bytes than this of other questions' records were read since it began."""
+
+LARGEST_SAMPLE = 2**53
+"""Beyond, tables and browsers hold no whole number: such an id is none."""
 
 Report = Callable[[Problem], None]
 
@@ -43,6 +47,8 @@ class Placed:
     """The log does not say what was asked, which has been told."""
     record: Record = field(default_factory=dict)
     """Of a rollout whose question is still to be named: it may name its run."""
+    is_bare: bool = False
+    """The question goes by the record's mere ``id``, which may be that of the run."""
 
 
 def parse_record(reader: Reader, item: RecordAt, report: Report, *, is_named: bool = False) -> Placed | None:
@@ -58,11 +64,12 @@ def parse_record(reader: Reader, item: RecordAt, report: Report, *, is_named: bo
         if parsed.loss:
             report(Problem(source, parsed.loss))
         reading = f"{GENERAL} ({parsed.confidence} confidence)" if parsed.confidence else reader.name
-        return _placed(parsed, item, reading)
+        return _placed(parsed, item, reading, is_loose=reader.name in (GENERAL, *_GIVING_WAY))
     except UnreadableRollout as error:
         report(Problem(source, f"{error}; the rollout keeps its place but cannot be chosen"))
         broken = Rollout(error.sample_id or 0, None, problem=str(error), source=source)
-        return _placed(Parsed(error.question, broken, error.sample_id is not None), item)
+        is_loose = reader.name in (GENERAL, *_GIVING_WAY)
+        return _placed(Parsed(error.question, broken, error.sample_id is not None), item, is_loose=is_loose)
     except MalformedRollout as error:
         report(Problem(source, f"{error}; the record was dropped"))
     except RecursionError:
@@ -72,9 +79,11 @@ def parse_record(reader: Reader, item: RecordAt, report: Report, *, is_named: bo
     return None
 
 
-def _placed(parsed: Parsed, item: RecordAt, reading: str = "") -> Placed:
+def _placed(parsed: Parsed, item: RecordAt, reading: str = "", *, is_loose: bool) -> Placed:
+    """``is_loose``: of a format in which an ``id`` may be anything's; others say that it is the question's."""
     if parsed.question.id:
-        return Placed(parsed, item.source, item.size, reading)
+        is_bare = is_loose and "id" in item.value and goes_by_bare_id(item.value, parsed.question)
+        return Placed(parsed, item.source, item.size, reading, is_bare=is_bare)
     return Placed(parsed, item.source, item.size, reading, record=item.value)
 
 
@@ -98,12 +107,36 @@ def _second_reading(reader: Reader, parsed: Parsed, item: RecordAt, *, is_named:
 def group(placed: Iterable[Placed], report: Report, window_bytes: int | None = WINDOW_BYTES) -> Iterator[Pool]:
     """Pools in order of first appearance; ``window_bytes=None`` holds all of them until the end."""
     grouping = _Grouping(report, window_bytes)
-    for item in placed:
+    for item in _together(placed, report):
         grouping.add(item)
         while grouping.has_passed():
             yield grouping.close()
     while grouping.queue:
         yield grouping.close()
+
+
+def _together(placed: Iterable[Placed], report: Report) -> Iterator[Placed]:
+    """The rollouts, those of a question that has a bare ``id`` under the first such id that its words came with."""
+    first: dict[int, str] = {}
+    is_told = False
+    for item in placed:
+        question = item.parsed.question
+        if item.is_bare and question.text:
+            # A data set may have a question twice that means something else each time: the references differ.
+            wanted = sorted(map(normalize_answer, question.references))
+            identity = first.setdefault(_digest("\0".join((normalize_text(question.text), *wanted))), question.id)
+            if identity != question.id:
+                item = replace(item, parsed=replace(item.parsed, question=replace(question, id=identity)))
+                if not is_told:
+                    report(Problem(item.source, _SEVERAL_IDS))
+                is_told = True
+        yield item
+
+
+_SEVERAL_IDS = (
+    "the same question stands under several values of 'id', which are taken for those of runs: its rollouts are one "
+    "pool (--map question_id=id keeps them apart)"
+)
 
 
 class _Entry(NamedTuple):
@@ -138,8 +171,22 @@ class _Open:
     is_unasked: bool = True
     """That it has no text has been told."""
 
-    def is_about(self, text: str) -> bool:
-        return text == self.text or not text or not self.text or normalize_text(text) == normalize_text(self.text)
+
+_Variants = dict[str | None, _Open]
+"""Open pools of one id by what ``_heard`` makes of their texts; one without a text is alone: any text joins it."""
+
+
+def _heard(text: str) -> str | None:
+    """A question's text as it is told from others; None: it has none."""
+    return normalize_text(text) if text else None
+
+
+def _about(variants: _Variants, text: str) -> _Open | None:
+    """The pool among those of one id that a rollout with this text belongs to: without a text, the first."""
+    first = next(iter(variants.values()))
+    if not text or not first.text or text == first.text:
+        return first
+    return variants.get(_heard(text))
 
 
 class _Grouping:
@@ -149,7 +196,8 @@ class _Grouping:
         self.queue: deque[_Open] = deque()
         self._report = report
         self._window = window_bytes
-        self._open: dict[str, list[_Open]] = {}
+        self._open: dict[str, _Variants] = {}
+        self._numbers: dict[str, int] = {}  # id that several questions share -> the last number given to one
         self._names: set[str] = set()  # ids of the open pools
         self._closed: dict[int, int] = {}  # hash of a pool id, or of an id and its text -> records before it
         self._bytes = 0
@@ -158,10 +206,9 @@ class _Grouping:
     def add(self, item: Placed) -> None:
         parsed = item.parsed
         question = parsed.question
-        for pool in self._open.get(question.id, ()):
-            if pool.is_about(question.text):
-                break
-        else:
+        variants = self._open.get(question.id)
+        pool = _about(variants, question.text) if variants else None
+        if pool is None:
             pool = self._begin(question, item.source)
         pool.entries.append(_Entry(parsed.rollout, parsed.is_numbered, item.source))
         pool.own += item.size
@@ -170,6 +217,7 @@ class _Grouping:
         self._count += 1
         if question.text and not pool.text:
             pool.text = question.text
+            self._open[question.id] = {_heard(pool.text): pool}
         pool.dataset = pool.dataset or question.dataset
         if question.references != pool.references and question.references:
             self._take_references(pool, question.references, item.source)
@@ -186,7 +234,7 @@ class _Grouping:
         pool = self.queue.popleft()
         self._names.remove(pool.id)
         variants = self._open[pool.key]
-        variants.remove(pool)
+        del variants[_heard(pool.text)]
         if not variants:
             del self._open[pool.key]
         if self._window is not None:
@@ -196,16 +244,18 @@ class _Grouping:
 
     def _begin(self, question: Question, source: str) -> _Open:
         self._refuse_return(question, source)
-        name, number = question.id, 1
+        number = self._numbers.get(question.id, 1)
+        name = question.id if number == 1 else f"{question.id}~{number}"
         while name in self._names or (self._closed and _digest(name) in self._closed):
             number += 1
             name = f"{question.id}~{number}"
         if number > 1:
+            self._numbers[question.id] = number
             reason = f"question id {question.id!r} was used before for another question; this one is kept as {name!r}"
             self._report(Problem(source, reason))
         pool = _Open(question.id, name, question.text, source, self._bytes, self._count)
         self._names.add(name)
-        self._open.setdefault(question.id, []).append(pool)
+        self._open.setdefault(question.id, {})[_heard(question.text)] = pool
         self.queue.append(pool)
         return pool
 
@@ -273,16 +323,20 @@ def _numbered(pool: _Open, report: Report) -> Iterator[tuple[int, _Entry]]:
     given: dict[int, _Entry] = {}
     unnumbered: list[_Entry] = []
     clashing: list[_Entry] = []
+    rivals: dict[Rollout, _Entry] = {}  # where an id is used twice, all that use it, as they are wherever they stood
     for entry in pool.entries:
-        if not entry.is_numbered:
+        sample_id = entry.rollout.sample_id
+        if entry.is_numbered and abs(sample_id) > LARGEST_SAMPLE:
+            report(Problem(entry.source, f"sample id {sample_id:.3g} is too large; the rollout gets a free one"))
+        if not entry.is_numbered or abs(sample_id) > LARGEST_SAMPLE:
             unnumbered.append(entry)
             continue
-        sample_id = entry.rollout.sample_id
         holder = given.setdefault(sample_id, entry)
         if holder is entry:
             continue
-        rivals = [holder, *(other for other in clashing if other.rollout.sample_id == sample_id)]
-        if same := next((other for other in rivals if _is_same(other.rollout, entry.rollout)), None):
+        rivals.setdefault(replace(holder.rollout, source=None), holder)
+        same = rivals.setdefault(replace(entry.rollout, source=None), entry)
+        if same is not entry:
             report(Problem(entry.source, f"rollout {sample_id} repeats {same.source}; the repetition was dropped"))
         elif holder.rollout.problem is not None and entry.rollout.problem is None:
             # A retry of a broken rollout: the good one takes the place.
@@ -303,7 +357,3 @@ def _numbered(pool: _Open, report: Report) -> Iterator[tuple[int, _Entry]]:
         holder = given[old]
         report(Problem(entry.source, f"rollout {old} differs from {holder.source} with the same id; it is now {above}"))
         yield above, entry
-
-
-def _is_same(one: Rollout, other: Rollout) -> bool:
-    return one == (other if one.source == other.source else replace(other, source=one.source))

@@ -17,14 +17,25 @@ from functools import cache
 from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
+from types import MappingProxyType, NoneType, UnionType
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Literal,
+    TypeAlias,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from tracerank.errors import CheckpointError, TraceRankError, UsageError
 from tracerank.extras import missing
-from tracerank.methods.base import Decision, decide_stream
+from tracerank.methods.base import Decision, Sure, decide_stream
 from tracerank.methods.explanation import Explanation, explain_pool
-from tracerank.pools.files import whole_file, write_json
+from tracerank.pools.files import replacing, whole_file, write_json
 from tracerank.pools.pool import Pool
 from tracerank.pools.subsets import DIGEST_BYTES, question_digest
 
@@ -34,10 +45,49 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def write_description(path: Path, about: Mapping[str, Any]) -> None:
-    """The description, last of all files: a folder that has it is complete."""
+CHECKSUMS = "checksums"
+"""Where a description holds the BLAKE2b of the weights beside it, by their file's name."""
+
+
+def write_description(path: Path, about: Mapping[str, Any], weights: str | None = None) -> None:
+    """The description, last of all files: a folder that has it is complete. It holds the checksum of its weights."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_json(path, about)
+    sums = {} if weights is None else {CHECKSUMS: {weights: _checksum(path.with_name(weights))}}
+    write_json(path, {**about, **sums})
+
+
+@contextmanager
+def weights_file(path: Path) -> Iterator[Path]:
+    """The path of a draft for weights, which then gets the name; what prevents it, such as a full disk, in one line."""
+    from safetensors import SafetensorError
+
+    try:
+        with replacing(path) as draft:
+            yield draft
+    except (OSError, SafetensorError) as error:
+        raise CheckpointError(f"{path}: cannot be written ({' '.join(str(error).split())})") from None
+
+
+def _checksum(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
+
+
+def _check_sum(path: Path, about: Mapping[str, Any], weights: str) -> None:
+    """Refuse weights of which a single bit is another than was written; folders made before hold no checksum."""
+    sums = about.get(CHECKSUMS)
+    wanted = sums.get(weights) if isinstance(sums, dict) else None
+    beside = path.with_name(weights)
+    if wanted is None or not beside.is_file():
+        return  # who reads the weights says that they are missing
+    try:
+        found = _checksum(beside)
+    except OSError as error:
+        raise CheckpointError(f"{beside}: cannot be read: {error.strerror or error}") from None
+    if found != wanted:
+        raise CheckpointError(
+            f"{beside}: damaged: its checksum is {found}, {path.name} says {wanted}; fit again or restore the folder"
+        )
 
 
 def read_description(path: Path, format_name: str, what: str, weights: str | None = None) -> dict[str, Any]:
@@ -53,6 +103,8 @@ def read_description(path: Path, format_name: str, what: str, weights: str | Non
     if not isinstance(about, dict) or about.get("format") != format_name:
         found = about.get("format") if isinstance(about, dict) else type(about).__name__
         raise CheckpointError(f"{path}: format is {found!r}; this version reads {format_name!r}")
+    if weights is not None:
+        _check_sum(path, about, weights)
     return about
 
 
@@ -72,15 +124,32 @@ def restore(kind: type[T], values: object, path: Path, section: str) -> T:
         unknown = sorted(set(values) - known) if isinstance(values, dict) else values
         raise CheckpointError(f"{path}: section {section!r} does not fit this version: {unknown}")
     for name, hint in get_type_hints(kind).items():
-        if get_origin(hint) is Literal and values.get(name, get_args(hint)[0]) not in get_args(hint):
+        if name in values and not _is_of(hint, values[name]):
+            wanted = get_args(hint) if get_origin(hint) is Literal else getattr(hint, "__name__", hint)
             raise CheckpointError(
-                f"{path}: {section} {name!r} is {values[name]!r}; this version knows {get_args(hint)}"
+                f"{path}: {section} {name!r} is {str(values[name])[:80]!r}; this version knows {wanted}"
             )
     try:
         given: dict[str, Any] = {name: _frozen(value) for name, value in values.items()}
         return kind(**given)
     except (TypeError, ValueError) as error:
         raise CheckpointError(f"{path}: section {section!r} does not fit this version: {error}") from None
+
+
+def _is_of(hint: Any, value: object) -> bool:
+    """Whether a value of JSON may stand in a field of this type."""
+    if hint in (int, bool, str):
+        return type(value) is hint
+    if hint is float:
+        return type(value) in (int, float) and math.isfinite(value)  # type: ignore[arg-type]
+    if get_origin(hint) is Literal:
+        return any(type(value) is type(known) and value == known for known in get_args(hint))
+    if get_origin(hint) is tuple:
+        each = get_args(hint)[0]
+        return isinstance(value, list | tuple) and all(_is_of(each, item) for item in value)
+    if get_origin(hint) in (Union, UnionType):
+        return any(_is_of(each, value) for each in get_args(hint))
+    return hint is not NoneType or value is None
 
 
 def _frozen(value: object) -> object:
@@ -99,6 +168,10 @@ HUB_FILES = ("*.json", "*.safetensors", "README.md", FITTED_ON, f"*/{FITTED_ON}"
 """What is fetched of a repository."""
 ABOUT = "selector.json"
 """What every kind but TRACE describes itself in."""
+CONFIDENCE = "confidence.json"
+"""Beside it: how sure its answers are. Absent: it has a calibration of its own, or what ships tells for it."""
+_CONFIDENCES = "tracerank.selectors.meaning.confidence"
+"""Where it is read. A name, no import: it lies above, and looks at meanings."""
 DEFAULT, BROWSING = "default", "browsing"
 SHIPPED = (DEFAULT, BROWSING)
 """Selectors that come with the package; write ``./default`` for a folder of your own with such a name."""
@@ -127,6 +200,17 @@ class Selector(ABC):
 
     kind: ClassVar[str]
     """What its folder says that it holds; a row of ``KINDS``."""
+    confidence: Sure | None = None
+    """Of its folder; None: its own calibration tells, where it has one, else what ships for every method."""
+
+    def sure(self, pool: Pool, decision: Decision, known: Any = None) -> Decision:
+        """A decision of its own with its confidence."""
+        if self.confidence is not None:
+            return self.confidence.told(pool, decision, known)
+        if decision.confidence is not None:
+            return decision
+        shipped: Sure = import_module(_CONFIDENCES).shipped_confidence()
+        return shipped.told(pool, decision, known)
 
     @property
     @abstractmethod
@@ -221,11 +305,12 @@ class FittedOn:
         return FittedOn(self.digests | other.digests)
 
 
-def remember_fitted(folder: str | Path, questions: Iterable[str]) -> None:
-    """Write down which questions the selector in a folder is fitted on."""
+def remember_fitted(folder: str | Path, questions: Iterable[str], besides: FittedOn | None = None) -> None:
+    """Write down which questions the selector in a folder is fitted on, ``besides`` those known."""
     Path(folder).mkdir(parents=True, exist_ok=True)
+    known = frozenset[bytes]() if besides is None else besides.digests
     with whole_file(Path(folder) / FITTED_ON) as file:
-        file.write(b"".join(sorted(set(map(question_digest, questions)))))
+        file.write(b"".join(sorted(known | set(map(question_digest, questions)))))
 
 
 def fitted_on(folder: str | Path) -> FittedOn:
@@ -260,7 +345,7 @@ def selector_kind(folder: str | Path) -> str:
     except (OSError, ValueError) as error:
         raise CheckpointError(f"{about}: cannot be read ({error}); train again or restore the folder") from None
     kind = value.get("kind") if isinstance(value, dict) else None
-    if kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         raise CheckpointError(f"{about}: holds a selector of kind {kind!r}; known are {', '.join(KINDS)}")
     return str(kind)
 
@@ -281,7 +366,10 @@ def load_selector(
     except ImportError as error:
         by = f"{place}: a selector of kind {said} needs"
         raise CheckpointError(missing(by, error.name or "more libraries", "embed")) from None
-    return kind.load(place, embedder, allow_encoder_mismatch=allow_encoder_mismatch)
+    selector = kind.load(place, embedder, allow_encoder_mismatch=allow_encoder_mismatch)
+    if (place / CONFIDENCE).exists():
+        selector.confidence = import_module(_CONFIDENCES).read_confidence(place)
+    return selector
 
 
 def selector_digest(folder: str | Path | None) -> str | None:

@@ -74,7 +74,7 @@ class StackedSelector(Selector):
     def _weighed(self, pool: Pool, given: Decision) -> Decision:
         retained = pool.retained(ANSWERED)
         table = with_scores(feature_table(pool.question.text, retained.kept), retained.kept, given.scores)
-        return replace(decision(pool, retained, self.model, table), usage=given.usage)
+        return self.sure(pool, replace(decision(pool, retained, self.model, table), usage=given.usage))
 
 
 def with_scores(table: FeatureTable, kept: tuple[Rollout, ...], scores: Mapping[int, float]) -> FeatureTable:

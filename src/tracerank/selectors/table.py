@@ -24,7 +24,7 @@ from tracerank.methods.answer_groups import (
     ExactGroups,
     MeaningGroups,
 )
-from tracerank.methods.base import Method
+from tracerank.methods.base import Method, Sure
 from tracerank.methods.explanation import Called
 from tracerank.methods.simple import FewestTools, Oracle, RandomRollout, SingleRollout
 from tracerank.methods.voting import FORMS, MajorityVote, WithoutAbstentions
@@ -106,10 +106,6 @@ class MethodOptions:
         return found
 
 
-def _no_model(options: MethodOptions) -> str | None:
-    return None
-
-
 @dataclass(frozen=True, slots=True)
 class MethodRow:
     """One method that can be named."""
@@ -121,7 +117,7 @@ class MethodRow:
     """The field of the options that must be given; None: none."""
     takes_folder: bool = False
     """Whether a trained selector may be named behind it."""
-    model: Callable[[MethodOptions], str | None] = _no_model
+    model: Callable[[MethodOptions], str | None] = lambda _: None
     """Which model decides: a selector by its digest, a chat model or an encoder by name; None: rules alone."""
 
 
@@ -266,23 +262,29 @@ def model_of(name: str, options: MethodOptions) -> str | None:
 
 
 def _majority(options: MethodOptions) -> Method:
-    return MajorityVote(_grouping(options), options.form or FORMS[0])
+    return MajorityVote(_grouping(options), options.form or FORMS[0], _sure())
 
 
 def _of_form(grouping: AnswerGrouping, form: str, options: MethodOptions) -> Method:
-    return MajorityVote(grouping, form)
+    return MajorityVote(grouping, form, _sure())
+
+
+def _sure() -> Sure:
+    from tracerank.selectors.meaning.confidence import shipped_confidence
+
+    return shipped_confidence()
 
 
 def _weighted(options: MethodOptions) -> Method:
     if options.chat is None:
-        return WeightedVote(READ_SOURCES, _grouping(options))
+        return WeightedVote(READ_SOURCES, _grouping(options), sure=_sure())
     sources = (*READ_SOURCES, _asked_confidence(options))
-    return WeightedVote(sources, _grouping(options), concurrency=CONCURRENCY)
+    return WeightedVote(sources, _grouping(options), concurrency=CONCURRENCY, sure=_sure())
 
 
 def _weighted_asked(options: MethodOptions) -> Method:
     sources = [_asked_confidence(options)]
-    return WeightedVote(sources, _grouping(options), concurrency=CONCURRENCY, kind="weighted-asked")
+    return WeightedVote(sources, _grouping(options), concurrency=CONCURRENCY, kind="weighted-asked", sure=_sure())
 
 
 def _bounded(config: B, options: MethodOptions) -> B:
@@ -412,7 +414,7 @@ METHODS: Mapping[str, MethodRow] = MappingProxyType(
         "majority": MethodRow(
             "the commonest answer, by --equality; 'I don't know' has no vote", _majority, model=_equality_model
         ),
-        "majority-paper": MethodRow("the paper's: 'I don't know' has one", lambda _: MajorityVote(ExactGroups())),
+        "majority-paper": MethodRow("the paper's: 'I don't know' has one", partial(_of_form, ExactGroups(), FORMS[0])),
         **_votes_by(DefaultGroups(), FORMS),
         **_votes_by(ContainmentGroups(), FORMS[:2]),
         **_votes_by(MeaningGroups(), FORMS),

@@ -6,21 +6,24 @@ has them decided together and tells what goes wrong as an HTTP status. Routes an
 
 import asyncio
 import logging
+import math
 import os
 import signal
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing import get_context
-from multiprocessing.connection import Connection
+from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from typing import Generic, Protocol, TypeVar
+from threading import Thread
+from typing import Any, Generic, Protocol, TypeVar
 
 from starlette.exceptions import HTTPException
 
-from tracerank.errors import ChatError, EmbeddingError, TraceRankError
+from tracerank.errors import ChatError, EmbeddingError, TraceRankError, UndecidedPool
 from tracerank.methods.base import Decision, Method, decide_stream
 from tracerank.methods.explanation import Explanation, explain_stream
 from tracerank.pools.pool import Pool
@@ -39,8 +42,16 @@ while the model computes."""
 LONG_READERS = 2
 """Threads that read longer ones."""
 
+STARTING_SECONDS = 60.0
+"""How long a new process may take until it shows the first sign of life."""
+
 ENDING_SECONDS = 5.0
 """How long a process that is no longer needed may take to end."""
+
+BEAT_SECONDS = 0.5
+"""How often a process shows that it runs."""
+HUNG_SECONDS = 20.0
+"""How long none may be shown: a stopped process shows none, nor does one whose every thread waits for another."""
 
 _AGAIN = {"Retry-After": "1"}
 _log = logging.getLogger(__name__)
@@ -105,12 +116,26 @@ class OwnMethod:
 
 
 class MethodProcess:
-    """Decides in a process of its own, which is started anew when it has died."""
+    """Decides in a process of its own, which is started anew when it has died or hangs."""
 
-    def __init__(self, make: MakeMethod, threads: int | None = None) -> None:
-        """``threads`` is how many the numeric libraries may use there; None: as many as they like."""
+    def __init__(
+        self,
+        make: MakeMethod,
+        threads: int | None = None,
+        seconds: float | None = None,
+        hung_seconds: float = HUNG_SECONDS,
+    ) -> None:
+        """``threads`` is how many the numeric libraries may use there; None: as many as they like.
+
+        ``seconds`` is how long it may take to decide, after which nobody waits for it; None: for ever.
+        """
         self._make = make
         self._threads = threads
+        self._seconds = seconds
+        self._hung_seconds = hung_seconds
+        self._until: float | None = None
+        """Until when it is expected to answer; None: nobody waits for it."""
+        self._is_hung = False
         self._process: BaseProcess | None = None
         self._line: Connection | None = None
         self._name: str | None = None
@@ -129,18 +154,19 @@ class MethodProcess:
         if self._line is None:
             self._start()
         if self._name is None:
-            self._name = str(self._heard())
+            with self._expected_within(None):
+                self._name = str(self._heard())
         return self._name
 
     def decide(self, items: Sequence[Item]) -> list[Found]:
         self.await_ready()
         assert self._line is not None
-        try:
-            self._line.send(items)
-        except OSError:
-            self._end()
-            raise ProcessEnded("the process that decides has ended") from None
-        found = self._heard()
+        with self._expected_within(self._seconds):
+            try:
+                self._line.send(items)
+            except OSError:
+                raise self._ended() from None
+            found = self._heard()
         assert isinstance(found, list)
         return found
 
@@ -154,22 +180,50 @@ class MethodProcess:
         """Not forked: threads and locks of this process would be torn in the copy."""
         context = get_context("spawn")
         self._line, theirs = context.Pipe()
+        self._is_hung = False
+        # When it last showed that it runs, by the clock that all processes share.
+        beat = context.RawValue("d", time.monotonic() + STARTING_SECONDS)
         self._process = context.Process(
-            target=_decide_until_hung_up, args=(theirs, self._make, self._threads), name="deciding", daemon=True
+            target=_decide_until_hung_up,
+            args=(theirs, self._make, self._threads, beat),
+            name="deciding",
+            daemon=True,
         )
         self._process.start()
         theirs.close()  # else its end would go unnoticed
+        Thread(target=self._watch, args=(self._process, beat), name="watching", daemon=True).start()
 
     def _heard(self) -> object:
         assert self._line is not None
         try:
             heard = self._line.recv()
         except (EOFError, OSError):
-            self._end()
-            raise ProcessEnded("the process that decides has ended") from None
+            raise self._ended() from None
         if isinstance(heard, Exception):
             raise heard
         return heard
+
+    @contextmanager
+    def _expected_within(self, seconds: float | None) -> Iterator[None]:
+        """While we wait for it, it must show that it runs."""
+        self._until = math.inf if seconds is None else time.monotonic() + seconds
+        try:
+            yield
+        finally:
+            self._until = None
+
+    def _watch(self, process: BaseProcess, beat: Any) -> None:
+        """Kill it when it hangs: whoever waits for it, to take or to give, then sees that it has ended."""
+        while not wait([process.sentinel], BEAT_SECONDS):
+            now, until = time.monotonic(), self._until
+            if until is not None and (now > until or now - beat.value > self._hung_seconds):
+                self._is_hung = True
+                process.kill()  # also what is stopped
+                return
+
+    def _ended(self) -> ProcessEnded:
+        self._end()
+        return ProcessEnded(f"the process that decides {'hung and was' if self._is_hung else 'has'} ended")
 
     def _end(self) -> None:
         """Hang up, upon which it ends by itself, or is made to."""
@@ -184,7 +238,8 @@ class MethodProcess:
             self._process = None
 
 
-def _decide_until_hung_up(line: Connection, make: MakeMethod, threads: int | None) -> None:
+def _decide_until_hung_up(line: Connection, make: MakeMethod, threads: int | None, beat: Any) -> None:
+    Thread(target=_show_life, args=(beat,), name="beating", daemon=True).start()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches us, too, but what was accepted is to be finished
     if threads is not None:
         os.environ["OMP_NUM_THREADS"] = str(threads)  # before anything that reads it is imported
@@ -209,9 +264,15 @@ def _decide_until_hung_up(line: Connection, make: MakeMethod, threads: int | Non
             return  # nobody listens any more
 
 
+def _show_life(beat: Any) -> None:
+    while True:
+        beat.value = time.monotonic()
+        time.sleep(BEAT_SECONDS)
+
+
 def _portable(error: Exception) -> Exception:
     """Errors that the user is told go as they are, if they are of one line; others by their name and text."""
-    if isinstance(error, TraceRankError) and error.args == (str(error),):
+    if isinstance(error, UndecidedPool) or (isinstance(error, TraceRankError) and error.args == (str(error),)):
         return error
     return RuntimeError(f"{type(error).__name__}: {error}")
 
@@ -315,6 +376,9 @@ class Deciding:
         except OUTAGES as error:
             _log.warning("%s: %s", type(error).__name__, error)  # it may name addresses, which are not the client's
             raise HTTPException(503, "the encoder or chat server behind this service failed", _AGAIN) from None
+        except UndecidedPool as error:
+            _log.error("%s", error)
+            raise HTTPException(500, str(error)) from None
         except TraceRankError as error:
             raise HTTPException(422, str(error)) from None
 

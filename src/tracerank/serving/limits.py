@@ -23,6 +23,13 @@ class ServiceLimits:
     """Those that are being read count, too; those at work do not."""
     seconds: Annotated[float, "Seconds until a request gets 504."] = 60.0
     """From the arrival of its last byte: reading, waiting and deciding together."""
+    head_bytes: Annotated[int, "Longest head of a request, with its address; more gets 431."] = 64 * 1024
+    """What stands around the chunks of a body counts, too, beyond what chunks of any use need."""
+    head_seconds: Annotated[float, "Seconds until the head of a request has arrived; more get 408."] = 10.0
+    """From the first byte; of a new connection, from its beginning: one that says nothing is closed."""
+    arrival_seconds: Annotated[float, "Seconds until its body has arrived, too; more get 408."] = 60.0
+    reading_seconds: Annotated[float, "Seconds that a client may leave a reply unread; then it is cut off."] = 30.0
+    idle_seconds: Annotated[int, "Seconds that a connection may wait between two requests; then it is closed."] = 5
     closing_seconds: Annotated[int, "Seconds to finish what was accepted when the service ends."] = 30
     batch: Annotated[int, "Most requests decided together."] = 64
     """What the selector scores in one block."""

@@ -14,7 +14,7 @@ from mcp.types import ToolAnnotations
 from pydantic import Field
 
 from tracerank.errors import TraceRankError
-from tracerank.methods.base import Method
+from tracerank.methods.base import Method, decide_stream
 from tracerank.methods.explanation import explain_stream
 from tracerank.serving.mcp_items import Items, checked_pool
 from tracerank.serving.wire import ExplainReply, SelectReply, UnreadableRequest, explain_reply, select_reply
@@ -40,7 +40,8 @@ def mcp_server(method: Method, version: str) -> MCPServer[Any]:
         """Choose the best existing answer among completed rollouts of one question."""
         with _told(), turns:
             pool, problems = checked_pool(question, rollouts)
-            return select_reply(pool, method.decide(pool), problems)
+            [(_, decision)] = decide_stream(method, [pool])
+            return select_reply(pool, decision, problems)
 
     @server.tool(title="Choose and say why", annotations=HARMLESS)
     def explain_selection(question: QuestionText, rollouts: Items) -> ExplainReply:

@@ -52,16 +52,28 @@ class _BadRequest(Exception):
 DEFAULT_LIMITS = RequestLimits()
 
 
-def retrieve_app(retriever: Retriever, about: Mapping[str, Any], limits: RequestLimits = DEFAULT_LIMITS) -> "Starlette":
-    """The web application; ``about`` is what ``/health`` tells beside the status."""
+def retrieve_app(
+    retriever: Retriever,
+    about: Mapping[str, Any],
+    limits: RequestLimits = DEFAULT_LIMITS,
+    hosts: frozenset[str] | None = None,
+) -> "Starlette":
+    """The web application; ``about`` is what ``/health`` tells beside the status.
+
+    ``hosts`` are the names that it answers to; None: any.
+    """
     with needed("serving a corpus needs", "serve", UsageError):
         from starlette.applications import Starlette
         from starlette.concurrency import run_in_threadpool
+        from starlette.middleware import Middleware
         from starlette.responses import JSONResponse
         from starlette.routing import Route
 
+        from tracerank.serving.guards import KnownHost
+
     async def retrieve(request: "Request") -> "Response":
         try:
+            _check_type(request.headers.get("content-type", ""))
             asked = read_request(await _body(request, limits), limits)
         except _BadRequest as problem:
             return JSONResponse({"error": str(problem)}, status_code=problem.status)
@@ -71,14 +83,22 @@ def retrieve_app(retriever: Retriever, about: Mapping[str, Any], limits: Request
     async def health(request: "Request") -> "Response":
         return JSONResponse({"status": "ok", **about})
 
-    return Starlette(routes=[Route("/retrieve", retrieve, methods=["POST"]), Route("/health", health, methods=["GET"])])
+    routes = [Route("/retrieve", retrieve, methods=["POST"]), Route("/health", health, methods=["GET"])]
+    return Starlette(routes=routes, middleware=[] if hosts is None else [Middleware(KnownHost, hosts=hosts)])
 
 
 def serve(app: "Starlette", host: str, port: int) -> None:
     """Answer requests until interrupted."""
     with needed("serving a corpus needs", "serve", UsageError):
-        import uvicorn
-    uvicorn.run(app, host=host, port=port, log_level="warning")
+        from tracerank.serving.listening import listen
+    listen(app, host, port)
+
+
+def _check_type(announced: str) -> None:
+    """Refuse what any page in a browser may send without being asked whether it may: text, or a form."""
+    kind = announced.partition(";")[0].strip().lower()
+    if kind != "application/json" and not (kind.startswith("application/") and kind.endswith("+json")):
+        raise _BadRequest(415, "expected JSON; send the header content-type: application/json")
 
 
 def read_request(body: bytes, limits: RequestLimits = DEFAULT_LIMITS) -> RetrieveRequest:

@@ -57,6 +57,7 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
         421: "The request is meant for another host.",
         422: "No pool can be made of the request.",
         429: "Too many requests wait; come back later.",
+        500: "The method fails on this very pool; the reason is told.",
         503: "The service is closing, or what its method depends on does not answer.",
         504: "It took too long.",
     }.items()

@@ -106,7 +106,7 @@ def test_a_segment_holds_at_most_five_steps_of_600_words() -> None:
         (call("search_trajectory", {"trajectory": 1, "query": "x", "k": "many"}), "'k' must be a whole number"),
         (finish(""), "'solution' must be a text"),
         (finish(["Paris"]), "'solution' must be a text"),
-        (finish("Paris"), "must end with a line 'Exact Answer: '"),
+        (finish("Paris"), "must begin with a line 'Exact Answer: '"),
     ],
 )
 def test_what_is_wrong_with_a_call_is_told_to_the_model(reply: Reply, what: str) -> None:
@@ -212,8 +212,8 @@ def test_a_search_that_names_no_trajectory_looks_into_all() -> None:
 
 
 def test_the_form_that_was_shown_is_no_answer() -> None:
-    copied = finish("Explanation: …\nExact Answer: …")
-    assert "must end with a line" in returned(copied)["error"]
+    copied = finish("Exact Answer: …\nExplanation: …")
+    assert "must begin with a line" in returned(copied)["error"]
 
 
 def test_a_written_finish_is_a_finish() -> None:

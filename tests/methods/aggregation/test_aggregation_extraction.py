@@ -46,6 +46,8 @@ def test_summagg_also_takes_a_declaration_on_the_first_line(text: str, answer: s
         ("Because. <answer>\n\nParis\nFrance</answer>", "Paris"),
         ("Explanation: because\nExact Answer: \nParis\nmore", "Paris"),
         ("**Exact Answer:** Paris", "Paris"),
+        ("Exact Answer: Paris\nExplanation: because", "Paris"),
+        ("Exact Answer: Paris Explanation: because", "Paris"),
         ("Exact Answer:", None),
         ("Paris", None),
     ],

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tracerank.errors import ReadError
+from tracerank.readers.files import records
 from tracerank.readers.files.records import PATIENCE, Problem, RecordAt, iter_records
 
 ROWS = [{"n": 1, "text": "é"}, {"n": 2}, {"n": 3}]
@@ -185,3 +186,65 @@ def test_json_lines_stream_in_constant_memory(tmp_path: Path) -> None:
         tracemalloc.stop()
     assert count == 200
     assert peak < 3_000_000
+
+
+def test_a_gzip_bomb_is_refused_before_it_fills_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(records, "_SMALL", 2**20)
+    bomb = file(tmp_path, gzip.compress(b"\n".join([LINES.encode(), b" " * 2**25])), "bomb.jsonl.gz")
+    tracemalloc.start()
+    with pytest.raises(ReadError, match=r"bomb\.jsonl\.gz: refused: unpacks to more than 200 times its size"):
+        values(bomb)
+    assert tracemalloc.get_traced_memory()[1] < 2**24
+    tracemalloc.stop()
+
+
+def test_repeated_lines_are_no_bomb(tmp_path: Path) -> None:
+    assert len(values(file(tmp_path, gzip.compress(LINES.encode() * 20_000), "rows.jsonl.gz"))) == 60_000
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_line_that_is_too_long_is_dropped_and_told_and_the_others_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packed: bool
+) -> None:
+    monkeypatch.setattr(records, "MAX_LINE_BYTES", 1000)
+    long = json.dumps({"n": "x" * 5000}) + "\n"
+    content = (LINES + long + LINES + long.rstrip()).encode()
+    path = file(tmp_path, gzip.compress(content) if packed else content)
+    assert values(path) == ROWS * 2
+    assert problems(path) == [
+        "4: a line of more than 1,000 bytes; it was dropped",
+        "8: a line of more than 1,000 bytes; it was dropped",
+    ]
+    as_long = json.dumps({"n": "x" * (1000 - len('{"n": ""}') - 1)}) + "\n"
+    assert len(as_long) == 1000
+    assert len(values(file(tmp_path, LINES + as_long))) == 4
+
+
+@pytest.mark.parametrize(
+    "content",
+    [json.dumps([{"n": "x" * 50}] * 200), json.dumps([{"n": "x" * 50}] * 200, indent=1), '{"n": "' + "x" * 9000 + '"}'],
+    ids=["array", "lines of an array", "object"],
+)
+def test_a_file_that_is_one_value_is_held_up_to_a_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str
+) -> None:
+    path = file(tmp_path, content)
+    assert values(path)
+    monkeypatch.setattr(records, "MAX_VALUE_BYTES", 5000)
+    with pytest.raises(ReadError, match="one JSON value of more than 5,000 bytes; write it as JSON Lines"):
+        values(path)
+
+
+def test_a_table_with_a_line_that_is_too_long_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(records, "MAX_LINE_BYTES", 1000)
+    with pytest.raises(ReadError, match="a line of the table has more than 1,000 bytes"):
+        values(file(tmp_path, "question,answer\nWho?,Ada\nWho?," + "x" * 2000 + "\n", "rows.csv"))
+
+
+def test_what_does_not_fit_into_memory_is_told_in_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(records, "_from_array", full)
+    with pytest.raises(ReadError, match="does not fit into this machine's memory"):
+        values(file(tmp_path, "[{}]"))

@@ -1,5 +1,6 @@
 """What the features say about small pools, and what they must not depend on."""
 
+from collections import Counter
 from dataclasses import replace
 from random import Random
 
@@ -9,9 +10,10 @@ import pytest
 from tests.builders import pool_of, random_pools, ranked, rollout
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import WEBQA, Rollout
-from tracerank.selectors.features.compute import FeatureTable, feature_table
+from tracerank.selectors.features.compute import MOST_ROLLOUTS, FeatureTable, feature_table
 from tracerank.selectors.features.table import FAMILIES, FEATURES, NAMES, POOL
-from tracerank.selectors.features.view import TextLines
+from tracerank.selectors.features.view import TextLines, view_of
+from tracerank.selectors.features.votes import _pairs as pairs_of
 
 EIFFEL = "The Eiffel Tower is a wrought-iron tower in Paris, France."
 COLOSSEUM = "The Colosseum is an amphitheatre in Rome."
@@ -153,3 +155,23 @@ def test_hostile_texts_are_only_text() -> None:
     odd = ("\x00" * 50, "(((((", "𝕻𝖆𝖗𝖎𝖘 " * 9_000, "\\d+ [a-z", "'" * 500)
     table = table_of(*(rollout(text, ranked(text, text)) for text in odd), question="?" * 400)
     assert not np.isinf(table.values).any()
+
+
+def test_pairs_of_forms_are_counted_as_word_by_word() -> None:
+    answers = ["a b", "b a", "a a b", "a", "b b", "c", "a b c", "the b c", "New York", "York New York", "York", "ab"]
+    forms = view_of("Q?", [rollout(answer) for answer in answers]).forms
+    f1, inside, subset = pairs_of(forms)
+    for i, one in enumerate(forms):
+        for j, other in enumerate(forms):
+            common = (Counter(one.words) & Counter(other.words)).total()
+            assert f1[i, j] == 2 * common / (len(one.words) + len(other.words))
+            assert subset[i, j] == (common == len(one.words))
+            assert inside[i, j] == (one.line in other.line)
+
+
+def test_a_crowd_of_rollouts_is_cut_and_the_table_says_so() -> None:
+    crowd = [rollout("Paris" if place % 2 else "Rome") for place in range(MOST_ROLLOUTS + 1)]
+    table = feature_table("Capital?", crowd)
+    assert table.votes.tolist() == [MOST_ROLLOUTS // 2, MOST_ROLLOUTS // 2]
+    assert table.note == "only the first 2,000 answers were looked at"
+    assert feature_table("Capital?", crowd[:-1]).note is None

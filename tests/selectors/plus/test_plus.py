@@ -214,6 +214,12 @@ def test_missing_files_are_named(tmp_path: Path) -> None:
     weights = tmp_path / "selector.safetensors"
     state = load_file(weights)
     save_file({name: tensor for name, tensor in state.items() if name != "0.vote_scale"}, weights)
+    with pytest.raises(CheckpointError, match="checksum"):
+        load_plus(tmp_path)
+    about = tmp_path / "selector.json"
+    about.write_text(
+        json.dumps({name: value for name, value in json.loads(about.read_text()).items() if name != "checksums"})
+    )
     with pytest.raises(CheckpointError, match="vote_scale"):
         load_plus(tmp_path)
     weights.unlink()

@@ -11,6 +11,7 @@ from safetensors.torch import load_file, save_file
 
 from tests.builders import EVERY_RECIPE, WIDTH, pool, score, small_net
 from tracerank.errors import CheckpointError
+from tracerank.selectors.base import write_description
 from tracerank.selectors.trace.checkpoint import (
     CONFIG_FILE,
     FORMAT,
@@ -178,6 +179,8 @@ def rewritten(folder: Path, edit: Callable[[dict[str, torch.Tensor]], object]) -
     tensors = load_file(folder / WEIGHTS_FILE)
     edit(tensors)
     save_file(tensors, folder / WEIGHTS_FILE)
+    config = json.loads((folder / CONFIG_FILE).read_text())
+    write_description(folder / CONFIG_FILE, config, WEIGHTS_FILE)  # as who means it
 
 
 @pytest.mark.parametrize(
@@ -200,4 +203,6 @@ def test_weights_of_another_recipe_are_refused(tmp_path: Path) -> None:
     saved(tmp_path / "webqa")
     saved(tmp_path / "browsing", BROWSING_RECIPE)
     (tmp_path / "browsing" / WEIGHTS_FILE).replace(tmp_path / "webqa" / WEIGHTS_FILE)
+    assert "its checksum is" in refusal(tmp_path / "webqa")
+    rewritten(tmp_path / "webqa", lambda tensors: None)
     assert "does not fit" in refusal(tmp_path / "webqa")

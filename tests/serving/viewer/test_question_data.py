@@ -45,7 +45,7 @@ def test_votes_stand_in_by_agreement_and_scores_by_their_softmax() -> None:
     [data] = voted([pool("a", "a", "b", None)])
     assert data["confidence"] == {"value": pytest.approx(2 / 3), "kind": "agreement"}
     [data] = explained([bridge_pool()], BROWSING)
-    assert data["confidence"]["kind"] == "score share"
+    assert data["confidence"]["kind"] == "confidence"
     assert 0 < data["confidence"]["value"] < 1
 
 

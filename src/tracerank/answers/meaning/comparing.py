@@ -9,13 +9,15 @@ from itertools import combinations
 from tracerank.answers.meaning.asking import DATE, NUMBER, Asking
 from tracerank.answers.meaning.measures import measures_agree
 from tracerank.answers.meaning.reading import AnswerReading
-from tracerank.answers.meaning.values import is_value, likeness
+from tracerank.answers.meaning.values import agreeing_values, is_value, likeness
 from tracerank.answers.meaning.words import CHANGING, RANKS, STOP, keys
 
 _LIKE = 0.6
 """Share from which the shorter of two cores is taken to stand in the other."""
 _TELLING = 0.9
 """Weight of a word that would tell answers apart."""
+_MOST_ALIKE = 256
+"""Words of a pool that may share a beginning or an ending and still be compared; what more share tells nothing."""
 LONGEST_PLACED = 18
 """Words; in a longer answer the regions of a sentence need not be the answer's."""
 
@@ -84,8 +86,12 @@ def _candidates(words: Iterable[str]) -> set[tuple[str, str]]:
                 other = first.setdefault(key, word)
                 if other is not word:
                     shared.setdefault(key, [other]).append(word)
-    found = {(a, b) if a < b else (b, a) for held in (*shared.values(), values) for a, b in combinations(held, 2)}
-    found.update((letter, word) for letter in letters for word in named if word[0] == letter)
+    held_by = (held for held in shared.values() if len(held) <= _MOST_ALIKE)
+    found = {(a, b) if a < b else (b, a) for held in held_by for a, b in combinations(held, 2)}
+    found.update(agreeing_values(values))
+    if letters:
+        singles = set(letters)
+        found.update((word[0], word) for word in named if word[0] in singles)
     return found
 
 

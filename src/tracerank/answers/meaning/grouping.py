@@ -6,6 +6,7 @@ that they give for one thing. Only the set of answers counts: neither their orde
 a group.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ from tracerank.answers.abstentions import abstains
 from tracerank.answers.equivalence import DEFAULT, LEVELS, NO_GROUP, Aliases
 from tracerank.answers.meaning.aliases import named_alike
 from tracerank.answers.meaning.asking import read_asking
+from tracerank.answers.meaning.blocks import FEW, MOST_ANSWERS, grouped_in_blocks
 from tracerank.answers.meaning.comparing import conflict, linked
 from tracerank.answers.meaning.pairs import PairWeights, pair_features, pair_weights
 from tracerank.answers.meaning.reading import AnswerReading, read_answer
@@ -80,9 +82,19 @@ def grouped(
 ) -> tuple[int, ...]:
     """The same by given weights."""
     said = [None if answer is None or abstains(answer, question) else comparable(answer) for answer in answers]
-    root = _groups(sorted({answer for answer in said if answer is not None}), question, weights, evidence)
+    distinct, others = _compared(Counter(answer for answer in said if answer is not None))
+    root = _groups(distinct, question, weights, evidence)
+    root |= {answer: number for number, answer in enumerate(others, len(distinct))}
     numbers: dict[int, int] = {}
     return tuple(NO_GROUP if answer is None else numbers.setdefault(root[answer], len(numbers)) for answer in said)
+
+
+def _compared(counts: Counter[str]) -> tuple[list[str], list[str]]:
+    """The distinct answers, sorted, and those beyond the limit, the rarest, of which each is a group of its own."""
+    if len(counts) <= MOST_ANSWERS:
+        return sorted(counts), []
+    ranked = sorted(counts, key=lambda answer: (-counts[answer], answer))
+    return sorted(ranked[:MOST_ANSWERS]), ranked[MOST_ANSWERS:]
 
 
 def same_answer(question: str, a: str | None, b: str | None) -> bool:
@@ -96,9 +108,11 @@ def _groups(distinct: Sequence[str], question: str, weights: PairWeights, eviden
     if len(distinct) < 2:
         return dict.fromkeys(distinct, 0)
     readings = [read_answer(text, question) for text in distinct]
-    features, vetoed = pair_features(readings, read_asking(question))
-    chances = {pair: weights.chance(row) for pair, row in features.items()}
-    groups = linked(range(len(distinct)), chances, weights.threshold, vetoed)
+    vetoed: frozenset[tuple[int, int]] = frozenset()
+    if len(distinct) <= FEW:
+        groups, vetoed = _few(readings, question, weights)
+    else:
+        groups = grouped_in_blocks(readings, lambda some: _few(some, question, weights)[0])
     root = [0] * len(distinct)
     for number, members in enumerate(groups):
         for place in members:
@@ -106,6 +120,15 @@ def _groups(distinct: Sequence[str], question: str, weights: PairWeights, eviden
     if evidence and len(groups) > 1:
         root = _joined(root, readings, question, vetoed, evidence)
     return dict(zip(distinct, root, strict=True))
+
+
+def _few(
+    readings: Sequence[AnswerReading], question: str, weights: PairWeights
+) -> tuple[list[list[int]], frozenset[tuple[int, int]]]:
+    """Groups of places, every pair compared; and the pairs that are never one."""
+    features, vetoed = pair_features(readings, read_asking(question))
+    chances = {pair: weights.chance(row) for pair, row in features.items()}
+    return linked(range(len(readings)), chances, weights.threshold, vetoed), vetoed
 
 
 def _joined(

@@ -35,6 +35,10 @@ FEATURES = (
 _HELD = 0.3
 """Share from which an answer is taken to assert its foremost anchor."""
 _FIRST_VALUES = 4
+_MOST_SHARED = 16.0
+"""Anchors that two answers may share: far fewer make a pair certain."""
+_LOWEST_SCORE = -700.0
+"""Its chance is 0 to 300 digits; below, no float holds the odds."""
 
 Pair = tuple[int, int]
 
@@ -54,7 +58,7 @@ class PairWeights:
         score = self.bias
         for weight, feature in zip(self.weights, features, strict=True):
             score += weight * feature
-        return 1 / (1 + math.exp(-score))
+        return 1 / (1 + math.exp(-max(score, _LOWEST_SCORE)))
 
 
 @cache
@@ -162,7 +166,7 @@ def _features(
         _shared_words(a, b, rarity),
         float(is_held and top_a == top_b),
         float(is_held and top_a != top_b),
-        sum(share * shares_b[number] for number, share in shares_a.items() if number in shares_b),
+        min(_MOST_SHARED, sum(share * shares_b[number] for number, share in shares_a.items() if number in shares_b)),
         min(held_a, held_b),
         min(margin_a, margin_b),
         float(a.is_bare) + float(b.is_bare),

@@ -5,7 +5,9 @@ sentences, where ``answers/numbers.py`` reads a text that is nothing else.
 """
 
 import re
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import combinations_with_replacement
 
 from tracerank.answers.english import MONTHS
 from tracerank.answers.meaning.words import word_likeness
@@ -28,6 +30,8 @@ _CENTURIES = {"nineteen": 19, "eighteen": 18, "seventeen": 17, "sixteen": 16, "f
 _NUMBER_WORDS = SMALL_NUMBERS.keys() | TENS.keys()
 _SMALL_SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 _HAS_DIGIT = re.compile(r"[0-9]")
+_LONGEST_NUMBER = 250
+"""Digits; more are a word like any other: no float holds them, whatever multiplies them."""
 _FEW_DIGITS = 2
 _LONG_NAMES = {"united states of america": "usa", "united states": "usa", "united kingdom": "uk", "great britain": "uk"}
 _LONG_NAMES |= {"nyc": "new york city", "per cent": "percent"}
@@ -79,6 +83,43 @@ def _values_agree(a: str, b: str) -> float:
         return float(a[1:] == b[1:])
     parts = [(x, y) for x, y in zip(_parts(a), _parts(b), strict=True) if x and y]
     return 0.9 if parts and all(x == y for x, y in parts) else 0.0
+
+
+def agreeing_values(values: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """The pairs of distinct values that can agree, found by what they share: of thousands, few do."""
+    numbers = {value: float(value[1:]) for value in values if value[0] == "#"}
+    owners: dict[tuple[int, float], list[str]] = {}
+    digits = {value: _significant(number) for value, number in numbers.items()}
+    for value, number in numbers.items():
+        owners.setdefault((digits[value], number), []).append(value)
+    for fine, number in numbers.items():
+        for count in range(_FEW_DIGITS, digits[fine]):
+            for coarse in owners.get((count, float(f"{number:.{count - 1}e}")), ()):
+                yield _ordered(coarse, fine)
+    yield from _agreeing_dates(values)
+
+
+def _agreeing_dates(values: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Pairs whose parts are equal wherever both have one; a number may be a year."""
+    by_given: dict[tuple[bool, ...], list[tuple[str, tuple[str, str, str]]]] = {}
+    for value in values:
+        parts = _parts(value)
+        by_given.setdefault(tuple(map(bool, parts)), []).append((value, parts))
+    for one, other in combinations_with_replacement(by_given, 2):
+        common = [place for place in range(3) if one[place] and other[place]]
+        if not common:
+            continue
+        having: dict[tuple[str, ...], list[str]] = {}
+        for value, parts in by_given[one]:
+            having.setdefault(tuple(parts[place] for place in common), []).append(value)
+        for value, parts in by_given[other]:
+            for same in having.get(tuple(parts[place] for place in common), ()):
+                if same != value:
+                    yield _ordered(same, value)
+
+
+def _ordered(a: str, b: str) -> tuple[str, str]:
+    return (a, b) if a < b else (b, a)
 
 
 def _rounds(a: float, b: float) -> bool:
@@ -162,6 +203,8 @@ def _number(found: list[str], place: int) -> tuple[str, int] | None:
     if word[0] == "'" and word[1:].isdigit():
         return f"@{(1900 if int(word[1:]) > 30 else 2000) + int(word[1:])}", 1
     if word[0].isdigit():
+        if len(word) > _LONGEST_NUMBER:
+            return None
         if ordinal := _ORDINAL.fullmatch(word):
             return _centuries(int(ordinal[1]), after) or (word, 1)
         numeral = _NUMBER.fullmatch(word)

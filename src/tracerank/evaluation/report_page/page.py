@@ -39,7 +39,7 @@ def report_page(
         ("differences", "Differences" if against is None else f"Against {against}", forest(scores, plan)),
         ("budgets", "Accuracy with the first K rollouts", budgets(scores, plan)),
         ("random", "Accuracy with random K rollouts", budgets(scores, plan, True) if scores.has_subsets else ""),
-        ("calibration", f"Calibration at K={k}", calibration(scores, k)),
+        ("calibration", f"Calibration at K={k}", calibration(scores, k, plan.abstain_below)),
         ("time", f"Accuracy against time at K={k}", times(scores, k)),
         ("questions", "Questions that change sides", changed(scores, plan, viewer)),
         ("tables", "All tables", "".join(table(one, place == 0) for place, one in enumerate(tables))),

@@ -32,6 +32,9 @@ REFERENCE = "reference"
 """Class of what is no method."""
 _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
 _LARGEST_DOT, _SMALLEST_DOT = 11.0, 3.0
+_FEW = 0.05
+"""Share of the questions below which a precision is luck and is not drawn."""
+_MOST_POINTS = 40
 
 
 def colours(scores: ScoreMatrix) -> dict[str, str]:
@@ -164,8 +167,8 @@ def _k_place(k: int, ks: Sequence[int]) -> float:
     return round(3 + 0.94 * scale.at(log2(k)), 3)
 
 
-def calibration(scores: ScoreMatrix, k: int) -> str:
-    """A reliability curve for each method that gives a confidence."""
+def calibration(scores: ScoreMatrix, k: int, abstain_below: float | None = None) -> str:
+    """A reliability curve for each method that gives a confidence, then what keeping silent brings."""
     found = calibrations(scores, k)
     of = colours(scores)
     panels = "".join(_reliability(one, of.get(one.method, REFERENCE)) for one in found)
@@ -174,30 +177,79 @@ def calibration(scores: ScoreMatrix, k: int) -> str:
     return (
         "<p>Questions with about the same confidence (ten bins), against how many of them are right. On the diagonal a "
         "confidence means what it says; below it, it promises too much. Larger dots hold more questions.</p>"
-        f'<div class="panels wide">{panels}</div>'
+        f'<div class="panels wide">{panels}</div>{_answering(found, of, abstain_below)}'
     )
 
 
 def _reliability(one: Calibration, colour: str) -> str:
-    scale = Scale(0.0, 1.0)
-    most = max(each.questions for each in one.bins)
+    scale, told = Scale(0.0, 1.0), one.reliability
+    most = max(each.questions for each in told.bins)
     series = Series(
-        [(scale.at(each.confidence), 100 - scale.at(each.accuracy)) for each in one.bins],
+        [(scale.at(each.confidence), 100 - scale.at(each.accuracy)) for each in told.bins],
         colour,
         titles=[
-            f"confidence {each.confidence:.0%}: {each.accuracy:.0%} of {each.questions:,} right" for each in one.bins
+            f"confidence {each.confidence:.0%}: {each.accuracy:.0%} of {each.questions:,} right" for each in told.bins
         ],
-        sizes=[max(_SMALLEST_DOT, _LARGEST_DOT * (each.questions / most) ** 0.5) for each in one.bins],
+        sizes=[max(_SMALLEST_DOT, _LARGEST_DOT * (each.questions / most) ** 0.5) for each in told.bins],
     )
-    across = [Tick(scale.at(value), f"{value:.0%}") for value in (0.0, 0.5, 1.0)]
-    up = [Tick(100 - scale.at(value), f"{value:.0%}") for value in (0.0, 0.25, 0.5, 0.75, 1.0)]
+    across, up = _shares((0.0, 0.5, 1.0), is_up=False), _shares((0.0, 0.25, 0.5, 0.75, 1.0), is_up=True)
     drawn = chart([series], across, up, ("confidence", "right"), [((0.0, 100.0), (100.0, 0.0))], "square")
+    figures = [
+        ("Brier", f"{told.brier:.3f}"),
+        ("of base rate", f"{told.base_brier:.3f}"),
+        ("log loss", f"{told.log_loss:.3f}"),
+        ("ECE", f"{told.ece:.3f}"),
+        ("AUROC", "–" if told.auroc is None else f"{told.auroc:.3f}"),
+        ("confidence", f"{told.confidence:.0%}"),
+        ("right", f"{told.accuracy:.0%}"),
+    ]
+    listed = "".join(f"<div><dt>{name}</dt><dd>{figure}</dd></div>" for name, figure in figures)
     return (
         f'<figure><figcaption class="{colour}"><span class="key"></span>{escape(one.method)}</figcaption>{drawn}'
-        f'<dl class="figures"><div><dt>Brier</dt><dd>{one.brier:.3f}</dd></div><div><dt>ECE</dt><dd>{one.ece:.3f}</dd>'
-        f"</div><div><dt>confidence</dt><dd>{one.confidence:.0%}</dd></div><div><dt>right</dt><dd>{one.accuracy:.0%}"
-        "</dd></div></dl></figure>"
+        f'<dl class="figures">{listed}</dl></figure>'
     )
+
+
+def _answering(found: Sequence[Calibration], of: dict[str, str], abstain_below: float | None) -> str:
+    """Precision against the share of questions that are answered, a line a method."""
+    low = min((point.precision for one in found for point in one.curve if point.share >= _FEW), default=0.0)
+    up, across = Scale.around([low, 1.0]), Scale(0.0, 1.0)
+    series = []
+    for one in found:
+        points = [point for point in one.curve if point.share >= _FEW or point is one.curve[-1]]
+        points = points[:: max(1, len(points) // _MOST_POINTS)] + points[-1:]
+        places = [(across.at(point.share), 100 - up.at(max(point.precision, up.low))) for point in points]
+        titles = [
+            f"{one.method}, from confidence {point.threshold:.2f}: {point.share:.0%} answered, {point.precision:.0%} "
+            "of these right"
+            for point in points
+        ]
+        series.append(Series(places, of.get(one.method, REFERENCE), titles=titles))
+    ticks = [Tick(100 - up.at(value), _rounded(value, PERCENT)) for value in up.ticks()]
+    drawn = chart(series, _shares((0.0, 0.25, 0.5, 0.75, 1.0), is_up=False), ticks, ("answered", "right, %"))
+    said = "".join(f"<li>{escape(line)}</li>" for one in found for line in _sentences(one, abstain_below))
+    return (
+        "<h3>Answering only where it is sure</h3><p>The surest questions first: how many are answered, and how many of "
+        f'these are right.</p><div class="by-k"><div>{drawn}</div><ul class="keys">{said}</ul></div>'
+    )
+
+
+def _sentences(one: Calibration, abstain_below: float | None) -> list[str]:
+    if abstain_below is None:
+        return [one.sentence]
+    point = one.from_confidence(abstain_below)
+    told = f"Silent below {abstain_below:g}, {one.method} answers nothing."
+    if point is not None:
+        told = (
+            f"Silent below {abstain_below:g}, {one.method} answers {point.share:.0%} of the questions, and "
+            f"{point.precision:.0%} of these are right."
+        )
+    return [one.sentence, told]
+
+
+def _shares(values: Sequence[float], *, is_up: bool) -> list[Tick]:
+    scale = Scale(0.0, 1.0)
+    return [Tick(100 - scale.at(value) if is_up else scale.at(value), f"{value:.0%}") for value in values]
 
 
 def times(scores: ScoreMatrix, k: int) -> str:

@@ -265,7 +265,7 @@ class _Run:
         self._first_solution = self._first_solution or solution.strip()
         answer = accepted_answer(solution)
         if answer is None or is_placeholder(answer):
-            return None, wrong("'solution' must end with a line 'Exact Answer: ' and the short answer")
+            return None, wrong("'solution' must begin with a line 'Exact Answer: ' and the short answer")
         return answer, Returned(quoted({"accepted": True}))
 
     def _add(self, message: ChatMessage, reply: ChatReply | None = None) -> None:
@@ -288,7 +288,7 @@ _CHECKING_CALL = (
 )
 _LAST_CALL = (
     "When you know the answer, that is:\n"
-    r'{"name": "finish", "arguments": {"solution": "Explanation: …\nExact Answer: …", "reason": "…"}}'
+    r'{"name": "finish", "arguments": {"solution": "Exact Answer: …\nExplanation: …", "reason": "…"}}'
 )
 
 

@@ -15,6 +15,7 @@ from tracerank.endpoints.chat import spoken
 
 _TAG = {name: re.compile(rf"<(/?){name}\s{{0,3}}>", re.I) for name in ("answer", "report")}
 _DECLARED = re.compile(r"(?:the correct answer is|the answer is|final answer|answer):(.*)", re.I)
+_EXPLAINED = re.compile(r"\s\**explanation\**:", re.I)
 _EXACT = re.compile(r"\bexact answer\**:\**(.*)", re.I | re.S)
 
 BY_RULE, ESCAPED, MARKED, NUMBERED, NAMED = "by rule", "escaped tag", "other mark", "number", "name"
@@ -48,7 +49,7 @@ def accepted_answer(solution: str) -> str | None:
     """The first nonempty line of the answer that a solution marks; None: it marks none and is not accepted."""
     exact = _EXACT.search(solution)
     marked = first_tagged(solution) or (exact[1] if exact else "")
-    return first_line(marked) or None
+    return _EXPLAINED.split(first_line(marked))[0].strip() or None
 
 
 def report_in(text: str) -> str:

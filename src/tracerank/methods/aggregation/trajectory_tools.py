@@ -30,7 +30,7 @@ FINISH = ChatTool(
     "Hands in the answer and ends the work.",
     _object(
         ("solution", "reason"),
-        solution=text_argument("Two lines. Explanation: why this is the answer. Exact Answer: the short answer"),
+        solution=text_argument("Two lines. Exact Answer: the short answer. Explanation: why this is the answer."),
         reason=text_argument("How the trajectories were weighed and conflicts settled."),
     ),
 )

@@ -35,6 +35,10 @@ _RECORD_FIELDS = frozenset(
 )
 # Also the settings of a whole run, so that they say something about the records inside only.
 _INNER_FIELDS = _RECORD_FIELDS | {"task_id", "prompt", "problem", "response", "completion"}
+_ROW_FIELDS = frozenset(
+    ("task", "example", "sample", "item", "input", "result", "run", "output", "response", "request")
+)
+"""Names of what a row is made of: its objects are not records by id."""
 _STEP_FIELDS = frozenset(("step_number", "task", "plan", "system_prompt"))
 _ROLES = frozenset(("system", "developer", "user", "human", "assistant", "gpt", "tool", "function", "observation"))
 
@@ -89,7 +93,8 @@ def parts_of(record: Record) -> list[Part] | None:
             return [Part(f":{key}[{index}]", value) for index, value in enumerate(inner)]
     values = list(record.values())
     if len(values) and all(isinstance(value, Mapping) for value in values):
-        return list(_keyed(record)) if _are_records(values) else None
+        is_row = len(values) > 1 and not _ROW_FIELDS.isdisjoint(record)
+        return list(_keyed(record)) if _are_records(values) and not is_row else None
     if len(values) and all(isinstance(value, list) and _are_records(value) for value in values):
         return list(_keyed_lists(record))
     if len(values) and all(isinstance(value, list) and value and all(map(_is_answer, value)) for value in values):
@@ -220,6 +225,7 @@ _ROLLOUT_LIST_KEYS = (
     *("conversations", "completions", "responses", "generations", "outputs", "predictions", "solutions", "results"),
     *("candidate_answers", "model_answers", _ANSWERS),  # the last one may be the references of all others
 )
+_SURE_POOLS = ("rollouts", "trajectories", "attempts", "runs", "traces", "episodes", "trials")
 _COLUMN = re.compile(r"(answer|response|output|completion|prediction|generation|sample|candidate|rollout)[ _-]?\d{1,4}")
 """One of the columns that hold an answer each."""
 _AS_IT_STANDS = ("candidate_answers", "model_answers", _ANSWERS, "answer", "candidate")
@@ -246,14 +252,33 @@ def parts_of_pool(record: Record) -> list[Part] | None:
     """A record for each rollout of a pool in one record; None: the record is no such pool."""
     for key in _ROLLOUT_LIST_KEYS:
         listed = record.get(key)
-        if isinstance(listed, list) and listed:
+        if isinstance(listed, list) and listed and not _go_on(listed):
             rollouts = [_opened(item, key) for item in listed]
             about = {name: value for name, value in record.items() if name != key}
-            shared = _shared(about) if any(rollouts) else None
+            shared = shared_of(about) if any(rollouts) else None
             if shared is not None and _are_about([rollout for rollout in rollouts if rollout], shared["question"]):
-                parts = (_with(shared, rollout or _DAMAGED, place) for place, rollout in enumerate(rollouts))
+                parts = (_placed(shared, rollout or _DAMAGED, place) for place, rollout in enumerate(rollouts))
                 return [Part(f":{key}[{place}]", part) for place, part in enumerate(parts)]
     return _parts_of_columns(record)
+
+
+def _go_on(replies: list[Any]) -> bool:
+    """Whether a list holds the replies of a model in one run: all but the last ask for tools."""
+    if len(replies) < 2 or not all(isinstance(one, Mapping) and one.get("object") in _REPLIES for one in replies):
+        return False
+    return all(_asks_for_tools(one) for one in replies[:-1])
+
+
+def _asks_for_tools(reply: Mapping[str, Any]) -> bool:
+    output, choices = reply.get("output"), reply.get("choices")
+    if isinstance(output, list):
+        return any(isinstance(one, Mapping) and one.get("type") in _ITEM_KINDS for one in output)
+    first = choices[0] if isinstance(choices, list) and choices else None
+    message = first.get("message") if isinstance(first, Mapping) else None
+    return isinstance(message, Mapping) and bool(message.get("tool_calls"))
+
+
+_REPLIES = ("response", "chat.completion")
 
 
 def _parts_of_columns(record: Record) -> list[Part] | None:
@@ -267,11 +292,13 @@ def _parts_of_columns(record: Record) -> list[Part] | None:
     )
     if first > 1 and kind in record:  # answer, answer_2, …
         columns = {kind: kind, **columns}
-    shared = _shared({name: value for name, value in record.items() if name not in columns})
+    shared = shared_of({name: value for name, value in record.items() if name not in columns})
     if shared is None:
         return None
     opened = ((name, _opened(record[name], kind)) for name, kind in columns.items() if record[name] is not None)
-    return [Part(f":{name}", _with(shared, rollout or _DAMAGED, place)) for place, (name, rollout) in enumerate(opened)]
+    return [
+        Part(f":{name}", _placed(shared, rollout or _DAMAGED, place)) for place, (name, rollout) in enumerate(opened)
+    ]
 
 
 def _are_about(rollouts: list[dict[str, Any]], question: str) -> bool:
@@ -301,10 +328,12 @@ def _opened(item: object, key: str) -> dict[str, Any] | None:
         value = opened.get(name)
         if "messages" not in opened and isinstance(value, list) and (whole := as_record(value)) is not None:
             opened |= whole
+    if key in _SURE_POOLS and any(isinstance(inner, list | Mapping) and inner for inner in opened.values()):
+        return opened  # a dump of any shape
     return None if _TRANSCRIPT_FIELDS.isdisjoint(opened) and _SAID_FIELDS.isdisjoint(opened) else opened
 
 
-def _shared(about: Record) -> dict[str, Any] | None:
+def shared_of(about: Record) -> dict[str, Any] | None:
     """What all rollouts have in common; None: nobody asked anything."""
     question = question_of(about)
     if question is None or not (question.text or any(name in about for name in _QUESTION_IDS)):
@@ -317,14 +346,28 @@ def _shared(about: Record) -> dict[str, Any] | None:
     return shared
 
 
-def _with(shared: Mapping[str, Any], rollout: Mapping[str, Any], place: int) -> dict[str, Any]:
-    """The rollout as a record of its own; inside a pool, its field ``answer`` is what the agent said."""
+def _holds_words(rollout: Mapping[str, Any]) -> bool:
+    """Whether a transcript ends with words of the agent."""
+    listed = (rollout[name] for name in _TRANSCRIPT_FIELDS if isinstance(rollout.get(name), list) and rollout[name])
+    lasts = [values[-1] for values in listed if isinstance(values[-1], Mapping)]
+    return any(last.get("role") == "assistant" and bool(last.get("content")) for last in lasts)
+
+
+def _placed(shared: Mapping[str, Any], rollout: Mapping[str, Any], place: int) -> dict[str, Any]:
+    """A rollout of a pool as a record of its own."""
+    own = with_question(shared, rollout)
+    return own if sample_id_of(own) is not None else {**own, "sample_id": place}
+
+
+def with_question(shared: Mapping[str, Any], rollout: Mapping[str, Any]) -> dict[str, Any]:
+    """The rollout with what is said about its question; there, its field ``answer`` is what the agent said."""
     own = {name: value for name, value in rollout.items() if name not in _OF_THE_ROLLOUT}
     if "answer" in own and "searches" not in own and not any(name in own for name in FINAL_FIELDS):
-        own["final_answer"] = own.pop("answer")
-    if sample_id_of(own) is None:
-        own["sample_id"] = place
-    if isinstance(own.get("response"), str) and len(own) == 2:
+        answer = own.pop("answer")
+        # A transcript that comes with the reference says the answer itself, if it is right.
+        if not (_holds_words(own) and answer in shared.get("references", ())):
+            own["final_answer"] = answer
+    if isinstance(own.get("response"), str) and own.keys() <= {"response", "sample_id"}:
         # A bare text: tags in it are read by whoever knows them, else it is what the agent said.
         asked = {"role": "user", "content": shared["question"]}
         own["messages"] = [asked, {"role": "assistant", "content": own["response"]}]

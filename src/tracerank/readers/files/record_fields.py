@@ -216,6 +216,11 @@ def _question_text(record: Record) -> str:
     return ""
 
 
+def goes_by_bare_id(record: Record, question: Question) -> bool:
+    """Whether a question has its id from a mere ``id`` beside its words: that may name the run as well."""
+    return _question_id(record) == question.id and not _question_id({**record, "id": None}) and bool(question.text)
+
+
 def _question_id(record: Record) -> str:
     for name in _ID_FIELDS:
         value = record.get(name)

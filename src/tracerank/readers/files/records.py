@@ -33,6 +33,15 @@ PathLike = str | os.PathLike[str]
 PATIENCE = 1000
 """Unusable lines or records from the beginning of a file after which the whole file is refused."""
 
+MAX_LINE_BYTES = 2**28
+"""Of one line, unpacked; a longer one is dropped and told."""
+MAX_VALUE_BYTES = 2**30
+"""Of a file that is one JSON value, unpacked: all of it is held in memory."""
+MAX_RATIO = 200
+"""Unpacked to packed bytes of a gzip file; real logs stay below 100, and no file that is packed twice comes back."""
+_SMALL = 2**26
+"""The ratio of what is smaller than this does not matter."""
+
 _GZIP_MAGIC = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
 _BUFFER_BYTES = 1 << 18
@@ -78,16 +87,21 @@ def iter_records(path: PathLike) -> Iterator[RecordAt | Problem]:
         ) from None
     except FileNotFoundError:
         raise ReadError(f"{name}: no such file; check the path") from None
+    except MemoryError:
+        raise ReadError(f"{name}: does not fit into this machine's memory; write it as JSON Lines") from None
     except OSError as error:
         raise ReadError(f"{name}: cannot be read ({error.strerror or error}); check the file and its rights") from None
 
 
 class _TolerantGzip(io.RawIOBase):
-    """A gzip stream whose damage ends it instead of raising, so that everything before can be used."""
+    """A gzip stream whose damage ends it instead of raising, so that everything before can be used; no bomb."""
 
-    def __init__(self, file: io.BufferedReader) -> None:
+    def __init__(self, name: str, file: io.BufferedReader) -> None:
         self.damage: str | None = None
+        self._name = name
+        self._packed = file
         self._stream = gzip.GzipFile(fileobj=file)
+        self._unpacked = 0
 
     def readable(self) -> bool:
         return True
@@ -101,6 +115,10 @@ class _TolerantGzip(io.RawIOBase):
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             self.damage = str(error).rstrip(".")
             return 0
+        self._unpacked += len(data)
+        if self._unpacked > max(_SMALL, MAX_RATIO * self._packed.tell()):
+            reason = f"refused: unpacks to more than {MAX_RATIO} times its size, like a gzip bomb; unpack it yourself"
+            raise ReadError(f"{self._name}: {reason} if it is meant")
         target[: len(data)] = data
         return len(data)
 
@@ -109,7 +127,7 @@ def _records(name: str, file: io.BufferedReader) -> Iterator[RecordAt | Problem]
     if file.peek(2)[:2] != _GZIP_MAGIC:
         yield from _from_stream(name, file)
         return
-    unpacked = _TolerantGzip(file)
+    unpacked = _TolerantGzip(name, file)
     found = False
     try:
         for item in _from_stream(name, io.BufferedReader(unpacked, _BUFFER_BYTES)):
@@ -128,7 +146,8 @@ def _records(name: str, file: io.BufferedReader) -> Iterator[RecordAt | Problem]
 def _from_stream(name: str, stream: io.BufferedReader) -> Iterator[RecordAt | Problem]:
     _refuse_binary(name, stream.peek(8192))
     number, first = 0, b""
-    for line in stream:
+    lines = _bounded_lines(name, stream)
+    for line in lines:
         number += 1
         first = (line.removeprefix(_BOM) if number == 1 else line).strip()
         if first:
@@ -137,20 +156,62 @@ def _from_stream(name: str, stream: io.BufferedReader) -> Iterator[RecordAt | Pr
         raise ReadError(f"{name}: the file is empty; {_EXPECTED}")
     header = header_of(first, stream.peek(_BUFFER_BYTES)) if first[:1] not in (b"{", b"[") else None
     if first.startswith(OPENING) and is_trial_log(first + b"\n" + stream.peek(_BUFFER_BYTES)):
-        items = _from_trials(name, number, (first + b"\n" + stream.read()).decode("utf-8", "replace"))
+        items = _from_trials(name, number, _rest(name, first, stream).decode("utf-8", "replace"))
     elif header is not None:
-        items = _from_table(name, header, number, stream)
+        items = _from_table(name, header, number, _no_dropped(name, lines))
     elif first.startswith(b"[") and (_is_pair(first) or (stream.peek(1) and _is_one_of_many(first, stream.peek(64)))):
-        items = _from_lines(name, number, chain((first,), stream))
+        items = _from_lines(name, number, chain((first,), lines))
     elif _ARRAY_START.match(first) or (first.startswith(b"[") and _is_json(first)):
-        items = _from_array(name, first + b"\n" + stream.read())
+        items = _from_array(name, _rest(name, first, stream))
     elif first.startswith(b"{") and first.endswith((b"{", b"[", b",", b":")) and not _is_json(first):
         # A pretty-printed object; or, once in a blue moon, a first line cut off at such a place.
-        data = first + b"\n" + stream.read()
-        items = _from_objects(name, number, data)
+        items = _from_objects(name, number, _rest(name, first, stream))
     else:
-        items = _from_lines(name, number, chain((first,), stream))
+        items = _from_lines(name, number, chain((first,), lines))
     yield from _with_a_record(name, chain.from_iterable(map(_taken_apart, items)))
+
+
+class _Dropped(bytes):
+    """What stands for a line that is too long to be read."""
+
+
+def _bounded_lines(name: str, stream: io.BufferedReader) -> Iterator[bytes]:
+    """The lines, none longer than the limit: of a longer one nothing is held. The first may be the whole file."""
+    first = stream.readline(MAX_VALUE_BYTES)
+    if len(first) == MAX_VALUE_BYTES and not first.endswith(b"\n"):
+        raise ReadError(_too_long(name))
+    if first:
+        yield first
+    while line := stream.readline(MAX_LINE_BYTES):
+        if len(line) < MAX_LINE_BYTES or line.endswith(b"\n"):
+            yield line
+            continue
+        while line and not line.endswith(b"\n"):
+            line = stream.readline(_BUFFER_BYTES)
+        yield _Dropped()
+
+
+def _no_dropped(name: str, lines: Iterator[bytes]) -> Iterator[bytes]:
+    for line in lines:
+        if isinstance(line, _Dropped):
+            raise ReadError(f"{name}: a line of the table has more than {MAX_LINE_BYTES:,} bytes")
+        yield line
+
+
+def _rest(name: str, first: bytes, stream: io.BufferedReader) -> bytes:
+    """A file that is one JSON value, as far as it may be held in memory."""
+    parts = [first, b"\n"]
+    size = len(first)
+    while part := stream.read(_BUFFER_BYTES):
+        size += len(part)
+        if size > MAX_VALUE_BYTES:
+            raise ReadError(_too_long(name))
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _too_long(name: str) -> str:
+    return f"{name}: one JSON value of more than {MAX_VALUE_BYTES:,} bytes; write it as JSON Lines, a record a line"
 
 
 def _from_objects(name: str, number: int, data: bytes) -> Iterator[RecordAt | Problem]:
@@ -242,7 +303,9 @@ def _is_one_of_many(line: bytes, following: bytes) -> bool:
 
 def _from_lines(name: str, number: int, lines: Iterator[bytes]) -> Iterator[RecordAt | Problem]:
     for line in lines:
-        if line and not line.isspace():
+        if isinstance(line, _Dropped):
+            yield Problem(f"{name}:{number}", f"a line of more than {MAX_LINE_BYTES:,} bytes; it was dropped")
+        elif line and not line.isspace():
             item = _read_one(line, f"{name}:{number}")
             yield from (item,) if isinstance(item, RecordAt) or line[:1] != b"[" else _from_list(line, item)
         number += 1

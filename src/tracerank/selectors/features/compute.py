@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 
 from tracerank.pools.types import Rollout
 from tracerank.selectors.features.support import support
-from tracerank.selectors.features.table import NAMES
+from tracerank.selectors.features.table import LIMIT, NAMES
 from tracerank.selectors.features.view import PoolView, TextLines, view_of
 from tracerank.selectors.features.votes import shape, votes
 
+MOST_ROLLOUTS = 2000
+"""Of a pool that are looked at: how they overlap is counted for each two of them."""
 Columns = dict[str, NDArray[np.float64]]
 
 
@@ -131,11 +133,13 @@ class FeatureTable:
     """Rollouts of each form."""
     rollouts: tuple[tuple[int, ...], ...]
     """Places of each form's rollouts in the list that was given."""
+    note: str | None = None
+    """What the user should know about how it was made."""
 
 
 def feature_table(question: str, rollouts: Sequence[Rollout], lines: TextLines | None = None) -> FeatureTable:
     """The features of the rollouts' answers; all must have one, abstentions get no row."""
-    view = view_of(question, rollouts, lines)
+    view = view_of(question, rollouts[:MOST_ROLLOUTS], lines)
     if not view.forms:
         none = np.zeros(0, np.int64)
         return FeatureTable(np.zeros((0, len(NAMES)), np.float32), none, none, ())
@@ -146,6 +150,7 @@ def feature_table(question: str, rollouts: Sequence[Rollout], lines: TextLines |
         np.array([form.group for form in view.forms], np.int64),
         np.array([len(form.rollouts) for form in view.forms], np.int64),
         tuple(form.rollouts for form in view.forms),
+        None if len(rollouts) <= MOST_ROLLOUTS else f"only the first {MOST_ROLLOUTS:,} answers were looked at",
     )
 
 
@@ -163,4 +168,4 @@ def _stacked(columns: Mapping[str, Column], count: int) -> NDArray[np.float32]:
     values = np.empty((count, len(NAMES)), np.float32)
     for place, name in enumerate(NAMES):
         values[:, place] = columns[name]
-    return values
+    return values.clip(-LIMIT, LIMIT)

@@ -16,8 +16,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from tracerank.errors import CheckpointError
-from tracerank.pools.files import replacing
-from tracerank.selectors.base import read_description, write_description
+from tracerank.selectors.base import read_description, weights_file, write_description
 from tracerank.selectors.features.compute import FeatureTable
 from tracerank.selectors.features.table import FORM_FEATURES, FeatureSet
 
@@ -218,6 +217,8 @@ FORMAT = "tracerank-features/1"
 MODEL_FILE = "selector.json"
 WEIGHTS_FILE = "selector.safetensors"
 _HIGHEST_CHANCE = 1 - 1e-6
+_LOWEST_ODDS = -700.0
+"""Log odds; below, no float holds the odds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +256,7 @@ class FeatureModel:
         if self.calibration is None:
             return None
         row = calibration_row(self.looked_at(values[None])[0], chance)
-        return float(1 / (1 + math.exp(-float(self.calibration.scores(row[None])[0]))))
+        return float(1 / (1 + math.exp(-max(float(self.calibration.scores(row[None])[0]), _LOWEST_ODDS))))
 
 
 def calibration_row(values: Floats, chance: float) -> NDArray[np.float64]:
@@ -302,9 +303,9 @@ def save_model(model: FeatureModel, folder: str | Path, kind: str) -> None:
     if model.calibration is not None:
         parts["calibration"] = model.calibration.arrays()
     arrays = {f"{part}.{name}": array for part, found in parts.items() for name, array in found.items()}
-    with replacing(folder / WEIGHTS_FILE) as draft:
+    with weights_file(folder / WEIGHTS_FILE) as draft:
         save_file(arrays, draft)
-    write_description(folder / MODEL_FILE, about)
+    write_description(folder / MODEL_FILE, about, WEIGHTS_FILE)
 
 
 def load_model(folder: str | Path, extras: tuple[str, ...] = (), columns: FeatureSet = FORM_FEATURES) -> FeatureModel:

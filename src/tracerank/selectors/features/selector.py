@@ -52,7 +52,7 @@ class FeatureSelector(Selector):
     def decide(self, pool: Pool) -> Decision:
         """The decision for one pool; every answered rollout is a candidate, with or without evidence."""
         retained = pool.retained(ANSWERED)
-        return decision(pool, retained, self.model, feature_table(pool.question.text, retained.kept))
+        return self.sure(pool, decision(pool, retained, self.model, feature_table(pool.question.text, retained.kept)))
 
     def iter_decisions(self, pools: Iterable[Pool]) -> Iterator[Decision]:
         """Decisions for a stream of pools, in order."""
@@ -63,7 +63,7 @@ class FeatureSelector(Selector):
         for pool in pools:
             retained = pool.retained(ANSWERED)
             table = feature_table(pool.question.text, retained.kept)
-            decided = decision(pool, retained, self.model, table)
+            decided = self.sure(pool, decision(pool, retained, self.model, table))
             weights = zip(retained.kept, grounds(pool.question.text, retained.kept), strict=True)
             read = {rollout.sample_id: read_weights(rollout, own) for rollout, own in weights}
             kept = link_documents(retained.kept) if retained.kept else ()
@@ -94,7 +94,14 @@ def decision(pool: Pool, retained: Retained, model: FeatureModel, table: Feature
     winner = kept[table.rollouts[chosen.row][0]]
     confidence = model.confidence(table.values[chosen.row], float(chosen.chances[chosen.row]))
     return Decision(
-        pool.question.id, winner.answer, winner.sample_id, scores, retained.dropped, tuple(members), confidence
+        pool.question.id,
+        winner.answer,
+        winner.sample_id,
+        scores,
+        retained.dropped,
+        tuple(members),
+        confidence,
+        note=table.note,
     )
 
 

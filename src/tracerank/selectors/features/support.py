@@ -1,6 +1,10 @@
-"""Where the answers stand in the evidence: own, of others, shared; how close to the question's words; which texts."""
+"""Where the answers stand in the evidence: own, of others, shared; how close to the question's words; which texts.
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+Also by two steps, through what a rollout searched for on the way; what other rollouts add to that is ``chains.py``'s.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum  # the same whatever the order, which sets do not keep
 
@@ -23,29 +27,85 @@ _WINDOW = 160
 """Characters on either side of the answer, some 25 words; so in scripts whose characters stand apart, two for each."""
 _CLOSE = 50
 _MOST_OCCURRENCES = 3
+OWN_CHAINS = ("bridge_near", "query_near", "chain_recall")
+"""What ``chained`` gives: of an own query's words that the question lacks, of all its words, of the question's."""
 
 
 def support(view: PoolView) -> dict[str, list[float]]:
     """The columns of the families ``support`` and ``cross_support``."""
-    rows = [_form_support(view, form, _members(view, form.group)) for form in view.forms]
+    queries, readers = Queries(view), _readers(view)
+    groups: dict[int, list[int]] = {}
+    for form in view.forms:
+        groups.setdefault(form.group, []).extend(form.rollouts)
+    total = _searching_and_reading(view, range(len(view.rollouts)))
+    others = {group: _Others(view, readers, frozenset(members), total) for group, members in groups.items()}
+    rows = [_form_support(view, form, others[form.group], queries, readers) for form in view.forms]
     return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
 
 
-def _members(view: PoolView, group: int) -> frozenset[int]:
-    return frozenset(place for form in view.forms if form.group == group for place in form.rollouts)
+class Queries:
+    """The distinct queries of a pool, found by a word in them, and who asked each."""
+
+    def __init__(self, view: PoolView) -> None:
+        self._asking: dict[str, set[int]] = {}
+        for place, seen in enumerate(view.seen):
+            for query in seen.queries:
+                self._asking.setdefault(query, set()).add(place)
+        self._holding: dict[str, list[str]] = {}
+        for query in self._asking:
+            for word in set(query.split()):
+                self._holding.setdefault(word, []).append(query)
+        self._question = view.question.text
+
+    def asking(self, form: Form) -> set[int]:
+        """Places of the rollouts that searched for the answer itself."""
+        # A query that repeats the question contains what the question names: that is no sign of anything.
+        if form.line in self._question:
+            return set()
+        likely = min((self._holding.get(word, []) for word in form.words), key=len)
+        return set().union(*(self._asking[query] for query in likely if form.line in query))
 
 
-def _form_support(view: PoolView, form: Form, members: Collection[int]) -> dict[str, float]:
+Readers = Mapping[int, set[int]]
+"""Text to the places of the rollouts that saw it."""
+
+
+def _readers(view: PoolView) -> Readers:
+    found: dict[int, set[int]] = {}
+    for place, seen in enumerate(view.seen):
+        for number in seen.ranks:
+            found.setdefault(number, set()).add(place)
+    return found
+
+
+class _Others:
+    """What the rollouts outside a group asked and saw, counted from all and those inside: groups may be many."""
+
+    def __init__(self, view: PoolView, readers: Readers, members: frozenset[int], total: tuple[int, int]) -> None:
+        self.members = members
+        searching, reading = _searching_and_reading(view, members)
+        self.searching, self.reading = total[0] - searching, total[1] - reading
+        self.all_reading = total[1]
+        inside = Counter(number for place in members for number in view.seen[place].ranks)
+        self.seen = [number for number, places in readers.items() if len(places) > inside[number]]
+
+
+def _searching_and_reading(view: PoolView, places: Iterable[int]) -> tuple[int, int]:
+    """How many of some rollouts searched for anything, and how many saw any text."""
+    seen = [view.seen[place] for place in places]
+    return sum(bool(one.queries) for one in seen), sum(bool(one.ranks) for one in seen)
+
+
+def _form_support(view: PoolView, form: Form, others: _Others, queries: Queries, readers: Readers) -> dict[str, float]:
     own = [place for place in form.rollouts if view.seen[place].ranks]
-    outside = [place for place in range(len(view.rollouts)) if place not in members]
-    others = [place for place in outside if view.seen[place].ranks]
-    queries_own = _share(asks(view, place, form) for place in form.rollouts if view.seen[place].queries)
-    queries_others = _share(asks(view, place, form) for place in outside if view.seen[place].queries)
+    asking = queries.asking(form)
+    queries_own = _share(place in asking for place in form.rollouts if view.seen[place].queries)
+    queries_others = len(asking - others.members) / others.searching if others.searching else NAN
     row = {"in_own_queries": queries_own, "in_others_queries": queries_others}
     if form.is_polar:
         return row | dict.fromkeys((*_OWN, *_CROSS), NAN)
     holds = _holding(view, form)
-    return row | _own(view, form, own, holds) | _cross(view, form, others, holds)
+    return row | _own(view, form, own, holds) | _cross(view, form, others, holds, readers)
 
 
 _OWN = (
@@ -76,8 +136,13 @@ def _holding(view: PoolView, form: Form) -> dict[int, Place]:
     return {
         number: place_of(text.text, view.heads[number], form.line, weights, view.asked_kind)
         for number, text in enumerate(view.texts)
-        if form.line in text.text
+        if may_hold(text, form) and form.line in text.text
     }
+
+
+def may_hold(text: Line, form: Form) -> bool:
+    """Whether it has the answer's first word, as few texts have; where characters are words, sets hold other terms."""
+    return form.words[0] in text.words or not text.text.isascii()
 
 
 def _asked_beside(view: PoolView, form: Form) -> dict[str, float]:
@@ -136,23 +201,24 @@ def _own(view: PoolView, form: Form, own: list[int], holds: Mapping[int, Place])
     }
 
 
-def _cross(view: PoolView, form: Form, others: list[int], holds: Mapping[int, Place]) -> dict[str, float]:
-    readers = sum(bool(seen.ranks) for seen in view.seen)
-    if not readers:
+def _cross(
+    view: PoolView, form: Form, others: _Others, holds: Mapping[int, Place], readers: Readers
+) -> dict[str, float]:
+    if not others.all_reading:
         return dict.fromkeys(_CROSS, NAN)
-    seen_by = [sum(number in seen.ranks for seen in view.seen) for number in holds]
+    seen_by = [len(readers[number]) for number in holds]
     row = {
         "kind_stated": NAN if view.asked_kind is None else float(any(place.is_kind for place in holds.values())),
         "texts_share": len(holds) / max(1, len(view.texts)),
-        "shared_found": max(seen_by, default=0) / readers,
+        "shared_found": max(seen_by, default=0) / others.all_reading,
     }
-    if not others:
+    if not others.reading:
         return row | dict.fromkeys(("others_found", "others_recall", "others_window"), NAN)
-    seen = {number for place in others for number in view.seen[place].ranks}
-    texts = [number for number in holds if number in seen]
+    texts = [number for number in holds if not readers[number] <= others.members]
+    finding = set().union(*(readers[number] for number in texts)) - others.members
     return row | {
-        "others_found": _share(any(n in holds for n in view.seen[place].ranks) for place in others),
-        "others_recall": _recall(view, form, seen, bool(texts)),
+        "others_found": len(finding) / others.reading,
+        "others_recall": _recall(view, form, others.seen, bool(texts)),
         "others_window": max((holds[number].window for number in texts), default=0.0),
     }
 
@@ -165,12 +231,6 @@ def _recall(view: PoolView, form: Form, numbers: Iterable[int], is_found: bool) 
     total = fsum(rarity[word] for word in form.content)
     found = (fsum(rarity[word] for word in form.content & texts[n].words) for n in numbers if n < len(texts))
     return max(found, default=0.0) / total if total else 0.0
-
-
-def asks(view: PoolView, place: int, form: Form) -> bool:
-    """Whether a rollout searched for the answer itself."""
-    # A query that repeats the question contains what the question names: that is no sign of anything.
-    return form.line not in view.question.text and any(form.line in query for query in view.seen[place].queries)
 
 
 def _share(flags: Iterable[bool]) -> float:
@@ -203,3 +263,45 @@ def _weight(view: PoolView, form: Form, text: Line) -> float:
         return fsum(view.weights[word] for word in view.weights.keys() & text.words) / total if total else 0.0
     place = place_in(view, form, text.text)
     return 0.0 if place is None else HELD + place.window
+
+
+def near(text: Line, needle: str) -> frozenset[str]:
+    """Words around the first place where the needle stands in the text; none: it does not."""
+    at = text.text.find(needle)
+    if at < 0:
+        return frozenset()
+    return frozenset(words_held(text.text[max(0, at - _WINDOW) : at + len(needle) + _WINDOW]))
+
+
+def chained(
+    searched: Iterable[tuple[frozenset[str], frozenset[str]]],
+    texts: Sequence[Line],
+    asked: frozenset[str],
+    needle: str,
+    answer: frozenset[str],
+) -> tuple[float, float, float]:
+    """The own chains, best over single queries, each with its bridge: a query more never lowers them, nor a text."""
+    best = (0.0, 0.0, 0.0)
+    trails = [(query - answer, bridge - answer) for query, bridge in searched]
+    for text in texts:
+        if needle not in text.text:
+            continue
+        around = near(text, needle)
+        here = asked & around
+        best = (best[0], best[1], max(best[2], part_of(here, asked)))
+        for query, bridge in trails:
+            crossed = bridge & around
+            values = (part_of(crossed, bridge), part_of(query & around, query), reached(texts, crossed, asked, here))
+            best = (max(best[0], values[0]), max(best[1], values[1]), max(best[2], values[2]))
+    return best
+
+
+def reached(texts: Sequence[Line], crossed: frozenset[str], asked: frozenset[str], here: frozenset[str]) -> float:
+    """Best share of the question's words around the answer or in a text with all bridge words that stand there."""
+    through = (asked & text.words for text in texts if crossed and crossed <= text.words)
+    return max((part_of(here | there, asked) for there in through), default=part_of(here, asked))
+
+
+def part_of(part: frozenset[str], whole: frozenset[str]) -> float:
+    """How much of the whole the part is; nothing of nothing."""
+    return len(part) / len(whole) if whole else 0.0

@@ -13,6 +13,9 @@ VERSION = 1
 
 POOL, GROUP, FORM = "pool", "group", "form"
 """Over what a feature is constant: the whole pool, the group of equal answers, the form."""
+LIMIT = 32.0
+"""How far from 0 any value may lie: logs of counts stay below it on any machine, all else that is real far below. A
+list of numbers without a space has 1,700 commas a word, and odds made of that leave the range of floats."""
 UP, DOWN = 1, -1
 """More of it may only raise, or only lower, the chance of being right, where a plan is monotone."""
 

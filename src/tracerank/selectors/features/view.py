@@ -17,6 +17,7 @@ from tracerank.answers.english import AUXILIARIES, BOUNDARIES, PREPOSITIONS, VER
 from tracerank.answers.english import words as listed
 from tracerank.answers.equivalence import DEFAULT, NO_GROUP, group_answers
 from tracerank.answers.exact import normalize_answer
+from tracerank.answers.meaning.blocks import MOST_ANSWERS, crowd_note
 from tracerank.answers.scripts import (
     counted_words,
     has_unspaced,
@@ -152,7 +153,7 @@ class PoolView:
     rollouts: tuple[Rollout, ...]
     """Those with an answer, abstentions among them."""
     forms: tuple[Form, ...]
-    """Of answers, not abstentions; in order of first appearance."""
+    """Of answers, not abstentions; in order of first appearance; of very many, the commonest."""
     groups: int
     voters: int
     """Rollouts that answered and did not abstain."""
@@ -165,6 +166,8 @@ class PoolView:
     """What the answer should be: "city"; None: the question does not say."""
     rarity: Mapping[str, float]
     """The same for the content words of the answers, too."""
+    note: str | None = None
+    """That answers were left out, because there are too many."""
 
 
 class TextLines:
@@ -195,7 +198,8 @@ def view_of(
     """The view of the rollouts that gave an answer."""
     lines = lines or TextLines()
     asked = read_question(question)
-    forms = forms_of(question, asked, rollouts, read)
+    spelt = spellings(rollouts)
+    forms = forms_of(question, asked, rollouts, read, spelt)
     numbers: dict[str, int] = {}
     seen = tuple(_seen(rollout, numbers, lines) for rollout in rollouts)
     texts = tuple(lines.of(text) for text in list(numbers)[:MOST_TEXTS])
@@ -214,6 +218,7 @@ def view_of(
         seen=seen,
         asked_kind=_asked_kind(words_of(question)),
         rarity=rarity,
+        note=crowd_note(len(spelt)) if len(spelt) > MOST_ANSWERS else None,
     )
 
 
@@ -225,14 +230,28 @@ def subject_of(question: str, texts: Sequence[Line]) -> Sequence[str]:
     return _contentful(words)
 
 
-def forms_of(
-    question: str, asked: Asked, rollouts: Sequence[Rollout], read: ReadAnswers = by_rules
-) -> tuple[Form, ...]:
-    """The distinct answers, as they are written, without abstentions."""
+def spellings(rollouts: Sequence[Rollout]) -> dict[str, list[int]]:
+    """The distinct answers under the paper's normalisation, with the places of their rollouts."""
     places: dict[str, list[int]] = {}
     for place, rollout in enumerate(rollouts):
         answer = rollout.answer or ""
         places.setdefault(normalize_answer(answer) or answer.strip(), []).append(place)
+    return places
+
+
+def forms_of(
+    question: str,
+    asked: Asked,
+    rollouts: Sequence[Rollout],
+    read: ReadAnswers = by_rules,
+    spelt: Mapping[str, list[int]] | None = None,
+) -> tuple[Form, ...]:
+    """The distinct answers, as they are written, without abstentions; of very many, the commonest."""
+    places = spelt or spellings(rollouts)
+    if len(places) > MOST_ANSWERS:
+        commonest = sorted(places, key=lambda answer: (-len(places[answer]), answer))[:MOST_ANSWERS]
+        kept = set(commonest)
+        places = {answer: members for answer, members in places.items() if answer in kept}
     answers = [_spelling([rollouts[place].answer or "" for place in members]) for members in places.values()]
     # Groups depend on the set of answers alone, so each form is read once.
     forms = []

@@ -182,17 +182,32 @@ def _pairs(forms: Sequence[Form]) -> tuple[NDArray[np.float64], NDArray[np.bool_
     """Token F1 of each two forms; whether the first lies, word for word, in the second; whether only its words do."""
     count = len(forms)
     f1, inside, subset = np.eye(count), np.eye(count, dtype=np.bool_), np.eye(count, dtype=np.bool_)
-    bags = [Counter(terms(form.words)) for form in forms]
-    sizes = [bag.total() for bag in bags]
+    bags = [_bag(terms(form.words)) for form in forms]
+    sizes = np.array([len(bag) for bag in bags])
     lines = [form.line for form in forms]
-    for i in range(count):
-        for j in range(i):
-            if bags[i].keys() & bags[j].keys():
-                common = (bags[i] & bags[j]).total()
-                f1[i, j] = f1[j, i] = 2 * common / (sizes[i] + sizes[j])
-                inside[i, j], inside[j, i] = lines[i] in lines[j], lines[j] in lines[i]
-                subset[i, j], subset[j, i] = common == sizes[i], common == sizes[j]
+    holders: dict[tuple[str, int], list[int]] = {}
+    for place, bag in enumerate(bags):
+        for word in bag:
+            holders.setdefault(word, []).append(place)
+    for i, bag in enumerate(bags):
+        common = np.bincount([place for word in bag for place in holders[word]], minlength=count)
+        common[i] = 0  # it is what it is
+        others = common > 0
+        f1[i, others] = 2 * common[others] / (sizes[i] + sizes[others])
+        subset[i] |= others & (common == sizes[i])
+        for j in np.flatnonzero(subset[i]).tolist():
+            inside[i, j] = lines[i] in lines[j]
     return f1, inside, subset
+
+
+def _bag(words: Sequence[str]) -> set[tuple[str, int]]:
+    """The words, each with the number of times that it came before: what two bags share is a set like any other."""
+    before: Counter[str] = Counter()
+    bag = set()
+    for word in words:
+        bag.add((word, before[word]))
+        before[word] += 1
+    return bag
 
 
 NAN = float("nan")

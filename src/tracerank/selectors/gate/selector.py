@@ -173,7 +173,8 @@ class CalibratedVote(Selector):
     def decide(self, pool: Pool) -> Decision:
         voted = self.vote.decide(pool)
         sides = sides_of(ballot_of(pool), self.vote, voted, None)
-        return voted if sides is None else replace(voted, confidence=self.answer.of(sides.voted.standing))
+        own = voted if sides is None else replace(voted, confidence=self.answer.of(sides.voted.standing))
+        return self.sure(pool, own)
 
     def iter_decisions(self, pools: Iterable[Pool]) -> Iterator[Decision]:
         return map(self.decide, pools)
@@ -224,7 +225,7 @@ class GatedSelector(Selector):
         """What is decided, given what the selector decided."""
         voted = self.vote.decide(pool)
         sides = sides_of(ballot_of(pool), self.vote, voted, own)
-        return voted if sides is None else gated_decision(pool, sides, own, self.gate)
+        return self.sure(pool, voted if sides is None else gated_decision(pool, sides, own, self.gate))
 
     def save(self, folder: str | Path) -> None:
         """The gate, and the selector in a folder below it."""

@@ -1,6 +1,7 @@
 """Pool to table: one row per meaning, columns as in ``table.py``."""
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -8,9 +9,9 @@ import numpy as np
 
 from tracerank.answers.meaning.grouping import answer_core, group_by_meaning
 from tracerank.pools.types import Rollout
-from tracerank.selectors.features.chains import OWN_CHAINS, chained
 from tracerank.selectors.features.compute import FeatureTable
-from tracerank.selectors.features.support import Place, asks, place_of
+from tracerank.selectors.features.support import OWN_CHAINS, Place, Queries, chained, may_hold, place_of
+from tracerank.selectors.features.table import LIMIT
 from tracerank.selectors.features.view import (
     FUNCTION_WORDS,
     Form,
@@ -46,6 +47,8 @@ class _Meaning:
     """One group with what its rollouts and the others saw."""
 
     forms: tuple[Form, ...]
+    rows: tuple[int, ...]
+    """Places of the forms in the view."""
     members: tuple[int, ...]
     own: frozenset[int]
     """Numbers of the texts that its rollouts saw."""
@@ -61,43 +64,55 @@ def meaning_table(question: str, rollouts: Sequence[Rollout], lines: TextLines |
     values = np.zeros((len(meanings), len(MEANING_FEATURES.features)), np.float32)
     if meanings:
         votes = [len(meaning.members) for meaning in meanings]
+        most, next_most = [*sorted(votes, reverse=True)[:2], 0][:2]
+        queries = Queries(view)
         asked = frozenset(subject_of(question, view.texts))
         trails = [_trail(view, place) for place in range(len(view.rollouts))]
         looks = shape(view, question)
+        total = sum(votes)
         for row, meaning in enumerate(meanings):
-            found = _votes(votes, row) | _evidence(view, meaning, asked) | _fit(view, meaning, looks)
-            found |= _chains(meaning, trails, asked)
-            found["searched_by_others"] = float(_is_searched_by_others(view, meaning))
+            found = _votes(votes[row], next_most if votes[row] == most else most, total)
+            found |= _evidence(view, meaning, asked) | _fit(meaning, looks) | _chains(meaning, trails, asked)
+            inside = frozenset(meaning.members)
+            found["searched_by_others"] = float(any(queries.asking(form) - inside for form in meaning.forms))
             values[row] = [found[name] for name in MEANING_FEATURES.names]
     return FeatureTable(
-        values,
+        values.clip(-LIMIT, LIMIT),
         np.arange(len(meanings), dtype=np.int64),
         np.array([len(meaning.members) for meaning in meanings], np.int64),
         tuple(meaning.members for meaning in meanings),
+        view.note,
     )
 
 
+def named(table: FeatureTable, row: int, names: Sequence[str]) -> dict[str, float]:
+    """Some columns of a row."""
+    values = table.values[row].tolist()
+    return {name: values[MEANING_FEATURES.names.index(name)] for name in names}
+
+
 def _meanings(view: PoolView) -> list[_Meaning]:
-    forms: dict[int, list[Form]] = {}
-    for form in view.forms:
-        forms.setdefault(form.group, []).append(form)
+    rows: dict[int, list[int]] = {}
+    for row, form in enumerate(view.forms):
+        rows.setdefault(form.group, []).append(row)
+    readers = _readers(view, range(len(view.rollouts)))
     found = []
     # By the alphabet, so that a tie, which goes to the first row, does not hang on the order of the rollouts.
-    for own in sorted(forms.values(), key=lambda wordings: min(form.line for form in wordings)):
-        members = sorted(place for form in own for place in form.rollouts)
-        inside = set(members)
-        outside = (place for place in range(len(view.rollouts)) if place not in inside)
-        found.append(_Meaning(tuple(own), tuple(members), _seen(view, members), _seen(view, outside)))
+    for own in sorted(rows.values(), key=lambda wordings: min(view.forms[row].line for row in wordings)):
+        members = sorted(place for row in own for place in view.forms[row].rollouts)
+        inside = _readers(view, members)
+        others = frozenset(number for number, count in readers.items() if count > inside[number])
+        forms = tuple(view.forms[row] for row in own)
+        found.append(_Meaning(forms, tuple(own), tuple(members), frozenset(inside), others))
     return found
 
 
-def _seen(view: PoolView, places: Iterable[int]) -> frozenset[int]:
-    return frozenset(number for place in places for number in view.seen[place].ranks if number < len(view.texts))
+def _readers(view: PoolView, places: Iterable[int]) -> Counter[int]:
+    """Text to the number of these rollouts that saw it."""
+    return Counter(number for place in places for number in view.seen[place].ranks if number < len(view.texts))
 
 
-def _votes(votes: Sequence[int], row: int) -> dict[str, float]:
-    total, own = sum(votes), votes[row]
-    rival = max((count for place, count in enumerate(votes) if place != row), default=0)
+def _votes(own: int, rival: int, total: int) -> dict[str, float]:
     return {"log_votes": math.log(own), "vote_share": own / total, "vote_lead": (own - rival) / total}
 
 
@@ -108,7 +123,7 @@ def _evidence(view: PoolView, meaning: _Meaning, asked: frozenset[str]) -> dict[
     for form in sought:
         wanted = dict.fromkeys((word for word in asked if f" {word} " not in form.line), 1.0)
         for number, text in enumerate(view.texts):
-            if form.line in text.text:
+            if may_hold(text, form) and form.line in text.text:
                 head = view.heads[number]
                 places.setdefault(number, []).append(place_of(text.text, head, form.line, wanted, view.asked_kind))
                 titled = titled or (number in meaning.own and form.line in head)
@@ -176,18 +191,11 @@ def _chains(meaning: _Meaning, trails: Sequence[_Trail], asked: frozenset[str]) 
     return dict(zip(OWN_CHAINS, best, strict=True))
 
 
-def _is_searched_by_others(view: PoolView, meaning: _Meaning) -> bool:
-    inside = set(meaning.members)
-    outside = [place for place in range(len(view.rollouts)) if place not in inside]
-    return any(asks(view, place, form) for form in meaning.forms for place in outside)
-
-
-def _fit(view: PoolView, meaning: _Meaning, looks: Mapping[str, Sequence[float]]) -> dict[str, float]:
+def _fit(meaning: _Meaning, looks: Mapping[str, Sequence[float]]) -> dict[str, float]:
     """The best of its wordings; what is missing says nothing."""
-    rows = [place for place, form in enumerate(view.forms) if form in meaning.forms]
 
     def known(name: str) -> list[float]:
-        return [looks[name][row] for row in rows if not math.isnan(looks[name][row])] or [0.0]
+        return [looks[name][row] for row in meaning.rows if not math.isnan(looks[name][row])] or [0.0]
 
     best = {name: max(known(name)) for name in ("fits_kind", "kind_chance", "kind_lift", "is_polar", "is_option")}
     return best | {name: min(known(name)) for name in ("misfit", "repeats_question")}

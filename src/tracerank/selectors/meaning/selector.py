@@ -65,7 +65,9 @@ class MeaningSelector(Selector):
 
     def of_form(self, form: str) -> "MeaningSelector":
         """The same choice of meaning, returned in another form."""
-        return MeaningSelector(self.model, form)
+        other = MeaningSelector(self.model, form)
+        other.confidence = self.confidence
+        return other
 
     def iter_decisions(self, pools: Iterable[Pool]) -> Iterator[Decision]:
         """Decisions for a stream of pools, in order; every answered rollout is a candidate."""
@@ -103,10 +105,13 @@ class MeaningSelector(Selector):
             scores |= {kept[place].sample_id: chance for place in places}
         members = [kept[place] for place in table.rollouts[chosen.row]]
         winner = member_of(members, self.form, pool.question.text)
-        # Calibrated on chances as the model gives them.
-        confidence = self.model.confidence(table.values[chosen.row], float(plain.chances[chosen.row]))
+        # Where the model has a calibration of its own, it is of chances as the model gives them.
+        own = self.model.confidence(table.values[chosen.row], float(plain.chances[chosen.row]))
         group = tuple(sorted(member.sample_id for member in members))
-        return Decision(identity, winner.answer, winner.sample_id, scores, retained.dropped, group, confidence)
+        decided = Decision(
+            identity, winner.answer, winner.sample_id, scores, retained.dropped, group, own, note=table.note
+        )
+        return self.sure(pool, decided, table)
 
     def _reasons(self, table: FeatureTable) -> tuple[Reason, ...]:
         chosen = choose_meaning(self.model, table) if len(table.values) > 1 else None

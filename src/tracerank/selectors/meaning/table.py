@@ -6,7 +6,7 @@ monotone plan (``LinearPlan.is_monotone``) neither ever lowers the meaning's cha
 since weights by rarity would move with each text.
 """
 
-from tracerank.selectors.features.chains import OWN_CHAINS
+from tracerank.selectors.features.support import OWN_CHAINS
 from tracerank.selectors.features.table import DOWN, GROUP, UP, Feature, FeatureSet
 
 MEANING = "meaning"

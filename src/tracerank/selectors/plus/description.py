@@ -15,8 +15,7 @@ from safetensors.numpy import load_file, save_file
 
 from tracerank.embedding.base import EncoderIdentity
 from tracerank.errors import CheckpointError
-from tracerank.pools.files import replacing
-from tracerank.selectors.base import read_description, restore, write_description
+from tracerank.selectors.base import read_description, restore, weights_file, write_description
 from tracerank.selectors.plus.facts import CROSS_FAMILIES, FEATURE_NAMES, FEATURE_VERSION
 from tracerank.selectors.trace.graphs.schema import GraphRecipe
 from tracerank.selectors.trace.sizes import NetConfig
@@ -88,7 +87,7 @@ def write_folder(about: PlusAbout, weights: Weights, folder: str | Path) -> None
     """Write the folder; each file appears whole or not at all."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    with replacing(folder / WEIGHTS_FILE) as draft:
+    with weights_file(folder / WEIGHTS_FILE) as draft:
         save_file(dict(weights), draft)
     described = {
         "format": FORMAT,
@@ -100,7 +99,7 @@ def write_folder(about: PlusAbout, weights: Weights, folder: str | Path) -> None
         "encoder": None if about.encoder is None else asdict(about.encoder),
         "training": dict(about.training),
     }
-    write_description(folder / ABOUT_FILE, described)
+    write_description(folder / ABOUT_FILE, described, WEIGHTS_FILE)
 
 
 def read_about(folder: str | Path) -> PlusAbout:

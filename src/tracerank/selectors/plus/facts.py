@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from tracerank.answers.abstentions import abstains
 from tracerank.pools.types import Rollout
-from tracerank.selectors.features.chains import CHAINS, CROSS_CHAINS, OWN_CHAINS, chains, near, trails_of
+from tracerank.selectors.features.chains import CHAINS, CROSS_CHAINS, chains, trails_of
 from tracerank.selectors.features.compute import feature_table
+from tracerank.selectors.features.support import OWN_CHAINS, near
 from tracerank.selectors.features.table import FEATURES, NAMES, VERSION
 from tracerank.selectors.features.view import Line, TextLines, content_words, subject_of, words_of
 from tracerank.selectors.trace.graphs.build import PoolGraph

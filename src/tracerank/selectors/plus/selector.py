@@ -67,7 +67,7 @@ class PlusSelector(Selector):
             graphs = [build_graph(pool, self.nets.recipe) for pool in block]
             scored = iter(self._scored([graph for graph in graphs if graph.retained.kept]))
             for pool, graph in zip(block, graphs, strict=True):
-                yield _decision(pool, graph, next(scored) if graph.retained.kept else None)
+                yield self.sure(pool, _decision(pool, graph, next(scored) if graph.retained.kept else None))
 
     def _scored(self, graphs: Sequence[PoolGraph]) -> list["_Scored"]:
         if not graphs:

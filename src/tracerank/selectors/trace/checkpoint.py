@@ -11,8 +11,7 @@ from torch import nn
 
 from tracerank.embedding.base import EncoderIdentity
 from tracerank.errors import CheckpointError
-from tracerank.pools.files import replacing
-from tracerank.selectors.base import read_description, restore, write_description
+from tracerank.selectors.base import read_description, restore, weights_file, write_description
 from tracerank.selectors.trace.graphs.schema import GraphRecipe
 from tracerank.selectors.trace.net import TraceNet
 from tracerank.selectors.trace.sizes import NetConfig
@@ -48,9 +47,9 @@ def save_checkpoint(checkpoint: Checkpoint, folder: str | Path) -> None:
         "training": dict(checkpoint.training),
     }
     weights = {name: tensor.contiguous() for name, tensor in checkpoint.net.state_dict().items()}
-    with replacing(folder / WEIGHTS_FILE) as draft:
+    with weights_file(folder / WEIGHTS_FILE) as draft:
         save_file(weights, draft)
-    write_description(folder / CONFIG_FILE, config)
+    write_description(folder / CONFIG_FILE, config, WEIGHTS_FILE)
 
 
 def load_checkpoint(folder: str | Path) -> Checkpoint:
@@ -60,6 +59,7 @@ def load_checkpoint(folder: str | Path) -> Checkpoint:
     config = read_description(path, FORMAT, "checkpoint", WEIGHTS_FILE)
     recipe = restore(GraphRecipe, config.get("recipe"), path, "recipe")
     sizes = restore(NetConfig, config.get("net"), path, "net")
+    _check_size(sizes, path)
     try:
         net = TraceNet(sizes, recipe)
     except (TypeError, ValueError, RuntimeError, ArithmeticError) as error:
@@ -69,6 +69,14 @@ def load_checkpoint(folder: str | Path) -> Checkpoint:
     if encoder.width != sizes.width:
         raise CheckpointError(f"{path}: the encoder is {encoder.width} wide, but the net expects {sizes.width}")
     return Checkpoint(net.eval(), encoder, config.get("training") or {})
+
+
+def _check_size(sizes: NetConfig, path: Path) -> None:
+    """Refuse a network that is larger than its weights, before memory is asked for it."""
+    weights = path.with_name(WEIGHTS_FILE)
+    least = sizes.width * sizes.hidden + sizes.layers * sizes.hidden**2  # numbers, each of more than a byte
+    if weights.is_file() and least > weights.stat().st_size:
+        raise CheckpointError(f"{path}: describes a network that is larger than {WEIGHTS_FILE} beside it")
 
 
 def load_weights(net: nn.Module, path: Path) -> None:

@@ -69,10 +69,12 @@ class TraceSelector(NetworkSelector[Checkpoint]):
             scores = self._scores(graphs, vectors)
             weights = read_weights(self.net, graphs, vectors)
             for pool, graph, part, read in zip(block, graphs, scores, weights, strict=True):
-                yield pool, explain(graph.retained.kept, _decision(pool, graph, part), read)
+                yield pool, explain(graph.retained.kept, self.sure(pool, _decision(pool, graph, part)), read)
 
     def _decided(self, pools: Sequence[Pool], graphs: Sequence[PoolGraph]) -> Iterator[Decision]:
-        return map(_decision, pools, graphs, self._scores(graphs, embedded(graphs, self.embedder)))
+        return map(
+            self.sure, pools, map(_decision, pools, graphs, self._scores(graphs, embedded(graphs, self.embedder)))
+        )
 
     def _scores(self, graphs: Sequence[PoolGraph], vectors: Vectors) -> list[np.ndarray]:
         batch = collate([graph.packed for graph in graphs])

@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 from typing import Literal
 
+LARGEST, MOST_LAYERS = 2**16, 64
+"""Far above any network that is of use: a damaged file shall not fill the memory."""
+
 
 @dataclass(frozen=True, slots=True)
 class NetConfig:
@@ -22,6 +25,10 @@ class NetConfig:
     largest_scale: float = 100.0
 
     def __post_init__(self) -> None:
+        if max(self.width, self.hidden, self.heads, self.feed_forward) > LARGEST or self.layers > MOST_LAYERS:
+            raise ValueError(f"sizes must be at most {LARGEST}, layers {MOST_LAYERS}")
+        if not 0 < self.initial_scale <= self.largest_scale <= LARGEST:
+            raise ValueError(f"scales must be positive, the initial one at most the largest, that at most {LARGEST}")
         if min(self.width, self.hidden, self.heads, self.feed_forward) < 1 or self.layers < 0:
             raise ValueError("sizes must be positive")
         if self.hidden % self.heads:

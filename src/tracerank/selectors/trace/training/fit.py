@@ -20,7 +20,8 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from tracerank.errors import TrainingError
-from tracerank.pools.files import replacing, write_text
+from tracerank.pools.files import write_text
+from tracerank.selectors.base import weights_file
 from tracerank.selectors.trace.checkpoint import Checkpoint, load_weights, save_checkpoint
 from tracerank.selectors.trace.graphs.schema import GraphRecipe
 from tracerank.selectors.trace.inputs import as_tensors
@@ -83,12 +84,12 @@ class RunFolder:
         size = self.metrics_path.stat().st_size if self.metrics_path.exists() else 0
         position = replace(position, metrics_bytes=size)
         metadata = {"position": json.dumps(asdict(position))}
-        with replacing(self._state_path) as draft:
+        with weights_file(self._state_path) as draft:
             save_file(dict(tensors), draft, metadata=metadata)
         return position
 
     def save_best(self, weights: Mapping[str, Tensor]) -> None:
-        with replacing(self.best_path) as draft:
+        with weights_file(self.best_path) as draft:
             save_file(dict(weights), draft)
 
     def log(self, **values: object) -> None:

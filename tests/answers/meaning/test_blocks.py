@@ -1,0 +1,127 @@
+"""Very many distinct answers: work that grows with their number, the same groups whatever their order, a stated cap."""
+
+from itertools import combinations
+from random import Random
+from typing import Any
+
+import pytest
+
+from tests.builders import pool
+from tracerank.answers.meaning import blocks, grouping
+from tracerank.answers.meaning.blocks import FEW
+from tracerank.answers.meaning.grouping import group_by_meaning
+from tracerank.answers.meaning.values import agreeing_values, likeness
+from tracerank.methods import answer_groups
+from tracerank.methods.base import Method
+from tracerank.selectors.features import view
+from tracerank.selectors.table import MethodOptions, method_named
+
+QUESTION = "Who was the first?"
+NAMES = ("Ada Lovelace", "Charles Babbage", "Grace Hopper", "Alan Turing", "Marie Curie")
+WORDINGS = (
+    "{}",
+    "It was {}.",
+    "The answer is {}.",
+    "So it must be {}, as the %s says.",
+    "According to the %s, it was {}",
+)
+SOURCES = ("page", "text", "article", "book", "letter", "archive", "note", "paper")
+
+
+def worded(count: int) -> list[tuple[str, str]]:
+    """So many distinct answers, each with the name that it gives; most give one that nobody else does."""
+    random = Random(1)
+    told = [
+        (name, wording.replace("%s", source).format(name))
+        for name in NAMES
+        for wording in WORDINGS
+        for source in (SOURCES if "%s" in wording else SOURCES[:1])
+    ]
+    syllables = ("ka", "lo", "mi", "ta", "ren", "sol", "vik", "dra", "ber", "ton", "hel", "mar")
+    while len(told) < count:
+        name = " ".join("".join(random.choices(syllables, k=3)).title() for _ in range(2))
+        told.append((name, name))
+    random.shuffle(told)
+    return told[:count]
+
+
+def pairs_compared(texts: list[str], monkeypatch: pytest.MonkeyPatch) -> int:
+    compared = 0
+    few = grouping._few
+
+    def counting(readings: Any, *rest: Any) -> Any:
+        nonlocal compared
+        compared += len(readings) * (len(readings) - 1) // 2
+        return few(readings, *rest)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(grouping, "_few", counting)
+        group_by_meaning(texts, QUESTION)
+    return compared
+
+
+@pytest.mark.parametrize("count", [300, 900])
+def test_an_answer_is_compared_with_so_many_others_however_many_there_are(
+    count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert pairs_compared([text for _, text in worded(count)], monkeypatch) < 70 * count
+    assert pairs_compared([f"Answer {number}" for number in range(count)], monkeypatch) < 70 * count
+
+
+def test_in_blocks_answers_are_grouped_nearly_as_pair_by_pair(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = worded(200)
+    texts = [text for _, text in told]
+    exact = group_by_meaning(texts, QUESTION)
+    monkeypatch.setattr(grouping, "FEW", 20)
+    found = group_by_meaning(texts, QUESTION)
+    pairs = list(combinations(range(len(texts)), 2))
+    alike = [(i, j) for i, j in pairs if told[i][0] == told[j][0]]
+    assert sum((exact[i] == exact[j]) == (found[i] == found[j]) for i, j in pairs) >= 0.97 * len(pairs)
+    assert sum(found[i] == found[j] for i, j in alike) >= 0.9 * sum(exact[i] == exact[j] for i, j in alike)
+    apart = set(pairs) - set(alike)
+    assert sum(found[i] == found[j] for i, j in apart) <= sum(exact[i] == exact[j] for i, j in apart)
+
+
+def test_the_order_of_many_answers_does_not_matter() -> None:
+    texts = [text for _, text in worded(FEW + 40)]
+    groups = dict(zip(texts, group_by_meaning(texts, QUESTION), strict=True))
+    turned = dict(zip(texts[::-1], group_by_meaning(texts[::-1], QUESTION), strict=True))
+    alike = [[(found[a] == found[b]) for a, b in combinations(texts[:120], 2)] for found in (groups, turned)]
+    assert alike[0] == alike[1]
+
+
+@pytest.mark.parametrize("name", ["selector", "majority-meaning"])
+def test_beyond_the_cap_the_commonest_are_compared_and_the_decision_says_so(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (blocks, grouping, view, answer_groups):
+        monkeypatch.setattr(module, "MOST_ANSWERS", 40)
+    method: Method = method_named(name, MethodOptions())
+    crowd = [f"Zz{number}" for number in range(50)]
+    decision = method.decide(pool(*crowd, "Paris", "It is Paris."))
+    assert decision.note == "52 distinct answers: only the 40 commonest were compared by meaning"
+    assert len(decision.scores) == 52
+    clear = method.decide(pool(*crowd, *["Paris"] * 9, *["It is Paris."] * 9))
+    assert clear.answer in ("Paris", "It is Paris.")
+    assert len(clear.group) == 18
+    assert method.decide(pool(*crowd[:39], "Paris", "Paris")).note is None
+
+
+def test_values_that_agree_are_found_without_comparing_all() -> None:
+    random = Random(2)
+    for _ in range(200):
+        values = {
+            *(
+                f"#{random.choice((12, 120, 1490, 1495, 1500, 1512345, 1.25, 0.5, 1e-10, 99.6, 100)):g}"
+                for _ in range(5)
+            ),
+            *(f"@{random.randint(1990, 1993)}" for _ in range(3)),
+            *(f"@{random.randint(1990, 1993)}-{random.randint(9, 12)}" for _ in range(3)),
+            *(f"@{random.randint(1990, 1993)}-{random.randint(9, 12)}-{random.randint(1, 3)}" for _ in range(3)),
+            *(f"@-{random.randint(9, 12)}-{random.randint(1, 3)}" for _ in range(3)),
+            *(f"#{random.randint(1990, 1993)}" for _ in range(2)),
+        }
+        agreeing = {pair for pair in combinations(sorted(values), 2) if likeness(*pair)}
+        assert agreeing <= set(agreeing_values(sorted(values)))
+    years = [f"@{year}" for year in range(1000, 2100)]
+    assert not list(agreeing_values(years))
