@@ -11,7 +11,7 @@ from tracerank.plugins import READER_GROUP, Plugin, plugins
 from tracerank.readers.base import Reader, Record
 from tracerank.readers.files.containers import parts_of_pool
 from tracerank.readers.files.field_map import proposed_map
-from tracerank.readers.files.own_records import says_more, unwrapped
+from tracerank.readers.files.own_records import asks_itself, unwrapped
 from tracerank.readers.files.records import PATIENCE, RecordAt
 from tracerank.readers.formats.anthropic_messages import AnthropicReader
 from tracerank.readers.formats.atif import ATIFReader
@@ -135,8 +135,7 @@ def _of_dump(item: RecordAt, reader: Reader | None) -> tuple[Reader | None, Reco
         return reader, item
     inner = unwrapped(item.value)
     found = None if inner is None else detect(inner)
-    # By shape the whole is read as well.
-    if inner is None or found is None or (found is reader and says_more(item.value)):
+    if inner is None or found is None or (found is reader and asks_itself(item.value)):
         return reader, item
     return found, RecordAt(inner, item.source, item.size)
 

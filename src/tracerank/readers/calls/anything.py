@@ -25,6 +25,7 @@ from tracerank.readers.calls.shapes import (
     is_result,
     kind_of_part,
     message_id,
+    plain_key,
     return_of,
     role_of,
     speaker_of,
@@ -47,11 +48,14 @@ _ASIDE = frozenset(
 """What stands beside the transcript or is not said aloud."""
 _FIRST = ("prompt", "input", "inputs", "question", "task", "userprompt")
 _LAST = ("output", "response", "finaloutput", "result")
+_ENDS_OF_PIECES = ("textend", "runcontentcompleted", "runcompleted")
 _TEXT_KINDS = ("text", "outputtext", "inputtext", "message")
 _CALLING = re.compile(r"\s*Calling tools:\s*(?=\[)")
 _OBSERVED = re.compile(r"\s*(?:Call id: (\S{1,200})\s*\n)?\s*Observation:\s*")
 _SURROUNDINGS = re.compile(r"\s*<(?:environment_context|user_instructions|system-reminder|permissions)\b")
 """What a harness tells the agent in the user's name."""
+_NEW_TASK = "New task:\n"
+"""What smolagents writes before a question."""
 _NUMBERED = re.compile(r"(.+?)_(\d{1,3})")
 _ENCODED = ("toolcalls", "toolcall", "functioncall", "messages", "events", "steps", "payload", "trajectory", "history")
 _STRUCTURED = ("structuredresponse", "structuredoutput")
@@ -203,13 +207,13 @@ class _Walk:
 
     def _piece(self, fields: Fields) -> bool:
         """Words that a stream passes on piece by piece; they are said when it closes the part."""
-        kind, name = kind_of_part(fields), str(fields.get("id"))
-        if kind == "textdelta":
-            text = fields.get("text", fields.get("delta"))
-            self._pieces[name] = self._pieces.get(name, "") + (text if isinstance(text, str) else "")
-        elif kind == "textend" and name in self._pieces:
+        kind, name = kind_of_part(fields) or plain_key(fields.get("event")), str(fields.get("id", fields.get("runid")))
+        if kind in ("textdelta", "runcontent"):
+            text = next((text for key in ("text", "delta", "content") if isinstance(text := fields.get(key), str)), "")
+            self._pieces[name] = self._pieces.get(name, "") + text
+        elif kind in _ENDS_OF_PIECES and name in self._pieces:
             self._say(self._pieces.pop(name), "agent")
-        return kind in ("textdelta", "textend")
+        return kind in ("textdelta", "runcontent", *_ENDS_OF_PIECES)
 
     def _is_result(self, fields: Fields) -> bool:
         """The line with which a command ends its run: its words are those of the agent, unless it failed."""
@@ -285,6 +289,7 @@ class _Walk:
             self._builder.recall(call.id)
             self._said = ""
             return
+        self._pieces.clear()  # words before a call
         self.seen.calls += 1
         name = call.id if call.id is not None else f"#{self.seen.calls}"
         self._known.add(name)
@@ -333,7 +338,7 @@ class _Walk:
             return
         if role == "user":
             if not self._tagged(text) and not _SURROUNDINGS.match(text):
-                self._builder.ask(text)
+                self._builder.ask(text.removeprefix(_NEW_TASK))
             return
         if role == "tool":
             self._tagged(text)

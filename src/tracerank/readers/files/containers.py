@@ -156,13 +156,15 @@ def is_event(value: object) -> bool:
     if not isinstance(value, Mapping) or not _NO_EVENT.isdisjoint(value) or _is_span(value):
         return False
     said = (value.get(name) for name in _KIND_FIELDS)
-    is_told = any(isinstance(kind, str) for kind in said) or _begins_untold(value)
-    return is_told and not _EVENT_FIELDS.isdisjoint(value)
+    is_told = any(isinstance(kind, str) for kind in said)
+    return (is_told and not _EVENT_FIELDS.isdisjoint(value)) or _begins_untold(value)
 
 
 def _begins_untold(value: Mapping[str, Any]) -> bool:
     """Whether an object that does not say its kind is the first event of a run: what was asked, a message, a step."""
     if "triggers" in value or (_AGENT in value and isinstance(value.get("input"), list)):
+        return True
+    if value.get("type") == "start" and len(value) <= 2:
         return True
     message = value.get("message")
     is_message = isinstance(message, Mapping) and "content" in message and message.get("role") in _ROLES

@@ -10,7 +10,9 @@ from typing import Any
 from tracerank.readers.base import Record
 from tracerank.readers.files.containers import as_record, shared_of, with_question
 from tracerank.readers.files.loose_json import load_json
+from tracerank.readers.files.model_calls import ModelCalls, is_call
 from tracerank.readers.files.record_fields import explicit_answer, is_known_field
+from tracerank.readers.files.records import RecordAt
 
 _ABOUT = ("task", "example", "sample", "item", "instance", "row", "input", "inputs")
 """Objects that say what was asked."""
@@ -39,13 +41,10 @@ def unwrapped(record: Record) -> dict[str, Any] | None:
     return {**around, **with_question(about, dumps[0])}
 
 
-def says_more(record: Record) -> bool:
-    """Whether a record has words of its own under names that a dump has, too, so that it is best read as a whole."""
-    return any(isinstance(value, str) and value.strip() and not value.startswith(("[", "{")) for value in _own(record))
-
-
-def _own(record: Record) -> list[object]:
-    return [record.get(name) for name in _ITS_OWN if name != "id"]
+def asks_itself(record: Record) -> bool:
+    """Whether a record says outright what was asked; by shape it is then read as well with all that it holds."""
+    shared = shared_of({name: value for name, value in record.items() if not isinstance(value, Mapping)})
+    return shared is not None and bool(shared["question"])
 
 
 def _is_kept(name: str) -> bool:
@@ -68,7 +67,17 @@ def _dump(value: object) -> Record | None:
     if isinstance(value, str) and len(value) > _SHORTEST and value[0] in "[{":
         value = load_json(value)
     if isinstance(value, list):
-        return as_record(value)
+        return as_record(value) or _last_call(value)
     if isinstance(value, Mapping) and any(isinstance(inner, list | Mapping) and inner for inner in value.values()):
         return value
     return None
+
+
+def _last_call(values: list[Any]) -> Record | None:
+    """Of calls of a model that go on with each other, the one that says all; None: they are something else."""
+    if not values or not all(isinstance(value, Mapping) and is_call(value) for value in values):
+        return None
+    calls = ModelCalls()
+    left = [item for value in values for item in calls.add(RecordAt(value, "", 0))]
+    left += calls.rest()
+    return left[0].value if len(left) == 1 else None
