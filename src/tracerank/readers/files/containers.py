@@ -322,6 +322,8 @@ def _opened(item: object, key: str) -> dict[str, Any] | None:
         return {"final_answer" if key in _AS_IT_STANDS else "response": text} if text.strip() else None
     if isinstance(item, list):
         whole = as_record(item)
+        if whole is None and key in _SURE_POOLS and all(isinstance(one, Mapping) for one in item):
+            return {"events": item}  # calls of a model, states: whoever reads by shape knows what is said twice
         return None if whole is None else dict(whole)
     if not isinstance(item, Mapping):
         return None

@@ -5,7 +5,7 @@ question beside it. Which format the dump is of, readers say.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from tracerank.readers.base import Record
 from tracerank.readers.files.containers import as_record, shared_of, with_question
@@ -26,23 +26,42 @@ _SHORTEST = 40
 """Of a text that may be a dump."""
 
 
-def unwrapped(record: Record) -> dict[str, Any] | None:
-    """The dump inside a record, with what was asked; None: the record is no wrapping, or it cannot be told of what."""
+class Dump(NamedTuple):
+    """What a record wraps."""
+
+    record: Record
+    """A list of messages or events is one under the name that readers look for."""
+    is_listed: bool
+    """It stood there as a list."""
+    is_text: bool
+    """It stood there as JSON."""
+
+    @property
+    def is_whole(self) -> bool:
+        """It says all that a record has to, so that nothing around it is needed to read it by shape."""
+        return self.is_listed or asks_itself(self.record)
+
+
+def dump_in(record: Record) -> Dump | None:
+    """The dump that a record wraps; None: there is none, or there are several."""
+    dumps = [found for name, value in record.items() if name not in _BESIDE and (found := _dump(value)) is not None]
+    return dumps[0] if len(dumps) == 1 else None
+
+
+def unwrapped(record: Record, dump: Dump) -> dict[str, Any] | None:
+    """The dump as a record with what is said about its question around it; None: nobody asks anything."""
     about = _about(record)
     if about is None:
-        return None
-    dumps = [found for name, value in record.items() if name not in _BESIDE and (found := _dump(value)) is not None]
-    if len(dumps) != 1:
         return None
     # Number, label and answer of the run may stand outside; what the dump says itself goes first.
     around = {name: value for name, value in record.items() if isinstance(value, str | int | float) and _is_kept(name)}
     if (answer := explicit_answer(record)) is not None:
         around["final_answer"] = answer
-    return {**around, **with_question(about, dumps[0])}
+    return {**around, **with_question(about, dump.record)}
 
 
 def asks_itself(record: Record) -> bool:
-    """Whether a record says outright what was asked; by shape it is then read as well with all that it holds."""
+    """Whether a record says outright what was asked."""
     shared = shared_of({name: value for name, value in record.items() if not isinstance(value, Mapping)})
     return shared is not None and bool(shared["question"])
 
@@ -62,14 +81,16 @@ def _about(record: Record) -> dict[str, Any] | None:
     return None
 
 
-def _dump(value: object) -> Record | None:
-    """What a value holds that is more than words and numbers, also as JSON."""
-    if isinstance(value, str) and len(value) > _SHORTEST and value[0] in "[{":
+def _dump(value: object) -> Dump | None:
+    """What a value holds that is more than words and numbers."""
+    is_text = isinstance(value, str) and len(value) > _SHORTEST and value[0] in "[{"
+    if isinstance(value, str) and is_text:
         value = load_json(value)
     if isinstance(value, list):
-        return as_record(value) or _last_call(value)
+        listed = as_record(value) or _last_call(value)
+        return None if listed is None else Dump(listed, is_listed=True, is_text=is_text)
     if isinstance(value, Mapping) and any(isinstance(inner, list | Mapping) and inner for inner in value.values()):
-        return value
+        return Dump(value, is_listed=False, is_text=is_text)
     return None
 
 
