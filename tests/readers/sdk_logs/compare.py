@@ -82,7 +82,7 @@ def outcome(place: Path, expected: list[Seen], missing: Iterable[str] = (), read
     is_unsure = any("low" in name for name in by) or any("here and elsewhere" in one for one in told)
     is_apart = "question" not in missing and len(pools) != len({one.question for one in expected})
     parts = {"grouping"} if is_apart else set()
-    is_silent = is_apart
+    is_silent = is_apart and not told and not is_unsure
     for one, said in zip(seen, expected, strict=True):
         differing = set(_differing(one, said)) - set(missing)
         parts |= differing

@@ -129,7 +129,7 @@ def as_record(values: list[Any]) -> Record | None:
     if not values or not all(isinstance(value, Mapping) for value in values):
         parts = [streamed_part(value) if isinstance(value, list) else None for value in values]
         return events_record(parts) if parts and all(part is not None for part in parts) else None
-    if all(value.get("role", value.get("from")) in _ROLES for value in values):
+    if all(str(value.get("role", value.get("from"))) in _ROLES for value in values):
         return {"messages": values}
     if any("step_number" in value for value in values) and not any(_STEP_FIELDS.isdisjoint(v) for v in values):
         return {"steps": values}
@@ -167,7 +167,7 @@ def _begins_untold(value: Mapping[str, Any]) -> bool:
     if value.get("type") == "start" and len(value) <= 2:
         return True
     message = value.get("message")
-    is_message = isinstance(message, Mapping) and "content" in message and message.get("role") in _ROLES
+    is_message = isinstance(message, Mapping) and "content" in message and str(message.get("role")) in _ROLES
     return is_message or ("stepNumber" in value and isinstance(value.get("content"), list))
 
 
