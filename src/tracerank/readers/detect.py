@@ -11,7 +11,7 @@ from tracerank.plugins import READER_GROUP, Plugin, plugins
 from tracerank.readers.base import Reader, Record
 from tracerank.readers.files.containers import parts_of_pool
 from tracerank.readers.files.field_map import proposed_map
-from tracerank.readers.files.own_records import says_more, unwrapped
+from tracerank.readers.files.own_records import asks_itself, dump_in, unwrapped
 from tracerank.readers.files.records import PATIENCE, RecordAt
 from tracerank.readers.formats.anthropic_messages import AnthropicReader
 from tracerank.readers.formats.atif import ATIFReader
@@ -134,14 +134,21 @@ def _detected(records: Iterable[RecordAt]) -> Iterator[tuple[Reader | None, Reco
 
 def _of_dump(item: RecordAt, reader: Reader | None) -> tuple[Reader | None, RecordAt]:
     """The record, or the dump that it is only a wrapping of, with its reader."""
-    if reader is not None and reader is not _GENERAL:
+    if reader is not None and reader is not _GENERAL and not any(map(_is_json, item.value.values())):
         return reader, item
-    inner = unwrapped(item.value)
+    dump = dump_in(item.value)
+    if dump is None or (reader not in (None, _GENERAL) and not (dump.is_text and "messages" not in dump.record)):
+        return reader, item
+    inner = unwrapped(item.value, dump)
     found = None if inner is None else detect(inner)
-    # By shape the whole is read as well.
-    if inner is None or found is None or (found is reader and says_more(item.value)):
+    # By shape the whole is read as well, with all that stands around the dump.
+    if inner is None or found is None or (found is reader and asks_itself(item.value) and not dump.is_whole):
         return reader, item
     return found, RecordAt(inner, item.source, item.size)
+
+
+def _is_json(value: object) -> bool:
+    return isinstance(value, str) and value[:1] in ("[", "{")
 
 
 def taken_apart(records: Iterable[RecordAt], reader: Reader) -> Iterator[RecordAt]:

@@ -145,3 +145,79 @@ def test_rollouts_that_name_their_sample_keep_their_place_and_are_never_taken_fo
     path.write_text("".join(json.dumps({"schema": "tracerank-rollout/1", **row}) + "\n" for row in rows))
     pools = read_pools(path)
     assert [(pool.question.id, len(pool.rollouts)) for pool in pools] == [("b", 2), ("a", 1)]
+
+
+def test_snapshots_of_a_graph_are_one_run_from_the_first_on_and_from_the_last_on(tmp_path: Path) -> None:
+    snapshots = [{"values": state, "next": [], "metadata": {"step": place}} for place, state in enumerate(STATES)]
+    expected = [("Danube", [("q", 1)])]
+    assert (
+        rollouts(tmp_path, *snapshots)
+        == rollouts(tmp_path, *snapshots[::-1], {**snapshots[0], "values": {}})
+        == expected
+    )
+    # Of states that are no snapshots, one that breaks off is a rollout of its own.
+    assert len(rollouts(tmp_path, STATES[3], STATES[0])) == 2
+
+
+CHAT_ASKED = {"role": "user", "content": ASKED}
+CHAT_CALL = {"id": "1", "type": "function", "function": {"name": "search", "arguments": '{"query": "q"}'}}
+CHAT_CALLS = {"role": "assistant", "content": "I look.", "tool_calls": [CHAT_CALL]}
+CHAT_RETURNED = {"role": "tool", "tool_call_id": "1", "content": FOUND}
+USED = {"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": "search", "input": {"query": "q"}}]}
+USED_RETURNED = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "1", "content": FOUND}]}
+APART: dict[str, list[tuple[list[Record], Record]]] = {
+    "chat": [
+        ([CHAT_ASKED], CHAT_CALLS),
+        ([CHAT_ASKED, CHAT_CALLS, CHAT_RETURNED], {"role": "assistant", "content": "Danube"}),
+    ],
+    "messages": [
+        ([CHAT_ASKED], USED),
+        ([CHAT_ASKED, USED, USED_RETURNED], {"role": "assistant", "content": [{"type": "text", "text": "Danube"}]}),
+    ],
+}
+
+
+@pytest.mark.parametrize("spelling", ["request", "kwargs", "json"])
+@pytest.mark.parametrize("vendor", APART)
+def test_calls_whose_request_and_reply_stand_apart_are_one_run(vendor: str, spelling: str, tmp_path: Path) -> None:
+    def row(messages: list[Record], reply: Record) -> Record:
+        replied = {"choices": [{"message": reply}]} if vendor == "chat" else {"type": "message", **reply}
+        if spelling == "json":
+            return {"request_id": "r", "messages": json.dumps(messages), "response": json.dumps(replied)}
+        answered = "response" if spelling == "request" else "response_obj"
+        return {spelling: {"model": "m", "messages": messages}, answered: replied, "latency": 3}
+
+    rows = [row(*one) for one in APART[vendor]]
+    assert rollouts(tmp_path, *rows) == [("Danube", [("q", 1)])]
+    assert rollouts(tmp_path, {"question": ASKED, "calls": rows}) == [("Danube", [("q", 1)])]
+
+
+def test_a_reply_with_words_before_its_call_goes_on_as_well(tmp_path: Path) -> None:
+    plan = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "I look."}]}
+    call = {"type": "function_call", "call_id": "1", "name": "search", "arguments": '{"query": "q"}'}
+    said = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Danube"}]}
+    rows = [{"question": ASKED, "object": "response", "output": output} for output in ([plan, call], [said])]
+    assert rollouts(tmp_path, *rows) == [("Danube", [("q", 0)])]
+
+
+def test_a_stream_that_ends_with_a_list_of_its_events_is_one_run(tmp_path: Path) -> None:
+    call = {"id": "1", "name": "search", "arguments": '{"query": "q"}'}
+    events = [
+        {"source": "user", "type": "TextMessage", "content": ASKED},
+        {"source": "a", "type": "ToolCallRequestEvent", "content": [call]},
+        {"source": "a", "type": "ToolCallExecutionEvent", "content": [{"call_id": "1", "content": FOUND}]},
+        {"source": "a", "type": "TextMessage", "content": "Danube"},
+    ]
+    assert rollouts(tmp_path, *events, {"messages": events, "stop_reason": None}) == [("Danube", [("q", 1)])]
+
+
+def test_pieces_of_words_behind_the_last_call_are_the_answer(tmp_path: Path) -> None:
+    tool = {"tool_call_id": "1", "tool_name": "search", "tool_args": {"query": "q"}, "result": FOUND}
+    said = [{"event": "RunContent", "run_id": "r", "session_id": "s", "content": piece} for piece in ("Dan", "ube")]
+    rows = [
+        {"event": "RunContent", "run_id": "r", "session_id": "s", "content": "I look."},
+        {"event": "ToolCallCompleted", "run_id": "r", "session_id": "s", "tool": tool},
+        *said,
+        {"event": "RunCompleted", "run_id": "r", "session_id": "s", "content": "I look.Danube"},
+    ]
+    assert rollouts(tmp_path, *rows) == [("Danube", [("q", 1)])]

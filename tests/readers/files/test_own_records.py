@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.readers.files.test_pool_records import QUESTION, chat, read
-from tracerank.readers.files.own_records import unwrapped
+from tracerank.readers.files.own_records import dump_in, unwrapped
 
 ABOUT = {"question": QUESTION, "expected": "Oslo"}
 ASKER_FIRST = [{**chat("Oslo")[0], "role": "assistant"}, *chat("Oslo")[1:3], {"role": "user", "content": "Oslo"}]
@@ -49,9 +49,11 @@ def test_the_reference_that_comes_with_a_dump_is_not_what_was_said() -> None:
 
 
 def test_two_dumps_or_no_question_are_no_wrapping() -> None:
-    assert unwrapped({**ABOUT, "a": chat("x"), "b": chat("y")}) is None
-    assert unwrapped({"run": chat("x")}) is None
-    assert unwrapped({**ABOUT, "run": "no dump", "more": "[broken" + " x" * 40}) is None
+    assert dump_in({**ABOUT, "a": chat("x"), "b": chat("y")}) is None
+    assert dump_in({**ABOUT, "run": "no dump", "more": "[broken" + " x" * 40}) is None
+    dump = dump_in({"run": chat("x")})
+    assert dump is not None
+    assert unwrapped({"run": chat("x")}, dump) is None
 
 
 def test_pools_of_dumps_of_any_shape_are_taken_apart() -> None:

@@ -485,3 +485,10 @@ def test_citations_as_the_openai_library_writes_them_are_read() -> None:
     row = record(types.ChatCompletionMessage.model_validate(annotated).model_dump())
     assert READER.recognises(row)
     assert [seen.url for seen in parse(row).rollout.searches[0].evidence] == [A]
+
+
+def test_in_a_group_the_words_of_the_one_who_called_are_the_agents() -> None:
+    searched = [{**SEARCHED[0], "name": "ada"}, SEARCHED[1]]
+    last = {"role": "user", "name": "ada", "content": "Paris"}
+    assert rollout(*searched, last).answer == "Paris"
+    assert rollout(*searched, {**last, "name": "bob"}).answer is None

@@ -444,3 +444,8 @@ def test_files_of_stored_messages_and_of_steps_are_runs(tmp_path: Path) -> None:
     steps = [{"stepNumber": 0, "content": parts}, {"stepNumber": 1, "content": VERCEL[3]["content"]}]
     problems: list[Problem] = []
     assert only(lines(tmp_path, *steps), problems)[1].answer == "Danube"
+
+
+def test_what_stands_before_a_task_is_not_part_of_it(tmp_path: Path) -> None:
+    asked = {"role": "user", "content": [{"text": "New task:\nWhich river?"}]}
+    assert only(lines(tmp_path, [asked, *STRANDS[1:]]))[0] == "Which river?"

@@ -82,7 +82,7 @@ def outcome(place: Path, expected: list[Seen], missing: Iterable[str] = (), read
     is_unsure = any("low" in name for name in by) or any("here and elsewhere" in one for one in told)
     is_apart = "question" not in missing and len(pools) != len({one.question for one in expected})
     parts = {"grouping"} if is_apart else set()
-    is_silent = is_apart
+    is_silent = is_apart and not told and not is_unsure
     for one, said in zip(seen, expected, strict=True):
         differing = set(_differing(one, said)) - set(missing)
         parts |= differing
@@ -101,7 +101,8 @@ def _differing(seen: tuple[str, Rollout], said: Seen) -> Iterable[str]:
         yield "answer"
     if not said.answer:
         return  # nobody can choose it, whatever else is known of it
-    if tuple(search.query for search in rollout.searches if search.query is not None) != said.queries:
+    # Searches of one turn whose returns cannot be told apart are one search, its queries joined.
+    if " | ".join(one.query for one in rollout.searches if one.query is not None) != " | ".join(said.queries):
         yield "queries"
     found = [_flat(text.text) for search in rollout.searches for text in search.evidence]
     # A title in front of a text is no loss of the text itself.

@@ -5,7 +5,7 @@ MISSING: dict[str, tuple[str, ...]] = {
     "claude_code/sdk_messages": ("question",),
     "claude_code/stream_json": ("question",),
     "codex/exec_json": ("question",),
-    "crewai/output_log": ("evidence",),
+    "crewai/output_log": ("queries", "evidence"),
     "dspy/prediction": ("question",),
     "google_adk/run_events": ("question",),
     "langgraph/stream_updates": ("question",),

@@ -6,11 +6,11 @@ under one id counts once. What an object is, is settled in ``shapes.py``.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
-from tracerank.readers.calls.dialogues import Dialogue, DialogueBuilder, stated_answer
+from tracerank.readers.calls.dialogues import DialogueBuilder, stated_answer
 from tracerank.readers.calls.grounding import grounded_call
+from tracerank.readers.calls.readings import MOST_SHOWN, Reading, Seen
 from tracerank.readers.calls.shapes import (
     Call,
     Fields,
@@ -25,13 +25,14 @@ from tracerank.readers.calls.shapes import (
     is_result,
     kind_of_part,
     message_id,
+    plain_key,
     return_of,
     role_of,
     speaker_of,
 )
 from tracerank.readers.calls.text_calls import CALL_TAGS, spoken, tagged_returns, written_calls
-from tracerank.readers.calls.tool_calls import ToolCall, clean_name, parse_arguments
-from tracerank.readers.values import plain_text, said_of
+from tracerank.readers.calls.tool_calls import ToolCall, clean_name, is_underway, parse_arguments
+from tracerank.readers.values import plain_text, said_of, text_of
 
 _DEEPEST = 14
 _WORDS = ("content", "text", "message", "value", "parts", "blocks")
@@ -47,11 +48,14 @@ _ASIDE = frozenset(
 """What stands beside the transcript or is not said aloud."""
 _FIRST = ("prompt", "input", "inputs", "question", "task", "userprompt")
 _LAST = ("output", "response", "finaloutput", "result")
+_ENDS_OF_PIECES = ("textend", "runcontentcompleted", "runcompleted")
 _TEXT_KINDS = ("text", "outputtext", "inputtext", "message")
 _CALLING = re.compile(r"\s*Calling tools:\s*(?=\[)")
 _OBSERVED = re.compile(r"\s*(?:Call id: (\S{1,200})\s*\n)?\s*Observation:\s*")
 _SURROUNDINGS = re.compile(r"\s*<(?:environment_context|user_instructions|system-reminder|permissions)\b")
 """What a harness tells the agent in the user's name."""
+_NEW_TASK = "New task:\n"
+"""What smolagents writes before a question."""
 _NUMBERED = re.compile(r"(.+?)_(\d{1,3})")
 _ENCODED = ("toolcalls", "toolcall", "functioncall", "messages", "events", "steps", "payload", "trajectory", "history")
 _STRUCTURED = ("structuredresponse", "structuredoutput")
@@ -61,48 +65,6 @@ _OVER = frozenset(("TERMINATE", "APPROVE", "APPROVED"))
 """What agents say to each other when all is said."""
 _COMPONENT = '{"__is_'
 """How LlamaIndex begins what it keeps as text inside a context."""
-_SHOWN = 6
-
-
-@dataclass(slots=True)
-class Seen:
-    """What a walk has met, and how sure it is of it."""
-
-    calls: int = 0
-    by_id: int = 0
-    """Calls whose return was found by its id, or inside the call."""
-    by_order: int = 0
-    """Calls whose return is the next one without an id."""
-    strays: int = 0
-    """Returns that no call asked for."""
-    unsigned: int = 0
-    """Words of which nobody says who spoke them; the agent's, unless a question is missing."""
-    names: dict[str, list[str]] = field(default_factory=dict)
-    """Tools by name, with the keys of their arguments."""
-
-    @property
-    def shown(self) -> str:
-        """The tools with their keys, in a few words."""
-        tools = [f"{name}({', '.join(keys)})" for name, keys in list(self.names.items())[:_SHOWN]]
-        return ", ".join(tools) + (", …" if len(self.names) > _SHOWN else "")
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """A dialogue and how it was come by."""
-
-    dialogue: Dialogue
-    seen: Seen
-    is_ended: bool
-    """The last call hands in or says that all is done."""
-
-    @property
-    def confidence(self) -> str:
-        """``high``: all returns have their calls by id and all words their speakers; else ``medium`` or ``low``."""
-        seen = self.seen
-        if not seen.calls or 2 * (seen.by_id + seen.by_order) < seen.calls or seen.strays > seen.by_id + seen.by_order:
-            return "low"
-        return "high" if not (seen.by_order or seen.strays or seen.unsigned) else "medium"
 
 
 def read_anything(value: object) -> Reading:
@@ -145,7 +107,9 @@ class _Walk:
         self._pieces: dict[str, str] = {}  # words that a stream passes on, by the id of their part
 
     def reading(self) -> Reading:
-        return Reading(self._builder.dialogue(), self.seen, self._last in ("finish", "final_answer", "submit"))
+        self.seen.unreturned = sum(is_underway(name, {}) for name in self._waiting.values())
+        is_ended = self._last in ("finish", "final_answer", "submit")
+        return Reading(self._builder.dialogue(), self.seen, is_ended, self._builder.plans)
 
     # ---- where things stand
 
@@ -203,13 +167,13 @@ class _Walk:
 
     def _piece(self, fields: Fields) -> bool:
         """Words that a stream passes on piece by piece; they are said when it closes the part."""
-        kind, name = kind_of_part(fields), str(fields.get("id"))
-        if kind == "textdelta":
-            text = fields.get("text", fields.get("delta"))
-            self._pieces[name] = self._pieces.get(name, "") + (text if isinstance(text, str) else "")
-        elif kind == "textend" and name in self._pieces:
+        kind, name = kind_of_part(fields) or plain_key(fields.get("event")), str(fields.get("id", fields.get("runid")))
+        if kind in ("textdelta", "runcontent"):
+            text = next((text for key in ("text", "delta", "content") if isinstance(text := fields.get(key), str)), "")
+            self._pieces[name] = self._pieces.get(name, "") + text
+        elif kind in _ENDS_OF_PIECES and name in self._pieces:
             self._say(self._pieces.pop(name), "agent")
-        return kind in ("textdelta", "textend")
+        return kind in ("textdelta", "runcontent", *_ENDS_OF_PIECES)
 
     def _is_result(self, fields: Fields) -> bool:
         """The line with which a command ends its run: its words are those of the agent, unless it failed."""
@@ -244,7 +208,7 @@ class _Walk:
     def _words(self, fields: Fields, role: Role | None) -> list[tuple[str, Role | None]]:
         for key in _WORDS:
             content = fields.get(key)
-            text = content if isinstance(content, str) else _joined(content) if _is_text(content) else ""
+            text = content if isinstance(content, str) else _joined(content, role) if _is_text(content) else ""
             if text.strip() and (role is not None or kind_of_part(fields) in _TEXT_KINDS):
                 return [(text, role)]
         if role == "agent" and (stated := _stated(fields.get("content"))) is not None:
@@ -280,11 +244,12 @@ class _Walk:
         if call.id is not None and call.id in self._known:
             if arguments and call.id in self._bare:
                 self._bare.discard(call.id)
-                self.seen.names[call.name] = list(arguments)[:_SHOWN]
+                self.seen.names[call.name] = list(arguments)[:MOST_SHOWN]
                 self._builder.give(call.id, arguments)
             self._builder.recall(call.id)
             self._said = ""
             return
+        self._pieces.clear()  # words before a call
         self.seen.calls += 1
         name = call.id if call.id is not None else f"#{self.seen.calls}"
         self._known.add(name)
@@ -296,7 +261,7 @@ class _Walk:
             self.seen.by_id += 1  # it keeps what it found
         if call.id is not None and not arguments:
             self._bare.add(call.id)
-        self.seen.names.setdefault(call.name, list(arguments)[:_SHOWN])
+        self.seen.names.setdefault(call.name, list(arguments)[:MOST_SHOWN])
         self._last = clean_name(call.name)
         self._said = ""
         self._builder.call(made or ToolCall(call.name, arguments), name)
@@ -333,7 +298,7 @@ class _Walk:
             return
         if role == "user":
             if not self._tagged(text) and not _SURROUNDINGS.match(text):
-                self._builder.ask(text)
+                self._builder.ask(text.removeprefix(_NEW_TASK))
             return
         if role == "tool":
             self._tagged(text)
@@ -409,10 +374,11 @@ def _is_text_part(part: object) -> bool:
     return isinstance(part.get("text"), str) and kind_of_part(fields_of(part)) in (*_TEXT_KINDS, "")
 
 
-def _joined(content: object) -> str:
+def _joined(content: object, role: Role | None) -> str:
     if isinstance(content, list):
         content = [part for part in content if not (isinstance(part, Mapping) and part.get("thought") is True)]
-    return said_of(content)
+    # What an agent says in parts is one text; what a user sends in parts are several.
+    return text_of(content) if role == "user" else said_of(content)
 
 
 def _in_order(fields: Fields) -> list[str]:

@@ -94,9 +94,12 @@ def _as_the_agent_saw(messages: Sequence[object]) -> Iterator[Mapping[str, Any]]
         and not makes_calls(spoken[0])
         and cleaned(spoken[-1].get("role")) == "user"
     )
+    agents = {name for message in found if makes_calls(message) and isinstance(name := message.get("name"), str)}
     for message in found:
         if isinstance(apart := message.get("tool_responses"), list) and apart:
             yield from ({"role": "tool", **one} for one in apart if isinstance(one, Mapping))
+        elif cleaned(message.get("role")) == "user" and str(message.get("name")) in agents:
+            yield {**message, "role": "assistant"}  # in a group, all that others say is logged as the user's
         elif is_turned and cleaned(message.get("role")) == "user":
             said = said_of(message.get("content")).rstrip().removesuffix(_ALL_DONE).rstrip()
             yield {**message, "role": "assistant", "content": said}

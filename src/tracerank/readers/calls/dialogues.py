@@ -77,6 +77,11 @@ class DialogueBuilder:
             self._final = None
         return is_research
 
+    @property
+    def plans(self) -> frozenset[str]:
+        """What was said before further research."""
+        return frozenset(plan for plan in self._plans if plan and plan.strip())
+
     def knows(self, call_id: object) -> bool:
         """Whether a call of this id was made, which formats that log calls twice ask."""
         return _id(call_id) in self._places

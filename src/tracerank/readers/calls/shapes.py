@@ -218,6 +218,11 @@ def return_of(fields: Fields, role: Role | None = None) -> Return | None:
         inner = fields.get(key)
         if isinstance(inner, Mapping) and (found := _bare_return(fields_of(inner), is_told=True)) is not None:
             return found
+    raw = fields.get("rawitem")
+    if fields.get("output") is not None and isinstance(raw, Mapping):
+        # Beside what the model was sent, an item may keep what the tool returned.
+        found = return_of(fields_of(raw))
+        return None if found is None else found._replace(output=unwrapped(fields["output"]))
     kind = kind_of_part(fields)
     # The role is the object's own: parts inside a tool's message are its content.
     is_told = kind in _RETURN_TYPES or role_of(fields) == "tool" or role == "tool"

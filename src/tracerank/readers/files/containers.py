@@ -129,7 +129,7 @@ def as_record(values: list[Any]) -> Record | None:
     if not values or not all(isinstance(value, Mapping) for value in values):
         parts = [streamed_part(value) if isinstance(value, list) else None for value in values]
         return events_record(parts) if parts and all(part is not None for part in parts) else None
-    if all(value.get("role", value.get("from")) in _ROLES for value in values):
+    if all(str(value.get("role", value.get("from"))) in _ROLES for value in values):
         return {"messages": values}
     if any("step_number" in value for value in values) and not any(_STEP_FIELDS.isdisjoint(v) for v in values):
         return {"steps": values}
@@ -156,16 +156,18 @@ def is_event(value: object) -> bool:
     if not isinstance(value, Mapping) or not _NO_EVENT.isdisjoint(value) or _is_span(value):
         return False
     said = (value.get(name) for name in _KIND_FIELDS)
-    is_told = any(isinstance(kind, str) for kind in said) or _begins_untold(value)
-    return is_told and not _EVENT_FIELDS.isdisjoint(value)
+    is_told = any(isinstance(kind, str) for kind in said)
+    return (is_told and not _EVENT_FIELDS.isdisjoint(value)) or _begins_untold(value)
 
 
 def _begins_untold(value: Mapping[str, Any]) -> bool:
     """Whether an object that does not say its kind is the first event of a run: what was asked, a message, a step."""
     if "triggers" in value or (_AGENT in value and isinstance(value.get("input"), list)):
         return True
+    if value.get("type") == "start" and len(value) <= 2:
+        return True
     message = value.get("message")
-    is_message = isinstance(message, Mapping) and "content" in message and message.get("role") in _ROLES
+    is_message = isinstance(message, Mapping) and "content" in message and str(message.get("role")) in _ROLES
     return is_message or ("stepNumber" in value and isinstance(value.get("content"), list))
 
 
@@ -320,6 +322,8 @@ def _opened(item: object, key: str) -> dict[str, Any] | None:
         return {"final_answer" if key in _AS_IT_STANDS else "response": text} if text.strip() else None
     if isinstance(item, list):
         whole = as_record(item)
+        if whole is None and key in _SURE_POOLS and all(isinstance(one, Mapping) for one in item):
+            return {"events": item}  # calls of a model, states: whoever reads by shape knows what is said twice
         return None if whole is None else dict(whole)
     if not isinstance(item, Mapping):
         return None

@@ -17,6 +17,8 @@ from tracerank.readers.files.records import RecordAt
 from tracerank.readers.files.streams import is_node_update, unwrapped_update
 
 _SESSIONS = ("sessionId", "session_id", "thread_id", "conversation_id")
+_APART = ("request", "kwargs", "response", "response_obj", "values")
+"""Where calls of a model keep request and reply, and snapshots of a graph its state."""
 _TASK_ROW = ("task", "agent", "status", "timestamp")
 
 
@@ -59,14 +61,19 @@ def _may_go_on(record: Record) -> bool:
     """
     if "schema" in record or "sample_id" in record:
         return False
-    return isinstance(record.get("messages"), list) or (
-        isinstance(record.get("output"), list) and "question" not in record
-    )
+    if isinstance(record.get("messages"), list) or any(name in record for name in _APART):
+        return True
+    is_reply = "question" not in record or record.get("object") == "response"
+    return isinstance(record.get("output"), list) and is_reply
 
 
 def _events(first: RecordAt, rest: Iterator[RecordAt]) -> Iterator[RecordAt]:
     held = [first]
     for item in rest:
+        if _sums_up(item.value, held):
+            held = []
+            yield item
+            continue
         held.append(item)
         if not is_later_event(item.value):  # then these are records of some format after all
             yield from held
@@ -84,6 +91,14 @@ def _events(first: RecordAt, rest: Iterator[RecordAt]) -> Iterator[RecordAt]:
             yield from items
             continue
         yield _joined(items, events_record([item.value for item in items]), session)
+
+
+def _sums_up(record: Record, events: list[RecordAt]) -> bool:
+    """Whether a record lists all events before it once more, with which a stream may end."""
+    listed = record.get("messages")
+    if not isinstance(listed, list) or not events or len(listed) < len(events):
+        return False
+    return bool(listed[0] == events[0].value and listed[len(events) - 1] == events[-1].value)
 
 
 def _asks_twice(items: list[RecordAt]) -> bool:

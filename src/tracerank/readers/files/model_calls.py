@@ -7,10 +7,11 @@ rollouts of a question differ in what the agent said, so that none goes on with 
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tracerank.readers.base import Record
+from tracerank.readers.files.loose_json import load_json
 from tracerank.readers.files.records import RecordAt
 from tracerank.readers.values import text_of
 
@@ -20,6 +21,8 @@ _MISSING = object()
 _MOST_OPEN = 2000
 """Runs that are held: the oldest of more is taken to have ended."""
 _EMPTY: tuple[object, ...] = (None, "", [], {})
+_ASKING = ("request", "kwargs", "body", "input")
+_REPLYING = ("response", "response_obj", "completion", "output", "reply")
 _ITEM_CALLS = ("function_call", "custom_tool_call")
 NEXT_TOOL = "next_tool_name"
 """What a DSPy agent says where it goes on; only its last call of the model does not."""
@@ -34,6 +37,48 @@ def reply_of(record: Record) -> Mapping[str, Any] | None:
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = choice.get("message") if isinstance(choice, Mapping) else None
     return message if isinstance(message, Mapping) else None
+
+
+def opened_call(record: Record) -> Record | None:
+    """A call whose request and reply stand in objects of their own, or as JSON, with all that was said in one list.
+
+    None: it is no such call, or no tool is in it: then it is a row with a question and an answer.
+    """
+    if isinstance(record.get("messages"), list):
+        return None
+    asked = next((one for name in _ASKING if isinstance(one := _decoded(record.get(name)), Mapping)), record)
+    messages, reply = _decoded(asked.get("messages")), _reply(record)
+    if not isinstance(messages, list) or reply is None:
+        return None
+    told = any(isinstance(one, Mapping) and (one.get("role") == "tool" or any(_call_ids(one))) for one in messages)
+    if not told and not any(_call_ids(reply)):
+        return None
+    rest = {name: value for name, value in record.items() if name not in (*_ASKING, *_REPLYING, "messages")}
+    return {**rest, "messages": [*messages, reply]}
+
+
+def is_call(record: Record) -> bool:
+    """Whether a record is one call of a model, or a state."""
+    return "messages" in record or opened_call(record) is not None
+
+
+def _reply(record: Record) -> Mapping[str, Any] | None:
+    for name in _REPLYING:
+        replied = _decoded(record.get(name))
+        if isinstance(replied, Mapping):
+            message = reply_of({"response": replied})
+            return replied if message is None and replied.get("role") == "assistant" else message
+    return None
+
+
+def _decoded(value: object) -> object:
+    return load_json(value) if isinstance(value, str) and value[:1] in ("{", "[") else value
+
+
+def state_in(record: Record) -> Record:
+    """The state that a snapshot of a graph holds; any other record as it is."""
+    values = record.get("values")
+    return values if isinstance(values, Mapping) and "next" in record and "messages" not in record else record
 
 
 @dataclass(slots=True)
@@ -64,14 +109,20 @@ class ModelCalls:
 
     def add(self, item: RecordAt) -> Iterator[RecordAt]:
         """The records that are complete now that this one came."""
-        record = item.value
+        record = state_in(item.value)
+        is_snapshot = record is not item.value
+        item = replace(item, value=record) if is_snapshot else item
         if isinstance(record.get("outputs"), list) and "messages" in record:
             yield from self._told_as_text(item)
+        elif (whole := opened_call(record)) is not None:
+            yield from self._replied(replace(item, value=whole), whole["messages"][-1])
         elif (reply := reply_of(record)) is not None:
             yield from self._replied(item, reply)
         elif isinstance(record.get("output"), list):
             yield from self._responded(item)
         else:
+            if is_snapshot and self._state is not None and goes_on(record, self._state.value):
+                return  # an earlier state, of a history that begins with the latest
             if self._state is not None and not goes_on(self._state.value, record):
                 yield self._state
             self._state = item
@@ -128,7 +179,7 @@ class ModelCalls:
             whole = {**item.value, "output": [*chain.item.value["output"], *item.value["output"]]}
             item = RecordAt(whole, chain.item.source, chain.item.size + item.size)
         made = [str(one.get("call_id")) for one in items if one.get("type") in _ITEM_CALLS]
-        if not made or any(one.get("type") == "message" for one in items):
+        if not made or items[-1].get("type") not in _ITEM_CALLS:
             yield item
             return
         names = [*made, *(one for name in ("id", "response_id") if isinstance(one := item.value.get(name), str))]
@@ -203,7 +254,14 @@ def _first_words(messages: list[Any]) -> str:
 
 
 def _call_ids(message: object) -> Iterator[str]:
-    calls = message.get("tool_calls") if isinstance(message, Mapping) else None
-    for call in calls if isinstance(calls, list) else ():
+    if not isinstance(message, Mapping):
+        return
+    calls, blocks = message.get("tool_calls"), message.get("content")
+    used = (
+        [one for one in blocks if isinstance(one, Mapping) and one.get("type") == "tool_use"]
+        if isinstance(blocks, list)
+        else []
+    )
+    for call in (*(calls if isinstance(calls, list) else ()), *used):
         if isinstance(call, Mapping) and isinstance(name := call.get("id"), str) and name:
             yield name

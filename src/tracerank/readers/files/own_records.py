@@ -5,12 +5,14 @@ question beside it. Which format the dump is of, readers say.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from tracerank.readers.base import Record
 from tracerank.readers.files.containers import as_record, shared_of, with_question
 from tracerank.readers.files.loose_json import load_json
+from tracerank.readers.files.model_calls import ModelCalls, is_call
 from tracerank.readers.files.record_fields import explicit_answer, is_known_field
+from tracerank.readers.files.records import RecordAt
 
 _ABOUT = ("task", "example", "sample", "item", "instance", "row", "input", "inputs")
 """Objects that say what was asked."""
@@ -24,30 +26,44 @@ _SHORTEST = 40
 """Of a text that may be a dump."""
 
 
-def unwrapped(record: Record) -> dict[str, Any] | None:
-    """The dump inside a record, with what was asked; None: the record is no wrapping, or it cannot be told of what."""
+class Dump(NamedTuple):
+    """What a record wraps."""
+
+    record: Record
+    """A list of messages or events is one under the name that readers look for."""
+    is_listed: bool
+    """It stood there as a list."""
+    is_text: bool
+    """It stood there as JSON."""
+
+    @property
+    def is_whole(self) -> bool:
+        """It says all that a record has to, so that nothing around it is needed to read it by shape."""
+        return self.is_listed or asks_itself(self.record)
+
+
+def dump_in(record: Record) -> Dump | None:
+    """The dump that a record wraps; None: there is none, or there are several."""
+    dumps = [found for name, value in record.items() if name not in _BESIDE and (found := _dump(value)) is not None]
+    return dumps[0] if len(dumps) == 1 else None
+
+
+def unwrapped(record: Record, dump: Dump) -> dict[str, Any] | None:
+    """The dump as a record with what is said about its question around it; None: nobody asks anything."""
     about = _about(record)
     if about is None:
-        return None
-    dumps = [found for name, value in record.items() if name not in _BESIDE and (found := _dump(value)) is not None]
-    if len(dumps) != 1:
         return None
     # Number, label and answer of the run may stand outside; what the dump says itself goes first.
     around = {name: value for name, value in record.items() if isinstance(value, str | int | float) and _is_kept(name)}
     if (answer := explicit_answer(record)) is not None:
         around["final_answer"] = answer
-    return {**around, **with_question(about, dumps[0])}
+    return {**around, **with_question(about, dump.record)}
 
 
-def says_more(record: Record) -> bool:
-    """Whether a record has words of its own under names that a dump has, too, so that it is best read as a whole."""
-    if isinstance(record.get("trajectory"), Mapping):  # a prediction, whose answer stands beside it under any name
-        return True
-    return any(isinstance(value, str) and value.strip() and not value.startswith(("[", "{")) for value in _own(record))
-
-
-def _own(record: Record) -> list[object]:
-    return [record.get(name) for name in _ITS_OWN if name != "id"]
+def asks_itself(record: Record) -> bool:
+    """Whether a record says outright what was asked."""
+    shared = shared_of({name: value for name, value in record.items() if not isinstance(value, Mapping)})
+    return shared is not None and bool(shared["question"])
 
 
 def _is_kept(name: str) -> bool:
@@ -65,12 +81,24 @@ def _about(record: Record) -> dict[str, Any] | None:
     return None
 
 
-def _dump(value: object) -> Record | None:
-    """What a value holds that is more than words and numbers, also as JSON."""
-    if isinstance(value, str) and len(value) > _SHORTEST and value[0] in "[{":
+def _dump(value: object) -> Dump | None:
+    """What a value holds that is more than words and numbers."""
+    is_text = isinstance(value, str) and len(value) > _SHORTEST and value[0] in "[{"
+    if isinstance(value, str) and is_text:
         value = load_json(value)
     if isinstance(value, list):
-        return as_record(value)
+        listed = as_record(value) or _last_call(value)
+        return None if listed is None else Dump(listed, is_listed=True, is_text=is_text)
     if isinstance(value, Mapping) and any(isinstance(inner, list | Mapping) and inner for inner in value.values()):
-        return value
+        return Dump(value, is_listed=False, is_text=is_text)
     return None
+
+
+def _last_call(values: list[Any]) -> Record | None:
+    """Of calls of a model that go on with each other, the one that says all; None: they are something else."""
+    if not values or not all(isinstance(value, Mapping) and is_call(value) for value in values):
+        return None
+    calls = ModelCalls()
+    left = [item for value in values for item in calls.add(RecordAt(value, "", 0))]
+    left += calls.rest()
+    return left[0].value if len(left) == 1 else None

@@ -63,7 +63,7 @@ _SHARE = re.compile(r"0?\.[0-9]{1,18}|[01](?:\.0{1,18})?")
 """A number from 0 to 1 in a cell of a table."""
 _JSON_FIELDS = (
     *("messages", "conversation", "conversations", "trajectory", "rollout", "history", "completion", "prompt"),
-    *_HOLDERS,
+    *("transcript", *_HOLDERS),
     *_JUDGES,
 )
 _RANDOM_ID = re.compile(

@@ -11,8 +11,9 @@ from typing import Any
 from tracerank.answers.exact import normalize_text
 from tracerank.pools.types import Question
 from tracerank.readers.base import Parsed, Record, reject
-from tracerank.readers.calls.anything import Reading, read_anything
+from tracerank.readers.calls.anything import read_anything
 from tracerank.readers.calls.dialogues import Dialogue, parsed_dialogue, stated_answer
+from tracerank.readers.calls.readings import Reading
 from tracerank.readers.calls.tool_calls import ToolCall
 from tracerank.readers.files.record_fields import decoded, question_of, sample_id_of, unasked_question
 from tracerank.readers.formats.general import not_understood

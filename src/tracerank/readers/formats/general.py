@@ -10,8 +10,9 @@ from dataclasses import replace
 from tracerank.answers.exact import normalize_text
 from tracerank.pools.types import Question, Rollout
 from tracerank.readers.base import Parsed, Record, reject
-from tracerank.readers.calls.anything import Reading, holds_calls, read_anything
+from tracerank.readers.calls.anything import holds_calls, read_anything
 from tracerank.readers.calls.dialogues import parsed_dialogue
+from tracerank.readers.calls.readings import Reading
 from tracerank.readers.calls.shapes import fields_of, is_result
 from tracerank.readers.calls.tool_calls import TOOL_NAMES
 from tracerank.readers.files.record_fields import (
@@ -29,6 +30,7 @@ NAME = "general"
 _OWN_ANSWER = ("text", "raw", "finaloutput", "final_output", "content", "response", "output", "final", "reply")
 """Where a run keeps its last words once more, outside its transcript."""
 _NOT_OUTPUT = ("question", "query", "reasoning", "rationale", "question_id", "id", "session_id", "dataset", "model")
+_UNSURE = "read by shape with low confidence, here and elsewhere: check questions and answers with `tracerank inspect`"
 _PLACES = ("output", "outputs", "result", "response", "inputs", "input")
 
 
@@ -75,7 +77,9 @@ def parsed_reading(record: Record, source: str, reading: Reading) -> Parsed:
         if plain_text(record.get("answer")) == final:
             question = replace(question, references=stated_references(fields))
     parsed = parsed_dialogue(fields, source, dialogue, question=question, sample_id=sample_id)
-    return replace(parsed, confidence=reading.confidence, loss=not_understood(parsed.rollout, reading))
+    doubt = _UNSURE if reading.confidence == "low" else parsed.doubt
+    loss = not_understood(parsed.rollout, reading)
+    return replace(parsed, confidence=reading.confidence, doubt=doubt, loss=loss)
 
 
 def _question(fields: Record, asked: str | None) -> Question | None:
@@ -89,7 +93,7 @@ def _question(fields: Record, asked: str | None) -> Question | None:
 def _own_answer(record: Record, reading: Reading) -> str | None:
     for name in _OWN_ANSWER:
         text = plain_text(record.get(name))
-        if text is not None and text.strip():
+        if text is not None and text.strip() and not reading.is_plan(text):
             return text
     if reading.is_ended and (only := _only_output(record)) is not None:
         return only

@@ -26,6 +26,7 @@ from tracerank.readers.calls.tool_calls import (
     queries_of,
     submitted_answer,
 )
+from tracerank.readers.calls.tool_words import kind_by_words
 from tracerank.readers.files.loose_json import json_texts
 from tracerank.readers.files.printed_objects import load_printed
 from tracerank.readers.files.record_fields import decoded, question_of, sample_id_of
@@ -113,6 +114,8 @@ def _part(node: ast.expr, bindings: Bindings) -> str | None:
 def _named_calls(name: str, texts: tuple[str, ...]) -> list[ToolCall]:
     """The calls of a tool, one for each text that a loop goes through."""
     kind = None if clean_name(name) in _BUILTINS else TOOL_NAMES.kind(name)
+    if kind is None and texts and clean_name(name) not in _BUILTINS:
+        kind = kind_by_words(name, {"input": texts[0]})
     if kind is None or kind == "other":
         return []
     return [ToolCall(name, {_PARAMETERS[kind]: text}, kind=kind) for text in texts] or [ToolCall(name, kind=kind)]

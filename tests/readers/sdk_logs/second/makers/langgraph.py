@@ -1,4 +1,4 @@
-"""LangGraph and LangChain: a supervisor's hand-off, artifacts, tokens of a stream, traced runs, OpenAI's form, text."""
+"""LangGraph and LangChain: artifacts, tokens of a stream, OpenAI's form, text."""
 
 import json
 from typing import Any
@@ -24,7 +24,6 @@ def make(run: Run) -> dict[str, Any]:
     from langchain_anthropic import ChatAnthropic
     from langchain_core.load import dumps
     from langchain_core.messages import convert_to_openai_messages, get_buffer_string
-    from langchain_core.tracers.context import collect_runs
     from langchain_openai import ChatOpenAI
     from pydantic import BaseModel
 
@@ -37,8 +36,7 @@ def make(run: Run) -> dict[str, Any]:
     asked: Any = {"messages": [("user", run.question)]}
     system = run.script.system
     agent = create_agent(model, _tools(run), system_prompt=system, middleware=_errors())
-    with collect_runs() as traced:
-        state = agent.invoke(asked)
+    state = agent.invoke(asked)
     by_claude = create_agent(claude, _tools(run), system_prompt=system, middleware=_errors()).invoke(asked)
     with_artifacts = create_agent(model, _tools(run, is_artifact=True), middleware=_errors()).invoke(asked)
     streamed = list(agent.stream(asked, stream_mode="messages"))
@@ -57,9 +55,6 @@ def make(run: Run) -> dict[str, Any]:
         "default_str": json.loads(json.dumps(state, default=str)),
         "pretty_text": {**about, "log": "\n\n".join(message.pretty_repr() for message in messages)},
         "buffer_string": {**about, "output": get_buffer_string(messages)},
-        "traced_run": json.loads(
-            next(one for one in traced.traced_runs if one.parent_run_id is None).model_dump_json()
-        ),
         "token_stream": Lines([_plain(one) for one in streamed]),
         "updates_and_custom": Lines([_plain(one) for one in both]),
         "structured_state": _plain(found),
