@@ -9,11 +9,11 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from functools import cache, lru_cache
+from functools import cache
 from importlib.resources import files
 
 from tracerank.answers.english import AUXILIARIES, BOUNDARIES, PREPOSITIONS, PRONOUNS, QUESTION_WORDS, VERBS, words
-from tracerank.answers.text_keys import fold, tokens_of
+from tracerank.answers.text_keys import fold, remembering, tokens_of
 
 _DEFINITION = re.compile(r"([^\W\d_]+(?: \w+)*) = (.+)")
 _NAME = re.compile(r"<(\w+(?: \w+)*)>")
@@ -76,7 +76,7 @@ class Rules:
     """The rarest words of phrases that deny, each to what else its phrases need: a word of every set."""
 
 
-@lru_cache(maxsize=4096)  # a text is looked at as a whole, by sentences and by clauses, which are often the same
+@remembering(4096, 600)  # a text is looked at as a whole, by sentences and by clauses, which are often the same
 def plain_words(text: str) -> str:
     """A folded text as " word word": in full for shortened forms, without case, punctuation and idle words."""
     if _MAY_BE_SHORT.search(text):
