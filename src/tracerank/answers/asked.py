@@ -44,10 +44,14 @@ class Asked:
     """Units that the question names: "How many miles" may be answered without them."""
 
 
-@lru_cache(maxsize=4096)  # every answer of a pool asks for it again
 def read_question(question: str) -> Asked:
     """What is asked; only the words of the question count, never an answer."""
-    text = fold(question[:LONGEST_QUESTION])
+    return _read(question[:LONGEST_QUESTION])
+
+
+@lru_cache(maxsize=256)  # every answer of a pool asks for it again
+def _read(question: str) -> Asked:
+    text = fold(question)
     words = tokens_of(text)
     if not words:
         return Asked()

@@ -8,11 +8,11 @@ of any other kind makes it an answer. What the question was is not looked at her
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import Enum
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property
 from importlib.resources import files
 
 from tracerank.answers.english import AUXILIARIES, BOUNDARIES, PREPOSITIONS, PRONOUNS, QUESTION_WORDS, VERBS, words
-from tracerank.answers.text_keys import fold, tokens_of
+from tracerank.answers.text_keys import fold, remembering, tokens_of
 
 _DEFINITION = re.compile(r"([^\W\d_]+(?: \w+)*) = (.+)")
 _NAME = re.compile(r"<(\w+(?: \w+)*)>")
@@ -140,7 +140,7 @@ class Rules:
         return _cues(phrase for role in _DENYING for phrase in self._phrases[role])
 
 
-@lru_cache(maxsize=4096)  # a text is looked at as a whole, by sentences and by clauses, which are often the same
+@remembering(4096, 600)  # a text is looked at as a whole, by sentences and by clauses, which are often the same
 def plain_words(text: str) -> str:
     """A folded text as " word word": in full for shortened forms, without case, punctuation and idle words."""
     if _MAY_BE_SHORT.search(text):

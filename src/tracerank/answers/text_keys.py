@@ -6,7 +6,9 @@ names share a key only when they read the same.
 
 import re
 import unicodedata
-from functools import lru_cache
+from collections.abc import Callable
+from functools import lru_cache, wraps
+from typing import ParamSpec, TypeVar
 
 from tracerank.answers.english import HONORIFICS
 from tracerank.answers.latex import plain_latex
@@ -187,20 +189,35 @@ def _plain_number(token: str) -> str:
     return token.replace(",", "") if "," in token and _THOUSANDS.match(token) else token
 
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def remembering(count: int, characters: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Remembers the last results for short texts: of long ones, which anybody may send, a few would fill the memory."""
+
+    def of(function: Callable[P, R]) -> Callable[P, R]:
+        kept = lru_cache(maxsize=count)(function)
+
+        @wraps(function)
+        def remembered(*args: P.args, **named: P.kwargs) -> R:
+            is_short = sum(len(text) for text in args if isinstance(text, str)) <= characters
+            return kept(*args, **named) if is_short else function(*args, **named)  # type: ignore[arg-type]
+
+        remembered.cache_clear = kept.cache_clear  # type: ignore[attr-defined]
+        return remembered
+
+    return of
+
+
+# The rollouts of a pool give the same answers again and again, and the same phrases of them are looked up.
+@remembering(4096, _WORTH_KEEPING)
 def text_key(text: str) -> str:
     """Equal keys, equal names; empty for a text without letters, digits and signs."""
-    return _short_key(text) if len(text) <= _WORTH_KEEPING else _key(text)
-
-
-def _key(text: str) -> str:
     tokens = _renamed(_with_initials(tokens_of(_ARTICLE.sub("", text))))
     if len(tokens) > 2 and tokens[0] in HONORIFICS:
         del tokens[0]
     return _joined(tokens)
-
-
-# The rollouts of a pool give the same answers again and again, and the same phrases of them are looked up.
-_short_key = lru_cache(maxsize=4096)(_key)
 
 
 def _with_initials(tokens: list[str]) -> list[str]:

@@ -6,8 +6,9 @@ Deliberately no network, no redirects, no mirrors and no site-specific aliases: 
 import hashlib
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 from urllib.parse import SplitResult, quote, unquote_to_bytes, urlsplit
+
+from tracerank.answers.text_keys import remembering
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,7 @@ def _rebuild(value: str) -> str | None:
 
 
 # The rollouts of a pool open the same pages again and again.
-_rebuilt = lru_cache(maxsize=4096)(_rebuild)
+_rebuilt = remembering(4096, 600)(_rebuild)
 
 
 def _escaped(text: str, keeps: str) -> str:

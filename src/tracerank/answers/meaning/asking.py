@@ -74,10 +74,14 @@ class Asking:
         return weight * 0.4 if word in self.words or stem(word) in self.words else weight
 
 
-@lru_cache(maxsize=4096)  # every answer of a pool asks for it again
 def read_asking(question: str) -> Asking:
     """What is asked, from the words of the question alone."""
-    text = question[:LONGEST_QUESTION].strip()
+    return _read(question[:LONGEST_QUESTION])
+
+
+@lru_cache(maxsize=256)  # every answer of a pool asks for it again
+def _read(question: str) -> Asking:
+    text = question.strip()
     said = tokens(text)
     telling = {word for word in said if word not in STOP}
     options = _options(text)

@@ -7,9 +7,9 @@ Every core keeps its place in the text. Rules on punctuation and closed lists of
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 from tracerank.answers import english
+from tracerank.answers.asked import LONGEST_QUESTION
 from tracerank.answers.english import PRONOUNS, VERBS
 from tracerank.answers.meaning.asking import DATE, NUMBER, OTHER, POLAR, WHERE, WHO, Asking, read_asking, regions_in
 from tracerank.answers.meaning.choosing import chosen_option, polarity
@@ -30,6 +30,7 @@ from tracerank.answers.meaning.spans import (
 )
 from tracerank.answers.meaning.values import is_value, tokens
 from tracerank.answers.meaning.words import STOP
+from tracerank.answers.text_keys import remembering
 
 LONGEST = 6000
 """Characters that are read of an answer: the first third and the last two."""
@@ -38,6 +39,8 @@ _BARE_WORDS = 8
 """Words of an answer that is nothing but the answer."""
 _SHORT_WORDS = 14
 _MOST_CORES = 6
+_SHORT_TEXT = 600
+"""Characters of an answer of which thousands may be remembered."""
 _CONCLUDES = re.compile(
     r"\A\W*(?:and )?(?:so|thus|therefore|hence|accordingly|in short|consequently|overall"
     r"|in conclusion|as a result|that makes"
@@ -128,11 +131,20 @@ class AnswerReading:
     """Where what answers stands: of a sentence, what is new in it; without any core, the sentence that answers."""
 
 
-@lru_cache(maxsize=8192)  # a pool is grouped more than once, and rollouts repeat each other
 def read_answer(text: str, question: str) -> AnswerReading:
     """The reading of an answer."""
+    question = question[:LONGEST_QUESTION]
+    return _read_short(text, question) if len(text) <= _SHORT_TEXT else _read_long(text, question)
+
+
+def _read(text: str, question: str) -> AnswerReading:
     asking = read_asking(question)
     return _read_name(text, asking) or _read_text(text, asking)
+
+
+# A pool is grouped more than once, and rollouts repeat each other; of long answers fewer can be kept.
+_read_short = remembering(8192, _SHORT_TEXT + LONGEST_QUESTION)(_read)
+_read_long = remembering(64, 4 * LONGEST)(_read)
 
 
 def _read_name(text: str, asking: Asking) -> AnswerReading | None:

@@ -8,11 +8,12 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import combinations_with_replacement
+from zlib import crc32
 
 from tracerank.answers.english import MONTHS
 from tracerank.answers.meaning.words import word_likeness
 from tracerank.answers.numbers import SCALES, SMALL_NUMBERS, SMALL_ORDINALS, TENS
-from tracerank.answers.text_keys import fold, without_accents
+from tracerank.answers.text_keys import fold, remembering, without_accents
 
 _TOKEN = re.compile(
     r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?![0-9])|[0-9]{1,2}[./][0-9]{1,2}[./][0-9]{4}(?![0-9])"
@@ -30,8 +31,8 @@ _CENTURIES = {"nineteen": 19, "eighteen": 18, "seventeen": 17, "sixteen": 16, "f
 _NUMBER_WORDS = SMALL_NUMBERS.keys() | TENS.keys()
 _SMALL_SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 _HAS_DIGIT = re.compile(r"[0-9]")
-_LONGEST_NUMBER = 250
-"""Digits; more are a word like any other: no float holds them, whatever multiplies them."""
+_LONGEST_WORD = 250
+"""Letters, or digits of a number: no float holds more, whatever multiplies them."""
 _FEW_DIGITS = 2
 _LONG_NAMES = {"united states of america": "usa", "united states": "usa", "united kingdom": "uk", "great britain": "uk"}
 _LONG_NAMES |= {"nyc": "new york city", "per cent": "percent"}
@@ -43,7 +44,7 @@ _SPELT = frozenset((*_NUMBER_WORDS, *_DECADES, *SMALL_ORDINALS, *_SMALL_SCALES, 
 _OPENING = _SPELT.union(_MONTHS, ("a", "an"))
 
 
-@lru_cache(maxsize=16384)  # clauses and cores of a pool's answers are the same spans again and again
+@remembering(16384, 300)  # clauses and cores of a pool's answers are the same spans again and again
 def tokens(text: str) -> tuple[str, ...]:
     """Lower-case words without accents, and values."""
     text = without_accents(fold(text))
@@ -55,9 +56,16 @@ def tokens(text: str) -> tuple[str, ...]:
     found = _TOKEN.findall(text)
     if "'" in text or "." in text:
         found = [_bare(token) for token in found]
+    if len(text) > _LONGEST_WORD and any(len(token) > _LONGEST_WORD for token in found):
+        found = [token if len(token) <= _LONGEST_WORD else _digested(token) for token in found]
     if _SPELT.isdisjoint(found) and not _HAS_DIGIT.search(text):
         return tuple(found)
     return tuple(_with_values(found))
+
+
+def _digested(word: str) -> str:
+    """What stands for a word of thousands of letters, which would be compared, and kept, again and again."""
+    return f"{word[:_LONGEST_WORD]}{crc32(word.encode('utf-8', 'replace')):08x}"
 
 
 def is_value(token: str) -> bool:
@@ -203,7 +211,7 @@ def _number(found: list[str], place: int) -> tuple[str, int] | None:
     if word[0] == "'" and word[1:].isdigit():
         return f"@{(1900 if int(word[1:]) > 30 else 2000) + int(word[1:])}", 1
     if word[0].isdigit():
-        if len(word) > _LONGEST_NUMBER:
+        if len(word) >= _LONGEST_WORD:
             return None
         if ordinal := _ORDINAL.fullmatch(word):
             return _centuries(int(ordinal[1]), after) or (word, 1)

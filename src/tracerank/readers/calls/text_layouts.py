@@ -10,10 +10,10 @@ import re
 import unicodedata
 from collections.abc import Callable
 from dataclasses import replace
-from functools import lru_cache
 from typing import NamedTuple
 
 from tracerank.answers.exact import normalize_text
+from tracerank.answers.text_keys import remembering
 from tracerank.errors import MalformedRollout
 from tracerank.pools.types import Evidence
 from tracerank.readers.calls.result_parts import ELEMENT, address_of, label_of, names_source, opening, result_of
@@ -76,13 +76,13 @@ def split_ranked(text: str, strict: bool = False) -> tuple[Evidence, ...]:
 
 
 # The rollouts of a pool see the same chunks again and again: sharing them saves time and memory.
-@lru_cache(maxsize=4096)
+@remembering(4096, 4000)
 def _evidence(raw: str, rank: int) -> Evidence:
     text, title = _chunk(raw)
     return Evidence(text, title, None, rank)
 
 
-@lru_cache(maxsize=2048)
+@remembering(2048, 4000)
 def _chunk(raw: str) -> tuple[str, str | None]:
     text = _normalized(raw)
     return text, _title(text, raw)
