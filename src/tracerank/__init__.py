@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from tracerank.selectors.decide import decide
     from tracerank.selectors.table import MethodOptions, method_named
     from tracerank.selectors.trace.selector import TraceSelector
+    from tracerank.stopping.rules import BetaRule, ExpectedGain, FixedK, WindowRule
+    from tracerank.stopping.session import Session
 
 __version__ = "0.1.0"
 
@@ -44,16 +46,21 @@ _ON_FIRST_USE = {
     "AggAgent": "tracerank.methods.aggregation.aggagent",
     "AggAgentConfig": "tracerank.methods.aggregation.aggagent",
     "AggregationConfig": "tracerank.methods.aggregation.solagg",
+    "BetaRule": "tracerank.stopping.rules",
     "CachedChat": "tracerank.endpoints.chat_cache",
     "ChatConfig": "tracerank.endpoints.chat_http",
+    "ExpectedGain": "tracerank.stopping.rules",
+    "FixedK": "tracerank.stopping.rules",
     "HttpChat": "tracerank.endpoints.chat_http",
     "MethodOptions": "tracerank.selectors.table",
     "Selector": "tracerank.selectors.base",
+    "Session": "tracerank.stopping.session",
     "SolAgg": "tracerank.methods.aggregation.solagg",
     "SummAgg": "tracerank.methods.aggregation.solagg",
     "TraceSelector": "tracerank.selectors.trace.selector",
     "Verifier": "tracerank.methods.aggregation.verifier",
     "VerifierConfig": "tracerank.methods.aggregation.verifier",
+    "WindowRule": "tracerank.stopping.rules",
     "decide": "tracerank.selectors.decide",
     "load_embedder": "tracerank.embedding.load",
     "load_selector": "tracerank.selectors.base",
@@ -65,6 +72,7 @@ __all__ = [
     "AggAgent",
     "AggAgentConfig",
     "AggregationConfig",
+    "BetaRule",
     "CachedChat",
     "Candidate",
     "ChatConfig",
@@ -75,8 +83,10 @@ __all__ = [
     "Document",
     "Evidence",
     "ExactGroups",
+    "ExpectedGain",
     "Explanation",
     "FewestTools",
+    "FixedK",
     "HttpChat",
     "MajorityVote",
     "MeaningGroups",
@@ -88,6 +98,7 @@ __all__ = [
     "Rollout",
     "Search",
     "Selector",
+    "Session",
     "SingleRollout",
     "SolAgg",
     "SummAgg",
@@ -96,6 +107,7 @@ __all__ = [
     "Verifier",
     "VerifierConfig",
     "WeightedVote",
+    "WindowRule",
     "WithoutAbstentions",
     "abstains",
     "answer_core",

@@ -7,6 +7,7 @@ import typer
 from typer.core import TyperGroup
 
 from tracerank.cli.ablate import ablate
+from tracerank.cli.budget import budget
 from tracerank.cli.cache import cache, embed
 from tracerank.cli.calibrate import calibrate
 from tracerank.cli.corpus import corpus
@@ -95,6 +96,7 @@ app.command(epilog=f"{EXAMPLE}tracerank convert logs/*.jsonl -o pools.jsonl.gz")
 app.command(epilog=f"{EXAMPLE}tracerank fit labelled.jsonl -o checkpoints/mine")(reads(fit))
 app.command(epilog="Example: tracerank train webqa pools.jsonl -o checkpoints/webqa")(reads(train))
 app.command(epilog=f"{EXAMPLE}tracerank calibrate labelled.jsonl --checkpoint checkpoints/mine")(reads(calibrate))
+app.command(epilog=f"{EXAMPLE}tracerank budget labelled.jsonl --orders 5")(reads(budget))
 app.command(epilog=f"{EXAMPLE}tracerank report runs/evaluation --format md -o runs/report")(report)
 app.command(epilog=f"{EXAMPLE}tracerank ablate pools.jsonl -o runs/ablation --seeds 3")(reads(ablate))
 app.command(epilog=f"{EXAMPLE}tracerank cost pools.jsonl --checkpoint checkpoints/webqa")(reads(cost))

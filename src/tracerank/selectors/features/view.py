@@ -9,7 +9,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import takewhile
 
 from tracerank.answers.asked import Asked, read_question
@@ -105,6 +105,8 @@ def _contentful(words: Sequence[str]) -> Sequence[str]:
 MOST_TEXTS = 400
 """Distinct texts of a pool that are searched; the rest of a very long browsing pool is only counted."""
 
+HEAD = 80
+"""Characters of a text where its title stands."""
 _ENDS_PHRASE = AUXILIARIES | VERBS | PREPOSITIONS | BOUNDARIES | {"of", "for"}
 
 
@@ -123,10 +125,11 @@ class Form:
     """Places in the view's rollouts."""
     is_polar: bool = False
     """Yes or no, which no evidence can be searched for."""
+    line: str = field(init=False, compare=False)
+    """Its words between blanks."""
 
-    @property
-    def line(self) -> str:
-        return f" {' '.join(self.words)} "
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "line", f" {' '.join(self.words)} ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +200,7 @@ def view_of(
     asked = read_question(question)
     forms = forms_of(question, asked, rollouts, read)
     numbers: dict[str, int] = {}
-    seen = tuple(_seen(rollout, numbers, lines) for rollout in rollouts)
+    seen = tuple(seen_by(rollout, numbers, lines) for rollout in rollouts)
     texts = tuple(lines.of(text) for text in list(numbers)[:MOST_TEXTS])
     subject = subject_of(question, texts)
     rarity = _rarity(texts, frozenset(subject).union(*(form.content for form in forms)))
@@ -210,9 +213,9 @@ def view_of(
         groups=len({form.group for form in forms}),
         voters=sum(len(form.rollouts) for form in forms),
         texts=texts,
-        heads=tuple(text.text[:80] for text in texts),
+        heads=tuple(text.text[:HEAD] for text in texts),
         seen=seen,
-        asked_kind=_asked_kind(words_of(question)),
+        asked_kind=asked_kind_of(words_of(question)),
         rarity=rarity,
     )
 
@@ -231,28 +234,32 @@ def forms_of(
     """The distinct answers, as they are written, without abstentions."""
     places: dict[str, list[int]] = {}
     for place, rollout in enumerate(rollouts):
-        answer = rollout.answer or ""
-        places.setdefault(normalize_answer(answer) or answer.strip(), []).append(place)
-    answers = [_spelling([rollouts[place].answer or "" for place in members]) for members in places.values()]
+        places.setdefault(form_key(rollout.answer or ""), []).append(place)
+    answers = [spelling(Counter(rollouts[place].answer or "" for place in own)) for own in places.values()]
     # Groups depend on the set of answers alone, so each form is read once.
-    forms = []
-    for (answer, group), members in zip(read(answers, question), places.values(), strict=True):
-        if group != NO_GROUP:
-            words = words_of(answer) or answer.lower().split()
-            is_polar = words[0] in ("yes", "no") and (len(words) == 1 or asked.may_be_polar is not False)
-            size = counted_words(words) if _has_unspaced(answer) else len(words)
-            content = frozenset(content_words(words))
-            forms.append(Form(answer, tuple(words), size, content, group, tuple(members), is_polar))
-    return tuple(forms)
+    found = zip(read(answers, question), places.values(), strict=True)
+    return tuple(form_of(answer, group, own, asked) for (answer, group), own in found if group != NO_GROUP)
 
 
-def _spelling(answers: Sequence[str]) -> str:
+def form_key(answer: str) -> str:
+    """Equal for answers that are one form."""
+    return normalize_answer(answer) or answer.strip()
+
+
+def spelling(answers: Mapping[str, int]) -> str:
     """The commonest spelling, whatever the order; of equals the one that begins with a capital."""
-    counts = Counter(answers)
-    return min(counts, key=lambda answer: (-counts[answer], answer))
+    return min(answers, key=lambda answer: (-answers[answer], answer))
 
 
-def _asked_kind(words: Sequence[str]) -> str | None:
+def form_of(answer: str, group: int, rollouts: Sequence[int], asked: Asked) -> Form:
+    """The form that some rollouts wrote, by what it is looked for by."""
+    words = words_of(answer) or answer.lower().split()
+    is_polar = words[0] in ("yes", "no") and (len(words) == 1 or asked.may_be_polar is not False)
+    size = counted_words(words) if _has_unspaced(answer) else len(words)
+    return Form(answer, tuple(words), size, frozenset(content_words(words)), group, tuple(rollouts), is_polar)
+
+
+def asked_kind_of(words: Sequence[str]) -> str | None:
     """The noun after what or which: "city" of "Which large city is …"."""
     at = next((place for place, word in enumerate(words) if word in ("what", "which")), None)
     if at is None:
@@ -261,7 +268,8 @@ def _asked_kind(words: Sequence[str]) -> str | None:
     return phrase[-1] if phrase else None
 
 
-def _seen(rollout: Rollout, numbers: dict[str, int], lines: TextLines) -> Seen:
+def seen_by(rollout: Rollout, numbers: dict[str, int], lines: TextLines) -> Seen:
+    """What a rollout saw; texts that are new get the next number."""
     ranks: dict[int, int] = {}
     last: frozenset[int] = frozenset()
     for search in rollout.searches:
