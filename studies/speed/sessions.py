@@ -1,4 +1,4 @@
-"""What one rollout more costs a session: ``python -m studies.speed.sessions``. From the 2nd to the 64th 1.5-fold is allowed.
+"""What one rollout more costs a session: ``python -m studies.speed.sessions``. The 64th may cost 1.5 times the 2nd.
 
 Adding, the verdict and the decision together, CPU time, in a generated world whose rollouts all differ; each question
 is new, so no answer has been read before. The mean over questions, and of eight neighbours, as one rollout brings more

@@ -89,6 +89,13 @@ class _Sides:
     """Rollouts that are in it."""
 
 
+_NOTHING_SEEN = _Sides(frozenset(), frozenset(), 0)
+
+
+def _grown(known: frozenset[int], more: set[int]) -> frozenset[int]:
+    return known if more <= known else known | more
+
+
 @dataclass(frozen=True, slots=True)
 class _Meaning:
     """One group with what its rollouts and the others saw."""
@@ -135,7 +142,7 @@ class MeaningLedger:
         self._spelled: dict[str, Counter[str]] = {}
         self._read: tuple[list[str], Sequence[tuple[str, int]]] = ([], [])
         self._forms: dict[tuple[str, int], Form] = {}
-        self._looks: tuple[list[tuple[str, bool]], Mapping[str, Sequence[float]]] = ([], {})
+        self._looks: tuple[list[tuple[str, int]], dict[int, dict[str, float]]] = ([], {})
         self._numbers: dict[str, int] = {}
         self._texts: list[Line] = []
         self._heads: list[str] = []
@@ -169,13 +176,12 @@ class MeaningLedger:
         values = np.zeros((len(meanings), len(MEANING_FEATURES.features)), np.float32)
         if meanings:
             votes = [len(meaning.members) for meaning in meanings]
-            looks = self._shape(view)
-            rows: dict[int, list[int]] = {}
-            for place, form in enumerate(view.forms):
-                rows.setdefault(form.group, []).append(place)
+            first, second = (*sorted(votes, reverse=True), 0)[:2]
+            fits = self._fits(view)
             for row, meaning in enumerate(meanings):
-                found = {**_votes(votes, row), **self._supported(view, meaning)}
-                found |= _fit(rows[meaning.forms[0].group], looks)
+                rival = second if votes[row] == first else first
+                found = {**_votes(votes[row], rival, view.voters), **self._supported(view, meaning)}
+                found |= fits[meaning.forms[0].group]
                 found["searched_by_others"] = float(self._is_searched_by_others(view, meaning))
                 values[row] = [found[name] for name in MEANING_FEATURES.names]
         return FeatureTable(
@@ -239,13 +245,12 @@ class MeaningLedger:
 
     def _sides_of(self, members: tuple[int, ...]) -> _Sides:
         """From what is known of the same meaning, now or before its last rollout."""
-        known = self._sides.get(members) or self._sides.get(members[:-1])
-        own, others = (set(known.own), set(known.others)) if known else (set[int](), set[int]())
-        inside = set(members)
-        for place in range(known.counted if known else 0, len(self._seen)):
+        known = self._sides.get(members) or self._sides.get(members[:-1]) or _NOTHING_SEEN
+        own, others, inside = set[int](), set[int](), set(members)
+        for place in range(known.counted, len(self._seen)):
             side = own if place in inside else others
             side.update(number for number in self._seen[place].ranks if number < len(self._texts))
-        return _Sides(frozenset(own), frozenset(others), len(self._seen))
+        return _Sides(_grown(known.own, own), _grown(known.others, others), len(self._seen))
 
     def _found(self, form: Form) -> _Finds:
         """What is known of a form, with every text looked at."""
@@ -335,17 +340,19 @@ class MeaningLedger:
                 return True
         return False
 
-    def _shape(self, view: PoolView) -> Mapping[str, Sequence[float]]:
-        """How the forms look, which does not hang on who wrote them."""
-        forms = [(form.answer, form.is_polar) for form in view.forms]
+    def _fits(self, view: PoolView) -> Mapping[int, Mapping[str, float]]:
+        """Of each group how its forms look, which does not hang on who wrote them."""
+        forms = [(form.answer, form.group) for form in view.forms]
         if forms != self._looks[0]:
-            self._looks = forms, shape(view, self.question)
+            looks = shape(view, self.question)
+            rows: dict[int, list[int]] = {}
+            for place, form in enumerate(view.forms):
+                rows.setdefault(form.group, []).append(place)
+            self._looks = forms, {group: _fit(own, looks) for group, own in rows.items()}
         return self._looks[1]
 
 
-def _votes(votes: Sequence[int], row: int) -> dict[str, float]:
-    total, own = sum(votes), votes[row]
-    rival = max((count for place, count in enumerate(votes) if place != row), default=0)
+def _votes(own: int, rival: int, total: int) -> dict[str, float]:
     return {"log_votes": math.log(own), "vote_share": own / total, "vote_lead": (own - rival) / total}
 
 
