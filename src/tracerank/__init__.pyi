@@ -27,6 +27,8 @@ from tracerank.selectors.base import Selector, load_selector
 from tracerank.selectors.decide import decide
 from tracerank.selectors.table import MethodOptions, method_named
 from tracerank.selectors.trace.selector import TraceSelector
+from tracerank.stopping.rules import BetaRule, ExpectedGain, FixedK, WindowRule
+from tracerank.stopping.session import Session
 
 __version__: str
 
@@ -34,6 +36,7 @@ __all__ = [
     "AggAgent",
     "AggAgentConfig",
     "AggregationConfig",
+    "BetaRule",
     "CachedChat",
     "Candidate",
     "ChatConfig",
@@ -44,8 +47,10 @@ __all__ = [
     "Document",
     "Evidence",
     "ExactGroups",
+    "ExpectedGain",
     "Explanation",
     "FewestTools",
+    "FixedK",
     "HttpChat",
     "MajorityVote",
     "MeaningGroups",
@@ -57,6 +62,7 @@ __all__ = [
     "Rollout",
     "Search",
     "Selector",
+    "Session",
     "SingleRollout",
     "SolAgg",
     "SummAgg",
@@ -65,6 +71,7 @@ __all__ = [
     "Verifier",
     "VerifierConfig",
     "WeightedVote",
+    "WindowRule",
     "WithoutAbstentions",
     "abstains",
     "answer_core",

@@ -187,7 +187,7 @@ def _asked(view: PoolView, question: Sequence[str], members: Sequence[int]) -> l
     """Of one meaning, how it fits what is asked, and whether it was a step on its rollouts' way."""
     forms = [form for form in view.forms if form.rollouts[0] in members]
     kind = _kind_words(view.asked_kind, question)
-    queries = Queries(view)
+    queries = Queries.of(view)
     searched = (place in queries.asking(form) for form in forms for place in form.rollouts)
     return [
         min(_repeats(view, form, kind) for form in forms),

@@ -142,10 +142,10 @@ def fit_levels(
     return Confidence(dict(zip(used, raw.tolist(), strict=True)), bias, longest, training=about)
 
 
-def lexical_pools(cache: Path, name: str) -> Iterable[tr.Pool]:
-    """Pools of one of our own agents on train questions, labelled by meaning."""
+def lexical_pools(cache: Path, name: str, split: str = "train") -> Iterable[tr.Pool]:
+    """Pools of one of our own agents, labelled by meaning."""
     sets = QuestionSets(cache)
-    asked = [example.question for example in sets.of("train")]
+    asked = [example.question for example in sets.of(split)]
     policy = LexicalPolicy(sets.corpus, PRESETS[name])
     return (labelled(pool, MEANING) for pool in policy.pools(asked[:: max(1, len(asked) // LEXICAL)]))
 

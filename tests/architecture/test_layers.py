@@ -18,6 +18,7 @@ LAYERS = (
     ("methods",),
     ("selectors",),
     ("evaluation",),
+    ("stopping",),
     ("fitting", "agents"),
     ("serving",),
     ("cli",),

@@ -109,6 +109,12 @@ COMMANDS: Mapping[str, Entry] = MappingProxyType(
             "tracerank calibrate labelled.jsonl --checkpoint checkpoints/mine",
             reads=True,
         ),
+        "budget": Entry(
+            "budget",
+            "Replay labelled pools, one rollout after the other: what would each rule for stopping have cost and brought?",
+            "tracerank budget labelled.jsonl --orders 5",
+            reads=True,
+        ),
         "report": Entry(
             "report",
             "Fold the records of evaluations into tables: accuracy, differences, budgets, coverage, pools, cost.",

@@ -63,6 +63,22 @@ def draw_gain_by_k(curves: Sequence[Curve], title: str, folder: Path, name: str 
     return _save(figure, folder, name)
 
 
+def draw_accuracy_by_rollouts(
+    lines: Mapping[str, Sequence[tuple[float, float]]], title: str, folder: Path, name: str = "budget"
+) -> list[Path]:
+    """A line per kind of rule: mean rollouts against accuracy, a dot for each of its settings."""
+    figure, axes = _new_figure(title)
+    ends = []
+    for (label, points), colour in zip(lines.items(), _COLOURS, strict=False):
+        across, up = [point[0] for point in points], [100 * point[1] for point in points]
+        axes.plot(across, up, color=colour, markersize=4, linewidth=1.8, marker="o", zorder=3)
+        ends.append((across[-1], up[-1], label, colour))
+    axes.set_xlabel("rollouts per question, mean")
+    axes.set_ylabel("accuracy, %")
+    _label_ends(axes, ends)
+    return _save(figure, folder, name)
+
+
 def _budget_axis(axes: "Axes", curves: Sequence[Curve]) -> None:
     ks = sorted({k for curve in curves for k in curve.ks})
     axes.set_xscale("log", base=2)

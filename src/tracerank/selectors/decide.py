@@ -48,11 +48,11 @@ def decide(
     chosen = _named(method, checkpoint) if isinstance(method, str) else method
     if not isinstance(method, str) and checkpoint is not None:
         raise UsageError("a method that is given has its checkpoint; leave one of them out")
-    pool = _pool(question, given, fields, reader)
+    pool = pool_of_given(question, given, fields, reader)
     return told(pool, chosen.decide(pool))
 
 
-def _pool(question: str, given: Sequence[Given], fields: Mapping[str, str] | None, reader: str) -> Pool:
+def pool_of_given(question: str, given: Sequence[Given], fields: Mapping[str, str] | None, reader: str) -> Pool:
     """The pool, each rollout numbered by its place; what is no record stands as it is."""
     known: dict[int, Rollout] = {}
     records: list[Record] = []

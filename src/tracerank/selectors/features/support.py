@@ -33,7 +33,7 @@ OWN_CHAINS = ("bridge_near", "query_near", "chain_recall")
 
 def support(view: PoolView) -> dict[str, list[float]]:
     """The columns of the families ``support`` and ``cross_support``."""
-    queries, readers = Queries(view), _readers(view)
+    queries, readers = Queries.of(view), _readers(view)
     groups: dict[int, list[int]] = {}
     for form in view.forms:
         groups.setdefault(form.group, []).extend(form.rollouts)
@@ -46,16 +46,27 @@ def support(view: PoolView) -> dict[str, list[float]]:
 class Queries:
     """The distinct queries of a pool, found by a word in them, and who asked each."""
 
-    def __init__(self, view: PoolView) -> None:
+    def __init__(self, question: str) -> None:
+        self._question = question
         self._asking: dict[str, set[int]] = {}
-        for place, seen in enumerate(view.seen):
-            for query in seen.queries:
-                self._asking.setdefault(query, set()).add(place)
         self._holding: dict[str, list[str]] = {}
-        for query in self._asking:
-            for word in set(query.split()):
-                self._holding.setdefault(word, []).append(query)
-        self._question = view.question.text
+
+    @classmethod
+    def of(cls, view: PoolView) -> "Queries":
+        """Those of all rollouts of a view."""
+        queries = cls(view.question.text)
+        for place, seen in enumerate(view.seen):
+            queries.add(place, seen.queries)
+        return queries
+
+    def add(self, place: int, queries: Iterable[str]) -> None:
+        """What the rollout at this place searched for."""
+        for query in queries:
+            if query not in self._asking:
+                self._asking[query] = set()
+                for word in set(query.split()):
+                    self._holding.setdefault(word, []).append(query)
+            self._asking[query].add(place)
 
     def asking(self, form: Form) -> set[int]:
         """Places of the rollouts that searched for the answer itself."""

@@ -9,7 +9,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import takewhile
 
 from tracerank.answers.asked import Asked, read_question
@@ -106,6 +106,8 @@ def _contentful(words: Sequence[str]) -> Sequence[str]:
 MOST_TEXTS = 400
 """Distinct texts of a pool that are searched; the rest of a very long browsing pool is only counted."""
 
+HEAD = 80
+"""Characters of a text where its title stands."""
 _ENDS_PHRASE = AUXILIARIES | VERBS | PREPOSITIONS | BOUNDARIES | {"of", "for"}
 
 
@@ -124,10 +126,11 @@ class Form:
     """Places in the view's rollouts."""
     is_polar: bool = False
     """Yes or no, which no evidence can be searched for."""
+    line: str = field(init=False, compare=False)
+    """Its words between blanks."""
 
-    @property
-    def line(self) -> str:
-        return f" {' '.join(self.words)} "
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "line", f" {' '.join(self.words)} ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +204,7 @@ def view_of(
     spelt = spellings(rollouts)
     forms = forms_of(question, asked, rollouts, read, spelt)
     numbers: dict[str, int] = {}
-    seen = tuple(_seen(rollout, numbers, lines) for rollout in rollouts)
+    seen = tuple(seen_by(rollout, numbers, lines) for rollout in rollouts)
     texts = tuple(lines.of(text) for text in list(numbers)[:MOST_TEXTS])
     subject = subject_of(question, texts)
     rarity = _rarity(texts, frozenset(subject).union(*(form.content for form in forms)))
@@ -214,9 +217,9 @@ def view_of(
         groups=len({form.group for form in forms}),
         voters=sum(len(form.rollouts) for form in forms),
         texts=texts,
-        heads=tuple(text.text[:80] for text in texts),
+        heads=tuple(text.text[:HEAD] for text in texts),
         seen=seen,
-        asked_kind=_asked_kind(words_of(question)),
+        asked_kind=asked_kind_of(words_of(question)),
         rarity=rarity,
         note=crowd_note(len(spelt)) if len(spelt) > MOST_ANSWERS else None,
     )
@@ -234,9 +237,16 @@ def spellings(rollouts: Sequence[Rollout]) -> dict[str, list[int]]:
     """The distinct answers under the paper's normalisation, with the places of their rollouts."""
     places: dict[str, list[int]] = {}
     for place, rollout in enumerate(rollouts):
-        answer = rollout.answer or ""
-        places.setdefault(normalize_answer(answer) or answer.strip(), []).append(place)
+        places.setdefault(form_key(rollout.answer or ""), []).append(place)
     return places
+
+
+def commonest(places: Mapping[str, Sequence[int]]) -> Sequence[str]:
+    """The keys of the answers that are compared: all, or of very many the commonest, in their order."""
+    if len(places) <= MOST_ANSWERS:
+        return list(places)
+    kept = set(sorted(places, key=lambda answer: (-len(places[answer]), answer))[:MOST_ANSWERS])
+    return [answer for answer in places if answer in kept]
 
 
 def forms_of(
@@ -247,31 +257,33 @@ def forms_of(
     spelt: Mapping[str, list[int]] | None = None,
 ) -> tuple[Form, ...]:
     """The distinct answers, as they are written, without abstentions; of very many, the commonest."""
-    places = spelt or spellings(rollouts)
-    if len(places) > MOST_ANSWERS:
-        commonest = sorted(places, key=lambda answer: (-len(places[answer]), answer))[:MOST_ANSWERS]
-        kept = set(commonest)
-        places = {answer: members for answer, members in places.items() if answer in kept}
-    answers = [_spelling([rollouts[place].answer or "" for place in members]) for members in places.values()]
+    spelt = spelt or spellings(rollouts)
+    places = [spelt[key] for key in commonest(spelt)]
+    answers = [spelling(Counter(rollouts[place].answer or "" for place in own)) for own in places]
     # Groups depend on the set of answers alone, so each form is read once.
-    forms = []
-    for (answer, group), members in zip(read(answers, question), places.values(), strict=True):
-        if group != NO_GROUP:
-            words = words_of(answer) or answer.lower().split()
-            is_polar = words[0] in ("yes", "no") and (len(words) == 1 or asked.may_be_polar is not False)
-            size = counted_words(words) if _has_unspaced(answer) else len(words)
-            content = frozenset(content_words(words))
-            forms.append(Form(answer, tuple(words), size, content, group, tuple(members), is_polar))
-    return tuple(forms)
+    found = zip(read(answers, question), places, strict=True)
+    return tuple(form_of(answer, group, own, asked) for (answer, group), own in found if group != NO_GROUP)
 
 
-def _spelling(answers: Sequence[str]) -> str:
+def form_key(answer: str) -> str:
+    """Equal for answers that are one form."""
+    return normalize_answer(answer) or answer.strip()
+
+
+def spelling(answers: Mapping[str, int]) -> str:
     """The commonest spelling, whatever the order; of equals the one that begins with a capital."""
-    counts = Counter(answers)
-    return min(counts, key=lambda answer: (-counts[answer], answer))
+    return min(answers, key=lambda answer: (-answers[answer], answer))
 
 
-def _asked_kind(words: Sequence[str]) -> str | None:
+def form_of(answer: str, group: int, rollouts: Sequence[int], asked: Asked) -> Form:
+    """The form that some rollouts wrote, by what it is looked for by."""
+    words = words_of(answer) or answer.lower().split()
+    is_polar = words[0] in ("yes", "no") and (len(words) == 1 or asked.may_be_polar is not False)
+    size = counted_words(words) if _has_unspaced(answer) else len(words)
+    return Form(answer, tuple(words), size, frozenset(content_words(words)), group, tuple(rollouts), is_polar)
+
+
+def asked_kind_of(words: Sequence[str]) -> str | None:
     """The noun after what or which: "city" of "Which large city is …"."""
     at = next((place for place, word in enumerate(words) if word in ("what", "which")), None)
     if at is None:
@@ -280,7 +292,8 @@ def _asked_kind(words: Sequence[str]) -> str | None:
     return phrase[-1] if phrase else None
 
 
-def _seen(rollout: Rollout, numbers: dict[str, int], lines: TextLines) -> Seen:
+def seen_by(rollout: Rollout, numbers: dict[str, int], lines: TextLines) -> Seen:
+    """What a rollout saw; texts that are new get the next number."""
     ranks: dict[int, int] = {}
     last: frozenset[int] = frozenset()
     for search in rollout.searches:

@@ -154,11 +154,12 @@ def member_of(members: Sequence[Rollout], form: str, question: str) -> Rollout:
     """
     if form == "first":
         return members[0]
-    counts = Counter(normalize_answer(member.answer) for member in members)
+    key = {answer: normalize_answer(answer) for answer in {member.answer for member in members}}
+    counts = Counter(key[member.answer] for member in members)
 
     def wanted(member: Rollout) -> int:
         size = len(member.answer or "")
-        return {"shortest": size, "longest": -size, COMMONEST: -counts[normalize_answer(member.answer)]}[form]
+        return {"shortest": size, "longest": -size, COMMONEST: -counts[key[member.answer]]}[form]
 
     best = min(map(wanted, members))
     # One for each wording: cores are read only where several are left.

@@ -1,0 +1,143 @@
+"""One question whose rollouts come one after the other: what would be returned now, and whether to run another.
+
+    session = tr.Session("Which city did the composer of Orfeo die in?", budget=16)
+    while session.should_continue():
+        session.add(run_agent())
+    print(session.decision().answer)
+
+With a selector by meaning, such as the shipped one, a rollout more is read once and costs what it brings; any other
+method decides on the whole pool again.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from tracerank.errors import UsageError
+from tracerank.methods.base import Decision, Method, told
+from tracerank.methods.voting import ANSWERED
+from tracerank.pools.pool import PAPER_K, Pool
+from tracerank.pools.types import Question, Retained, Rollout
+from tracerank.readers.base import Record
+from tracerank.readers.detect import AUTO
+from tracerank.selectors.base import load_selector
+from tracerank.selectors.decide import Given, pool_of_given
+from tracerank.selectors.features.compute import FeatureTable
+from tracerank.selectors.meaning.compute import MeaningLedger
+from tracerank.selectors.meaning.selector import MeaningSelector
+from tracerank.stopping.rules import ExpectedGain, Rule, State, Verdict
+
+
+class Session:
+    """A pool that grows, with a selector and a rule."""
+
+    def __init__(
+        self,
+        question: str | Question,
+        selector: Method | str | None = None,
+        budget: int = PAPER_K,
+        rule: Rule | None = None,
+        *,
+        fields: Mapping[str, str] | None = None,
+        reader: str = AUTO,
+    ) -> None:
+        """``selector``: any method, or the folder of a selector; None: the shipped one. ``budget``: most rollouts.
+
+        ``fields`` and ``reader`` are for records, as in ``tr.decide``.
+        """
+        if budget < 1:
+            raise UsageError(f"budget must be at least 1, got {budget}")
+        self.question = question if isinstance(question, Question) else Question("request", question)
+        self.budget = budget
+        self.rule: Rule = rule or ExpectedGain()
+        self._method = load_selector(selector) if isinstance(selector, str) else selector or load_selector()
+        self._fields, self._reader = fields, reader
+        self._rollouts: list[Rollout] = []
+        self._dropped: dict[int, str] = {}
+        self._ledger = MeaningLedger(self.question.text)
+        self._decision = Decision(self.question.id, None, None)
+        self.state = State(0)
+        """What the rule looks at."""
+
+    def __len__(self) -> int:
+        return len(self._rollouts)
+
+    @property
+    def pool(self) -> Pool:
+        """All rollouts so far."""
+        return Pool(self.question, tuple(self._rollouts))
+
+    def add(self, given: Given | Sequence[Record]) -> Rollout:
+        """One rollout more: an answer, a record in any readable form, a conversation, a rollout; None: a failed run."""
+        place = len(self._rollouts)
+        rollout = replace(self._read(given), sample_id=place)
+        self._rollouts.append(rollout)
+        reason = ANSWERED.reason_to_drop(rollout)
+        if reason is not None:
+            self._dropped[place] = reason
+        else:
+            self._ledger.add(rollout)
+        self._settle()
+        return rollout
+
+    def should_continue(self) -> Verdict:
+        """Whether to run another rollout, with the reason in words."""
+        left = self.budget - len(self._rollouts)
+        if left <= 0:
+            return Verdict(False, f"the budget of {self.budget} rollouts is spent")
+        if not self._rollouts:
+            return Verdict(True, "nothing has been run yet")
+        return self.rule.verdict(self.state, left)
+
+    @property
+    def chosen(self) -> int | None:
+        """The place of the rollout whose answer would be returned now; None: there is none."""
+        return self._decision.sample_id
+
+    def decision(self) -> Decision:
+        """What would be returned now."""
+        return told(self.pool, self._decision)
+
+    def _read(self, given: Given | Sequence[Record]) -> Rollout:
+        if isinstance(given, Sequence) and not isinstance(given, str | bytes | Mapping):
+            given = {"messages": list(given)}
+        [rollout] = pool_of_given(self.question.text, [given], self._fields, self._reader).rollouts
+        return rollout
+
+    def _settle(self) -> None:
+        """Decide again, and look at how the meanings stand."""
+        before = self._decision.sample_id
+        table = self._ledger.table() if self._ledger.rollouts else None
+        self._decision = self._decided(table)
+        last = len(self._rollouts) - 1
+        if table is None or not len(table.votes):
+            self.state = State(len(self._rollouts))
+            return
+        meaning_of = {
+            self._ledger.rollouts[place].sample_id: row for row, own in enumerate(table.rollouts) for place in own
+        }
+        chosen = None if self._decision.sample_id is None else meaning_of.get(self._decision.sample_id)
+        self.state = State(
+            len(self._rollouts),
+            tuple(sorted(table.votes.tolist(), reverse=True)),
+            self._decision.confidence,
+            agrees=chosen is not None and meaning_of.get(last) == chosen,
+            changed=before is not None and meaning_of.get(before) != chosen,
+            run=_run(meaning_of, last),
+        )
+
+    def _decided(self, table: FeatureTable | None) -> Decision:
+        if isinstance(self._method, MeaningSelector) and table is not None:
+            kept = tuple(self._ledger.rollouts)
+            return self._method.decision(self.pool, Retained(kept, dict(self._dropped)), table)
+        return self._method.decide(self.pool)
+
+
+def _run(meaning_of: Mapping[int, int], last: int) -> int:
+    """How many rollouts in a row, the last among them, have its meaning."""
+    meaning = meaning_of.get(last)
+    if meaning is None:
+        return 0
+    run = 0
+    while last - run >= 0 and meaning_of.get(last - run) == meaning:
+        run += 1
+    return run

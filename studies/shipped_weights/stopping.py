@@ -1,0 +1,96 @@
+"""How often the rest of a budget mends a wrong answer: ``python -m studies.shipped_weights.stopping CACHE FOLDER``.
+
+Fitted on replays of pools with many rollouts a question that may be fitted on: those of our lexical agents on train
+questions and of a generated world, each state with several numbers of rollouts to go. ``CACHE`` is that of
+``confidence.py``. Walks are kept there. Nothing of evaluation-only agents is looked at.
+"""
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+
+import tracerank as tr
+from studies.shipped_weights.confidence import lexical_pools
+from studies.shipped_weights.meaning_selector import generated_pools
+from tracerank.agents.lexical.presets import PRESETS
+from tracerank.fitting.calibrate import logistic
+from tracerank.pools.types import WEBQA
+from tracerank.selectors.base import load_selector
+from tracerank.stopping.replay import Walk, walks_of
+from tracerank.stopping.rules import COLUMNS, Mending, State, columns_of
+
+QUESTIONS, ORDERS = 250, 2
+AHEAD = (1, 2, 3, 4, 6, 8, 12, 15)
+"""Rollouts to go that a state is learned with."""
+L2, SOURCE_WEIGHT = 10.0, 400.0
+
+
+def fit_mending(sources: Mapping[str, Sequence[Walk]]) -> Mending:
+    """From all states whose answer is wrong: whether it is right some rollouts later."""
+    rows: list[tuple[float, ...]] = []
+    mended, weights = [], []
+    for walks in sources.values():
+        for walk in walks:
+            for state, right in zip(walk.states[:-1], walk.right[:-1], strict=True):
+                ahead = [left for left in AHEAD if state.rollouts + left <= len(walk.states)]
+                if right < 0.5 and state.votes:
+                    rows += [columns_of(state, left) for left in ahead]
+                    mended += [walk.right[state.rollouts + left - 1] for left in ahead]
+                    weights += [SOURCE_WEIGHT / len(walks) / len(walk.states) / len(ahead)] * len(ahead)
+    values = np.array(rows)
+    center, scale = values.mean(axis=0), values.std(axis=0)
+    inputs = np.column_stack([(values - center) / scale, np.ones(len(values))])
+    penalties = np.append(np.full(len(COLUMNS), L2), 0.0)
+    found = logistic(inputs, np.array(mended), np.array(weights), penalties, np.zeros(len(COLUMNS) + 1))
+    raw = found[:-1] / scale
+    about = {"walks": sum(map(len, sources.values())), "sources": list(sources), "states": len(rows)}
+    return Mending(dict(zip(COLUMNS, raw.tolist(), strict=True)), float(found[-1] - raw @ center), about)
+
+
+def sources_of(cache: Path) -> Mapping[str, Callable[[], Iterable[tr.Pool]]]:
+    """Pools with many rollouts that may be fitted on."""
+    lexical = {f"lexical {name}": lambda name=name: lexical_pools(cache, name) for name in PRESETS}
+    return {"world": lambda: generated_pools(WEBQA), **lexical}
+
+
+def kept_walks(
+    file: Path,
+    pools: Callable[[], Iterable[tr.Pool]],
+    console: Console,
+    questions: int = QUESTIONS,
+    orders: int = ORDERS,
+) -> list[Walk]:
+    """The walks of a source, made or kept from an earlier run."""
+    if not file.exists():
+        walks = list(walks_of(islice(pools(), questions), load_selector(), orders=orders))
+        file.write_text(json.dumps([asdict(walk) for walk in walks]), encoding="utf-8")
+        console.print(f"{file.stem}: {len(walks):,} walks")
+    plain = json.loads(file.read_text(encoding="utf-8"))
+    return [
+        Walk(
+            row["question"],
+            tuple(State(**{**state, "votes": tuple(state["votes"])}) for state in row["states"]),
+            tuple(row["right"]),
+        )
+        for row in plain
+    ]
+
+
+def main(arguments: Sequence[str]) -> None:
+    cache, out, console = Path(arguments[0]), Path(arguments[1]), Console(stderr=True)
+    folder = cache / "stopping"
+    folder.mkdir(parents=True, exist_ok=True)
+    walks = {name: kept_walks(folder / f"{name}.json", pools, console) for name, pools in sources_of(cache).items()}
+    mending = fit_mending(walks)
+    mending.save(out)
+    console.print(f"{out}: {mending}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

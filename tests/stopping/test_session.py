@@ -1,0 +1,107 @@
+"""A session: rollouts in any form, the same decision as a whole pool, a verdict with its reason."""
+
+import pytest
+from hypothesis import given, settings
+
+import tracerank as tr
+from tests.builders import pool, pool_of, ranked, rollout
+from tests.readers.sample_records import SAMPLES
+from tests.selectors.meaning.test_choosing import QUESTION, TEXTS, pools
+from tracerank.errors import UsageError
+from tracerank.methods.voting import MajorityVote
+from tracerank.pools.pool import Pool
+from tracerank.selectors.base import load_selector
+from tracerank.stopping.rules import FixedK, State, WindowRule
+from tracerank.stopping.session import Session
+
+
+@settings(max_examples=40, deadline=None)
+@given(pools)
+def test_what_a_session_decides_is_what_the_whole_pool_does(found: Pool) -> None:
+    selector = load_selector()
+    session = Session(found.question, selector, budget=len(found))
+    for one in found.rollouts:
+        session.add(one)
+    whole = selector.decide(Pool(session.question, session.pool.rollouts))
+    made = session.decision()
+    assert (made.answer, made.sample_id, made.group) == (whole.answer, whole.sample_id, whole.group)
+    assert made.scores == pytest.approx(whole.scores)
+    assert made.confidence == pytest.approx(whole.confidence)
+
+
+def test_any_other_method_decides_in_a_session_as_well() -> None:
+    session = Session(QUESTION, MajorityVote(), rule=WindowRule(2))
+    for answer in ("Venice", "Mantua", "Venice"):
+        session.add(answer)
+    assert session.decision().answer == "Venice"
+    assert session.decision().confidence is None
+    assert session.should_continue()
+
+
+def test_answers_rollouts_records_and_conversations_are_read() -> None:
+    session = Session("Capital of France?", budget=8)
+    session.add("Paris")
+    session.add(rollout("Paris", ranked("capital of France", "Paris is the capital of France.")))
+    session.add({"answer": "Paris", "searches": []})
+    session.add(
+        [{"role": "user", "content": "Capital of France?"}, {"role": "assistant", "content": "Final answer: Paris"}]
+    )
+    assert [one.answer for one in session.pool.rollouts] == ["Paris"] * 4
+    assert [one.sample_id for one in session.pool.rollouts] == [0, 1, 2, 3]
+    assert session.add(SAMPLES["openai-chat"]).answer
+    assert session.decision().sample_id is not None
+
+
+def test_failed_runs_count_and_are_told() -> None:
+    session = Session(QUESTION, budget=3)
+    session.add(None)
+    assert session.decision().answer is None
+    assert session.should_continue().reason == "no rollout has answered yet"
+    session.add("Venice")
+    assert session.decision().dropped == {0: "no answer"}
+    session.add(None)
+    assert session.state.rollouts == len(session) == 3
+    assert session.should_continue().reason == "the budget of 3 rollouts is spent"
+
+
+def test_a_session_begins_by_going_on() -> None:
+    session = Session(QUESTION)
+    assert session.should_continue().reason == "nothing has been run yet"
+    assert session.decision().answer is None
+
+
+def test_the_state_tells_votes_runs_and_changes() -> None:
+    session = Session(QUESTION, rule=FixedK(9))
+    states = []
+    for answer in ("Mantua", "Venice", "It was Venice.", "I don't know."):
+        session.add(rollout(answer, ranked("Orfeo", TEXTS[0])))
+        states.append(session.state)
+    assert [state.votes for state in states] == [(1,), (1, 1), (2, 1), (2, 1)]
+    assert [state.run for state in states] == [1, 1, 2, 0]
+    assert states[1].changed
+    assert [state.agrees for state in states] == [True, True, True, False]
+    assert Session(QUESTION).state == State(0)
+
+
+def test_agreement_ends_a_session_before_its_budget() -> None:
+    session = Session(QUESTION, budget=16)
+    while session.should_continue():
+        session.add(rollout("Venice", ranked("Orfeo", TEXTS[0])))
+    assert len(session) < 8
+    assert "no more than is asked for" in session.should_continue().reason
+
+
+def test_it_is_a_public_name_and_takes_folders() -> None:
+    assert tr.Session is Session
+    assert Session(QUESTION, "default").add("Venice").answer == "Venice"
+    with pytest.raises(UsageError, match="budget"):
+        Session(QUESTION, budget=0)
+
+
+def test_an_order_of_rollouts_is_kept() -> None:
+    found = pool_of(*(rollout(answer) for answer in ("a", "b", "b")))
+    session = Session(found.question.text)
+    for one in reversed(found.rollouts):
+        session.add(one)
+    assert [one.answer for one in session.pool.rollouts] == ["b", "b", "a"]
+    assert pool("a", "b", "b").rollouts[0].answer == "a"
