@@ -111,7 +111,8 @@ COMMANDS: Mapping[str, Entry] = MappingProxyType(
         ),
         "budget": Entry(
             "budget",
-            "Replay labelled pools, one rollout after the other: what would each rule for stopping have cost and brought?",
+            "Replay labelled pools, one rollout after the other: what would each rule for stopping have cost "
+            "and brought?",
             "tracerank budget labelled.jsonl --orders 5",
             reads=True,
         ),
