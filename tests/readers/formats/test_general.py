@@ -449,3 +449,23 @@ def test_files_of_stored_messages_and_of_steps_are_runs(tmp_path: Path) -> None:
 def test_what_stands_before_a_task_is_not_part_of_it(tmp_path: Path) -> None:
     asked = {"role": "user", "content": [{"text": "New task:\nWhich river?"}]}
     assert only(lines(tmp_path, [asked, *STRANDS[1:]]))[0] == "Which river?"
+
+
+def test_calls_in_one_list_and_their_returns_in_another_belong_together_with_medium_confidence(tmp_path: Path) -> None:
+    calls = [{"name": "web_search", "args": {"query": query}, "id": query} for query in ("one", "two")]
+    row = {"question": "Which river?", "expected": "Rhine", "answer": "Danube", "tool_calls": calls}
+    path = lines(tmp_path, {**row, "tool_outputs": [json.dumps(FOUND), "No results found."]})
+    readings: list[str] = []
+    (pool,) = iter_pools(path, on_record=readings.append)
+    (rollout,) = pool.rollouts
+    assert [(search.query, len(search.evidence)) for search in rollout.searches] == [("one", 1), ("two", 0)]
+    assert (rollout.answer, readings) == ("Danube", ["general (medium confidence)"])
+
+
+def test_lists_of_unequal_length_are_not_put_together(tmp_path: Path) -> None:
+    calls = [{"name": "web_search", "args": {"query": "one"}, "id": "1"}]
+    row = {"question": "Which river?", "expected": "Rhine", "answer": "Danube", "tool_calls": calls}
+    problems: list[Problem] = []
+    _, rollout = only(lines(tmp_path, {**row, "tool_outputs": ["a", "b"]}), problems)
+    assert not any(search.evidence for search in rollout.searches)
+    assert problems

@@ -135,7 +135,8 @@ class LangChainReader:
         elif (told := told_in(plain)) is not None:
             fields.pop(told.field, None)
             parsed = parsed_dialogue(fields, source, _dialogue(plain, told.messages))
-            lost = f"{told.strays} returns without a call in a transcript kept as text" if told.strays else ""
+            count = f"{told.strays} return{'s' * (told.strays != 1)}"
+            lost = f"{count} without a call in a transcript kept as text" if told.strays else ""
             return replace(parsed, doubt=parsed.doubt or told.doubt, loss=lost)
         else:
             reject("no LangChain messages: expected a list under 'messages'", question_of(fields), sample_id_of(fields))

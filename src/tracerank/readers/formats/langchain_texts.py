@@ -1,8 +1,8 @@
-"""Transcripts that were saved as text: LangChain's buffer strings, pretty messages and printed messages, back to messages.
+"""Transcripts saved as text: LangChain's buffer strings, pretty messages and printed messages, back to messages.
 
 ``get_buffer_string`` writes ``Human: …``, ``AI: …[{'name': …}]``, ``Tool: …`` (or the same in ``<message>`` elements),
-``pretty_repr`` ruled headings, ``str`` the fields of a message. Whoever else writes ``User:``, ``Assistant:`` in front of
-turns is read the same way. A page may hold such a label, too: after so many calls only so many returns are believed, and
+``pretty_repr`` ruled headings, ``str`` the fields of a message. Whoever else writes ``User:``, ``Assistant:`` before
+turns is read the same way. A page may hold such a label, too: after so many calls so many returns are awaited, and
 what stays open is told.
 """
 
@@ -19,8 +19,9 @@ from tracerank.readers.files.printed_objects import TYPE, load_printed
 _NOT_TRANSCRIPTS = frozenset(("question", "query", "prompt", "input", "task", "problem", "expected", "system_prompt"))
 _SHORTEST = 20
 _MOST_TURNS = 4000
-_MOST_TRIES = 8
-"""Places in one turn where its calls may begin."""
+_MOST_TRIES, _MOST_LISTS = 8, 500
+"""Places in one turn where its calls may begin; turns of a text that are tried."""
+_LONGEST_TURN = 50_000
 _KINDS = {
     **dict.fromkeys(("human", "user"), "human"),
     **dict.fromkeys(("ai", "assistant"), "ai"),
@@ -174,18 +175,20 @@ def _plain(value: str) -> Any:
 
 def _behind_labels(text: str) -> Iterator[_Turn]:
     """A turn a label; once calls were made, as many returns are awaited and nothing else is believed before."""
-    kind, start, awaited = "", 0, 0
+    kind, start, awaited, tries = "", 0, 0, 0
+    calls: tuple[dict[str, Any], ...] = ()
     for mark in _LABEL.finditer(text):
         following = _KINDS[mark[1].lower()]
         body = text[start : mark.start()].rstrip("\n")
-        calls = _printed_calls(body) if kind == "ai" and body.endswith(("]", "}")) else ()
+        if kind == "ai" and not calls and body.endswith("]") and tries < _MOST_LISTS:
+            calls, tries = _printed_calls(body), tries + 1
         if kind and not _may_follow(kind, following, len(calls) if kind == "ai" else awaited):
             continue
         if kind:
             yield _turn(kind, body, calls)
         awaited = len(calls) if kind == "ai" else awaited
         awaited = max(awaited - 1, 0) if following == "tool" else 0
-        kind, start = following, mark.end()
+        kind, start, calls = following, mark.end(), ()
     if kind:
         body = text[start:].strip("\n")
         yield _turn(kind, body, _printed_calls(body) if kind == "ai" else ())
@@ -211,7 +214,7 @@ def _opening(calls: tuple[dict[str, Any], ...]) -> str:
 
 def _printed_calls(body: str) -> tuple[dict[str, Any], ...]:
     """The calls that Python printed behind the words of a turn."""
-    at = -1
+    at = -1 if len(body) <= _LONGEST_TURN else len(body) - _LONGEST_TURN
     for _ in range(_MOST_TRIES):
         at = body.find("[{'", at + 1)
         if at < 0:
