@@ -68,6 +68,8 @@ def test_a_tool_that_raised_is_a_search_without_evidence_told_by_its_error(tmp_p
     _, rollout = read(tmp_path, [*STARTED, said("tool-response", error), *HANDED_IN])
     assert [(search.query, search.evidence) for search in rollout.searches] == [("one", ())]
     assert rollout.answer == "Ada"
+    _, failed = read(tmp_path, [*STARTED, said("tool-response", error), said("tool-response", "Error:\nMax steps.")])
+    assert (len(failed.searches), failed.answer) == (1, None)
 
 
 def test_code_is_read_for_its_calls_and_its_last_output(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ are results, too: address, title, and the words that cite it.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -115,7 +115,20 @@ def _listing(value: Mapping[str, Any]) -> object:
         (only,) = value.values()
         if (isinstance(only, Mapping) and len(only) == 1) or (isinstance(only, list) and _are_objects(only)):
             return only
-    return None
+    own = _result(value, None)
+    lists = [] if own is not None and own.text else list(_lists_of_results(value, _DEEPEST))
+    return lists[0] if len(lists) == 1 else None
+
+
+def _lists_of_results(value: Mapping[str, Any], depth: int) -> Iterator[list[Any]]:
+    """Lists inside an object, whatever they are called, of which every item has words and says whose they are."""
+    for inner in value.values():
+        if isinstance(inner, list) and _are_objects(inner):
+            found = [_result(item, None) for item in inner]
+            if all(one is not None and one.text and (one.title or one.url or one.doc_id) for one in found):
+                yield inner
+        elif isinstance(inner, Mapping) and depth:
+            yield from _lists_of_results(inner, depth - 1)
 
 
 def _are_objects(items: list[Any]) -> bool:

@@ -27,6 +27,8 @@ _FAILURE = re.compile(
     r"(?:error|failed|failure|timed? ?out|timeout)\b"
     r"|an? (?:\w+ )?(?:error|exception) (?:has |was )?(?:occurred|encountered|raised|thrown)\b"
     r"|(?:no|nothing)\b.{0,40}\b(?:results?|documents?|passages?|information|matches|content|found)\b"
+    r"|(?:no|zero) (?:\w+ ){0,3}(?:hits|entries|articles|records|pages|sources|items|data)"
+    r"(?: (?:were|was|are|is))?(?: (?:found|available|returned))?\W*$|nothing\W*$|empty\W*$"
     r"|invalid (?:request|link|url|tool|arguments?|location|docid|cursor)\b"
     r"|(?:cannot|can't|could not|unable to) (?:access|fetch|find|load|open|reach|read|retrieve|visit)\b"
     r"|(?:\S+ ){1,6}(?:could not be (?:accessed|fetched|found|loaded|opened|processed|reached|read|retrieved)"

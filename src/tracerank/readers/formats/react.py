@@ -255,9 +255,8 @@ def _acts(message: object) -> bool:
         return False
     # Any agent may think in such words: here a tool is called, or an answer handed in.
     made = read_text(text, None).calls
-    return any(
-        submitted_answer(call) or kind_of_call(call.name, call.arguments, REACT_NAMES) != "other" for call in made
-    )
+    is_research = (kind_of_call(call.name, call.arguments, REACT_NAMES) != "other" for call in made)
+    return any(map(submitted_answer, made)) or any(is_research) or (bool(made) and _holds_observations(text))
 
 
 # ---- the fields around the transcript

@@ -19,6 +19,7 @@ _CALLING = re.compile(r"\s*Calling tools:\s*(?=\[)")
 _RETURNED = re.compile(r"\s*(?:Call id: \S{1,200}\s*\n)?\s*(Observation|Error):[ \t]*\n?")
 _RAISED = re.compile(r"Error executing tool '([\w.-]{1,100})' with arguments (?=\{)")
 _CALLERS, _HEARERS = ("tool-call", "tool_call", "assistant"), ("tool-response", "tool_response", "user")
+_LONGEST_ERROR = 2000
 _LAST_OUTPUT = "Last output from code snippet:\n"
 _HANDS_IN = re.compile(r"(?:^|[^\w.])final_answer\(")
 
@@ -33,8 +34,10 @@ def steps_of_messages(record: Record) -> list[dict[str, Any]] | None:
 
 
 def _calls_tools(message: object) -> bool:
-    is_caller = isinstance(message, Mapping) and _role(message) in _CALLERS
-    return is_caller and _CALLING.match(_words(message)) is not None
+    role = _role(message)
+    if role in _CALLERS:
+        return _CALLING.match(_words(message)) is not None
+    return role in _HEARERS[:2] and _RAISED.search(_words(message)[:_LONGEST_ERROR]) is not None
 
 
 def _role(message: object) -> str:
