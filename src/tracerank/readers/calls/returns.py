@@ -77,6 +77,8 @@ _PRINTED = ("{'", "[{'", "['", "[['")
 """How lists and objects begin that Python printed."""
 _PRINTED_OBJECT = re.compile(r"\s*(?:\[\s*\(?\s*)?[A-Z]\w{1,60}\([a-z_]{1,40}=|\s*page_content='|\s*page_content=\"")
 """How LangChain's documents and their like begin where Python printed them."""
+_ANNOUNCED = re.compile(r"\s*+(?:[^\n{\[]{1,200}:[ \t]*\n\s*)?+(?:```(?:json)?[ \t]*\n\s*+)?(?=[\[{])", re.I)
+"""A line that announces JSON, and the fence around it."""
 _PRINTED_DOCUMENT = "page_content="
 _TEXT_PARTS = ("text", "output_text", "input_text", None)
 
@@ -95,6 +97,8 @@ def value_of(output: object) -> object:
                 value = load_objects(output)
             if value is NOT_JSON and _PRINTED_OBJECT.match(output):
                 value = _printed(output)
+            if value is NOT_JSON and (announced := _ANNOUNCED.match(output)) is not None:
+                value = load_json(output[announced.end() :].strip().removesuffix("```"))
             if not isinstance(value, str | list | dict):
                 break
             output = value
@@ -256,7 +260,8 @@ def _linked(text: str) -> tuple[Result, ...]:
 def _link(line: str) -> tuple[str, str] | None:
     """Title and address of a line that is one markdown link."""
     title, middle, rest = line.rstrip().rpartition("](")
-    if not middle or not rest.endswith(")") or not title.startswith("[") or canonical_url(rest[:-1]) is None:
+    is_link = bool(middle) and rest.endswith(")") and title.startswith("[") and "] [" not in title
+    if not is_link or canonical_url(rest[:-1]) is None:
         return None
     return title[1:].strip(), rest[:-1]
 
