@@ -22,7 +22,7 @@ from tracerank.readers.formats.crewai_output import CrewAIReader
 from tracerank.readers.formats.dspy_history import DSPyReader
 from tracerank.readers.formats.evaluation_runs import BrowseCompPlusReader, HotpotAgentReader
 from tracerank.readers.formats.flashrag import FlashRAGReader
-from tracerank.readers.formats.general import GeneralReader
+from tracerank.readers.formats.general import GeneralReader, tells_run
 from tracerank.readers.formats.inspect_eval import InspectReader
 from tracerank.readers.formats.langchain_messages import LangChainReader
 from tracerank.readers.formats.mirothinker import MiroThinkerReader
@@ -141,6 +141,8 @@ def _of_dump(item: RecordAt, reader: Reader | None) -> tuple[Reader | None, Reco
         return reader, item
     inner = unwrapped(item.value, dump)
     found = None if inner is None else detect(inner)
+    if found is None and reader is None and inner is not None and is_conversation(inner):
+        found = _CHAT  # a run without a single call
     # By shape the whole is read as well, with all that stands around the dump.
     if inner is None or found is None or (found is reader and asks_itself(item.value) and not dump.is_whole):
         return reader, item
@@ -173,6 +175,8 @@ def _reader_of_plain(waiting: Sequence[RecordAt]) -> Reader:
         return _CHAT
     if any(_PLAIN.recognises(item.value) for item in waiting):
         return _PLAIN
+    if any(tells_run(item.value) for item in waiting):
+        return _GENERAL
     raise ReadError(_unrecognised(waiting[0]))
 
 

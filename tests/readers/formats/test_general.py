@@ -469,3 +469,30 @@ def test_lists_of_unequal_length_are_not_put_together(tmp_path: Path) -> None:
     _, rollout = only(lines(tmp_path, {**row, "tool_outputs": ["a", "b"]}), problems)
     assert not any(search.evidence for search in rollout.searches)
     assert problems
+
+
+def test_a_run_without_a_single_call_is_read_by_its_words_and_the_doubt_is_told(tmp_path: Path) -> None:
+    said = ({"source": "user", "content": "Which river?"}, {"source": "researcher", "content": "Danube"})
+    events = [{"type": "TextMessage", "id": str(place), **one} for place, one in enumerate(said)]
+    problems: list[Problem] = []
+    asked, rollout = only(lines(tmp_path, *events), problems)
+    assert (asked, rollout.answer, rollout.searches) == ("Which river?", "Danube", ())
+    assert any("low confidence" in str(problem) for problem in problems)
+
+
+def test_a_conversation_without_calls_inside_a_record_stands_beside_others_with_calls(tmp_path: Path) -> None:
+    about = {"question": "Which river?", "expected": "Rhine"}
+    call = {"id": "1", "type": "function", "function": {"name": "web_search", "arguments": '{"query": "q"}'}}
+    made = [ASKED, {"role": "assistant", "tool_calls": [call]}, {"role": "tool", "tool_call_id": "1", "content": "x y"}]
+    ends = {"role": "assistant", "content": "Danube"}
+    path = lines(tmp_path, {**about, "run": [*made, ends]}, {**about, "run": [ASKED, ends]})
+    (pool,) = read_pools(path)
+    assert [(one.answer, len(one.searches)) for one in pool.rollouts] == [("Danube", 1), ("Danube", 0)]
+
+
+def test_in_a_group_that_is_logged_as_users_whoever_speaks_second_answers(tmp_path: Path) -> None:
+    said = [{**ASKED, "name": "proxy"}, {"role": "user", "name": "researcher", "content": "Danube"}]
+    call = {"id": "1", "type": "function", "function": {"name": "web_search", "arguments": '{"query": "q"}'}}
+    called = [said[0], {"role": "assistant", "name": "researcher", "tool_calls": [call]}, said[1]]
+    (pool,) = read_pools(lines(tmp_path, {"messages": called}, {"messages": said}))
+    assert [one.answer for one in pool.rollouts] == ["Danube", "Danube"]

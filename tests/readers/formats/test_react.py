@@ -206,3 +206,13 @@ def test_a_run_that_an_sdk_keeps_in_one_message_is_read_like_a_text(tmp_path: Pa
     assert [(one.answer, [search.query for search in one.searches]) for one in pool.rollouts] == [
         ("Ada Lovelace", ["Ada", "x"])
     ]
+
+
+def test_a_run_that_answers_at_once_stands_beside_others_that_act(tmp_path: Path) -> None:
+    asked = {"role": "user", "content": "Who wrote it?"}
+    texts = (turn("Ada", "A countess.") + "Thought: Done.\nAnswer: Ada", "Thought: I know it.\nAnswer: Ada Lovelace")
+    path = tmp_path / "log.jsonl"
+    rows = ([asked, {"role": "assistant", "content": text}] for text in texts)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (pool,) = read_pools(path)
+    assert [one.answer for one in pool.rollouts] == ["Ada", "Ada Lovelace"]

@@ -95,6 +95,9 @@ def _as_the_agent_saw(messages: Sequence[object]) -> Iterator[Mapping[str, Any]]
         and cleaned(spoken[-1].get("role")) == "user"
     )
     agents = {name for message in found if makes_calls(message) and isinstance(name := message.get("name"), str)}
+    names = [message.get("name") for message in spoken]
+    if len(names) > 1 and all(isinstance(name, str) for name in names) and not any(map(_is_assistant, spoken)):
+        agents |= {str(name) for name in names} - {str(names[0])}  # whoever asked speaks first
     for message in found:
         if isinstance(apart := message.get("tool_responses"), list) and apart:
             yield from ({"role": "tool", **one} for one in apart if isinstance(one, Mapping))
@@ -107,6 +110,10 @@ def _as_the_agent_saw(messages: Sequence[object]) -> Iterator[Mapping[str, Any]]
             yield {**message, "role": "user"}
         else:
             yield message
+
+
+def _is_assistant(message: Mapping[str, Any]) -> bool:
+    return cleaned(message.get("role")) == "assistant"
 
 
 def makes_calls(message: object) -> bool:

@@ -219,7 +219,7 @@ class ReactReader:
     def parse(self, record: Record, source: str) -> Parsed:
         """The turns as searches; the answer is what the last action hands in."""
         plain = decoded(record)
-        found = _transcript(plain)
+        found = _transcript(plain) or _conversation(plain)
         if found is None:
             reason = "no transcript: expected text with 'Action:' and 'Observation:' lines"
             reject(reason, _question(plain, None, ""), sample_id_of(plain))
@@ -243,6 +243,15 @@ def _transcript(record: Record) -> tuple[str, str | list[Any]] | None:
         if isinstance(value, str) and is_react(value):
             return name, value
         if isinstance(value, list) and any(_acts(message) for message in value):
+            return name, value
+    return None
+
+
+def _conversation(record: Record) -> tuple[str, list[Any]] | None:
+    """Messages of an agent that called nothing, as they may stand among others that did."""
+    for name in _TEXT_FIELDS:
+        value = record.get(name)
+        if isinstance(value, list) and any(isinstance(message, Mapping) and _is_agent(message) for message in value):
             return name, value
     return None
 
