@@ -8,7 +8,7 @@ are labels in the job folder; no method looks at them.
 import asyncio
 import logging
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
@@ -17,10 +17,6 @@ from tracerank.readers import read_pools
 from tracerank.readers.files.trial_folders import DECISIONS
 from tracerank.selectors.base import DEFAULT
 from tracerank.selectors.table import method_named
-
-if TYPE_CHECKING:
-    from harbor.job import Job  # type: ignore[import-not-found]
-    from harbor.models.job.result import JobResult  # type: ignore[import-not-found]
 
 _log = logging.getLogger(__name__)
 
@@ -32,11 +28,11 @@ class SelectionPlugin:
         self._method: Method = method_named(method)  # a wrong name ends the job before it begins
         self._folder: Path | None = None
 
-    async def on_job_start(self, job: "Job") -> None:
+    async def on_job_start(self, job: Any) -> None:
         """Notes where the job leaves its trials."""
         self._folder = Path(job.job_dir)
 
-    async def on_job_end(self, job_result: "JobResult") -> None:
+    async def on_job_end(self, job_result: Any) -> None:
         """Writes the decisions; the result itself stays Harbor's."""
         if self._folder is not None:
             await asyncio.to_thread(write_decisions, self._folder, self._method)
