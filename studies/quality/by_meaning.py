@@ -177,7 +177,6 @@ class Study:
         settled, seen = self.cell(pools, WORLD_BUDGETS, models)
         return _part(name, settled, seen, models, np.ones(len(pools), np.bool_))
 
-
     def chat(self) -> Part:
         """Our own agent with a small language model, on questions of the almanac; ``is_right`` judges."""
         pools = [labelled(pool, MEANING) for pool in tr.iter_pools(CHAT_POOLS)]

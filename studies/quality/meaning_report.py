@@ -27,10 +27,11 @@ ABLATIONS: tuple[Pair, ...] = tuple((name, RECIPE) for name in CANDIDATES if nam
 INTRODUCTION = """Right is what means a reference: an exact match, or what was judged so by reading
 (`studies/shipped_weights/judged.py`); an answer that nobody judged is wrong. *Unseen*: what ships was fitted on none of
 these agents and questions. The *lexical* agents are ours, without a language model; their answers to test questions are
-right by `tr.is_right`, as nobody judged them. *chat tags* is ours as well: `tracerank rollout`'s agent with a chat model
-of 1.5 billion weights, on questions of the almanac (`python -m studies.trial MODEL --rollouts 100x4`). Form counts by meaning, too: on hotpot_agent the longest form of a wide
-group is judged right more often than its other forms, so that (b) is a vote which returns it; what ships is therefore
-compared in that form, too. `python -m studies.quality.by_meaning CACHE` prints every method.
+right by `tr.is_right`, as nobody judged them. *chat tags* is ours as well: the agent of `tracerank rollout` with a chat
+model of 1.5 billion weights, on questions of the almanac (`python -m studies.trial MODEL --rollouts 100x4`).
+Form counts by meaning, too: on hotpot_agent the longest form of a wide group is judged right more often than its
+other forms, so that (b) is a vote which returns it; what ships is therefore compared in that form, too.
+`python -m studies.quality.by_meaning CACHE` prints every method.
 """
 LEAVING_OUT = """Each agent that may train, judged by models of the other two, which have seen none of its questions
 and no test question. Variants of the recipe were compared on the *other* questions; the *test* questions confirm.
