@@ -1,8 +1,8 @@
-"""``select --workers N``: processes that decide on blocks of pools; what they say comes back in the order of the pools.
+"""``select --workers N``: N processes decide on blocks of pools; what they say comes back in the order of the pools.
 
-Knows nothing of methods: whoever asks gives a value that makes, in each process, what turns pools into rows. Reading
-stays in this process, and a problem is told when its pool's turn has come, as if there were no workers. The block of a
-worker that died is given to a new one, once.
+This process is one of them: it reads, and decides where the others have enough to do. Knows nothing of methods: whoever
+asks gives what turns pools into rows, here and in the others. A problem is told when its pool's turn has come, as if
+there were one process. The block of a worker that died is given to a new one, once.
 """
 
 import io
@@ -10,6 +10,7 @@ import pickle
 import signal
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from copyreg import dispatch_table
 from dataclasses import dataclass, field, fields
 from itertools import islice
@@ -22,6 +23,7 @@ from threading import Thread
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
+from tracerank.cli import collect_less
 from tracerank.errors import TraceRankError
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Document, Evidence, Question, Rollout, Search, View
@@ -32,6 +34,8 @@ BLOCK = 16
 """Pools that go to a worker at a time."""
 AHEAD = 2
 """Blocks of each worker that are under way: one that it works on, and the next."""
+MOST_WAITING = 16
+"""Blocks for each worker that may wait for their turn behind a slow one."""
 MOST_DEATHS = 2
 """Workers that may die on one block; then it is the block."""
 _PATIENCE = 5.0
@@ -63,49 +67,66 @@ class HeldProblems:
             self._report(problem)
 
 
-@dataclass(slots=True)
-class _Block:
+Made = tuple[list[R], str | None]
+"""The rows of a block, and what ended the work before all were made."""
+
+
+@dataclass(slots=True, eq=False)
+class _Block(Generic[R]):
     """Some pools, each with the problems met before it was read."""
 
     pools: list[Pool] = field(default_factory=list)
     problems: list[list[Problem]] = field(default_factory=list)
+    made: Made[R] | None = None
     data: bytes = b""
-    """The pools, as they are sent."""
+    """The pools as they were sent."""
     deaths: int = 0
+
+    def read(self, stream: Iterator[Pool], held: HeldProblems) -> Exception | None:
+        """Fill it; what reading failed with, if it did."""
+        try:
+            for pool in islice(stream, BLOCK):
+                self.pools.append(pool)
+                self.problems.append(held.take())
+        except Exception as error:
+            return error
+        return None
+
+    def told(self, held: HeldProblems) -> Iterator[tuple[Pool, R]]:
+        """Its pools with their rows."""
+        assert self.made is not None
+        rows, problem = self.made
+        for pool, row, met in zip(self.pools, rows, self.problems, strict=False):
+            held.tell(met)
+            yield pool, row
+        if problem is not None:
+            raise TraceRankError(problem)
 
 
 def in_workers(
-    pools: Iterable[Pool], count: int, setup: Callable[[], Rows[R]], held: HeldProblems
+    pools: Iterable[Pool], count: int, here: Rows[R], setup: Callable[[], Rows[R]], held: HeldProblems
 ) -> Iterator[tuple[Pool, R]]:
-    """Each pool with its row, in order; ``setup`` is called once in each process, and must be importable by name.
+    """Each pool with its row, in order, by so many processes: ``here`` makes rows in this one.
 
-    What was read before reading failed is still decided on.
+    ``setup`` is called once in each of the others, and must be importable by name. What was read before reading failed
+    is still decided on.
     """
     stream = iter(pools)
-    waiting: deque[_Block] = deque()
-    failure: Exception | None = None
-    with _Crew(count, setup) as crew:
+    waiting: deque[_Block[R]] = deque()
+    with _Crew(count - 1, setup) as crew:
         is_over = False
         while not is_over:
-            block = _Block()
-            try:
-                for pool in islice(stream, BLOCK):
-                    block.pools.append(pool)
-                    block.problems.append(held.take())
-            except Exception as error:
-                failure = error
+            block: _Block[R] = _Block()
+            failure = block.read(stream, held)
             is_over = len(block.pools) < BLOCK
             if block.pools:
-                crew.give(block)
                 waiting.append(block)
-            while waiting and (is_over or len(waiting) >= AHEAD * count):
-                block = waiting.popleft()
-                rows, problem = crew.take(block)
-                for pool, row, met in zip(block.pools, rows, block.problems, strict=False):
-                    held.tell(met)
-                    yield pool, row
-                if problem is not None:
-                    raise TraceRankError(problem)
+                if not crew.give(block):
+                    block.made = _made(here, block.pools)
+            while waiting and (is_over or waiting[0].made is not None or len(waiting) > MOST_WAITING * count):
+                first = waiting.popleft()
+                crew.wait_for(first)
+                yield from first.told(held)
     held.tell(held.take())
     if failure is not None:
         raise failure
@@ -115,14 +136,41 @@ class _Worker(Generic[R]):
     """One process and the blocks that it was given, in order."""
 
     def __init__(self, setup: Callable[[], Rows[R]]) -> None:
-        self.blocks: deque[_Block] = deque()
+        self.blocks: deque[_Block[R]] = deque()
         self._setup = setup
         self._process: BaseProcess | None = None
         self._ours: Connection | None = None
 
-    def start(self) -> None:
-        """Begin, or begin again with all that is still to be done."""
-        self.stop(at_once=True)
+    def give(self, block: _Block[R]) -> None:
+        self.blocks.append(block)
+        if self._process is None:
+            self._start()
+        else:
+            self._send(block)
+
+    def take(self) -> None:
+        """Wait for the first of its blocks; where it has died on it, another process does what is left."""
+        assert self._ours is not None
+        block = self.blocks[0]
+        try:
+            block.made = pickle.loads(self._ours.recv_bytes())
+            self.blocks.popleft()
+        except (EOFError, OSError):
+            block.deaths += 1
+            if block.deaths == MOST_DEATHS:
+                first, last = (block.pools[place].question.id for place in (0, -1))
+                raise TraceRankError(
+                    f"--workers: {MOST_DEATHS} workers died between the questions {first!r} and {last!r} (killed, or "
+                    "out of memory); try without the option"
+                ) from None
+            self.stop(at_once=True)
+            self._start()
+
+    def has_more(self) -> bool:
+        """Whether something can be taken without waiting."""
+        return bool(self.blocks) and self._ours is not None and self._ours.poll()
+
+    def _start(self) -> None:
         context = get_context("spawn")
         self._ours, theirs = context.Pipe()
         self._process = context.Process(target=_work, args=(theirs, self._setup), daemon=True)
@@ -131,32 +179,16 @@ class _Worker(Generic[R]):
         for block in self.blocks:
             self._send(block)
 
-    def give(self, block: _Block) -> None:
-        self.blocks.append(block)
-        if self._process is None:
-            self.start()
-        else:
-            self._send(block)
-
-    def _send(self, block: _Block) -> None:
+    def _send(self, block: _Block[R]) -> None:
         assert self._ours is not None
-        try:
+        block.data = block.data or _packed(block.pools)
+        with suppress(OSError):  # it has died, which whoever waits for the block will see
             self._ours.send_bytes(block.data)
-        except OSError:
-            pass  # it has died, which whoever waits for the block will see
-
-    def receive(self) -> bytes | None:
-        """What it made of the first of its blocks; None: it has died."""
-        assert self._ours is not None
-        try:
-            return self._ours.recv_bytes()
-        except (EOFError, OSError):
-            return None
 
     def stop(self, *, at_once: bool) -> None:
-        if self._ours is not None:
-            self._ours.close()  # an idle worker ends by that
-        if self._process is not None:
+        """End the process; an idle one ends by itself when the pipe is closed."""
+        if self._ours is not None and self._process is not None:
+            self._ours.close()
             if at_once:
                 self._process.terminate()
             self._process.join(_PATIENCE)
@@ -166,37 +198,29 @@ class _Worker(Generic[R]):
 
 
 class _Crew(Generic[R]):
-    """The workers, who take turns: the blocks come back in the order in which they were given."""
+    """The other processes."""
 
     def __init__(self, count: int, setup: Callable[[], Rows[R]]) -> None:
         self._workers: list[_Worker[R]] = [_Worker(setup) for _ in range(count)]
-        self._given = self._taken = 0
 
     def __enter__(self) -> "_Crew[R]":
         return self
 
-    def give(self, block: _Block) -> None:
-        """To the next worker."""
-        block.data = _packed(block.pools)
-        self._workers[self._given % len(self._workers)].give(block)
-        self._given += 1
+    def give(self, block: _Block[R]) -> bool:
+        """Whether somebody takes the block."""
+        for worker in self._workers:
+            while worker.has_more():
+                worker.take()
+        worker = min(self._workers, key=lambda worker: len(worker.blocks))
+        is_free = len(worker.blocks) < AHEAD
+        if is_free:
+            worker.give(block)
+        return is_free
 
-    def take(self, block: _Block) -> tuple[list[R], str | None]:
-        """The rows of the earliest block that was not taken yet, and what ended its work before all were made."""
-        worker = self._workers[self._taken % len(self._workers)]
-        self._taken += 1
-        while (data := worker.receive()) is None:
-            block.deaths += 1
-            if block.deaths == MOST_DEATHS:
-                first, last = (block.pools[place].question.id for place in (0, -1))
-                raise TraceRankError(
-                    f"--workers: {MOST_DEATHS} workers died between the questions {first!r} and {last!r} (killed, or "
-                    "out of memory); try --workers 1"
-                )
-            worker.start()
-        worker.blocks.popleft()
-        rows, problem = pickle.loads(data)
-        return rows, problem
+    def wait_for(self, block: _Block[R]) -> None:
+        """Until the block is made."""
+        while block.made is None:
+            next(worker for worker in self._workers if block in worker.blocks).take()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -224,25 +248,29 @@ def _packed(pools: list[Pool]) -> bytes:
 
 def _work(theirs: Connection, setup: Callable[[], Rows[R]]) -> None:
     """In a worker: rows of each block that comes, until the pipe is closed."""
+    collect_less()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all; the first process ends the others
     inbox: SimpleQueue[bytes | None] = SimpleQueue()
     # A thread empties the pipe: else both ends could wait for each other to read.
     Thread(target=_listen, args=(theirs, inbox), daemon=True).start()
-    rows_of: Rows[R] | None = None
+    rows_of = setup()
     while (data := inbox.get()) is not None:
-        rows: list[R] = []
-        problem = None
+        made = _made(rows_of, pickle.loads(data))
         try:
-            rows_of = rows_of or setup()
-            rows.extend(rows_of(pickle.loads(data)))
-        except TraceRankError as error:
-            problem = str(error)
-        except Exception as error:
-            problem = f"{type(error).__name__}: {error}"
-        try:
-            theirs.send_bytes(pickle.dumps((rows, problem), pickle.HIGHEST_PROTOCOL))
+            theirs.send_bytes(pickle.dumps(made, pickle.HIGHEST_PROTOCOL))
         except OSError:
             return  # nobody waits any more
+
+
+def _made(rows_of: Rows[R], pools: list[Pool]) -> Made[R]:
+    rows: list[R] = []
+    try:
+        rows.extend(rows_of(pools))
+    except TraceRankError as error:
+        return rows, str(error)
+    except Exception as error:
+        return rows, f"{type(error).__name__}: {error}"
+    return rows, None
 
 
 def _listen(theirs: Connection, inbox: "SimpleQueue[bytes | None]") -> None:

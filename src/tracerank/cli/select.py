@@ -69,8 +69,8 @@ Workers = Annotated[
         "--workers",
         metavar="N",
         min=1,
-        help="Processes that decide, beside the one that reads; the output is the same. Not for methods that ask a "
-        "server or embed texts. Each takes a second to start.",
+        help="Processes that decide; the output is the same. Each takes a second to start. Not for methods that ask "
+        "a server or embed texts.",
     ),
 ]
 
@@ -149,7 +149,7 @@ def select(
         rows = partial(_rows, chosen, name)
         if workers > 1:
             _refuse_workers(chosen, options, method)
-            rows = partial(_rows_of_workers, workers, _Setup(method, options, name), met)
+            rows = partial(_rows_of_workers, workers, chosen, _Setup(method, options, name), met)
         bar.describe("selecting")
         write = print_line
         if output is not None:
@@ -204,7 +204,10 @@ class _Setup:
     name: str
 
     def __call__(self) -> Callable[[list[Pool]], Iterator[_Row]]:
-        chosen = method_named(self.method, self.options)
+        return self.of(method_named(self.method, self.options))
+
+    def of(self, chosen: Method) -> Callable[[list[Pool]], Iterator[_Row]]:
+        """The same where the method is loaded."""
         return lambda pools: (row for _, row in _rows(chosen, self.name, pools))
 
 
@@ -214,10 +217,12 @@ def _held(report: Report) -> Any:
     return HeldProblems(report)
 
 
-def _rows_of_workers(count: int, setup: _Setup, held: Any, pools: Iterable[Pool]) -> Iterator[tuple[Pool, _Row]]:
+def _rows_of_workers(
+    count: int, chosen: Method, setup: _Setup, held: Any, pools: Iterable[Pool]
+) -> Iterator[tuple[Pool, _Row]]:
     from tracerank.cli.decision_workers import in_workers
 
-    return in_workers(pools, count, setup, held)
+    return in_workers(pools, count, setup.of(chosen), setup, held)
 
 
 def _refuse_workers(method: Method, options: MethodOptions, name: str) -> None:
