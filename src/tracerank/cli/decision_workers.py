@@ -229,19 +229,24 @@ class _Crew(Generic[R]):
             worker.stop(at_once=kind is not None)
 
 
-def _fields_of(kind: type) -> Callable[[Any], tuple[type, tuple[Any, ...]]]:
+_Reduce = Callable[[Any], tuple[type, tuple[Any, ...]]]
+
+
+def _fields_of(kind: type) -> _Reduce:
     values = attrgetter(*(item.name for item in fields(kind)))
     return lambda value: (kind, values(value))
 
 
-_REDUCED = {kind: _fields_of(kind) for kind in (Pool, Question, Rollout, Search, Evidence, Document, View)}
+_REDUCED: dict[type, _Reduce] = {
+    kind: _fields_of(kind) for kind in (Pool, Question, Rollout, Search, Evidence, Document, View)
+}
 """How values are taken apart: by their fields, in a third of the time that pickling slotted classes takes."""
 
 
 def _packed(pools: list[Pool]) -> bytes:
     file = io.BytesIO()
     pickler = pickle.Pickler(file, pickle.HIGHEST_PROTOCOL)
-    pickler.dispatch_table = dispatch_table | _REDUCED
+    pickler.dispatch_table = {**dispatch_table, **_REDUCED}
     pickler.dump(pools)
     return file.getvalue()
 

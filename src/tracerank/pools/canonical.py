@@ -288,8 +288,9 @@ def _check_schema(schema: object) -> None:
 
 
 def _search(item: object) -> Search:
-    if type(item) is dict and type(query := item.get("query")) is str and item.get("event") is None:
-        if type(evidence := item.get("evidence")) is list:
+    if type(item) is dict and item.get("event") is None:
+        query, evidence = item.get("query"), item.get("evidence")
+        if type(query) is str and type(evidence) is list:
             try:
                 return Search(query, tuple(map(_evidence, evidence)))
             except Misfit:
@@ -300,8 +301,9 @@ def _search(item: object) -> Search:
 
 def _evidence(item: object) -> Evidence:
     if type(item) is dict and type(text := item.get("text")) is str:
+        rank, event = item.get("rank"), item.get("event")
         # Equal is not enough: 1.0 and true equal 1, but are no ranks.
-        if type(rank := item.get("rank")) in _WHOLE_OR_NONE and type(item.get("event")) in _WHOLE_OR_NONE:
+        if type(rank) in _WHOLE_OR_NONE and type(event) in _WHOLE_OR_NONE:
             known = _KNOWN.get((text, rank))
             if known is not None and known[0] == item:
                 return known[1]

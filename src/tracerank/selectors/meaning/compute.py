@@ -279,9 +279,7 @@ class MeaningLedger:
         for number in range(looked, finds.looked):
             text = self._texts[number]
             if (first in text.words or number in self._foreign) and form.line in text.text:
-                finds.places[number] = plain_place(
-                    text.text, self._heads[number], form.line, finds.wanted, self._kind
-                )
+                finds.places[number] = plain_place(text.text, self._heads[number], form.line, finds.wanted, self._kind)
         return finds
 
     def _supported(self, meaning: _Meaning) -> Mapping[str, float]:
