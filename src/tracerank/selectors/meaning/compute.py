@@ -13,7 +13,7 @@ import numpy as np
 
 from tracerank.answers.asked import read_question
 from tracerank.answers.equivalence import NO_GROUP
-from tracerank.answers.meaning.blocks import MOST_ANSWERS, crowd_note
+from tracerank.answers.meaning.blocks import crowd_note
 from tracerank.answers.meaning.grouping import answer_core, group_by_meaning
 from tracerank.pools.types import Rollout
 from tracerank.selectors.features.compute import FeatureTable
@@ -216,7 +216,7 @@ class MeaningLedger:
             np.arange(len(meanings), dtype=np.int64),
             np.array([len(meaning.members) for meaning in meanings], np.int64),
             tuple(meaning.members for meaning in meanings),
-            crowd_note(len(self._spelled)) if len(self._spelled) > MOST_ANSWERS else None,
+            crowd_note(len(self._places)) if len(self._read[0]) < len(self._places) else None,
         )
 
     def _look_at_subject(self) -> None:
