@@ -1,7 +1,7 @@
 """``tracerank select``: one decision per question, as JSON Lines, JSON, CSV or Parquet."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,6 +10,7 @@ import typer
 
 from tracerank.cli.arguments import (
     AllowMismatch,
+    Below,
     Chat,
     ChatContext,
     ChatTime,
@@ -17,6 +18,7 @@ from tracerank.cli.arguments import (
     Checkpoint,
     CountAbstentions,
     Equality,
+    Escalate,
     Files,
     FirstK,
     Force,
@@ -28,6 +30,7 @@ from tracerank.cli.arguments import (
     ReaderName,
     Seed,
 )
+from tracerank.cli.escalating import Escalated
 from tracerank.cli.output import SOME_FAILED, ResumableLines, check_resumable, fingerprint
 from tracerank.cli.reading import (
     Failures,
@@ -69,6 +72,8 @@ def select(
     reader: ReaderName = AUTO,
     output: Output = None,
     method: MethodChoice = "selector",
+    escalate: Escalate = None,
+    below: Below = None,
     equality: Equality = EqualityName.EXACT,
     count_abstentions: CountAbstentions = False,
     form: Form = None,
@@ -87,8 +92,9 @@ def select(
 
     Prints one JSON object per question with the keys question_id, question, answer, sample_id, scores, dropped, group
     (sample ids whose answers count as the same), confidence, usage (tokens), note, problem (why nothing was decided),
-    reply and counts (of a chat model), method, source (file and line of the chosen rollout) and score_list (the scores
-    again, as a list). answer and sample_id are null when no rollout can be chosen, sample_id and source alone when the
+    reply and counts (of a chat model), method, source (file and line of the chosen rollout), score_list (the scores
+    again, as a list), escalated (with --escalate: who was asked, why, and what stood before) and missing (what evidence
+    would settle it). answer and sample_id are null when no rollout can be chosen, sample_id and source alone when the
     answer was newly written. Where the method or its server failed on some questions the command ends with 3.
     """
     if output is not None:
@@ -117,9 +123,13 @@ def select(
             chat_tokens,
             chat_time,
         )
+        other = None if escalate is None and below is None else Escalated.given(escalate, below, options)
         method, options = own_options(method, options)
         chosen = method_named(method, options)
         name = options.checkpoint or DEFAULT if method == SELECTOR else chosen.name
+        if other is not None:
+            chosen = other.behind(method, chosen)
+            name = f"{name}+{other.method}"
         bar.describe("selecting")
         write: Callable[[dict[str, Any]], None] = print_json
         if output is not None:
@@ -129,10 +139,11 @@ def select(
                 "k": k,
                 "method": method,
                 "options": options.identity(),
+                **({} if other is None else other.identity),
             }
             lines = stack.enter_context(ResumableLines(output, run, force, _finish_of(output)))
             # Decisions are in the order of the pools: from one that failed on they are made again, from kept replies.
-            _skip(lines.done(lambda record: not record.get("problem")), pools, summary, output)
+            _skip(lines.done(_is_whole), pools, summary, output)
             write = lines.write
         unweighed = decided = alike = 0
         for pool, decision in decide_stream(chosen, pools, failed):
@@ -151,7 +162,8 @@ def select(
             note(asked)
     if failed.count:
         sentence = failed.sentence(name, summary.questions)
-        note(f"{sentence}; the same command with --force tries again, and asks a server only about these")
+        stays = "" if other is None else "; where the first decision was made, it stays"
+        note(f"{sentence}{stays}; the same command with --force tries again, and asks a server only about these")
         raise typer.Exit(SOME_FAILED)
 
 
@@ -165,7 +177,14 @@ def _line(pool: Pool, decision: Decision, method: str) -> dict[str, Any]:
         "method": method,
         "source": None if chosen is None else chosen.source,
         "score_list": [{"sample_id": sample, "score": score} for sample, score in decision.scores.items()],
+        "escalated": None if decision.escalated is None else decision.escalated.record(),
+        "missing": None if decision.missing is None else decision.missing.record(),
     }
+
+
+def _is_whole(record: Mapping[str, Any]) -> bool:
+    """Whether nothing failed on a question."""
+    return not (record.get("problem") or (record.get("escalated") or {}).get("problem"))
 
 
 def _finish_of(output: Path) -> Callable[[Path, Path], object] | None:

@@ -73,7 +73,9 @@ class Missing:
         return bool(self.unsupported or self.unasked or self.repeated)
 
     def __iter__(self) -> Iterator[Unsupported | Unasked | Repeated]:
-        yield from (*self.unsupported, *self.unasked, *self.repeated)
+        yield from self.unsupported
+        yield from self.unasked
+        yield from self.repeated
 
     def record(self) -> dict[str, Any]:
         """In plain values."""

@@ -63,7 +63,9 @@ def gaps(pool: Pool, decision: Decision) -> Missing:
             form = rival[0]
             if form.is_polar or form.size > _LONGEST_ANSWER or not _is_name(form.answer):
                 continue
-            unasked += [Unasked(name, ANSWER, _samples(view, rival)) for name in _unasked([form.answer], queries, heads)]
+            unasked += [
+                Unasked(name, ANSWER, _samples(view, rival)) for name in _unasked([form.answer], queries, heads)
+            ]
     return Missing(
         tuple(found for found in unsupported if found is not None),
         tuple(unasked),
@@ -95,7 +97,7 @@ def _rivals(view: PoolView, decision: Decision) -> list[_Rival]:
     groups: dict[int, list[Form]] = {}
     for form in view.forms:
         groups.setdefault(form.group, []).append(form)
-    rivals = [sorted(forms, key=lambda form: -len(form.rollouts)) for forms in groups.values()]
+    rivals: list[_Rival] = [sorted(forms, key=lambda form: -len(form.rollouts)) for forms in groups.values()]
 
     def place(rival: _Rival) -> tuple[bool, int]:
         return not _is_chosen(view, rival, decision), -sum(len(form.rollouts) for form in rival)
@@ -128,7 +130,7 @@ def _share_held(view: PoolView, form: Form) -> float:
     """The largest share of the form's words, by rarity, in one text."""
     total = fsum(view.rarity[word] for word in form.content)
     held = (form.content & text.words for text in view.texts)
-    found = max((1.0 if words == form.content else fsum(view.rarity[word] for word in words) / total for words in held))
+    found = max(1.0 if words == form.content else fsum(view.rarity[word] for word in words) / total for words in held)
     return found if found >= 1.0 else min(found, 0.999)
 
 
