@@ -91,7 +91,7 @@ class Brought:
     def sentence(self) -> str:
         told = (
             f"{self.method} at K={self.k}: {self.escalated:,} of {self.questions:,} questions were below "
-            f"{self.below:g}; {self.recovered:g} answers recovered, {self.lost:g} lost"
+            f"{self.below:g}; recovered answers: {self.recovered:g}, lost: {self.lost:g}"
         )
         if self.calls:
             told += f", with {self.calls:,} calls and {self.tokens:,} tokens"

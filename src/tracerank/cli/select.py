@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -171,7 +172,7 @@ def _line(pool: Pool, decision: Decision, method: str) -> dict[str, Any]:
     """The decision as services tell it, and what only a file needs: what a model wrote, who decided, and on what."""
     chosen = next((one for one in pool.rollouts if one.sample_id == decision.sample_id), None)
     return {
-        **decision_to_record(pool.question, decision),
+        **decision_to_record(pool.question, replace(decision, escalated=None, missing=None)),
         "reply": decision.reply,
         "counts": dict(decision.counts),
         "method": method,

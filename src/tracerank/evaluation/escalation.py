@@ -60,10 +60,10 @@ class EscalationCurve:
         last = self.points[-1]
         told = (
             f"{self.method}: {last.escalated:,} of {self.questions:,} questions ({last.share:.0%}) were below "
-            f"{self.below:g}; {last.recovered:g} answers recovered, {last.lost:g} lost"
+            f"{self.below:g}; recovered answers: {last.recovered:g}, lost: {last.lost:g}"
         )
         if self.before is not None and last.accuracy is not None:
-            told += f", {self.before:.1%} right before and {last.accuracy:.1%} after"
+            told += f"; {self.before:.1%} right before and {last.accuracy:.1%} after"
         calls, tokens = last.each(last.calls), last.each(last.tokens)
         if calls is not None and tokens is not None:
             told += f"; {calls:,.1f} calls and {tokens:,.0f} tokens a recovered answer"
@@ -89,7 +89,12 @@ def _curve(scores: ScoreMatrix, method: str, k: int) -> EscalationCurve:
     below = float(np.nanmax(scores.values(method, k, "below")))
     thresholds = [*(step for step in STEPS if step < below), below]
     decided: Flags = ~np.isnan(scores.values(method, k, "seconds")) | ~np.isnan(after)
-    points = [_point(scores, method, k, step, asked & (told < step), before, after, decided) for step in thresholds]
+    found = [_point(scores, method, k, step, asked & (told < step), before, after, decided) for step in thresholds]
+    # The run itself, and of others those that ask about more questions than the one before.
+    asking = [0, *(point.escalated for point in found)]
+    points = [
+        point for at, point in enumerate(found) if point.below == below or asking[at] < point.escalated < asking[-1]
+    ]
     return EscalationCurve(method, int(decided.sum()), below, mean(before), tuple(points))
 
 
@@ -106,7 +111,7 @@ def _point(
         float(here.sum() / max(1, decided.sum())),
         mean(np.where(here, after, before)),
         float(gains[gains > 0].sum()),
-        float(-gains[gains < 0].sum()),
+        float(-gains[gains < 0].sum()) + 0.0,
         costs["second_calls"],
         sum(known) if known else None,
         costs["money"],
@@ -140,9 +145,9 @@ def escalation_tables(scores: ScoreMatrix, k: int) -> list[Table]:
             (
                 *(f"{curve.sentence}." for curve in curves),
                 "escalated: share of the questions, in %. accuracy: of all, in %; change: from asking nobody, in "
-                "points. recovered, lost: wrong before and right now, and the other way round. each: for one recovered answer. "
-                "Thresholds below the one of the run are told from its records; where these questions would have had "
-                "the best one is no promise for others.",
+                "points. recovered, lost: wrong before and right now, and the other way round. each: for one recovered "
+                "answer. Thresholds below the one of the run are told from its records; those that ask about the same "
+                "questions as the one before are left out. The best one here is no promise for other questions.",
             ),
         )
     ]

@@ -23,15 +23,21 @@ class Unsupported:
     """Whether it is what was returned; else it is a rival."""
     nearest: float
     """Largest share of its words, by rarity, that one text has."""
+    was_asked: bool
+    """Whether any query asked for it."""
 
     def __str__(self) -> str:
         role = "the returned answer" if self.is_chosen else "the rival"
-        return f"no text supports {role} {self.answer!r} ({_runs(len(self.rollouts))})"
+        then = "" if self.was_asked else ", and nobody looked it up"
+        return f"no text supports {role} {self.answer!r} ({_runs(len(self.rollouts))}){then}"
 
 
 @dataclass(frozen=True, slots=True)
 class Unasked:
-    """A name that no query asked for, apart from those that repeat the question, and that no page seen is about."""
+    """A name that no query asked for, apart from those that repeat the question, and that no page seen is about.
+
+    Answers that no text supports are not among them: they are listed as such.
+    """
 
     phrase: str
     where: str

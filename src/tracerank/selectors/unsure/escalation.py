@@ -104,7 +104,7 @@ def _unused(other: Decision) -> str | None:
     if other.answer is None or NO_ANSWER in other.counts:
         return "it gave no answer of its own, so the first decision stays"
     if ALIKE in (other.note or ""):
-        return "its scores tell nothing apart, so the first decision stays"
+        return f"{ALIKE}, so the first decision stays"
     return None
 
 

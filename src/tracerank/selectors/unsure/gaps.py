@@ -54,24 +54,32 @@ def gaps(pool: Pool, decision: Decision) -> Missing:
     notes = [NO_TEXTS] if not view.texts else []
     notes += [NO_QUERIES] if not queries.asked else []
     rivals = _rivals(view, decision)
-    unsupported = [_unsupported(view, rival, decision) for rival in rivals] if view.texts else []
+    unsupported: list[Unsupported] = []
     unasked: list[Unasked] = []
+    heads = _heads(kept, lines) if queries.asked else []
     if queries.asked:
-        heads = _heads(kept, lines)
         unasked += [Unasked(name, QUESTION) for name in _unasked(names_in(pool.question.text), queries, heads)]
-        for rival in rivals if len(rivals) > 1 else ():  # one answer alone has nobody to be told from
-            form = rival[0]
-            if form.is_polar or form.size > _LONGEST_ANSWER or not _is_name(form.answer):
-                continue
-            unasked += [
-                Unasked(name, ANSWER, _samples(view, rival)) for name in _unasked([form.answer], queries, heads)
-            ]
+    for rival in rivals:
+        if view.texts and (found := _unsupported(view, rival, decision, queries)) is not None:
+            unsupported.append(found)
+        elif queries.asked and len(rivals) > 1:  # one answer alone has nobody to be told from
+            unasked += _unasked_answer(view, rival, queries, heads)
     return Missing(
-        tuple(found for found in unsupported if found is not None),
+        tuple(unsupported),
         tuple(unasked),
         tuple(queries.repeated()),
         "; ".join(notes) or None,
     )
+
+
+def _unasked_answer(
+    view: PoolView, rival: "_Rival", queries: "_Queries", heads: Sequence[frozenset[str]]
+) -> list[Unasked]:
+    """The commonest form of a meaning, where it is a name that nobody looked up."""
+    form = rival[0]
+    if form.is_polar or form.size > _LONGEST_ANSWER or not _is_name(form.answer):
+        return []
+    return [Unasked(name, ANSWER, _samples(view, rival)) for name in _unasked([form.answer], queries, heads)]
 
 
 def _is_name(answer: str) -> bool:
@@ -113,7 +121,7 @@ def _is_chosen(view: PoolView, rival: _Rival, decision: Decision) -> bool:
     return decision.sample_id in _samples(view, rival)
 
 
-def _unsupported(view: PoolView, rival: _Rival, decision: Decision) -> Unsupported | None:
+def _unsupported(view: PoolView, rival: _Rival, decision: Decision, queries: "_Queries") -> Unsupported | None:
     """The meaning where no form of it, nor all of its words together, stands in a text; None: one does.
 
     Yes and no stand nowhere, whatever the evidence says.
@@ -123,7 +131,8 @@ def _unsupported(view: PoolView, rival: _Rival, decision: Decision) -> Unsupport
     nearest = max(_share_held(view, form) for form in rival)
     if nearest >= 1.0 or any(form.line in text.text for form in rival for text in view.texts):
         return None
-    return Unsupported(rival[0].answer, _samples(view, rival), _is_chosen(view, rival, decision), nearest)
+    was_asked = any(queries.ask(form.content) for form in rival)
+    return Unsupported(rival[0].answer, _samples(view, rival), _is_chosen(view, rival, decision), nearest, was_asked)
 
 
 def _share_held(view: PoolView, form: Form) -> float:
