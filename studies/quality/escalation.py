@@ -18,7 +18,7 @@ from tracerank.evaluation.metrics import oracle
 
 SETS = ("search_r1", "hotpot_agent", "hotpot_agent+")
 STEPS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
-STRIDE = 7
+STRIDE = 6
 """Of the unsure pools, every so many is shown, so that a few are from the whole set."""
 
 

@@ -30,6 +30,7 @@ def looked(pool: Pool, sample: int = 0) -> Missing:
         ('Who wrote "the old man and the sea"?', ["the old man and the sea"]),
         ("When was the Battle of the Somme fought?", ["Battle of the Somme"]),
         ("Who designed the MOS Technology 6502 8-bit CPU?", ["MOS Technology 6502 8-bit CPU"]),
+        ("When did Steven A. Cohen join the U.S. Army?", ["Steven A. Cohen", "U.S. Army"]),
         ("Is Ludwig van Beethoven's father older?", ["Ludwig van Beethoven"]),
         ("Кто написал роман Война и мир?", ["Война"]),
         ("《红楼梦》的作者出生在哪里？", ["红楼梦"]),

@@ -151,7 +151,9 @@ class GradedVerifier(AskingMethod):
 
     def _grade(self, chat: CountedChat, prompt: str) -> Grade:
         sampling = Sampling(self.config.max_tokens, seed=0, top_logprobs=LIKELY_TOKENS)
-        [grade] = strict_reply(chat, prompt, sampling, lambda reply: grades_in(reply, ("Grade",)), "a line 'Grade: A'")
+        [grade] = strict_reply(
+            chat, prompt, sampling, lambda reply: grades_in(reply, ("Grade",)), "a letter from A to T"
+        )
         return grade
 
 

@@ -74,14 +74,12 @@ def _letters(text: str, labels: Sequence[str]) -> list[tuple[str, int]] | None:
 
 
 def _bare(text: str, count: int) -> list[tuple[str, int]] | None:
-    letters = re.findall(r"[^\s,;/*_.()]+", text[-200:])
-    if len(letters) != count or any(letter not in LETTERS or len(letter) > 1 for letter in letters) or len(text) > 200:
+    """Where a text is nothing but so many letters, each with its place."""
+    found = list(re.finditer(r"[^\s,;/*_.()]+", text[:200]))
+    letters = [match[0].upper() for match in found]
+    if len(text) > 200 or len(letters) != count or any(len(one) > 1 or one not in LETTERS for one in letters):
         return None
-    places, start = [], 0
-    for letter in letters:
-        places.append((letter, text.index(letter, start)))
-        start = places[-1][1] + 1
-    return places
+    return [(letter, match.start()) for letter, match in zip(letters, found, strict=True)]
 
 
 def _value(letter: str) -> float:

@@ -80,6 +80,7 @@ class Escalating:
         counts = {**first.counts, **other.counts, ESCALATED: 1, **({} if unused is None else {NOT_SETTLED: 1})}
         told = f"{self.second.name} was asked, for {why}: "
         told += f"it was {first.answer!r}" if outcome == CHANGED else unused or "it says the same"
+        heard = None if outcome == KEPT else other.note
         # What was calibrated is the first answer, as it was found.
         stays = first if outcome != CHANGED else replace(other, confidence=None, missing=first.missing)
         return replace(
@@ -88,7 +89,7 @@ class Escalating:
             counts=counts,
             usage=_sum(first.usage, other.usage),
             reply=other.reply,
-            note="; ".join(filter(None, (stays.note, told))),
+            note="; ".join(filter(None, (None if outcome == CHANGED else first.note, told, heard))),
         )
 
 

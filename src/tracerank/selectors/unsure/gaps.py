@@ -82,6 +82,11 @@ def _unasked_answer(
     return [Unasked(name, ANSWER, _samples(view, rival)) for name in _unasked([form.answer], queries, heads)]
 
 
+def _is_claim(answer: str) -> bool:
+    """Whether it would stand in a text as it is: a name, a number."""
+    return any(char.isdigit() for char in answer) or _is_name(answer)
+
+
 def _is_name(answer: str) -> bool:
     """Whether most of it is a name that somebody could look up; where writing marks none, all of it may be one."""
     letters = [char for char in answer if char.isalpha()]
@@ -124,9 +129,10 @@ def _is_chosen(view: PoolView, rival: _Rival, decision: Decision) -> bool:
 def _unsupported(view: PoolView, rival: _Rival, decision: Decision, queries: "_Queries") -> Unsupported | None:
     """The meaning where no form of it, nor all of its words together, stands in a text; None: one does.
 
-    Yes and no stand nowhere, whatever the evidence says.
+    Yes and no stand nowhere, whatever the evidence says, and other words that are neither names nor numbers stand there
+    in other forms ("bands", where texts say "band").
     """
-    if any(form.is_polar or not form.content for form in rival):
+    if any(form.is_polar or not form.content for form in rival) or not any(_is_claim(form.answer) for form in rival):
         return None
     nearest = max(_share_held(view, form) for form in rival)
     if nearest >= 1.0 or any(form.line in text.text for form in rival for text in view.texts):

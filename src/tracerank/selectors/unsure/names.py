@@ -21,7 +21,7 @@ _QUOTED = re.compile(
     r"[\"“„«]([^\"“”„«»\n]{2,80})[\"”“»]|「([^「」\n]{2,80})」|『([^『』\n]{2,80})』|《([^《》\n]{2,80})》"
     r"|(?<![\w'])'([^'\n]{2,80})'(?!\w)"
 )
-_TOKEN = re.compile(r"[^\W_](?:[\w'’.&-]{0,60}[\w])?|[^\w\s]")
+_TOKEN = re.compile(r"(?:[^\W\d_]\.){1,6}(?=[\s,]|$)|[^\W_](?:[\w'’.&-]{0,60}[\w])?|[^\w\s]")
 _KATAKANA = re.compile(r"[\u30a1-\u30fa\u30fc]{3,40}(?:[・＝=][\u30a1-\u30fa\u30fc]{1,40}){0,4}")
 _JOINING = frozenset(
     ("of", "the", "and", "for", "in", "de", "la", "le", "les", "des", "du", "da", "do", "dos", "di", "del", "della")
