@@ -10,11 +10,14 @@ from tracerank.endpoints.chat_cache import CachedChat
 from tracerank.endpoints.chat_http import ChatConfig, HttpChat
 from tracerank.errors import TraceRankError
 from tracerank.methods.aggregation.aggagent import AggAgent, AggAgentConfig
+from tracerank.methods.aggregation.graded import GradedVerifier, GradingConfig
 from tracerank.methods.aggregation.solagg import AggregationConfig, SolAgg, SummAgg
+from tracerank.methods.aggregation.tournament import TournamentVerifier
 from tracerank.methods.aggregation.verifier import Verifier, VerifierConfig
 from tracerank.methods.answer_groups import ContainmentGroups, DefaultGroups, ExactGroups, MeaningGroups
 from tracerank.methods.base import Decision, Method, decide_stream
 from tracerank.methods.explanation import Explanation, explain_stream
+from tracerank.methods.missing import Missing
 from tracerank.methods.simple import FewestTools, RandomRollout, SingleRollout
 from tracerank.methods.voting import MajorityVote, WithoutAbstentions
 from tracerank.methods.weighted_vote import WeightedVote
@@ -27,6 +30,8 @@ from tracerank.selectors.base import Selector, load_selector
 from tracerank.selectors.decide import decide
 from tracerank.selectors.table import MethodOptions, method_named
 from tracerank.selectors.trace.selector import TraceSelector
+from tracerank.selectors.unsure.escalation import Escalating
+from tracerank.selectors.unsure.gaps import gaps
 from tracerank.stopping.rules import BetaRule, ExpectedGain, FixedK, WindowRule
 from tracerank.stopping.session import Session
 
@@ -45,17 +50,21 @@ __all__ = [
     "Decision",
     "DefaultGroups",
     "Document",
+    "Escalating",
     "Evidence",
     "ExactGroups",
     "ExpectedGain",
     "Explanation",
     "FewestTools",
     "FixedK",
+    "GradedVerifier",
+    "GradingConfig",
     "HttpChat",
     "MajorityVote",
     "MeaningGroups",
     "Method",
     "MethodOptions",
+    "Missing",
     "Pool",
     "Question",
     "RandomRollout",
@@ -66,6 +75,7 @@ __all__ = [
     "SingleRollout",
     "SolAgg",
     "SummAgg",
+    "TournamentVerifier",
     "TraceRankError",
     "TraceSelector",
     "Verifier",
@@ -80,6 +90,7 @@ __all__ = [
     "decide_stream",
     "explain_stream",
     "extract_answer",
+    "gaps",
     "group_answers",
     "group_by_meaning",
     "is_right",

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -12,6 +12,7 @@ import typer
 
 from tracerank.cli.arguments import (
     AllowMismatch,
+    Below,
     Chat,
     ChatContext,
     ChatTime,
@@ -19,6 +20,7 @@ from tracerank.cli.arguments import (
     Checkpoint,
     CountAbstentions,
     Equality,
+    Escalate,
     Files,
     FirstK,
     Force,
@@ -30,6 +32,7 @@ from tracerank.cli.arguments import (
     ReaderName,
     Seed,
 )
+from tracerank.cli.escalating import Escalated
 from tracerank.cli.output import SOME_FAILED, ResumableLines, check_resumable, fingerprint
 from tracerank.cli.reading import (
     Failures,
@@ -93,6 +96,8 @@ def select(
     reader: ReaderName = AUTO,
     output: Output = None,
     method: MethodChoice = "selector",
+    escalate: Escalate = None,
+    below: Below = None,
     equality: Equality = EqualityName.EXACT,
     count_abstentions: CountAbstentions = False,
     form: Form = None,
@@ -112,8 +117,9 @@ def select(
 
     Prints one JSON object per question with the keys question_id, question, answer, sample_id, scores, dropped, group
     (sample ids whose answers count as the same), confidence, usage (tokens), note, problem (why nothing was decided),
-    reply and counts (of a chat model), method, source (file and line of the chosen rollout) and score_list (the scores
-    again, as a list). answer and sample_id are null when no rollout can be chosen, sample_id and source alone when the
+    reply and counts (of a chat model), method, source (file and line of the chosen rollout), score_list (the scores
+    again, as a list), escalated (with --escalate: who was asked, why, and what stood before) and missing (what evidence
+    would settle it). answer and sample_id are null when no rollout can be chosen, sample_id and source alone when the
     answer was newly written. Where the method or its server failed on some questions the command ends with 3.
     """
     if output is not None:
@@ -143,12 +149,16 @@ def select(
             chat_tokens,
             chat_time,
         )
+        other = None if escalate is None and below is None else Escalated.given(escalate, below, options)
         method, options = own_options(method, options)
         chosen = method_named(method, options)
         name = options.checkpoint or DEFAULT if method == SELECTOR else chosen.name
+        if other is not None:
+            chosen = other.behind(method, chosen)
+            name = f"{name}+{other.method}"
         rows = partial(_rows, chosen, name)
         if workers > 1:
-            _refuse_workers(chosen, options, method)
+            _refuse_workers(chosen, options, name, is_escalated=other is not None)
             rows = partial(_rows_of_workers, workers, chosen, _Setup(method, options, name), met)
         bar.describe("selecting")
         write = print_line
@@ -159,10 +169,11 @@ def select(
                 "k": k,
                 "method": method,
                 "options": options.identity(),
+                **({} if other is None else other.identity),
             }
             lines = stack.enter_context(ResumableLines(output, run, force, _finish_of(output)))
             # Decisions are in the order of the pools: from one that failed on they are made again, from kept replies.
-            _skip(lines.done(lambda record: not record.get("problem")), pools, summary, output)
+            _skip(lines.done(_is_whole), pools, summary, output)
             write = lines.write_line
         unweighed = decided = alike = 0
         for pool, row in rows(pools):
@@ -183,7 +194,8 @@ def select(
             note(asked)
     if failed.count:
         sentence = failed.sentence(name, summary.questions)
-        note(f"{sentence}; the same command with --force tries again, and asks a server only about these")
+        stays = "" if other is None else "; where the first decision was made, it stays"
+        note(f"{sentence}{stays}; the same command with --force tries again, and asks a server only about these")
         raise typer.Exit(SOME_FAILED)
 
 
@@ -192,7 +204,7 @@ def _rows(method: Method, name: str, pools: Iterable[Pool]) -> Iterator[tuple[Po
     for pool, decision in decide_stream(method, pools, lambda pool, reason: None):  # told when its row is written
         line = json_text(_line(pool, told(pool, decision), name))
         note = decision.note or ""
-        yield pool, _Row(line, decision.answer, decision.dropped, decision.counts, note, decision.problem)
+        yield pool, _Row(line, decision.answer, decision.dropped, decision.counts, note, decision.failure)
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,9 +237,9 @@ def _rows_of_workers(
     return in_workers(pools, count, setup.of(chosen), setup, held)
 
 
-def _refuse_workers(method: Method, options: MethodOptions, name: str) -> None:
+def _refuse_workers(method: Method, options: MethodOptions, name: str, *, is_escalated: bool) -> None:
     """Only what decides pool by pool, and asks nobody, gives the same in any number of processes."""
-    asks = options.chat is not None or options.equality in (EqualityName.SEMANTIC, EqualityName.LLM)
+    asks = is_escalated or options.chat is not None or options.equality in (EqualityName.SEMANTIC, EqualityName.LLM)
     if asks or getattr(method, "encoder", None) is not None:
         raise UsageError(f"--workers: {name} asks a server or embeds texts, many at a time; leave the option out")
 
@@ -236,13 +248,20 @@ def _line(pool: Pool, decision: Decision, method: str) -> dict[str, Any]:
     """The decision as services tell it, and what only a file needs: what a model wrote, who decided, and on what."""
     chosen = next((one for one in pool.rollouts if one.sample_id == decision.sample_id), None)
     return {
-        **decision_to_record(pool.question, decision),
+        **decision_to_record(pool.question, replace(decision, escalated=None, missing=None)),
         "reply": decision.reply,
         "counts": dict(decision.counts),
         "method": method,
         "source": None if chosen is None else chosen.source,
         "score_list": [{"sample_id": sample, "score": score} for sample, score in decision.scores.items()],
+        "escalated": None if decision.escalated is None else decision.escalated.record(),
+        "missing": None if decision.missing is None else decision.missing.record(),
     }
+
+
+def _is_whole(record: Mapping[str, Any]) -> bool:
+    """Whether nothing failed on a question."""
+    return not (record.get("problem") or (record.get("escalated") or {}).get("problem"))
 
 
 def _finish_of(output: Path) -> Callable[[Path, Path], object] | None:
