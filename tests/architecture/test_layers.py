@@ -18,8 +18,9 @@ LAYERS = (
     ("methods",),
     ("selectors",),
     ("evaluation",),
-    ("stopping",),
+    ("stopping", "viewer"),
     ("fitting", "agents"),
+    ("running",),
     ("serving",),
     ("cli",),
 )
