@@ -40,6 +40,7 @@ class ServiceLimits:
     """Meanwhile, and while it is decided, others gather."""
     rollouts: ClassVar[Annotated[int, "Most rollouts of a request; more get 422."]] = 256
     """The same in every service: it stands in the description of requests."""
+    samples: ClassVar[Annotated[int, "Most samples of a chat completion; more get 400."]] = 64
 
 
 DEFAULT_LIMITS = ServiceLimits()

@@ -19,6 +19,7 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel
 
 from tracerank.methods.base import Decision, Method
+from tracerank.serving.chat_endpoint import ChatEndpoint
 from tracerank.serving.deciding import Asked, Decided, Decider, Deciding, OwnMethod
 from tracerank.serving.guards import BodyLimit, KnownHost, KnownToken
 from tracerank.serving.limits import DEFAULT_LIMITS, ServiceLimits
@@ -71,6 +72,7 @@ def select_app(
     token: str | None = None,
     view: Path | None = None,
     hosts: frozenset[str] | None = None,
+    chat: ChatEndpoint | None = None,
 ) -> FastAPI:
     """The web application; ``token`` is what clients must show, if any, ``view`` a page to show at ``/view``.
 
@@ -85,6 +87,8 @@ def select_app(
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         yield
         await run_in_threadpool(deciding.close)
+        if chat is not None:
+            await chat.upstream.close()
 
     app = FastAPI(
         title="tracerank",
@@ -97,6 +101,8 @@ def select_app(
     app.add_exception_handler(RequestValidationError, _tell_mistakes)
     app.include_router(_questions(deciding, name))
     app.include_router(_ranking(deciding))
+    if chat is not None:
+        app.include_router(chat.router(deciding.metrics))
     app.include_router(_monitoring(deciding, name, version))
     add_pages(app, name, version, view)
     add_docs(app, wants_token=token is not None)
