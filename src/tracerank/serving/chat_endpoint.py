@@ -1,5 +1,5 @@
-"""``/v1/chat/completions`` and ``/v1/models`` in the place of an OpenAI-compatible server: each request is sampled there
-until it is clear which completion to return, and that one is returned as it is, with what it took in a field more.
+"""``/v1/chat/completions`` and ``/v1/models`` in the place of an OpenAI-compatible server: each request is sampled
+there until it is clear which completion to return; that one is returned as it is, with what it took in a field more.
 
 Built on FastAPI. What a request may ask for, how it is told no, and how a completion is streamed once it is chosen.
 """
@@ -12,11 +12,11 @@ from threading import Lock
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
-from fastapi.responses import JSONResponse, StreamingResponse
+from fastapi.responses import StreamingResponse
 
 from tracerank.methods.base import Method
 from tracerank.running.waves import Ended, run_in_waves
-from tracerank.serving.limits import ServiceLimits
+from tracerank.serving.limits import BEST_OF, DEFAULT_LIMITS, UPSTREAM_SECONDS, ServiceLimits
 from tracerank.serving.listening import LEFT
 from tracerank.serving.replies import Chosen, Completion, Replies
 from tracerank.serving.service_metrics import ServiceMetrics
@@ -38,7 +38,7 @@ _CLIENT_LEFT = 499
 class Sampled:
     """How a request is sampled."""
 
-    best_of: int = 8
+    best_of: int = BEST_OF
     """Most samples."""
     stop: float | None = None
     """Confidence that is enough; None: until further samples would bring too little."""
@@ -67,9 +67,9 @@ class ChatEndpoint:
         upstream: Upstream,
         method: Method,
         sampled: Sampled,
-        limits: ServiceLimits,
-        has_token: bool,
-        seconds: float,
+        limits: ServiceLimits = DEFAULT_LIMITS,
+        has_token: bool = False,
+        seconds: float = UPSTREAM_SECONDS,
     ) -> None:
         """``has_token``: what clients show is the token of this service, no key; ``seconds``: for a whole request."""
         self.upstream = upstream
@@ -91,15 +91,15 @@ class ChatEndpoint:
             try:
                 return await self._while_waited_for(request, metrics)
             except Refusal as refusal:
-                return JSONResponse(refusal.body, refusal.status, refusal.headers)
+                return _json(refusal.body, refusal.status, refusal.headers)
 
         @router.get("/models", response_model=None)
         async def models(request: Request) -> Response:
             """The models that may be asked for."""
             try:
-                return JSONResponse(await self.upstream.models(self._headers(request)))
+                return _json(await self.upstream.models(self._headers(request)))
             except Refusal as refusal:
-                return JSONResponse(refusal.body, refusal.status, refusal.headers)
+                return _json(refusal.body, refusal.status, refusal.headers)
 
         return router
 
@@ -135,7 +135,7 @@ class ChatEndpoint:
         completion = {**chosen.completion, OWN_FIELD: told}
         own = _own_headers(told)
         if not asked.is_streamed:
-            return JSONResponse(completion, headers=own)
+            return _json(completion, headers=own)
         pieces = _stream(completion, asked.wants_usage)
         return StreamingResponse(pieces, media_type="text/event-stream", headers={**own, "Cache-Control": "no-cache"})
 
@@ -264,6 +264,11 @@ def _own_headers(told: Mapping[str, Any]) -> dict[str, str]:
     if told["cost"] is not None:
         headers["tokens"] = str(told["cost"]["prompt_tokens"] + told["cost"]["completion_tokens"])
     return {f"{HEADER}{name}": value for name, value in headers.items()}
+
+
+def _json(value: Mapping[str, Any], status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """In ASCII: half a character, as models write some, cannot be said in UTF-8."""
+    return Response(json.dumps(value), status, headers, media_type="application/json")
 
 
 async def _left(request: Request) -> None:

@@ -8,7 +8,7 @@ import json
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 from fastapi import APIRouter, FastAPI, HTTPException, Request, Response
@@ -19,7 +19,6 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel
 
 from tracerank.methods.base import Decision, Method
-from tracerank.serving.chat_endpoint import ChatEndpoint
 from tracerank.serving.deciding import Asked, Decided, Decider, Deciding, OwnMethod
 from tracerank.serving.guards import BodyLimit, KnownHost, KnownToken
 from tracerank.serving.limits import DEFAULT_LIMITS, ServiceLimits
@@ -43,6 +42,9 @@ from tracerank.serving.wire import (
     explain_reply,
     select_reply,
 )
+
+if TYPE_CHECKING:
+    from tracerank.serving.chat_endpoint import ChatEndpoint
 
 MISTAKES_TOLD = 5
 """Of a request with many mistakes, the first ones are told."""
@@ -72,12 +74,12 @@ def select_app(
     token: str | None = None,
     view: Path | None = None,
     hosts: frozenset[str] | None = None,
-    chat: ChatEndpoint | None = None,
+    chat: "ChatEndpoint | None" = None,
 ) -> FastAPI:
     """The web application; ``token`` is what clients must show, if any, ``view`` a page to show at ``/view``.
 
     The method decides in a thread of this process, deciders where they are. ``hosts`` are the names that it answers to;
-    None: any.
+    None: any. ``chat`` answers chat completions.
     """
     deciders = method if isinstance(method, Sequence) else [OwnMethod(method)]
     name = deciders[0].name
