@@ -326,13 +326,15 @@ def test_a_token_is_no_key() -> None:
 
 
 def test_after_its_time_a_request_gets_what_there_is_or_504() -> None:
-    with behind(seconds=0.3) as chat:
+    held = threading.Event()
+    with behind(seconds=1.0) as chat:
         chat.upstream.planned = [said("Paris")]
-        chat.upstream.rule = lambda request: Reply(delay=1.0)
+        chat.upstream.rule = lambda request: (held.wait(20), said("Late"))[1]
         told = chat.ask(extra_body={"stop": 1}).tracerank
-        assert (told["n"], told["stopped"]) == (1, "0.3 s are over")
+        assert (told["n"], told["stopped"]) == (1, "1 s are over")
         with pytest.raises(openai.InternalServerError) as late:
             chat.ask()
+        held.set()
         assert late.value.status_code == 504
 
 
