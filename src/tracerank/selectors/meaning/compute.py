@@ -13,7 +13,7 @@ import numpy as np
 
 from tracerank.answers.asked import read_question
 from tracerank.answers.equivalence import NO_GROUP
-from tracerank.answers.meaning.blocks import MOST_ANSWERS, crowd_note
+from tracerank.answers.meaning.blocks import crowd_note
 from tracerank.answers.meaning.grouping import answer_core, group_by_meaning
 from tracerank.pools.types import Rollout
 from tracerank.selectors.features.compute import FeatureTable
@@ -203,7 +203,7 @@ class MeaningLedger:
             seen=tuple(self._seen),
             asked_kind=self._kind,
             rarity={},
-            note=crowd_note(len(self._spelled)) if len(self._spelled) > MOST_ANSWERS else None,
+            note=crowd_note(len(self._places)) if len(self._read[0]) < len(self._places) else None,
         )
 
     def _form_list(self) -> tuple[Form, ...]:
