@@ -99,7 +99,7 @@ def test_what_cannot_be_served_is_told_before_anything_listens(run: Run, visited
 
 def test_a_chat_server_behind_the_service_is_sampled_as_the_options_say(run: Run, visited: Any) -> None:
     upstream = Server()
-    told: list[dict[str, Any]] = []
+    told: list[Any] = []
 
     def visitor(url: str) -> None:
         asked = {"messages": [{"role": "user", "content": "Hello?"}]}
