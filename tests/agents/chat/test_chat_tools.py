@@ -12,7 +12,7 @@ from tests.scripted_chat import ScriptedChat, calling, in_turn
 from tracerank.agents.chat.policy import ChatPolicy, Limits
 from tracerank.agents.chat.prompts import prompt_text
 from tracerank.agents.chat.style import Style
-from tracerank.agents.chat.tools import NO_CALLS_LEFT, NO_OBJECT, browser_style, search_style
+from tracerank.agents.chat.tools import NO_CALLS_LEFT, NO_OBJECT, SEARCH, browser_style, search_style
 from tracerank.agents.corpus.index import Corpus
 from tracerank.endpoints.chat import ChatMessage, ChatReply
 from tracerank.pools.types import Question, Rollout
@@ -142,7 +142,7 @@ def test_what_looks_like_a_call_is_answered_with_how_to_write_one_and_never_take
 
 def test_the_model_is_not_shown_a_call_that_could_not_be_read_nor_told_twice_of_it() -> None:
     # A 1.5B model that had written the tool's description once wrote it again and again.
-    about = {"name": "search", "description": "Finds.", "parameters": {"type": "object", "required": ["query"]}}
+    about = {"name": SEARCH.name, "description": SEARCH.description, "parameters": SEARCH.parameters}
     echo = f"<tools>{json.dumps({'type': 'function', 'function': about})}</tools>"
     said = iter((echo, echo, calling(searching("Orrin")), echo, ANSWER))
     shown: list[list[tuple[str, str]]] = []
