@@ -151,7 +151,7 @@ def select(
             _refuse_workers(chosen, options, method)
             rows = partial(_rows_of_workers, workers, chosen, _Setup(method, options, name), met)
         bar.describe("selecting")
-        write = print_line
+        write: Callable[[str], None] = print_line
         if output is not None:
             run = {
                 "files": fingerprint(files),
