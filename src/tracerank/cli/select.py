@@ -161,7 +161,7 @@ def select(
             _refuse_workers(chosen, options, name, is_escalated=other is not None)
             rows = partial(_rows_of_workers, workers, chosen, _Setup(method, options, name), met)
         bar.describe("selecting")
-        write = print_line
+        write: Callable[[str], None] = print_line
         if output is not None:
             run = {
                 "files": fingerprint(files),
