@@ -26,6 +26,8 @@ from tracerank.pools.canonical import write_pools
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Candidate, Document, Evidence, Question, Rollout, Search
 from tracerank.readers import iter_pools, read_pools
+from tracerank.running.best_of import AgentRun, Result, best_of, diverse_start, run_best_of
+from tracerank.running.waves import run_number
 from tracerank.selectors.base import Selector, load_selector
 from tracerank.selectors.decide import decide
 from tracerank.selectors.table import MethodOptions, method_named
@@ -38,6 +40,7 @@ from tracerank.stopping.session import Session
 __version__: str
 
 __all__ = [
+    "AgentRun",
     "AggAgent",
     "AggAgentConfig",
     "AggregationConfig",
@@ -68,6 +71,7 @@ __all__ = [
     "Pool",
     "Question",
     "RandomRollout",
+    "Result",
     "Rollout",
     "Search",
     "Selector",
@@ -86,8 +90,10 @@ __all__ = [
     "abstains",
     "answer_core",
     "are_equal",
+    "best_of",
     "decide",
     "decide_stream",
+    "diverse_start",
     "explain_stream",
     "extract_answer",
     "gaps",
@@ -99,6 +105,8 @@ __all__ = [
     "load_selector",
     "method_named",
     "read_pools",
+    "run_best_of",
+    "run_number",
     "same_answer",
     "write_atif",
     "write_pools",

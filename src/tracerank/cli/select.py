@@ -1,11 +1,12 @@
 """``tracerank select``: one decision per question, as JSON Lines, JSON, CSV or Parquet."""
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
@@ -43,12 +44,13 @@ from tracerank.cli.reading import (
     unweighed_sentence,
 )
 from tracerank.cli.record_files import DECISION, FORMATS, check_format, read_lines, write_records
-from tracerank.cli.terminal import note, print_json, working
+from tracerank.cli.terminal import json_text, note, print_line, working
 from tracerank.errors import UsageError
-from tracerank.methods.base import ALIKE, Decision, decide_stream, decision_to_record, told
+from tracerank.methods.base import ALIKE, Decision, Method, decide_stream, decision_to_record, told
 from tracerank.methods.weighted_vote import NO_CONFIDENCE
 from tracerank.pools.pool import Pool
 from tracerank.readers.detect import AUTO
+from tracerank.readers.grouping import Report
 from tracerank.selectors.base import DEFAULT
 from tracerank.selectors.table import SELECTOR, EqualityName, MethodOptions, method_named, own_options
 
@@ -64,6 +66,27 @@ Output = Annotated[
         show_default=False,
     ),
 ]
+Workers = Annotated[
+    int,
+    typer.Option(
+        "--workers",
+        metavar="N",
+        min=1,
+        help="Processes that decide; the output is the same. Each takes a second to start. Not for methods that ask "
+        "a server or embed texts.",
+    ),
+]
+
+
+class _Row(NamedTuple):
+    """What is written about a pool, and what the summary counts."""
+
+    line: str
+    answer: str | None
+    dropped: Mapping[int, str]
+    counts: Mapping[str, int]
+    note: str
+    problem: str | None
 
 
 def select(
@@ -87,6 +110,7 @@ def select(
     allow_encoder_mismatch: AllowMismatch = False,
     force: Force = False,
     problems: ProblemsFile = None,
+    workers: Workers = 1,
     quiet: Quiet = False,
 ) -> None:
     """Choose the best existing answer of every question.
@@ -110,7 +134,8 @@ def select(
         report = stack.enter_context(Problems(problems, keep=(*files, output)))
         failed = Failures("questions", report)
         bar = stack.enter_context(working("loading", quiet=hides_bar))
-        pools = bar.over(pools_of(files, reader, report, k))
+        met = _held(report) if workers > 1 else report
+        pools = bar.over(pools_of(files, reader, met, k))
         options = MethodOptions(
             checkpoint,
             encoder,
@@ -131,8 +156,12 @@ def select(
         if other is not None:
             chosen = other.behind(method, chosen)
             name = f"{name}+{other.method}"
+        rows = partial(_rows, chosen, name)
+        if workers > 1:
+            _refuse_workers(chosen, options, name, is_escalated=other is not None)
+            rows = partial(_rows_of_workers, workers, chosen, _Setup(method, options, name), met)
         bar.describe("selecting")
-        write: Callable[[dict[str, Any]], None] = print_json
+        write = print_line
         if output is not None:
             run = {
                 "files": fingerprint(files),
@@ -145,14 +174,16 @@ def select(
             lines = stack.enter_context(ResumableLines(output, run, force, _finish_of(output)))
             # Decisions are in the order of the pools: from one that failed on they are made again, from kept replies.
             _skip(lines.done(_is_whole), pools, summary, output)
-            write = lines.write
+            write = lines.write_line
         unweighed = decided = alike = 0
-        for pool, decision in decide_stream(chosen, pools, failed):
+        for pool, row in rows(pools):
+            if row.problem is not None:
+                failed(pool, row.problem)
             decided += 1
-            unweighed += NO_CONFIDENCE in (decision.note or "")
-            alike += ALIKE in (decision.note or "")
-            write(_line(pool, told(pool, decision), name))
-            summary.add(pool, decision.answer, decision.dropped, decision.counts)
+            unweighed += NO_CONFIDENCE in row.note
+            alike += ALIKE in row.note
+            write(row.line)
+            summary.add(pool, row.answer, row.dropped, row.counts)
     if not quiet:
         note(str(summary))
         if unweighed:
@@ -166,6 +197,51 @@ def select(
         stays = "" if other is None else "; where the first decision was made, it stays"
         note(f"{sentence}{stays}; the same command with --force tries again, and asks a server only about these")
         raise typer.Exit(SOME_FAILED)
+
+
+def _rows(method: Method, name: str, pools: Iterable[Pool]) -> Iterator[tuple[Pool, _Row]]:
+    """Each pool with what is written about it; ``name`` is what decided."""
+    for pool, decision in decide_stream(method, pools, lambda pool, reason: None):  # told when its row is written
+        line = json_text(_line(pool, told(pool, decision), name))
+        note = decision.note or ""
+        yield pool, _Row(line, decision.answer, decision.dropped, decision.counts, note, decision.failure)
+
+
+@dataclass(frozen=True, slots=True)
+class _Setup:
+    """What a worker needs to make rows."""
+
+    method: str
+    options: MethodOptions
+    name: str
+
+    def __call__(self) -> Callable[[list[Pool]], Iterator[_Row]]:
+        return self.of(method_named(self.method, self.options))
+
+    def of(self, chosen: Method) -> Callable[[list[Pool]], Iterator[_Row]]:
+        """The same where the method is loaded."""
+        return lambda pools: (row for _, row in _rows(chosen, self.name, pools))
+
+
+def _held(report: Report) -> Any:
+    from tracerank.cli.decision_workers import HeldProblems
+
+    return HeldProblems(report)
+
+
+def _rows_of_workers(
+    count: int, chosen: Method, setup: _Setup, held: Any, pools: Iterable[Pool]
+) -> Iterator[tuple[Pool, _Row]]:
+    from tracerank.cli.decision_workers import in_workers
+
+    return in_workers(pools, count, setup.of(chosen), setup, held)
+
+
+def _refuse_workers(method: Method, options: MethodOptions, name: str, *, is_escalated: bool) -> None:
+    """Only what decides pool by pool, and asks nobody, gives the same in any number of processes."""
+    asks = is_escalated or options.chat is not None or options.equality in (EqualityName.SEMANTIC, EqualityName.LLM)
+    if asks or getattr(method, "encoder", None) is not None:
+        raise UsageError(f"--workers: {name} asks a server or embeds texts, many at a time; leave the option out")
 
 
 def _line(pool: Pool, decision: Decision, method: str) -> dict[str, Any]:
