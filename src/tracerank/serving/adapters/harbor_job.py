@@ -12,6 +12,7 @@ from typing import Any
 
 import orjson
 
+from tracerank.errors import TraceRankError
 from tracerank.methods.base import Method, decision_to_record, told
 from tracerank.readers import read_pools
 from tracerank.readers.files.trial_folders import DECISIONS
@@ -34,8 +35,12 @@ class SelectionPlugin:
 
     async def on_job_end(self, job_result: Any) -> None:
         """Writes the decisions; the result itself stays Harbor's."""
-        if self._folder is not None:
+        if self._folder is None:
+            return
+        try:
             await asyncio.to_thread(write_decisions, self._folder, self._method)
+        except TraceRankError as error:
+            _log.warning("no decisions: %s", error)
 
 
 def write_decisions(folder: Path, method: Method) -> list[dict[str, Any]]:
