@@ -8,6 +8,7 @@ searched within, and opened again by other rollouts.
 import json
 import random
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -42,13 +43,12 @@ def write_records(path: Path, records: Iterable[dict[str, Any]]) -> None:
 
 def webqa_records(pools: Iterable[Pool]) -> Iterator[dict[str, Any]]:
     """Rows of the official WebQA format for pools of ranked chunks, each chunk as long as a passage."""
-    filler = " ".join(f"word{number:03d}" for number in range(90))[:CHUNK_CHARACTERS]
     for pool in pools:
         for rollout in pool.rollouts:
             steps: list[dict[str, str]] = []
             for search in rollout.searches:
-                steps.append({"action": "think", "content": filler[:200]})
-                docs = (f"Doc {e.rank} {normalize_text(e.text)} {filler}" for e in search.evidence)
+                steps.append({"action": "think", "content": _passage(search.query or "")[:200]})
+                docs = (f"Doc {e.rank} {normalize_text(e.text)} {_passage(e.text)}" for e in search.evidence)
                 steps.append({"action": "search", "content": search.query or "", "search_result": "\n".join(docs)})
             yield {
                 "question_index": int(pool.question.id),
@@ -58,6 +58,13 @@ def webqa_records(pools: Iterable[Pool]) -> Iterator[dict[str, Any]]:
                 "answer": rollout.answer,
                 "steps": steps,
             }
+
+
+@cache
+def _passage(name: str) -> str:
+    """Words of its own for each passage."""
+    rng = random.Random(name)
+    return " ".join(rng.choices(_WORDS, k=150))[:CHUNK_CHARACTERS].rstrip()
 
 
 def browsing_records(count: int, seed: int = 0, rollouts: float = 11.5) -> Iterator[dict[str, Any]]:

@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 _LONGEST = 1 << 16
 """Of a text that is remembered: longer ones, which anybody may send, would leave no room for others."""
-_TAIL = 24
+_PLACE = 32
 
 
 class Repeats(Generic[T]):
@@ -24,13 +24,13 @@ class Repeats(Generic[T]):
         self._make = make
         self._most = most
         self._held = 0
-        self._known: dict[tuple[int, str, str], tuple[str, T]] = {}
+        self._known: dict[tuple[int, str, str, str], tuple[str, T]] = {}
 
     def __call__(self, text: str, start: int = 0) -> T:
         """What is made of the text from ``start`` on."""
         size = len(text) - start
         middle = start + (size >> 1)
-        key = (size, text[-_TAIL:], text[middle : middle + _TAIL])
+        key = (size, text[start : start + _PLACE], text[middle : middle + _PLACE], text[-_PLACE:])
         known = self._known.get(key)
         if known is not None and text.endswith(known[0]):
             return known[1]
