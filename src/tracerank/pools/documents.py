@@ -38,8 +38,8 @@ class _Source(NamedTuple):
     """Under the rules: the document's own."""
 
 
-_Sources = Mapping[int, _Source]
-"""By event."""
+_Sources = dict[int, _Source | None]
+"""By event; None: a list of results, whose source is itself and which hardly anybody asks for."""
 
 
 def link_documents(rollouts: Sequence[Rollout], rules: DocumentRules = DEFAULT_RULES) -> tuple[Rollout, ...]:
@@ -62,8 +62,8 @@ def document_keys(rollouts: Sequence[Rollout], rules: DocumentRules = DEFAULT_RU
         own: list[str | None] = []
         for search in rollout.searches:
             for seen in search.evidence:
-                found = None if seen.event is None else sources.get(seen.event)
-                own.append(found.key if found else seen.document.key if seen.document else None)
+                found = _source_at(seen.event, sources, rollout.sample_id)
+                own.append(found.key if found is not None else seen.document.key if seen.document else None)
         keys.append(own)
     return keys
 
@@ -96,31 +96,32 @@ class _Linking:
     def __init__(self, rollouts: Sequence[Rollout], rules: DocumentRules) -> None:
         self.rules = rules
         self.support = numbered_pages(rollouts, rules)
-        self._pages: dict[tuple[object, ...], _Source | None] = {}
+        self._pages: dict[tuple[object, ...], _Source] = {}
         self._documents: dict[_Source, Document] = {}
 
     def sources(self, rollout: Rollout) -> _Sources:
         """The source of each view of one rollout."""
-        found: dict[int, _Source] = {}
+        found: _Sources = {}
         for view in rollout.views:
-            found[view.event] = self._resolve(view, found, rollout.sample_id)
+            is_list = view.tool == "search" and _may_establish(view)
+            found[view.event] = None if is_list else self._resolve(view, found, rollout.sample_id)
         return found
 
     def linked(self, rollout: Rollout) -> Rollout:
         sources = self.sources(rollout)
-        searches = tuple([self._linked_search(search, sources) for search in rollout.searches])
+        searches = tuple([self._linked_search(search, sources, rollout.sample_id) for search in rollout.searches])
         if all(map(is_, searches, rollout.searches)):
             return rollout
         return replace(rollout, searches=searches)
 
-    def _linked_search(self, search: Search, sources: _Sources) -> Search:
-        evidence = tuple([self._linked_evidence(seen, sources) for seen in search.evidence])
+    def _linked_search(self, search: Search, sources: _Sources, sample_id: int) -> Search:
+        evidence = tuple([self._linked_evidence(seen, sources, sample_id) for seen in search.evidence])
         if all(map(is_, evidence, search.evidence)):
             return search
         return Search(search.query, evidence, search.event)
 
-    def _linked_evidence(self, seen: Evidence, sources: _Sources) -> Evidence:
-        source = None if seen.event is None else sources.get(seen.event)
+    def _linked_evidence(self, seen: Evidence, sources: _Sources, sample_id: int) -> Evidence:
+        source = _source_at(seen.event, sources, sample_id)
         if source is None:
             return seen
         document = self._documents.get(source)
@@ -133,12 +134,10 @@ class _Linking:
 
     def _resolve(self, view: View, earlier: _Sources, sample_id: int) -> _Source:
         tool = view.tool
-        if not (view.is_valid and view.cursor is not None):
+        if not _may_establish(view):
             return self._unresolved(view, sample_id, "invalid_return_or_provenance")
-        if tool == "search":
-            return _listing(view, sample_id, "search_view_identity")
         if tool == "find" or view.continues:
-            parent = None if view.parent is None else earlier.get(view.parent)
+            parent = _source_at(view.parent, earlier, sample_id)
             if parent is not None and parent.verified:
                 if _agrees(view, parent, self.rules):
                     return _Source(parent.key, True, f"{tool}_inherits_source", parent.url, parent.refined)
@@ -146,17 +145,18 @@ class _Linking:
             if tool == "find":
                 return self._unresolved(view, sample_id, "unresolved")
         if view.kind == "search":
-            return _listing(view, sample_id, "returned_search_view_identity")
+            return _listing(view.event, sample_id, "returned_search_view_identity")
         if view.kind == "document":
             return self._page(view, sample_id)
         return self._unresolved(view, sample_id, "unresolved")
 
     def _page(self, view: View, sample_id: int) -> _Source:
         said = (view.url, view.header, view.number, view.requested, view.displayed, view.url_field_agrees)
-        if said not in self._pages:
-            self._pages[said] = self._named(view)
-        source = self._pages[said]
-        return self._unresolved(view, sample_id, view.header) if source is None else source
+        source = self._pages.get(said) or self._named(view)
+        if source is None:
+            return self._unresolved(view, sample_id, view.header)
+        self._pages[said] = source
+        return source
 
     def _named(self, view: View) -> _Source | None:
         """The page that a header names; None: it does not."""
@@ -176,9 +176,16 @@ class _Linking:
         return _Source(fallback_key(view, sample_id, self.rules), False, status)
 
 
-def _listing(view: View, sample_id: int, status: str) -> _Source:
+def _source_at(event: int | None, sources: _Sources, sample_id: int) -> _Source | None:
+    """The source of an event; None: it has none."""
+    if event is None or event not in sources:
+        return None
+    return sources[event] or _listing(event, sample_id, "search_view_identity")
+
+
+def _listing(event: int, sample_id: int, status: str) -> _Source:
     # Scoped to the rollout: equal result lists must never link unrelated pages across rollouts.
-    return _Source(f"search-view:{sample_id}:{view.event}", True, status)
+    return _Source(f"search-view:{sample_id}:{event}", True, status)
 
 
 def _agrees(view: View, parent: _Source, rules: DocumentRules) -> bool:
