@@ -46,7 +46,7 @@ def link_documents(rollouts: Sequence[Rollout], rules: DocumentRules = DEFAULT_R
     """The rollouts with the documents of their evidence resolved over exactly these rollouts."""
     if not any(rollout.views for rollout in rollouts):
         return tuple(rollouts)
-    linking = _Linking(rollouts, rules)
+    linking = _Linking(numbered_pages(rollouts, rules), rules)
     return tuple([linking.linked(rollout) if rollout.views else rollout for rollout in rollouts])
 
 
@@ -55,7 +55,8 @@ def document_keys(rollouts: Sequence[Rollout], rules: DocumentRules = DEFAULT_RU
 
     None: nothing is known about the source.
     """
-    linking = _Linking(rollouts, rules) if any(rollout.views for rollout in rollouts) else None
+    has_views = any(rollout.views for rollout in rollouts)
+    linking = _Linking(numbered_pages(rollouts, rules), rules) if has_views else None
     keys: list[list[str | None]] = []
     for rollout in rollouts:
         sources = linking.sources(rollout) if linking is not None and rollout.views else {}
@@ -78,6 +79,15 @@ def numbered_pages(rollouts: Sequence[Rollout], rules: DocumentRules = DEFAULT_R
     return {number: next(iter(spellings.values())) for number, spellings in urls.items() if len(spellings) == 1}
 
 
+def resolve_views(
+    rollout: Rollout, support: Mapping[str, str], rules: DocumentRules = DEFAULT_RULES
+) -> dict[int, tuple[Document, str]]:
+    """Document and status of each view of one rollout; ``support`` maps the N of a bare ``Doc N`` to its URL."""
+    sources = _Linking(support, rules).sources(rollout)
+    found = ((event, _source_at(event, sources, rollout.sample_id)) for event in sources)
+    return {event: (_document(source), source.status) for event, source in found if source is not None}
+
+
 def fallback_key(view: View, sample_id: int, rules: DocumentRules = DEFAULT_RULES) -> str:
     """Key of the group that holds a view whose source cannot be verified."""
     if view.fallback.startswith("http"):
@@ -93,9 +103,10 @@ def _may_establish(view: View) -> bool:
 class _Linking:
     """What the views of some rollouts say together, and what was found out about pages: rollouts share them."""
 
-    def __init__(self, rollouts: Sequence[Rollout], rules: DocumentRules) -> None:
+    def __init__(self, support: Mapping[str, str], rules: DocumentRules) -> None:
+        """``support`` maps the N of a bare ``Doc N`` to its URL."""
         self.rules = rules
-        self.support = numbered_pages(rollouts, rules)
+        self.support = support
         self._pages: dict[tuple[object, ...], _Source] = {}
         self._documents: dict[_Source, Document] = {}
 
@@ -126,7 +137,7 @@ class _Linking:
             return seen
         document = self._documents.get(source)
         if document is None:
-            document = self._documents[source] = Document(source.key, source.verified, source.refined)
+            document = self._documents[source] = _document(source)
         if seen.document == document and seen.status == source.status and seen.url == document.url:
             return seen
         # By place: there is one for every occurrence, and ``replace`` takes three times as long.
@@ -174,6 +185,10 @@ class _Linking:
 
     def _unresolved(self, view: View, sample_id: int, status: str) -> _Source:
         return _Source(fallback_key(view, sample_id, self.rules), False, status)
+
+
+def _document(source: _Source) -> Document:
+    return Document(source.key, source.verified, source.refined)
 
 
 def _source_at(event: int | None, sources: _Sources, sample_id: int) -> _Source | None:

@@ -25,6 +25,10 @@ class GraphTexts:
     contents: tuple[str, ...]
     answers: tuple[str, ...]
 
+    @property
+    def count(self) -> int:
+        return 1 + len(self.queries) + len(self.contents) + len(self.answers)
+
     def all(self) -> tuple[str, ...]:
         """Question, queries, contents, answers: the order in which vectors are looked up."""
         return (self.question, *self.queries, *self.contents, *self.answers)
