@@ -103,7 +103,9 @@ class _Site:
         """Title, address, viewport and numbered lines, as the browser prints them."""
         begin = part * VIEW_LINES
         shown = (f"L{begin + line}: {self.line(page, begin + line)}" for line in range(VIEW_LINES))
-        head = f"{self.titles[page]} ({self.url(page)})\n**viewing lines [{begin} - {begin + VIEW_LINES - 1}] of 312**\n\n"
+        head = (
+            f"{self.titles[page]} ({self.url(page)})\n**viewing lines [{begin} - {begin + VIEW_LINES - 1}] of 312**\n\n"
+        )
         return head + "\n".join(shown)
 
     def line(self, page: int, line: int) -> str:
@@ -126,7 +128,9 @@ class _Site:
         rows = []
         for place, page in enumerate(order):
             begin = 4 + 3 * place
-            rows.append(f"L{begin}:   * 【{place}†{self.titles[page]}†site{page % 7}.example.org】 {self.line(page, 2)}")
+            rows.append(
+                f"L{begin}:   * 【{place}†{self.titles[page]}†site{page % 7}.example.org】 {self.line(page, 2)}"
+            )
             rows += [f"L{begin + row}: {self.line(page, 2 + row)}" for row in (1, 2)]
         address = f"web-search://ts={len(query) * 7919 + self.number}"
         head = f"{query} ({address})\n**viewing lines [0 - {3 + 3 * len(order)}] of 65**\n\nL0: \nL1: URL: {address}\n"
