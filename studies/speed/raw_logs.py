@@ -24,11 +24,13 @@ _POPULARITY = [1 / (page + 1) ** 1.6 for page in range(PAGES)]
 _PART_OF_PAGE = (0.45, 0.2, 0.15, 0.1, 0.05, 0.05)
 _EVIDENCE_OF_SEARCH = ((0, 1, 2, 3, 4, 6), (0.2, 0.2, 0.2, 0.16, 0.14, 0.1))
 _ANSWERS = (0.45, 0.2, 0.12, 0.08, 0.06, 0.05, 0.04)
-_WORDS = (
-    "harbour winter council archive bridge granite the of in and a was by to from record river engineer valley north "
-    "survey letter museum parish estate railway company opened 1894 1907 later first known near built château café – "
-    "« » “quoted” Żubr"
-).split()
+_WORDS = tuple(
+    (
+        "harbour winter council archive bridge granite the of in and a was by to from record river engineer "
+        "valley north survey letter museum parish estate railway company opened 1894 1907 later first known "
+        "near built château café – « » “quoted” Żubr "
+    ).split()
+)
 _EMPTY_PART = dict.fromkeys(
     ("channel_config", "conversation_start_date", "knowledge_cutoff", "model_identity", "reasoning_effort", "tools")
 )
@@ -121,7 +123,8 @@ class _Site:
             + "\n".join(f"L{place * 4 + row}: {self.line(page, line + row)}" for row in (1, 2, 3))
             for place, line in enumerate(lines)
         )
-        return f"Find results for text: `{pattern}` in `{self.titles[page]}` ({self.url(page)}/find?pattern={pattern})\n{shown}"
+        address = f"{self.url(page)}/find?pattern={pattern}"
+        return f"Find results for text: `{pattern}` in `{self.titles[page]}` ({address})\n{shown}"
 
     def listing(self, query: str, order: list[int]) -> str:
         """What a search prints: three lines a result."""

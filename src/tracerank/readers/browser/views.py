@@ -183,7 +183,7 @@ def _query(arguments: Mapping[str, Any]) -> str:
 
 
 def _shown(event: ToolEvent) -> tuple[PageHeader, str]:
-    """The header of an opened page, and what an Open or Find showed; that is empty when it failed or matched nothing."""
+    """The header of an opened page, and what an Open or Find showed: empty when it failed or matched nothing."""
     header, text = _NO_HEADER, ""
     if event.tool == "open" and event.text:
         header, text = _opened(event.text, after_cursor(event.text))

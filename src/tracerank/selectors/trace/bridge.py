@@ -21,7 +21,7 @@ from tracerank.selectors.trace.inputs import Vectors
 BLOCK_POOLS = 64
 """Pools embedded and scored together: enough for efficient products, few enough for the states to stay in cache."""
 BLOCK_TEXTS = 768
-"""Texts after which a block is full: pools of long browsing rollouts have a hundred each, with a vector for every one."""
+"""Texts after which a block is full: pools of browsing rollouts have a hundred each, with a vector for every one."""
 
 
 class NetworkCheckpoint(Protocol):
