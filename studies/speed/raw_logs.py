@@ -29,7 +29,7 @@ _WORDS = tuple(
         "harbour winter council archive bridge granite the of in and a was by to from record river engineer "
         "valley north survey letter museum parish estate railway company opened 1894 1907 later first known "
         "near built château café – « » “quoted” Żubr "
-    ).split()
+    ).split()  # noqa: SIM905
 )
 _EMPTY_PART = dict.fromkeys(
     ("channel_config", "conversation_start_date", "knowledge_cutoff", "model_identity", "reasoning_effort", "tools")
