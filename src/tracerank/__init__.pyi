@@ -10,11 +10,14 @@ from tracerank.endpoints.chat_cache import CachedChat
 from tracerank.endpoints.chat_http import ChatConfig, HttpChat
 from tracerank.errors import TraceRankError
 from tracerank.methods.aggregation.aggagent import AggAgent, AggAgentConfig
+from tracerank.methods.aggregation.graded import GradedVerifier, GradingConfig
 from tracerank.methods.aggregation.solagg import AggregationConfig, SolAgg, SummAgg
+from tracerank.methods.aggregation.tournament import TournamentVerifier
 from tracerank.methods.aggregation.verifier import Verifier, VerifierConfig
 from tracerank.methods.answer_groups import ContainmentGroups, DefaultGroups, ExactGroups, MeaningGroups
 from tracerank.methods.base import Decision, Method, decide_stream
 from tracerank.methods.explanation import Explanation, explain_stream
+from tracerank.methods.missing import Missing
 from tracerank.methods.simple import FewestTools, RandomRollout, SingleRollout
 from tracerank.methods.voting import MajorityVote, WithoutAbstentions
 from tracerank.methods.weighted_vote import WeightedVote
@@ -23,16 +26,21 @@ from tracerank.pools.canonical import write_pools
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Candidate, Document, Evidence, Question, Rollout, Search
 from tracerank.readers import iter_pools, read_pools
+from tracerank.running.best_of import AgentRun, Result, best_of, diverse_start, run_best_of
+from tracerank.running.waves import run_number
 from tracerank.selectors.base import Selector, load_selector
 from tracerank.selectors.decide import decide
 from tracerank.selectors.table import MethodOptions, method_named
 from tracerank.selectors.trace.selector import TraceSelector
+from tracerank.selectors.unsure.escalation import Escalating
+from tracerank.selectors.unsure.gaps import gaps
 from tracerank.stopping.rules import BetaRule, ExpectedGain, FixedK, WindowRule
 from tracerank.stopping.session import Session
 
 __version__: str
 
 __all__ = [
+    "AgentRun",
     "AggAgent",
     "AggAgentConfig",
     "AggregationConfig",
@@ -45,20 +53,25 @@ __all__ = [
     "Decision",
     "DefaultGroups",
     "Document",
+    "Escalating",
     "Evidence",
     "ExactGroups",
     "ExpectedGain",
     "Explanation",
     "FewestTools",
     "FixedK",
+    "GradedVerifier",
+    "GradingConfig",
     "HttpChat",
     "MajorityVote",
     "MeaningGroups",
     "Method",
     "MethodOptions",
+    "Missing",
     "Pool",
     "Question",
     "RandomRollout",
+    "Result",
     "Rollout",
     "Search",
     "Selector",
@@ -66,6 +79,7 @@ __all__ = [
     "SingleRollout",
     "SolAgg",
     "SummAgg",
+    "TournamentVerifier",
     "TraceRankError",
     "TraceSelector",
     "Verifier",
@@ -76,10 +90,13 @@ __all__ = [
     "abstains",
     "answer_core",
     "are_equal",
+    "best_of",
     "decide",
     "decide_stream",
+    "diverse_start",
     "explain_stream",
     "extract_answer",
+    "gaps",
     "group_answers",
     "group_by_meaning",
     "is_right",
@@ -88,6 +105,8 @@ __all__ = [
     "load_selector",
     "method_named",
     "read_pools",
+    "run_best_of",
+    "run_number",
     "same_answer",
     "write_atif",
     "write_pools",

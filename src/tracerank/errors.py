@@ -57,5 +57,9 @@ class UndecidedPool(TraceRankError):
         return f"question {self.question_id!r}: not decided: {self.reason}"
 
 
+class AgentError(TraceRankError):
+    """Every run of an agent failed."""
+
+
 class UsageError(TraceRankError):
     """A combination of arguments that cannot work."""

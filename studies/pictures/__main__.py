@@ -10,8 +10,8 @@ from typing import Any
 from studies.pictures.questions import shown_pools
 from tracerank.methods.explanation import explain_stream
 from tracerank.selectors.base import load_selector
-from tracerank.serving.viewer.page import About, page
-from tracerank.serving.viewer.question_data import question_data
+from tracerank.viewer.page import About, page
+from tracerank.viewer.question_data import question_data
 
 PICTURE = Path(__file__).parents[2] / "docs" / "pictures" / "viewer.png"
 SIZE = {"width": 1280, "height": 1180}

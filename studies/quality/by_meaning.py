@@ -62,6 +62,11 @@ UNSEEN = ("search_r1", "hotpot_agent", "hotpot_agent+")
 LEFT_OUT, KNOWN, WORLD = "left_out", "known", "world"
 LEXICAL = tuple(f"lexical {name}" for name in LEXICAL_PRESETS)
 """Our own agents without a language model; nothing that is judged here was fitted on rollouts of theirs."""
+CHAT = "chat tags"
+"""Our agent with a small chat model (Qwen2.5-Coder-1.5B), on questions of the almanac; nothing was fitted on it."""
+CHAT_POOLS = Path(__file__).with_name("chat_pools.jsonl.gz")
+"""100 questions, 4 rollouts each, labelled by meaning: ``python -m studies.trial MODEL --rollouts 100x4``."""
+CHAT_BUDGETS = (2, 4)
 OTHER, TEST = "agent left out, other questions", "agent left out, test questions"
 """Models of the other agents have seen neither; candidates are chosen on the first, so the second confirms."""
 WORLD_BUDGETS = (4, 16)
@@ -172,6 +177,13 @@ class Study:
         settled, seen = self.cell(pools, WORLD_BUDGETS, models)
         return _part(name, settled, seen, models, np.ones(len(pools), np.bool_))
 
+    def chat(self) -> Part:
+        """Our own agent with a small language model, on questions of the almanac; ``is_right`` judges."""
+        pools = [labelled(pool, MEANING) for pool in tr.iter_pools(CHAT_POOLS)]
+        models = {**shipped(), RECIPE: self.models()[RECIPE]}
+        settled, seen = self.cell(pools, CHAT_BUDGETS, models)
+        return _part(CHAT, settled, seen, models, np.ones(len(pools), np.bool_))
+
 
 def shipped() -> dict[str, FeatureModel]:
     return {SHIPPED: shipped_selector().model}
@@ -220,6 +232,7 @@ PARTS: Mapping[str, Callable[[Study], Part]] = {
     KNOWN: Study.known,
     WORLD: Study.world,
     **{name: partial(Study.lexical, name=name) for name in LEXICAL},
+    CHAT: Study.chat,
 }
 
 

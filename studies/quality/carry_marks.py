@@ -73,7 +73,7 @@ FURTHER_FEATURES = FeatureSet(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MarkedTable(FeatureTable):
     """A table with the marks of its rows in the texts."""
 
@@ -116,7 +116,8 @@ class FurtherTables:
         ]
         further = np.array(columns, np.float32).reshape(len(columns), len(_ROWS))
         values = np.concatenate([base.values, further], axis=1)
-        return MarkedTable(values, base.groups, base.votes, base.rollouts, marks, _texts(question, view, sees, marks))
+        texts = _texts(question, view, sees, marks)
+        return MarkedTable(values, base.groups, base.votes, base.rollouts, base.note, marks=marks, texts=texts)
 
     def _marks(self, question: str, view: PoolView, rows: Sequence[Sequence[int]], sees: NDArray[np.bool_]) -> Floats:
         marks = np.zeros((len(rows), len(view.texts), len(MARKS)), np.float32)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from studies.quality.by_meaning import KNOWN, LEFT_OUT, LEXICAL, OTHER, TEST, UNSEEN, WORLD
+from studies.quality.by_meaning import CHAT, KNOWN, LEFT_OUT, LEXICAL, OTHER, TEST, UNSEEN, WORLD
 from studies.quality.figures import GENERATOR, STRONGEST
 from studies.quality.meaning_candidates import CANDIDATES, LONGEST, RECIPE, of_form
 from studies.quality.meaning_tables import ORACLE, Part, Row
@@ -27,9 +27,11 @@ ABLATIONS: tuple[Pair, ...] = tuple((name, RECIPE) for name in CANDIDATES if nam
 INTRODUCTION = """Right is what means a reference: an exact match, or what was judged so by reading
 (`studies/shipped_weights/judged.py`); an answer that nobody judged is wrong. *Unseen*: what ships was fitted on none of
 these agents and questions. The *lexical* agents are ours, without a language model; their answers to test questions are
-right by `tr.is_right`, as nobody judged them. Form counts by meaning, too: on hotpot_agent the longest form of a wide
-group is judged right more often than its other forms, so that (b) is a vote which returns it; what ships is therefore
-compared in that form, too. `python -m studies.quality.by_meaning CACHE` prints every method.
+right by `tr.is_right`, as nobody judged them. *chat tags* is ours as well: the agent of `tracerank rollout` with a chat
+model of 1.5 billion weights, on questions of the almanac (`python -m studies.trial MODEL --rollouts 100x4`).
+Form counts by meaning, too: on hotpot_agent the longest form of a wide group is judged right more often than its
+other forms, so that (b) is a vote which returns it; what ships is therefore compared in that form, too.
+`python -m studies.quality.by_meaning CACHE` prints every method.
 """
 LEAVING_OUT = """Each agent that may train, judged by models of the other two, which have seen none of its questions
 and no test question. Variants of the recipe were compared on the *other* questions; the *test* questions confirm.
@@ -107,7 +109,7 @@ def gain_rows(measured: Measured) -> Iterator[str]:
     pairs = [*((SHIPPED, over) for over in COMPARED), (of_form(SHIPPED, LONGEST), STRONGEST)]
     yield f"| shipped default, by meaning | questions | right % | {' | '.join(titles)} | oracle % | the vote of (b) |"
     yield "|---" * (len(titles) + 5) + "|"
-    for cell in measured.cells(*UNSEEN, *LEXICAL, WORLD, KNOWN):
+    for cell in measured.cells(*UNSEEN, *LEXICAL, CHAT, WORLD, KNOWN):
         ours, best = measured.row(cell, SHIPPED), measured.row(cell, ORACLE)
         if ours and best:
             gains = " | ".join(measured.gain(cell, pair) for pair in pairs)

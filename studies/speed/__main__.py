@@ -4,6 +4,7 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
+from studies.speed.deciding import deciding_lines
 from studies.speed.encoding import encoding_lines
 from studies.speed.growth import milliseconds_per_pool
 from studies.speed.measure import Paired, paired
@@ -65,7 +66,7 @@ def main() -> None:
             f"growth, {name}: {small:.1f} ms a pool at K=16, {large:.1f} ms at K=256: {large / small:.1f}-fold "
             f"(to reach: <= {GROWTH_TARGET:.0f}-fold)"
         )
-    for line in encoding_lines():
+    for line in (*encoding_lines(), *deciding_lines()):
         console.print(line)
     console.print(f"parsing: {webqa_questions_per_second():.0f} WebQA questions of 16 rollouts a second (aim: 1000)")
     console.print(f"parsing: {browsing_milliseconds_per_pool():.1f} ms a pool of browser rollouts")

@@ -25,11 +25,11 @@ _PART_OF_PAGE = (0.45, 0.2, 0.15, 0.1, 0.05, 0.05)
 _EVIDENCE_OF_SEARCH = ((0, 1, 2, 3, 4, 6), (0.2, 0.2, 0.2, 0.16, 0.14, 0.1))
 _ANSWERS = (0.45, 0.2, 0.12, 0.08, 0.06, 0.05, 0.04)
 _WORDS = tuple(
-    (
+    (  # noqa: SIM905
         "harbour winter council archive bridge granite the of in and a was by to from record river engineer "
         "valley north survey letter museum parish estate railway company opened 1894 1907 later first known "
         "near built château café – « » “quoted” Żubr "
-    ).split()  # noqa: SIM905
+    ).split()
 )
 _EMPTY_PART = dict.fromkeys(
     ("channel_config", "conversation_start_date", "knowledge_cutoff", "model_identity", "reasoning_effort", "tools")

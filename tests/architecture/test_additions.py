@@ -141,9 +141,8 @@ def test_a_new_vote_is_a_module_and_a_row(copy: TrialCopy, answers: Path) -> Non
     imported = "from tracerank.methods.base import Method, Sure"
     copy.insert("selectors/table.py", imported, "from tracerank.methods.loudest import Loudest")
     row = '        "loudest": MethodRow("the answer with the most capitals", lambda _: Loudest()),'
-    copy.insert(
-        "selectors/table.py", '        "single": MethodRow("the first rollout", lambda _: SingleRollout()),', row
-    )
+    first = '        "single": MethodRow("the first rollout", lambda _: SingleRollout(), tells=False),'
+    copy.insert("selectors/table.py", first, row)
     assert copy.touched == {"methods/loudest.py", "selectors/table.py"}
     assert decided(copy, answers, "--method", "loudest")["answer"] == "OSLO"
     assert "loudest" in copy.run("select", "--help")

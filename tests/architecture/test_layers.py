@@ -18,8 +18,9 @@ LAYERS = (
     ("methods",),
     ("selectors",),
     ("evaluation",),
-    ("stopping",),
+    ("stopping", "viewer"),
     ("fitting", "agents"),
+    ("running",),
     ("serving",),
     ("cli",),
 )
@@ -43,7 +44,7 @@ NEEDS_TORCH = (
 NEEDS_ANOTHER_EXTRA = (
     *("embedding.cache", "embedding.cache_folder", "embedding.lmdb_file"),
     *("serving.deciding", "serving.guards", "serving.listening", "serving.mcp_items", "serving.mcp_server"),
-    *("serving.rerank_wire", "serving.select_service"),
+    *("serving.chat_endpoint", "serving.rerank_wire", "serving.select_service"),
     *("serving.service_metrics", "serving.service_pages", "serving.wire"),
 )
 

@@ -29,6 +29,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("plus",),
         ("stack",),
         ("gate",),
+        ("unsure",),
         ("table", ROOM),
         ("decide",),
     ),

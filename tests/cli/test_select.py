@@ -27,6 +27,7 @@ from tracerank.selectors.base import load_selector
 KEYS = [
     *("question_id", "question", "answer", "sample_id", "scores", "dropped"),
     *("group", "confidence", "usage", "note", "problem", "reply", "counts", "method", "source", "score_list"),
+    *("escalated", "missing"),
 ]
 
 

@@ -8,6 +8,7 @@ import httpx
 import pytest
 
 from tests.cli.conftest import Run
+from tests.model_server import Server
 from tests.served import served
 from tracerank.serving.limits import MEGABYTE, ServiceLimits
 
@@ -94,3 +95,21 @@ def test_what_cannot_be_served_is_told_before_anything_listens(run: Run, visited
         assert result.exit_code == 2
         assert reason in result.output
     assert runs == []
+
+
+def test_a_chat_server_behind_the_service_is_sampled_as_the_options_say(run: Run, visited: Any) -> None:
+    upstream = Server()
+    told: list[Any] = []
+
+    def visitor(url: str) -> None:
+        asked = {"messages": [{"role": "user", "content": "Hello?"}]}
+        told.append(httpx.post(f"{url}/v1/chat/completions", json=asked).json()["tracerank"])
+        told.append(httpx.get(f"{url}/v1/models").json()["data"][0]["id"])
+
+    visited(visitor)
+    result = run("serve", "--upstream", f"{upstream.url}#small", "--best-of", 2, "--stop", 1)
+    upstream.close()
+    assert result.exit_code == 0, result.output
+    assert f"the best of 2 completions of {upstream.url}/v1" in result.output
+    assert (told[0]["n"], told[1]) == (2, "small")
+    assert run("serve", "--upstream", "localhost#small").exit_code == 2

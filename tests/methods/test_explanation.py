@@ -3,7 +3,7 @@
 import pytest
 
 from tests.builders import pool
-from tests.serving.viewer.pages import selector
+from tests.viewer.pages import selector
 from tracerank.agents.worlds.presets import PAPER, iter_world
 from tracerank.embedding.base import Embedder, Vectors
 from tracerank.methods.base import Decision

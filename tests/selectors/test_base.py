@@ -8,7 +8,7 @@ import pytest
 
 import tracerank as tr
 from tests.builders import pool
-from tests.serving.viewer.pages import selector
+from tests.viewer.pages import selector
 from tracerank.embedding import load
 from tracerank.embedding.base import HashEmbedder, Vectors, identify
 from tracerank.errors import CheckpointError

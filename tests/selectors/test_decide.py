@@ -4,6 +4,7 @@ import pytest
 
 import tracerank as tr
 from tests.builders import ranked, rollout
+from tests.readers.sample_records import SAMPLES
 from tracerank.errors import ReadError, UsageError
 from tracerank.methods.base import NO_EVIDENCE
 
@@ -63,3 +64,9 @@ def test_what_cannot_be_decided_on_is_refused_with_a_way_out() -> None:
     with pytest.raises(ReadError, match="try --map answer=spoken_text"):
         tr.decide(QUESTION, [{"spoken_text": "Paris"}])
     assert tr.decide(QUESTION, []).answer is None
+
+
+def test_records_of_a_format_with_numbers_of_its_own_keep_their_places() -> None:
+    sample = SAMPLES["inspect"]
+    decision = tr.decide(QUESTION, rollouts=[{**sample, "epoch": 5}, "Rome", {**sample, "epoch": 2}])
+    assert (decision.answer, decision.sample_id, decision.dropped) == ("Ada", 0, {})

@@ -53,7 +53,7 @@ def test_what_is_loopback() -> None:
 def test_the_command_line_names_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
     apps: list[Any] = []
     monkeypatch.setattr("tracerank.cli.serve._spare_collections", lambda: None)  # this process lives on
-    monkeypatch.setattr("uvicorn.run", lambda app, **_: apps.append(app))
+    monkeypatch.setattr("tracerank.serving.listening.listen", lambda app, *_: apps.append(app))
     command = ["serve", "--method", "majority", "--allow-host"]
     assert CliRunner().invoke(cli, [*command, "a.example", "--allow-host", "b.example"]).exit_code == 0
     with served(apps[0]) as url:

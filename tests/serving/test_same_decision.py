@@ -97,6 +97,8 @@ def test_select_writes_the_record_of_the_decision(tmp_path: Path, monkeypatch: p
         "method": "default",
         "source": f"{tmp_path / 'pools.jsonl'}:2",
         "score_list": [{"sample_id": 1, "score": 0.75}],
+        "escalated": None,
+        "missing": None,
     }
     assert written == {**EXPECTED, **more}
     assert list(written) == [*EXPECTED, *more]

@@ -17,6 +17,9 @@ def normalize_text(text: str) -> str:
     """NFC with white space collapsed: the identity of chunks, searches and questions."""
     if not text.isascii():
         text = unicodedata.normalize("NFC", text)
+    # No white space but the blank is printable: most texts are what they should be, and are not copied.
+    if "  " not in text and text.isprintable() and text[:1] != " " != text[-1:]:
+        return text
     return " ".join(text.split())
 
 

@@ -201,8 +201,11 @@ def remembering(count: int, characters: int) -> Callable[[Callable[P, R]], Calla
 
         @wraps(function)
         def remembered(*args: P.args, **named: P.kwargs) -> R:
-            is_short = sum(len(text) for text in args if isinstance(text, str)) <= characters
-            return kept(*args, **named) if is_short else function(*args, **named)  # type: ignore[arg-type]
+            size = 0
+            for text in args:
+                if isinstance(text, str):
+                    size += len(text)
+            return kept(*args, **named) if size <= characters else function(*args, **named)  # type: ignore[arg-type]
 
         remembered.cache_clear = kept.cache_clear  # type: ignore[attr-defined]
         return remembered

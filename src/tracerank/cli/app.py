@@ -116,6 +116,13 @@ COMMANDS: Mapping[str, Entry] = MappingProxyType(
             "tracerank budget labelled.jsonl --orders 5",
             reads=True,
         ),
+        "gaps": Entry(
+            "gaps",
+            "Say what evidence would settle unsure pools: claims without support, names nobody looked up, "
+            "repeated queries.",
+            "tracerank gaps pools.jsonl --below 0.6",
+            reads=True,
+        ),
         "report": Entry(
             "report",
             "Fold the records of evaluations into tables: accuracy, differences, budgets, coverage, pools, cost.",

@@ -26,8 +26,8 @@ def list_readers(name: str) -> str:
     return name
 
 
-def list_methods(name: str) -> str:
-    """The same of methods."""
+def list_methods(name: str | None) -> str | None:
+    """The same of methods; None: not given."""
     if name == LIST:
         _end_with(*listed(METHOD_GROUP, METHODS, partial(plugged_method, options=MethodOptions())))
     return name
@@ -121,6 +121,21 @@ Methods = Annotated[
         callback=list_methods,
         is_eager=True,
     ),
+]
+Escalate = Annotated[
+    str | None,
+    typer.Option(
+        "--escalate",
+        metavar="METHOD",
+        help="Ask this method, too, where the confidence is below --below or there is none; any of --method, such as "
+        "verifier-tournament or solagg. Where it fails or can tell nothing, the first decision stays.",
+        callback=list_methods,
+        show_default=False,
+    ),
+]
+Below = Annotated[
+    float | None,
+    typer.Option("--below", metavar="P", min=0.0, max=1.0, help="Confidence for --escalate.", show_default=False),
 ]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of what a method draws at random.")]
 Equality = Annotated[

@@ -12,6 +12,7 @@ import typer
 from tracerank.cli.arguments import (
     AllowMismatch,
     AsJson,
+    Below,
     Chat,
     ChatContext,
     ChatTime,
@@ -19,6 +20,7 @@ from tracerank.cli.arguments import (
     Checkpoint,
     CountAbstentions,
     Equality,
+    Escalate,
     Files,
     Force,
     Form,
@@ -31,6 +33,7 @@ from tracerank.cli.arguments import (
     Seed,
     SplitName,
 )
+from tracerank.cli.escalating import Brought, BroughtByMethod, Escalated
 from tracerank.cli.labelling import Labels, labelling_named, print_labels, say_judge, warn_of_labels
 from tracerank.cli.output import SOME_FAILED, fingerprint
 from tracerank.cli.reading import (
@@ -123,6 +126,8 @@ def evaluate(
     files: Files,
     checkpoint: Checkpoint = None,
     methods: Methods = "",
+    escalate: Escalate = None,
+    below: Below = None,
     k: Ks = _PAPER_KS,
     output: RecordsFolder = None,
     subsets: Subsets = 0,
@@ -154,8 +159,9 @@ def evaluate(
     without a candidate count as wrong. The oracle chooses the right answer wherever one of the K rollouts has it;
     single is the first rollout, mean-single the mean of all (of browsing pools, and where it is named). Without
     --methods these are the majority vote and the selector. Questions that a selector was fitted on are left out, and
-    counted. With -o every decision is recorded; an interrupted run goes on when the same command is given again, and
-    `tracerank report` makes tables and plots of a folder.
+    counted. With --escalate each method that tells a confidence is also there with the other one behind it; the report
+    has what that cost and the curve over --below. With -o every decision is recorded; an interrupted run goes on when
+    the same command is given again, and `tracerank report` makes tables and plots of a folder.
     """
     ks = _parse_ks(k)
     if output is not None and any(path.is_dir() and output.resolve().is_relative_to(path.resolve()) for path in files):
@@ -177,10 +183,12 @@ def evaluate(
         chat_time,
     )
     asked, has_means = _asked(methods, options)
+    other = Escalated.given(escalate, below, options)
     labelling = labelling_named(labels, options, watches_exact=True)
     held_out = None if split is None else split_named(split)
     plan = _Plan(ks, subsets, seed, labelling.name)
-    judged = JudgedQuestions(fitted_by(asked, options), held_out, include_fitted)
+    deciding = [*asked, *([] if other is None else [other.method])]
+    judged = JudgedQuestions(fitted_by(deciding, options), held_out, include_fitted)
     notes = _Notes()
     records_file = None if output is None else RecordsFile.named(output, force)
     with ExitStack() as stack:
@@ -188,18 +196,24 @@ def evaluate(
         bar = stack.enter_context(working("loading", quiet=quiet))
         streams = [(name, pools_of(paths, reader, report)) for name, paths in sets]
         named = methods_named(",".join(asked), options) if asked else []
+        models = {method.name: model_of(name, options) for name, method in zip(asked, named, strict=True)}
+        if other is not None:
+            behind = other.behind_all(asked, named)
+            named, models = [*named, *behind], models | {method.name: other.model for method in behind}
+            notes.brought = BroughtByMethod([method.name for method in behind], other.below)
         folder = None
         if records_file is not None:
             run = {
                 "sets": [{"backbone": name, "files": fingerprint(paths)} for name, paths in sets],
                 "reader": reader,
                 "methods": [method_identity(name) for name in asked] + [MEAN_SINGLE] * has_means,
-                "models": {method.name: model_of(name, options) for name, method in zip(asked, named, strict=True)},
+                "models": models,
                 "label": label,
                 "options": options.identity(),
                 **asdict(plan),
                 **({} if split is None else {"split": split}),
                 **({"include_fitted": True} if include_fitted else {}),
+                **({} if other is None else other.identity),
             }
             folder = stack.enter_context(RecordFolder(records_file.folder, run, force))
         bar.describe("evaluating")
@@ -222,10 +236,13 @@ def evaluate(
             "labelling": {**labelling.record(), "sentence": labelling.sentence},
             "fitted_on": {"questions": judged.met, "are_judged": include_fitted, "sentence": judged.sentence},
         }
-        print_json({**told, "rows": [asdict(row) for row in rows]}, indent=2)
+        brought = {"escalation": list(map(asdict, notes.escalations))} if other is not None else {}
+        print_json({**told, **brought, "rows": [asdict(row) for row in rows]}, indent=2)
     else:
         _print(rows, ks)
         print_labels(labelling)
+        for one in notes.escalations:
+            typer.echo(f" {one.sentence}\n")
         if judged.sentence is not None:
             typer.echo(f" {judged.sentence}\n")
     if not quiet:
@@ -237,10 +254,9 @@ def evaluate(
 
 def _tell_failures(notes: "_Notes", labelling: Labelling, questions: int) -> None:
     """What methods and their servers failed on, which the exit code tells, too."""
-    for (method, is_counted), failures in notes.failed.items():
+    for (method, then), failures in notes.failed.items():
         failed = failures.sentence(method, notes.decided[method])
-        count = "count as wrong" if is_counted else "are not in its figures"
-        note(f"{failed}; they {count}; the same command tries them again")
+        note(f"{failed}; they {then}; the same command tries them again")
     if labelling.judge is not None and labelling.failed:
         first = labelling.judge.failed[0]
         left = f"{len(labelling.failed):,} of {questions:,} questions could not be judged, the first because {first}"
@@ -313,11 +329,17 @@ class _Notes:
     """Method to decisions in which no vote could be weighed."""
     alike: Counter[str] = field(default_factory=Counter)
     """Method to decisions in which scores told nothing apart."""
-    failed: dict[tuple[str, bool], Failures] = field(default_factory=dict)
-    """Method, and whether they are in its figures, to decisions that failed."""
+    failed: dict[tuple[str, str], Failures] = field(default_factory=dict)
+    """Method, and what becomes of them, to decisions that failed."""
+    brought: BroughtByMethod | None = None
+    """What escalation brought; None: nobody asked for it."""
     asked: dict[str, Counter[str]] = field(default_factory=dict)
     """Method to decisions by what happened while a model was asked."""
     decided: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def escalations(self) -> list[Brought]:
+        return [] if self.brought is None else self.brought.all()
 
     def over(self, records: Iterable[Record]) -> Iterator[Record]:
         for record in records:
@@ -327,9 +349,12 @@ class _Notes:
                 self.unweighed[record.method] += 1
             if record.note is not None and ALIKE in record.note:
                 self.alike[record.method] += 1
-            if record.problem is not None:
-                key = record.method, record.correct is not None
-                self.failed.setdefault(key, Failures("decisions")).add(record.problem)
+            if record.failure is not None:
+                then = "count as wrong" if record.correct is not None else "are not in its figures"
+                key = record.method, then if record.problem is not None else "keep the first method's answer"
+                self.failed.setdefault(key, Failures("decisions")).add(record.failure)
+            if self.brought is not None:
+                self.brought.add(record)
             yield record
 
 

@@ -149,7 +149,11 @@ class ResumableLines:
 
     def write(self, record: Mapping[str, Any]) -> None:
         """One more line, out of our hands at once."""
-        self._file.write(json_text(record).encode() + b"\n")
+        self.write_line(json_text(record))
+
+    def write_line(self, line: str) -> None:
+        """The same for a record that is text already."""
+        self._file.write(line.encode() + b"\n")
         self._file.flush()
 
     def __exit__(

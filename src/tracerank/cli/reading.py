@@ -159,7 +159,7 @@ def alike_sentence(method: str, count: int, decisions: int) -> str:
     """That scores told nothing apart."""
     return (
         f"warning: {method}: in {count:,} of {decisions:,} decisions all scores are alike, so the first candidate was "
-        "taken; behind a reasoning parser log probabilities may be those of the thinking"
+        "taken, or what stood before; behind a reasoning parser log probabilities may be those of the thinking"
     )
 
 

@@ -26,7 +26,7 @@ from tracerank.evaluation.tables import safe_cell
 from tracerank.extras import needed
 from tracerank.pools.files import whole_file
 
-TEXT, WHOLE, NUMBER, TEXTS, NUMBERS, COUNTS, PLACES, SCORES, USAGE = (
+TEXT, WHOLE, NUMBER, TEXTS, NUMBERS, COUNTS, PLACES, SCORES, USAGE, NESTED = (
     "text",
     "whole",
     "number",
@@ -36,7 +36,9 @@ TEXT, WHOLE, NUMBER, TEXTS, NUMBERS, COUNTS, PLACES, SCORES, USAGE = (
     "list of whole numbers",
     "list of scores",
     "usage",
+    "nested",
 )
+"""What is nested is JSON in a cell, also in Parquet: its lists hold values of several kinds."""
 Columns = Mapping[str, str]
 """Name of a column to the kind of its values, any of which may be missing."""
 
@@ -58,6 +60,8 @@ DECISION: Columns = MappingProxyType(
         "method": TEXT,
         "source": TEXT,
         "score_list": SCORES,
+        "escalated": NESTED,
+        "missing": NESTED,
     }
 )
 """What ``tracerank select`` writes."""
@@ -70,7 +74,7 @@ def _columns_of(kind: type) -> Columns:
     return {name: next((kinds[one] for one in (hint, *get_args(hint)) if one in kinds), COUNTS) for name, hint in hints}
 
 
-EVALUATED: Columns = MappingProxyType({**_columns_of(Record), "dropped": COUNTS, "counts": COUNTS})
+EVALUATED: Columns = MappingProxyType({**_columns_of(Record), "dropped": COUNTS, "counts": COUNTS, "escalated": NESTED})
 """What ``tracerank evaluate`` records."""
 _ROWS = 1000
 """Rows of Parquet that are held at a time."""
@@ -153,11 +157,14 @@ def _arrow_kinds(arrow: Any) -> dict[str, Any]:
         COUNTS: arrow.map_(text, whole),
         PLACES: arrow.list_(whole),
         SCORES: arrow.list_(arrow.struct([("sample_id", whole), ("score", number)])),
+        NESTED: text,
         USAGE: arrow.struct([("prompt_tokens", whole), ("completion_tokens", whole), ("calls", whole)]),
     }
 
 
 def _arrow_value(value: Any, kind: str) -> Any:
+    if kind == NESTED and value is not None:
+        value = json_text(value)
     if isinstance(value, str):
         return _LONE.sub(lambda found: json.dumps(found[0])[1:-1], value)  # no UTF-8 has these
     if kind in (TEXTS, NUMBERS, COUNTS) and value is not None:

@@ -1,15 +1,18 @@
 """``tracerank select``: one decision per question, as JSON Lines, JSON, CSV or Parquet."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from tracerank.cli.arguments import (
     AllowMismatch,
+    Below,
     Chat,
     ChatContext,
     ChatTime,
@@ -17,6 +20,7 @@ from tracerank.cli.arguments import (
     Checkpoint,
     CountAbstentions,
     Equality,
+    Escalate,
     Files,
     FirstK,
     Force,
@@ -28,6 +32,7 @@ from tracerank.cli.arguments import (
     ReaderName,
     Seed,
 )
+from tracerank.cli.escalating import Escalated
 from tracerank.cli.output import SOME_FAILED, ResumableLines, check_resumable, fingerprint
 from tracerank.cli.reading import (
     Failures,
@@ -39,12 +44,13 @@ from tracerank.cli.reading import (
     unweighed_sentence,
 )
 from tracerank.cli.record_files import DECISION, FORMATS, check_format, read_lines, write_records
-from tracerank.cli.terminal import note, print_json, working
+from tracerank.cli.terminal import json_text, note, print_line, working
 from tracerank.errors import UsageError
-from tracerank.methods.base import ALIKE, Decision, decide_stream, decision_to_record, told
+from tracerank.methods.base import ALIKE, Decision, Method, decide_stream, decision_to_record, told
 from tracerank.methods.weighted_vote import NO_CONFIDENCE
 from tracerank.pools.pool import Pool
 from tracerank.readers.detect import AUTO
+from tracerank.readers.grouping import Report
 from tracerank.selectors.base import DEFAULT
 from tracerank.selectors.table import SELECTOR, EqualityName, MethodOptions, method_named, own_options
 
@@ -60,6 +66,27 @@ Output = Annotated[
         show_default=False,
     ),
 ]
+Workers = Annotated[
+    int,
+    typer.Option(
+        "--workers",
+        metavar="N",
+        min=1,
+        help="Processes that decide; the output is the same. Each takes a second to start. Not for methods that ask "
+        "a server or embed texts.",
+    ),
+]
+
+
+class _Row(NamedTuple):
+    """What is written about a pool, and what the summary counts."""
+
+    line: str
+    answer: str | None
+    dropped: Mapping[int, str]
+    counts: Mapping[str, int]
+    note: str
+    problem: str | None
 
 
 def select(
@@ -69,6 +96,8 @@ def select(
     reader: ReaderName = AUTO,
     output: Output = None,
     method: MethodChoice = "selector",
+    escalate: Escalate = None,
+    below: Below = None,
     equality: Equality = EqualityName.EXACT,
     count_abstentions: CountAbstentions = False,
     form: Form = None,
@@ -81,14 +110,16 @@ def select(
     allow_encoder_mismatch: AllowMismatch = False,
     force: Force = False,
     problems: ProblemsFile = None,
+    workers: Workers = 1,
     quiet: Quiet = False,
 ) -> None:
     """Choose the best existing answer of every question.
 
     Prints one JSON object per question with the keys question_id, question, answer, sample_id, scores, dropped, group
     (sample ids whose answers count as the same), confidence, usage (tokens), note, problem (why nothing was decided),
-    reply and counts (of a chat model), method, source (file and line of the chosen rollout) and score_list (the scores
-    again, as a list). answer and sample_id are null when no rollout can be chosen, sample_id and source alone when the
+    reply and counts (of a chat model), method, source (file and line of the chosen rollout), score_list (the scores
+    again, as a list), escalated (with --escalate: who was asked, why, and what stood before) and missing (what evidence
+    would settle it). answer and sample_id are null when no rollout can be chosen, sample_id and source alone when the
     answer was newly written. Where the method or its server failed on some questions the command ends with 3.
     """
     if output is not None:
@@ -103,7 +134,8 @@ def select(
         report = stack.enter_context(Problems(problems, keep=(*files, output)))
         failed = Failures("questions", report)
         bar = stack.enter_context(working("loading", quiet=hides_bar))
-        pools = bar.over(pools_of(files, reader, report, k))
+        met = _held(report) if workers > 1 else report
+        pools = bar.over(pools_of(files, reader, met, k))
         options = MethodOptions(
             checkpoint,
             encoder,
@@ -117,11 +149,19 @@ def select(
             chat_tokens,
             chat_time,
         )
+        other = None if escalate is None and below is None else Escalated.given(escalate, below, options)
         method, options = own_options(method, options)
         chosen = method_named(method, options)
         name = options.checkpoint or DEFAULT if method == SELECTOR else chosen.name
+        if other is not None:
+            chosen = other.behind(method, chosen)
+            name = f"{name}+{other.method}"
+        rows = partial(_rows, chosen, name)
+        if workers > 1:
+            _refuse_workers(chosen, options, name, is_escalated=other is not None)
+            rows = partial(_rows_of_workers, workers, chosen, _Setup(method, options, name), met)
         bar.describe("selecting")
-        write: Callable[[dict[str, Any]], None] = print_json
+        write = print_line
         if output is not None:
             run = {
                 "files": fingerprint(files),
@@ -129,18 +169,21 @@ def select(
                 "k": k,
                 "method": method,
                 "options": options.identity(),
+                **({} if other is None else other.identity),
             }
             lines = stack.enter_context(ResumableLines(output, run, force, _finish_of(output)))
             # Decisions are in the order of the pools: from one that failed on they are made again, from kept replies.
-            _skip(lines.done(lambda record: not record.get("problem")), pools, summary, output)
-            write = lines.write
+            _skip(lines.done(_is_whole), pools, summary, output)
+            write = lines.write_line
         unweighed = decided = alike = 0
-        for pool, decision in decide_stream(chosen, pools, failed):
+        for pool, row in rows(pools):
+            if row.problem is not None:
+                failed(pool, row.problem)
             decided += 1
-            unweighed += NO_CONFIDENCE in (decision.note or "")
-            alike += ALIKE in (decision.note or "")
-            write(_line(pool, told(pool, decision), name))
-            summary.add(pool, decision.answer, decision.dropped, decision.counts)
+            unweighed += NO_CONFIDENCE in row.note
+            alike += ALIKE in row.note
+            write(row.line)
+            summary.add(pool, row.answer, row.dropped, row.counts)
     if not quiet:
         note(str(summary))
         if unweighed:
@@ -151,21 +194,74 @@ def select(
             note(asked)
     if failed.count:
         sentence = failed.sentence(name, summary.questions)
-        note(f"{sentence}; the same command with --force tries again, and asks a server only about these")
+        stays = "" if other is None else "; where the first decision was made, it stays"
+        note(f"{sentence}{stays}; the same command with --force tries again, and asks a server only about these")
         raise typer.Exit(SOME_FAILED)
+
+
+def _rows(method: Method, name: str, pools: Iterable[Pool]) -> Iterator[tuple[Pool, _Row]]:
+    """Each pool with what is written about it; ``name`` is what decided."""
+    for pool, decision in decide_stream(method, pools, lambda pool, reason: None):  # told when its row is written
+        line = json_text(_line(pool, told(pool, decision), name))
+        note = decision.note or ""
+        yield pool, _Row(line, decision.answer, decision.dropped, decision.counts, note, decision.failure)
+
+
+@dataclass(frozen=True, slots=True)
+class _Setup:
+    """What a worker needs to make rows."""
+
+    method: str
+    options: MethodOptions
+    name: str
+
+    def __call__(self) -> Callable[[list[Pool]], Iterator[_Row]]:
+        return self.of(method_named(self.method, self.options))
+
+    def of(self, chosen: Method) -> Callable[[list[Pool]], Iterator[_Row]]:
+        """The same where the method is loaded."""
+        return lambda pools: (row for _, row in _rows(chosen, self.name, pools))
+
+
+def _held(report: Report) -> Any:
+    from tracerank.cli.decision_workers import HeldProblems
+
+    return HeldProblems(report)
+
+
+def _rows_of_workers(
+    count: int, chosen: Method, setup: _Setup, held: Any, pools: Iterable[Pool]
+) -> Iterator[tuple[Pool, _Row]]:
+    from tracerank.cli.decision_workers import in_workers
+
+    return in_workers(pools, count, setup.of(chosen), setup, held)
+
+
+def _refuse_workers(method: Method, options: MethodOptions, name: str, *, is_escalated: bool) -> None:
+    """Only what decides pool by pool, and asks nobody, gives the same in any number of processes."""
+    asks = is_escalated or options.chat is not None or options.equality in (EqualityName.SEMANTIC, EqualityName.LLM)
+    if asks or getattr(method, "encoder", None) is not None:
+        raise UsageError(f"--workers: {name} asks a server or embeds texts, many at a time; leave the option out")
 
 
 def _line(pool: Pool, decision: Decision, method: str) -> dict[str, Any]:
     """The decision as services tell it, and what only a file needs: what a model wrote, who decided, and on what."""
     chosen = next((one for one in pool.rollouts if one.sample_id == decision.sample_id), None)
     return {
-        **decision_to_record(pool.question, decision),
+        **decision_to_record(pool.question, replace(decision, escalated=None, missing=None)),
         "reply": decision.reply,
         "counts": dict(decision.counts),
         "method": method,
         "source": None if chosen is None else chosen.source,
         "score_list": [{"sample_id": sample, "score": score} for sample, score in decision.scores.items()],
+        "escalated": None if decision.escalated is None else decision.escalated.record(),
+        "missing": None if decision.missing is None else decision.missing.record(),
     }
+
+
+def _is_whole(record: Mapping[str, Any]) -> bool:
+    """Whether nothing failed on a question."""
+    return not (record.get("problem") or (record.get("escalated") or {}).get("problem"))
 
 
 def _finish_of(output: Path) -> Callable[[Path, Path], object] | None:

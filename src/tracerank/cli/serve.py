@@ -28,10 +28,11 @@ from tracerank.extras import needed
 from tracerank.methods.base import Method
 from tracerank.readers.detect import AUTO
 from tracerank.selectors.table import EqualityName, MethodOptions, method_named
-from tracerank.serving.limits import DEFAULT_LIMITS, MEGABYTE, ServiceLimits, limits_told
+from tracerank.serving.limits import BEST_OF, DEFAULT_LIMITS, MEGABYTE, UPSTREAM_SECONDS, ServiceLimits, limits_told
 
 if TYPE_CHECKING:
     from tracerank.serving.deciding import MethodProcess
+    from tracerank.serving.upstream import Upstream
 
 TOKEN_VARIABLE = "TRACERANK_SERVICE_TOKEN"
 COLLECT_AFTER = 20_000
@@ -52,6 +53,47 @@ Workers = Annotated[
 Waiting = Annotated[int, typer.Option("--queue", metavar="N", min=1, help=_TOLD["waiting"])]
 Seconds = Annotated[float, typer.Option("--timeout", metavar="S", min=0.001, help=_TOLD["seconds"])]
 Megabytes = Annotated[int, typer.Option("--max-body", metavar="MB", min=1, help=_TOLD["body_bytes"])]
+UpstreamServer = Annotated[
+    str | None,
+    typer.Option(
+        "--upstream",
+        metavar="URL#MODEL",
+        help="Answer /v1/chat/completions, too: sample this OpenAI-compatible server and return the best of its "
+        "completions. Without a model, that of each request is asked for. The key in TRACERANK_API_KEY is sent, else "
+        "the client's.",
+        show_default=False,
+    ),
+]
+BestOf = Annotated[
+    int,
+    typer.Option(
+        "--best-of",
+        metavar="K",
+        min=1,
+        max=ServiceLimits.samples,
+        help="Most samples of a chat completion; a request may say otherwise.",
+    ),
+]
+Stop = Annotated[
+    float | None,
+    typer.Option(
+        "--stop",
+        metavar="P",
+        min=0.01,
+        max=1.0,
+        help="Confidence at which sampling stops; without, when further samples would bring too little.",
+        show_default=False,
+    ),
+]
+UpstreamSeconds = Annotated[
+    float,
+    typer.Option(
+        "--upstream-timeout",
+        metavar="S",
+        min=0.001,
+        help="Seconds until a chat completion is chosen from the samples that there are; without any it gets 504.",
+    ),
+]
 Viewed = Annotated[
     list[Path] | None,
     typer.Option("--view", metavar="FILE", help="Show these files at /view; may be repeated.", show_default=False),
@@ -71,6 +113,10 @@ def serve(
     timeout: Seconds = DEFAULT_LIMITS.seconds,
     max_body: Megabytes = DEFAULT_LIMITS.body_bytes // MEGABYTE,
     view: Viewed = None,
+    upstream: UpstreamServer = None,
+    best_of: BestOf = BEST_OF,
+    stop: Stop = None,
+    upstream_timeout: UpstreamSeconds = UPSTREAM_SECONDS,
     encoder: OtherEncoder = None,
     allow_encoder_mismatch: AllowMismatch = False,
     quiet: Quiet = False,
@@ -78,7 +124,7 @@ def serve(
     """Answer POST /v1/select, /v1/rerank, /v1/explain and /v1/view until interrupted; what was accepted is finished.
 
     Requests of many clients are decided together. A bearer token is wanted when TRACERANK_SERVICE_TOKEN is set. /docs
-    describes every endpoint, /metrics is for Prometheus.
+    describes every endpoint, /metrics is for Prometheus. With --upstream it stands in the place of a chat server, too.
     """
     with needed("serving needs", "serve", UsageError):
         from tracerank.serving.guards import is_loopback, known_hosts
@@ -90,16 +136,25 @@ def serve(
     hosts = known_hosts(host, host_names(allow_host or ()))
     options = MethodOptions(checkpoint, encoder, allow_encoder_mismatch, equality, form=form)
     limits = ServiceLimits(body_bytes=max_body * MEGABYTE, waiting=queue, seconds=timeout)
-    chosen = method_named(method, options) if view or not workers else None
+    server = _upstream(upstream)
+    chosen = method_named(method, options) if view or server or not workers else None
     with ExitStack() as stack:
         page = None
         if view and chosen is not None:
             page = Path(stack.enter_context(TemporaryDirectory(prefix="tracerank-"))) / "view.html"
             _write_view(page, view, chosen, options, called_by(method, options), quiet)
         decided_by = chosen if chosen is not None and not workers else _processes(workers, method, options, limits)
-        app = select_app(decided_by, installed_version(), limits, token, page, hosts)
+        chat = None
+        if server is not None and chosen is not None:
+            from tracerank.serving.chat_endpoint import ChatEndpoint, Sampled
+
+            sampled = Sampled(best_of, stop)
+            chat = ChatEndpoint(server, chosen, sampled, limits, token is not None, upstream_timeout)
+        app = select_app(decided_by, installed_version(), limits, token, page, hosts, chat)
         if not quiet:
             note(f"{method} at http://{host}:{port}/v1/select, described at /docs; Ctrl-C ends it")
+            if server is not None:
+                note(f"the best of {best_of} completions of {server.config.root} at http://{host}:{port}/v1")
         _spare_collections()
         listen(app, host, port, limits)
 
@@ -115,6 +170,14 @@ def mcp(
         from tracerank.serving.mcp_server import mcp_server
     chosen = method_named(method, MethodOptions(checkpoint, encoder, allow_encoder_mismatch))
     mcp_server(chosen, installed_version()).run()
+
+
+def _upstream(address: str | None) -> "Upstream | None":
+    if address is None:
+        return None
+    from tracerank.serving.upstream import Upstream
+
+    return Upstream(address)
 
 
 def _processes(count: int, method: str, options: MethodOptions, limits: ServiceLimits) -> "list[MethodProcess]":

@@ -59,7 +59,12 @@ def json_text(value: object, indent: int | None = None) -> str:
 
 def print_json(value: object, indent: int | None = None) -> None:
     """One JSON value on stdout, at once, as UTF-8 whatever the locale."""
-    sys.stdout.buffer.write(json_text(value, indent).encode() + b"\n")
+    print_line(json_text(value, indent))
+
+
+def print_line(text: str) -> None:
+    """The same for what ``json_text`` made."""
+    sys.stdout.buffer.write(text.encode() + b"\n")
     sys.stdout.buffer.flush()
 
 

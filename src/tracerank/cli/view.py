@@ -125,8 +125,8 @@ def write_page(
     ``fitted`` holds the pools whose questions the method was fitted on. Pools on which it fails are left out, and told.
     """
     from tracerank.methods.explanation import explain_stream
-    from tracerank.serving.viewer.page import About, page_parts
-    from tracerank.serving.viewer.question_data import question_data
+    from tracerank.viewer.page import About, page_parts
+    from tracerank.viewer.question_data import question_data
 
     vote = method_named("majority", options)
 

@@ -32,6 +32,30 @@ Key = tuple[str | None, str, str, int, int]
 
 
 @dataclass(frozen=True, slots=True)
+class EscalatedRecord:
+    """What stood before another method was asked, and what asking it cost."""
+
+    method: str
+    """Who was asked."""
+    below: float
+    """The confidence below which it is asked."""
+    outcome: str
+    """``changed``, ``confirmed`` or ``kept``."""
+    answer: str | None
+    sample_id: int | None
+    correct: float | None
+    """Of the answer that stood before; None: nobody knows."""
+    confidence: float | None
+    """None: there was none, which counts as unsure."""
+    calls: int | None = None
+    """Of the other method alone; None: no model was asked, or nobody counted."""
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    problem: str | None = None
+    """Why the other method failed, so that the first answer stands; the same run asks again. None: it did not."""
+
+
+@dataclass(frozen=True, slots=True)
 class Record:
     """What one method chose on one question with K rollouts, and how good that was."""
 
@@ -72,10 +96,17 @@ class Record:
     problem: str | None = None
     """Why nothing was decided: the method failed, which is wrong, or a server, which is in no figure. The same run
     makes such a record again."""
+    escalated: EscalatedRecord | None = None
+    """That another method was asked, because the first was unsure; None: it was not."""
 
     @property
     def key(self) -> Key:
         return self.backbone, self.question_id, self.method, self.k, self.subset
+
+    @property
+    def failure(self) -> str | None:
+        """What failed, also where a decision could be made in spite of it; None: nothing did."""
+        return self.problem or (None if self.escalated is None else self.escalated.problem)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +172,12 @@ class _Work:
         return self.backbone, self.pool.question.id, method, self.cut.k, self.cut.subset
 
     def record(
-        self, method: str, outcome: Outcome, decision: Decision | None = None, seconds: float | None = None
+        self,
+        method: str,
+        outcome: Outcome,
+        decision: Decision | None = None,
+        seconds: float | None = None,
+        compare: Compare = by_exact_match,
     ) -> Record:
         # Judged by the whole pool, so that a question is in or out for every K alike; an outage is judged by nobody.
         is_outage = decision is not None and decision.problem is not None and not decision.is_fault
@@ -172,7 +208,28 @@ class _Work:
             dict(decision.counts) if decision else {},
             decision.reply if decision else None,
             decision.problem if decision else None,
+            _escalated(self.cut.pool, decision, compare, is_known) if decision else None,
         )
+
+
+def _escalated(pool: Pool, decision: Decision, compare: Compare, is_known: bool) -> EscalatedRecord | None:
+    told = decision.escalated
+    if told is None:
+        return None
+    usage, before = told.usage, told.before
+    return EscalatedRecord(
+        told.method,
+        told.below,
+        told.outcome,
+        before.answer,
+        before.sample_id,
+        judge(pool, before, compare).correct if is_known else None,
+        before.confidence,
+        usage.calls if usage else None,
+        usage.prompt_tokens if usage else None,
+        usage.completion_tokens if usage else None,
+        told.problem,
+    )
 
 
 def _by_budget(work: list[_Work]) -> list[list[_Work]]:
@@ -197,7 +254,8 @@ def _decided(method: Method, work: list[_Work], compare: Compare, on_failure: On
         # Who draws several pools before the first decision works on all of them.
         part = (time.monotonic() - began) / len(shares)
         shares = deque(share + part for share in shares)
-        yield next(waiting).record(method.name, judge(pool, decision, compare), decision, shares.popleft())
+        outcome = judge(pool, decision, compare)
+        yield next(waiting).record(method.name, outcome, decision, shares.popleft(), compare)
         began = time.monotonic()
 
 

@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any, BinaryIO
 
 from tracerank.errors import UsageError
-from tracerank.evaluation.evaluate import Key, Record
+from tracerank.evaluation.evaluate import EscalatedRecord, Key, Record
 from tracerank.pools.correctness import correctness, is_judged
 from tracerank.pools.files import write_json, write_text
 from tracerank.pools.pool import UNREADABLE, Pool
@@ -213,7 +213,7 @@ class RecordFolder:
         self._records.seek(0)
         with open(path.with_name(f"{RECORDS}.new"), "wb") as kept:
             for line in _whole_lines(self._records, lambda _: None):
-                if line.get("problem") is None:
+                if record_of(line).failure is None:
                     _append(kept, line)
             os.fsync(kept.fileno())
         os.replace(kept.name, path)
@@ -254,7 +254,8 @@ class RecordFolder:
 
 def record_of(line: Mapping[str, Any]) -> Record:
     """A record as it was written."""
-    return Record(**line)
+    told = line.get("escalated")
+    return Record(**line) if told is None else Record(**{**line, "escalated": EscalatedRecord(**told)})
 
 
 def _may_have_failed(line: bytes) -> bool:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from tracerank.evaluation.bootstrap import RESAMPLES, Intervals, intervals, sign_test
 from tracerank.evaluation.calibration import calibration_tables
+from tracerank.evaluation.escalation import escalation_tables
 from tracerank.evaluation.evaluate import MEAN_SINGLE, ORACLE, REFERENCES, SINGLE
 from tracerank.evaluation.metrics import long_horizon_mean
 from tracerank.evaluation.pool_tables import pass_at_k_mean, pool_tables
@@ -49,6 +50,7 @@ def report_tables(scores: ScoreMatrix, plan: ReportPlan) -> list[Table]:
     tables.append(coverage_table(scores))
     tables += pool_tables(scores, k)
     tables += calibration_tables(scores, k, plan.abstain_below)
+    tables += escalation_tables(scores, k)
     tables.append(cost_table(scores, k))
     return tables
 

@@ -23,7 +23,9 @@ Floats = npt.NDArray[np.float64]
 RECORDED = ("correct", "group_correct", "f1", "seconds", "prompt_tokens", "completion_tokens", "calls", "confidence")
 LEAST_MEDIAN = 0.1
 """Of the mean: a median below it is of a few long times and many short ones, as older folders have them of blocks."""
-MEASURES = (*RECORDED, "money")
+OF_ESCALATION = ("below", "first_correct", "first_confidence", "second_calls", "second_prompt", "second_written")
+"""Of records in which another method was asked: the confidence below which it is, what was before, what it cost."""
+MEASURES = (*RECORDED, *OF_ESCALATION, "money")
 
 Column = tuple[str, int, bool]
 """Method, K, and whether it is the mean over random subsets instead of the first K."""
@@ -120,7 +122,12 @@ def _place_of_references(column: Column) -> int:
 
 
 def _add(record: Record, money: float | None, sums: Floats, counts: Floats) -> None:
-    for number, value in enumerate((*(getattr(record, measure) for measure in RECORDED), money)):
+    told = record.escalated
+    second: tuple[float | None, ...] = (None,) * len(OF_ESCALATION)
+    if told is not None:
+        tokens = told.calls, told.prompt_tokens, told.completion_tokens
+        second = told.below, told.correct, told.confidence, *tokens
+    for number, value in enumerate((*(getattr(record, measure) for measure in RECORDED), *second, money)):
         if value is not None:
             sums[number] += value
             counts[number] += 1

@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from tracerank.endpoints.chat import Usage
 from tracerank.errors import ChatError, TraceRankError, UndecidedPool
+from tracerank.methods.missing import Missing
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question
 
@@ -43,6 +44,52 @@ class Decision:
     """What happened while a model was asked, in the words below; empty: nothing out of the ordinary."""
     is_fault: bool = False
     """Whether the method itself failed, and would again; a server may do better when it is asked again."""
+    escalated: "Escalation | None" = None
+    """That another method was asked, because the first was unsure, and what came of it; None: it was not."""
+    missing: Missing | None = None
+    """What evidence would settle the pool; None: nobody has looked."""
+
+    @property
+    def failure(self) -> str | None:
+        """What failed, also where a decision could be made in spite of it; None: nothing did."""
+        return self.problem or (None if self.escalated is None else self.escalated.problem)
+
+
+CHANGED, CONFIRMED, KEPT = "changed", "confirmed", "kept"
+"""What came of an escalation: another answer; the same one; nothing that could be used, so the first one stays."""
+
+
+@dataclass(frozen=True, slots=True)
+class Escalation:
+    """That a decision was too unsure to stand by itself, and another method was asked."""
+
+    method: str
+    """Who was asked."""
+    why: str
+    below: float
+    """The confidence below which it is asked."""
+    outcome: str
+    """``changed``, ``confirmed`` or ``kept``."""
+    before: Decision
+    """What stood until then."""
+    usage: Usage | None = None
+    """What the other method alone cost; None: no model was asked, or nobody counted."""
+    problem: str | None = None
+    """Why the other method failed; None: it did not."""
+
+    def record(self) -> dict[str, Any]:
+        """In plain values; of the decision before, what it returned."""
+        return {
+            "method": self.method,
+            "why": self.why,
+            "below": self.below,
+            "outcome": self.outcome,
+            "answer": self.before.answer,
+            "sample_id": self.before.sample_id,
+            "confidence": self.before.confidence,
+            "usage": None if self.usage is None else asdict(self.usage),
+            "problem": self.problem,
+        }
 
 
 NO_ANSWER = "no answer"
@@ -53,6 +100,8 @@ ASKED_AGAIN = "asked again"
 CALLS, MISSES = "calls", "misses"
 """Calls of tools that were carried out; replies that led to none."""
 FORCED = "forced to finish"
+ESCALATED, NOT_SETTLED = "escalated", "escalation settled nothing"
+"""Another method was asked, because the first was unsure; and it failed or could tell nothing, so the first stays."""
 
 ALIKE = "all scores are alike"
 """Begins the note of a decision in which scores told nothing apart: the first candidate was taken."""
@@ -71,7 +120,11 @@ def told(pool: Pool, decision: Decision) -> Decision:
 
 
 def decision_to_record(question: Question, decision: Decision) -> dict[str, Any]:
-    """The decision in plain values: what ``tracerank select`` writes on a line, and what services tell."""
+    """The decision in plain values: what ``tracerank select`` writes on a line, and what services tell.
+
+    ``escalated`` and ``missing`` are there only where the decision has them.
+    """
+    later = {"escalated": decision.escalated, "missing": decision.missing}
     return {
         "question_id": question.id,
         "question": question.text,
@@ -84,6 +137,7 @@ def decision_to_record(question: Question, decision: Decision) -> dict[str, Any]
         "usage": None if decision.usage is None else asdict(decision.usage),
         "note": decision.note,
         "problem": decision.problem,
+        **{name: value.record() for name, value in later.items() if value is not None},
     }
 
 
@@ -151,7 +205,7 @@ def decide_stream(
     one_by_one = partial(map, partial(recorded, method.decide))
     settle = method.iter_decisions if isinstance(method, StreamingMethod) else one_by_one
     found = settled(settle, pools, None if on_failure is None else undecided)
-    return telling(found, lambda decision: decision.problem, on_failure)
+    return telling(found, lambda decision: decision.failure, on_failure)
 
 
 def telling(

@@ -127,7 +127,9 @@ KNOWN_EVIDENCE = 512
 """Occurrences without a document that are remembered while others are read."""
 KNOWN_CHARACTERS = 4096
 """Longest that is."""
-_KNOWN: dict[tuple[tuple[str, Any], ...], Evidence] = {}
+_KNOWN: dict[tuple[str, int | None], tuple[dict[str, Any], Evidence]] = {}
+"""Text and rank to the object in which they last stood, and what that is."""
+_WHOLE_OR_NONE = (int, type(None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,8 +239,9 @@ def record_to_parsed(record: Mapping[str, Any]) -> CanonicalRow:
     """The rollout on one line, each field checked; unknown fields are ignored."""
     _check_schema(record.get("schema", SCHEMA))
     values = values_of(record, _ROLLOUT)
-    sample_id, answer = values.get("sample_id"), values.get("answer")
-    setting = values.get("setting") or WEBQA
+    known = values.get
+    sample_id, answer = known("sample_id"), known("answer")
+    setting = known("setting") or WEBQA
     if setting not in RETENTION_RULES:
         raise Misfit("setting", f"expected one of {', '.join(RETENTION_RULES)}, got {setting!r}")
     rollout = Rollout(
@@ -248,10 +251,12 @@ def record_to_parsed(record: Mapping[str, Any]) -> CanonicalRow:
         share_of(record, "label"),
         share_of(record, "confidence"),
         setting,
-        each(values, "views", _view),
-        values.get("problem"),
-        values.get("source"),
-        tuple(record_to_message(item) for item in values.get("messages", ()) if isinstance(item, dict)),
+        each(values, "views", _view) if "views" in values else (),
+        known("problem"),
+        known("source"),
+        tuple(record_to_message(item) for item in values["messages"] if isinstance(item, dict))
+        if "messages" in values
+        else (),
         None if record.get("usage") is None else Usage(**part(record, "usage", _USAGE)),
     )
     return CanonicalRow(_question(record.get("question_id"), values), rollout, sample_id is not None)
@@ -283,18 +288,33 @@ def _check_schema(schema: object) -> None:
 
 
 def _search(item: object) -> Search:
+    if type(item) is dict and item.get("event") is None:
+        query, evidence = item.get("query"), item.get("evidence")
+        if type(query) is str and type(evidence) is list:
+            try:
+                return Search(query, tuple(map(_evidence, evidence)))
+            except Misfit:
+                pass  # told below, with its place
     values = values_of(item, _SEARCH)
     return Search(values.get("query"), each(values, "evidence", _evidence), values.get("event"))
 
 
 def _evidence(item: object) -> Evidence:
+    if type(item) is dict and type(text := item.get("text")) is str:
+        rank, event = item.get("rank"), item.get("event")
+        # Equal is not enough: 1.0 and true equal 1, but are no ranks.
+        if type(rank) in _WHOLE_OR_NONE and type(event) in _WHOLE_OR_NONE:
+            known = _KNOWN.get((text, rank))
+            if known is not None and known[0] == item:
+                return known[1]
     values = values_of(item, _EVIDENCE)
     if "document" in values:
         values["document"] = Document(**part(values, "document", _DOCUMENT))
         return _made(values)
-    same = tuple(values.items())
-    known = _KNOWN.get(same)
-    return known if known is not None else _remembered(same, _made(values))
+    made = _made(dict(values))
+    if len(values) == len(item):  # type: ignore[arg-type]  # nothing else stands there
+        _remember(values, made)
+    return made
 
 
 def _made(values: dict[str, Any]) -> Evidence:
@@ -303,13 +323,12 @@ def _made(values: dict[str, Any]) -> Evidence:
     return Evidence(**values)
 
 
-def _remembered(same: tuple[tuple[str, Any], ...], evidence: Evidence) -> Evidence:
+def _remember(item: dict[str, Any], evidence: Evidence) -> None:
     """Rollouts of a pool see the same texts time and again; short ones are made once, as long as few others come by."""
-    if sum(len(value) for _, value in same if type(value) is str) <= KNOWN_CHARACTERS:
+    if sum(len(value) for value in item.values() if type(value) is str) <= KNOWN_CHARACTERS:
         if len(_KNOWN) >= KNOWN_EVIDENCE:
             _KNOWN.clear()
-        _KNOWN[same] = evidence
-    return evidence
+        _KNOWN[item["text"], item.get("rank")] = item, evidence
 
 
 def _view(item: object) -> View:

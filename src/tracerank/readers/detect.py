@@ -22,7 +22,7 @@ from tracerank.readers.formats.crewai_output import CrewAIReader
 from tracerank.readers.formats.dspy_history import DSPyReader
 from tracerank.readers.formats.evaluation_runs import BrowseCompPlusReader, HotpotAgentReader
 from tracerank.readers.formats.flashrag import FlashRAGReader
-from tracerank.readers.formats.general import GeneralReader
+from tracerank.readers.formats.general import GeneralReader, tells_run
 from tracerank.readers.formats.inspect_eval import InspectReader
 from tracerank.readers.formats.langchain_messages import LangChainReader
 from tracerank.readers.formats.mirothinker import MiroThinkerReader
@@ -75,6 +75,7 @@ _BY_FILE = (_WEBQA, _BROWSING)
 """Formats with marks of their own: a record with the fields of the one before, and these marks, is of the same."""
 
 _KEYS_SHOWN = 12
+_JSON_STARTS = ("[", "{")
 
 
 def reader_named(name: str) -> Reader:
@@ -146,21 +147,23 @@ def _detected(records: Iterable[RecordAt]) -> Iterator[tuple[Reader | None, Reco
 
 def _of_dump(item: RecordAt, reader: Reader | None) -> tuple[Reader | None, RecordAt]:
     """The record, or the dump that it is only a wrapping of, with its reader."""
-    if reader is not None and reader is not _GENERAL and not any(map(_is_json, item.value.values())):
-        return reader, item
+    if reader is not None and reader is not _GENERAL:
+        for value in item.value.values():
+            if type(value) is str and value.startswith(_JSON_STARTS):
+                break
+        else:
+            return reader, item
     dump = dump_in(item.value)
     if dump is None or (reader not in (None, _GENERAL) and not (dump.is_text and "messages" not in dump.record)):
         return reader, item
     inner = unwrapped(item.value, dump)
     found = None if inner is None else detect(inner)
+    if found is None and reader is None and inner is not None and is_conversation(inner):
+        found = _CHAT  # a run without a single call
     # By shape the whole is read as well, with all that stands around the dump.
     if inner is None or found is None or (found is reader and asks_itself(item.value) and not dump.is_whole):
         return reader, item
     return found, RecordAt(inner, item.source, item.size)
-
-
-def _is_json(value: object) -> bool:
-    return isinstance(value, str) and value[:1] in ("[", "{")
 
 
 def taken_apart(records: Iterable[RecordAt], reader: Reader) -> Iterator[RecordAt]:
@@ -185,6 +188,8 @@ def _reader_of_plain(waiting: Sequence[RecordAt]) -> Reader:
         return _CHAT
     if any(_PLAIN.recognises(item.value) for item in waiting):
         return _PLAIN
+    if any(tells_run(item.value) for item in waiting):
+        return _GENERAL
     raise ReadError(_unrecognised(waiting[0]))
 
 

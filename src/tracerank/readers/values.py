@@ -9,6 +9,7 @@ from typing import Any
 _TOOLS: Mapping[str, str] = {
     prefix + tool: tool for tool in ("search", "open", "find") for prefix in ("browser.", "browser_", "")
 }
+_CONTENTS = ("content", "value", "blocks", "parts")
 
 
 def tool_of(name: object) -> str | None:
@@ -26,6 +27,11 @@ def cleaned(name: object) -> str:
     if not isinstance(name, str):
         return ""
     return name.partition("<|")[0].strip().lower()
+
+
+def content_of(message: Mapping[str, Any]) -> Any:
+    """What a message says, under any of the names that SDKs give it."""
+    return next((message[name] for name in _CONTENTS if message.get(name) is not None), None)
 
 
 def text_of(content: object) -> str:

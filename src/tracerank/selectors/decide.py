@@ -69,7 +69,13 @@ def pool_of_given(question: str, given: Sequence[Given], fields: Mapping[str, st
     if records:
         pool, problems = pool_of_rollouts(question, records, "request", reader, fields)
         asked = replace(pool.question, text=question)
-        known |= {rollout.sample_id: rollout for rollout in pool.rollouts}
+        numbered = {rollout.sample_id: rollout for rollout in pool.rollouts}
+        if not numbered.keys() <= {record["sample_id"] for record in records}:  # the format has numbers of its own
+            alone = (
+                (one["sample_id"], pool_of_rollouts(question, [one], "request", reader, fields)) for one in records
+            )
+            numbered = {place: replace(read.rollouts[0], sample_id=place) for place, (read, _) in alone}
+        known |= numbered
         lost = [str(problem) for problem in problems]
         for place in range(len(given)):
             if place not in known:  # dropped when it was read

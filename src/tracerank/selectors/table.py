@@ -10,11 +10,20 @@ from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from tracerank.cache_folders import default_reply_folder
 from tracerank.errors import UsageError
-from tracerank.methods.aggregation.asking import B, bounded
+from tracerank.methods.aggregation.named import (
+    aggagent,
+    asked_confidence,
+    bounded_by,
+    chat_of,
+    graded_verifier,
+    solagg,
+    summagg,
+    tournament_verifier,
+    verifier,
+)
 from tracerank.methods.answer_groups import (
     CONTAINMENT,
     MEANING,
@@ -28,7 +37,7 @@ from tracerank.methods.base import Method, Sure
 from tracerank.methods.explanation import Called
 from tracerank.methods.simple import FewestTools, Oracle, RandomRollout, SingleRollout
 from tracerank.methods.voting import FORMS, MajorityVote, WithoutAbstentions
-from tracerank.methods.weighted_vote import READ_SOURCES, AskedConfidence, AskedConfidenceConfig, WeightedVote
+from tracerank.methods.weighted_vote import READ_SOURCES, WeightedVote
 from tracerank.plugins import METHOD_GROUP, Plugin, plugins
 from tracerank.pools.correctness import correctness
 from tracerank.selectors.base import (
@@ -42,9 +51,6 @@ from tracerank.selectors.base import (
     selector_digest,
     selector_kind,
 )
-
-if TYPE_CHECKING:
-    from tracerank.endpoints.chat import ChatModel
 
 SELECTOR = "selector"
 """The method that is whatever a folder holds."""
@@ -119,6 +125,8 @@ class MethodRow:
     """Whether a trained selector may be named behind it."""
     model: Callable[[MethodOptions], str | None] = lambda _: None
     """Which model decides: a selector by its digest, a chat model or an encoder by name; None: rules alone."""
+    tells: bool = True
+    """Whether its decisions carry a confidence."""
 
 
 _NEEDS: Mapping[str, str] = MappingProxyType(
@@ -261,6 +269,11 @@ def model_of(name: str, options: MethodOptions) -> str | None:
     return _row(name).model(options)
 
 
+def tells_confidence(name: str) -> bool:
+    """Whether decisions of a method carry a confidence; of a plug-in's they may."""
+    return _row(own_options(name, MethodOptions())[0]).tells
+
+
 def _majority(options: MethodOptions) -> Method:
     return MajorityVote(_grouping(options), options.form or FORMS[0], _sure())
 
@@ -278,45 +291,13 @@ def _sure() -> Sure:
 def _weighted(options: MethodOptions) -> Method:
     if options.chat is None:
         return WeightedVote(READ_SOURCES, _grouping(options), sure=_sure())
-    sources = (*READ_SOURCES, _asked_confidence(options))
+    sources = (*READ_SOURCES, asked_confidence(options))
     return WeightedVote(sources, _grouping(options), concurrency=CONCURRENCY, sure=_sure())
 
 
 def _weighted_asked(options: MethodOptions) -> Method:
-    sources = [_asked_confidence(options)]
+    sources = [asked_confidence(options)]
     return WeightedVote(sources, _grouping(options), concurrency=CONCURRENCY, kind="weighted-asked", sure=_sure())
-
-
-def _bounded(config: B, options: MethodOptions) -> B:
-    return bounded(config, options.chat_context, options.chat_tokens)
-
-
-def _asked_confidence(options: MethodOptions) -> AskedConfidence:
-    return AskedConfidence(_chat(options), _bounded(AskedConfidenceConfig(), options))
-
-
-def _solagg(options: MethodOptions, is_strict: bool = False) -> Method:
-    from tracerank.methods.aggregation.solagg import AggregationConfig, SolAgg
-
-    return SolAgg(_chat(options), _bounded(AggregationConfig(is_strict=is_strict), options))
-
-
-def _summagg(options: MethodOptions, is_strict: bool = False) -> Method:
-    from tracerank.methods.aggregation.solagg import AggregationConfig, SummAgg
-
-    return SummAgg(_chat(options), _bounded(AggregationConfig(is_strict=is_strict), options))
-
-
-def _aggagent(options: MethodOptions, is_strict: bool = False) -> Method:
-    from tracerank.methods.aggregation.aggagent import AggAgent, AggAgentConfig
-
-    return AggAgent(_chat(options), _bounded(AggAgentConfig(is_strict=is_strict), options))
-
-
-def _verifier(options: MethodOptions) -> Method:
-    from tracerank.methods.aggregation.verifier import Verifier, VerifierConfig
-
-    return Verifier(_chat(options), _bounded(VerifierConfig(), options))
 
 
 def _selector(options: MethodOptions) -> Method:
@@ -346,7 +327,7 @@ def _llm(options: MethodOptions) -> AnswerGrouping:
         raise UsageError("--equality llm needs --chat URL#MODEL: the address of a chat server and its model's name")
     from tracerank.methods.judged_groups import LlmConfig, LlmGroups
 
-    return LlmGroups(_chat(options), config=_bounded(LlmConfig(), options))
+    return LlmGroups(chat_of(options), config=bounded_by(LlmConfig(), options))
 
 
 _GROUPINGS: Mapping[EqualityName, Callable[[MethodOptions], AnswerGrouping]] = MappingProxyType(
@@ -358,14 +339,6 @@ _GROUPINGS: Mapping[EqualityName, Callable[[MethodOptions], AnswerGrouping]] = M
         EqualityName.LLM: _llm,
     }
 )
-
-
-def _chat(options: MethodOptions) -> "ChatModel":
-    """The chat model, asked the same only once, whoever asks."""
-    from tracerank.endpoints.chat_cache import CachedChat
-    from tracerank.endpoints.chat_http import HttpChat, chat_config
-
-    return CachedChat(HttpChat(chat_config(options.chat or "", options.chat_time)), default_reply_folder())
 
 
 def _selector_model(options: MethodOptions) -> str | None:
@@ -395,9 +368,11 @@ def _fitted(kind: str, about: str) -> dict[str, MethodRow]:
     return {kind: MethodRow(about, _selector, "checkpoint", True, _selector_model)}
 
 
-def _asking(name: str, about: str, build: Callable[[MethodOptions], Method]) -> dict[str, MethodRow]:
+def _asking(
+    name: str, about: str, build: Callable[[MethodOptions], Method], tells: bool = False
+) -> dict[str, MethodRow]:
     """A row for what asks a chat model."""
-    return {name: MethodRow(about, build, "chat", model=_chat_model)}
+    return {name: MethodRow(about, build, "chat", model=_chat_model, tells=tells)}
 
 
 def _aggregating(name: str, about: str, build: Callable[..., Method]) -> dict[str, MethodRow]:
@@ -408,9 +383,9 @@ def _aggregating(name: str, about: str, build: Callable[..., Method]) -> dict[st
 
 METHODS: Mapping[str, MethodRow] = MappingProxyType(
     {
-        "single": MethodRow("the first rollout", lambda _: SingleRollout()),
-        "random": MethodRow("any rollout, drawn by --seed", lambda options: RandomRollout(options.seed)),
-        "fewest-tools": MethodRow("the rollout with the fewest tool calls", lambda _: FewestTools()),
+        "single": MethodRow("the first rollout", lambda _: SingleRollout(), tells=False),
+        "random": MethodRow("any rollout, drawn by --seed", lambda options: RandomRollout(options.seed), tells=False),
+        "fewest-tools": MethodRow("the rollout with the fewest tool calls", lambda _: FewestTools(), tells=False),
         "majority": MethodRow(
             "the commonest answer, by --equality; 'I don't know' has no vote", _majority, model=_equality_model
         ),
@@ -421,7 +396,7 @@ METHODS: Mapping[str, MethodRow] = MappingProxyType(
         "weighted": MethodRow(
             "votes weighed by confidence, asked of --chat where it is not stated", _weighted, model=_chat_model
         ),
-        **_asking("weighted-asked", "all confidences asked, as in the paper", _weighted_asked),
+        **_asking("weighted-asked", "all confidences asked, as in the paper", _weighted_asked, tells=True),
         SELECTOR: MethodRow(
             "whatever --checkpoint holds, or the shipped selector; a folder itself, default or browsing may stand here",
             _selector,
@@ -433,11 +408,15 @@ METHODS: Mapping[str, MethodRow] = MappingProxyType(
         **_fitted("trace-plus", "TRACE of the preset plus"),
         **_fitted("features", "a feature selector"),
         **_fitted("stack", "TRACE and features together"),
-        **_asking("verifier", "what a chat model judges best, one by one", _verifier),
-        **_aggregating("solagg", "an answer written from all solutions", _solagg),
-        **_aggregating("summagg", "an answer written from a report on each", _summagg),
-        **_aggregating("aggagent", "an answer of an agent that reads the rollouts", _aggagent),
-        "oracle": MethodRow("the right answer where labels tell it: a bound", lambda _: Oracle(correctness)),
+        **_asking("verifier", "what a chat model judges best, one by one", verifier),
+        **_asking("verifier-graded", "the meaning that it grades best, by several criteria", graded_verifier),
+        **_asking("verifier-tournament", "the meaning that wins two by two", tournament_verifier),
+        **_aggregating("solagg", "an answer written from all solutions", solagg),
+        **_aggregating("summagg", "an answer written from a report on each", summagg),
+        **_aggregating("aggagent", "an answer of an agent that reads the rollouts", aggagent),
+        "oracle": MethodRow(
+            "the right answer where labels tell it: a bound", lambda _: Oracle(correctness), tells=False
+        ),
     }
 )
 """In the order of tables and help: no training, then trained, then what asks a chat model, then the bound."""

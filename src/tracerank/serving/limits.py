@@ -8,6 +8,10 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar, get_args, get_origin, get_type_hints
 
 MEGABYTE = 2**20
+BEST_OF = 8
+"""Most samples of a chat completion, unless the service or the request says otherwise."""
+UPSTREAM_SECONDS = 600.0
+"""Seconds until a chat completion is chosen from what there is; as long as OpenAI's clients wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +44,7 @@ class ServiceLimits:
     """Meanwhile, and while it is decided, others gather."""
     rollouts: ClassVar[Annotated[int, "Most rollouts of a request; more get 422."]] = 256
     """The same in every service: it stands in the description of requests."""
+    samples: ClassVar[Annotated[int, "Most samples of a chat completion; more get 400."]] = 64
 
 
 DEFAULT_LIMITS = ServiceLimits()

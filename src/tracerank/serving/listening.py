@@ -26,6 +26,9 @@ BACKLOG_SECONDS = 0.05
 FIRST_SECONDS = 1.0
 """And how long a connection that has asked nothing yet may still begin to."""
 
+LEFT = "tracerank.left"
+"""In the scope of a request: an event that is set when its client will send no more."""
+
 HEAD_TOO_LONG = "the head of the request is longer than {} bytes"
 TOO_SLOW = "the request did not arrive within {:g} s"
 
@@ -41,6 +44,7 @@ class LimitedProtocol(HttpToolsProtocol):
         """Runs out when a request has not arrived in time."""
         self._unread: asyncio.TimerHandle | None = None
         """Runs out when a reply was not read in time."""
+        self._left: asyncio.Event | None = None
         self._is_head = True
         self._messages = 0
         self._overhead = 0
@@ -70,6 +74,8 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def eof_received(self) -> bool:  # type: ignore[override]
         """A client that will send no more may still wait for its answer."""
+        if self._left is not None:
+            self._left.set()
         self._is_half_closed = self.cycle is not None and not (self.cycle.response_complete or self.cycle.more_body)
         return self._is_half_closed
 
@@ -86,6 +92,7 @@ class LimitedProtocol(HttpToolsProtocol):
         sound = self.app
         if len(self.url) + sum(len(name) + len(value) for name, value in self.headers) > self.limits.head_bytes:
             self.app = _head_too_long(self.limits.head_bytes)
+        self._left = self.scope[LEFT] = asyncio.Event()  # type: ignore[literal-required]
         super().on_headers_complete()
         self.app = sound
         if self._is_ending:

@@ -8,7 +8,7 @@ import json
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 from fastapi import APIRouter, FastAPI, HTTPException, Request, Response
@@ -43,6 +43,9 @@ from tracerank.serving.wire import (
     select_reply,
 )
 
+if TYPE_CHECKING:
+    from tracerank.serving.chat_endpoint import ChatEndpoint
+
 MISTAKES_TOLD = 5
 """Of a request with many mistakes, the first ones are told."""
 
@@ -71,11 +74,12 @@ def select_app(
     token: str | None = None,
     view: Path | None = None,
     hosts: frozenset[str] | None = None,
+    chat: "ChatEndpoint | None" = None,
 ) -> FastAPI:
     """The web application; ``token`` is what clients must show, if any, ``view`` a page to show at ``/view``.
 
     The method decides in a thread of this process, deciders where they are. ``hosts`` are the names that it answers to;
-    None: any.
+    None: any. ``chat`` answers chat completions.
     """
     deciders = method if isinstance(method, Sequence) else [OwnMethod(method)]
     name = deciders[0].name
@@ -85,6 +89,8 @@ def select_app(
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         yield
         await run_in_threadpool(deciding.close)
+        if chat is not None:
+            await chat.upstream.close()
 
     app = FastAPI(
         title="tracerank",
@@ -97,6 +103,8 @@ def select_app(
     app.add_exception_handler(RequestValidationError, _tell_mistakes)
     app.include_router(_questions(deciding, name))
     app.include_router(_ranking(deciding))
+    if chat is not None:
+        app.include_router(chat.router(deciding.metrics))
     app.include_router(_monitoring(deciding, name, version))
     add_pages(app, name, version, view)
     add_docs(app, wants_token=token is not None)

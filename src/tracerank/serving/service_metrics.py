@@ -28,6 +28,9 @@ class ServiceMetrics:
             "tracerank_batch_pools", "Pools decided together.", buckets=_POOLS, registry=self.registry
         )
         self.dropped = Counter("tracerank_rollouts_dropped", "Rollouts that were no candidate.", registry=self.registry)
+        self.samples = Counter(
+            "tracerank_samples", "Samples of chat completions.", ("outcome",), registry=self.registry
+        )
         Gauge("tracerank_waiting", "Pools that wait for their turn.", registry=self.registry).set_function(waiting)
 
     def page(self) -> bytes:

@@ -12,6 +12,7 @@ method decides on the whole pool again.
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from tracerank.endpoints.chat import Usage
 from tracerank.errors import UsageError
 from tracerank.methods.base import Decision, Method, told
 from tracerank.methods.voting import ANSWERED
@@ -66,10 +67,14 @@ class Session:
         """All rollouts so far."""
         return Pool(self.question, tuple(self._rollouts))
 
-    def add(self, given: Given | Sequence[Record]) -> Rollout:
-        """One rollout more: an answer, a record in any readable form, a conversation, a rollout; None: a failed run."""
+    def add(self, given: Given | Sequence[Record], *, answer: str | None = None, usage: Usage | None = None) -> Rollout:
+        """One rollout more: an answer, a record in any readable form, a conversation, a rollout; None: a failed run.
+
+        ``answer`` and ``usage`` are what it answers and cost, where that is known better than the record says it.
+        """
         place = len(self._rollouts)
-        rollout = replace(self._read(given), sample_id=place)
+        read = self._read(given)
+        rollout = replace(read, sample_id=place, answer=answer or read.answer, usage=usage or read.usage)
         self._rollouts.append(rollout)
         reason = ANSWERED.reason_to_drop(rollout)
         if reason is not None:

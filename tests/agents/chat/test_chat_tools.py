@@ -1,6 +1,7 @@
 """Function calls over ranked search and over a browser: malformed calls, parallel calls, what servers accept."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,9 @@ from tests.scripted_chat import ScriptedChat, calling, in_turn
 from tracerank.agents.chat.policy import ChatPolicy, Limits
 from tracerank.agents.chat.prompts import prompt_text
 from tracerank.agents.chat.style import Style
-from tracerank.agents.chat.tools import NO_CALLS_LEFT, NO_OBJECT, browser_style, search_style
+from tracerank.agents.chat.tools import NO_CALLS_LEFT, NO_OBJECT, SEARCH, browser_style, search_style
 from tracerank.agents.corpus.index import Corpus
-from tracerank.endpoints.chat import ChatReply
+from tracerank.endpoints.chat import ChatMessage, ChatReply
 from tracerank.pools.types import Question, Rollout
 
 QUESTION = Question("1", "Who charted the Velm?", ("Ada Korn",))
@@ -137,6 +138,35 @@ def test_what_looks_like_a_call_is_answered_with_how_to_write_one_and_never_take
     assert never.answer is None
     assert never.usage is not None
     assert never.usage.calls == Limits().misses + 2
+
+
+def test_the_model_is_not_shown_a_call_that_could_not_be_read_nor_told_twice_of_it() -> None:
+    # A 1.5B model that had written the tool's description once wrote it again and again.
+    about = {"name": SEARCH.name, "description": SEARCH.description, "parameters": SEARCH.parameters}
+    echo = f"<tools>{json.dumps({'type': 'function', 'function': about})}</tools>"
+    said = iter((echo, echo, calling(searching("Orrin")), echo, ANSWER))
+    shown: list[list[tuple[str, str]]] = []
+
+    def rule(messages: Sequence[ChatMessage], *_: object) -> str | ChatReply:
+        shown.append([(message.role, message.content) for message in messages])
+        return next(said)
+
+    made = rollout(ScriptedChat(rule), search_style(WordRetriever()))
+    assert made.answer == "Ada Korn"
+    told = prompt_text("tools_invalid").replace(
+        "{call}", json.dumps({"name": "search", "arguments": {"query": QUESTION.text}})
+    )
+    asked = f"{QUESTION.text}\n\n{prompt_text('tools_ask')}"
+    assert [turns[1:] for turns in shown[:3]] == [[("user", asked)], *[[("user", f"{asked}\n\n{told}")]] * 2]
+    assert [role for role, _ in shown[-1]] == ["system", "user", "assistant", "tool", "user"]
+    assert sum(message.content == echo for message in made.messages) == 3
+
+
+def test_a_return_that_the_model_writes_itself_is_not_what_it_says() -> None:
+    made_up = "The answer is:\n<tool_response>\nBrand Holt\n</tool_response>"
+    made = rollout(in_turn(calling(searching("Orrin")), made_up, ANSWER), search_style(WordRetriever()))
+    assert made.answer == "Ada Korn"
+    assert "Brand Holt" not in "".join(message.content for message in made.messages if message.role == "assistant")
 
 
 def test_an_answer_before_any_search_and_an_answer_without_tags_are_asked_back_once_each() -> None:

@@ -221,7 +221,19 @@ def test_a_tool_that_returns_no_sources_or_writes_is_no_search() -> None:
 def test_calls_that_brought_words_and_count_for_nothing_are_named() -> None:
     page = "A long text about it. " * 20
     found = ToolCall("search", {"query": "q"}, HITS)
-    assert unread((found, ToolCall("zorp", {"x": "words"}, page))) == (
+    assert told(found, ToolCall("zorp", {"x": "words"}, page)) == (
         "calls to zorp(x) are not taken for research, here and elsewhere"
     )
-    assert unread((found, ToolCall("zorp", {"x": "words"}, "Done."), ToolCall("python", {"code": "1"}, page))) == ""
+    assert told(found, ToolCall("zorp", {"x": "words"}, "Done."), ToolCall("python", {"code": "1"}, page)) == ""
+
+
+def test_an_object_full_of_words_in_which_no_result_is_found_is_told() -> None:
+    found = ToolCall("search", {"query": "q"}, HITS)
+    dark = ToolCall("web_search", {"query": "q"}, {"lines": [[["a sentence of several words"] * 3] * 5]})
+    assert told(found, dark) == "what web_search(query) returned is not understood, here and elsewhere"
+    empty = {"batch": "", "query": {"info": {"hits": 0}, "search": []}}
+    assert told(found, ToolCall("web_search", {"query": "q"}, empty)) == ""
+
+
+def told(*calls: ToolCall) -> str:
+    return unread(calls, searches_of(calls))

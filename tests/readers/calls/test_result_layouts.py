@@ -87,6 +87,23 @@ TEXTS = {
     "LangChain's documents": f"[{both(', ', _DOCUMENT)}]",
     "LangChain's documents with scores": f"[{both(', ', f'({_DOCUMENT}, 0.87)')}]",
     "LangChain's documents, a line each": both("\n", "page_content='{x}' metadata={{'source': '{u}', 'title': '{t}'}}"),
+    "a number in round brackets": both("\n", "({n}) {t}\n{u}\n{x}\n"),
+    "a number and a dash": both("\n", "{n} - {t}\n{u}\n{x}"),
+    "a number in brackets, then a link": both("\n\n", "[{n}] [{t}]({u})\n{x}"),
+    "Document n with title and address in brackets": both("\n\n", "Document {n} (Title: {t}, URL: {u}):\n{x}"),
+    "Passage n, the address last": both("\n\n", "Passage {n}: {t}\n{x}\nSource: {u}"),
+    "arXiv's, the address last": both(
+        "\n\n", "Published: 2020-01-01\nTitle: {t}\nAuthors: A, B\nSummary: {x}\nURL: {u}"
+    ),
+    "a heading that names the query": "Results for: x\n\n" + both("\n\n", "{n}. {t}\nURL: {u}\n{x}"),
+    "YAML": both("\n", '- title: "{t}"\n  link: {u}\n  snippet: "{x}"'),
+    "items with descriptions": "<search_results>"
+    + both("", "<item><title>{t}</title><link>{u}</link><description>{x}</description></item>")
+    + "</search_results>",
+    "columns between bars": both("\n", "{t} | {u} | {x}"),
+    "columns between tabs": both("\n", "{t}\t{u}\t{x}"),
+    "JSON in a fence": f"```json\n{json.dumps(objects('title', 'url', 'content'))}\n```",
+    "JSON that is announced": f"Here is what I found:\n{json.dumps(objects('title', 'url', 'content'))}",
     "a list as Python prints it": repr(objects("title", "href", "body")),
 }
 _CHROMA = {
@@ -123,6 +140,28 @@ VALUES: dict[str, Any] = {
         {"node": {"id_": text[:3], "metadata": about, "text": text}, "score": 0.8} for about, text in _ABOUT
     ],
     "haystack": {"documents": [{"id": text[:3], "content": text, "meta": about} for about, text in _ABOUT]},
+    "MediaWiki": {
+        "batchcomplete": "",
+        "query": {"searchinfo": {"totalhits": 2}, "search": objects("title", "u", "snippet")},
+    },
+    "NewsAPI": {"status": "ok", "articles": objects("title", "url", "description", content="…")},
+    "names of one's own": {"state": 200, "found": {"entries": objects("headline", "permalink", "blurb")}},
+    "camel case": {"searchResults": objects("pageTitle", "pageUrl", "pageContent")},
+    "Solr": {"response": {"numFound": 2, "docs": [{"title": [t], "url": [u], "text": [x]} for t, u, x in RESULTS]}},
+    "Bedrock": {
+        "retrievalResults": [
+            {"content": {"text": x, "type": "TEXT"}, "location": {"web": {"url": u}}, "metadata": {"title": t}}
+            for t, u, x in RESULTS
+        ]
+    },
+    "Vertex": {
+        "results": [
+            {"document": {"derivedStructData": {"title": t, "link": u, "snippets": [{"snippet": x}]}}}
+            for t, u, x in RESULTS
+        ]
+    },
+    "by number": {str(n): one for n, one in enumerate(objects("title", "url", "text"))},
+    "by address": {u: {"title": t, "content": x} for t, u, x in RESULTS},
 }
 
 

@@ -449,3 +449,50 @@ def test_files_of_stored_messages_and_of_steps_are_runs(tmp_path: Path) -> None:
 def test_what_stands_before_a_task_is_not_part_of_it(tmp_path: Path) -> None:
     asked = {"role": "user", "content": [{"text": "New task:\nWhich river?"}]}
     assert only(lines(tmp_path, [asked, *STRANDS[1:]]))[0] == "Which river?"
+
+
+def test_calls_in_one_list_and_their_returns_in_another_belong_together_with_medium_confidence(tmp_path: Path) -> None:
+    calls = [{"name": "web_search", "args": {"query": query}, "id": query} for query in ("one", "two")]
+    row = {"question": "Which river?", "expected": "Rhine", "answer": "Danube", "tool_calls": calls}
+    path = lines(tmp_path, {**row, "tool_outputs": [json.dumps(FOUND), "No results found."]})
+    readings: list[str] = []
+    (pool,) = iter_pools(path, on_record=readings.append)
+    (rollout,) = pool.rollouts
+    assert [(search.query, len(search.evidence)) for search in rollout.searches] == [("one", 1), ("two", 0)]
+    assert (rollout.answer, readings) == ("Danube", ["general (medium confidence)"])
+
+
+def test_lists_of_unequal_length_are_not_put_together(tmp_path: Path) -> None:
+    calls = [{"name": "web_search", "args": {"query": "one"}, "id": "1"}]
+    row = {"question": "Which river?", "expected": "Rhine", "answer": "Danube", "tool_calls": calls}
+    problems: list[Problem] = []
+    _, rollout = only(lines(tmp_path, {**row, "tool_outputs": ["a", "b"]}), problems)
+    assert not any(search.evidence for search in rollout.searches)
+    assert problems
+
+
+def test_a_run_without_a_single_call_is_read_by_its_words_and_the_doubt_is_told(tmp_path: Path) -> None:
+    said = ({"source": "user", "content": "Which river?"}, {"source": "researcher", "content": "Danube"})
+    events = [{"type": "TextMessage", "id": str(place), **one} for place, one in enumerate(said)]
+    problems: list[Problem] = []
+    asked, rollout = only(lines(tmp_path, *events), problems)
+    assert (asked, rollout.answer, rollout.searches) == ("Which river?", "Danube", ())
+    assert any("low confidence" in str(problem) for problem in problems)
+
+
+def test_a_conversation_without_calls_inside_a_record_stands_beside_others_with_calls(tmp_path: Path) -> None:
+    about = {"question": "Which river?", "expected": "Rhine"}
+    call = {"id": "1", "type": "function", "function": {"name": "web_search", "arguments": '{"query": "q"}'}}
+    made = [ASKED, {"role": "assistant", "tool_calls": [call]}, {"role": "tool", "tool_call_id": "1", "content": "x y"}]
+    ends = {"role": "assistant", "content": "Danube"}
+    path = lines(tmp_path, {**about, "run": [*made, ends]}, {**about, "run": [ASKED, ends]})
+    (pool,) = read_pools(path)
+    assert [(one.answer, len(one.searches)) for one in pool.rollouts] == [("Danube", 1), ("Danube", 0)]
+
+
+def test_in_a_group_that_is_logged_as_users_whoever_speaks_second_answers(tmp_path: Path) -> None:
+    said = [{**ASKED, "name": "proxy"}, {"role": "user", "name": "researcher", "content": "Danube"}]
+    call = {"id": "1", "type": "function", "function": {"name": "web_search", "arguments": '{"query": "q"}'}}
+    called = [said[0], {"role": "assistant", "name": "researcher", "tool_calls": [call]}, said[1]]
+    (pool,) = read_pools(lines(tmp_path, {"messages": called}, {"messages": said}))
+    assert [one.answer for one in pool.rollouts] == ["Danube", "Danube"]

@@ -188,3 +188,31 @@ def test_other_text_is_not_taken_for_react() -> None:
 )
 def test_damage_never_raises_anything_else(row: dict[str, Any], chance: Random) -> None:
     survives(READER, row, chance)
+
+
+def test_a_run_that_an_sdk_keeps_in_one_message_is_read_like_a_text(tmp_path: Path) -> None:
+    """LlamaIndex's memory of a ReAct agent: words in blocks, an answer behind the last thought."""
+    whole = (
+        turn("Ada", "Ada was a countess.\nAnswer: not this") + turn("x", "y") + "Thought: Done.\nAnswer: Ada Lovelace"
+    )
+    messages = [
+        {"role": "user", "blocks": [{"block_type": "text", "text": "Who wrote it?"}]},
+        {"role": "assistant", "blocks": [{"block_type": "text", "text": whole}]},
+    ]
+    path = tmp_path / "log.jsonl"
+    path.write_text(json.dumps(messages) + "\n")
+    (pool,) = read_pools(path)
+    assert pool.question.text == "Who wrote it?"
+    assert [(one.answer, [search.query for search in one.searches]) for one in pool.rollouts] == [
+        ("Ada Lovelace", ["Ada", "x"])
+    ]
+
+
+def test_a_run_that_answers_at_once_stands_beside_others_that_act(tmp_path: Path) -> None:
+    asked = {"role": "user", "content": "Who wrote it?"}
+    texts = (turn("Ada", "A countess.") + "Thought: Done.\nAnswer: Ada", "Thought: I know it.\nAnswer: Ada Lovelace")
+    path = tmp_path / "log.jsonl"
+    rows = ([asked, {"role": "assistant", "content": text}] for text in texts)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (pool,) = read_pools(path)
+    assert [one.answer for one in pool.rollouts] == ["Ada", "Ada Lovelace"]

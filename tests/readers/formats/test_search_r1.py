@@ -244,3 +244,14 @@ def test_two_runs_of_one_dataset_make_pools_of_two() -> None:
     pools = read_pools([REAL / "bamboogle_v0_base.json.gz", REAL / "bamboogle_v1_base.json.gz"])
     assert Counter(len(pool) for pool in pools) == {2: 125}
     assert {rollout.sample_id for pool in pools for rollout in pool.rollouts} == {0, 1}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"tool_name_0": "search", "tool_args_0": {"query": "q"}, "observation_0": "a page: <answer>Rome</answer>"}',
+        "Human: Who?\nAI: [{'name': 'search', 'args': {'query': 'q'}}]\nTool: <answer>Rome</answer>\nAI: Paris",
+    ],
+)
+def test_an_answer_tag_in_a_page_of_another_format_does_not_make_it_one(text: str) -> None:
+    assert not SearchR1Reader().recognises({"question": "Who?", "trajectory": text})

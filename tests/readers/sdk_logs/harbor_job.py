@@ -1,7 +1,8 @@
 """``python -m tests.readers.sdk_logs.harbor_job OUT``: a job of Harbor's own, two tasks with two trials each.
 
 Harbor runs, verifies and records; the environment is a folder instead of a container, and the agent plays the script
-and saves ATIF by Harbor's models. Needs Harbor and its Python (3.12 or later) in an environment of its own.
+and saves ATIF by Harbor's models; our plug-in chooses at its end. Needs Harbor and its Python (3.12 or later) in an
+environment of its own, with this package and what it imports.
 """
 
 import asyncio
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from harbor.agents.base import BaseAgent
+from harbor.cli.job_plugins import attach_job_plugin, finalize_job_plugins
 from harbor.environments.base import BaseEnvironment, ExecResult
 from harbor.job import Job
 from harbor.models.job.config import JobConfig
@@ -25,6 +27,7 @@ from harbor.models.trial.config import AgentConfig, EnvironmentConfig, TaskConfi
 
 from tests.readers.sdk_logs.questions import QUESTIONS, results, script
 
+_PLUGIN = "tracerank.serving.adapters.harbor_job:SelectionPlugin"
 _HERE = "tests.readers.sdk_logs.harbor_job"
 _TASK = """schema_version = "1.4"
 [task]
@@ -104,7 +107,8 @@ class ScriptedAgent(BaseAgent):
         self.played[question] += 1
         steps = [Step(step_id=1, source="user", message=instruction)]
         for turn in played.turns:
-            steps.append(_searched(len(steps) + 1, turn, played.failing))
+            queries = tuple(query for step in turn.steps for query in step.queries)
+            steps.append(_searched(len(steps) + 1, queries, played.failing))
         steps.append(Step(step_id=len(steps) + 1, source="agent", message=played.answer))
         about = Agent(name=self.name(), version=self.version(), model_name="scripted-model")
         trajectory = Trajectory(session_id=str(self.played[question]), agent=about, steps=steps)
@@ -147,7 +151,11 @@ async def _run(folder: Path) -> None:
         environment=EnvironmentConfig(import_path=f"{_HERE}:FolderEnvironment"),
     )
     job = await Job.create(config)
-    await job.run()
+    plugin = await attach_job_plugin(job, _PLUGIN, kwargs={"method": "majority"})
+    result = await job.run()
+    await finalize_job_plugins([plugin], result)
+    decisions = (folder / "jobs" / "job" / "tracerank.jsonl").read_text().splitlines()
+    assert len(decisions) == len(tasks), decisions
 
 
 def main(out: Path) -> None:

@@ -102,7 +102,7 @@ class _Turn:
         ending = next((name for name, schema in tools.items() if name not in named.values() and _ends(schema)), None)
         if not any(named.values()):
             passing = next((name for name in tools if name.startswith("transfer_to")), None)
-            if passing is None or played.steps[0].mark in raw:
+            if passing is None or not played.steps or played.steps[0].mark in raw:
                 self.parts = (_text_protocol(played, raw),)
             else:
                 self.words = ""

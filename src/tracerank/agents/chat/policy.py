@@ -12,7 +12,7 @@ from dataclasses import astuple, dataclass, field, replace
 from math import exp, fsum, isnan
 from threading import Event
 
-from tracerank.agents.chat.style import Session, Style
+from tracerank.agents.chat.style import Session, Style, demanding
 from tracerank.agents.sample import FAILED
 from tracerank.answers.meaning.rightness import is_right
 from tracerank.endpoints.chat import ChatMessage, ChatModel, ChatReply, EmptyReply, PromptTooLong, Sampling, Usage
@@ -113,6 +113,8 @@ class Conversation:
     """The last reply; None: the model said nothing."""
     is_forced: bool = field(default=False, init=False)
     """The answer had to be demanded."""
+    _hidden: set[int] = field(default_factory=set, init=False)
+    """Places of messages that the model is not shown again."""
     thought_in_vain: int = field(default=0, init=False)
     """Replies whose tokens were used up before anything was said."""
     _asked: int = field(default=0, init=False)
@@ -134,6 +136,7 @@ class Conversation:
                 if not fitted:
                     raise
                 self.messages = fitted  # the model never saw what came after
+                self._hidden = {place for place in self._hidden if place < len(fitted)}
                 break
             fitted = self.messages
             if reply is None:  # asked again, the same with another seed
@@ -143,6 +146,8 @@ class Conversation:
             self._say(replace(heard.message, reasoning=reply.reasoning))
             if heard.is_final:
                 return
+            if heard.is_hidden:
+                self._hide(len(self.messages) - 1)
             wanted = {(call.name, call.arguments) for call in heard.calls}
             misses = 0 if wanted - before else misses + 1
             before |= wanted
@@ -185,7 +190,7 @@ class Conversation:
             raise Stopped
         sampling = replace(self.draw(self._asked), max_tokens=max_tokens, stop=self.style.stop)
         try:
-            reply = self.chat.reply(self.messages, sampling, () if is_last else self.style.tools)
+            reply = self.chat.reply(self._shown(), sampling, () if is_last else self.style.tools)
         except EmptyReply as silence:
             reply = silence.reply
             self.thought_in_vain += reply.is_cut
@@ -197,6 +202,24 @@ class Conversation:
 
     def _say(self, *messages: ChatMessage) -> None:
         self.messages += messages
+
+    def _hide(self, place: int) -> None:
+        """A reply, and what was said to another one right before it: said once, it is enough."""
+        self._hidden.add(place)
+        if place - 2 in self._hidden:
+            self._hidden.add(place - 1)
+
+    def _shown(self) -> tuple[ChatMessage, ...]:
+        """The conversation without what is hidden; a user's turns that follow each other are one."""
+        shown: list[ChatMessage] = []
+        for place, message in enumerate(self.messages):
+            if place in self._hidden:
+                continue
+            if shown and message.role == shown[-1].role == "user":
+                shown = list(demanding(shown, message.content))
+            else:
+                shown.append(message)
+        return tuple(shown)
 
 
 CONCURRENCY = 4

@@ -42,6 +42,8 @@ class Heard:
     """It answers; otherwise, without calls, it is a miss."""
     told: str = ""
     """What the model is told of a miss."""
+    is_hidden: bool = False
+    """The model is not shown its reply again: small ones copy what they wrote, however it was answered."""
 
 
 @dataclass(frozen=True, slots=True)

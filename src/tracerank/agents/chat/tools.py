@@ -44,6 +44,8 @@ MALFORMED = "malformed"
 """Key under which arguments that are no JSON object stay in the conversation."""
 _NOT_IN_A_NAME = re.compile(r"[^a-z0-9_-]")
 _LONGEST_NAME = 64  # OpenAI's
+_MADE_UP = re.compile(r"\s*<tool_response>.*\Z", re.S)
+"""A return that the model writes itself instead of waiting for it, as small ones do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +110,7 @@ class ToolSession:
 
     def hear(self, reply: ChatReply, is_last: bool = False) -> Heard:
         """Calls, also those that the model wrote into its text because the server does not know its dialect."""
-        text = encodable(reply.text)
+        text = _MADE_UP.sub("", encodable(reply.text))
         wanted = [(call.name, call.arguments) for call in reply.tool_calls]
         written = Written((), text, is_malformed=False) if wanted else calls_in(text, self.tools)
         if written.calls:
@@ -121,7 +123,8 @@ class ToolSession:
             text = "" if written.is_malformed else text
             return Heard(ChatMessage("assistant", text), is_final=bool(text.strip()))
         told = self._told_of(reply, text, written.is_malformed)
-        return Heard(ChatMessage("assistant", text), is_final=not told, told=told)
+        message = ChatMessage("assistant", text)
+        return Heard(message, is_final=not told, told=told, is_hidden=written.is_malformed)
 
     def _told_of(self, reply: ChatReply, text: str, is_malformed: bool) -> str:
         """What there is to say to a reply that calls nothing; nothing: it answers."""

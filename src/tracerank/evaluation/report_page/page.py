@@ -14,7 +14,7 @@ from pathlib import Path
 from string import Template
 
 from tracerank.evaluation.report import ReportPlan, baseline
-from tracerank.evaluation.report_page.sections import budgets, calibration, changed, forest, table, times
+from tracerank.evaluation.report_page.sections import budgets, calibration, changed, escalations, forest, table, times
 from tracerank.evaluation.report_page.viewer_page import ViewerPage
 from tracerank.evaluation.score_matrix import ScoreMatrix
 from tracerank.evaluation.tables import Table
@@ -40,6 +40,7 @@ def report_page(
         ("budgets", "Accuracy with the first K rollouts", budgets(scores, plan)),
         ("random", "Accuracy with random K rollouts", budgets(scores, plan, True) if scores.has_subsets else ""),
         ("calibration", f"Calibration at K={k}", calibration(scores, k, plan.abstain_below)),
+        ("escalation", f"Asking another method where it is unsure, at K={k}", escalations(scores, k)),
         ("time", f"Accuracy against time at K={k}", times(scores, k)),
         ("questions", "Questions that change sides", changed(scores, plan, viewer)),
         ("tables", "All tables", "".join(table(one, place == 0) for place, one in enumerate(tables))),

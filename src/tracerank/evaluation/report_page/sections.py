@@ -1,4 +1,4 @@
-"""The parts of the page: differences as a forest plot, budgets, calibration, time, questions to look at, tables."""
+"""The parts of the page: differences as a forest plot, budgets, calibration, escalation, time, questions, tables."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,6 +8,7 @@ from math import log2, log10
 import numpy as np
 
 from tracerank.evaluation.calibration import Calibration, calibrations
+from tracerank.evaluation.escalation import EscalationCurve, escalation_curves
 from tracerank.evaluation.evaluate import ORACLE, REFERENCES
 from tracerank.evaluation.gains import Alike, alike, gain_curves, merged
 from tracerank.evaluation.report import (
@@ -250,6 +251,46 @@ def _sentences(one: Calibration, abstain_below: float | None) -> list[str]:
 def _shares(values: Sequence[float], *, is_up: bool) -> list[Tick]:
     scale = Scale(0.0, 1.0)
     return [Tick(100 - scale.at(value) if is_up else scale.at(value), f"{value:.0%}") for value in values]
+
+
+def escalations(scores: ScoreMatrix, k: int) -> str:
+    """A curve for each method with another one behind it; nothing where there is none."""
+    curves = [curve for curve in escalation_curves(scores, k) if curve.before is not None]
+    if not curves:
+        return ""
+    of = colours(scores)
+    accuracies = [curve.before for curve in curves if curve.before is not None]
+    accuracies += [point.accuracy for curve in curves for point in curve.points if point.accuracy is not None]
+    up, across = Scale.around(accuracies, margin=0.12), Scale(0.0, 1.0)
+    series = [_escalation_series(curve, up, across, of.get(curve.method, REFERENCE)) for curve in curves]
+    ticks = [Tick(100 - up.at(value), shown(value, PERCENT).removesuffix(".0")) for value in up.ticks()]
+    below = _shares((0.0, 0.25, 0.5, 0.75, 1.0), is_up=False)
+    drawn = chart(series, below, ticks, ("questions that went to the other method", "accuracy, %"))
+    said = "".join(
+        f'<li class="{of.get(curve.method, REFERENCE)}"><span class="key"></span>{escape(curve.sentence)}.</li>'
+        for curve in curves
+    )
+    return (
+        "<p>The unsurest questions first: what asking the other method about them makes of the accuracy of all. Each "
+        "dot is a confidence below which it is asked, told from what was recorded; the leftmost asks nobody.</p>"
+        f'<div class="by-k"><div>{drawn}</div><ul class="keys">{said}</ul></div>'
+    )
+
+
+def _escalation_series(curve: EscalationCurve, up: Scale, across: Scale, colour: str) -> Series:
+    known = [(0.0, curve.before or 0.0, f"{curve.method}: nobody is asked, {shown(curve.before, PERCENT)}% right")]
+    for point in curve.points:
+        if point.accuracy is None or point.share == known[-1][0]:
+            continue
+        cost = point.each(point.tokens)
+        told = "" if cost is None else f", {cost:,.0f} tokens a recovered answer"
+        title = (
+            f"{curve.method} below {point.below:g}: {point.share:.0%} asked, {shown(point.accuracy, PERCENT)}% right, "
+            f"{point.recovered:g} recovered, {point.lost:g} lost{told}"
+        )
+        known.append((point.share, point.accuracy, title))
+    points = [(across.at(share), 100 - up.at(accuracy)) for share, accuracy, _ in known]
+    return Series(points, colour, titles=[title for *_, title in known])
 
 
 def times(scores: ScoreMatrix, k: int) -> str:

@@ -29,6 +29,7 @@ from tracerank.readers.calls.shapes import (
     return_of,
     role_of,
     speaker_of,
+    unwrapped,
 )
 from tracerank.readers.calls.text_calls import CALL_TAGS, spoken, tagged_returns, written_calls
 from tracerank.readers.calls.tool_calls import ToolCall, clean_name, is_underway, parse_arguments
@@ -58,6 +59,8 @@ _NEW_TASK = "New task:\n"
 """What smolagents writes before a question."""
 _NUMBERED = re.compile(r"(.+?)_(\d{1,3})")
 _ENCODED = ("toolcalls", "toolcall", "functioncall", "messages", "events", "steps", "payload", "trajectory", "history")
+_CALL_LISTS = ("toolcalls", "calls", "functioncalls", "toolinvocations", "actions")
+_RETURN_LISTS = ("tooloutputs", "toolresults", "toolresponses", "observations", "outputs", "results", "returns")
 _STRUCTURED = ("structuredresponse", "structuredoutput")
 """Where a run keeps its answer as an object."""
 _STATED = ("answer", "final_answer", "finalAnswer", "exact_answer", "short_answer")
@@ -191,6 +194,10 @@ class _Walk:
         if steps:
             self.enter(steps, "agent", depth - 1)
             return
+        paired = _side_by_side(fields)
+        for call, output in paired:
+            self._call(call)
+            self._return(Return(call.id, call.name, output, is_error=False), is_sure=False)
         words = self._words(fields, role)
         # What somebody says is taken in before his calls: a plan is no answer.
         for text, speaker in words:
@@ -199,6 +206,8 @@ class _Walk:
             inner = fields[key]
             if isinstance(inner, str) and (key in _ENCODED or inner.startswith(_COMPONENT)):
                 inner = decoded_value(inner)
+            if paired and key in (*_CALL_LISTS, *_RETURN_LISTS):
+                continue
             if isinstance(inner, Mapping | list | tuple) and not (words and key in _WORDS and _is_text(inner)):
                 self.enter(inner, role, depth - 1)
         for key in _STRUCTURED:
@@ -266,8 +275,8 @@ class _Walk:
         self._said = ""
         self._builder.call(made or ToolCall(call.name, arguments), name)
 
-    def _return(self, found: Return) -> None:
-        place, is_sure = found.id, True
+    def _return(self, found: Return, *, is_sure: bool = True) -> None:
+        place = found.id
         if place is None or place not in self._waiting:
             if place is not None and place in self._known:
                 return  # told twice
@@ -357,6 +366,25 @@ def _lists_returns(fields: Fields) -> bool:
         ):
             return True
     return False
+
+
+def _side_by_side(fields: Fields) -> list[tuple[Call, object]]:
+    """Calls in one list with their returns in another, of the same length and without ids of their own."""
+    listed = next((value for key in _CALL_LISTS if isinstance(value := fields.get(key), list) and value), None)
+    returned = next((value for key in _RETURN_LISTS if isinstance(value := fields.get(key), list) and value), None)
+    if listed is None or returned is None or len(listed) != len(returned):
+        return []
+    calls = [call_of(fields_of(one), "agent") if isinstance(one, Mapping) else None for one in listed]
+    are_bare = all(isinstance(one, str) or (isinstance(one, Mapping) and _is_bare(one)) for one in returned)
+    if not are_bare or None in calls or any(isinstance(one, Mapping) and _keeps_both(fields_of(one)) for one in listed):
+        return []
+    return [(call, unwrapped(output)) for call, output in zip(calls, returned, strict=True) if call is not None]
+
+
+def _is_bare(value: Mapping[Any, Any]) -> bool:
+    """Whether an object does not say of which call it is the return."""
+    found = return_of(fields_of(value))
+    return found is None or found.id is None
 
 
 def _is_text(content: object) -> bool:

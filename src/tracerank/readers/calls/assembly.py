@@ -4,15 +4,15 @@ The last step of every chat-like reader. Knows no transcript format and no recor
 since such logs give addresses or ids outright and need no navigation to establish them.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tracerank.answers.exact import normalize_excerpts, normalize_text
 from tracerank.answers.text_keys import trimmed
 from tracerank.pools.types import BROWSING, WEBQA, Document, Evidence, Rollout, Search
 from tracerank.pools.urls import canonical_url
-from tracerank.readers.calls.results import Result, blocks_of
-from tracerank.readers.calls.returns import read_pages, read_search, stated_queries, without_verdicts
+from tracerank.readers.calls.results import Result, blocks_of, is_failure
+from tracerank.readers.calls.returns import read_pages, read_search, stated_queries, value_of, without_verdicts
 from tracerank.readers.calls.tool_calls import (
     TOOL_NAMES,
     CallKind,
@@ -81,15 +81,42 @@ def kinds_of(calls: Sequence[ToolCall], names: ToolNames = TOOL_NAMES) -> tuple[
     return tuple("search" if kind == "other" and call.name in proved else kind for call, kind in pairs)
 
 
-def unread(calls: Sequence[ToolCall], names: ToolNames = TOOL_NAMES) -> str:
+def unread(calls: Sequence[ToolCall], searches: Sequence[Search], names: ToolNames = TOOL_NAMES) -> str:
     """What to tell about calls that brought words back and count for nothing; empty: there are none."""
+    if not searches:
+        return ""  # which is told in other words
     pairs = zip(calls, kinds_of(calls, names), strict=True)
     left = {call.name: call for call, kind in pairs if kind == "other" and _is_unknown(call, names) and _brought(call)}
-    shown = [f"{name}({', '.join(list(call.arguments)[:_MOST_SHOWN])})" for name, call in left.items()]
-    if not shown:
+    if left:
+        return f"calls to {_shown(left)} are not taken for research, here and elsewhere"
+    if all(search.evidence for search in searches):
         return ""
-    more = ", …" if len(shown) > _MOST_SHOWN else ""
-    return f"calls to {', '.join(shown[:_MOST_SHOWN])}{more} are not taken for research, here and elsewhere"
+    pairs = zip(calls, kinds_of(calls, names), strict=True)
+    dark = {call.name: call for call, kind in pairs if kind in ("search", "open") and _is_dark(call)}
+    return f"what {_shown(dark)} returned is not understood, here and elsewhere" if dark else ""
+
+
+def _shown(calls: Mapping[str, ToolCall]) -> str:
+    shown = [f"{name}({', '.join(list(call.arguments)[:_MOST_SHOWN])})" for name, call in calls.items()]
+    return ", ".join(shown[:_MOST_SHOWN]) + (", …" if len(shown) > _MOST_SHOWN else "")
+
+
+def _is_dark(call: ToolCall) -> bool:
+    """Whether research brought back an object with many words in which no result was found."""
+    if call.is_error or call.results is not None or call.artifact is not None:
+        return False
+    value = value_of(call.output)
+    if isinstance(value, str) or is_failure(value) or _words_in(value, 6) < _FEWEST_LETTERS:
+        return False
+    return not any(_search_blocks(call, ())) and not _page_results(call, ())
+
+
+def _words_in(value: object, depth: int) -> int:
+    """Letters in all texts of a value that have several words."""
+    if isinstance(value, str):
+        return len(value) if " " in value.strip() else 0
+    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    return sum(_words_in(one, depth - 1) for one in inner) if depth else 0
 
 
 def _brought(call: ToolCall) -> bool:

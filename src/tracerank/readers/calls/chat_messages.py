@@ -11,7 +11,7 @@ from tracerank.readers.calls.dialogues import Dialogue
 from tracerank.readers.calls.results import cited_results
 from tracerank.readers.calls.tool_calls import ToolCall, clean_name, is_underway, parse_arguments, submitted_answer
 from tracerank.readers.files.loose_json import load_json
-from tracerank.readers.values import cleaned, said_of, text_of, whole_number
+from tracerank.readers.values import cleaned, content_of, said_of, text_of, whole_number
 
 _NO_CALLEES = ("", "all", "assistant", "user")
 _ALL_DONE = "TERMINATE"
@@ -70,7 +70,7 @@ def read_chat(messages: Sequence[object]) -> Dialogue:
                 calls += (ToolCall(call.name, parse_arguments(call.arguments)) for call in made)
                 final = _final_of_calls(calls[-len(made) :], final)
             elif cleaned(message.get("channel")) not in _UNSPOKEN:
-                said = said_of(message.get("content"))
+                said = said_of(content_of(message))
                 final = said if said.strip() else final
                 if cited := cited_results(said, message.get("annotations")):
                     calls.append(ToolCall("web_search", results=cited, kind="search"))
@@ -79,7 +79,7 @@ def read_chat(messages: Sequence[object]) -> Dialogue:
             if place is not None:
                 calls[place] = _returned(calls[place], message)
         elif role == "user" and not asked:
-            asked = text_of(message.get("content"))
+            asked = text_of(content_of(message))
     return Dialogue(tuple(calls), asked, final)
 
 
@@ -95,6 +95,9 @@ def _as_the_agent_saw(messages: Sequence[object]) -> Iterator[Mapping[str, Any]]
         and cleaned(spoken[-1].get("role")) == "user"
     )
     agents = {name for message in found if makes_calls(message) and isinstance(name := message.get("name"), str)}
+    names = [message.get("name") for message in spoken]
+    if len(names) > 1 and all(isinstance(name, str) for name in names) and not any(map(_is_assistant, spoken)):
+        agents |= {str(name) for name in names} - {str(names[0])}  # whoever asked speaks first
     for message in found:
         if isinstance(apart := message.get("tool_responses"), list) and apart:
             yield from ({"role": "tool", **one} for one in apart if isinstance(one, Mapping))
@@ -107,6 +110,10 @@ def _as_the_agent_saw(messages: Sequence[object]) -> Iterator[Mapping[str, Any]]
             yield {**message, "role": "user"}
         else:
             yield message
+
+
+def _is_assistant(message: Mapping[str, Any]) -> bool:
+    return cleaned(message.get("role")) == "assistant"
 
 
 def makes_calls(message: object) -> bool:

@@ -168,7 +168,7 @@ def parsed_dialogue(
         source=source,
         names=names,
     )
-    doubt = unread(dialogue.calls, names) if rollout.searches else ""
+    doubt = unread(dialogue.calls, rollout.searches, names)
     return Parsed(question, rollout, is_numbered=sample_id is not None, doubt=doubt)
 
 

@@ -16,7 +16,8 @@ _LONGEST_TITLE = 150
 _ADDRESS = r"(?P<url>https?://(?:[^\s()<>\[\]]|\([^\s()<>]{0,200}\)){1,2000}+)"
 _SMALL_ELEMENT = re.compile(r"<(title|url|link|source)>([^<>\n]{1,2000})</\1>", re.I)
 _BODY_ELEMENT = re.compile(
-    r"</?(?:content|contents|text|snippet|body|passage|summary|document_content|key_excerpts)>", re.I
+    r"</?(?:content|contents|text|snippet|body|passage|summary|description|excerpt|document_content|key_excerpts)>",
+    re.I,
 )
 ELEMENT = re.compile(
     r"<((?:(?:web|search)[_-]?)?(?:document|doc|result|passage|source|item|snippet|page|article|chunk|context))\b"
@@ -50,6 +51,10 @@ _BARE_ADDRESS = re.compile(rf"[ \t]*[(<\[]?{_ADDRESS}[)>\]]?[ \t]*\Z")
 _LINK = re.compile(rf"[ \t]*\[(?P<title>[^\]\n]{{1,300}})\]\({_ADDRESS}\)(?P<rest>[^\n]*)\Z")
 _BESIDE = re.compile(rf"[ \t]*(?P<title>[^\n]{{1,200}}?)[ \t]*[(<]{_ADDRESS}[)>](?P<rest>[^\n]*)\Z")
 _BEHIND = re.compile(rf"[ \t]*(?P<title>[^\n]{{1,200}}?)[ \t]+[-–—|:][ \t]+{_ADDRESS}(?P<rest>)[ \t]*\Z")
+_BOTH = re.compile(
+    rf"\(?title: ?\"?(?P<title>[^\n\"]{{1,200}}?)\"?, ?(?:url|source|link): ?{_ADDRESS}\)?:?(?P<rest>[^\n]*)\Z", re.I
+)
+_IN_BRACKETS = re.compile(r"\(title: ?\"?((?![^()\n]*://)[^\n\"()]{1,200})\"?\)[ \t]*", re.I)
 _HEAD_LINES = 4
 """Below a title, the lines among which its address stands."""
 
@@ -68,7 +73,7 @@ def opening(line: str) -> Opening | None:
     if "://" not in line:
         return None
     bare = line.rstrip(" \t*_").lstrip(" \t*_#-•")
-    found = _LINK.match(bare) or _BESIDE.match(bare) or _BEHIND.match(bare)
+    found = _BOTH.match(bare) or _LINK.match(bare) or _BESIDE.match(bare) or _BEHIND.match(bare)
     if found is None or canonical_url(found["url"]) is None:
         return None
     title, rest = found["title"].strip(' *_#"“”'), found["rest"].strip(" \t*_")
@@ -113,11 +118,13 @@ def names_source(lines: list[str], place: int) -> bool:
 def result_of(part: str) -> Result | None:
     """What a part says, its title and its address; None: neither text nor address."""
     title, url, part = _elements(part)
+    if title is None and (named := _IN_BRACKETS.match(part)) is not None:
+        title, part = named[1].strip(), part[named.end() :]
     lines = part.strip().split("\n")
-    if (named := None if title else opening(lines[0])) is not None and label_of(lines[0]) is None:
-        title, url, lines[0] = named.title, url or named.url, named.rest
-        if not any(map(str.strip, lines)) and (cut := _SAID_BEHIND.search(named.title)) is not None:
-            title, lines[0] = named.title[: cut.start()].strip(" *_") or None, named.title[cut.end() :]
+    if (opened := None if title else opening(lines[0])) is not None and label_of(lines[0]) is None:
+        title, url, lines[0] = opened.title, url or opened.url, opened.rest
+        if not any(map(str.strip, lines)) and (cut := _SAID_BEHIND.search(opened.title)) is not None:
+            title, lines[0] = opened.title[: cut.start()].strip(" *_") or None, opened.title[cut.end() :]
     elif title is None and not label_of(lines[0]) and len(lines) > 1 and names_source(lines, 0):
         title = lines.pop(0).strip(" \t*_#-•:") or None
     elif bold := None if title or label_of(lines[0]) else _BOLD.match(lines[0]):
@@ -162,7 +169,7 @@ class _Head:
         label = _LABEL.match(line)
         if label is None:
             return False
-        name, value = label[1].lower(), line[label.end() :].strip(" *_")
+        name, value = label[1].lower(), _unquoted(line[label.end() :].strip(" *_"))
         if name in _TITLES and self.title is None:
             self.title = value or None
         elif name in _ADDRESSES:
@@ -192,6 +199,10 @@ class _Head:
             kept.pop()
         text = "\n".join(kept).strip().rstrip("-=_* \n")
         return Result(text, title if title != url else None, url) if text or url else None
+
+
+def _unquoted(value: str) -> str:
+    return value[1:-1] if len(value) > 1 and value[0] == value[-1] == '"' and value.count('"') == 2 else value
 
 
 def _is_title(line: str) -> bool:

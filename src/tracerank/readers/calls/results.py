@@ -6,7 +6,7 @@ are results, too: address, title, and the words that cite it.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -29,6 +29,13 @@ _DOCUMENT_KEYS = ("docid", "doc_id", "document_id", "file_id")
 _METADATA_KEYS = ("metadata", "meta", "kwargs", "document", "node", "extra", "_source", "payload", "entity")
 # Boxes that a search engine shows beside its ranked results.
 _BOX_KEYS = ("answerBox", "answer_box", "knowledgeGraph", "knowledge_graph")
+_TITLE_WORD = re.compile(r"title|headline|heading|(?:^|_)name|keyword|subject$", re.I)
+_TEXT_WORD = re.compile(
+    r"text|content|snippet|abstract|description|summary|body|passage|paragraph|chunk|blurb|excerpt|extract|lead|quote",
+    re.I,
+)
+Named = tuple[str, str | None, str | None]
+"""Words, title, address."""
 _QUOTED_TITLE = re.compile(r'"([^"\n]{1,300}(?:""[^"\n]{0,300}){0,20})"[ \t]*\n')
 _FRONT_MATTER = re.compile(r"---[ \t]*\n(?:(?!title:|---)[^\n]{0,500}\n){0,10}title:[ \t]*([^\n]{1,500})\n")
 
@@ -115,7 +122,31 @@ def _listing(value: Mapping[str, Any]) -> object:
         (only,) = value.values()
         if (isinstance(only, Mapping) and len(only) == 1) or (isinstance(only, list) and _are_objects(only)):
             return only
-    return None
+    if (rows := _keyed_results(value)) is not None:
+        return rows
+    own = _result(value, None)
+    lists = [] if own is not None and own.text else list(_lists_of_results(value, _DEEPEST))
+    return lists[0] if len(lists) == 1 else None
+
+
+def _keyed_results(value: Mapping[str, Any]) -> list[Any] | None:
+    """Results as the values of an object, under numbers, ids or addresses; None: it is something else."""
+    if len(value) < 2 or not _are_objects(list(value.values())):
+        return None
+    rows = [{"url": key, **inner} if canonical_url(key) is not None else inner for key, inner in value.items()]
+    found = [_result(row, None) for row in rows]
+    return rows if all(one is not None and one.text and (one.title or one.url) for one in found) else None
+
+
+def _lists_of_results(value: Mapping[str, Any], depth: int) -> Iterator[list[Any]]:
+    """Lists inside an object, whatever they are called, of which every item has words and says whose they are."""
+    for inner in value.values():
+        if isinstance(inner, list) and _are_objects(inner):
+            found = [_result(item, None) for item in inner]
+            if all(one is not None and one.text and (one.title or one.url or one.doc_id) for one in found):
+                yield inner
+        elif isinstance(inner, Mapping) and depth:
+            yield from _lists_of_results(inner, depth - 1)
 
 
 def _are_objects(items: list[Any]) -> bool:
@@ -160,9 +191,33 @@ def _result(item: object, rank: int | None, plain_id: str | None = None) -> Resu
     doc_id = next(filter(None, (_first(holder, _DOCUMENT_KEYS) for holder in holders)), None)
     if doc_id is None and url is None:
         doc_id = plain_id
+    if not text or url is None:
+        text, title, url = _by_shape(item, text, title, url)
     if not text and url is None and doc_id is None:
         return None
     return with_title(Result(text, title, url, doc_id, rank))
+
+
+def _by_shape(item: Mapping[str, Any], text: str, title: str | None, url: str | None) -> Named:
+    """What an item says under names that no table has: an address is known by itself, words and titles by their key."""
+    flat = list(_flattened(item, 3))
+    url = url or next((one for _, one in flat if canonical_url(one.strip()) is not None), None)
+    title = title or next((one.strip() for key, one in flat if _TITLE_WORD.search(key) and len(one) < 300), None)
+    if not text and (title is not None or url is not None):
+        words = (one for key, one in flat if _TEXT_WORD.search(key) and " " in one.strip() and one.strip() != title)
+        text = encodable(max(words, key=len, default=""))
+    return text, title, url
+
+
+def _flattened(item: Mapping[str, Any], depth: int) -> Iterator[tuple[str, str]]:
+    """All texts of an item with their keys; a list of one text is that text."""
+    for key, value in item.items():
+        if isinstance(value, list) and len(value) == 1:
+            value = value[0]
+        if isinstance(value, str):
+            yield str(key), value
+        elif isinstance(value, Mapping) and depth:
+            yield from _flattened(value, depth - 1)
 
 
 def with_title(result: Result) -> Result:
@@ -178,7 +233,7 @@ def with_title(result: Result) -> Result:
 def _text(holder: Mapping[str, Any]) -> str:
     for key in _TEXT_KEYS:
         text = flat_text(holder.get(key))
-        if text.strip():
+        if any(map(str.isalnum, text)):
             return encodable(text)
     return ""
 

@@ -27,6 +27,8 @@ _FAILURE = re.compile(
     r"(?:error|failed|failure|timed? ?out|timeout)\b"
     r"|an? (?:\w+ )?(?:error|exception) (?:has |was )?(?:occurred|encountered|raised|thrown)\b"
     r"|(?:no|nothing)\b.{0,40}\b(?:results?|documents?|passages?|information|matches|content|found)\b"
+    r"|(?:no|zero) (?:\w+ ){0,3}(?:hits|entries|articles|records|pages|sources|items|data)"
+    r"(?: (?:were|was|are|is))?(?: (?:found|available|returned))?\W*$|nothing\W*$|empty\W*$"
     r"|invalid (?:request|link|url|tool|arguments?|location|docid|cursor)\b"
     r"|(?:cannot|can't|could not|unable to) (?:access|fetch|find|load|open|reach|read|retrieve|visit)\b"
     r"|(?:\S+ ){1,6}(?:could not be (?:accessed|fetched|found|loaded|opened|processed|reached|read|retrieved)"
@@ -75,6 +77,8 @@ _PRINTED = ("{'", "[{'", "['", "[['")
 """How lists and objects begin that Python printed."""
 _PRINTED_OBJECT = re.compile(r"\s*(?:\[\s*\(?\s*)?[A-Z]\w{1,60}\([a-z_]{1,40}=|\s*page_content='|\s*page_content=\"")
 """How LangChain's documents and their like begin where Python printed them."""
+_ANNOUNCED = re.compile(r"\s*+(?:[^\n{\[]{1,200}:[ \t]*\n\s*)?+(?:```(?:json)?[ \t]*\n\s*+)?(?=[\[{])", re.I)
+"""A line that announces JSON, and the fence around it."""
 _PRINTED_DOCUMENT = "page_content="
 _TEXT_PARTS = ("text", "output_text", "input_text", None)
 
@@ -93,6 +97,8 @@ def value_of(output: object) -> object:
                 value = load_objects(output)
             if value is NOT_JSON and _PRINTED_OBJECT.match(output):
                 value = _printed(output)
+            if value is NOT_JSON and (announced := _ANNOUNCED.match(output)) is not None:
+                value = load_json(output[announced.end() :].strip().removesuffix("```"))
             if not isinstance(value, str | list | dict):
                 break
             output = value
@@ -254,7 +260,8 @@ def _linked(text: str) -> tuple[Result, ...]:
 def _link(line: str) -> tuple[str, str] | None:
     """Title and address of a line that is one markdown link."""
     title, middle, rest = line.rstrip().rpartition("](")
-    if not middle or not rest.endswith(")") or not title.startswith("[") or canonical_url(rest[:-1]) is None:
+    is_link = bool(middle) and rest.endswith(")") and title.startswith("[") and "] [" not in title
+    if not is_link or canonical_url(rest[:-1]) is None:
         return None
     return title[1:].strip(), rest[:-1]
 

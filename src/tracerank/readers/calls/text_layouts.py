@@ -159,11 +159,15 @@ def _unquoted(title: str) -> str | None:
 
 _MOST_RESULTS = 200
 _LONGEST_LINE = 200
-_HEADING = re.compile(r"[^\n]{0,200}\b(?:results?|documents?|passages?|sources?|found)\b[^\n]{0,200}:[ *_]*\n\s*", re.I)
+_HEADING = re.compile(
+    r"[^\n]{0,200}\b(?:results?|documents?|passages?|sources?|found)\b[^\n]{0,200}:(?:[ *_]*\n\s*|[^\n]{0,150}\n\s*\n)",
+    re.I,
+)
 _NUMBER = re.compile(
     r"[ \t#>*_-]{0,8}(?:\[(?P<bracket>\d{1,3})\]|(?P<plain>\d{1,3})[.)](?=[ \t*])"
+    r"|\((?P<round>\d{1,3})\)(?= )|(?P<dashed>\d{1,3}) [-–—] "
     r"|[\[(<]?(?:search )?(?:document|doc|result|passage|source|snippet|chunk|page|article|web ?page|item)"
-    r"[ \t]*#?[ \t]*(?P<named>\d{1,3})\b[\])>]?:?(?:\*\*|__)?)[:.) \t-]{0,8}",
+    r"[ \t]*[#\[]?[ \t]*(?P<named>\d{1,3})\b[\])>]?:?(?:\*\*|__)?)[:.) \t-]{0,8}",
     re.I,
 )
 _TITLE_LINE = re.compile(r"[ \t*_#-]{0,8}title[*_ \t]{0,4}:", re.I)
@@ -188,10 +192,24 @@ def laid_out(text: str, is_announced: bool = False) -> tuple[Result, ...]:
         for layout in _LAYOUTS:
             parts = layout.split(candidate) if announced or not layout.needs_heading else []
             if layout.least <= len(parts) <= _MOST_RESULTS:
-                results = (result_of(part) for part in parts)
+                results = (result_of(part) for part in _addresses_up(parts))
                 ranked = (each for each in results if each is not None)
                 return tuple(replace(each, rank=rank) for rank, each in enumerate(ranked, start=1))
     return ()
+
+
+def _addresses_up(parts: list[str]) -> list[str]:
+    """The parts with the address below the title, where every one of them has it at its very end and nowhere before."""
+    lines = [part.strip().split("\n") for part in parts]
+    if len(parts) < 2 or not all(len(one) > 2 and _is_labelled_address(one[-1]) for one in lines):
+        return parts
+    if any(names_source(one[:-1], 0) or "://" in one[1] for one in lines):
+        return parts
+    return ["\n".join((one[0], one[-1], *one[1:-1])) for one in lines]
+
+
+def _is_labelled_address(line: str) -> bool:
+    return label_of(line) is not None and address_of(line) is not None
 
 
 def _elements(text: str) -> list[str]:
@@ -273,6 +291,17 @@ def _tabled(text: str) -> list[str]:
         if not any(address_of(cell) is not None for cell in cells):
             return []
         parts.append("\n".join(f"{name}: {cell}" for _, name, cell in rows if cell))
+    return parts
+
+
+def _columned(text: str) -> list[str]:
+    """Lines of a title, an address and words, apart by tabs or bars."""
+    parts: list[str] = []
+    for line in filter(str.strip, text.split("\n")):
+        cells = [cell.strip() for cell in line.split("\t" if "\t" in line else " | ")]
+        if len(cells) != 3 or address_of(cells[1]) is None or not cells[0] or not cells[2]:
+            return []
+        parts.append(f"Title: {cells[0]}\nURL: {cells[1]}\n{cells[2]}")
     return parts
 
 
@@ -396,6 +425,7 @@ _LAYOUTS = (
     _Layout(_addressed),
     _Layout(_behind_dashes),
     _Layout(_tabled),
+    _Layout(_columned),
     _Layout(_headed, needs_heading=True),
 )
 """The first that fits is taken."""

@@ -18,7 +18,9 @@ from tracerank.readers.values import text_of
 RESULT, _SETTINGS = "result.json", "config.json"
 _TRAJECTORY = os.path.join("agent", "trajectory.json")
 _STEPS = "steps"
-_OF_A_JOB = frozenset((RESULT, _SETTINGS, "lock.json", "job.log"))
+DECISIONS = "tracerank.jsonl"
+"""What our own plug-in leaves in a job folder."""
+_OF_A_JOB = frozenset((RESULT, _SETTINGS, "lock.json", "job.log", DECISIONS))
 _LARGEST_RESULT = 1 << 26
 _MOST_PARTS = 1000
 

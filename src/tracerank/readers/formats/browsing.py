@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from reprlib import repr as short_repr
 
+from tracerank.answers.exact import normalize_text
 from tracerank.answers.text_keys import trimmed
 from tracerank.pools.types import BROWSING, Question, Rollout
 from tracerank.readers.base import Parsed, Record, reject
@@ -50,7 +51,7 @@ class BrowsingReader:
         if not isinstance(record, Mapping):
             reject(f"a rollout must be an object, got {type(record).__name__}")
         question_id, text, sample_id = _question_id(record), _question_text(record), _sample_id(record)
-        known = Question(question_id or text, text) if question_id or text else None
+        known = Question(question_id or normalize_text(text), text) if question_id or text else None
         problem = _problem(record)
         if problem is not None:
             reject(problem, known, sample_id)
@@ -68,7 +69,7 @@ class BrowsingReader:
             views=views,
             source=source,
         )
-        question = Question(question_id or text, text, stated_references(record))
+        question = Question(question_id or normalize_text(text), text, stated_references(record))
         return Parsed(question, rollout, is_numbered=sample_id is not None)
 
 

@@ -27,6 +27,8 @@ from tracerank.readers.files.record_fields import (
 from tracerank.readers.values import plain_text
 
 NAME = "general"
+_EVENTS = "events"
+"""Under which the lines of a run are put together."""
 _OWN_ANSWER = ("text", "raw", "finaloutput", "final_output", "content", "response", "output", "final", "reply")
 """Where a run keeps its last words once more, outside its transcript."""
 _NOT_OUTPUT = ("question", "query", "reasoning", "rationale", "question_id", "id", "session_id", "dataset", "model")
@@ -50,6 +52,12 @@ class GeneralReader:
         return parsed_reading(record, source, read_anything(decoded(record)))
 
 
+def tells_run(record: Record) -> bool:
+    """Whether the events of a run end in words of the agent, though it called nothing."""
+    is_run = any(isinstance(record.get(name), list) for name in (_EVENTS, "messages"))
+    return is_run and reading_of(record).dialogue.final is not None
+
+
 def _ends_a_run(record: Record) -> bool:
     return "subtype" in record and is_result(fields_of(record))
 
@@ -64,7 +72,7 @@ def parsed_reading(record: Record, source: str, reading: Reading) -> Parsed:
     dialogue, sample_id = reading.dialogue, sample_id_of(fields)
     question = _question(fields, dialogue.asked)
     if question is None:
-        if not dialogue.calls and not _ends_a_run(record):
+        if not dialogue.calls and not _ends_a_run(record) and _EVENTS not in record:
             reject("the question cannot be told: no user speaks and no field says it; seen: no tool calls")
         question = unasked_question(fields)
     if dialogue.final is None and explicit_answer(fields) is None and final_text(fields) is None:

@@ -6,6 +6,7 @@ artifact, where documents stand whole, is preferred to the text that the model s
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from tracerank.readers.base import Parsed, Record, reject
@@ -21,6 +22,7 @@ from tracerank.readers.formats.anthropic_messages import (
     is_failed,
     read_block,
 )
+from tracerank.readers.formats.langchain_texts import told_in
 from tracerank.readers.formats.openai_responses import HOSTED_CALLS, cited_in, read_item, web_call
 from tracerank.readers.values import said_of, text_of
 
@@ -118,7 +120,7 @@ class LangChainReader:
         column = record.get("messages")
         if isinstance(column, str):  # a JSON column: decoding it here would cost as much as reading it
             return column[:1] == "[" and _TELLING.search(column) is not None
-        return _messages(record) is not None or _steps(record) is not None
+        return _messages(record) is not None or _steps(record) is not None or told_in(record) is not None
 
     def parse(self, record: Record, source: str) -> Parsed:
         """The messages as a rollout; the answer is extracted from the last message without a search."""
@@ -130,6 +132,12 @@ class LangChainReader:
             dialogue = _dialogue(plain, messages)
         elif steps is not None:
             dialogue = _executed(plain, steps)
+        elif (told := told_in(plain)) is not None:
+            fields.pop(told.field, None)
+            parsed = parsed_dialogue(fields, source, _dialogue(plain, told.messages))
+            count = f"{told.strays} return{'s' * (told.strays != 1)}"
+            lost = f"{count} without a call in a transcript kept as text" if told.strays else ""
+            return replace(parsed, doubt=parsed.doubt or told.doubt, loss=lost)
         else:
             reject("no LangChain messages: expected a list under 'messages'", question_of(fields), sample_id_of(fields))
         return parsed_dialogue(fields, source, dialogue)

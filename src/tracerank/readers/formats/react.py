@@ -24,16 +24,17 @@ from tracerank.readers.calls.tool_calls import TOOL_NAMES, ToolCall, kind_of_cal
 from tracerank.readers.files.loose_json import load_loosely
 from tracerank.readers.files.model_calls import reply_of
 from tracerank.readers.files.record_fields import RECORD_KEY, decoded, question_of, sample_id_of
-from tracerank.readers.values import cleaned, said_of, text_of
+from tracerank.readers.values import cleaned, content_of, said_of, text_of
 
 REACT_NAMES = TOOL_NAMES.extended(search=("search", "retrieve"), find=("lookup",))
 """The tools of the question-answering agents that write ReAct text."""
 
 _MARK = re.compile(
-    r"^[ \t>]{0,4}\*{0,2}(Thought|ActionPath|Action Input|Action|Observation|Final Answer)(?:[ \t](\d{1,3}))?"
+    r"^[ \t>]{0,4}\*{0,2}(Thought|ActionPath|Action Input|Action|Observation|Final Answer|Answer)(?:[ \t](\d{1,3}))?"
     r"\*{0,2}[ \t]*:\*{0,2}[ \t]*",
     re.M,
 )
+_ANSWERS = ("Final Answer", "Answer")
 _BRACKETS = re.compile(r"([A-Za-z][\w.-]{0,40}(?: \w{1,20})?)[ \t]*\[")
 _PARENTHESES = re.compile(r"([A-Za-z][\w.-]{0,40})\(([^\n]*)\)[ \t]*(?:\n|\Z)")
 _NAME_KEYS = ("action", "name", "tool", "tool_name", "function")
@@ -97,7 +98,7 @@ def read_text(text: str, asked: str | None) -> Dialogue:
             turns.act(_call(body, bodies[place + 1] if has_input else None))
         elif mark[1] == "Observation":
             turns.observe(body)
-        elif mark[1] == "Final Answer":
+        elif mark[1] in _ANSWERS:
             turns.answer(body)
     return turns.dialogue(asked)
 
@@ -105,11 +106,14 @@ def read_text(text: str, asked: str | None) -> Dialogue:
 def read_messages(messages: Sequence[object], asked: str | None) -> Dialogue:
     """The turns of chat messages: actions in the assistant's, observations in the others."""
     turns = _Turns()
+    agents = [message for message in messages if isinstance(message, Mapping) and _is_agent(message)]
+    if len(agents) == 1 and messages[-1] is agents[0] and _holds_observations(whole := said_of(content_of(agents[0]))):
+        return read_text(whole, asked)  # an SDK keeps all turns of a run in one message
     for message in messages:
         if not isinstance(message, Mapping):
             continue
-        content = message.get("content", message.get("value"))
-        if cleaned(message.get("role", message.get("from"))) not in ("assistant", "gpt", "ai"):
+        content = content_of(message)
+        if not _is_agent(message):
             turns.observe(_without_mark(text_of(content)))
             continue
         text = said_of(content)
@@ -120,6 +124,14 @@ def read_messages(messages: Sequence[object], asked: str | None) -> Dialogue:
         if not said.calls and said.final is not None:
             turns.answer(said.final)
     return turns.dialogue(asked)
+
+
+def _is_agent(message: Mapping[str, Any]) -> bool:
+    return _role(message) in ("assistant", "gpt", "ai")
+
+
+def _holds_observations(text: str) -> bool:
+    return any(mark[1] == "Observation" for mark in _believed(text))
 
 
 def _without_mark(text: str) -> str:
@@ -133,10 +145,12 @@ def _believed(text: str) -> Iterator[re.Match[str]]:
     first = next((mark for mark in marks if mark[1] == "Action"), None)
     is_numbered = first is not None and first[2] is not None
     agent_begins = {"Thought", "ActionPath"} if marks and marks[0] is not first else {"Action"}
-    in_page, has_acted, number = False, False, 0
+    in_page, has_acted, number, before = False, False, 0, ""
     for mark in marks:
         kind = mark[1]
-        if kind != "Final Answer" and (mark[2] is not None) != is_numbered:
+        if kind not in _ANSWERS and (mark[2] is not None) != is_numbered:
+            continue
+        if kind == "Answer" and before != "Thought":  # a word like any other
             continue
         if in_page and (kind not in agent_begins or (is_numbered and int(mark[2]) != number + 1)):
             continue
@@ -146,6 +160,7 @@ def _believed(text: str) -> Iterator[re.Match[str]]:
         has_acted = kind in ("Action", "Action Input") or (has_acted and not in_page)
         if kind == "Action" and is_numbered:
             number = int(mark[2])
+        before = kind
         yield mark
 
 
@@ -204,7 +219,7 @@ class ReactReader:
     def parse(self, record: Record, source: str) -> Parsed:
         """The turns as searches; the answer is what the last action hands in."""
         plain = decoded(record)
-        found = _transcript(plain)
+        found = _transcript(plain) or _conversation(plain)
         if found is None:
             reason = "no transcript: expected text with 'Action:' and 'Observation:' lines"
             reject(reason, _question(plain, None, ""), sample_id_of(plain))
@@ -232,19 +247,25 @@ def _transcript(record: Record) -> tuple[str, str | list[Any]] | None:
     return None
 
 
+def _conversation(record: Record) -> tuple[str, list[Any]] | None:
+    """Messages of an agent that called nothing, as they may stand among others that did."""
+    for name in _TEXT_FIELDS:
+        value = record.get(name)
+        if isinstance(value, list) and any(isinstance(message, Mapping) and _is_agent(message) for message in value):
+            return name, value
+    return None
+
+
 def _acts(message: object) -> bool:
     if not isinstance(message, Mapping) or message.get("tool_calls"):
         return False
-    text = text_of(message.get("content", message.get("value")))
-    if (
-        _role(message) not in ("assistant", "gpt", "ai")
-        or "Action" not in text
-        or any(tag in text for tag in CALL_TAGS)
-    ):
+    text = text_of(content_of(message))
+    if not _is_agent(message) or "Action" not in text or any(tag in text for tag in CALL_TAGS):
         return False
     # Any agent may think in such words: here a tool is called, or an answer handed in.
     made = read_text(text, None).calls
-    return any(submitted_answer(call) or REACT_NAMES.kind(call.name) not in (None, "other") for call in made)
+    is_research = (kind_of_call(call.name, call.arguments, REACT_NAMES) != "other" for call in made)
+    return any(map(submitted_answer, made)) or any(is_research) or (bool(made) and _holds_observations(text))
 
 
 # ---- the fields around the transcript
@@ -283,7 +304,7 @@ def _dialogue(transcript: str | list[Any], question: str) -> Dialogue:
     messages = [message for message in transcript if isinstance(message, Mapping)]
     users = (message for message in messages if _role(message) in ("user", "human"))
     first = next(users, {})
-    asked, rest = _without_prompt(text_of(first.get("content", first.get("value"))), question)
+    asked, rest = _without_prompt(text_of(content_of(first)), question)
     return read_messages(messages, asked or rest.strip())
 
 

@@ -13,6 +13,7 @@ from tracerank.pools.types import Question, Rollout, Search
 from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.calls.text_layouts import split_ranked
 from tracerank.readers.files.record_fields import stated_references
+from tracerank.readers.formats.langchain_texts import told_in
 from tracerank.readers.formats.webqa import identity_of, integer_of, references_of
 
 TEXT_FIELDS = ("output", "response", "completion", "text", "trajectory", "generated_text")
@@ -20,6 +21,7 @@ _PROMPT_FIELDS = ("input", "prompt", "query")
 _ID_FIELDS = ("question_id", "qid", "question_index", "id")
 _SAMPLE_FIELDS = ("sample_id", "rollout_id", "traj_idx")
 _REFERENCE_FIELDS = ("golden_answers", "gts", "ground_truth", "references", "answers", "reward_model")
+_JSON = ('{"', "[{", "{'", "[[")
 _TAGS = ("<search>", "<information>", "<answer>")
 
 _ASSISTANT = re.compile(r"<\|im_start\|>assistant\s*|<\|start_header_id\|>assistant<\|end_header_id\|>\s*")
@@ -52,7 +54,8 @@ class SearchR1Reader:
         """By tags in one of the text fields, or by search tags in chat messages."""
         text = _text_field(record)
         if text is not None and any(tag in text for tag in _TAGS):
-            return True
+            # A page may hold an answer tag, too: of a transcript kept as JSON, or with named turns, it says nothing.
+            return "<search>" in text or not (text.lstrip().startswith(_JSON) or told_in(record) is not None)
         messages = record.get("messages")
         return isinstance(messages, list) and any(
             "<search>" in (_content(message) or "") for message in messages if _role(message) == "assistant"

@@ -1,4 +1,4 @@
-"""The memory of smolagents: ``agent.memory.get_full_steps()``, the dictionaries of a ``RunResult``, printed steps.
+"""The memory of smolagents: ``agent.memory.get_full_steps()``, a ``RunResult``, printed steps, messages.
 
 A tool-calling agent logs its calls; a code agent logs code, from which the calls are read with their literal arguments,
 and what the code printed. What several calls of one step printed is told apart where the text itself says so (JSON,
@@ -30,6 +30,7 @@ from tracerank.readers.calls.tool_words import kind_by_words
 from tracerank.readers.files.loose_json import json_texts
 from tracerank.readers.files.printed_objects import load_printed
 from tracerank.readers.files.record_fields import decoded, question_of, sample_id_of
+from tracerank.readers.formats.smolagents_messages import steps_of_messages
 from tracerank.readers.values import plain_text
 
 Bindings = dict[str, tuple[str, ...]]
@@ -144,24 +145,26 @@ class SmolagentsReader:
         if not isinstance(record, Mapping):
             return False
         steps = _steps(record)
-        return (steps is not None and any(_is_action(step) for step in steps)) or _are_printed(record.get(_PRINTED))
+        is_memory = steps is not None and any(_is_action(step) for step in steps)
+        return is_memory or _are_printed(record.get(_PRINTED)) or steps_of_messages(record) is not None
 
     def parse(self, record: Record, source: str) -> Parsed:
         """The run as a rollout; the answer is the output of the step that ended it."""
         plain = decoded(record)
         is_printed = _are_printed(plain.get(_PRINTED))
-        steps = _printed_steps(plain.get(_PRINTED)) if is_printed else _steps(plain)
+        told = None if is_printed else steps_of_messages(plain)
+        steps = _printed_steps(plain.get(_PRINTED)) if is_printed else told or _steps(plain)
         if steps is None:
             reason = f"no steps that can be read: expected a list in one of {', '.join(_STEP_FIELDS)}"
             reject(reason, question_of(plain), sample_id_of(plain))
         tasks = [step["task"] for step in steps if isinstance(step, Mapping) and isinstance(step.get("task"), str)]
         asked = tasks[-1] if tasks else None
         actions = [_with_code(step) for step in steps if isinstance(step, Mapping) and "step_number" in step]
-        # Beside printed steps, the prediction is the answer as the agent put it last.
-        noted = plain_text(plain.get("prediction")) if is_printed else None
+        # Beside printed steps and messages, the prediction is the answer as the agent put it last.
+        noted = plain_text(plain.get("prediction")) if is_printed or told else None
         dialogue = Dialogue(tuple(_calls(actions)), asked, noted or _final(plain, actions))
         # The run's 'output' is the agent's; everything else is in the steps.
-        aside = (*_STEP_FIELDS, _PRINTED, "output", "prompt", "input", "task")
+        aside = (*_STEP_FIELDS, _PRINTED, "output", "prompt", "input", "task", *(("messages",) if told else ()))
         fields = {key: value for key, value in plain.items() if key not in aside}
         return parsed_dialogue(fields, source, dialogue)
 

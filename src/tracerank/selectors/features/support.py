@@ -189,6 +189,26 @@ def _asked_near(text: str, at: int, end: int, reach: int, weights: Mapping[str, 
     return fsum(weights[word] for word in weights.keys() & near)
 
 
+def plain_place(text: str, head: str, needle: str, wanted: frozenset[str], kind: str | None) -> Place:
+    """The same as ``place_of`` where all of the question's words weigh the same."""
+    if not text.isascii():
+        return place_of(text, head, needle, dict.fromkeys(wanted, 1.0), kind)
+    total = len(wanted) or 1
+    window = close = start = mentions = 0
+    is_kind = False
+    while mentions < _MOST_OCCURRENCES and (at := text.find(needle, start)) >= 0:
+        mentions += 1
+        start = at + len(needle) - 1
+        window = max(window, _counted_near(text, at, start, _WINDOW, wanted))
+        close = max(close, _counted_near(text, at, start, _CLOSE, wanted))
+        is_kind = is_kind or (kind is not None and f" {kind}" in text[max(0, at - _CLOSE) : start + _CLOSE])
+    return Place(window / total, close / total, len(wanted.intersection(head.split())) / total, mentions, is_kind)
+
+
+def _counted_near(text: str, at: int, end: int, reach: int, wanted: frozenset[str]) -> int:
+    return len(wanted.intersection(f"{text[max(0, at - reach) : at]} | {text[end : end + reach]}".split()))
+
+
 def _own(view: PoolView, form: Form, own: list[int], holds: Mapping[int, Place]) -> dict[str, float]:
     if not own:
         return dict.fromkeys(_OWN, NAN)
@@ -287,29 +307,32 @@ def near(text: Line, needle: str) -> frozenset[str]:
 def chained(
     searched: Iterable[tuple[frozenset[str], frozenset[str]]],
     texts: Sequence[Line],
+    holding: Iterable[frozenset[str]],
     asked: frozenset[str],
-    needle: str,
     answer: frozenset[str],
 ) -> tuple[float, float, float]:
-    """The own chains, best over single queries, each with its bridge: a query more never lowers them, nor a text."""
-    best = (0.0, 0.0, 0.0)
+    """The own chains, best over single queries, each with its bridge: a query more never lowers them, nor a text.
+
+    ``holding`` has the words around the answer in each of the texts that hold it.
+    """
+    first = second = third = 0.0
     trails = [(query - answer, bridge - answer) for query, bridge in searched]
-    for text in texts:
-        if needle not in text.text:
-            continue
-        around = near(text, needle)
+    for around in holding:
         here = asked & around
-        best = (best[0], best[1], max(best[2], part_of(here, asked)))
+        third = max(third, part_of(here, asked))
         for query, bridge in trails:
             crossed = bridge & around
-            values = (part_of(crossed, bridge), part_of(query & around, query), reached(texts, crossed, asked, here))
-            best = (max(best[0], values[0]), max(best[1], values[1]), max(best[2], values[2]))
-    return best
+            first = max(first, part_of(crossed, bridge))
+            second = max(second, part_of(query & around, query))
+            third = max(third, reached(texts, crossed, asked, here))
+    return first, second, third
 
 
 def reached(texts: Sequence[Line], crossed: frozenset[str], asked: frozenset[str], here: frozenset[str]) -> float:
     """Best share of the question's words around the answer or in a text with all bridge words that stand there."""
-    through = (asked & text.words for text in texts if crossed and crossed <= text.words)
+    if not crossed:
+        return part_of(here, asked)
+    through = (asked & text.words for text in texts if crossed <= text.words)
     return max((part_of(here | there, asked) for there in through), default=part_of(here, asked))
 
 

@@ -34,8 +34,10 @@ LONGEST_TEXT = 40_000
 _MARKS = re.compile("[\u0300-\u036f]")
 _POSSESSIVE = re.compile(r"['’]s\b")
 _APOSTROPHES = str.maketrans("", "", "'’`´")
-_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}\b)")
+_THOUSANDS = re.compile(r",(?<=\d,)(?=\d{3}\b)")  # the sign first: it is looked for quickly
 _WORD = re.compile(r"[^\W_]+")
+_BLANKS = bytes(code if code < 128 and chr(code).isalnum() else 32 for code in range(256))
+"""Blanks for all of ASCII that is no word: parts what ``_WORD`` does, in a quarter of the time."""
 _ARTICLES = frozenset(("a", "an", "the"))
 
 FUNCTION_WORDS = frozenset(
@@ -70,7 +72,8 @@ def words_of(text: str) -> list[str]:
         text = _POSSESSIVE.sub("", text).translate(_APOSTROPHES)
     if "," in text:
         text = _THOUSANDS.sub("", text)
-    return [word for word in find_words(text) if word not in _ARTICLES]
+    words = text.encode().translate(_BLANKS).decode().split() if text.isascii() else find_words(text)
+    return [word for word in words if word not in _ARTICLES]
 
 
 def _has_unspaced(text: str) -> bool:
@@ -295,18 +298,21 @@ def asked_kind_of(words: Sequence[str]) -> str | None:
 def seen_by(rollout: Rollout, numbers: dict[str, int], lines: TextLines) -> Seen:
     """What a rollout saw; texts that are new get the next number."""
     ranks: dict[int, int] = {}
-    last: frozenset[int] = frozenset()
+    found: list[int] = []
+    queries = []
     for search in rollout.searches:
+        if search.query:
+            queries.append(lines.of(search.query).text)
         if not search.evidence:
             continue
         found = []
         for evidence in search.evidence:
             number = numbers.setdefault(evidence.text, len(numbers))
             rank = evidence.rank or 1
-            ranks[number] = min(rank, ranks.get(number, rank))
+            if rank < ranks.setdefault(number, rank):
+                ranks[number] = rank
             found.append(number)
-        last = frozenset(found)
-    return Seen(ranks, last, tuple(lines.of(search.query).text for search in rollout.searches if search.query))
+    return Seen(ranks, frozenset(found), tuple(queries))
 
 
 def _rarity(texts: Sequence[Line], words: frozenset[str]) -> dict[str, float]:

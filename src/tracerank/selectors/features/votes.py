@@ -10,7 +10,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from statistics import median
 from zlib import crc32
@@ -30,6 +30,7 @@ KINDS = (
     "mixed of 4+",
 )
 """What an answer looks like; capitals make a name, a mixture of both is mixed."""
+_PLACE_OF = {kind: place for place, kind in enumerate(KINDS)}
 WEIGHTS_FILE = Path(__file__).with_name("kinds.safetensors")
 
 _YEAR = re.compile(r"1[0-9]{3}|20[0-9]{2}")
@@ -42,7 +43,7 @@ _LINKS = frozenset(("of", "and", "in", "on", "de", "for", "to", "&", "the", "a",
 
 def kind_of(form: Form, question: Line) -> int:
     """The place in ``KINDS``."""
-    return KINDS.index(_kind(form, question))
+    return _PLACE_OF[_kind(form, question)]
 
 
 def _kind(form: Form, question: Line) -> str:
@@ -111,7 +112,7 @@ class KindModel:
         chances: NDArray[np.float32] = shifted - np.log(np.exp(shifted).sum())
         return chances
 
-    @property
+    @cached_property
     def log_prior(self) -> NDArray[np.float32]:
         """Without any cue."""
         return self.log_chances("")
@@ -218,32 +219,46 @@ _SENTENCE_WORDS = 6
 
 def shape(view: PoolView, question: str) -> dict[str, list[float]]:
     """The columns of the family ``shape``."""
-    has_options = bool(_OR.search(question)) and " or " in view.question.text
     lengths = [math.log(max(1, form.size)) for form in view.forms for _ in form.rollouts]
     middle = median(lengths)
-    rows = [_row(view, form, middle, has_options) for form in view.forms]
-    columns = {name: [row[name] for row in rows] for name in rows[0]}
-    columns["misfit"] = [float(fit < 0) for fit in columns["fits_kind"]]
+    looks = looks_of(view.question, view.asked, view.forms, question)
+    rows = [_row(form, middle) | look for form, look in zip(view.forms, looks, strict=True)]
+    return {name: [row[name] for row in rows] for name in rows[0]}
+
+
+def looks_of(question: Line, asked: Asked, forms: Sequence[Form], text: str) -> list[dict[str, float]]:
+    """How far each form looks like what the question, here as a line and as it was asked, wants."""
+    has_options = " or " in question.text and bool(_OR.search(text))
     model = kind_model()
-    chances, prior = model.log_chances(question), model.log_prior
-    kinds = [kind_of(form, view.question) for form in view.forms]
-    columns["kind_chance"] = [float(chances[kind]) for kind in kinds]
-    columns["kind_lift"] = [float(chances[kind] - prior[kind]) for kind in kinds]
-    return columns
+    chances = model.log_chances(text)
+    lifts = (chances - model.log_prior).tolist()
+    log_chances = chances.tolist()
+    rows = []
+    for form in forms:
+        kind = kind_of(form, question)
+        fits = _fits(asked, form, has_options)
+        is_named = has_options and not form.is_polar
+        is_new = has_options or form.is_polar
+        rows.append(
+            {
+                "fits_kind": fits,
+                "misfit": float(fits < 0),
+                "is_polar": float(form.is_polar),
+                "is_option": float(form.line in question.text) if is_named else NAN,
+                "repeats_question": NAN if is_new else len(form.content & question.words) / max(1, len(form.content)),
+                "kind_chance": log_chances[kind],
+                "kind_lift": lifts[kind],
+            }
+        )
+    return rows
 
 
-def _row(view: PoolView, form: Form, middle: float, has_options: bool) -> dict[str, float]:
+def _row(form: Form, middle: float) -> dict[str, float]:
     length = math.log(max(1, form.size))
-    in_question = len(form.content & view.question.words) / max(1, len(form.content))
-    is_option = float(form.line in view.question.text) if has_options and not form.is_polar else NAN
     written = form.answer.split()
     return {
         "words": length,
         "words_relative": length - middle,
-        "fits_kind": _fits(view.asked, form, has_options),
-        "is_polar": float(form.is_polar),
-        "is_option": is_option,
-        "repeats_question": NAN if has_options or form.is_polar else in_question,
         "has_digit": float(any(char.isdigit() for char in form.answer[:200])),
         "capitals": sum(word[0].isupper() for word in written) / max(1, len(written)),
         "is_sentence": float(_is_sentence(form)),

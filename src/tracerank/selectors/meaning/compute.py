@@ -13,11 +13,11 @@ import numpy as np
 
 from tracerank.answers.asked import read_question
 from tracerank.answers.equivalence import NO_GROUP
-from tracerank.answers.meaning.blocks import MOST_ANSWERS, crowd_note
+from tracerank.answers.meaning.blocks import crowd_note
 from tracerank.answers.meaning.grouping import answer_core, group_by_meaning
 from tracerank.pools.types import Rollout
 from tracerank.selectors.features.compute import FeatureTable
-from tracerank.selectors.features.support import OWN_CHAINS, Place, Queries, chained, may_hold, place_of
+from tracerank.selectors.features.support import OWN_CHAINS, Place, Queries, chained, near, plain_place
 from tracerank.selectors.features.table import LIMIT
 from tracerank.selectors.features.view import (
     FUNCTION_WORDS,
@@ -25,7 +25,6 @@ from tracerank.selectors.features.view import (
     MOST_TEXTS,
     Form,
     Line,
-    PoolView,
     Seen,
     TextLines,
     asked_kind_of,
@@ -39,7 +38,7 @@ from tracerank.selectors.features.view import (
     words_held,
     words_of,
 )
-from tracerank.selectors.features.votes import shape
+from tracerank.selectors.features.votes import looks_of
 from tracerank.selectors.meaning.table import MEANING_FEATURES
 
 BRIEF = 8
@@ -72,13 +71,17 @@ def named(table: FeatureTable, row: int, names: Sequence[str]) -> dict[str, floa
     return {name: values[MEANING_FEATURES.names.index(name)] for name in names}
 
 
+_Searched = tuple[frozenset[str], frozenset[str]]
+"""The words of a query, and those of them that the question does not say."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Trail:
     """What one rollout searched for, and the texts that it saw."""
 
-    searched: tuple[tuple[frozenset[str], frozenset[str]], ...]
-    """The words of each query, and those of them that the question does not say."""
-    texts: tuple[Line, ...]
+    searched: tuple[_Searched, ...]
+    numbers: list[int]
+    """Of the texts, those that are searched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +98,16 @@ class _Meaning:
 class _Finds:
     """Where one form was looked for, and what was found there."""
 
+    wanted: frozenset[str]
+    """The question's words that are not in the form itself."""
+    looked: int = 0
+    """Texts that were looked at."""
     places: dict[int, Place] = field(default_factory=dict)
     """Text that holds it to how it stands there."""
     covered: list[int] = field(default_factory=list)
-    """Its content words in each text, as far as texts were looked at."""
+    """Its content words in each text, as far as anybody asked: what is found needs no count."""
+    around: dict[int, frozenset[str]] = field(default_factory=dict)
+    """Text that holds it to the words around it."""
     chains: dict[int, tuple[float, float, float]] = field(default_factory=dict)
     """Rollout to the chains that lead there."""
 
@@ -120,16 +129,19 @@ class MeaningLedger:
         self._lines = lines or TextLines()
         self._line, self._asked = self._lines.of(question), read_question(question)
         self._kind = asked_kind_of(words_of(question))
+        self._keys: dict[str, str] = {}
         self._places: dict[str, list[int]] = {}
-        self._spelled: dict[str, Counter[str]] = {}
+        self._spelled: dict[str, dict[str, int]] = {}
         self._read: tuple[list[str], Sequence[tuple[str, int]]] = ([], [])
         self._forms: dict[tuple[str, int], Form] = {}
         self._looks: tuple[list[tuple[str, int]], dict[int, dict[str, float]]] = ([], {})
         self._numbers: dict[str, int] = {}
         self._texts: list[Line] = []
         self._heads: list[str] = []
+        self._foreign: list[int] = []
         self._seen: list[Seen] = []
         self._trails: list[_Trail] = []
+        self._searched: dict[str, _Searched] = {}
         self._subject: frozenset[str] = frozenset()
         self._about: list[int] = []
         self._finds: dict[str, _Finds] = {}
@@ -142,41 +154,69 @@ class MeaningLedger:
         """One rollout more; it must have an answer."""
         place, answer = len(self.rollouts), rollout.answer or ""
         self.rollouts.append(rollout)
-        key = form_key(answer)
+        key = self._keys.get(answer)
+        if key is None:
+            key = self._keys[answer] = form_key(answer)
         self._places.setdefault(key, []).append(place)
-        self._spelled.setdefault(key, Counter())[answer] += 1
+        spelled = self._spelled.setdefault(key, {})
+        spelled[answer] = spelled.get(answer, 0) + 1
         before = len(self._numbers)
-        self._seen.append(seen_by(rollout, self._numbers, self._lines))
-        for text in list(self._numbers)[before:MOST_TEXTS] if before < MOST_TEXTS else ():
-            self._texts.append(self._lines.of(text))
-            self._heads.append(self._texts[-1].text[:HEAD])
-        self._trails.append(self._trail(self._seen[-1]))
-        self._queries.add(place, self._seen[-1].queries)
-        self._readers.update(self._numbers_seen(place))
+        seen = seen_by(rollout, self._numbers, self._lines)
+        self._seen.append(seen)
+        if before < min(len(self._numbers), MOST_TEXTS):
+            self._look_at(list(self._numbers)[before:MOST_TEXTS])
+        trail = self._trail(seen)
+        self._trails.append(trail)
+        self._queries.add(place, seen.queries)
+        self._readers.update(trail.numbers)
+
+    def _look_at(self, texts: Sequence[str]) -> None:
+        for text in texts:
+            line = self._lines.of(text)
+            if not line.text.isascii():
+                self._foreign.append(len(self._texts))
+            self._texts.append(line)
+            self._heads.append(line.text[:HEAD])
+
+    def _trail(self, seen: Seen) -> _Trail:
+        searched = dict.fromkeys(map(self._words_searched, seen.queries))
+        count = len(self._texts)
+        numbers = list(seen.ranks)
+        if len(self._numbers) > count:
+            numbers = [number for number in numbers if number < count]
+        return _Trail(tuple(searched), numbers)
+
+    def _words_searched(self, query: str) -> _Searched:
+        found = self._searched.get(query)
+        if found is None:
+            words = frozenset(words_held(query)) - FUNCTION_WORDS
+            found = self._searched[query] = words, words - self._line.words
+        return found
 
     def table(self) -> FeatureTable:
         """One row for each meaning of all rollouts so far."""
         self._look_at_subject()
-        view = self._view()
-        meanings = self._meanings(view)
-        values = np.zeros((len(meanings), len(MEANING_FEATURES.features)), np.float32)
+        forms = self._form_list()
+        meanings = self._meanings(forms)
+        values = np.zeros((len(meanings), len(MEANING_FEATURES.names)), np.float32)
         if meanings:
             votes = [len(meaning.members) for meaning in meanings]
             first, second = (*sorted(votes, reverse=True), 0)[:2]
-            fits = self._fits(view)
-            for row, meaning in enumerate(meanings):
-                rival = second if votes[row] == first else first
-                found = {**_votes(votes[row], rival, view.voters), **self._supported(view, meaning)}
+            voters, fits = sum(votes), self._fits(forms)
+            rows = []
+            for meaning, own in zip(meanings, votes, strict=True):
+                found = _votes(own, second if own == first else first, voters)
+                found |= self._supported(meaning)
                 found |= fits[meaning.forms[0].group]
-                inside = frozenset(meaning.members)
-                found["searched_by_others"] = float(any(self._queries.asking(form) - inside for form in meaning.forms))
-                values[row] = [found[name] for name in MEANING_FEATURES.names]
+                found["searched_by_others"] = self._searched_outside(meaning)
+                rows.append([found[name] for name in MEANING_FEATURES.names])
+            values[:] = rows
         return FeatureTable(
             values.clip(-LIMIT, LIMIT),
             np.arange(len(meanings), dtype=np.int64),
             np.array([len(meaning.members) for meaning in meanings], np.int64),
             tuple(meaning.members for meaning in meanings),
-            view.note,
+            crowd_note(len(self._places)) if len(self._read[0]) < len(self._places) else None,
         )
 
     def _look_at_subject(self) -> None:
@@ -187,24 +227,6 @@ class MeaningLedger:
             self._finds.clear()
             self._counted.clear()
         self._about += [len(subject & text.words) for text in self._texts[len(self._about) :]]
-
-    def _view(self) -> PoolView:
-        forms = self._form_list()
-        return PoolView(
-            question=self._line,
-            asked=self._asked,
-            weights={},  # by rarity, which meanings do not go by
-            rollouts=tuple(self.rollouts),
-            forms=forms,
-            groups=len({form.group for form in forms}),
-            voters=sum(len(form.rollouts) for form in forms),
-            texts=tuple(self._texts),
-            heads=tuple(self._heads),
-            seen=tuple(self._seen),
-            asked_kind=self._kind,
-            rarity={},
-            note=crowd_note(len(self._spelled)) if len(self._spelled) > MOST_ANSWERS else None,
-        )
 
     def _form_list(self) -> tuple[Form, ...]:
         keys = commonest(self._places)
@@ -220,13 +242,13 @@ class MeaningLedger:
                 found.append(known)
         return tuple(found)
 
-    def _meanings(self, view: PoolView) -> list[_Meaning]:
-        forms: dict[int, list[Form]] = {}
-        for form in view.forms:
-            forms.setdefault(form.group, []).append(form)
+    def _meanings(self, forms: Sequence[Form]) -> list[_Meaning]:
+        groups: dict[int, list[Form]] = {}
+        for form in forms:
+            groups.setdefault(form.group, []).append(form)
         found, known = [], {}
         # By the alphabet, so that a tie, which goes to the first row, does not hang on the order of the rollouts.
-        for wordings in sorted(forms.values(), key=lambda wordings: min(form.line for form in wordings)):
+        for wordings in sorted(groups.values(), key=lambda wordings: min(form.line for form in wordings)):
             members = tuple(sorted(place for form in wordings for place in form.rollouts))
             known[members] = self._seen_inside(members)
             found.append(_Meaning(tuple(wordings), members, known[members]))
@@ -236,61 +258,69 @@ class MeaningLedger:
     def _seen_inside(self, members: tuple[int, ...]) -> Counter[int]:
         """Text to readers among these rollouts, from what is known of the same meaning, now or before its last one."""
         known = self._own.get(members)
-        if known is None and (known := self._own.get(members[:-1])) is not None:
-            known = known.copy()
-            known.update(self._numbers_seen(members[-1]))
-        return known or Counter(number for place in members for number in self._numbers_seen(place))
-
-    def _numbers_seen(self, place: int) -> list[int]:
-        return [number for number in self._seen[place].ranks if number < len(self._texts)]
+        if known is not None:
+            return known
+        known, left = self._own.get(members[:-1]), members[-1:]
+        known, left = (Counter(), members) if known is None else (known.copy(), left)
+        for place in left:
+            known.update(self._trails[place].numbers)
+        return known
 
     def _found(self, form: Form) -> _Finds:
         """What is known of a form, with every text looked at."""
-        finds = self._finds.get(form.line) or self._finds.setdefault(form.line, _Finds())
-        if len(finds.covered) == len(self._texts):
+        finds = self._finds.get(form.line)
+        if finds is None:
+            wanted = frozenset(word for word in self._subject if f" {word} " not in form.line)
+            finds = self._finds[form.line] = _Finds(wanted)
+        if finds.looked == len(self._texts):
             return finds
-        wanted = dict.fromkeys((word for word in self._subject if f" {word} " not in form.line), 1.0)
-        for number in range(len(finds.covered), len(self._texts)):
+        # Few texts have its first word; where characters are words, sets hold other terms.
+        first, looked, finds.looked = form.words[0], finds.looked, len(self._texts)
+        for number in range(looked, finds.looked):
             text = self._texts[number]
-            finds.covered.append(len(form.content & text.words))
-            if may_hold(text, form) and form.line in text.text:
-                finds.places[number] = place_of(text.text, self._heads[number], form.line, wanted, self._kind)
+            if (first in text.words or number in self._foreign) and form.line in text.text:
+                finds.places[number] = plain_place(text.text, self._heads[number], form.line, finds.wanted, self._kind)
         return finds
 
-    def _supported(self, view: PoolView, meaning: _Meaning) -> Mapping[str, float]:
+    def _supported(self, meaning: _Meaning) -> Mapping[str, float]:
         """Evidence and chains, counted again where anything has come to them: sets of texts and rollouts only grow."""
         lines = tuple(form.line for form in meaning.forms)
         held = sum(len(self._found(form).places) for form in meaning.forms if not form.is_polar)
-        alone = sum(self._readers[number] == count for number, count in meaning.own.items())
+        alone = len(meaning.own.items() & self._readers.items())  # nobody else has read them
         of = (lines, meaning.members, len(meaning.own), len(self._texts) - alone, held)
         known = self._counted.get(lines[0])
         if known is None or known.of != of:
-            known = self._counted[lines[0]] = _Counted(of, self._evidence(view, meaning) | self._chains(meaning))
+            known = self._counted[lines[0]] = _Counted(of, self._evidence(meaning) | self._chains(meaning))
         return known.found
 
-    def _evidence(self, view: PoolView, meaning: _Meaning) -> dict[str, float]:
+    def _evidence(self, meaning: _Meaning) -> dict[str, float]:
         sought = [form for form in meaning.forms if not form.is_polar]  # yes and no stand nowhere
-        own_texts = meaning.own
-        others_texts = {number for number, count in self._readers.items() if count > own_texts.get(number, 0)}
+        own_texts, readers = meaning.own, self._readers
         places: dict[int, list[Place]] = {}
         titled = False
         for form in sought:
             for number, place in self._found(form).places.items():
                 places.setdefault(number, []).append(place)
                 titled = titled or (number in own_texts and form.line in self._heads[number])
-        own = [place for number, found in places.items() if number in own_texts for place in found]
-        others = [place for number, found in places.items() if number in others_texts for place in found]
-        seen = [view.seen[place] for place in meaning.members]
-        ranks = (1 / one.ranks[number] for one in seen for number in places if number in one.ranks)
+        own, others = [], []
+        for number, found in places.items():
+            inside = own_texts.get(number, 0)
+            if inside:
+                own += found
+            if readers[number] > inside:
+                others += found
+        seen = [self._seen[place] for place in meaning.members] if places else []
+        ranks = [1 / one.ranks[number] for one in seen for number in places if number in one.ranks]
+        mentions = [max(one.mentions for one in found) for number, found in places.items() if number in own_texts]
+        if not others:
+            others_texts = [number for number, count in readers.items() if count > own_texts.get(number, 0)]
         return {
             "found": float(bool(own)),
-            "last_found": float(any(number in places for one in seen for number in one.last)),
+            "last_found": float(any(not one.last.isdisjoint(places) for one in seen)),
             "best_rank": max(ranks, default=0.0),
-            "texts": math.log1p(sum(number in own_texts for number in places)),
-            "mentions": math.log1p(
-                sum(max(one.mentions for one in found) for number, found in places.items() if number in own_texts)
-            ),
-            "recall": 1.0 if own else self._recall(sought, own_texts),
+            "texts": math.log1p(len(mentions)),
+            "mentions": math.log1p(sum(mentions)),
+            "recall": 1.0 if own else self._recall(sought, list(own_texts)),
             "window": max((place.window for place in own), default=0.0),
             "close": max((place.close for place in own), default=0.0),
             "head": max((place.head for place in own), default=0.0),
@@ -304,35 +334,56 @@ class MeaningLedger:
             "kind_stated": float(any(place.is_kind for found in places.values() for place in found)),
         }
 
-    def _recall(self, forms: Sequence[Form], numbers: Iterable[int]) -> float:
-        texts = list(numbers)
-        return max((_best(self._found(form).covered, texts, len(form.content)) for form in forms), default=0.0)
-
-    def _trail(self, seen: Seen) -> _Trail:
-        queries = dict.fromkeys(frozenset(words_held(query)) - FUNCTION_WORDS for query in seen.queries)
-        searched = tuple((query, query - self._line.words) for query in queries)
-        return _Trail(searched, tuple(self._texts[number] for number in seen.ranks if number < len(self._texts)))
+    def _recall(self, forms: Sequence[Form], numbers: Sequence[int]) -> float:
+        best = 0.0
+        for form in forms:
+            finds = self._found(form)
+            if len(finds.covered) < len(self._texts):
+                content = form.content
+                finds.covered += [len(content & text.words) for text in self._texts[len(finds.covered) :]]
+            best = max(best, _best(finds.covered, numbers, len(form.content)))
+        return best
 
     def _chains(self, meaning: _Meaning) -> dict[str, float]:
         best = (0.0,) * len(OWN_CHAINS)
-        for form in (form for form in meaning.forms if not form.is_polar):
-            known, own = self._found(form).chains, frozenset(terms(form.words))
+        for form in meaning.forms:
+            if form.is_polar or not (finds := self._found(form)).places:
+                continue
+            own = frozenset(terms(form.words))
+            asked = self._subject - own
             for place in form.rollouts:
-                if place not in known:
-                    trail = self._trails[place]
-                    known[place] = chained(trail.searched, trail.texts, self._subject - own, form.line, own)
-                best = tuple(map(max, best, known[place]))
+                if place not in finds.chains:
+                    finds.chains[place] = self._chained(finds, form, self._trails[place], asked, own)
+                best = tuple(map(max, best, finds.chains[place]))
         return dict(zip(OWN_CHAINS, best, strict=True))
 
-    def _fits(self, view: PoolView) -> Mapping[int, Mapping[str, float]]:
+    def _chained(
+        self, finds: _Finds, form: Form, trail: _Trail, asked: frozenset[str], own: frozenset[str]
+    ) -> tuple[float, float, float]:
+        around = []
+        for number in trail.numbers:
+            if number in finds.places:
+                if number not in finds.around:
+                    finds.around[number] = near(self._texts[number], form.line)
+                around.append(finds.around[number])
+        if not around:
+            return 0.0, 0.0, 0.0
+        return chained(trail.searched, [self._texts[number] for number in trail.numbers], around, asked, own)
+
+    def _searched_outside(self, meaning: _Meaning) -> float:
+        """Whether rollouts with another answer searched for it."""
+        inside = frozenset(meaning.members)
+        return float(any(not self._queries.asking(form) <= inside for form in meaning.forms))
+
+    def _fits(self, found: Sequence[Form]) -> Mapping[int, Mapping[str, float]]:
         """Of each group how its forms look, which does not hang on who wrote them."""
-        forms = [(form.answer, form.group) for form in view.forms]
+        forms = [(form.answer, form.group) for form in found]
         if forms != self._looks[0]:
-            looks = shape(view, self.question)
-            rows: dict[int, list[int]] = {}
-            for place, form in enumerate(view.forms):
-                rows.setdefault(form.group, []).append(place)
-            self._looks = forms, {group: _fit(own, looks) for group, own in rows.items()}
+            looks = looks_of(self._line, self._asked, found, self.question)
+            rows: dict[int, list[Mapping[str, float]]] = {}
+            for form, look in zip(found, looks, strict=True):
+                rows.setdefault(form.group, []).append(look)
+            self._looks = forms, {group: _fit(own) for group, own in rows.items()}
         return self._looks[1]
 
 
@@ -342,14 +393,14 @@ def _votes(own: int, rival: int, total: int) -> dict[str, float]:
 
 def _best(counts: Sequence[int], numbers: Iterable[int], whole: int) -> float:
     """The best share of so many words in one of these texts."""
-    return max((counts[number] for number in numbers), default=0) / whole if whole else 0.0
+    return max(map(counts.__getitem__, numbers), default=0) / whole if whole else 0.0
 
 
-def _fit(rows: Sequence[int], looks: Mapping[str, Sequence[float]]) -> dict[str, float]:
+def _fit(rows: Sequence[Mapping[str, float]]) -> dict[str, float]:
     """The best of its wordings; what is missing says nothing."""
 
     def known(name: str) -> list[float]:
-        return [looks[name][row] for row in rows if not math.isnan(looks[name][row])] or [0.0]
+        return [row[name] for row in rows if row[name] == row[name]] or [0.0]
 
     best = {name: max(known(name)) for name in ("fits_kind", "kind_chance", "kind_lift", "is_polar", "is_option")}
     return best | {name: min(known(name)) for name in ("misfit", "repeats_question")}

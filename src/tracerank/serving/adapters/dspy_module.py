@@ -11,9 +11,9 @@ from typing import Any
 from tracerank.errors import UsageError
 from tracerank.extras import pip_install
 from tracerank.methods.base import Method
+from tracerank.running.wrappers import own_copy, prediction_record, varied
 from tracerank.serving.adapters.langgraph_node import decide_records
 
-_FINISH = "finish"
 _log = logging.getLogger(__name__)
 
 
@@ -65,15 +65,17 @@ def selecting_module(
 
         def choose(self, asked: str | None, predictions: Sequence[Any]) -> Any:
             answers = [_text(prediction.get(answer)) for prediction in predictions]
-            records = [_record(prediction, given) for prediction, given in zip(predictions, answers, strict=True)]
+            records = [
+                prediction_record(prediction, given) for prediction, given in zip(predictions, answers, strict=True)
+            ]
             decided = decide_records(method, asked, records, answers)
             chosen = predictions[decided["sample_id"] or 0]
             return dspy.Prediction(**{**chosen.toDict(), "decision": decided})
 
         def _attempt(self, place: int, inputs: Mapping[str, Any]) -> Any:
             try:
-                with dspy.context(lm=_varied(dspy.settings.lm, place, temperature)):
-                    return self._own(place)(**inputs)
+                with dspy.context(lm=varied(dspy.settings.lm, place, temperature)):
+                    return own_copy(self.module, place, temperature)(**inputs)
             except Exception as error:  # a failed rollout is no candidate, and no reason to lose the others
                 return _told(place, k, error)
 
@@ -82,47 +84,16 @@ def selecting_module(
                 if not hasattr(self.module, "aforward"):
                     return await asyncio.to_thread(self._attempt, place, inputs)
                 try:
-                    with dspy.context(lm=_varied(dspy.settings.lm, place, temperature)):
-                        return await self._own(place).acall(**inputs)
+                    with dspy.context(lm=varied(dspy.settings.lm, place, temperature)):
+                        return await own_copy(self.module, place, temperature).acall(**inputs)
                 except Exception as error:
                     return _told(place, k, error)
-
-        def _own(self, place: int) -> Any:
-            """A copy of the module whose models know their rollout."""
-            attempt = self.module.deepcopy()
-            for predictor in attempt.predictors():
-                predictor.lm = _varied(predictor.lm, place, temperature)
-            return attempt
 
     return Selecting()
 
 
 def _told(place: int, k: int, error: Exception) -> None:
     _log.warning("run %d of %d failed: %s", place + 1, k, error)
-
-
-def _varied(model: Any, place: int, temperature: float) -> Any:
-    """Another rollout id makes another entry in DSPy's cache, as its own BestOfN does; None: no model of its own."""
-    if model is None:
-        return None
-    return model.copy(rollout_id=(model.kwargs.get("rollout_id") or 0) + place, temperature=temperature)
-
-
-def _record(prediction: Any, answer: str | None) -> dict[str, Any]:
-    """The prediction as chat messages, if it has ReAct's trajectory; else its answer alone."""
-    trajectory = prediction.get("trajectory")
-    if not isinstance(trajectory, Mapping):
-        return {"answer": answer, "searches": []}
-    messages: list[dict[str, Any]] = [{"role": "user", "content": ""}]
-    turn = 0
-    while (name := trajectory.get(f"tool_name_{turn}")) is not None:
-        if name != _FINISH:
-            call = {"id": f"call-{turn}", "function": {"name": name, "arguments": trajectory.get(f"tool_args_{turn}")}}
-            messages.append({"role": "assistant", "content": "", "tool_calls": [call]})
-            returned = trajectory.get(f"observation_{turn}")
-            messages.append({"role": "tool", "tool_call_id": call["id"], "name": name, "content": returned})
-        turn += 1
-    return {"messages": [*messages, {"role": "assistant", "content": answer or ""}]}
 
 
 def _text(value: Any) -> str | None:

@@ -11,6 +11,7 @@ from typing import Any
 from tracerank.errors import UsageError
 from tracerank.methods.base import Method
 from tracerank.pools.pool import Pool
+from tracerank.running.wrappers import plain_messages
 from tracerank.serving.wire import SelectRequest, UnreadableRequest, pool_of, select_reply
 
 
@@ -58,9 +59,5 @@ def decide_records(
 
 def _record(rollout: Any) -> dict[str, Any]:
     if isinstance(rollout, Mapping):
-        return {name: [*map(_plain, value)] if name == "messages" else value for name, value in rollout.items()}
-    return {"messages": [_plain(message) for message in rollout]}
-
-
-def _plain(message: Any) -> Any:
-    return message.model_dump() if hasattr(message, "model_dump") else message
+        return {name: plain_messages(value) if name == "messages" else value for name, value in rollout.items()}
+    return {"messages": plain_messages(rollout)}

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from tests.builders import pool, pool_of, rollout
-from tests.serving.viewer.pages import bridge_pool, voted
+from tests.viewer.pages import bridge_pool, voted
 from tracerank.methods.base import Decision
 from tracerank.methods.explanation import Reason, explain_pool
-from tracerank.serving.viewer.question_data import question_data
+from tracerank.viewer.question_data import question_data
 
 try:
     from playwright.sync_api import expect

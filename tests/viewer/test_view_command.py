@@ -8,8 +8,8 @@ import typer
 from typer.testing import CliRunner, Result
 
 from tests.builders import pool
-from tests.serving.viewer.markup import Elements, unpacked
-from tests.serving.viewer.pages import bridge_pool, selector, voted
+from tests.viewer.markup import Elements, unpacked
+from tests.viewer.pages import bridge_pool, selector, voted
 from tracerank.cli.app import Commands
 from tracerank.cli.view import view, write_page
 from tracerank.methods.explanation import explain_stream
@@ -17,7 +17,7 @@ from tracerank.pools.canonical import write_pools
 from tracerank.pools.types import BROWSING
 from tracerank.selectors.base import remember_fitted
 from tracerank.selectors.table import MethodOptions, method_named
-from tracerank.serving.viewer.question_data import question_data
+from tracerank.viewer.question_data import question_data
 
 try:
     from playwright.sync_api import expect

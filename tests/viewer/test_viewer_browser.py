@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from tests.serving.viewer.pages import bridge_pool, explained, many_questions, voted, wide_pool
+from tests.viewer.pages import bridge_pool, explained, many_questions, voted, wide_pool
 from tracerank.agents.worlds.presets import PAPER, iter_world
 from tracerank.methods.base import Decision
 from tracerank.methods.explanation import explain_stream as reasoned
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING
 from tracerank.selectors.base import load_selector
-from tracerank.serving.viewer.question_data import question_data
+from tracerank.viewer.question_data import question_data
 
 try:
     from playwright.sync_api import expect

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.serving.viewer.pages import page_of
+from tests.viewer.pages import page_of
 
 ARTEFACTS = Path(__file__).parents[2] / "artefacts"
 """Screenshots; git ignores them."""

@@ -9,12 +9,12 @@ from importlib import resources
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.serving.viewer.markup import Elements, unpacked
-from tests.serving.viewer.pages import bridge_pool, explained, hostile_pool, page_of, voted
+from tests.viewer.markup import Elements, unpacked
+from tests.viewer.pages import bridge_pool, explained, hostile_pool, page_of, voted
 from tracerank.pools.types import BROWSING
-from tracerank.serving.viewer.page import SCRIPTS, STYLES, About, page_parts, safe_json
+from tracerank.viewer.page import SCRIPTS, STYLES, About, page_parts, safe_json
 
-ASSETS = resources.files("tracerank.serving.viewer").joinpath("assets")
+ASSETS = resources.files("tracerank.viewer").joinpath("assets")
 
 
 def digest(text: str) -> str:

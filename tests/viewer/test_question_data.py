@@ -5,14 +5,14 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import pool, pool_of, ranked, referenced, rollout
-from tests.serving.viewer.pages import BRIDGE, bridge_pool, explained, voted
+from tests.viewer.pages import BRIDGE, bridge_pool, explained, voted
 from tracerank.methods.answer_groups import DefaultGroups
 from tracerank.methods.base import Decision
 from tracerank.methods.explanation import explain_pool
 from tracerank.methods.voting import MajorityVote
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING
-from tracerank.serving.viewer.question_data import list_entry, question_data
+from tracerank.viewer.question_data import list_entry, question_data
 
 
 def decided(pool: Pool, **fields: object) -> dict[str, object]:

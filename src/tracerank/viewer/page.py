@@ -14,7 +14,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from tracerank.serving.viewer.question_data import list_entry
+from tracerank.viewer.question_data import list_entry
 
 STYLES = ("theme.css", "frame.css", "question.css", "lanes.css")
 SCRIPTS = (
@@ -131,4 +131,4 @@ def _script() -> str:
 
 
 def _asset(name: str) -> str:
-    return resources.files("tracerank.serving.viewer").joinpath("assets", name).read_text(encoding="utf-8")
+    return resources.files("tracerank.viewer").joinpath("assets", name).read_text(encoding="utf-8")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.serving.viewer.pages import (
+from tests.viewer.pages import (
     ADDRESSES,
     LONG_LINE,
     SCRIPT,

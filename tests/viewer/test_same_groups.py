@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.builders import pool
-from tests.serving.viewer.pages import selector
+from tests.viewer.pages import selector
 from tests.worlds import generate_pools
 from tracerank.answers.equivalence import NO_GROUP
 from tracerank.cli.select import select
@@ -20,7 +20,7 @@ from tracerank.pools.pool import Pool
 from tracerank.pools.types import WEBQA
 from tracerank.selectors.base import load_selector
 from tracerank.selectors.table import MethodOptions, method_named
-from tracerank.serving.viewer.question_data import list_entry, question_data
+from tracerank.viewer.question_data import list_entry, question_data
 
 WORDINGS = ("{}", "{}.", "It is {}.", "The answer is {}.", "**{}**", "Based on the pages, the answer is {}.")
 

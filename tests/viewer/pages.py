@@ -14,8 +14,8 @@ from tracerank.pools.types import BROWSING, WEBQA, Document, Evidence, Question,
 from tracerank.selectors.trace.checkpoint import Checkpoint
 from tracerank.selectors.trace.graphs.schema import RECIPES
 from tracerank.selectors.trace.selector import TraceSelector
-from tracerank.serving.viewer.page import About, page
-from tracerank.serving.viewer.question_data import question_data
+from tracerank.viewer.page import About, page
+from tracerank.viewer.question_data import question_data
 
 BRIDGE = "The bridge was opened in 1931 by the mayor of Aldwater."
 MAYOR = "Mayor Ines Tarrow held office from 1929 to 1933."

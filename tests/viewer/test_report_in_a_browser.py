@@ -7,7 +7,7 @@ import pytest
 
 from tests.evaluation.report_page.test_page import POOLS, Hostile, asked, written
 from tests.evaluation.test_report import Last
-from tests.serving.viewer.test_viewer_browser import brightness
+from tests.viewer.test_viewer_browser import brightness
 from tracerank.methods.voting import MajorityVote
 
 METHODS = (MajorityVote(), Last(), Hostile())

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.serving.viewer.pages import bridge_pool, hostile_pool, page_of, voted
+from tests.viewer.pages import bridge_pool, hostile_pool, page_of, voted
 from tracerank.methods.voting import MajorityVote
 from tracerank.pools.canonical import rollout_to_record
 

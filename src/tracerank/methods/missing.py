@@ -1,0 +1,92 @@
+"""What an unsure pool lacks, in values: claims without support, names that nobody looked up, queries that all repeated.
+
+``selectors/unsure/gaps.py`` finds it; a decision may carry it. Nothing here is a sentence of a model: every text is a
+part of the question, of an answer or of a query.
+"""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+QUESTION, ANSWER = "question", "answer"
+"""Where a name stands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unsupported:
+    """An answer that stands in no text that any rollout saw."""
+
+    answer: str
+    rollouts: tuple[int, ...]
+    """Sample ids of those that gave it, in whatever words."""
+    is_chosen: bool
+    """Whether it is what was returned; else it is a rival."""
+    nearest: float
+    """Largest share of its words, by rarity, that one text has."""
+    was_asked: bool
+    """Whether any query asked for it."""
+
+    def __str__(self) -> str:
+        role = "the returned answer" if self.is_chosen else "the rival"
+        then = "" if self.was_asked else ", and nobody looked it up"
+        return f"no text supports {role} {self.answer!r} ({_runs(len(self.rollouts))}){then}"
+
+
+@dataclass(frozen=True, slots=True)
+class Unasked:
+    """A name that no query asked for, apart from those that repeat the question, and that no page seen is about.
+
+    Answers that no text supports are not among them: they are listed as such.
+    """
+
+    phrase: str
+    where: str
+    """``question`` or ``answer``."""
+    rollouts: tuple[int, ...] = ()
+    """Of an answer: sample ids of those that gave it."""
+
+    def __str__(self) -> str:
+        of = "" if self.where == QUESTION else f", which {_runs(len(self.rollouts))} answered"
+        return f"nobody looked up {self.phrase!r}{of}"
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """A query that most rollouts asked, in whatever order of its words."""
+
+    query: str
+    """As the first of them wrote it."""
+    rollouts: int
+    """That asked it."""
+    searching: int
+    """Rollouts that searched at all."""
+
+    def __str__(self) -> str:
+        return f"{self.rollouts} of {self.searching} rollouts searched for {self.query!r}"
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """What evidence would settle a pool, as far as it can be told without a model."""
+
+    unsupported: tuple[Unsupported, ...] = ()
+    unasked: tuple[Unasked, ...] = ()
+    repeated: tuple[Repeated, ...] = ()
+    note: str | None = None
+    """What could not be looked at, such as pools that show no evidence; None: all could."""
+
+    def __bool__(self) -> bool:
+        return bool(self.unsupported or self.unasked or self.repeated)
+
+    def __iter__(self) -> Iterator[Unsupported | Unasked | Repeated]:
+        yield from self.unsupported
+        yield from self.unasked
+        yield from self.repeated
+
+    def record(self) -> dict[str, Any]:
+        """In plain values."""
+        return asdict(self)
+
+
+def _runs(count: int) -> str:
+    return "1 rollout" if count == 1 else f"{count} rollouts"

@@ -1,0 +1,39 @@
+"""What takes a short cut on plain texts gives what the long way gives."""
+
+import re
+import unicodedata
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tracerank.answers.exact import normalize_text
+from tracerank.selectors.features.support import place_of, plain_place
+from tracerank.selectors.features.view import HEAD, line_of, words_of
+
+_VOCABULARY = ("the", "city", "of", "paris", "is", "rome", "lies", "on", "a", "river", "1,000", "it's", "x")
+WORDS = st.lists(st.sampled_from(_VOCABULARY), max_size=80)
+ANY = st.text(st.sampled_from(" \t\n\u00a0\u2028\x1cab,.'’_-019Éé漢"), max_size=40)
+
+
+@given(WORDS, st.sampled_from(("paris", "rome lies", "1000", "x")), st.sets(st.sampled_from(("city", "river", "on"))))
+def test_equal_weights_need_no_sums(words: list[str], answer: str, wanted: set[str]) -> None:
+    text, needle = line_of(" ".join(words)).text, f" {answer} "
+    if needle in text:
+        long = place_of(text, text[:HEAD], needle, dict.fromkeys(wanted, 1.0), "city")
+        assert plain_place(text, text[:HEAD], needle, frozenset(wanted), "city") == long
+
+
+@given(ANY)
+def test_a_text_that_needs_no_change_is_found_out(text: str) -> None:
+    assert normalize_text(text) == " ".join(unicodedata.normalize("NFC", text).split())
+
+
+@given(st.text(st.characters(max_codepoint=127), max_size=60))
+def test_words_of_plain_texts_are_runs_of_letters_and_digits(text: str) -> None:
+    plain = text.replace("'", " ").replace(",", " ")
+    found = [word for word in re.findall(r"[^\W_]+", plain.lower()) if word not in ("a", "an", "the")]
+    assert words_of(plain) == found
+
+
+def test_a_sign_between_thousands_goes_and_any_other_parts() -> None:
+    assert words_of("1,000,000 or 1,00 or a,1,234b 5,678") == ["1000000", "or", "1", "00", "or", "1", "234b", "5678"]

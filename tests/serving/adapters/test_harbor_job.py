@@ -1,0 +1,67 @@
+"""The plug-in over a job folder that a real Harbor wrote; ``tests/readers/sdk_logs/harbor_job.py`` runs it in one.
+
+Harbor needs Python 3.12 or later, so that it cannot be installed beside the rest.
+"""
+
+import asyncio
+import json
+import tarfile
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.readers.sdk_logs.questions import QUESTIONS
+from tracerank.errors import UsageError
+from tracerank.readers import read_pools
+from tracerank.readers.files.trial_folders import DECISIONS
+from tracerank.serving.adapters.harbor_job import SelectionPlugin
+
+PACKED = Path(__file__).parents[2] / "readers" / "sdk_logs" / "fixtures" / "harbor" / "job.tar.gz"
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Path:
+    with tarfile.open(PACKED) as archive:
+        archive.extractall(tmp_path, filter="data")
+    return tmp_path / "job"
+
+
+def ended(job: Path, **options: str) -> list[dict[str, Any]]:
+    plugin = SelectionPlugin(**options)
+
+    async def run() -> None:
+        await plugin.on_job_start(SimpleNamespace(job_dir=job))
+        await plugin.on_job_end(SimpleNamespace())
+
+    asyncio.run(run())
+    return [json.loads(line) for line in (job / DECISIONS).read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.mark.parametrize("options", [{}, {"method": "majority"}])
+def test_a_decision_a_task_is_left_in_the_job_folder_with_the_trial(job: Path, options: dict[str, str]) -> None:
+    rows = ended(job, **options)
+    assert len(rows) == 2
+    for row, asked in zip(rows, QUESTIONS, strict=False):
+        assert row["question"] == asked.text
+        assert row["answer"] in (asked.right, asked.wrong)
+        assert (job / row["trial"] / "result.json").exists()
+
+
+def test_rewards_do_not_reach_the_decision(job: Path) -> None:
+    before = ended(job)
+    for path in job.glob("*/result.json"):
+        path.write_text(path.read_text().replace('"reward": 1.0', '"reward": 0.0'))
+    assert ended(job) == before
+
+
+def test_the_decisions_are_no_rollouts_when_the_folder_is_read_again(job: Path) -> None:
+    before = [len(pool) for pool in read_pools(job)]
+    ended(job)
+    assert [len(pool) for pool in read_pools(job)] == before
+
+
+def test_a_wrong_method_is_refused_before_the_job_begins() -> None:
+    with pytest.raises(UsageError, match="nobody"):
+        SelectionPlugin(method="nobody")
