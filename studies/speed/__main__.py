@@ -9,7 +9,7 @@ from studies.speed.encoding import encoding_lines
 from studies.speed.growth import milliseconds_per_pool
 from studies.speed.measure import Paired, paired
 from studies.speed.memory import COUNT, peak_megabytes
-from studies.speed.parsing import webqa_questions_per_second
+from studies.speed.parsing import browsing_milliseconds_per_pool, webqa_questions_per_second
 from studies.speed.service_load import WORKERS, service_load
 from studies.speed.sides import Bench
 
@@ -69,6 +69,7 @@ def main() -> None:
     for line in (*encoding_lines(), *deciding_lines()):
         console.print(line)
     console.print(f"parsing: {webqa_questions_per_second():.0f} WebQA questions of 16 rollouts a second (aim: 1000)")
+    console.print(f"parsing: {browsing_milliseconds_per_pool():.1f} ms a pool of browser rollouts")
     for workers in WORKERS:
         console.print(f"service, webqa, {service_load(workers=workers)}")
 

@@ -7,8 +7,10 @@ A search returns the same chunks whenever it is asked again, as a real retriever
 
 import random
 
+from studies.speed.raw_logs import answers_of, around, browsing_records
 from tracerank.pools.pool import Pool
-from tracerank.pools.types import BROWSING, Document, Evidence, Question, Rollout, Search
+from tracerank.pools.types import Evidence, Question, Rollout, Search
+from tracerank.readers import pools_of_records
 
 WEBQA_SEARCHES = ((1, 0.58), (2, 0.27), (3, 0.11), (4, 0.04))
 """How many searches a rollout makes: mean 1.61, so that 12.6 rollouts see 61 chunks."""
@@ -27,26 +29,16 @@ def webqa_pools(count: int, seed: int = 0, rollouts: float = 12.6) -> list[Pool]
 
 
 def browsing_pools(count: int, seed: int = 0, rollouts: float = 11.5) -> list[Pool]:
-    """Pools of the browsing setting."""
-    rng = random.Random(seed)
-    return [_browsing_pool(rng, number, rollouts) for number in range(count)]
-
-
-def _around(rng: random.Random, mean: float, spread: int) -> int:
-    return max(1, round(mean + rng.uniform(-spread, spread)))
-
-
-def _answers(rng: random.Random, number: int) -> list[str]:
-    weights = [0.45, 0.2, 0.12, 0.08, 0.06, 0.05, 0.04]
-    return rng.choices([f"answer {number} {a}" for a in range(len(weights))], weights, k=512)
+    """Pools of the browsing setting, read from raw logs: with the views whose documents have to be linked."""
+    return pools_of_records(browsing_records(count, seed, rollouts))
 
 
 def _webqa_pool(rng: random.Random, number: int, rollouts: float) -> Pool:
     chunks = [f'(Title: "t{number}-{c}") chunk {c} of question {number}' for c in range(48)]
     returned: dict[str, tuple[Evidence, ...]] = {}
-    answers = _answers(rng, number)
+    answers = answers_of(rng, number)
     made = []
-    for sample in range(_around(rng, rollouts, min(3, int(rollouts / 4)))):
+    for sample in range(around(rng, rollouts, min(3, int(rollouts / 4)))):
         searches = []
         for hop in range(rng.choices(*zip(*WEBQA_SEARCHES, strict=True))[0]):
             query = f"question {number} hop {hop} phrased {rng.choices(range(24), PHRASINGS)[0]}"
@@ -66,28 +58,3 @@ def _ranked_choice(rng: random.Random, shift: int) -> list[int]:
         if chunk not in chosen:
             chosen.append(chunk)
     return chosen
-
-
-def _browsing_pool(rng: random.Random, number: int, rollouts: float) -> Pool:
-    pages = [Document(f"url:https://example.org/{number}/{d}") for d in range(24)]
-    popularity = [1 / (d + 1) ** 1.6 for d in range(len(pages))]
-    answers = _answers(rng, number)
-    made = []
-    for sample in range(_around(rng, rollouts, min(3, int(rollouts / 4)))):
-        searches = []
-        for s in range(_around(rng, 4.5, 3)):
-            evidence = []
-            for _ in range(rng.choices((0, 1, 2, 3, 4, 6), (0.2, 0.2, 0.2, 0.16, 0.14, 0.1))[0]):
-                page = rng.choices(range(len(pages)), popularity)[0]
-                if rng.random() < 0.8:
-                    part = rng.choices(range(6), (0.45, 0.2, 0.15, 0.1, 0.05, 0.05))[0]
-                    evidence.append(Evidence(f"page {number}-{page} part {part}", tool="open", document=pages[page]))
-                else:
-                    pattern = rng.randrange(9)
-                    text = f"page {number}-{page} match {pattern}"
-                    evidence.append(Evidence(text, tool="find", document=pages[page]))
-            searches.append(Search(f"question {number} search {sample} {s}", tuple(evidence)))
-        made.append(
-            Rollout(sample, answers[sample % 512], tuple(searches), label=float(rng.random() < 0.4), setting=BROWSING)
-        )
-    return Pool(Question(str(number), f"question {number}"), tuple(made))

@@ -38,6 +38,8 @@ from tracerank.embedding.lmdb_file import FIRST_MAP_BYTES, MAX_MAP_BYTES, LmdbFi
 from tracerank.errors import EmbeddingError, UsageError
 
 _COPIED_ENTRIES = 4096
+_MAPPED_BYTES = 1 << 24
+"""Vectors read after which their pages are given back: a run over many pools would hold the whole file otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +102,7 @@ class VectorCache:
         self._files = CacheFolder(self.folder, dtype, is_readonly, map_bytes, max_map_bytes)
         self.dtype = self._files.dtype
         self._little_endian = np.dtype(self.dtype).newbyteorder("<")
+        self._mapped = 0
 
     def __reduce__(self) -> tuple[Any, ...]:
         return VectorCache, self._arguments  # a spawned process opens its own
@@ -133,7 +136,12 @@ class VectorCache:
                     found[row] = True
             return found
 
-        return self._files.read(copy)
+        found = self._files.read(copy)
+        self._mapped += int(found.sum()) * rows.shape[1] * self._little_endian.itemsize
+        if self._mapped > _MAPPED_BYTES:
+            self._mapped = 0
+            self._files.unload()
+        return found
 
     def put_many(self, fingerprint: str, texts: Sequence[str], vectors: NDArray[np.floating[Any]]) -> int:
         """Store the vectors in one transaction and say how many were new; a text that has one keeps it."""

@@ -165,6 +165,10 @@ class CacheFolder:
         """The action's result on one snapshot."""
         return self._current().file.read(action)
 
+    def unload(self) -> None:
+        """Give back the memory of what was read."""
+        self._current().file.unload()
+
     def write(self, action: Callable[[Transaction], T]) -> T:
         """Run the action in a write transaction on the current file."""
         return self._write(lambda transaction, _: action(transaction))

@@ -80,6 +80,12 @@ class LmdbFile:
                 except lmdb.MapFullError:
                     self._grow()
 
+    def unload(self) -> None:
+        """Give back the memory of what was read, unless somebody is reading: mapped pages count as the process's."""
+        with self._gate, errors_in_words(self.path):
+            if self._transactions == 0:
+                self._lmdb.set_mapsize(self._lmdb.info()["map_size"])
+
     def _run(self, action: Callable[[Transaction], T], write: bool) -> T:
         while True:
             try:

@@ -6,6 +6,8 @@ returned page header or the navigation behind the view establishes it; everythin
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import is_
+from typing import NamedTuple
 from urllib.parse import unquote
 
 from tracerank.answers.exact import normalize_text
@@ -24,21 +26,47 @@ DEFAULT_RULES = DocumentRules()
 OFFICIAL_RULES = DocumentRules(OFFICIAL)
 
 
-@dataclass(frozen=True, slots=True)
-class _Source:
+class _Source(NamedTuple):
     """The document of one view, how it was established, and its URL before any rules were applied."""
 
-    document: Document
+    key: str
+    verified: bool
     status: str
     url: str | None = None
+    """Before any rules."""
+    refined: str | None = None
+    """Under the rules: the document's own."""
+
+
+_Sources = dict[int, _Source | None]
+"""By event; None: a list of results, whose source is itself and which hardly anybody asks for."""
 
 
 def link_documents(rollouts: Sequence[Rollout], rules: DocumentRules = DEFAULT_RULES) -> tuple[Rollout, ...]:
     """The rollouts with the documents of their evidence resolved over exactly these rollouts."""
     if not any(rollout.views for rollout in rollouts):
         return tuple(rollouts)
-    support = numbered_pages(rollouts, rules)
-    return tuple(_linked(rollout, support, rules) if rollout.views else rollout for rollout in rollouts)
+    linking = _Linking(numbered_pages(rollouts, rules), rules)
+    return tuple([linking.linked(rollout) if rollout.views else rollout for rollout in rollouts])
+
+
+def document_keys(rollouts: Sequence[Rollout], rules: DocumentRules = DEFAULT_RULES) -> list[list[str | None]]:
+    """The keys that ``link_documents`` would give the evidence of each rollout, without making rollouts anew.
+
+    None: nothing is known about the source.
+    """
+    has_views = any(rollout.views for rollout in rollouts)
+    linking = _Linking(numbered_pages(rollouts, rules), rules) if has_views else None
+    keys: list[list[str | None]] = []
+    for rollout in rollouts:
+        sources = linking.sources(rollout) if linking is not None and rollout.views else {}
+        own: list[str | None] = []
+        for search in rollout.searches:
+            for seen in search.evidence:
+                found = _source_at(seen.event, sources, rollout.sample_id)
+                own.append(found.key if found is not None else seen.document.key if seen.document else None)
+        keys.append(own)
+    return keys
 
 
 def numbered_pages(rollouts: Sequence[Rollout], rules: DocumentRules = DEFAULT_RULES) -> dict[str, str]:
@@ -55,11 +83,9 @@ def resolve_views(
     rollout: Rollout, support: Mapping[str, str], rules: DocumentRules = DEFAULT_RULES
 ) -> dict[int, tuple[Document, str]]:
     """Document and status of each view of one rollout; ``support`` maps the N of a bare ``Doc N`` to its URL."""
-    sources: dict[int, _Source] = {}
-    for view in rollout.views:
-        parent = None if view.parent is None else sources.get(view.parent)
-        sources[view.event] = _resolve(view, parent, rollout.sample_id, support, rules)
-    return {event: (source.document, source.status) for event, source in sources.items()}
+    sources = _Linking(support, rules).sources(rollout)
+    found = ((event, _source_at(event, sources, rollout.sample_id)) for event in sources)
+    return {event: (_document(source), source.status) for event, source in found if source is not None}
 
 
 def fallback_key(view: View, sample_id: int, rules: DocumentRules = DEFAULT_RULES) -> str:
@@ -74,48 +100,107 @@ def _may_establish(view: View) -> bool:
     return view.is_valid and view.cursor is not None
 
 
-def _resolve(
-    view: View, parent: _Source | None, sample_id: int, support: Mapping[str, str], rules: DocumentRules
-) -> _Source:
-    if not _may_establish(view):
-        return _unresolved(view, sample_id, rules, "invalid_return_or_provenance")
-    if view.tool == "search":
-        return _listing(view, sample_id, "search_view_identity")
-    if view.tool == "find" or view.continues:
-        if parent is not None and parent.document.verified:
-            if _agrees(view, parent, rules):
-                return _Source(parent.document, f"{view.tool}_inherits_source", parent.url)
-            return _unresolved(view, sample_id, rules, "returned_view_conflicts_with_parent")
-        if view.tool == "find":
-            return _unresolved(view, sample_id, rules, "unresolved")
-    if view.kind == "search":
-        return _listing(view, sample_id, "returned_search_view_identity")
-    if view.kind == "document":
-        return _page(view, sample_id, support, rules)
-    return _unresolved(view, sample_id, rules, "unresolved")
+class _Linking:
+    """What the views of some rollouts say together, and what was found out about pages: rollouts share them."""
+
+    def __init__(self, support: Mapping[str, str], rules: DocumentRules) -> None:
+        """``support`` maps the N of a bare ``Doc N`` to its URL."""
+        self.rules = rules
+        self.support = support
+        self._pages: dict[tuple[object, ...], _Source] = {}
+        self._documents: dict[_Source, Document] = {}
+
+    def sources(self, rollout: Rollout) -> _Sources:
+        """The source of each view of one rollout."""
+        found: _Sources = {}
+        for view in rollout.views:
+            is_list = view.tool == "search" and _may_establish(view)
+            found[view.event] = None if is_list else self._resolve(view, found, rollout.sample_id)
+        return found
+
+    def linked(self, rollout: Rollout) -> Rollout:
+        sources = self.sources(rollout)
+        searches = tuple([self._linked_search(search, sources, rollout.sample_id) for search in rollout.searches])
+        if all(map(is_, searches, rollout.searches)):
+            return rollout
+        return replace(rollout, searches=searches)
+
+    def _linked_search(self, search: Search, sources: _Sources, sample_id: int) -> Search:
+        evidence = tuple([self._linked_evidence(seen, sources, sample_id) for seen in search.evidence])
+        if all(map(is_, evidence, search.evidence)):
+            return search
+        return Search(search.query, evidence, search.event)
+
+    def _linked_evidence(self, seen: Evidence, sources: _Sources, sample_id: int) -> Evidence:
+        source = _source_at(seen.event, sources, sample_id)
+        if source is None:
+            return seen
+        document = self._documents.get(source)
+        if document is None:
+            document = self._documents[source] = _document(source)
+        if seen.document == document and seen.status == source.status and seen.url == document.url:
+            return seen
+        # By place: there is one for every occurrence, and ``replace`` takes three times as long.
+        return Evidence(seen.text, seen.title, document.url, seen.rank, seen.tool, document, seen.event, source.status)
+
+    def _resolve(self, view: View, earlier: _Sources, sample_id: int) -> _Source:
+        tool = view.tool
+        if not _may_establish(view):
+            return self._unresolved(view, sample_id, "invalid_return_or_provenance")
+        if tool == "find" or view.continues:
+            parent = _source_at(view.parent, earlier, sample_id)
+            if parent is not None and parent.verified:
+                if _agrees(view, parent, self.rules):
+                    return _Source(parent.key, True, f"{tool}_inherits_source", parent.url, parent.refined)
+                return self._unresolved(view, sample_id, "returned_view_conflicts_with_parent")
+            if tool == "find":
+                return self._unresolved(view, sample_id, "unresolved")
+        if view.kind == "search":
+            return _listing(view.event, sample_id, "returned_search_view_identity")
+        if view.kind == "document":
+            return self._page(view, sample_id)
+        return self._unresolved(view, sample_id, "unresolved")
+
+    def _page(self, view: View, sample_id: int) -> _Source:
+        said = (view.url, view.header, view.number, view.requested, view.displayed, view.url_field_agrees)
+        source = self._pages.get(said) or self._named(view)
+        if source is None:
+            return self._unresolved(view, sample_id, view.header)
+        self._pages[said] = source
+        return source
+
+    def _named(self, view: View) -> _Source | None:
+        """The page that a header names; None: it does not."""
+        url, status = view.url, view.header
+        if url is None and status == "doc_id_without_url_header" and view.number is not None:
+            url = self.support.get(view.number)
+            status = status if url is None else "same_question_unique_doc_id_url_support"
+        if url is None:
+            return None
+        # A header shows the decoded address; the call that named the same page knows how it was encoded.
+        if view.requested and view.displayed and not view.url_field_agrees and _shows(view.displayed, view.requested):
+            url = view.requested
+        refined = refine_url(url, self.rules.urls)
+        return _Source(f"url:{refined}", True, status, url, refined)
+
+    def _unresolved(self, view: View, sample_id: int, status: str) -> _Source:
+        return _Source(fallback_key(view, sample_id, self.rules), False, status)
 
 
-def _listing(view: View, sample_id: int, status: str) -> _Source:
+def _document(source: _Source) -> Document:
+    return Document(source.key, source.verified, source.refined)
+
+
+def _source_at(event: int | None, sources: _Sources, sample_id: int) -> _Source | None:
+    """The source of an event; None: it has none."""
+    if event is None or event not in sources:
+        return None
+    return sources[event] or _listing(event, sample_id, "search_view_identity")
+
+
+def _listing(event: int, sample_id: int, status: str) -> _Source:
     # Scoped to the rollout: equal result lists must never link unrelated pages across rollouts.
-    return _Source(Document(f"search-view:{sample_id}:{view.event}"), status)
-
-
-def _unresolved(view: View, sample_id: int, rules: DocumentRules, status: str) -> _Source:
-    return _Source(Document(fallback_key(view, sample_id, rules), verified=False), status)
-
-
-def _page(view: View, sample_id: int, support: Mapping[str, str], rules: DocumentRules) -> _Source:
-    url, status = view.url, view.header
-    if url is None and status == "doc_id_without_url_header" and view.number is not None:
-        url = support.get(view.number)
-        status = status if url is None else "same_question_unique_doc_id_url_support"
-    if url is None:
-        return _unresolved(view, sample_id, rules, status)
-    # A header shows the decoded address; the call that named the same page knows how it was encoded.
-    if view.requested and view.displayed and not view.url_field_agrees and _shows(view.displayed, view.requested):
-        url = view.requested
-    key = refine_url(url, rules.urls)
-    return _Source(Document(f"url:{key}", url=key), status, url)
+    return _Source(f"search-view:{sample_id}:{event}", True, status)
 
 
 def _agrees(view: View, parent: _Source, rules: DocumentRules) -> bool:
@@ -126,7 +211,7 @@ def _agrees(view: View, parent: _Source, rules: DocumentRules) -> bool:
         return True
     if parent.url is None:
         return False
-    if refine_url(view.url, rules.urls) == refine_url(parent.url, rules.urls):
+    if view.url == parent.url or refine_url(view.url, rules.urls) == refine_url(parent.url, rules.urls):
         return True
     if view.displayed is None or view.url_field_agrees:
         return False
@@ -136,28 +221,3 @@ def _agrees(view: View, parent: _Source, rules: DocumentRules) -> bool:
 
 def _shows(displayed: str, url: str) -> bool:
     return normalize_text(displayed) == normalize_text(unquote(url))
-
-
-def _linked(rollout: Rollout, support: Mapping[str, str], rules: DocumentRules) -> Rollout:
-    resolved = resolve_views(rollout, support, rules)
-    searches = tuple(_linked_search(search, resolved) for search in rollout.searches)
-    if all(new is old for new, old in zip(searches, rollout.searches, strict=True)):
-        return rollout
-    return replace(rollout, searches=searches)
-
-
-def _linked_search(search: Search, resolved: Mapping[int, tuple[Document, str]]) -> Search:
-    evidence = tuple(_linked_evidence(seen, resolved) for seen in search.evidence)
-    if all(new is old for new, old in zip(evidence, search.evidence, strict=True)):
-        return search
-    return Search(search.query, evidence, search.event)
-
-
-def _linked_evidence(evidence: Evidence, resolved: Mapping[int, tuple[Document, str]]) -> Evidence:
-    found = None if evidence.event is None else resolved.get(evidence.event)
-    if found is None:
-        return evidence
-    document, status = found
-    if evidence.document == document and evidence.status == status and evidence.url == document.url:
-        return evidence
-    return replace(evidence, document=document, status=status, url=document.url)

@@ -52,6 +52,11 @@ class Pool:
 
     def retained(self, rule: RetentionRule | None = None, documents: DocumentRules = DEFAULT_RULES) -> Retained:
         """What may be chosen, and why the rest may not; the rule defaults to that of the pool's setting."""
+        found = self.unlinked(rule)
+        return Retained(link_documents(found.kept, documents), found.dropped)
+
+    def unlinked(self, rule: RetentionRule | None = None) -> Retained:
+        """The same as it was logged: nobody has looked which evidence is of the same document."""
         rule = rule or RETENTION_RULES[self.setting]
         kept: list[Rollout] = []
         dropped: dict[int, str] = {}
@@ -61,7 +66,7 @@ class Pool:
                 kept.append(rollout)
             else:
                 dropped[rollout.sample_id] = reason
-        return Retained(link_documents(kept, documents), dropped)
+        return Retained(tuple(kept), dropped)
 
 
 def drop_reasons(pool: Pool, dropped: Mapping[int, str]) -> Iterator[str]:

@@ -42,11 +42,13 @@ AUTO = "auto"
 _CHAT = ChatReader()
 _PLAIN = PlainReader()
 _GENERAL = GeneralReader()
+_WEBQA = WebQAReader()
+_BROWSING = BrowsingReader()
 _IN_ORDER: tuple[Reader, ...] = (
     CanonicalReader(),
     InspectReader(),
     TelemetryReader(),
-    WebQAReader(),
+    _WEBQA,
     R1SearcherReader(),
     HotpotAgentReader(),
     MiroThinkerReader(),
@@ -57,7 +59,7 @@ _IN_ORDER: tuple[Reader, ...] = (
     BrowseCompPlusReader(),
     TongyiReader(),  # before Search-R1, whose answer tag it shares
     SearchR1Reader(),
-    BrowsingReader(),
+    _BROWSING,
     ATIFReader(),
     OpenAIAgentsReader(),
     OpenAIResponsesReader(),
@@ -68,6 +70,9 @@ _IN_ORDER: tuple[Reader, ...] = (
 )
 READERS: Mapping[str, Reader] = MappingProxyType({reader.name: reader for reader in (*_IN_ORDER, _GENERAL, _PLAIN)})
 """All by name; the general one is asked last about a record, the last one about a file that is none of the others'."""
+
+_BY_FILE = (_WEBQA, _BROWSING)
+"""Formats with marks of their own: a record with the fields of the one before, and these marks, is of the same."""
 
 _KEYS_SHOWN = 12
 _JSON_STARTS = ("[", "{")
@@ -126,8 +131,15 @@ def assign_readers(records: Iterable[RecordAt]) -> Iterator[tuple[Reader, Record
 
 def _detected(records: Iterable[RecordAt]) -> Iterator[tuple[Reader | None, RecordAt]]:
     """Each record with the reader that recognises it; a pool in one record is taken apart first."""
+    before: Reader | None = None
+    fields: frozenset[str] = frozenset()
     for item in records:
-        reader = detect(item.value)
+        record = item.value
+        if before is not None and record.keys() == fields and before.recognises(record):
+            reader: Reader | None = before
+        else:
+            reader = detect(record)
+            before, fields = (reader, frozenset(record)) if reader in _BY_FILE else (None, fields)
         parts = rollouts_in(item) if reader is None else None
         for part in (item,) if parts is None else parts:
             yield _of_dump(part, reader if parts is None else detect(part.value))

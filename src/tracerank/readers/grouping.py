@@ -28,10 +28,10 @@ LARGEST_SAMPLE = 2**53
 
 Report = Callable[[Problem], None]
 
-_LOOSE = ("crewai", "dspy", GENERAL)
-"""Readers of runs that no data set has numbered, beside those of conversations."""
 _GIVING_WAY = frozenset(("anthropic", "langchain", "openai-agents", "openai-chat", "openai-responses", "smolagents"))
 """Readers of conversations; the others know their format, and the paper's must find what it says."""
+_LOOSE = _GIVING_WAY | {"crewai", "dspy", GENERAL}
+"""Readers of runs that no data set has numbered."""
 _KNOWING = frozenset(("atif", "browsecomp-plus", "inspect", "mirothinker"))
 """Readers that stay, but of whose calls somebody may not know the tools."""
 
@@ -66,11 +66,11 @@ def parse_record(reader: Reader, item: RecordAt, report: Report, *, is_named: bo
         if parsed.loss:
             report(Problem(source, parsed.loss))
         reading = f"{GENERAL} ({parsed.confidence} confidence)" if parsed.confidence else reader.name
-        return _placed(parsed, item, reading, is_loose=reader.name in (*_LOOSE, *_GIVING_WAY))
+        return _placed(parsed, item, reading, is_loose=reader.name in _LOOSE)
     except UnreadableRollout as error:
         report(Problem(source, f"{error}; the rollout keeps its place but cannot be chosen"))
         broken = Rollout(error.sample_id or 0, None, problem=str(error), source=source)
-        is_loose = reader.name in (*_LOOSE, *_GIVING_WAY)
+        is_loose = reader.name in _LOOSE
         return _placed(Parsed(error.question, broken, error.sample_id is not None), item, is_loose=is_loose)
     except MalformedRollout as error:
         report(Problem(source, f"{error}; the record was dropped"))

@@ -16,7 +16,10 @@ def tool_of(name: object) -> str | None:
     """``search``, ``open`` or ``find`` for a tool name; None for any other tool."""
     if not isinstance(name, str):
         return None
-    return _TOOLS.get(name) or _TOOLS.get(cleaned(name).removeprefix("functions.").removesuffix("json").rstrip())
+    tool = _TOOLS.get(name)
+    if tool is None:
+        tool = _TOOLS.get(cleaned(name).removeprefix("functions.").removesuffix("json").rstrip())
+    return tool
 
 
 def cleaned(name: object) -> str:
@@ -36,6 +39,9 @@ def text_of(content: object) -> str:
     if isinstance(content, str):
         return content
     if isinstance(content, list):
+        if len(content) == 1 and type(content[0]) is dict:
+            text = content[0].get("text")
+            return text if isinstance(text, str) else ""
         return "\n".join(part_text(part) for part in content if isinstance(part, dict | str))
     return part_text(content) if isinstance(content, dict) else ""
 

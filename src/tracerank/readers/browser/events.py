@@ -19,6 +19,8 @@ from tracerank.readers.values import cleaned, part_text, said_of, text_of, tool_
 _OBSERVATION_KINDS = {"open": "open_observation", "find": "find_match"}
 _NO_CLAIMS: Mapping[str, Any] = MappingProxyType({})
 _CLAIMS = ("source_event_id", "source_cursor")
+_ROLES = ("assistant", "tool", "user", "system", "developer")
+_CHANNELS = ("analysis", "commentary", "final")
 # int() refuses absurdly long numbers with an error of its own.
 _CURSOR = re.compile(r"\s*\[(\d{1,18})\]")
 
@@ -86,18 +88,27 @@ def read_messages(messages: Sequence[object]) -> Conversation:
     for index, message in enumerate(messages):
         if not isinstance(message, dict):
             continue
-        role = cleaned(message.get("role"))
+        role = message.get("role")
+        if role not in _ROLES:
+            role = cleaned(role)
         if role == "assistant":
-            made = [_Call(len(calls) + place, index, *call) for place, call in enumerate(_calls(message))]
-            calls += made
-            by_id.update((call.id, call) for call in made if call.id is not None)
-            # Without ids a return answers the message right before it; older calls stay unanswered.
-            unnamed = [call for call in made if call.id is None] or unnamed
-            if not message.get("tool_calls") and tool_of(message.get("recipient")) is None:
-                channel = cleaned(message.get("channel"))
+            recipient = message.get("recipient")
+            tool = None if recipient is None else tool_of(recipient)
+            if tool is not None:
+                # Without ids a return answers the message right before it; older calls stay unanswered.
+                unnamed = [_Call(len(calls), index, None, tool, text_of(message.get("content")))]
+                calls += unnamed
+            elif message.get("tool_calls"):
+                made = [_Call(len(calls) + place, index, *call) for place, call in enumerate(_calls(message))]
+                calls += made
+                by_id.update((call.id, call) for call in made if call.id is not None)
+                unnamed = [call for call in made if call.id is None] or unnamed
+            else:
+                channel = message.get("channel")
+                channel = channel if channel in _CHANNELS else cleaned(channel)
                 if channel == "final":
                     final = message
-                elif not channel and cleaned(message.get("recipient")) in ("", "all"):
+                elif not channel and (recipient is None or cleaned(recipient) in ("", "all")):
                     last_plain = message
         elif role == "tool":
             answered = _answered(message, by_id, unnamed)
@@ -107,7 +118,7 @@ def read_messages(messages: Sequence[object]) -> Conversation:
             question = text_of(message.get("content"))
     answering = final or last_plain
     answer = None if answering is None else said_of(answering.get("content"))
-    return Conversation(tuple(_event(call, returns.get(call.event)) for call in calls), question, answer)
+    return Conversation(tuple([_event(call, returns.get(call.event)) for call in calls]), question, answer)
 
 
 def read_typed_events(entries: Sequence[object]) -> tuple[ToolEvent, ...]:
@@ -123,7 +134,7 @@ def read_typed_events(entries: Sequence[object]) -> tuple[ToolEvent, ...]:
 def _result_text(content: object) -> str:
     text = text_of(content)
     # Some loggers encode a returned string as JSON once more.
-    if text.startswith('"') and text.endswith('"'):
+    if text[:1] == '"' and text[-1:] == '"':
         decoded = _json(text)
         return decoded if isinstance(decoded, str) else text
     return text
@@ -141,18 +152,15 @@ def _json(text: str) -> object:
 
 
 def _arguments(value: object) -> tuple[Mapping[str, Any], bool]:
-    for _ in range(2):  # a second time for arguments that were encoded twice
-        if isinstance(value, str):
+    if isinstance(value, str):
+        value = _json(value)
+        if isinstance(value, str):  # encoded twice
             value = _json(value)
     return (value, True) if isinstance(value, dict) else ({}, False)
 
 
 def _calls(message: Mapping[str, Any]) -> Iterator[tuple[str | None, str, object]]:
-    """Id, tool and raw arguments of the browser calls in an assistant message."""
-    tool = tool_of(message.get("recipient"))
-    if tool is not None:
-        yield None, tool, text_of(message.get("content"))
-        return
+    """Id, tool and raw arguments of the browser calls that an assistant message lists."""
     for call, function in _functions(message):
         tool = tool_of(function.get("name"))
         if tool is not None:
@@ -168,6 +176,8 @@ def _functions(message: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], 
 
 
 def _id(value: object) -> str | None:
+    if value is None:
+        return None
     number = whole_number(value)
     return str(number) if number is not None else value or None if isinstance(value, str) else None
 
@@ -176,8 +186,7 @@ def _answered(message: Mapping[str, Any], by_id: dict[str, _Call], unnamed: list
     """The waiting call that a tool message answers, no longer waiting; None: it answers none of ours."""
     name = message.get("name")
     tool = tool_of(name)
-    call_id = _id(message.get("tool_call_id"))
-    if call_id is not None:
+    if (call_id := _id(message.get("tool_call_id"))) is not None:
         call = by_id.get(call_id)
         return by_id.pop(call_id) if call is not None and (not name or tool == call.tool) else None
     for place, call in enumerate(unnamed):

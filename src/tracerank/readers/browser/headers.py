@@ -52,10 +52,20 @@ class PageHeader:
 
 def read_header(text: str) -> PageHeader:
     """The header of a returned page, its cursor in front or not."""
+    return page_header(text[after_cursor(text) :])
+
+
+def after_cursor(text: str) -> int:
+    """Where a returned page begins, behind the number of its view."""
     cursor = _CURSOR.match(text)
-    content = text[cursor.end() :] if cursor else text
+    return cursor.end() if cursor else 0
+
+
+def page_header(content: str) -> PageHeader:
+    """The header of a page whose cursor is gone."""
     has_lines = "\n**viewing lines " in content or _NUMBERED_LINE.search(content) is not None
-    header = content.partition("\n")[0] if has_lines else content
+    end_of_line = content.find("\n") if has_lines else -1
+    header = content if end_of_line < 0 else content[:end_of_line]
     top = header[:_HEADER_SPAN]
     doc = _DOC_NUMBER.match(header)
     number = doc[1] if doc else None

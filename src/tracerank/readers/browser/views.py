@@ -8,14 +8,17 @@ keeps its matches only. Resolves no documents; that needs the whole pool.
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
+from functools import cache
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 from tracerank.answers.exact import normalize_text
 from tracerank.pools.types import Evidence, Search, View
 from tracerank.pools.urls import OFFICIAL, canonical_url
 from tracerank.readers.browser.events import ToolEvent
-from tracerank.readers.browser.headers import PageHeader, read_header
+from tracerank.readers.browser.headers import PageHeader, after_cursor, page_header
+from tracerank.readers.repeats import Repeats
 from tracerank.readers.values import encodable, plain_text
 
 
@@ -31,42 +34,56 @@ class Provenance(NamedTuple):
 def establish_provenance(events: Sequence[ToolEvent]) -> dict[int, Provenance]:
     """The provenance of every event; events are in the order of their ids."""
     returns = sorted(
-        (event.returned_at, event.event, event.cursor)
-        for event in events
-        if event.returned_at is not None and event.cursor is not None
+        [
+            (event.returned_at, event.event, event.cursor)
+            for event in events
+            if event.returned_at is not None and event.cursor is not None
+        ]
     )
-    views_with = Counter(cursor for _, _, cursor in returns)
-    views_at = Counter(index for index, _, _ in returns)
+    # A cursor or a message that returned twice says nothing about either view.
+    cursors_twice = _repeated([cursor for _, _, cursor in returns])
+    returned_twice = _repeated([index for index, _, _ in returns])
     owners: dict[int, list[int]] = {}
     latest: int | None = None
     seen = 0
     provenance: dict[int, Provenance] = {}
-    for event in events:
-        while seen < len(returns) and returns[seen][0] < event.called_at:
+    for number, tool, arguments, has_arguments, called_at, returned_at, own_cursor, _, _, claims in events:
+        while seen < len(returns) and returns[seen][0] < called_at:
             _, owner, latest = returns[seen]
             owners.setdefault(latest, []).append(owner)
             seen += 1
-        given = event.arguments.get("cursor", -1)
+        given = arguments.get("cursor", -1)
         is_cursor = isinstance(given, int) and not isinstance(given, bool)
         cursor: int | None = latest if given == -1 else given if is_cursor else None
-        starts_from_view = event.tool != "search"
+        starts_from_view = tool != "search"
         candidates = owners.get(cursor, ()) if starts_from_view and is_cursor and cursor is not None else ()
-        parent = candidates[0] if len(candidates) == 1 and event.has_arguments else None
+        parent = candidates[0] if len(candidates) == 1 and has_arguments else None
         source_cursor = None if parent is None else cursor
         is_valid = (
-            event.has_arguments
+            has_arguments
             and (is_cursor or not starts_from_view)
             and len(candidates) <= 1
-            and event.returned_at is not None
-            and event.returned_at > event.called_at
-            # A cursor or a message that returned twice says nothing about either view.
-            and (event.cursor is None or views_with[event.cursor] <= 1)
-            and views_at[event.returned_at] <= 1
-            and event.claims.get("source_event_id", parent) == parent
-            and event.claims.get("source_cursor", source_cursor) == source_cursor
+            and returned_at is not None
+            and returned_at > called_at
+            and own_cursor not in cursors_twice
+            and returned_at not in returned_twice
+            and (
+                not claims
+                or (
+                    claims.get("source_event_id", parent) == parent
+                    and claims.get("source_cursor", source_cursor) == source_cursor
+                )
+            )
         )
-        provenance[event.event] = Provenance(parent, is_valid)
+        provenance[number] = Provenance(parent, is_valid)
     return provenance
+
+
+def _repeated(numbers: list[int]) -> Set[int]:
+    """Those that occur more than once."""
+    if len(set(numbers)) == len(numbers):
+        return frozenset()
+    return {number for number, count in Counter(numbers).items() if count > 1}
 
 
 def chain_roots(events: Sequence[ToolEvent], provenance: Mapping[int, Provenance]) -> dict[int, int]:
@@ -87,12 +104,13 @@ def chain_roots(events: Sequence[ToolEvent], provenance: Mapping[int, Provenance
             if parent is None:
                 root = current
             current = parent
-        roots.update(dict.fromkeys(climbed, root))
+        for one in climbed:
+            roots[one] = root
     return {event: event if root is None else root for event, root in roots.items()}
 
 
 _NO_HEADER = PageHeader()
-_CURSOR = re.compile(r"\s*\[\d+\]\s*")
+_CURSOR = re.compile(r"\s*\[\d+\]")
 _VIEWPORT = re.compile(r"\*\*viewing lines \[\d+ - \d+\] of \d+\*\*")
 # A line break with the margin of the next line, and the lines in between that hold nothing else. Starts with the break
 # instead of ^: a literal is searched far faster than an anchor.
@@ -101,6 +119,7 @@ _PAGE_MARGIN = re.compile(
     r"\n(?:(?:L\d++:|\*\*viewing lines.*?\*\*)?\s*\n)*+(?:L\d++:|\*\*viewing lines.*?\*\*\s*\Z)?[^\S\n]*+"
 )
 _MATCH = re.compile(r"\nL\d+: # 【\d+†match at L\d+】[^\n]*")
+_FIRST_LINE = re.compile(r"\nL(\d{1,9}):")
 
 
 def read_views(events: Sequence[ToolEvent]) -> tuple[tuple[View, ...], tuple[Search, ...]]:
@@ -112,44 +131,45 @@ def read_views(events: Sequence[ToolEvent]) -> tuple[tuple[View, ...], tuple[Sea
     evidence: dict[int, list[Evidence]] = {}
     groups: dict[int, str] = {}
     for event in events:
-        place = provenance[event.event]
-        header = read_header(event.text) if event.tool == "open" and event.text else _NO_HEADER
+        number, tool = event.event, event.tool
+        place = provenance[number]
+        header, text = _shown(event)
         view = _view(event, place, header, None if place.parent is None else groups.get(place.parent))
         views.append(view)
-        if event.tool == "search":
-            queries[event.event] = _query(event.arguments)
-            continue
-        text = _evidence_text(event)
-        if text:
-            groups[event.event] = view.fallback
-            root = roots[event.event]
+        if tool == "search":
+            queries[number] = _query(event.arguments)
+        elif text:
+            groups[number] = view.fallback
+            root = roots[number]
             queries.setdefault(root, None)
-            evidence.setdefault(root, []).append(Evidence(text, header.title, tool=event.tool, event=event.event))
-    searches = tuple(Search(queries[root], tuple(evidence.get(root, ())), root) for root in sorted(queries))
+            evidence.setdefault(root, []).append(Evidence(text, header.title, None, None, tool, None, number))
+    searches = tuple([Search(queries[root], tuple(evidence.get(root, ())), root) for root in sorted(queries)])
     return tuple(views), searches
 
 
 def _view(event: ToolEvent, place: Provenance, header: PageHeader, parent_group: str | None) -> View:
     """``parent_group`` is the fallback of the parent when that showed evidence."""
-    target = event.arguments["id"] if "id" in event.arguments else event.arguments.get("url", -1)
-    continues = event.tool == "open" and target in (-1, None)
+    arguments, tool = event.arguments, event.tool
+    target = arguments["id"] if "id" in arguments else arguments.get("url", -1)
+    continues = tool == "open" and target in (-1, None)
     requested = canonical_url(target, OFFICIAL) if isinstance(target, str) else None
-    group = parent_group if continues or event.tool == "find" else None
+    group = parent_group if continues or tool == "find" else None
+    # By place: there is one for every event of a log, and names cost a third of making it.
     return View(
-        event=event.event,
-        tool=event.tool,
-        parent=place.parent,
-        cursor=event.cursor,
-        is_valid=place.is_valid,
-        continues=continues,
-        requested=requested,
-        kind=header.kind,
-        url=header.url,
-        displayed=header.displayed,
-        url_field_agrees=header.url_field_agrees,
-        header=header.status,
-        number=header.number,
-        fallback=group or requested or f"event:{event.event}",
+        event.event,
+        tool,
+        place.parent,
+        event.cursor,
+        place.is_valid,
+        continues,
+        requested,
+        header.kind,
+        header.url,
+        header.displayed,
+        header.url_field_agrees,
+        header.status,
+        header.number,
+        group or requested or f"event:{event.event}",
     )
 
 
@@ -162,20 +182,73 @@ def _query(arguments: Mapping[str, Any]) -> str:
     return ""
 
 
-def _evidence_text(event: ToolEvent) -> str:
-    """What an Open or Find showed; empty when it failed or matched nothing."""
-    if event.cursor is None:
-        return ""
+def _shown(event: ToolEvent) -> tuple[PageHeader, str]:
+    """The header of an opened page, and what an Open or Find showed: empty when it failed or matched nothing."""
+    header, text = _NO_HEADER, ""
+    if event.tool == "open" and event.text:
+        header, text = _opened(event.text, after_cursor(event.text))
+    elif event.tool == "find" and event.observation is None:
+        text = _found(event.text)
     if event.observation is not None:
-        return encodable(event.observation)
-    if event.tool == "find":
-        matches = _MATCH.split("\n" + event.text)[1:]
-        return "\n\n".join(filter(None, (_normalised(_MARGIN.sub(" ", match)) for match in matches)))
-    if not _VIEWPORT.search(event.text):
-        return ""
-    cursor = _CURSOR.match(event.text)
-    page = event.text[cursor.end() :] if cursor else event.text
-    return _normalised(_PAGE_MARGIN.sub(" ", "\n" + page))
+        text = encodable(event.observation)
+    return header, "" if event.cursor is None else text
+
+
+def _page(page: str) -> tuple[PageHeader, str]:
+    """Header and evidence of an opened page whose cursor is gone."""
+    header = page_header(page)
+    return header, _page_text(page) if _VIEWPORT.search(page) else ""
+
+
+def _page_text(page: str) -> str:
+    return _numbered_text(page) or _normalised(_PAGE_MARGIN.sub(" ", "\n" + page))
+
+
+def _numbered_text(page: str) -> str | None:
+    """The text of a page whose lines are numbered one by one from some line on; None: it needs a closer look."""
+    first = _FIRST_LINE.search(page)
+    if first is None:
+        return None
+    lines = page[first.start() + 1 :].split("\n")
+    begin = int(first[1])
+    end = begin + len(lines)
+    margins, widths = _margins()
+    if end >= len(widths):
+        return None
+    bare = list(map(str.removeprefix, lines, margins[begin:end]))
+    if sum(map(len, bare)) != len(page) - first.start() - len(lines) - widths[end] + widths[begin]:
+        return None
+    head = _PAGE_MARGIN.sub(" ", f"\n{page[: first.start() + 1]}")
+    text = " ".join(filter(None, [*head.split(), *map(str.strip, bare)]))
+    if not text.isascii():
+        text = unicodedata.normalize("NFC", text)
+    return text if text.isprintable() and "  " not in text else None
+
+
+@cache
+def _margins() -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """What stands in front of numbered lines, and how much of it there is before each of them."""
+    margins = tuple(f"L{number}:" for number in range(_NUMBERED_LINES))
+    return margins, tuple(accumulate(map(len, margins), initial=0))
+
+
+_NUMBERED_LINES = 4096
+"""Pages with more lines than this are read line by line."""
+
+
+def _matches(text: str) -> str:
+    """The excerpts of a Find view."""
+    matches = _MATCH.split(text)[1:]
+    return "\n\n".join(filter(None, (_normalised(_MARGIN.sub(" ", match)) for match in matches)))
+
+
+_opened = Repeats(_page)
+_excerpts = Repeats(_matches)
+
+
+def _found(text: str) -> str:
+    cursor = _CURSOR.match(text)
+    return _excerpts(text, cursor.end()) if cursor else _excerpts("\n" + text)
 
 
 def _normalised(text: str) -> str:

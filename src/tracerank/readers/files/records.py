@@ -45,6 +45,7 @@ _SMALL = 2**26
 _GZIP_MAGIC = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
 _BUFFER_BYTES = 1 << 18
+"""Rollouts take tens of thousands of bytes a line: small buffers would put each together from many pieces."""
 _ARRAY_START = re.compile(rb"\[\s*(?:[{\]]|$)")
 _JSON_TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],]', re.DOTALL)
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")
@@ -79,7 +80,7 @@ def iter_records(path: PathLike) -> Iterator[RecordAt | Problem]:
     """The records of one file in order, with a Problem in the place of each that is damaged."""
     name = os.fspath(path)
     try:
-        with open(name, "rb") as file:
+        with open(name, "rb", _BUFFER_BYTES) as file:
             yield from _records(name, file)
     except IsADirectoryError:
         raise ReadError(

@@ -13,8 +13,10 @@ from tracerank.pools.types import Question, Rollout, Search
 from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.calls.text_layouts import split_ranked
 from tracerank.readers.files.record_fields import stated_references
+from tracerank.readers.repeats import Repeats
 
 _ID_FIELDS = ("question_id", "question_index")
+_returned = Repeats(split_ranked)
 
 
 class WebQAReader:
@@ -81,7 +83,7 @@ def _searches(steps: list[Any] | tuple[()]) -> tuple[Search, ...]:
         returned = step.get("search_result")
         if type(returned) is not str:
             continue
-        evidence = split_ranked(returned)
+        evidence = _returned(returned)
         if evidence:
             query = step.get("content")
             searches.append(Search(normalize_text(query) if type(query) is str else "", evidence))

@@ -2,7 +2,6 @@
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import Generic, Protocol, Self, TypeVar
 
@@ -21,6 +20,8 @@ from tracerank.selectors.trace.inputs import Vectors
 
 BLOCK_POOLS = 64
 """Pools embedded and scored together: enough for efficient products, few enough for the states to stay in cache."""
+BLOCK_TEXTS = 768
+"""Texts after which a block is full: pools of browsing rollouts have a hundred each, with a vector for every one."""
 
 
 class NetworkCheckpoint(Protocol):
@@ -63,15 +64,27 @@ class NetworkSelector(Selector, Generic[C]):
         """Decisions for a stream of pools, in order, in bounded memory."""
         for block, graphs in self._blocks(pools):
             yield from self._decided(block, graphs)
+            block.clear()  # the next block is read and built without this one
+            graphs.clear()
 
     @abstractmethod
     def _decided(self, pools: Sequence[Pool], graphs: Sequence[PoolGraph]) -> Iterator[Decision]:
         """Decisions for a block of pools, given their graphs."""
 
     def _blocks(self, pools: Iterable[Pool]) -> Iterator[tuple[list[Pool], list[PoolGraph]]]:
-        stream = iter(pools)
-        while block := list(islice(stream, BLOCK_POOLS)):
-            yield block, [build_graph(pool, self.checkpoint.recipe) for pool in block]
+        block: list[Pool] = []
+        graphs: list[PoolGraph] = []
+        texts = 0
+        for pool in pools:
+            graph = build_graph(pool, self.checkpoint.recipe)
+            block.append(pool)
+            graphs.append(graph)
+            texts += graph.texts.count
+            if len(block) == BLOCK_POOLS or texts >= BLOCK_TEXTS:
+                yield block, graphs
+                block, graphs, texts = [], [], 0
+        if block:
+            yield block, graphs
 
 
 def check_encoder(wanted: EncoderIdentity, embedder: Embedder, allow_mismatch: bool) -> None:

@@ -11,6 +11,7 @@ from tracerank.embedding.base import Embedder, EncoderIdentity
 from tracerank.errors import CheckpointError
 from tracerank.methods.base import Decision
 from tracerank.methods.explanation import Explanation, explain
+from tracerank.pools.documents import link_documents
 from tracerank.pools.pool import Pool
 from tracerank.selectors.base import EmbedderChoice, Selector, check_finite, folder_of, load_selector, selector_kind
 from tracerank.selectors.trace.bridge import NetworkSelector, embedded
@@ -69,7 +70,8 @@ class TraceSelector(NetworkSelector[Checkpoint]):
             scores = self._scores(graphs, vectors)
             weights = read_weights(self.net, graphs, vectors)
             for pool, graph, part, read in zip(block, graphs, scores, weights, strict=True):
-                yield pool, explain(graph.retained.kept, self.sure(pool, _decision(pool, graph, part)), read)
+                kept = link_documents(graph.retained.kept, self.net.recipe.document_rules)
+                yield pool, explain(kept, self.sure(pool, _decision(pool, graph, part)), read)
 
     def _decided(self, pools: Sequence[Pool], graphs: Sequence[PoolGraph]) -> Iterator[Decision]:
         return map(

@@ -4,13 +4,14 @@ Knows nothing of vectors: a node holds the index of its text. Edges are not list
 array (``edges.py`` lists them for statistics and tests), so building is linear in the occurrences.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tracerank.answers.equivalence import group_answers
 from tracerank.answers.exact import normalize_answer
+from tracerank.pools.documents import document_keys
 from tracerank.pools.pool import Pool
-from tracerank.pools.types import Evidence, Retained, Search
+from tracerank.pools.types import Evidence, Retained, Rollout, Search
 from tracerank.selectors.trace.graphs.packed import HEADER, NO_TEXT, Ints, pack
 from tracerank.selectors.trace.graphs.schema import RECIPES, GraphRecipe
 
@@ -23,6 +24,10 @@ class GraphTexts:
     queries: tuple[str, ...]
     contents: tuple[str, ...]
     answers: tuple[str, ...]
+
+    @property
+    def count(self) -> int:
+        return 1 + len(self.queries) + len(self.contents) + len(self.answers)
 
     def all(self) -> tuple[str, ...]:
         """Question, queries, contents, answers: the order in which vectors are looked up."""
@@ -37,6 +42,7 @@ class PoolGraph:
     packed: Ints
     """The structure as one array: see ``selectors/trace/graphs/packed.py``."""
     retained: Retained
+    """As logged: documents are numbers in the array only."""
 
     def rollout_candidate(self) -> list[int]:
         """The candidate of each kept rollout."""
@@ -59,7 +65,7 @@ class _Numbering(dict[str, int]):
 
 def build_graph(pool: Pool, recipe: GraphRecipe) -> PoolGraph:
     """The graph of what the recipe retains of the pool."""
-    retained = pool.retained(recipe.retention, recipe.document_rules)
+    retained = pool.unlinked(recipe.retention)
     searches = [
         (number, search)
         for number, rollout in enumerate(retained.kept)
@@ -72,7 +78,7 @@ def build_graph(pool: Pool, recipe: GraphRecipe) -> PoolGraph:
     search_rollout = [number for number, _ in searches]
     search_query = [queries[search.query] if search.query else NO_TEXT for _, search in searches]
     evidence_content = [contents[evidence.text] for evidence in occurrences]
-    evidence_document = [documents[key] for key in _document_keys(recipe, occurrences, evidence_search, search_rollout)]
+    evidence_document = [documents[key] for key in _document_keys(recipe, retained.kept)]
     answers, rollout_candidate, candidate_answer, votes = _candidates(retained, recipe, pool.question.text)
     packed = pack(
         (len(queries), len(contents), len(answers), len(documents)),
@@ -90,16 +96,13 @@ def build_graph(pool: Pool, recipe: GraphRecipe) -> PoolGraph:
     return PoolGraph(GraphTexts(pool.question.text, tuple(queries), tuple(contents), answers), packed, retained)
 
 
-def _document_keys(
-    recipe: GraphRecipe, occurrences: list[Evidence], evidence_search: list[int], search_rollout: list[int]
-) -> list[str]:
+def _document_keys(recipe: GraphRecipe, kept: Sequence[Rollout]) -> list[str]:
     if recipe.documents == "none":
         return []
+    found = [(number, key) for number, keys in enumerate(document_keys(kept, recipe.document_rules)) for key in keys]
     # A source that nobody named is its own document: it must link nothing.
-    keys = [e.document.key if e.document else f"unnamed:{place}" for place, e in enumerate(occurrences)]
-    if recipe.documents == "pool":
-        return keys
-    return [f"{search_rollout[search]}/{key}" for search, key in zip(evidence_search, keys, strict=True)]
+    named = [(number, f"unnamed:{place}" if key is None else key) for place, (number, key) in enumerate(found)]
+    return [key if recipe.documents == "pool" else f"{number}/{key}" for number, key in named]
 
 
 def _slots(recipe: GraphRecipe, searches: list[tuple[int, Search]], occurrences: list[Evidence]) -> list[int]:
