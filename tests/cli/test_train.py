@@ -69,6 +69,15 @@ def test_the_lines_say_what_was_learned_from_and_how_well(run: Run, labelled: Pa
     )
 
 
+def test_a_checkpoint_has_a_card_that_a_hub_can_read(run: Run, labelled: Path, tmp_path: Path) -> None:
+    result = run("train", "webqa", labelled, "-o", tmp_path / "net", "--epochs", "1", "--encoder", "hash-32")
+    assert result.exit_code == 0, result.output
+    card = (tmp_path / "net" / "README.md").read_text(encoding="utf-8")
+    assert card.startswith("---\nlibrary_name: tracerank\n")
+    assert "# TRACE network (" in card
+    assert "tr.load_selector(FOLDER)" in card
+
+
 def test_a_network_below_the_vote_is_warned_of(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "pools.jsonl"
     write_pools(path, generate_pools(150, seed=3, k=6))

@@ -158,7 +158,7 @@ def select(
             name = f"{name}+{other.method}"
         rows = partial(_rows, chosen, name)
         if workers > 1:
-            _refuse_workers(chosen, options, name, is_escalated=other is not None)
+            _refuse_workers(chosen, options, method, is_escalated=other is not None)
             rows = partial(_rows_of_workers, workers, chosen, _Setup(method, options, name), met)
         bar.describe("selecting")
         write: Callable[[str], None] = print_line

@@ -132,6 +132,7 @@ def train(
     """
     # Here, because this needs numpy and torch, which help should not wait for.
     from tracerank.embedding.load import load_embedder
+    from tracerank.fitting.folder import write_network_card
     from tracerank.fitting.held_out import compare_held_out
     from tracerank.fitting.presets import TrainingSource, encoder_of, prepare_training, told_setting
 
@@ -175,6 +176,9 @@ def train(
     with working("comparing", quiet=quiet) as bar:
         again = bar.over(_to_learn(pools_of(paths, reader, lambda _: None), held_out))
         compared = compare_held_out(output, embedder, again, ready.k, labelling_named(labels))
+    taught = labelling.sentence if labelling.answers else None  # none are labelled anew where examples are kept
+    said = (ready.about, taught, ready.outcome(summary), compared.sentence, compared.warning)
+    write_network_card(output, f"TRACE network ({preset}, {setting})", [line for line in said if line])
     if as_json:
         about = {"folder": str(output), "preset": str(preset), "setting": setting, "labels": labelling.name}
         print_json({**about, "training": summary, "held_out": compared.record()}, indent=2)

@@ -80,7 +80,7 @@ def iter_records(path: PathLike) -> Iterator[RecordAt | Problem]:
     """The records of one file in order, with a Problem in the place of each that is damaged."""
     name = os.fspath(path)
     try:
-        with open(name, "rb", _BUFFER_BYTES) as file:
+        with io.BufferedReader(io.FileIO(name), _BUFFER_BYTES) as file:
             yield from _records(name, file)
     except IsADirectoryError:
         raise ReadError(
