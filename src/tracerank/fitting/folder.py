@@ -48,7 +48,9 @@ LIMITS = (
 
 def write_network_card(folder: Path, title: str, said: Sequence[str]) -> None:
     """``README.md`` of a trained network: what a hub reads, how it loads, what is known of it."""
-    use = "`tracerank select POOLS --checkpoint FOLDER`, or `tr.load_selector(FOLDER)`, where FOLDER may be a hub's name."
+    use = (
+        "Use: `tracerank select POOLS --checkpoint FOLDER`, or `tr.load_selector(FOLDER)`; FOLDER may be a hub's name."
+    )
     write_text(folder / README, "\n".join((FRONT_MATTER, f"# {title}\n", use, "", *(f"- {line}" for line in said), "")))
 
 

@@ -97,7 +97,7 @@ def iter_records(path: PathLike) -> Iterator[RecordAt | Problem]:
 class _TolerantGzip(io.RawIOBase):
     """A gzip stream whose damage ends it instead of raising, so that everything before can be used; no bomb."""
 
-    def __init__(self, name: str, file: io.BufferedReader) -> None:
+    def __init__(self, name: str, file: "io.BufferedReader[Any]") -> None:
         self.damage: str | None = None
         self._name = name
         self._packed = file
@@ -124,7 +124,7 @@ class _TolerantGzip(io.RawIOBase):
         return len(data)
 
 
-def _records(name: str, file: io.BufferedReader) -> Iterator[RecordAt | Problem]:
+def _records(name: str, file: "io.BufferedReader[Any]") -> Iterator[RecordAt | Problem]:
     if file.peek(2)[:2] != _GZIP_MAGIC:
         yield from _from_stream(name, file)
         return
@@ -144,7 +144,7 @@ def _records(name: str, file: io.BufferedReader) -> Iterator[RecordAt | Problem]
         yield Problem(name, f"{what}; what came before was read, the rest is missing")
 
 
-def _from_stream(name: str, stream: io.BufferedReader) -> Iterator[RecordAt | Problem]:
+def _from_stream(name: str, stream: "io.BufferedReader[Any]") -> Iterator[RecordAt | Problem]:
     _refuse_binary(name, stream.peek(8192))
     number, first = 0, b""
     lines = _bounded_lines(name, stream)
@@ -176,7 +176,7 @@ class _Dropped(bytes):
     """What stands for a line that is too long to be read."""
 
 
-def _bounded_lines(name: str, stream: io.BufferedReader) -> Iterator[bytes]:
+def _bounded_lines(name: str, stream: "io.BufferedReader[Any]") -> Iterator[bytes]:
     """The lines, none longer than the limit: of a longer one nothing is held. The first may be the whole file."""
     first = stream.readline(MAX_VALUE_BYTES)
     if len(first) == MAX_VALUE_BYTES and not first.endswith(b"\n"):
@@ -199,7 +199,7 @@ def _no_dropped(name: str, lines: Iterator[bytes]) -> Iterator[bytes]:
         yield line
 
 
-def _rest(name: str, first: bytes, stream: io.BufferedReader) -> bytes:
+def _rest(name: str, first: bytes, stream: "io.BufferedReader[Any]") -> bytes:
     """A file that is one JSON value, as far as it may be held in memory."""
     parts = [first, b"\n"]
     size = len(first)
