@@ -56,6 +56,34 @@ def test_the_decision_is_that_of_the_same_pool() -> None:
     assert result.confidence == pytest.approx(whole.confidence)
 
 
+class Counted(MajorityVote):
+    """Says how often it was asked."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pools: list[int] = []
+
+    def decide(self, pool: tr.Pool) -> tr.Decision:
+        self.pools.append(len(pool))
+        return super().decide(pool)
+
+
+@pytest.mark.parametrize(("below", "asked"), [(1.0, [8]), (0.01, [])])
+def test_who_is_asked_only_where_it_is_unsure_is_asked_once_at_the_end(below: float, asked: list[int]) -> None:
+    dear = Counted()
+    both = tr.Escalating(tr.load_selector(), dear, below=below)
+    result = awaited(tr.best_of(answering, QUESTION, k=8, rule=FixedK(8), selector=both))
+    assert dear.pools == asked
+    assert result.answer == "Venice"
+    assert (result.decision.escalated is not None) == bool(asked)
+    session = tr.Session(QUESTION, both, budget=4)
+    for number in range(4):
+        session.add(said(number))
+    assert dear.pools == asked
+    session.decision()
+    assert dear.pools == asked + ([4] if asked else [])
+
+
 def test_answers_transcripts_and_rollouts_are_taken_and_what_cannot_be_read_fails_alone() -> None:
     given: list[Any] = [
         "Venice",

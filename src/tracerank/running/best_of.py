@@ -35,6 +35,7 @@ from tracerank.running.run_log import RunLog
 from tracerank.running.waves import Ended, Failure, in_thread, run_in_waves
 from tracerank.selectors.base import load_selector
 from tracerank.selectors.decide import Given
+from tracerank.selectors.unsure.escalation import Escalating
 from tracerank.stopping.rules import Rule, Verdict
 from tracerank.stopping.session import Session
 from tracerank.viewer.page import About, page
@@ -158,7 +159,8 @@ async def best_of(
     A run that raises or takes more than ``timeout`` seconds is counted and costs only itself; only where all of them
     fail does it raise ``AgentError``. After ``deadline`` seconds it is decided on what there is. ``log`` names a file
     that gets each run when it has ended; the same call goes on with what is there. ``start`` is called before each run,
-    and what it returns is handed to the agent in the place of the question. ``selector``, ``rule``, ``fields`` and
+    and what it returns is handed to the agent in the place of the question. With ``tr.Escalating`` as the selector the
+    dear method is asked once, at the end, and only where the cheap one is unsure. ``selector``, ``rule``, ``fields`` and
     ``reader`` are as in ``tr.Session``.
     """
     if parallel < 1:
@@ -274,10 +276,11 @@ class _Book:
         if pool.rollouts and failed == len(pool.rollouts):
             why = (pool.rollouts[0].problem or "").removeprefix(FAILED)
             raise AgentError(f"all {failed} runs of the agent failed, the first because {why}") from self._first
-        if self._numbers == sorted(self._numbers):
+        if self._numbers == sorted(self._numbers) and not isinstance(method, Escalating):
             decision = _renumbered(self._session.decision(), self._numbers)
         else:
-            decision = told(pool, method.decide(pool))  # ties go to the first run, not to the first that ended
+            # Ties go to the first run, not to the first that ended; whoever is asked last is asked once.
+            decision = told(pool, method.decide(pool))
         counts = Runs(
             len(pool) - failed,
             failed,

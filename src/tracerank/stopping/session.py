@@ -25,6 +25,7 @@ from tracerank.selectors.decide import Given, pool_of_given
 from tracerank.selectors.features.compute import FeatureTable
 from tracerank.selectors.meaning.compute import MeaningLedger
 from tracerank.selectors.meaning.selector import MeaningSelector
+from tracerank.selectors.unsure.escalation import Escalating
 from tracerank.stopping.rules import ExpectedGain, Rule, State, Verdict
 
 
@@ -43,6 +44,8 @@ class Session:
     ) -> None:
         """``selector``: any method, or the folder of a selector; None: the shipped one. ``budget``: most rollouts.
 
+        Of a method that escalates, the first one is asked after each rollout, the other one by ``decision()`` alone.
+
         ``fields`` and ``reader`` are for records, as in ``tr.decide``.
         """
         if budget < 1:
@@ -50,7 +53,8 @@ class Session:
         self.question = question if isinstance(question, Question) else Question("request", question)
         self.budget = budget
         self.rule: Rule = rule or ExpectedGain()
-        self._method = load_selector(selector) if isinstance(selector, str) else selector or load_selector()
+        self._whole = load_selector(selector) if isinstance(selector, str) else selector or load_selector()
+        self._method = self._whole.first if isinstance(self._whole, Escalating) else self._whole
         self._fields, self._reader = fields, reader
         self._rollouts: list[Rollout] = []
         self._dropped: dict[int, str] = {}
@@ -100,7 +104,8 @@ class Session:
 
     def decision(self) -> Decision:
         """What would be returned now."""
-        return told(self.pool, self._decision)
+        is_settled = self._whole is self._method
+        return told(self.pool, self._decision if is_settled else self._whole.decide(self.pool))
 
     def _read(self, given: Given | Sequence[Record]) -> Rollout:
         if isinstance(given, Sequence) and not isinstance(given, str | bytes | Mapping):
