@@ -160,8 +160,8 @@ async def best_of(
     fail does it raise ``AgentError``. After ``deadline`` seconds it is decided on what there is. ``log`` names a file
     that gets each run when it has ended; the same call goes on with what is there. ``start`` is called before each run,
     and what it returns is handed to the agent in the place of the question. With ``tr.Escalating`` as the selector the
-    dear method is asked once, at the end, and only where the cheap one is unsure. ``selector``, ``rule``, ``fields`` and
-    ``reader`` are as in ``tr.Session``.
+    dear method is asked once, at the end, and only where the cheap one is unsure. ``selector``, ``rule``, ``fields``
+    and ``reader`` are as in ``tr.Session``.
     """
     if parallel < 1:
         raise UsageError(f"parallel must be at least 1, got {parallel}")
