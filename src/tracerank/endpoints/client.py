@@ -383,6 +383,8 @@ class EndpointClient:
             with Incoming(reply, self.server.most_bytes, began, self.server.whole, patience) as incoming:
                 status, content = self.received(incoming)
             after = reply.headers.get("retry-after")
+            if not self._end.alive:  # closed while this connection was made, so that it was not among the closed ones
+                reply.extensions["network_stream"].close()
         return httpx.Response(status, headers={} if after is None else {"retry-after": after}, content=content)
 
     def _opened(self, request: httpx.Request) -> httpx.Response:
