@@ -232,7 +232,7 @@ PARTS: Mapping[str, Callable[[Study], Part]] = {
     KNOWN: Study.known,
     WORLD: Study.world,
     **{name: partial(Study.lexical, name=name) for name in LEXICAL},
-    CHAT: Study.chat,
+    **({CHAT: Study.chat} if CHAT_POOLS.exists() else {}),
 }
 
 
