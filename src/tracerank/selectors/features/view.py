@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
+from typing import NamedTuple
 
 from tracerank.answers.asked import Asked, read_question
 from tracerank.answers.english import AUXILIARIES, BOUNDARIES, PREPOSITIONS, VERBS
@@ -27,7 +28,7 @@ from tracerank.answers.scripts import (
     terms_held,
     terms_of,
 )
-from tracerank.pools.types import Rollout
+from tracerank.pools.types import Rollout, Search
 
 LONGEST_TEXT = 40_000
 """Characters that are read of one text."""
@@ -319,3 +320,85 @@ def _rarity(texts: Sequence[Line], words: frozenset[str]) -> dict[str, float]:
     counts = Counter(word for text in texts for word in words & text.words)
     # Never zero: where all texts share a word it still is a word.
     return {word: math.log((len(texts) + 2) / (counts[word] + 1)) + 0.1 for word in words}
+
+
+class _Returned(NamedTuple):
+    """What one search asked for and brought."""
+
+    query: str | None
+    """As a line of words; None: nothing."""
+    ranks: Mapping[int, int]
+    """Text to its best rank; unranked evidence counts as first."""
+    texts: int
+    """A bit for each text, of those that are searched."""
+
+
+class Trail(NamedTuple):
+    """What one rollout searched for, and the texts that it saw: a bit for each of those that are searched."""
+
+    queries: tuple[str, ...]
+    """Lines of words, distinct."""
+    ranks: Mapping[int, int]
+    texts: int
+    last: int
+    """Of the last search that returned any."""
+
+
+class SeenTexts:
+    """The distinct texts that rollouts saw, numbered as they come; the first ``MOST_TEXTS`` can be searched."""
+
+    def __init__(self, lines: TextLines) -> None:
+        self.texts: list[Line] = []
+        self.heads: list[str] = []
+        """First words of each, where titles stand."""
+        self.foreign: set[int] = set()
+        """Those that are not ASCII."""
+        self._lines = lines
+        self._numbers: dict[str, int] = {}
+        self._returned: dict[int, _Returned] = {}
+
+    def trail(self, rollout: Rollout) -> Trail:
+        """What a rollout did; its searches must live on, as equal ones are told by where they are in memory."""
+        queries: dict[str, None] = {}
+        ranks: Mapping[int, int] = {}
+        texts = last = 0
+        for search in rollout.searches:
+            found = self._returned.get(id(search))
+            if found is None:
+                found = self._returned[id(search)] = self._look_at(search)
+            if found.query is not None:
+                queries[found.query] = None
+            if search.evidence:
+                ranks = _merged(ranks, found.ranks) if ranks else found.ranks
+                last = found.texts
+                texts |= last
+        return Trail(tuple(queries), ranks, texts, last)
+
+    def _look_at(self, search: Search) -> _Returned:
+        """What a search brought; texts that are new get the next number."""
+        ranks: dict[int, int] = {}
+        texts = 0
+        for evidence in search.evidence:
+            text, rank = evidence.text, evidence.rank or 1
+            number = self._numbers.get(text)
+            if number is None:
+                number = self._numbers[text] = len(self._numbers)
+                if number < MOST_TEXTS:
+                    line = self._lines.of(text)
+                    if not line.text.isascii():
+                        self.foreign.add(number)
+                    self.texts.append(line)
+                    self.heads.append(line.text[:HEAD])
+            if rank < ranks.setdefault(number, rank):
+                ranks[number] = rank
+            if number < MOST_TEXTS:
+                texts |= 1 << number
+        return _Returned(self._lines.of(search.query).text if search.query else None, ranks, texts)
+
+
+def _merged(ranks: Mapping[int, int], others: Mapping[int, int]) -> dict[int, int]:
+    found = dict(ranks)
+    for number, rank in others.items():
+        if rank < found.setdefault(number, rank):
+            found[number] = rank
+    return found
