@@ -28,7 +28,7 @@ from tracerank.answers.scripts import (
     terms_held,
     terms_of,
 )
-from tracerank.pools.types import Rollout, Search
+from tracerank.pools.types import Rollout
 
 LONGEST_TEXT = 40_000
 """Characters that are read of one text."""
@@ -39,6 +39,8 @@ _THOUSANDS = re.compile(r",(?<=\d,)(?=\d{3}\b)")  # the sign first: it is looked
 _WORD = re.compile(r"[^\W_]+")
 _BLANKS = bytes(code if code < 128 and chr(code).isalnum() else 32 for code in range(256))
 """Blanks for all of ASCII that is no word: parts what ``_WORD`` does, in a quarter of the time."""
+_PLAIN = bytes(range(256)).lower().translate(_BLANKS)
+"""The same in lower case."""
 _ARTICLES = frozenset(("a", "an", "the"))
 
 FUNCTION_WORDS = frozenset(
@@ -51,8 +53,7 @@ FUNCTION_WORDS = frozenset(
 """Words that say nothing about the subject of a question."""
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """A text as words."""
 
     text: str
@@ -63,7 +64,10 @@ class Line:
 
 def words_of(text: str) -> list[str]:
     """Lower case, without accents, punctuation, possessives and articles; 1,000 is 1000."""
-    text = text[:LONGEST_TEXT].lower()
+    text = text[:LONGEST_TEXT]
+    if text.isascii() and "'" not in text and "," not in text:
+        return [word for word in text.encode().translate(_PLAIN).decode().split() if word not in _ARTICLES]
+    text = text.lower()
     find_words: Callable[[str], list[str]] = _WORD.findall
     if not text.isascii():
         text = _MARKS.sub("", unicodedata.normalize("NFKD", text))
@@ -85,7 +89,9 @@ def line_of(text: str) -> Line:
     """The text as a line."""
     words = words_of(text)
     line = f" {' '.join(words)} "
-    return Line(line, frozenset(terms_held(line) if _has_unspaced(line) else words))
+    if line.isascii():
+        return Line(line, frozenset(words))
+    return Line(line, frozenset(terms_held(line) if has_unspaced(line) else words))
 
 
 def words_held(line: str) -> set[str]:
@@ -322,17 +328,6 @@ def _rarity(texts: Sequence[Line], words: frozenset[str]) -> dict[str, float]:
     return {word: math.log((len(texts) + 2) / (counts[word] + 1)) + 0.1 for word in words}
 
 
-class _Returned(NamedTuple):
-    """What one search asked for and brought."""
-
-    query: str | None
-    """As a line of words; None: nothing."""
-    ranks: Mapping[int, int]
-    """Text to its best rank; unranked evidence counts as first."""
-    texts: int
-    """A bit for each text, of those that are searched."""
-
-
 class Trail(NamedTuple):
     """What one rollout searched for, and the texts that it saw: a bit for each of those that are searched."""
 
@@ -355,50 +350,37 @@ class SeenTexts:
         """Those that are not ASCII."""
         self._lines = lines
         self._numbers: dict[str, int] = {}
-        self._returned: dict[int, _Returned] = {}
 
     def trail(self, rollout: Rollout) -> Trail:
-        """What a rollout did; its searches must live on, as equal ones are told by where they are in memory."""
+        """What a rollout did."""
         queries: dict[str, None] = {}
-        ranks: Mapping[int, int] = {}
+        ranks: dict[int, int] = {}
         texts = last = 0
+        numbers, count = self._numbers, len(self.texts)
         for search in rollout.searches:
-            found = self._returned.get(id(search))
-            if found is None:
-                found = self._returned[id(search)] = self._look_at(search)
-            if found.query is not None:
-                queries[found.query] = None
-            if search.evidence:
-                ranks = _merged(ranks, found.ranks) if ranks else found.ranks
-                last = found.texts
-                texts |= last
+            if search.query:
+                queries[self._lines.of(search.query).text] = None
+            if not search.evidence:
+                continue
+            last = 0
+            for evidence in search.evidence:
+                text, rank = evidence.text, evidence.rank or 1
+                number = numbers.get(text)
+                if number is None:
+                    number = numbers[text] = len(numbers)
+                    if number < MOST_TEXTS:
+                        self._look_at(text)
+                        count += 1
+                if rank < ranks.setdefault(number, rank):
+                    ranks[number] = rank
+                if number < count:
+                    last |= 1 << number
+            texts |= last
         return Trail(tuple(queries), ranks, texts, last)
 
-    def _look_at(self, search: Search) -> _Returned:
-        """What a search brought; texts that are new get the next number."""
-        ranks: dict[int, int] = {}
-        texts = 0
-        for evidence in search.evidence:
-            text, rank = evidence.text, evidence.rank or 1
-            number = self._numbers.get(text)
-            if number is None:
-                number = self._numbers[text] = len(self._numbers)
-                if number < MOST_TEXTS:
-                    line = self._lines.of(text)
-                    if not line.text.isascii():
-                        self.foreign.add(number)
-                    self.texts.append(line)
-                    self.heads.append(line.text[:HEAD])
-            if rank < ranks.setdefault(number, rank):
-                ranks[number] = rank
-            if number < MOST_TEXTS:
-                texts |= 1 << number
-        return _Returned(self._lines.of(search.query).text if search.query else None, ranks, texts)
-
-
-def _merged(ranks: Mapping[int, int], others: Mapping[int, int]) -> dict[int, int]:
-    found = dict(ranks)
-    for number, rank in others.items():
-        if rank < found.setdefault(number, rank):
-            found[number] = rank
-    return found
+    def _look_at(self, text: str) -> None:
+        line = self._lines.of(text)
+        if not line.text.isascii():
+            self.foreign.add(len(self.texts))
+        self.texts.append(line)
+        self.heads.append(line.text[:HEAD])

@@ -4,7 +4,6 @@
 that a rollout more costs what it brings, not what was there before.
 """
 
-import heapq
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -66,16 +65,25 @@ def _sought(answer: str, question: str) -> str:
 
 def meaning_table(question: str, rollouts: Sequence[Rollout], lines: TextLines | None = None) -> FeatureTable:
     """The features of the rollouts' meanings; all must have an answer, abstentions get no row."""
+    return _ledger(question, rollouts, lines).table()
+
+
+def standing_table(question: str, rollouts: Sequence[Rollout], place: int) -> FeatureTable:
+    """The same where only the row of one rollout's meaning will be looked at: the others are all zeros."""
+    return _ledger(question, rollouts).standing(place)
+
+
+def _ledger(question: str, rollouts: Sequence[Rollout], lines: TextLines | None = None) -> "MeaningLedger":
     ledger = MeaningLedger(question, lines)
     for rollout in rollouts:
         ledger.add(rollout)
-    return ledger.table()
+    return ledger
 
 
 def named(table: FeatureTable, row: int, names: Sequence[str]) -> dict[str, float]:
     """Some columns of a row."""
     values = table.values[row].tolist()
-    return {name: values[COLUMNS.index(name)] for name in names}
+    return {name: values[_PLACE_OF[name]] for name in names}
 
 
 class _Meaning(NamedTuple):
@@ -129,6 +137,7 @@ class _Support(NamedTuple):
 
 COLUMNS = ("log_votes", "vote_share", "vote_lead", *_Support._fields, *OWN_CHAINS, "searched_by_others", *Look._fields)
 """What a row is made of: the names of ``table.py``, in its order."""
+_PLACE_OF = {name: place for place, name in enumerate(COLUMNS)}
 _Counted = tuple[_Support, Chains]
 
 
@@ -176,33 +185,30 @@ class MeaningLedger:
 
     def table(self) -> FeatureTable:
         """One row for each meaning of all rollouts so far."""
-        meanings, votes = self._meanings()
-        values = np.array([self._row(meaning, votes) for meaning in meanings], np.float32)
-        return self._as_table(meanings, votes, values)
+        meanings = self._meanings()
+        poll = _poll(meanings)
+        return self._as_table(meanings, np.array([self._row(meaning, poll) for meaning in meanings], np.float32))
 
-    def standing(self, place: int) -> tuple[FeatureTable, int | None]:
-        """The same with nothing but zeros for all meanings but that of one rollout, and its row; None: it has none."""
-        meanings, votes = self._meanings()
-        row = next((row for row, meaning in enumerate(meanings) if place in meaning.members), None)
+    def standing(self, place: int) -> FeatureTable:
+        """The same with zeros for all meanings but that of one rollout."""
+        meanings = self._meanings()
         values = np.zeros((len(meanings), len(COLUMNS)), np.float32)
-        if row is not None:
-            values[row] = self._row(meanings[row], votes)
-        return self._as_table(meanings, votes, values), row
+        for row, meaning in enumerate(meanings):
+            if place in meaning.members:
+                values[row] = self._row(meaning, _poll(meanings))
+        return self._as_table(meanings, values)
 
-    def _as_table(
-        self, meanings: Sequence[_Meaning], votes: Sequence[int], values: NDArray[np.float32]
-    ) -> FeatureTable:
+    def _as_table(self, meanings: Sequence[_Meaning], values: NDArray[np.float32]) -> FeatureTable:
         return FeatureTable(
             values.reshape(len(meanings), len(COLUMNS)).clip(-LIMIT, LIMIT),
             np.arange(len(meanings), dtype=np.int64),
-            np.array(votes, np.int64),
+            np.array([len(meaning.members) for meaning in meanings], np.int64),
             tuple(meaning.members for meaning in meanings),
             crowd_note(len(self._places)) if len(self._read[0]) < len(self._places) else None,
         )
 
-    def _row(self, meaning: _Meaning, votes: Sequence[int]) -> tuple[float, ...]:
-        own, total = len(meaning.members), sum(votes)
-        first, second = heapq.nlargest(2, (*votes, 0))
+    def _row(self, meaning: _Meaning, poll: tuple[int, int, int]) -> tuple[float, ...]:
+        own, (total, first, second) = len(meaning.members), poll
         support, chains = self._supported(meaning)
         lead = (own - (second if own == first else first)) / total
         searched = self._searched_outside(meaning)
@@ -233,8 +239,7 @@ class MeaningLedger:
                 found.append(form)
         return found
 
-    def _meanings(self) -> tuple[list[_Meaning], list[int]]:
-        """All, with their votes."""
+    def _meanings(self) -> list[_Meaning]:
         self._look_at_subject()
         groups: dict[int, list[Form]] = {}
         for form in self._form_list():
@@ -250,10 +255,11 @@ class MeaningLedger:
             twice |= once & own
             once |= own
             found.append((tuple(wordings), members, own))
-        votes = [len(members) for _, members, _ in found]
-        if sum(votes) < len(self.rollouts):  # whoever abstains is of no meaning, and sees texts
+        if sum([len(members) for _, members, _ in found]) < len(
+            self.rollouts
+        ):  # whoever abstains is of no meaning, and sees texts
             twice |= self._seen_by(set(range(len(self.rollouts))).difference(*(members for _, members, _ in found)))
-        return [_Meaning(forms, members, own, twice | once & ~own) for forms, members, own in found], votes
+        return [_Meaning(forms, members, own, twice | once & ~own) for forms, members, own in found]
 
     def _seen_by(self, places: Iterable[int]) -> int:
         texts = 0
@@ -373,8 +379,9 @@ class MeaningLedger:
                 around.append(finds.around[number])
         if not around:
             return NO_CHAINS
+        is_apart = len(asked) == len(self._subject)  # the answer has no word of the question
         texts = [
-            (self._seen.texts[number].words, said - own)
+            (self._seen.texts[number].words, said if is_apart else said - own)
             for number, said in enumerate(self._said)
             if trail.texts >> number & 1
         ]
@@ -390,7 +397,10 @@ class MeaningLedger:
 
     def _searched_outside(self, meaning: _Meaning) -> float:
         """Whether rollouts with another answer searched for it."""
-        return float(any(not self._queries.asking(form).issubset(meaning.members) for form in meaning.forms))
+        for form in meaning.forms:
+            if (asking := self._queries.asking(form)) and not asking.issubset(meaning.members):
+                return 1.0
+        return 0.0
 
     def _fit(self, forms: Sequence[Form]) -> Look:
         """The best of its wordings; what is missing says nothing."""
@@ -399,6 +409,12 @@ class MeaningLedger:
             return Look(*(value if value == value else 0.0 for value in looks[0]))
         known = [[value for value in column if value == value] or [0.0] for column in zip(*looks, strict=True)]
         return Look(*(max(own) for own in known))._replace(misfit=min(known[1]), repeats_question=min(known[-1]))
+
+
+def _poll(meanings: Sequence[_Meaning]) -> tuple[int, int, int]:
+    """All votes, the most that a meaning has, and the second most."""
+    first, second, *_ = *sorted([len(meaning.members) for meaning in meanings], reverse=True), 0, 0
+    return sum([len(meaning.members) for meaning in meanings]), first, second
 
 
 def _first_line(forms: Sequence[Form]) -> str:
