@@ -140,13 +140,11 @@ class _Worker(Generic[R]):
         self._setup = setup
         self._process: BaseProcess | None = None
         self._ours: Connection | None = None
+        self._is_idle = True
 
     def give(self, block: _Block[R]) -> None:
         self.blocks.append(block)
-        if self._process is None:
-            self._start()
-        else:
-            self._send(block)
+        self._send(block)
 
     def take(self) -> None:
         """Wait for the first of its blocks; where it has died on it, another process does what is left."""
@@ -164,13 +162,14 @@ class _Worker(Generic[R]):
                     "out of memory); try without the option"
                 ) from None
             self.stop(at_once=True)
-            self._start()
+            self.start()
 
     def has_more(self) -> bool:
         """Whether something can be taken without waiting."""
         return bool(self.blocks) and self._ours is not None and self._ours.poll()
 
-    def _start(self) -> None:
+    def start(self) -> None:
+        """A new process, with what the last one left."""
         context = get_context("spawn")
         self._ours, theirs = context.Pipe()
         self._process = context.Process(target=_work, args=(theirs, self._setup), daemon=True)
@@ -181,15 +180,16 @@ class _Worker(Generic[R]):
 
     def _send(self, block: _Block[R]) -> None:
         assert self._ours is not None
+        self._is_idle = False
         block.data = block.data or _packed(block.pools)
         with suppress(OSError):  # it has died, which whoever waits for the block will see
             self._ours.send_bytes(block.data)
 
     def stop(self, *, at_once: bool) -> None:
-        """End the process; an idle one ends by itself when the pipe is closed."""
+        """End the process; one that has worked ends by itself when the pipe is closed."""
         if self._ours is not None and self._process is not None:
             self._ours.close()
-            if at_once:
+            if at_once or self._is_idle:  # who was never given anything may still be loading
                 self._process.terminate()
             self._process.join(_PATIENCE)
             if self._process.is_alive():
@@ -204,6 +204,9 @@ class _Crew(Generic[R]):
         self._workers: list[_Worker[R]] = [_Worker(setup) for _ in range(count)]
 
     def __enter__(self) -> "_Crew[R]":
+        # At once: they load what they need while the first pools are read, which may be a window of 64 MiB.
+        for worker in self._workers:
+            worker.start()
         return self
 
     def give(self, block: _Block[R]) -> bool:

@@ -247,8 +247,9 @@ def _refuse_workers(method: Method, options: MethodOptions, name: str, *, is_esc
 def _line(pool: Pool, decision: Decision, method: str) -> dict[str, Any]:
     """The decision as services tell it, and what only a file needs: what a model wrote, who decided, and on what."""
     chosen = next((one for one in pool.rollouts if one.sample_id == decision.sample_id), None)
+    is_plain = decision.escalated is None and decision.missing is None
     return {
-        **decision_to_record(pool.question, replace(decision, escalated=None, missing=None)),
+        **decision_to_record(pool.question, decision if is_plain else replace(decision, escalated=None, missing=None)),
         "reply": decision.reply,
         "counts": dict(decision.counts),
         "method": method,

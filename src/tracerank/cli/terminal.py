@@ -37,6 +37,8 @@ LINE_SECONDS = 30.0
 BAR_CELLS = 12
 """Short, so that what is said beside it fits a terminal of 80 columns."""
 
+_ENCODE = json.JSONEncoder(ensure_ascii=False).encode  # made once: json.dumps makes one for each value
+
 T = TypeVar("T")
 
 
@@ -53,7 +55,9 @@ def note(text: str) -> None:
 
 def json_text(value: object, indent: int | None = None) -> str:
     """JSON that reads back as the same value, encodes as UTF-8 and is safe to print."""
-    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    text = _ENCODE(value) if indent is None else json.dumps(value, ensure_ascii=False, indent=indent)
+    if text.isascii() and "\x7f" not in text:
+        return text
     return _UNSAFE_IN_JSON.sub(lambda found: json.dumps(found[0])[1:-1], text)
 
 

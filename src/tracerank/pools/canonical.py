@@ -6,7 +6,7 @@ Holds the shape and its checks in both directions and the writing of files; read
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
 from tracerank.answers.exact import normalize_excerpts, normalize_text
 from tracerank.answers.text_keys import trimmed
@@ -132,8 +132,7 @@ _KNOWN: dict[tuple[str, int | None], tuple[dict[str, Any], Evidence]] = {}
 _WHOLE_OR_NONE = (int, type(None))
 
 
-@dataclass(frozen=True, slots=True)
-class CanonicalRow:
+class CanonicalRow(NamedTuple):
     """One line: a rollout and the question it belongs to."""
 
     question: Question
@@ -248,8 +247,8 @@ def record_to_parsed(record: Mapping[str, Any]) -> CanonicalRow:
         sample_id or 0,
         None if answer is None else trimmed(answer),
         each(values, "searches", _search),
-        share_of(record, "label"),
-        share_of(record, "confidence"),
+        share_of(record, "label") if "label" in record else None,
+        share_of(record, "confidence") if "confidence" in record else None,
         setting,
         each(values, "views", _view) if "views" in values else (),
         known("problem"),
@@ -325,7 +324,7 @@ def _made(values: dict[str, Any]) -> Evidence:
 
 def _remember(item: dict[str, Any], evidence: Evidence) -> None:
     """Rollouts of a pool see the same texts time and again; short ones are made once, as long as few others come by."""
-    if sum(len(value) for value in item.values() if type(value) is str) <= KNOWN_CHARACTERS:
+    if sum([len(value) for value in item.values() if type(value) is str]) <= KNOWN_CHARACTERS:
         if len(_KNOWN) >= KNOWN_EVIDENCE:
             _KNOWN.clear()
         _KNOWN[item["text"], item.get("rank")] = item, evidence

@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
+from types import MappingProxyType
 from typing import NamedTuple
 
 from tracerank.answers.exact import normalize_answer, normalize_text
@@ -36,8 +37,7 @@ _KNOWING = frozenset(("atif", "browsecomp-plus", "inspect", "mirothinker"))
 """Readers that stay, but of whose calls somebody may not know the tools."""
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
+class Placed(NamedTuple):
     """A parsed rollout, where it stood and how many bytes it took."""
 
     parsed: Parsed
@@ -47,7 +47,7 @@ class Placed:
     """The reader that made it, and how sure it is where it went by shape."""
     is_unasked: bool = False
     """The log does not say what was asked, which has been told."""
-    record: Record = field(default_factory=dict)
+    record: Record = MappingProxyType({})
     """Of a rollout whose question is still to be named: it may name its run."""
     is_bare: bool = False
     """The question goes by the record's mere ``id``, which may be that of the run."""
@@ -128,7 +128,7 @@ def _together(placed: Iterable[Placed], report: Report) -> Iterator[Placed]:
             wanted = sorted(map(normalize_answer, question.references))
             identity = first.setdefault(_digest("\0".join((normalize_text(question.text), *wanted))), question.id)
             if identity != question.id:
-                item = replace(item, parsed=replace(item.parsed, question=replace(question, id=identity)))
+                item = item._replace(parsed=replace(item.parsed, question=replace(question, id=identity)))
                 if not is_told:
                     report(Problem(item.source, _SEVERAL_IDS))
                 is_told = True

@@ -50,7 +50,7 @@ class Unasked:
         if found is None:
             self._unknown[placed.parsed.question.id] = None
             return placed
-        return replace(placed, parsed=replace(placed.parsed, question=found))
+        return placed._replace(parsed=replace(placed.parsed, question=found))
 
     def of_file(self, name: str, held: Sequence[Placed], is_whole: bool) -> Iterator[Placed]:
         """The rollouts of one file with a question each; ``is_whole``: the file holds no others."""
@@ -63,7 +63,7 @@ class Unasked:
                 dropped.append(placed)
                 continue
             question = replace(found, references=found.references or placed.parsed.question.references)
-            yield replace(placed, parsed=replace(placed.parsed, question=question), is_unasked=True)
+            yield placed._replace(parsed=replace(placed.parsed, question=question), is_unasked=True)
         if len(dropped) == len(held) == 1 and is_whole:
             self._untold.append(dropped[0].source)
         elif dropped:

@@ -45,9 +45,6 @@ def test_where_texts_tell_what_is_asked_they_are_looked_at_again() -> None:
 
 
 def test_texts_beyond_the_limit_are_not_looked_at_in_either_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tracerank.selectors.meaning import compute
-
-    for module in (compute, view):
-        monkeypatch.setattr(module, "MOST_TEXTS", 3)
+    monkeypatch.setattr(view, "MOST_TEXTS", 3)
     found = [rollout("Venice", ranked("Orfeo", *(f"text {n} {m} of Venice" for m in range(2)))) for n in range(4)]
     agree(QUESTION, found)

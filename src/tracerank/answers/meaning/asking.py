@@ -27,6 +27,8 @@ _YEAR = re.compile(r"\byears?\b|\bdecade\b|\bcentury\b", re.I)
 _FULL_DATE = re.compile(
     r"\b(?:what|which) (?:exact |specific )?(?:date|day)\b|\bbirthday\b|\bdate of\b|\bthe (?:exact )?date\b", re.I
 )
+_TIMELY = ("when", "year", "date", "day", "month", "century", "decade")
+"""What a question must have for one of the three patterns above to match: few do, and patterns take long to say no."""
 _PLACE_WORDS = frozenset(
     ("city", "town", "place", "birthplace", "county", "located", "village", "state", "country", "born")
 )
@@ -88,13 +90,15 @@ def _read(question: str) -> Asking:
     general = asked.read_question(text)
     first = found[0].lower() if (found := _WH.search(text)) else ""
     has_both = not first and bool({"both", "same"} & set(said))
+    lowered = text.lower()
+    is_timely = any(hint in lowered for hint in _TIMELY)
     if options:
         kind = CHOICE
     elif _POLAR.match(text) or has_both:
         kind = POLAR
-    elif general.wants == "number" or _NUMBER.search(text):
+    elif general.wants == "number" or ("number" in lowered and _NUMBER.search(text)):
         kind = NUMBER
-    elif _DATE.search(text):
+    elif is_timely and _DATE.search(text):
         kind = DATE
     else:
         kind = {"who": WHO, "whom": WHO, "whose": WHO, "where": WHERE}.get(first, OTHER)
@@ -106,8 +110,8 @@ def _read(question: str) -> Asking:
         options=options,
         wants_difference=not {"different", "not", "neither", "only", "differ"}.isdisjoint(said),
         wants_place=kind == WHERE or not _PLACE_WORDS.isdisjoint(telling),
-        wants_year=bool(_YEAR.search(text)),
-        wants_day=bool(_FULL_DATE.search(text)),
+        wants_year=is_timely and bool(_YEAR.search(text)),
+        wants_day=is_timely and bool(_FULL_DATE.search(text)),
         regions=regions_in(said),
     )
 
@@ -125,7 +129,8 @@ def _options(text: str) -> tuple[tuple[str, ...], ...]:
     found = None
     if " or " in body or "between " in body.lower():
         found = _LISTED.search(body[-400:])
-    found = found or _OFFERED.search(body)
+    if found is None and " or " in body:
+        found = _OFFERED.search(body)
     if found is None:
         return ()
     first, second = (

@@ -6,7 +6,7 @@ Every core keeps its place in the text. Rules on punctuation and closed lists of
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from tracerank.answers import english
 from tracerank.answers.asked import LONGEST_QUESTION
@@ -77,8 +77,7 @@ _STEP = 0.6
 _FACTORS = {ASIDE: 0.45, WEAK: 0.3, TAIL: 0.5, OWNER: 0.4}
 
 
-@dataclass(frozen=True, slots=True)
-class Clause:
+class Clause(NamedTuple):
     """A part of an answer and how strongly it is asserted."""
 
     words: tuple[str, ...]
@@ -86,8 +85,7 @@ class Clause:
     order: int
 
 
-@dataclass(frozen=True, slots=True)
-class SpanCore:
+class SpanCore(NamedTuple):
     """A span that may answer."""
 
     words: tuple[str, ...]
@@ -95,8 +93,7 @@ class SpanCore:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerReading:
+class AnswerReading(NamedTuple):
     """What one answer to one question says."""
 
     text: str
@@ -293,7 +290,7 @@ def _add(said: list[Clause], text: str, sentence: Span, strength: float, decay: 
         if _LEADS_ON.match(
             text, *span
         ):  # "by Anna Lind, whose husband is Olof Lind": what came before was a step on the way
-            said[first:] = [replace(one, strength=one.strength * _STEP) for one in said[first:]]
+            said[first:] = [one._replace(strength=one.strength * _STEP) for one in said[first:]]
             factor = 1.0
         share = _FACTORS.get(kind, 1.0) if kind in (ASIDE, WEAK) else factor * _FACTORS.get(kind, 1.0)
         said.append(Clause(words, strength * share, len(said)))

@@ -7,7 +7,7 @@ rollouts of a question differ in what the agent said, so that none goes on with 
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from tracerank.readers.base import Record
@@ -111,11 +111,11 @@ class ModelCalls:
         """The records that are complete now that this one came."""
         record = state_in(item.value)
         is_snapshot = record is not item.value
-        item = replace(item, value=record) if is_snapshot else item
+        item = item._replace(value=record) if is_snapshot else item
         if isinstance(record.get("outputs"), list) and "messages" in record:
             yield from self._told_as_text(item)
         elif (whole := opened_call(record)) is not None:
-            yield from self._replied(replace(item, value=whole), whole["messages"][-1])
+            yield from self._replied(item._replace(value=whole), whole["messages"][-1])
         elif (reply := reply_of(record)) is not None:
             yield from self._replied(item, reply)
         elif isinstance(record.get("output"), list):

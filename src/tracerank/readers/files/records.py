@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
@@ -65,8 +65,7 @@ class Problem:
         return f"{self.source}: {self.reason}"
 
 
-@dataclass(frozen=True, slots=True)
-class RecordAt:
+class RecordAt(NamedTuple):
     """One JSON object and where it stands."""
 
     value: Record

@@ -156,8 +156,10 @@ class LinearScorer:
         return "linear"
 
     def scores(self, values: Floats) -> NDArray[np.float64]:
-        found: NDArray[np.float64] = np.nan_to_num((values - self.center) / self.scale) @ self.weights
-        return found
+        standard = (values - self.center) / self.scale
+        found: NDArray[np.float64] = standard @ self.weights
+        # Whatever is not finite makes its row's score so, too; most tables have nothing of the kind.
+        return found if np.isfinite(found).all() else np.nan_to_num(standard) @ self.weights
 
     def parts(self, row: Floats) -> NDArray[np.float64]:
         """What each feature adds to the score of a row."""
@@ -201,6 +203,8 @@ def with_leads(values: Floats, offsets: NDArray[np.int64]) -> NDArray[np.float64
 
 def log_chances(scorers: Sequence[tuple[Scorer, float]], values: Floats) -> NDArray[np.float64]:
     """Log chance of each row to be the right one, if one is: the weighted mean of the scorers' log softmax."""
+    if len(scorers) == 1:
+        return log_softmax(log_softmax(scorers[0][0].scores(values)))
     total = np.zeros(len(values))
     for scorer, weight in scorers:
         total += weight * log_softmax(scorer.scores(values))
@@ -209,8 +213,10 @@ def log_chances(scorers: Sequence[tuple[Scorer, float]], values: Floats) -> NDAr
 
 def log_softmax(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     """Scores as log chances."""
-    shifted: NDArray[np.float64] = scores - scores.max(initial=-np.inf)
-    return shifted - np.log(np.exp(shifted).sum()) if len(scores) else shifted
+    if not len(scores):
+        return scores
+    shifted: NDArray[np.float64] = scores - scores.max()
+    return shifted - math.log(np.exp(shifted).sum())
 
 
 FORMAT = "tracerank-features/1"

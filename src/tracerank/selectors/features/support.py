@@ -5,8 +5,8 @@ Also by two steps, through what a rollout searched for on the way; what other ro
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from math import fsum  # the same whatever the order, which sets do not keep
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,6 +29,8 @@ _CLOSE = 50
 _MOST_OCCURRENCES = 3
 OWN_CHAINS = ("bridge_near", "query_near", "chain_recall")
 """What ``chained`` gives: of an own query's words that the question lacks, of all its words, of the question's."""
+Chains = tuple[float, float, float]
+NO_CHAINS: Chains = (0.0, 0.0, 0.0)
 
 
 def support(view: PoolView) -> dict[str, list[float]]:
@@ -44,12 +46,12 @@ def support(view: PoolView) -> dict[str, list[float]]:
 
 
 class Queries:
-    """The distinct queries of a pool, found by a word in them, and who asked each."""
+    """The distinct queries of a pool, and who asked each."""
 
     def __init__(self, question: str) -> None:
         self._question = question
         self._asking: dict[str, set[int]] = {}
-        self._holding: dict[str, list[str]] = {}
+        self._all = ""
 
     @classmethod
     def of(cls, view: PoolView) -> "Queries":
@@ -62,19 +64,22 @@ class Queries:
     def add(self, place: int, queries: Iterable[str]) -> None:
         """What the rollout at this place searched for."""
         for query in queries:
-            if query not in self._asking:
-                self._asking[query] = set()
-                for word in set(query.split()):
-                    self._holding.setdefault(word, []).append(query)
-            self._asking[query].add(place)
+            asking = self._asking.get(query)
+            if asking is None:
+                self._asking[query] = {place}
+                self._all = ""
+            else:
+                asking.add(place)
 
     def asking(self, form: Form) -> set[int]:
         """Places of the rollouts that searched for the answer itself."""
+        # One look at all of them: most answers are not searched for. A line break is in no line.
+        self._all = self._all or "\n".join(self._asking)
+        line = form.line
         # A query that repeats the question contains what the question names: that is no sign of anything.
-        if form.line in self._question:
+        if line not in self._all or line in self._question:
             return set()
-        likely = min((self._holding.get(word, []) for word in form.words), key=len)
-        return set().union(*(self._asking[query] for query in likely if form.line in query))
+        return set().union(*(asking for query, asking in self._asking.items() if line in query))
 
 
 Readers = Mapping[int, set[int]]
@@ -126,8 +131,7 @@ _OWN = (
 _CROSS = ("others_found", "others_recall", "others_window", "kind_stated", "texts_share", "shared_found")
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """How an answer stands in a text that holds it."""
 
     window: float
@@ -306,26 +310,31 @@ def near(text: Line, needle: str) -> frozenset[str]:
 
 def chained(
     searched: Iterable[tuple[frozenset[str], frozenset[str]]],
-    texts: Sequence[Line],
+    texts: Sequence[tuple[frozenset[str], frozenset[str]]],
     holding: Iterable[frozenset[str]],
     asked: frozenset[str],
     answer: frozenset[str],
-) -> tuple[float, float, float]:
+) -> Chains:
     """The own chains, best over single queries, each with its bridge: a query more never lowers them, nor a text.
 
-    ``holding`` has the words around the answer in each of the texts that hold it.
+    ``texts`` are the words of each, and those of them that are asked for; ``holding`` has the words around the answer
+    in each of the texts that hold it.
     """
-    first = second = third = 0.0
+    first = second = 0.0
+    third, most = 0, len(asked)
     trails = [(query - answer, bridge - answer) for query, bridge in searched]
     for around in holding:
         here = asked & around
-        third = max(third, part_of(here, asked))
+        third = max(third, len(here))
         for query, bridge in trails:
-            crossed = bridge & around
-            first = max(first, part_of(crossed, bridge))
             second = max(second, part_of(query & around, query))
-            third = max(third, reached(texts, crossed, asked, here))
-    return first, second, third
+            if bridge and (crossed := bridge & around):
+                first = max(first, len(crossed) / len(bridge))
+                # Through a text that has all bridge words which stand there: the question's words here or there.
+                for words, there in texts:
+                    if third < min(most, len(here) + len(there)) and crossed <= words:
+                        third = max(third, len(here | there))
+    return first, second, third / most if most else 0.0
 
 
 def reached(texts: Sequence[Line], crossed: frozenset[str], asked: frozenset[str], here: frozenset[str]) -> float:

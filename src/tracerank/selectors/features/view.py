@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
+from typing import NamedTuple
 
 from tracerank.answers.asked import Asked, read_question
 from tracerank.answers.english import AUXILIARIES, BOUNDARIES, PREPOSITIONS, VERBS
@@ -38,6 +39,8 @@ _THOUSANDS = re.compile(r",(?<=\d,)(?=\d{3}\b)")  # the sign first: it is looked
 _WORD = re.compile(r"[^\W_]+")
 _BLANKS = bytes(code if code < 128 and chr(code).isalnum() else 32 for code in range(256))
 """Blanks for all of ASCII that is no word: parts what ``_WORD`` does, in a quarter of the time."""
+_PLAIN = bytes(range(256)).lower().translate(_BLANKS)
+"""The same in lower case."""
 _ARTICLES = frozenset(("a", "an", "the"))
 
 FUNCTION_WORDS = frozenset(
@@ -50,8 +53,7 @@ FUNCTION_WORDS = frozenset(
 """Words that say nothing about the subject of a question."""
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """A text as words."""
 
     text: str
@@ -62,7 +64,10 @@ class Line:
 
 def words_of(text: str) -> list[str]:
     """Lower case, without accents, punctuation, possessives and articles; 1,000 is 1000."""
-    text = text[:LONGEST_TEXT].lower()
+    text = text[:LONGEST_TEXT]
+    if text.isascii() and "'" not in text and "," not in text:
+        return [word for word in text.encode().translate(_PLAIN).decode().split() if word not in _ARTICLES]
+    text = text.lower()
     find_words: Callable[[str], list[str]] = _WORD.findall
     if not text.isascii():
         text = _MARKS.sub("", unicodedata.normalize("NFKD", text))
@@ -84,7 +89,9 @@ def line_of(text: str) -> Line:
     """The text as a line."""
     words = words_of(text)
     line = f" {' '.join(words)} "
-    return Line(line, frozenset(terms_held(line) if _has_unspaced(line) else words))
+    if line.isascii():
+        return Line(line, frozenset(words))
+    return Line(line, frozenset(terms_held(line) if has_unspaced(line) else words))
 
 
 def words_held(line: str) -> set[str]:
@@ -319,3 +326,61 @@ def _rarity(texts: Sequence[Line], words: frozenset[str]) -> dict[str, float]:
     counts = Counter(word for text in texts for word in words & text.words)
     # Never zero: where all texts share a word it still is a word.
     return {word: math.log((len(texts) + 2) / (counts[word] + 1)) + 0.1 for word in words}
+
+
+class Trail(NamedTuple):
+    """What one rollout searched for, and the texts that it saw: a bit for each of those that are searched."""
+
+    queries: tuple[str, ...]
+    """Lines of words, distinct."""
+    ranks: Mapping[int, int]
+    texts: int
+    last: int
+    """Of the last search that returned any."""
+
+
+class SeenTexts:
+    """The distinct texts that rollouts saw, numbered as they come; the first ``MOST_TEXTS`` can be searched."""
+
+    def __init__(self, lines: TextLines) -> None:
+        self.texts: list[Line] = []
+        self.heads: list[str] = []
+        """First words of each, where titles stand."""
+        self.foreign: set[int] = set()
+        """Those that are not ASCII."""
+        self._lines = lines
+        self._numbers: dict[str, int] = {}
+
+    def trail(self, rollout: Rollout) -> Trail:
+        """What a rollout did."""
+        queries: dict[str, None] = {}
+        ranks: dict[int, int] = {}
+        texts = last = 0
+        numbers, count = self._numbers, len(self.texts)
+        for search in rollout.searches:
+            if search.query:
+                queries[self._lines.of(search.query).text] = None
+            if not search.evidence:
+                continue
+            last = 0
+            for evidence in search.evidence:
+                text, rank = evidence.text, evidence.rank or 1
+                number = numbers.get(text)
+                if number is None:
+                    number = numbers[text] = len(numbers)
+                    if number < MOST_TEXTS:
+                        self._look_at(text)
+                        count += 1
+                if rank < ranks.setdefault(number, rank):
+                    ranks[number] = rank
+                if number < count:
+                    last |= 1 << number
+            texts |= last
+        return Trail(tuple(queries), ranks, texts, last)
+
+    def _look_at(self, text: str) -> None:
+        line = self._lines.of(text)
+        if not line.text.isascii():
+            self.foreign.add(len(self.texts))
+        self.texts.append(line)
+        self.heads.append(line.text[:HEAD])

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from functools import cache, cached_property
 from pathlib import Path
 from statistics import median
+from typing import NamedTuple
 from zlib import crc32
 
 import numpy as np
@@ -56,7 +57,7 @@ def _kind(form: Form, question: Line) -> str:
         return "sentence"
     if _YEAR.fullmatch(words[0]) and (len(words) == 1 or (len(words) == 2 and words[1] in _YEAR_SIGNS)):
         return "year"
-    if any(char.isdigit() for word in words for char in word):
+    if not "".join(words).isalpha() and any(char.isdigit() for word in words for char in word):
         if not _MONTHS.isdisjoint(words):
             return "date"
         return "number" if words[0][0].isdigit() and form.size <= 3 else "with digits"
@@ -221,36 +222,57 @@ def shape(view: PoolView, question: str) -> dict[str, list[float]]:
     """The columns of the family ``shape``."""
     lengths = [math.log(max(1, form.size)) for form in view.forms for _ in form.rollouts]
     middle = median(lengths)
-    looks = looks_of(view.question, view.asked, view.forms, question)
-    rows = [_row(form, middle) | look for form, look in zip(view.forms, looks, strict=True)]
+    looks = Looks(view.question, view.asked, question)
+    rows = [_row(form, middle) | looks.of(form)._asdict() for form in view.forms]
     return {name: [row[name] for row in rows] for name in rows[0]}
 
 
-def looks_of(question: Line, asked: Asked, forms: Sequence[Form], text: str) -> list[dict[str, float]]:
-    """How far each form looks like what the question, here as a line and as it was asked, wants."""
-    has_options = " or " in question.text and bool(_OR.search(text))
-    model = kind_model()
-    chances = model.log_chances(text)
-    lifts = (chances - model.log_prior).tolist()
-    log_chances = chances.tolist()
-    rows = []
-    for form in forms:
+class Look(NamedTuple):
+    """How far a form looks like what is asked for; NaN: that cannot be said of it."""
+
+    fits_kind: float
+    misfit: float
+    kind_chance: float
+    kind_lift: float
+    is_polar: float
+    is_option: float
+    repeats_question: float
+
+
+class Looks:
+    """How far forms look like what a question, given as a line and as it was asked, wants; each is looked at once."""
+
+    def __init__(self, question: Line, asked: Asked, text: str) -> None:
+        self._question, self._asked, self._text = question, asked, text
+        self._has_options = " or " in question.text and bool(_OR.search(text))
+        self._known: dict[str, Look] = {}
+        self._chances: tuple[list[float], list[float]] | None = None
+
+    def of(self, form: Form) -> Look:
+        found = self._known.get(form.answer)
+        if found is None:
+            found = self._known[form.answer] = self._look(form)
+        return found
+
+    def _look(self, form: Form) -> Look:
+        if self._chances is None:
+            model = kind_model()
+            chances = model.log_chances(self._text)
+            self._chances = chances.tolist(), (chances - model.log_prior).tolist()
+        has_options, question = self._has_options, self._question
         kind = kind_of(form, question)
-        fits = _fits(asked, form, has_options)
+        fits = _fits(self._asked, form, has_options)
         is_named = has_options and not form.is_polar
         is_new = has_options or form.is_polar
-        rows.append(
-            {
-                "fits_kind": fits,
-                "misfit": float(fits < 0),
-                "is_polar": float(form.is_polar),
-                "is_option": float(form.line in question.text) if is_named else NAN,
-                "repeats_question": NAN if is_new else len(form.content & question.words) / max(1, len(form.content)),
-                "kind_chance": log_chances[kind],
-                "kind_lift": lifts[kind],
-            }
+        return Look(
+            fits_kind=fits,
+            misfit=float(fits < 0),
+            kind_chance=self._chances[0][kind],
+            kind_lift=self._chances[1][kind],
+            is_polar=float(form.is_polar),
+            is_option=float(form.line in question.text) if is_named else NAN,
+            repeats_question=NAN if is_new else len(form.content & question.words) / max(1, len(form.content)),
         )
-    return rows
 
 
 def _row(form: Form, middle: float) -> dict[str, float]:

@@ -29,7 +29,7 @@ from tracerank.selectors.base import (
     write_description,
 )
 from tracerank.selectors.features.compute import FeatureTable
-from tracerank.selectors.meaning.compute import meaning_table, named
+from tracerank.selectors.meaning.compute import named, standing_table
 
 FORMAT = "tracerank-confidence/1"
 AGREEMENT, SCORE_LEAD = "agreement", "score_lead"
@@ -142,7 +142,8 @@ class Confidence:
             return replace(decision, confidence=None, note=told)
         standing = standing_in(pool, decision, known)
         # An answer without a meaning is an abstention: nothing that could be right.
-        return replace(decision, confidence=None if standing is None else self.of(standing))
+        confidence = None if standing is None else self.of(standing)
+        return decision if decision.confidence == confidence else replace(decision, confidence=confidence)
 
     def unseen(self, answer: str) -> str | None:
         """Why nothing is known about answers of this kind; None: it is."""
@@ -158,11 +159,12 @@ class Confidence:
 
 def standing_in(pool: Pool, decision: Decision, known: FeatureTable | None = None) -> dict[str, float] | None:
     """How the returned answer stands in its pool; None: it abstains, or no rollout gave it."""
-    kept = [rollout for rollout in pool.rollouts if ANSWERED.reason_to_drop(rollout) is None]
-    table = known if known is not None else meaning_table(pool.question.text, kept)
-    returned = [place for place, rollout in enumerate(kept) if rollout.sample_id == decision.sample_id]
-    row = next((row for row, own in enumerate(table.rollouts) if set(returned) & set(own)), None)
-    return None if row is None else standing_of(table, row, kept, len(pool), decision.scores)
+    kept = pool.unlinked(ANSWERED).kept
+    returned = next((place for place, rollout in enumerate(kept) if rollout.sample_id == decision.sample_id), -1)
+    if known is None:
+        known = standing_table(pool.question.text, kept, returned)
+    row = next((row for row, own in enumerate(known.rollouts) if returned in own), None)
+    return None if row is None else standing_of(known, row, kept, len(pool), decision.scores)
 
 
 def is_code(answer: str) -> bool:

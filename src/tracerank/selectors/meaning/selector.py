@@ -8,8 +8,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-import numpy as np
-
 from tracerank.answers.exact import normalize_answer
 from tracerank.answers.meaning.grouping import answer_core
 from tracerank.errors import UsageError
@@ -128,11 +126,11 @@ def with_majority(plain: Choice, table: FeatureTable) -> Choice:
 
     All of them, whichever is chosen, so that the majority never has less with a vote more.
     """
-    shares = table.votes / table.votes.sum()
-    top = int(shares.argmax())
-    if shares[top] < MANY:
+    votes = table.votes.tolist()
+    total, top = sum(votes), votes.index(max(votes))
+    if votes[top] / total < MANY:
         return plain
-    weak = [row for row in np.flatnonzero(shares < FEW).tolist() if not _is_supported(table, row, top)]
+    weak = [row for row, own in enumerate(votes) if own / total < FEW and not _is_supported(table, row, top)]
     chances = plain.chances.copy()
     chances[top] += chances[weak].sum()
     chances[weak] = 0.0
@@ -154,16 +152,18 @@ def member_of(members: Sequence[Rollout], form: str, question: str) -> Rollout:
     """
     if form == "first":
         return members[0]
-    key = {answer: normalize_answer(answer) for answer in {member.answer for member in members}}
-    counts = Counter(key[member.answer] for member in members)
-
-    def wanted(member: Rollout) -> int:
-        size = len(member.answer or "")
-        return {"shortest": size, "longest": -size, COMMONEST: -counts[key[member.answer]]}[form]
-
-    best = min(map(wanted, members))
-    # One for each wording: cores are read only where several are left.
-    left = {member.answer or "": member for member in reversed(members) if wanted(member) == best}
+    wordings = {member.answer or "": member for member in reversed(members)}  # of each, the first
+    if len(wordings) == 1:
+        return members[0]
+    if form == COMMONEST:
+        key = {answer: normalize_answer(answer) for answer in wordings}
+        counts = Counter(key[member.answer or ""] for member in members)
+        rank = {answer: -counts[key[answer]] for answer in wordings}
+    else:
+        rank = {answer: len(answer) if form == "shortest" else -len(answer) for answer in wordings}
+    best = min(rank.values())
+    # Cores are read only where several are left.
+    left = {answer: member for answer, member in wordings.items() if rank[answer] == best}
     if len(left) == 1:
         return next(iter(left.values()))
     asked = frozenset(words_of(question))
