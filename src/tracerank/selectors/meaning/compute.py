@@ -14,6 +14,7 @@ import numpy as np
 from tracerank.answers.asked import read_question
 from tracerank.answers.equivalence import NO_GROUP
 from tracerank.answers.meaning.blocks import crowd_note
+from tracerank.answers.meaning.comparing import Memory
 from tracerank.answers.meaning.grouping import answer_core, group_by_meaning
 from tracerank.pools.types import Rollout
 from tracerank.selectors.features.compute import FeatureTable
@@ -45,9 +46,9 @@ BRIEF = 8
 """Words of an answer that is looked for as it is; of a longer one, its core."""
 
 
-def by_meaning(answers: Sequence[str], question: str) -> Sequence[tuple[str, int]]:
+def by_meaning(answers: Sequence[str], question: str, memory: Memory | None = None) -> Sequence[tuple[str, int]]:
     """What each answer is looked for by, and its group of answers that mean the same."""
-    groups = group_by_meaning(answers, question)
+    groups = group_by_meaning(answers, question, memory=memory)
     return [(_sought(answer, question), group) for answer, group in zip(answers, groups, strict=True)]
 
 
@@ -133,8 +134,10 @@ class MeaningLedger:
         self._places: dict[str, list[int]] = {}
         self._spelled: dict[str, dict[str, int]] = {}
         self._read: tuple[list[str], Sequence[tuple[str, int]]] = ([], [])
+        self._memory = Memory()
         self._forms: dict[tuple[str, int], Form] = {}
-        self._looks: tuple[list[tuple[str, int]], dict[int, dict[str, float]]] = ([], {})
+        self._looks: dict[str, Mapping[str, float]] = {}
+        self._fit: tuple[list[tuple[str, int]], dict[int, dict[str, float]]] = ([], {})
         self._numbers: dict[str, int] = {}
         self._texts: list[Line] = []
         self._heads: list[str] = []
@@ -232,7 +235,7 @@ class MeaningLedger:
         keys = commonest(self._places)
         answers = [spelling(self._spelled[key]) for key in keys]
         if answers != self._read[0]:  # groups depend on the set of answers alone
-            self._read = answers, by_meaning(answers, self.question)
+            self._read = answers, by_meaning(answers, self.question, self._memory)
         found = []
         for (answer, group), own in zip(self._read[1], map(self._places.__getitem__, keys), strict=True):
             if group != NO_GROUP:
@@ -378,13 +381,15 @@ class MeaningLedger:
     def _fits(self, found: Sequence[Form]) -> Mapping[int, Mapping[str, float]]:
         """Of each group how its forms look, which does not hang on who wrote them."""
         forms = [(form.answer, form.group) for form in found]
-        if forms != self._looks[0]:
-            looks = looks_of(self._line, self._asked, found, self.question)
+        if forms != self._fit[0]:
+            new = [form for form in found if form.answer not in self._looks]
+            looks = looks_of(self._line, self._asked, new, self.question) if new else []
+            self._looks |= {form.answer: look for form, look in zip(new, looks, strict=True)}
             rows: dict[int, list[Mapping[str, float]]] = {}
-            for form, look in zip(found, looks, strict=True):
-                rows.setdefault(form.group, []).append(look)
-            self._looks = forms, {group: _fit(own) for group, own in rows.items()}
-        return self._looks[1]
+            for form in found:
+                rows.setdefault(form.group, []).append(self._looks[form.answer])
+            self._fit = forms, {group: _fit(own) for group, own in rows.items()}
+        return self._fit[1]
 
 
 def _votes(own: int, rival: int, total: int) -> dict[str, float]:
