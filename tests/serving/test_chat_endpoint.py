@@ -13,6 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.escalated import Judge
 from tests.llama import llama_server
 from tests.model_server import Reply, Server, called, error, said
 from tests.served import awaited, served
@@ -24,7 +25,9 @@ pytest.importorskip("openai", reason="the extra readers-test has it")
 import openai
 
 from tracerank.errors import TraceRankError
+from tracerank.methods.base import Method
 from tracerank.selectors.base import load_selector
+from tracerank.selectors.unsure.escalation import Escalating
 from tracerank.serving.chat_endpoint import ChatEndpoint, Sampled
 from tracerank.serving.limits import ServiceLimits
 from tracerank.serving.listening import server_of
@@ -52,8 +55,8 @@ class Behind:
 
 def app_of(upstream: str, best_of: int = 4, stop: float | None = None, token: str | None = None, **options: Any) -> Any:
     limits = options.pop("limits", ServiceLimits())
-    sampled = Sampled(best_of, stop)
-    endpoint = ChatEndpoint(Upstream(upstream), load_selector(), sampled, limits, token is not None, **options)
+    sampled, method = Sampled(best_of, stop), options.pop("method", load_selector())
+    endpoint = ChatEndpoint(Upstream(upstream), method, sampled, limits, token is not None, **options)
     return select_app(load_selector(), "1", limits, token, chat=endpoint)
 
 
@@ -433,3 +436,29 @@ def test_a_llama_server_is_sampled() -> None:
         assert "".join(piece.choices[0].delta.content or "" for piece in pieces if piece.choices)
         with pytest.raises(openai.BadRequestError):
             client.chat.completions.create(model="smollm2", messages=[{"role": "user", "content": "word " * 3000}])
+
+
+def escalating(says: str) -> Method:
+    return Escalating(load_selector(), Judge(says), 1.0)
+
+
+def test_a_completion_that_another_method_chose_is_told_with_what_asking_cost() -> None:
+    with behind(method=escalating("Rome"), best_of=3, stop=0.999) as made:
+        made.upstream.rule = in_turn(said("Paris"), said("Rome"), said("Paris"))
+        raw = made.client.chat.completions.with_raw_response.create(model="small", messages=QUESTION, seed=0)
+        found = raw.parse()
+    assert found.choices[0].message.content == "Rome"
+    told = found.tracerank["escalated"]
+    assert (told["method"], told["outcome"], told["answer"]) == ("judge", "changed", "Paris")
+    assert told["usage"] == {"prompt_tokens": 30, "completion_tokens": 2, "calls": 1}
+    assert raw.headers["x-tracerank-escalated"] == "changed"
+
+
+def test_what_another_method_wrote_anew_is_no_completion_so_the_first_choice_comes_back() -> None:
+    with behind(method=escalating("Lyon"), best_of=3, stop=0.999) as made:
+        made.upstream.rule = in_turn(said("Rome"), said("Paris"), said("Paris"))
+        found = made.ask(seed=0)
+    assert found.choices[0].message.content == "Paris"
+    assert (found.tracerank["chosen"], found.tracerank["agree"]) == (1, 2)
+    assert "wrote an answer of its own" in found.tracerank["note"]
+    assert found.tracerank["escalated"]["outcome"] == "changed"

@@ -112,3 +112,18 @@ def test_an_agent_whose_pool_cannot_be_decided_is_told_so() -> None:
     result = awaited(talk())
     assert result.is_error
     assert "not decided: OverflowError: math range error" in result.content[0].text
+
+
+def test_an_agent_is_told_that_another_method_was_asked() -> None:
+    from tests.escalated import Judge
+    from tracerank.selectors.base import load_selector
+    from tracerank.selectors.unsure.escalation import Escalating
+    from tracerank.serving.mcp_server import mcp_server
+
+    async def talk() -> Any:
+        async with mcp.Client(mcp_server(Escalating(load_selector(), Judge("Rome"), 1.0), "1")) as client:
+            return await client.call_tool("select_rollout", {"question": "Capital of France?", "rollouts": ROLLOUTS})
+
+    told = content(awaited(talk()))["escalated"]
+    assert (told["method"], told["outcome"], told["answer"]) == ("judge", "changed", "Paris")
+    assert told["usage"] == {"prompt_tokens": 30, "completion_tokens": 2, "calls": 1}

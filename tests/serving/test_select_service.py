@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.escalated import Judge
 from tests.served import served
 from tracerank.agents.worlds.presets import PRESETS, iter_world
 from tracerank.errors import ChatError, EmbeddingError, TraceRankError
@@ -16,6 +17,8 @@ from tracerank.methods.base import Decision
 from tracerank.methods.voting import MajorityVote
 from tracerank.pools.canonical import rollout_to_record
 from tracerank.pools.pool import Pool
+from tracerank.selectors.base import load_selector
+from tracerank.selectors.unsure.escalation import Escalating
 
 pytest.importorskip("fastapi")
 pytest.importorskip("prometheus_client")
@@ -311,3 +314,21 @@ def test_a_pool_on_which_the_method_fails_gets_a_clean_error_and_its_company_an_
         replies = list(clients.map(lambda body: post(address, path, body), bodies))
     assert [reply.status_code for reply in replies] == [500 if number == 3 else 200 for number in range(8)]
     assert "not decided: OverflowError: math range error" in replies[3].json()["detail"]
+
+
+def test_that_another_method_was_asked_is_told_with_its_cost_and_what_is_missing() -> None:
+    with served(select_app(Escalating(load_selector(), Judge("Rome"), 1.0), "1")) as url:
+        body = {"question": "What is the capital of France?", "rollouts": ROLLOUTS}
+        found = post(url, "/v1/select", body).json()
+        explained = post(url, "/v1/explain", body).json()["decision"]
+    assert found["answer"] == "Rome"
+    told = found["escalated"]
+    assert (told["method"], told["outcome"], told["below"], told["answer"]) == ("judge", "changed", 1.0, "Paris")
+    assert told["usage"] == found["usage"] == {"prompt_tokens": 30, "completion_tokens": 2, "calls": 1}
+    assert found["missing"]["note"]
+    assert explained["escalated"] == told
+
+
+def test_a_decision_that_was_not_escalated_says_so(url: str) -> None:
+    found = post(url, "/v1/select", {"question": "Q?", "rollouts": ROLLOUTS}).json()
+    assert (found["escalated"], found["missing"]) == (None, None)

@@ -13,6 +13,7 @@ import tempfile
 import webbrowser
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from itertools import count, islice
@@ -26,6 +27,7 @@ from tracerank.endpoints.chat import Usage
 from tracerank.errors import AgentError, MalformedRollout, ReadError, UsageError
 from tracerank.methods.base import Decision, Method, told
 from tracerank.methods.explanation import explain_stream
+from tracerank.methods.missing import Missing
 from tracerank.pools.files import whole_file
 from tracerank.pools.pool import PAPER_K, Pool
 from tracerank.pools.types import Question, Rollout
@@ -36,6 +38,7 @@ from tracerank.running.waves import Ended, Failure, in_thread, run_in_waves
 from tracerank.selectors.base import load_selector
 from tracerank.selectors.decide import Given
 from tracerank.selectors.unsure.escalation import Escalating
+from tracerank.selectors.unsure.gaps import gaps
 from tracerank.stopping.rules import Rule, Verdict
 from tracerank.stopping.session import Session
 from tracerank.viewer.page import About, page
@@ -124,6 +127,11 @@ class Result:
         known = [rollout.usage for rollout in self.pool.rollouts if rollout.usage is not None]
         return sum(known[1:], start=known[0]) if known else None
 
+    @property
+    def missing(self) -> Missing:
+        """What evidence would settle the question, so that further runs can be aimed; no model is asked."""
+        return self.decision.missing or gaps(self.pool, self.decision)
+
     def view(self, path: str | os.PathLike[str] | None = None) -> Path:
         """The viewer's page of the pool, written to ``path``; None: to a file of its own, which a browser is shown."""
         [(_, explanation)] = explain_stream(self.method, [self.pool])
@@ -175,6 +183,7 @@ async def best_of(
         return await called(agent, given)
 
     ended = await run_in_waves(run, book, book.left(), parallel, timeout, deadline)
+    await in_thread(book.put_by, ended.unneeded)
     return await in_thread(book.result, ended, method)
 
 
@@ -263,10 +272,18 @@ class _Book:
         self._add(number, Rollout(number, None, problem=f"{FAILED}{failure.reason}"))
 
     def _add(self, number: int, ended: Any) -> None:
-        run = ended if isinstance(ended, AgentRun) else AgentRun(ended)
-        dump = getattr(run.transcript, "model_dump", None)  # an object of somebody's client
-        self._session.add(run.transcript if dump is None else dump(mode="json"), answer=run.answer, usage=run.usage)
+        run = _run_of(ended)
+        self._session.add(run.transcript, answer=run.answer, usage=run.usage)
         self._numbers.append(number)
+
+    def put_by(self, unneeded: Mapping[int, Any]) -> None:
+        """Log what ended when it was clear already: it was paid for, and a later call may need it."""
+        for number, ended in unneeded.items():
+            if self._log is not None and not isinstance(ended, Failure):
+                run = _run_of(ended)
+                with suppress(MalformedRollout, ReadError, UsageError):  # then it is made again
+                    read = self._session.read(run.transcript, answer=run.answer, usage=run.usage)
+                    self._log.add(replace(read, sample_id=number))
 
     def result(self, ended: Ended, method: Method) -> Result:
         """What it all comes to; raises where there is nothing."""
@@ -291,6 +308,12 @@ class _Book:
             self._resumed,
         )
         return Result(decision, pool, counts, ended.verdict.reason, method)
+
+
+def _run_of(ended: Any) -> AgentRun:
+    run = ended if isinstance(ended, AgentRun) else AgentRun(ended)
+    dump = getattr(run.transcript, "model_dump", None)  # an object of somebody's client
+    return run if dump is None else replace(run, transcript=dump(mode="json"))
 
 
 def _renumbered(decision: Decision, numbers: Sequence[int]) -> Decision:

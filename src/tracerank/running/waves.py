@@ -7,7 +7,7 @@ results says when to stop.
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
@@ -73,8 +73,8 @@ class Ended:
     """Numbers of the runs whose results were taken, in that order."""
     cancelled: tuple[int, ...]
     """Under way when it ended."""
-    unneeded: tuple[int, ...]
-    """They had a result that nobody needed any more."""
+    unneeded: Mapping[int, object]
+    """Numbers of those that had a result, or a failure, that nobody needed any more, with it."""
     saved: tuple[int, ...]
     """Never started."""
 
@@ -177,7 +177,7 @@ class _Waves(Generic[T]):
             verdict = await self._take_all(self._ready(), verdict)
             if verdict and until is not None and loop.time() >= until:
                 verdict = await self._take_all(sorted(self._held), Verdict(False, f"{deadline:g} s are over"))
-        under_way, held = tuple(sorted(self._under_way)), tuple(sorted(self._held))
+        under_way, held = tuple(sorted(self._under_way)), dict(sorted(self._held.items()))
         return Ended(verdict, tuple(self._taken), under_way, held, tuple(self._left))
 
     async def close(self) -> None:

@@ -252,6 +252,7 @@ def _extension(chosen: Chosen, replies: Replies, ended: Ended, note: str | None)
         "agree": chosen.agree,
         "groups": list(chosen.groups),
         "cost": None if usage is None else asdict(usage),
+        "escalated": None if chosen.escalated is None else chosen.escalated.record(),
         "stopped": ended.verdict.reason,
         "note": "; ".join(filter(None, (note, chosen.note))) or None,
     }
@@ -263,6 +264,8 @@ def _own_headers(told: Mapping[str, Any]) -> dict[str, str]:
         headers["confidence"] = f"{told['confidence']:.4f}"
     if told["cost"] is not None:
         headers["tokens"] = str(told["cost"]["prompt_tokens"] + told["cost"]["completion_tokens"])
+    if told["escalated"] is not None:
+        headers["escalated"] = told["escalated"]["outcome"]
     return {f"{HEADER}{name}": value for name, value in headers.items()}
 
 

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from tracerank.endpoints.chat import ToolCall, Usage, record_to_message, text_in
 from tracerank.errors import MalformedRollout, ReadError, UsageError
-from tracerank.methods.base import Method
+from tracerank.methods.base import Escalation, Method
 from tracerank.pools.types import Question
 from tracerank.running.waves import Failure
 from tracerank.stopping.rules import BetaRule, Rule, State, Verdict
@@ -24,6 +24,7 @@ CALLS_AGREE = 0.9
 """How sure the most frequent tools must be to stay so; three samples that agree are enough."""
 NOT_CALIBRATED = "tool calls are counted, and how often such a choice is right is not known"
 ALL_EMPTY = "no sample has an answer; the first is returned"
+WRITTEN_ANEW = "it wrote an answer of its own, and only completions are returned, so the first choice stays"
 
 H = TypeVar("H", bound=Hashable)
 Completion = Mapping[str, Any]
@@ -44,6 +45,8 @@ class Chosen:
     agree: int
     """How many samples say or call the same as the one that is returned, itself among them."""
     note: str | None
+    escalated: Escalation | None = None
+    """That another method was asked which it should be."""
 
 
 class Replies:
@@ -99,15 +102,18 @@ class Replies:
         """The completion to return; there must be one."""
         if self._are_calls:
             number, agree = self._most_called()
-            note, confidence = NOT_CALIBRATED, None
+            note, confidence, escalated = NOT_CALIBRATED, None, None
         else:
-            decision = self._texts.decision()
+            with self._turn:
+                decision = self._texts.decision()
+            note, confidence, escalated = decision.note or "", decision.confidence, decision.escalated
+            if decision.sample_id is None and escalated is not None:
+                decision, note = escalated.before, f"{note}; {WRITTEN_ANEW}"
             if decision.sample_id is None:
                 first = min(self.completions)
                 return Chosen(self.completions[first], first, None, self._groups(), 0, ALL_EMPTY)
             number, agree = self._text_numbers[decision.sample_id], max(1, len(decision.group))
-            note, confidence = decision.note or "", decision.confidence
-        return Chosen(self.completions[number], number, confidence, self._groups(), agree, note or None)
+        return Chosen(self.completions[number], number, confidence, self._groups(), agree, note or None, escalated)
 
     @property
     def _are_calls(self) -> bool:

@@ -84,6 +84,20 @@ class UsageReply(BaseModel):
     calls: int
 
 
+class EscalationReply(BaseModel):
+    """Another method was asked, because the first was unsure."""
+
+    method: Annotated[str, Field(description="Who was asked.")]
+    why: str
+    below: Annotated[float, Field(description="The confidence below which it is asked.")]
+    outcome: Annotated[str, Field(description="'changed', 'confirmed', or 'kept': it settled nothing.")]
+    answer: Annotated[str | None, Field(description="What the first method returned.")]
+    sample_id: int | None
+    confidence: float | None
+    usage: Annotated[UsageReply | None, Field(description="What the other method alone cost.")]
+    problem: Annotated[str | None, Field(description="Why the other method failed; null: it did not.")]
+
+
 class SelectReply(BaseModel):
     """What ``tracerank select`` writes on a line, and what could not be read as it stood."""
 
@@ -98,6 +112,11 @@ class SelectReply(BaseModel):
     usage: Annotated[UsageReply | None, Field(description="null: no model was asked, or nobody counted.")]
     note: str | None
     problems: list[str]
+    escalated: Annotated[EscalationReply | None, Field(description="null: no other method was asked.")] = None
+    missing: Annotated[
+        dict[str, Any] | None,
+        Field(description="What evidence would settle it, of escalated decisions: unsupported, unasked, repeated."),
+    ] = None
 
 
 class WeighedEvidence(BaseModel):

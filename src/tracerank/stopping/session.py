@@ -77,8 +77,7 @@ class Session:
         ``answer`` and ``usage`` are what it answers and cost, where that is known better than the record says it.
         """
         place = len(self._rollouts)
-        read = self._read(given)
-        rollout = replace(read, sample_id=place, answer=answer or read.answer, usage=usage or read.usage)
+        rollout = replace(self.read(given, answer=answer, usage=usage), sample_id=place)
         self._rollouts.append(rollout)
         reason = ANSWERED.reason_to_drop(rollout)
         if reason is not None:
@@ -87,6 +86,15 @@ class Session:
             self._ledger.add(rollout)
         self._settle()
         return rollout
+
+    def read(
+        self, given: Given | Sequence[Record], *, answer: str | None = None, usage: Usage | None = None
+    ) -> Rollout:
+        """The rollout that ``add`` would take, which stays outside."""
+        if isinstance(given, Sequence) and not isinstance(given, str | bytes | Mapping):
+            given = {"messages": list(given)}
+        [read] = pool_of_given(self.question.text, [given], self._fields, self._reader).rollouts
+        return replace(read, answer=answer or read.answer, usage=usage or read.usage)
 
     def should_continue(self) -> Verdict:
         """Whether to run another rollout, with the reason in words."""
@@ -106,12 +114,6 @@ class Session:
         """What would be returned now."""
         is_settled = self._whole is self._method
         return told(self.pool, self._decision if is_settled else self._whole.decide(self.pool))
-
-    def _read(self, given: Given | Sequence[Record]) -> Rollout:
-        if isinstance(given, Sequence) and not isinstance(given, str | bytes | Mapping):
-            given = {"messages": list(given)}
-        [rollout] = pool_of_given(self.question.text, [given], self._fields, self._reader).rollouts
-        return rollout
 
     def _settle(self) -> None:
         """Decide again, and look at how the meanings stand."""

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 import tracerank as tr
 from tests.answers.meaning.meaning_pairs import APART, CORES, EQUAL, UNEQUAL
 from tracerank.answers.equivalence import NO_GROUP
+from tracerank.answers.meaning.comparing import Memory
+from tracerank.answers.meaning.grouping import group_by_meaning
 
 QUESTION = "In what city was Leena Peisa born?"
 ANSWERS = [
@@ -161,3 +163,21 @@ def test_votes_by_meaning_are_a_method() -> None:
     pool = tr.Pool.of(question, [tr.Rollout(place, text) for place, text in enumerate(("Helsinki", *ANSWERS[:2]))])
     assert tr.method_named("majority-meaning").decide(pool).answer == "Vantaa"
     assert tr.MajorityVote(tr.MeaningGroups()).decide(pool).answer == "Vantaa"
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join), min_size=2, max_size=9))
+def test_answers_that_come_one_after_the_other_are_grouped_as_all_at_once(answers: list[str]) -> None:
+    memory = Memory()
+    for count in range(1, len(answers) + 1):
+        grown = group_by_meaning(answers[:count], "Which city is it?", memory=memory)
+        assert grown == group_by_meaning(answers[:count], "Which city is it?")
+
+
+def test_an_answer_more_is_compared_with_the_others_and_they_are_not_compared_again() -> None:
+    rivers = [f"{name} River" for name in ("Orn", "Sava", "Velm", "Dabar", "Ilm", "Kelva")]
+    question, memory = "Which river does the Kessel bridge cross?", Memory()
+    group_by_meaning(rivers[:5], question, memory=memory)
+    assert (len(memory.pairs), len(memory.details)) == (10, 10)
+    group_by_meaning(rivers, question, memory=memory)
+    assert (len(memory.pairs), len(memory.details)) == (15, 15)

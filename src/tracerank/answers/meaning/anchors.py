@@ -51,11 +51,14 @@ def anchor_profiles(readings: Sequence[AnswerReading], pairs: Pairs, lexicon: Le
     anchors = tuple(tuple(members) for members in linked(short, among, _SAME))
     rows: list[dict[int, float]] = [{} for _ in readings]
     long = [place for place, one in enumerate(readings) if not one.is_bare]
+    alike: dict[int, set[int]] = {}
+    for pair in pairs:
+        for place in pair:
+            alike.setdefault(place, set()).update(pair)
     for number, members in enumerate(anchors):
         # a bare answer that shares nothing with another bare one does not assert it
         if all(readings[one].is_bare for one in members):
-            alike = {place for pair in pairs if pair[0] in members or pair[1] in members for place in pair}
-            places: Iterable[int] = alike.union(long)
+            places: Iterable[int] = set(long).union(*(alike.get(one, ()) for one in members))
         else:
             places = range(len(readings))
         for place in places:
@@ -79,6 +82,13 @@ def _share(
 
 def asserts(reading: AnswerReading, anchor: AnswerReading, lexicon: Lexicon) -> float:
     """How strongly an answer asserts what a bare one says."""
+    known = lexicon.memory.asserts.get((reading.text, anchor.text))
+    if known is None:
+        known = lexicon.memory.asserts[reading.text, anchor.text] = _asserts(reading, anchor, lexicon)
+    return known
+
+
+def _asserts(reading: AnswerReading, anchor: AnswerReading, lexicon: Lexicon) -> float:
     if conflict(reading, anchor, lexicon.asking):
         return 0.0
     if reading.polarity and reading.polarity == anchor.polarity:

@@ -26,20 +26,42 @@ Words = tuple[str, ...]
 _NONE: Mapping[str, float] = {}
 
 
+class Memory:
+    """What was found of pairs of answers to one question, which does not hang on the answers beside them.
+
+    Who groups a set of answers that grows keeps one, so that an answer more is compared, not all of them again.
+    """
+
+    __slots__ = ("asserted", "asserts", "cores", "details", "pairs")
+
+    def __init__(self) -> None:
+        self.cores: dict[tuple[Words, Words], float] = {}
+        """Likeness of two cores."""
+        self.asserted: dict[tuple[Words, str], float] = {}
+        """How strongly a text asserts a core."""
+        self.pairs: dict[tuple[str, str], float] = {}
+        """Likeness of two texts."""
+        self.asserts: dict[tuple[str, str], float] = {}
+        """How strongly a text asserts what another, bare one says."""
+        self.details: dict[tuple[str, str], bool] = {}
+        """Whether one of two bare texts tells more than the other."""
+
+
 class Lexicon:
     """What is known of the words of some answers to one question."""
 
-    __slots__ = ("_near", "_reach", "_weights", "asking", "likes")
+    __slots__ = ("_near", "_reach", "_weights", "asking", "memory")
 
-    def __init__(self, asking: Asking, words: Iterable[str], sought: Set[str]) -> None:
+    def __init__(self, asking: Asking, words: Iterable[str], sought: Set[str], memory: Memory | None = None) -> None:
         """Of all words; only those that are sought will be asked for."""
         self.asking = asking
-        self.likes: dict[tuple[Words, Words], float] = {}
-        """Likeness of two cores, once it is known."""
         self._near: dict[str, dict[str, float]] = {}
         self._reach: dict[Words, frozenset[str]] = {}
         self._weights: dict[Words, tuple[tuple[float, ...], float]] = {}
-        for a, b in _candidates(set(words).difference(STOP)):  # stop words are found as they stand only
+        found, is_whole = _candidates(set(words).difference(STOP))  # stop words are found as they stand only
+        # Where words were too many to compare, what is found of two answers hangs on the others.
+        self.memory = memory if memory is not None and is_whole else Memory()
+        for a, b in found:
             if (a in sought or b in sought) and (like := likeness(a, b)):
                 self._near.setdefault(a, {})[b] = like
                 self._near.setdefault(b, {})[a] = like
@@ -68,8 +90,8 @@ class Lexicon:
         return found
 
 
-def _candidates(words: Iterable[str]) -> set[tuple[str, str]]:
-    """Pairs of words that share what words which name the same share."""
+def _candidates(words: Iterable[str]) -> tuple[set[tuple[str, str]], bool]:
+    """Pairs of words that share what words which name the same share, and whether these are all such pairs."""
     first: dict[str, str] = {}
     shared: dict[str, list[str]] = {}
     letters: list[str] = []
@@ -86,19 +108,19 @@ def _candidates(words: Iterable[str]) -> set[tuple[str, str]]:
                 other = first.setdefault(key, word)
                 if other is not word:
                     shared.setdefault(key, [other]).append(word)
-    held_by = (held for held in shared.values() if len(held) <= _MOST_ALIKE)
+    held_by = [held for held in shared.values() if len(held) <= _MOST_ALIKE]
     found = {(a, b) if a < b else (b, a) for held in held_by for a, b in combinations(held, 2)}
     found.update(agreeing_values(values))
     if letters:
         singles = set(letters)
         found.update((word[0], word) for word in named if word[0] in singles)
-    return found
+    return found, len(held_by) == len(shared)
 
 
-def read_lexicon(readings: Sequence[AnswerReading], asking: Asking) -> Lexicon:
+def read_lexicon(readings: Sequence[AnswerReading], asking: Asking, memory: Memory | None = None) -> Lexicon:
     """The words of some answers, made ready for what their cores are compared by."""
     sought = {word for reading in readings for core in reading.cores for word in core.words}
-    return Lexicon(asking, set().union(*(reading.said for reading in readings)), sought)
+    return Lexicon(asking, set().union(*(reading.said for reading in readings)), sought, memory)
 
 
 def held_share(core: Words, words: Container[str], lexicon: Lexicon) -> float:
@@ -115,9 +137,9 @@ def held_share(core: Words, words: Container[str], lexicon: Lexicon) -> float:
 
 def core_likeness(a: Words, b: Words, lexicon: Lexicon) -> float:
     """Two cores, 0 to 1: a short name inside a long one is fine, words of their own on both sides are not."""
-    known = lexicon.likes.get((a, b))
+    known = lexicon.memory.cores.get((a, b))
     if known is None:
-        known = lexicon.likes[a, b] = _core_likeness(a, b, lexicon)
+        known = lexicon.memory.cores[a, b] = _core_likeness(a, b, lexicon)
     return known
 
 
@@ -175,6 +197,13 @@ def initials(words: Words) -> str:
 
 def asserted(core: Words, reading: AnswerReading, lexicon: Lexicon) -> float:
     """How strongly an answer asserts a core: the best clause that holds it."""
+    known = lexicon.memory.asserted.get((core, reading.text))
+    if known is None:
+        known = lexicon.memory.asserted[core, reading.text] = _asserted(core, reading, lexicon)
+    return known
+
+
+def _asserted(core: Words, reading: AnswerReading, lexicon: Lexicon) -> float:
     best = 0.0
     if lexicon.reach(core).isdisjoint(reading.said):
         return best
@@ -218,6 +247,13 @@ def _foremost(reading: AnswerReading) -> list[str]:
 
 def pair_likeness(a: AnswerReading, b: AnswerReading, lexicon: Lexicon) -> float:
     """How far two answers are one, 0 to 1, by themselves."""
+    known = lexicon.memory.pairs.get((a.text, b.text))
+    if known is None:
+        known = lexicon.memory.pairs[a.text, b.text] = _pair_likeness(a, b, lexicon)
+    return known
+
+
+def _pair_likeness(a: AnswerReading, b: AnswerReading, lexicon: Lexicon) -> float:
     if conflict(a, b, lexicon.asking):
         return 0.0
     if a.polarity and a.polarity == b.polarity:

@@ -35,6 +35,13 @@ _TRADES = frozenset(("occupation", "profession", "job", "career", "professions",
 
 def differs_in_detail(a: AnswerReading, b: AnswerReading, lexicon: Lexicon) -> bool:
     """Whether one of two bare answers says something that the other leaves open or excludes."""
+    known = lexicon.memory.details.get((a.text, b.text))
+    if known is None:
+        known = lexicon.memory.details[a.text, b.text] = _differs_in_detail(a, b, lexicon)
+    return known
+
+
+def _differs_in_detail(a: AnswerReading, b: AnswerReading, lexicon: Lexicon) -> bool:
     if a.is_sentence or b.is_sentence or not (a.cores and b.cores):
         return False
     if _values_differ(a, b, lexicon.asking) or are_elsewhere(a, b):

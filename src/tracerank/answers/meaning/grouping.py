@@ -16,7 +16,7 @@ from tracerank.answers.equivalence import DEFAULT, LEVELS, NO_GROUP, Aliases
 from tracerank.answers.meaning.aliases import named_alike
 from tracerank.answers.meaning.asking import read_asking
 from tracerank.answers.meaning.blocks import FEW, MOST_ANSWERS, grouped_in_blocks
-from tracerank.answers.meaning.comparing import conflict, linked
+from tracerank.answers.meaning.comparing import Memory, conflict, linked
 from tracerank.answers.meaning.pairs import PairWeights, pair_features, pair_weights
 from tracerank.answers.meaning.reading import AnswerReading, read_answer
 from tracerank.answers.readable import Readable
@@ -71,19 +71,29 @@ def group_answers(
 
 
 def group_by_meaning(
-    answers: Sequence[str | None], question: str = "", evidence: Sequence[str] = ()
+    answers: Sequence[str | None],
+    question: str = "",
+    evidence: Sequence[str] = (),
+    memory: Memory | None = None,
 ) -> tuple[int, ...]:
-    """A group number per answer, in order of first appearance; ``NO_GROUP`` for what answers nothing."""
-    return grouped(answers, question, pair_weights(), evidence)
+    """A group number per answer, in order of first appearance; ``NO_GROUP`` for what answers nothing.
+
+    ``memory`` is that of the question, for who groups its answers again and again; the groups are the same without.
+    """
+    return grouped(answers, question, pair_weights(), evidence, memory)
 
 
 def grouped(
-    answers: Sequence[str | None], question: str, weights: PairWeights, evidence: Sequence[str] = ()
+    answers: Sequence[str | None],
+    question: str,
+    weights: PairWeights,
+    evidence: Sequence[str] = (),
+    memory: Memory | None = None,
 ) -> tuple[int, ...]:
     """The same by given weights."""
     said = [None if answer is None or abstains(answer, question) else comparable(answer) for answer in answers]
     distinct, others = _compared(Counter(answer for answer in said if answer is not None))
-    root = _groups(distinct, question, weights, evidence)
+    root = _groups(distinct, question, weights, evidence, memory)
     root |= {answer: number for number, answer in enumerate(others, len(distinct))}
     numbers: dict[int, int] = {}
     return tuple(NO_GROUP if answer is None else numbers.setdefault(root[answer], len(numbers)) for answer in said)
@@ -103,14 +113,20 @@ def same_answer(question: str, a: str | None, b: str | None) -> bool:
     return first == second != NO_GROUP
 
 
-def _groups(distinct: Sequence[str], question: str, weights: PairWeights, evidence: Sequence[str]) -> dict[str, int]:
+def _groups(
+    distinct: Sequence[str],
+    question: str,
+    weights: PairWeights,
+    evidence: Sequence[str],
+    memory: Memory | None,
+) -> dict[str, int]:
     """Each of the sorted texts to the number of its group."""
     if len(distinct) < 2:
         return dict.fromkeys(distinct, 0)
     readings = [read_answer(text, question) for text in distinct]
     vetoed: frozenset[tuple[int, int]] = frozenset()
     if len(distinct) <= FEW:
-        groups, vetoed = _few(readings, question, weights)
+        groups, vetoed = _few(readings, question, weights, memory)
     else:
         groups = grouped_in_blocks(readings, lambda some: _few(some, question, weights)[0])
     root = [0] * len(distinct)
@@ -123,10 +139,10 @@ def _groups(distinct: Sequence[str], question: str, weights: PairWeights, eviden
 
 
 def _few(
-    readings: Sequence[AnswerReading], question: str, weights: PairWeights
+    readings: Sequence[AnswerReading], question: str, weights: PairWeights, memory: Memory | None = None
 ) -> tuple[list[list[int]], frozenset[tuple[int, int]]]:
     """Groups of places, every pair compared; and the pairs that are never one."""
-    features, vetoed = pair_features(readings, read_asking(question))
+    features, vetoed = pair_features(readings, read_asking(question), memory)
     chances = {pair: weights.chance(row) for pair, row in features.items()}
     return linked(range(len(readings)), chances, weights.threshold, vetoed), vetoed
 

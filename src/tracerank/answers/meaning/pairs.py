@@ -14,7 +14,15 @@ from itertools import combinations
 
 from tracerank.answers.meaning.anchors import Profiles, Shares, anchor_profiles
 from tracerank.answers.meaning.asking import Asking
-from tracerank.answers.meaning.comparing import Lexicon, asserted, conflict, initials, pair_likeness, read_lexicon
+from tracerank.answers.meaning.comparing import (
+    Lexicon,
+    Memory,
+    asserted,
+    conflict,
+    initials,
+    pair_likeness,
+    read_lexicon,
+)
 from tracerank.answers.meaning.granularity import differs_in_detail, strays
 from tracerank.answers.meaning.reading import AnswerReading
 from tracerank.answers.meaning.values import likeness
@@ -69,10 +77,10 @@ def pair_weights() -> PairWeights:
 
 
 def pair_features(
-    readings: Sequence[AnswerReading], asking: Asking
+    readings: Sequence[AnswerReading], asking: Asking, memory: Memory | None = None
 ) -> tuple[dict[Pair, tuple[float, ...]], frozenset[Pair]]:
     """The features of every pair that may be one, in the order of ``FEATURES``, and the pairs that never are."""
-    lexicon = read_lexicon(readings, asking)
+    lexicon = read_lexicon(readings, asking, memory)
     akin = akin_pairs(readings, lexicon)
     long = [place for place, reading in enumerate(readings) if not reading.is_bare]
     # two names that share nothing are told apart without a score

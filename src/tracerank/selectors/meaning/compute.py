@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from tracerank.answers.asked import read_question
 from tracerank.answers.equivalence import NO_GROUP
 from tracerank.answers.meaning.blocks import crowd_note
+from tracerank.answers.meaning.comparing import Memory
 from tracerank.answers.meaning.grouping import answer_core, group_by_meaning
 from tracerank.pools.types import Rollout
 from tracerank.selectors.features.compute import FeatureTable
@@ -51,9 +52,9 @@ BRIEF = 8
 """Words of an answer that is looked for as it is; of a longer one, its core."""
 
 
-def by_meaning(answers: Sequence[str], question: str) -> Sequence[tuple[str, int]]:
+def by_meaning(answers: Sequence[str], question: str, memory: Memory | None = None) -> Sequence[tuple[str, int]]:
     """What each answer is looked for by, and its group of answers that mean the same."""
-    groups = group_by_meaning(answers, question)
+    groups = group_by_meaning(answers, question, memory=memory)
     return [(_sought(answer, question), group) for answer, group in zip(answers, groups, strict=True)]
 
 
@@ -154,6 +155,7 @@ class MeaningLedger:
         self._places: dict[str, list[int]] = {}
         self._spelled: dict[str, dict[str, int]] = {}
         self._read: tuple[list[str], Sequence[tuple[str, int]]] = ([], [])
+        self._memory = Memory()
         self._forms: dict[tuple[str, int], Form] = {}
         self._looks = Looks(self._line, self._asked, question)
         self._seen = SeenTexts(self._lines)
@@ -229,7 +231,7 @@ class MeaningLedger:
         keys = commonest(self._places)
         answers = [spelling(self._spelled[key]) for key in keys]
         if answers != self._read[0]:  # groups depend on the set of answers alone
-            self._read = answers, by_meaning(answers, self.question)
+            self._read = answers, by_meaning(answers, self.question, self._memory)
         found = []
         for known, key in zip(self._read[1], keys, strict=True):
             if known[1] != NO_GROUP:
