@@ -11,7 +11,7 @@ from typing import Annotated, Any, NamedTuple, get_args, get_origin
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from tracerank.cli.terminal import installed_version, note
+from tracerank.cli.terminal import installed_version, note, print_help
 from tracerank.errors import TraceRankError
 from tracerank.extras import missing_library
 
@@ -260,22 +260,15 @@ def command(name: str) -> Any:
 class TableOfCommands(Commands):
     """The commands of the table, imported one by one when they are called: a list of them waits for none."""
 
-    _is_listing = False
-
     def list_commands(self, ctx: Any) -> list[str]:
         return [*COMMANDS, *super().list_commands(ctx)]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        if cmd_name not in COMMANDS:
-            return super().get_command(ctx, cmd_name)
-        return TyperCommand(name=cmd_name, help=COMMANDS[cmd_name].summary) if self._is_listing else command(cmd_name)
+        return command(cmd_name) if cmd_name in COMMANDS else super().get_command(ctx, cmd_name)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        self._is_listing = True
-        try:
-            super().format_help(ctx, formatter)
-        finally:
-            self._is_listing = False
+        options = [(parameter.opts[0], parameter.help) for parameter in self.get_params(ctx)]
+        print_help(self.get_usage(ctx), self.help or "", options, {name: one.summary for name, one in COMMANDS.items()})
 
 
 app = typer.Typer(

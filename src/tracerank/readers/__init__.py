@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from tracerank.errors import ReadError
 from tracerank.pools.pool import Pool
@@ -23,6 +23,7 @@ from tracerank.readers.files.inputs import find_files
 from tracerank.readers.files.joining import Joiner, Joining, ScatteredRollout
 from tracerank.readers.files.records import PathLike, Problem, RecordAt
 from tracerank.readers.grouping import WINDOW_BYTES, Placed, Report, group, parse_record
+from tracerank.readers.telemetry.reader import TelemetryReader
 
 if TYPE_CHECKING:
     from tracerank.readers.question_files import QuestionTable
@@ -47,8 +48,8 @@ Questions = PathLike | Mapping[str, str] | Iterable[Question]
 """What was asked: a file, texts by id, or questions."""
 
 
-_JOINING = "telemetry"
-"""The one of our own that is a ``Joiner``; asking all whether they are costs a request more than reading it."""
+_JOINER = TelemetryReader()
+"""The one of our own that puts pieces together."""
 
 
 class RolloutWarning(UserWarning):
@@ -113,7 +114,9 @@ def _source(
         reader, spelled = name_and_map(reader)
         mapped = FieldMap({**spelled.paths, **mapped.paths})
     chosen = (None if reader == AUTO else reader_named(reader)) if isinstance(reader, str) else reader
-    joiners = _joiners(chosen)
+    joiner = chosen or _JOINER
+    # Asking whether it is a ``Joiner`` would cost a request more than reading it.
+    joiners = (cast(Joiner, joiner),) if hasattr(joiner, "pieces") and hasattr(joiner, "join") else ()
     report, told = on_problem or _warn, on_record or (lambda _: None)
     table = None if questions is None else _table(questions, report)
     return _Source(chosen, Joining(joiners, window_bytes), report, told, mapped, table)
@@ -123,15 +126,6 @@ def _table(questions: Questions, report: Report) -> "QuestionTable":
     from tracerank.readers.question_files import question_table
 
     return question_table(questions, report)
-
-
-def _joiners(chosen: Reader | None) -> tuple[Joiner, ...]:
-    """Who puts pieces together: the reader that was chosen, if it is one who does; of all, the one of ours."""
-    if chosen is None or chosen.name == _JOINING:
-        chosen = chosen or READERS[_JOINING]
-    elif chosen.name in READERS and chosen is READERS[chosen.name]:
-        return ()
-    return (chosen,) if isinstance(chosen, Joiner) else ()
 
 
 @dataclass(slots=True)
