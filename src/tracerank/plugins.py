@@ -6,10 +6,12 @@ then becomes one line that names it and its distribution.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tracerank.errors import UsageError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 READER_GROUP = "tracerank.readers"
 METHOD_GROUP = "tracerank.methods"
@@ -22,7 +24,7 @@ class Plugin:
     name: str
     distribution: str
     """Its name and version; ``?`` where the metadata do not tell."""
-    entry: EntryPoint
+    entry: "EntryPoint"
 
     def __str__(self) -> str:
         return f"plug-in {self.name!r} of {self.distribution}"
@@ -48,6 +50,8 @@ class Plugin:
 
 def plugins(group: str) -> dict[str, Plugin]:
     """All of a group by name, none imported; of two with one name the first that is found."""
+    from importlib.metadata import entry_points
+
     found: dict[str, Plugin] = {}
     for entry in entry_points(group=group):
         whose = "?" if entry.dist is None else f"{entry.dist.name} {entry.dist.version}"

@@ -50,9 +50,8 @@ def lines(path: Path, *records: dict[str, Any]) -> Path:
 
 def test_a_new_format_in_one_file_is_read_by_inspect(copy: TrialCopy, tmp_path: Path) -> None:
     copy.write("readers/formats/field_notes.py", FIELD_NOTES)
-    imported = "from tracerank.readers.formats.evaluation_runs import BrowseCompPlusReader, HotpotAgentReader"
-    copy.insert("readers/detect.py", imported, "from tracerank.readers.formats.field_notes import FieldNotesReader")
-    copy.insert("readers/detect.py", "_IN_ORDER: tuple[Reader, ...] = (", "    FieldNotesReader(),")
+    before = '        "canonical": "formats.canonical:CanonicalReader",'
+    copy.insert("readers/detect.py", before, '        "field-notes": "formats.field_notes:FieldNotesReader",')
     assert copy.touched == {"readers/formats/field_notes.py", "readers/detect.py"}
     notes = [{"looked_up": "tallest tree", "saw": ["Hyperion is 116 m tall.", "Redwoods are tall."]}]
     written = lines(

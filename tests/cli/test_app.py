@@ -170,3 +170,75 @@ def test_the_list_of_commands_imports_none_of_them() -> None:
         "tracerank.errors",
         "tracerank.extras",
     }
+
+
+MODULES_OF_ONE_POOL = 460
+"""Those of Python and of other libraries included; before anybody looked there were 613."""
+NOT_FOR_ONE_POOL = (
+    *("pydantic", "httpx", "markdown_it", "lmdb", "torch", "importlib.metadata", "tracerank.evaluation"),
+    *("tracerank.endpoints.chat_http", "tracerank.methods.aggregation.asking", "tracerank.methods.weighted_vote"),
+    *("tracerank.readers.calls", "tracerank.readers.browser", "tracerank.readers.formats.chat"),
+    *("tracerank.readers.files.parquet", "tracerank.readers.files.agent_stores", "tracerank.readers.question_files"),
+    *("tracerank.selectors.trace", "tracerank.selectors.plus", "tracerank.selectors.unsure", "tracerank.fitting"),
+)
+
+
+def imported_by(*arguments: object) -> list[str]:
+    """All modules that a command has imported when it ends."""
+    script = (
+        "import sys\nfrom tracerank.cli import main\nsys.argv = ['tracerank', *sys.argv[1:]]\n"
+        "try: main()\nexcept SystemExit: print('', *sys.modules)\n"
+    )
+    command = [sys.executable, "-c", script, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()[-1].split()
+
+
+def test_selecting_from_a_canonical_file_imports_what_it_needs_and_no_more(world: Path) -> None:
+    imported = imported_by("select", world)
+    inside = [
+        name for name in imported if any(name == other or name.startswith(f"{other}.") for other in NOT_FOR_ONE_POOL)
+    ]
+    assert inside == []
+    assert [name for name in imported if name.startswith("tracerank.readers.formats.")] == [
+        "tracerank.readers.formats.canonical"
+    ]
+    assert len(imported) < MODULES_OF_ONE_POOL
+
+
+@pytest.mark.parametrize("width", [60, 80, 140])
+def test_the_list_of_commands_looks_like_any_help(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    from typer.core import TyperCommand, TyperGroup
+    from typer.testing import CliRunner
+
+    class AsTyperDraws(app_module.TableOfCommands):
+        def get_command(self, ctx: object, cmd_name: str) -> TyperCommand:
+            return TyperCommand(name=cmd_name, help=app_module.COMMANDS[cmd_name].summary)
+
+        def format_help(self, ctx: object, formatter: object) -> None:
+            TyperGroup.format_help(self, ctx, formatter)
+
+    monkeypatch.setenv("COLUMNS", str(width))
+    ours = CliRunner().invoke(app_module.app, ["--help"], prog_name="tracerank")
+    monkeypatch.setattr(app_module.app.info, "cls", AsTyperDraws)
+    theirs = CliRunner().invoke(app_module.app, ["--help"], prog_name="tracerank")
+    assert ours.stdout == theirs.stdout
+    assert "Choose the best existing answer" in ours.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("-k", "0"), "-k"),
+        (("-k", "three"), "-k"),
+        (("--below", "7", "--escalate", "majority"), "--below"),
+        (("--equality", "roughly"), "--equality"),
+        (("--form", "nicest"), "--form"),
+        ((), "FILE"),
+    ],
+)
+def test_values_that_are_no_mere_texts_are_checked(run: Run, world: Path, options: tuple[str, ...], words: str) -> None:
+    result = run("select", *((world,) if options else ()), *options)
+    assert result.exit_code == 2
+    assert words in result.stderr

@@ -10,6 +10,7 @@ from tracerank.errors import ReadError, UsageError
 from tracerank.pools.types import Question, Rollout
 from tracerank.readers import Parsed, Problem, Record, RolloutWarning, iter_pools, read_pools
 from tracerank.readers.detect import READERS, detect, reader_named
+from tracerank.readers.files.joining import Joiner
 from tracerank.readers.files.records import PATIENCE
 
 WEBQA = {"question_index": 1, "question": "Who?", "sample_id": 0, "answer": "Ada", "steps": []}
@@ -138,6 +139,17 @@ def test_pools_can_be_streamed(tmp_path: Path) -> None:
 
 def test_every_reader_is_listed_under_its_name() -> None:
     assert all(reader.name == name for name, reader in READERS.items())
+
+
+def test_one_reader_alone_puts_pieces_together() -> None:
+    assert [name for name, reader in READERS.items() if isinstance(reader, Joiner)] == ["telemetry"]
+
+
+def test_a_reader_is_made_once() -> None:
+    assert all(READERS[name] is reader for name, reader in READERS.items())
+    assert "pickle" not in READERS
+    assert next(iter(READERS)) == "canonical"
+    assert list(READERS)[-2:] == ["general", "plain"]
 
 
 @pytest.mark.parametrize("depth", [180, 450])

@@ -33,6 +33,7 @@ from tracerank.answers.english import (
     VERBS,
     words,
 )
+from tracerank.answers.lazy_patterns import lazy_pattern
 
 _FEW_WORDS = 5
 _STEM = 5
@@ -93,8 +94,8 @@ _CAVEATS = frozenset(
         "primary original again"
     )
 )
-_ANSWERED = re.compile(r"\A\W*(?:yes|no)\b\s*(?:[,.;:!-]|\Z)|\*\*[^*]|__\w|\banswer\W{0,4}:|(?:->|=>|→)", re.I)
-_AND = re.compile(
+_ANSWERED = lazy_pattern(r"\A\W*(?:yes|no)\b\s*(?:[,.;:!-]|\Z)|\*\*[^*]|__\w|\banswer\W{0,4}:|(?:->|=>|→)", re.I)
+_AND = lazy_pattern(
     r",?\s+and\s+(?=(?:so|thus|hence|therefore|without|I|we|it|have|could|can|cannot|was|were|am|would|neither|none|"
     r"nothing|(?:[\w']+ ){1,4}?(?:not|no|never|nothing|cannot|unclear|unknown|\w+n't))\b)"
     r"|,\s+(?:hence|thus|whose)\s+"
@@ -103,23 +104,23 @@ _AND = re.compile(
     re.I,
 )
 """Where a clause turns to what it denies."""
-_INTERRUPTED = re.compile(
+_INTERRUPTED = lazy_pattern(
     r",\s(?:however|though|unfortunately|sadly),\s(?=(?:is|are|was|were|do|does|did|can|could|has|have|remains?|I|we)\b)",
     re.I,
 )
-_NOT_WHICH = re.compile(
+_NOT_WHICH = lazy_pattern(
     r"\s*(?:(?:not|neither)\s+(?:who|when|where|what|which|how|whether|why|his|her|its|their)|without\s\w+ing)\b", re.I
 )
-_MORE = re.compile(r"\b(?:also|exactly|precisely)\b", re.I)  # gone from plain words
-_CONCEDED = re.compile(r"\A\s*(?:while|although|though|even though|whereas|yes but)\b.*,\s+(?=[^,]*\Z)", re.I)
-_SEARCHED = re.compile(
+_MORE = lazy_pattern(r"\b(?:also|exactly|precisely)\b", re.I)  # gone from plain words
+_CONCEDED = lazy_pattern(r"\A\s*(?:while|although|though|even though|whereas|yes but)\b.*,\s+(?=[^,]*\Z)", re.I)
+_SEARCHED = lazy_pattern(
     r"\b(?:I|we) (?:have |could |can |was able to )?(?:open|opened|find|found|see|saw|read|check|checked|access"
     r"|accessed|consulted|retrieved|visited|reviewed|searched)\b"
 )
-_NAME = re.compile(r"(?<=\s)[A-Z][\w'-]*")
-_NUMBER = re.compile(r"[0-9]")
-_SUFFIX = re.compile(r"(?<=\w{3})(?:ings?|ed|ers?|ors?|ions?|e?s|e)\Z")
-_MAYBE_VERB = re.compile(r"(?<=\s)[a-z]{2,}(?:ed|s)\b")
+_NAME = lazy_pattern(r"(?<=\s)[A-Z][\w'-]*")
+_NUMBER = lazy_pattern(r"[0-9]")
+_SUFFIX = lazy_pattern(r"(?<=\w{3})(?:ings?|ed|ers?|ors?|ions?|e?s|e)\Z")
+_MAYBE_VERB = lazy_pattern(r"(?<=\s)[a-z]{2,}(?:ed|s)\b")
 _VERBS = VERBS | AUXILIARIES
 _OF = frozenset(words("of in that who for by has is was did does are were do to from at on"))
 _COUNTED = frozenset((*ONES, *TENS, *MONTHS, *words("spring summer autumn fall winter hundred dozen"))) - {"one"}

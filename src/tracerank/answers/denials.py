@@ -12,24 +12,25 @@ from functools import cache, cached_property
 from importlib.resources import files
 
 from tracerank.answers.english import AUXILIARIES, BOUNDARIES, PREPOSITIONS, PRONOUNS, QUESTION_WORDS, VERBS, words
+from tracerank.answers.lazy_patterns import lazy_pattern
 from tracerank.answers.text_keys import fold, remembering, tokens_of
 
-_DEFINITION = re.compile(r"([^\W\d_]+(?: \w+)*) = (.+)")
-_NAME = re.compile(r"<(\w+(?: \w+)*)>")
-_PART = re.compile(r"\[([^\]]*)\]|\{([0-9])\}|([^\[\]{}]+)")
+_DEFINITION = lazy_pattern(r"([^\W\d_]+(?: \w+)*) = (.+)")
+_NAME = lazy_pattern(r"<(\w+(?: \w+)*)>")
+_PART = lazy_pattern(r"\[([^\]]*)\]|\{([0-9])\}|([^\[\]{}]+)")
 _SHORTENED = (
-    (re.compile(r"\bcan't\b|\bcannot\b", re.I), "can not"),
-    (re.compile(r"\bn/a\b|\bn\.a\.|\An\s*a\Z", re.I), "na"),
-    (re.compile(r"\bwon't\b", re.I), "will not"),
-    (re.compile(r"n't\b", re.I), " not"),
-    (re.compile(r"\b(it|that|there|here|what)'s\b", re.I), r"\1 is"),
-    (re.compile(r"(?<=\bi)'m\b", re.I), " am"),
-    (re.compile(r"'ve\b", re.I), " have"),
-    (re.compile(r"'re\b", re.I), " are"),
-    (re.compile(r"'ll\b", re.I), " will"),
-    (re.compile(r"(?<=\bi)'d\b", re.I), " would"),
+    (lazy_pattern(r"\bcan't\b|\bcannot\b", re.I), "can not"),
+    (lazy_pattern(r"\bn/a\b|\bn\.a\.|\An\s*a\Z", re.I), "na"),
+    (lazy_pattern(r"\bwon't\b", re.I), "will not"),
+    (lazy_pattern(r"n't\b", re.I), " not"),
+    (lazy_pattern(r"\b(it|that|there|here|what)'s\b", re.I), r"\1 is"),
+    (lazy_pattern(r"(?<=\bi)'m\b", re.I), " am"),
+    (lazy_pattern(r"'ve\b", re.I), " have"),
+    (lazy_pattern(r"'re\b", re.I), " are"),
+    (lazy_pattern(r"'ll\b", re.I), " will"),
+    (lazy_pattern(r"(?<=\bi)'d\b", re.I), " would"),
 )
-_MAY_BE_SHORT = re.compile(r"'|cannot|n[/. ]\s*a", re.I)
+_MAY_BE_SHORT = lazy_pattern(r"'|cannot|n[/. ]\s*a", re.I)
 UNMARKED = {
     word: f"{word[:-2]} not" for word in words("dont doesnt didnt isnt wasnt arent werent couldnt havent hasnt hadnt")
 }
@@ -218,24 +219,24 @@ _MOST_PARTS = 8
 _SHORT_TITLE = 3
 
 _SHORT = "".join(rf"(?<!\b{word}\.)" for word in ("Dr", "Mr", "Ms", "Mrs", "St", "No", "Jr", "Sr", "vs"))
-_SENTENCE = re.compile(
+_SENTENCE = lazy_pattern(
     rf"(?:(?<=[\w\"')\]]{{2}}[.!?])|(?<=[.!?][\"')*]))\s+(?=[^\sa-z]){_SHORT}|(?<=[。！？।])\s*|(?:\s*\n\s*)+"
 )
 # "died at 71. I" numbers nothing.
-_MARK = re.compile(r"(?:^|(?<=\s))(?:[-*•>]+|#+)\s+|(?:^|(?<=\n)|(?<=[.:;!?]\s))[0-9]{1,2}[.)]\s+")
-_EMPHASIS = re.compile(r"\*\*|__|(?<!\w)[*_]|[*_](?!\w)")
-_QUOTED = re.compile(r'"[^"]{1,200}"')
-_INSERTED = re.compile(r"\s*[(\[](?:[^()\[\]]{1,200}[)\]](?=,?\s+\w)|(?:e\.g\.|i\.e\.)[^()\[\]]{1,200}[)\]])", re.I)
-_BREAK = re.compile(
+_MARK = lazy_pattern(r"(?:^|(?<=\s))(?:[-*•>]+|#+)\s+|(?:^|(?<=\n)|(?<=[.:;!?]\s))[0-9]{1,2}[.)]\s+")
+_EMPHASIS = lazy_pattern(r"\*\*|__|(?<!\w)[*_]|[*_](?!\w)")
+_QUOTED = lazy_pattern(r'"[^"]{1,200}"')
+_INSERTED = lazy_pattern(r"\s*[(\[](?:[^()\[\]]{1,200}[)\]](?=,?\s+\w)|(?:e\.g\.|i\.e\.)[^()\[\]]{1,200}[)\]])", re.I)
+_BREAK = lazy_pattern(
     r"(?<=\S)(?:\s*;\s+|\s*:\s+|\s+-+\s+|\s*[(\[]|,\s+(?:and\s+)?(?:so|therefore|thus|hence|because|since|as"
     r"|which(?=\s+(?:means|makes|made|is\s+why|prevents|leaves)))\s+)",
     re.I,
 )
 # "I'm not certain, 1870"
-_GUESS = re.compile(r"\A\s*\S+(?: \S+){0,3}, (?:the )?(?:[A-Z]|(?:\S+ )?[0-9])(?!['\s])")
-_LABEL = re.compile(r"\A\s*(\w+(?: of \w+)?):\s+")
-_ANSWER_LINE = re.compile(r"\banswer\W{0,4}:", re.I)
-_TRAILING = re.compile(
+_GUESS = lazy_pattern(r"\A\s*\S+(?: \S+){0,3}, (?:the )?(?:[A-Z]|(?:\S+ )?[0-9])(?!['\s])")
+_LABEL = lazy_pattern(r"\A\s*(\w+(?: of \w+)?):\s+")
+_ANSWER_LINE = lazy_pattern(r"\banswer\W{0,4}:", re.I)
+_TRAILING = lazy_pattern(
     r",? as far as I (?:can|could) (?:see|tell|find)\b|,? so far as I know\b"
     # "on the pages I could open"
     r"|(?<=s|e) (?:that )?(?:I|we) (?:have |could |can |was able to )?(?:find|found|see|saw|open|opened"
@@ -243,17 +244,17 @@ _TRAILING = re.compile(
     re.I,
 )
 _REFUSING = frozenset(words("not no none nothing neither without"))  # what the patterns of denials begin with
-_CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-_CJK_BREAK = re.compile("[,;:()、。]+")
+_CJK = lazy_pattern("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_CJK_BREAK = lazy_pattern("[,;:()、。]+")
 # "Older than Anna, whose age is not known" and "Anna, who is not mentioned" answer before they deny.
 _TELLING = frozenset(words("which who whose that while than compared"))
-_OF_THAT = re.compile(r"(?<= (?:of|in|on|at)) that|(?<= for) that(?= )")
+_OF_THAT = lazy_pattern(r"(?<= (?:of|in|on|at)) that|(?<= for) that(?= )")
 # "I found the chapel, but not the bishop"; "I found Rome, but not a second source" is an answer.
-_NOT_FOUND = re.compile(
+_NOT_FOUND = lazy_pattern(
     r"\s*(?:(?:not|neither)\s+(?:the|who|when|where|what|which|how|whether|why|his|her|its|their|any)|no|none|nothing)\b",
     re.I,
 )
-_UNCONFIRMED = re.compile(
+_UNCONFIRMED = lazy_pattern(
     r"\b(?:verif|confirm|corroborat|certain|sure\b|(?:second|other|official|primary) sources?)", re.I
 )
 

@@ -6,19 +6,21 @@ r"""LaTeX around and inside an answer: the last ``\boxed{…}``, what a wrapper 
 
 import re
 
+from tracerank.answers.lazy_patterns import lazy_pattern
+
 Place = tuple[int, int]
 """Where a part of a text begins and ends."""
 
-_BOX = re.compile(r"\\boxed\s{0,4}\{|\\[{}\\]|[{}]")
-_WRAPPER = re.compile(
+_BOX = lazy_pattern(r"\\boxed\s{0,4}\{|\\[{}\\]|[{}]")
+_WRAPPER = lazy_pattern(
     r"\\(?:text(?:bf|it|rm|sf|tt|normal)?|math(?:rm|bf|it|sf|tt|bb)|operatorname|mbox|emph|bm|boldsymbol)\s{0,4}\{"
     r"|\\[{}\\]|[{}]"
 )
-_ESCAPED = re.compile(r"\\([%$&#_{}])")
-_THIN_SPACE = re.compile(r"\\[,;:! ]|\\q?quad\b|(?<!\\)~")
-_MATH = re.compile(r"\A(\$\$?)([^$]+)\1\Z|\A\\\((.+)\\\)\Z|\A\\\[(.+)\\\]\Z", re.S)
-_NOT_SPACE = re.compile(r"\S")
-_LATEX = re.compile(
+_ESCAPED = lazy_pattern(r"\\([%$&#_{}])")
+_THIN_SPACE = lazy_pattern(r"\\[,;:! ]|\\q?quad\b|(?<!\\)~")
+_MATH = lazy_pattern(r"\A(\$\$?)([^$]+)\1\Z|\A\\\((.+)\\\)\Z|\A\\\[(.+)\\\]\Z", re.S)
+_NOT_SPACE = lazy_pattern(r"\S")
+_LATEX = lazy_pattern(
     r"\\(?:text|math|boxed|operatorname|mbox|emph|bm|[%$&#_{},;:! (\[]|q?quad)|\{,\}|\A\s*\$[^$]+\$\s*\Z"
 )
 

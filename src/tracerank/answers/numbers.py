@@ -13,6 +13,7 @@ from types import MappingProxyType
 
 from tracerank.answers import english
 from tracerank.answers.english import MONTHS, words
+from tracerank.answers.lazy_patterns import lazy_pattern
 
 
 def _table(rows: Mapping[str, str]) -> Mapping[str, str]:
@@ -133,25 +134,25 @@ SMALL_ORDINALS = {word: value for value, word in enumerate(english.ORDINALS, sta
 SMALL_ORDINALS |= {word.removesuffix("y") + "ieth": value for word, value in TENS.items()}
 
 _DIGITS = r"(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,2}(?:,[0-9]{2})+,[0-9]{3}|[0-9]{1,3}(?: [0-9]{3})+|[0-9]+)"
-_NUMERAL = re.compile(rf"({_DIGITS})?(\.[0-9]+)?(?![0-9])")
-_APPROXIMATE = re.compile(r"(?:about|approximately|approx\.?|around|roughly|circa|ca\.|c\.|an estimated|~|≈)\s*")
+_NUMERAL = lazy_pattern(rf"({_DIGITS})?(\.[0-9]+)?(?![0-9])")
+_APPROXIMATE = lazy_pattern(r"(?:about|approximately|approx\.?|around|roughly|circa|ca\.|c\.|an estimated|~|≈)\s*")
 _BOUNDS = (
-    (">", re.compile(r"(?:more than|over|above|greater than|>)\s+")),
-    ("<", re.compile(r"(?:less than|fewer than|under|below|<)\s+")),
-    (">=", re.compile(r"(?:at least|a minimum of|no less than|no fewer than|>=|≥)\s+")),
-    ("<=", re.compile(r"(?:at most|up to|a maximum of|no more than|<=|≤)\s+")),
-    ("almost", re.compile(r"(?:almost|nearly|close to|just under)\s+")),
+    (">", lazy_pattern(r"(?:more than|over|above|greater than|>)\s+")),
+    ("<", lazy_pattern(r"(?:less than|fewer than|under|below|<)\s+")),
+    (">=", lazy_pattern(r"(?:at least|a minimum of|no less than|no fewer than|>=|≥)\s+")),
+    ("<=", lazy_pattern(r"(?:at most|up to|a maximum of|no more than|<=|≤)\s+")),
+    ("almost", lazy_pattern(r"(?:almost|nearly|close to|just under)\s+")),
 )
-_SIGN = re.compile(r"(?:-|minus\s+|negative\s+)(?=\S)")
-_LABEL = re.compile(r"(?:number|no\.|nr\.|#|the year|year|a\.?d\.?(?= ))\s*(?=[0-9])")
-_COMMON_ERA = re.compile(r"\s+(?:a\.?d\.?|c\.?e\.?)\Z")
-_CURRENCY = re.compile(rf"({'|'.join(map(re.escape, sorted(BEFORE_NUMBERS, key=len, reverse=True)))})\s?(?=[0-9.-])")
-_SCALE = re.compile(rf"[\s-]?({'|'.join(SCALES)})\b")
-_MONEY_SCALE = re.compile(rf"({'|'.join(MONEY_SCALES)})\b")
-_RANGE = re.compile(rf"(?:from )?({_DIGITS})\s?(?:-|to|until|through)\s?({_DIGITS})(?![0-9,.-])(.*)")
-_BETWEEN = re.compile(rf"between ({_DIGITS}) and ({_DIGITS})(?![0-9,.-])(.*)")
-_ORDINAL = re.compile(r"([0-9]{1,9})(?:st|nd|rd|th)")
-_SIGNED_YEAR = re.compile(r"([0-9]{4})\s?[年년]")  # 5年 are five years
+_SIGN = lazy_pattern(r"(?:-|minus\s+|negative\s+)(?=\S)")
+_LABEL = lazy_pattern(r"(?:number|no\.|nr\.|#|the year|year|a\.?d\.?(?= ))\s*(?=[0-9])")
+_COMMON_ERA = lazy_pattern(r"\s+(?:a\.?d\.?|c\.?e\.?)\Z")
+_CURRENCY = lazy_pattern(rf"({'|'.join(map(re.escape, sorted(BEFORE_NUMBERS, key=len, reverse=True)))})\s?(?=[0-9.-])")
+_SCALE = lazy_pattern(rf"[\s-]?({'|'.join(SCALES)})\b")
+_MONEY_SCALE = lazy_pattern(rf"({'|'.join(MONEY_SCALES)})\b")
+_RANGE = lazy_pattern(rf"(?:from )?({_DIGITS})\s?(?:-|to|until|through)\s?({_DIGITS})(?![0-9,.-])(.*)")
+_BETWEEN = lazy_pattern(rf"between ({_DIGITS}) and ({_DIGITS})(?![0-9,.-])(.*)")
+_ORDINAL = lazy_pattern(r"([0-9]{1,9})(?:st|nd|rd|th)")
+_SIGNED_YEAR = lazy_pattern(r"([0-9]{4})\s?[年년]")  # 5年 are five years
 _ATTACHED_UNIT_IS_UNCLEAR = frozenset({"s", "m", "d", "l", "g", "w"})
 
 
@@ -351,18 +352,18 @@ _MONTHS |= {name[:3]: number for name, number in _MONTHS.items()} | {"sept": 9}
 _MONTH = rf"({'|'.join(sorted(_MONTHS, key=len, reverse=True))})\.?"
 _DAY = r"([0-9]{1,2})(?:st|nd|rd|th)?"
 _YEAR = r"([0-9]{3,4})"
-_WEEKDAY = re.compile(r"(?:mon|tues|wednes|thurs|fri|satur|sun)day,?\s+")
-_OPENING = re.compile(r"(?:on|in|since|from|the)\s+")
+_WEEKDAY = lazy_pattern(r"(?:mon|tues|wednes|thurs|fri|satur|sun)day,?\s+")
+_OPENING = lazy_pattern(r"(?:on|in|since|from|the)\s+")
 
-_DAY_MONTH_YEAR = re.compile(rf"{_DAY}(?:\s+day)?(?:\s+of)?[\s-]+{_MONTH}(?:,?\s+|-|,\s*){_YEAR}")
-_MONTH_DAY_YEAR = re.compile(rf"{_MONTH}\s+(?:the\s+)?{_DAY}(?:,\s*|\s+){_YEAR}")
-_YEAR_MONTH_DAY = re.compile(rf"{_YEAR},?\s+{_MONTH}\s+{_DAY}")
-_MONTH_YEAR = re.compile(rf"{_MONTH}(?:,?\s+(?:of\s+)?|-){_YEAR}")
-_DAY_MONTH = re.compile(rf"{_DAY}(?:\s+of)?\s+{_MONTH}")
-_MONTH_DAY = re.compile(rf"{_MONTH}\s+(?:the\s+)?{_DAY}")
-_ISO = re.compile(r"([0-9]{4})([-/.])([0-9]{1,2})\2([0-9]{1,2})")
-_NUMERIC = re.compile(r"([0-9]{1,2})([-/.])([0-9]{1,2})\2([0-9]{4})")
-_SIGNED = re.compile(r"(?:([0-9]{3,4})\s?[年년]\s?)?([0-9]{1,2})\s?[月월](?:\s?([0-9]{1,2})\s?[日号號일])?")
+_DAY_MONTH_YEAR = lazy_pattern(rf"{_DAY}(?:\s+day)?(?:\s+of)?[\s-]+{_MONTH}(?:,?\s+|-|,\s*){_YEAR}")
+_MONTH_DAY_YEAR = lazy_pattern(rf"{_MONTH}\s+(?:the\s+)?{_DAY}(?:,\s*|\s+){_YEAR}")
+_YEAR_MONTH_DAY = lazy_pattern(rf"{_YEAR},?\s+{_MONTH}\s+{_DAY}")
+_MONTH_YEAR = lazy_pattern(rf"{_MONTH}(?:,?\s+(?:of\s+)?|-){_YEAR}")
+_DAY_MONTH = lazy_pattern(rf"{_DAY}(?:\s+of)?\s+{_MONTH}")
+_MONTH_DAY = lazy_pattern(rf"{_MONTH}\s+(?:the\s+)?{_DAY}")
+_ISO = lazy_pattern(r"([0-9]{4})([-/.])([0-9]{1,2})\2([0-9]{1,2})")
+_NUMERIC = lazy_pattern(r"([0-9]{1,2})([-/.])([0-9]{1,2})\2([0-9]{4})")
+_SIGNED = lazy_pattern(r"(?:([0-9]{3,4})\s?[年년]\s?)?([0-9]{1,2})\s?[月월](?:\s?([0-9]{1,2})\s?[日号號일])?")
 
 
 def parse_date(text: str) -> str | None:

@@ -13,6 +13,7 @@ from itertools import chain
 from tracerank.answers.abstentions import is_abstention
 from tracerank.answers.asked import Asked
 from tracerank.answers.english import BOUNDARIES, COPULAS, FILLERS, NEGATIONS, PREPOSITIONS, PRONOUNS, TITLES, VERBS
+from tracerank.answers.lazy_patterns import lazy_pattern
 from tracerank.answers.numbers import Quantity, leading_number, parse_date, parse_ordinal, year_of
 from tracerank.answers.text_keys import comparable, fold, text_key, tokens_of
 
@@ -21,17 +22,17 @@ LONGEST_LINE = 1000
 LONGEST_SPAN = 10
 """Words of an answer inside a sentence."""
 
-_CORRECTION = re.compile(r"\b(?:wrong|incorrect|correction|actually|wait|mistaken?)\b", re.I)
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"'(\[*0-9])")
-_ABBREVIATION = re.compile(
+_CORRECTION = lazy_pattern(r"\b(?:wrong|incorrect|correction|actually|wait|mistaken?)\b", re.I)
+_SENTENCE_END = lazy_pattern(r"(?<=[.!?])\s+(?=[A-Z\"'(\[*0-9])")
+_ABBREVIATION = lazy_pattern(
     r"(?:\b[A-Za-z]|\b(?:mr|mrs|ms|dr|st|jr|sr|vs|no|mt|gen|col|lt|sgt|prof|inc|co|corp|ltd))\.\Z", re.I
 )
-_CONTRAST = re.compile(r"\b(?:but|however),?\s", re.I)
-_CONCLUSION = re.compile(r"\A(?:so|therefore|thus|hence|in conclusion|overall)\b|\banswer\b", re.I)
-_NUMBER_SIGN = re.compile(r"\bno\.\s?(?=[0-9])", re.I)
-_BOLD = re.compile(r"\*\*([^*]{1,120})\*\*")
-_QUOTED = re.compile(r'"([^"]{1,120})"')
-_ITALIC = re.compile(r"(?<!\*)\*([^*\s][^*]{0,120})\*(?!\*)")
+_CONTRAST = lazy_pattern(r"\b(?:but|however),?\s", re.I)
+_CONCLUSION = lazy_pattern(r"\A(?:so|therefore|thus|hence|in conclusion|overall)\b|\banswer\b", re.I)
+_NUMBER_SIGN = lazy_pattern(r"\bno\.\s?(?=[0-9])", re.I)
+_BOLD = lazy_pattern(r"\*\*([^*]{1,120})\*\*")
+_QUOTED = lazy_pattern(r'"([^"]{1,120})"')
+_ITALIC = lazy_pattern(r"(?<!\*)\*([^*\s][^*]{0,120})\*(?!\*)")
 _EDGES = " .,;:!?\"'()[]*"
 
 
@@ -206,21 +207,21 @@ class Reading:
 
 _NO_READING = Reading(NOTHING)
 _PLACE_KEYS = frozenset(map(text_key, PLACES))
-_NOTE = re.compile(
+_NOTE = lazy_pattern(
     r"\n\s*[\[(*_-]*\s*(?:note|explanation|reason(?:ing)?|sources?|evidence|references?|justification|confidence)\b"
     r"|\n\s*\n\s*[\[(]",
     re.I,
 )
 _SHORT_CORE = 120
 _EMPHASIS = " *_\"'"
-_POLAR = re.compile(r"(yes|yeah|yep|no|nope)\b(.*)", re.I | re.S)
-_NUMBERED = re.compile(r"no\.\s?[0-9]", re.I)
+_POLAR = lazy_pattern(r"(yes|yeah|yep|no|nope)\b(.*)", re.I | re.S)
+_NUMBERED = lazy_pattern(r"no\.\s?[0-9]", re.I)
 _POLAR_SUBJECTS = PRONOUNS - {"one", "who", "what"}
-_PARENTHESIS = re.compile(r"([^()\[\]]{1,200}?)\s*[(\[]([^()\[\]]{1,200})[)\]]\.?")
-_LIST_BREAK = re.compile(r"\s*(?:,\s*(?:and\s+)?|;\s*(?:and\s+)?|\s+and\s+|\s*&\s*)")
-_COUNTED = re.compile(r"(?:[a-z]{2,} )?(?:[a-z]{3,}s|people|children|men|women)")
-_MEASURED = re.compile(r"(?:in )?(?:long|wide|tall|high|deep|thick|away|length|width|height|depth)")
-_PREPOSITION = re.compile(r"(?:in|at|on|from|by|to)\s+(?=\S)", re.I)
+_PARENTHESIS = lazy_pattern(r"([^()\[\]]{1,200}?)\s*[(\[]([^()\[\]]{1,200})[)\]]\.?")
+_LIST_BREAK = lazy_pattern(r"\s*(?:,\s*(?:and\s+)?|;\s*(?:and\s+)?|\s+and\s+|\s*&\s*)")
+_COUNTED = lazy_pattern(r"(?:[a-z]{2,} )?(?:[a-z]{3,}s|people|children|men|women)")
+_MEASURED = lazy_pattern(r"(?:in )?(?:long|wide|tall|high|deep|thick|away|length|width|height|depth)")
+_PREPOSITION = lazy_pattern(r"(?:in|at|on|from|by|to)\s+(?=\S)", re.I)
 
 
 def read_answer(answer: str | None, asked: Asked) -> Reading:

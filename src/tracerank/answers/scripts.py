@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 
+from tracerank.answers.lazy_patterns import lazy_pattern
 from tracerank.answers.text_keys import plain_numerals
 
 _HAN = "\u3005-\u3007\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
@@ -25,10 +26,10 @@ CHARACTERS_A_WORD = 3
 
 _BLOCKS = (range(0x0E00, 0x0F00), range(0x1000, 0x10A0), range(0x1780, 0x1800), range(0x3099, 0x309B))
 _MARK = "".join(chr(code) for block in _BLOCKS for code in block if unicodedata.category(chr(code))[0] == "M")
-_ANY = re.compile(rf"[{UNSPACED}]")
-_OWN_DIGIT = re.compile(rf"(?=\d)[{UNSPACED}]")
-_TOGETHER = re.compile(rf"[{UNSPACED}]+")
-_WORD = re.compile(rf"(?=[^\W_])[{UNSPACED}][{_MARK}]*|[^\W_{UNSPACED}]+")
+_ANY = lazy_pattern(rf"[{UNSPACED}]")
+_OWN_DIGIT = lazy_pattern(rf"(?=\d)[{UNSPACED}]")
+_TOGETHER = lazy_pattern(rf"[{UNSPACED}]+")
+_WORD = lazy_pattern(rf"(?=[^\W_])[{UNSPACED}][{_MARK}]*|[^\W_{UNSPACED}]+")
 
 
 def _runs(*scripts: str) -> str:
@@ -36,7 +37,7 @@ def _runs(*scripts: str) -> str:
     return "|".join(rf"(?:[{script}][{_MARK}]* )+" for script in scripts)
 
 
-_RUN = re.compile(rf"({_runs(_HAN, _HANGUL)})|{_runs(*_LETTERS)}")
+_RUN = lazy_pattern(rf"({_runs(_HAN, _HANGUL)})|{_runs(*_LETTERS)}")
 
 
 def has_unspaced(text: str) -> bool:

@@ -1,16 +1,17 @@
 """The command line put together: which commands there are, and how an error ends one."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, get_args, get_origin
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from tracerank.cli.terminal import installed_version, note
+from tracerank.cli.terminal import installed_version, note, print_help
 from tracerank.errors import TraceRankError
 from tracerank.extras import missing_library
 
@@ -19,8 +20,58 @@ UNUSABLE = 2
 INTERRUPTED = 130
 
 
+def _spare_checking(parameter: Any, annotation: Any) -> None:
+    """Take texts and paths as they come, and defaults as they are.
+
+    What else is given, a number or a word of several, goes through the library with which Typer checks values, whose
+    import takes as long as all of Typer.
+    """
+    if "process_value" in vars(parameter):
+        return
+    kind = _AS_GIVEN.get(get_args(annotation)[0]) if get_origin(annotation) is Annotated else None
+    checked: Callable[[Any, Any], Any] = parameter.process_value
+
+    def process(context: Any, value: Any) -> Any:
+        if value is None or value == ():
+            if parameter.required or parameter.multiple or parameter.nargs != 1:
+                return checked(context, value)
+        elif value is not parameter.default:
+            if kind is None:
+                return checked(context, value)
+            value = kind(value)
+        return value if parameter.callback is None else parameter.callback(context, parameter, value)
+
+    parameter.process_value = process
+
+
+def _paths(values: Iterable[str]) -> list[Path]:
+    return [Path(value) for value in values]
+
+
+_AS_GIVEN: Mapping[Any, Callable[[Any], Any]] = MappingProxyType(
+    {str: str, str | None: str, Path: Path, Path | None: Path, list[Path]: _paths}
+)
+"""Annotations of which every text is a value."""
+
+
+class Command(TyperCommand):
+    """A command whose values are checked where they need it."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        parameters = super().get_params(ctx)
+        for parameter in parameters:
+            _spare_checking(parameter, getattr(self.callback, "__annotations__", {}).get(parameter.name))
+        return parameters
+
+
 class Commands(TyperGroup):
     """All commands; what goes wrong in one ends in a line, not in a traceback."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        parameters = super().get_params(ctx)
+        for parameter in parameters:
+            _spare_checking(parameter, None)
+        return parameters
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -202,29 +253,22 @@ def command(name: str) -> Any:
 
         made = reads(made)
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
-    alone.command(name, epilog=f"Example:\n\n{entry.example}")(made)
+    alone.command(name, cls=Command, epilog=f"Example:\n\n{entry.example}")(made)
     return typer.main.get_command(alone)
 
 
 class TableOfCommands(Commands):
     """The commands of the table, imported one by one when they are called: a list of them waits for none."""
 
-    _is_listing = False
-
     def list_commands(self, ctx: Any) -> list[str]:
         return [*COMMANDS, *super().list_commands(ctx)]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        if cmd_name not in COMMANDS:
-            return super().get_command(ctx, cmd_name)
-        return TyperCommand(name=cmd_name, help=COMMANDS[cmd_name].summary) if self._is_listing else command(cmd_name)
+        return command(cmd_name) if cmd_name in COMMANDS else super().get_command(ctx, cmd_name)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        self._is_listing = True
-        try:
-            super().format_help(ctx, formatter)
-        finally:
-            self._is_listing = False
+        options = [(parameter.opts[0], parameter.help) for parameter in self.get_params(ctx)]
+        print_help(self.get_usage(ctx), self.help or "", options, {name: one.summary for name, one in COMMANDS.items()})
 
 
 app = typer.Typer(

@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from tracerank.cli.terminal import note
+from tracerank.endpoints.chat import VERDICT_TOKENS
 from tracerank.endpoints.spelling import ChatTime as UsualTime
 from tracerank.errors import UsageError
-from tracerank.methods.aggregation.asking import VERDICT_TOKENS
 from tracerank.plugins import METHOD_GROUP, READER_GROUP, listed
 from tracerank.readers.detect import AUTO, READERS, plugged_reader
 from tracerank.selectors.table import METHOD_HELP, METHODS, EqualityName, FormName, MethodOptions, plugged_method

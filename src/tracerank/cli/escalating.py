@@ -2,10 +2,9 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tracerank.errors import UsageError
-from tracerank.evaluation.evaluate import Record
 from tracerank.methods.base import Method
 from tracerank.pools.subsets import FIRST
 from tracerank.selectors.table import (
@@ -17,6 +16,9 @@ from tracerank.selectors.table import (
     model_of,
     tells_confidence,
 )
+
+if TYPE_CHECKING:
+    from tracerank.evaluation.evaluate import Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +109,7 @@ class BroughtByMethod:
         self._names, self._below = names, below
         self._found: dict[tuple[str, int], Brought] = {}
 
-    def add(self, record: Record) -> None:
+    def add(self, record: "Record") -> None:
         """One record that passes."""
         if record.method not in self._names or record.subset != FIRST:
             return

@@ -54,7 +54,7 @@ from tracerank.evaluation.fitted_questions import JudgedQuestions
 from tracerank.evaluation.labels import Labelling
 from tracerank.evaluation.record_folder import RecordFolder, read_evaluation
 from tracerank.methods.base import ALIKE, Method, OnFailure
-from tracerank.methods.weighted_vote import NO_CONFIDENCE
+from tracerank.methods.voting import NO_CONFIDENCE
 from tracerank.pools.pool import PAPER_BUDGETS, Pool
 from tracerank.pools.subsets import split_named
 from tracerank.readers.detect import AUTO

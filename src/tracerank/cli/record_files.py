@@ -20,9 +20,6 @@ from typing import Any, BinaryIO, get_args, get_type_hints
 
 from tracerank.cli.terminal import json_text
 from tracerank.errors import UsageError
-from tracerank.evaluation.evaluate import Record
-from tracerank.evaluation.record_folder import CONFIG, RECORDS
-from tracerank.evaluation.tables import safe_cell
 from tracerank.extras import needed
 from tracerank.pools.files import whole_file
 
@@ -74,8 +71,6 @@ def _columns_of(kind: type) -> Columns:
     return {name: next((kinds[one] for one in (hint, *get_args(hint)) if one in kinds), COUNTS) for name, hint in hints}
 
 
-EVALUATED: Columns = MappingProxyType({**_columns_of(Record), "dropped": COUNTS, "counts": COUNTS, "escalated": NESTED})
-"""What ``tracerank evaluate`` records."""
 _ROWS = 1000
 """Rows of Parquet that are held at a time."""
 _LONE = re.compile("[\ud800-\udfff]")
@@ -126,6 +121,8 @@ def _csv(file: BinaryIO, records: Iterator[dict[str, Any]], columns: Columns) ->
 
 
 def _cell(value: object) -> object:
+    from tracerank.evaluation.tables import safe_cell
+
     if isinstance(value, str):
         return safe_cell(value)
     return json_text(value) if isinstance(value, dict | list) else value
@@ -199,6 +196,10 @@ class RecordsFile:
         """Make the file of the folder, which then goes."""
         if self.file is None:
             return
-        write_records(self.file, read_lines(self.folder / RECORDS), EVALUATED)
+        from tracerank.evaluation.evaluate import Record
+        from tracerank.evaluation.record_folder import CONFIG, RECORDS
+
+        columns = {**_columns_of(Record), "dropped": COUNTS, "counts": COUNTS, "escalated": NESTED}
+        write_records(self.file, read_lines(self.folder / RECORDS), columns)
         if set(os.listdir(self.folder)) >= {CONFIG, RECORDS}:
             shutil.rmtree(self.folder)

@@ -47,7 +47,7 @@ from tracerank.cli.record_files import DECISION, FORMATS, check_format, read_lin
 from tracerank.cli.terminal import json_text, note, print_line, working
 from tracerank.errors import UsageError
 from tracerank.methods.base import ALIKE, Decision, Method, decide_stream, decision_to_record, told
-from tracerank.methods.weighted_vote import NO_CONFIDENCE
+from tracerank.methods.voting import NO_CONFIDENCE
 from tracerank.pools.pool import Pool
 from tracerank.readers.detect import AUTO
 from tracerank.readers.grouping import Report

@@ -4,9 +4,10 @@ Rollouts quote web pages, and a page can hold anything: escape sequences, text t
 """
 
 import json
+import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from threading import Event, Thread, Timer
@@ -18,6 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:  # takes a third of the time that --help may take
+    from rich.panel import Panel
     from rich.progress import Progress, ProgressColumn, Task, TaskID
 
 # C1 controls, soft hyphen, zero-width and direction marks, line separators, lone surrogates, invisible tags.
@@ -38,6 +40,8 @@ BAR_CELLS = 12
 """Short, so that what is said beside it fits a terminal of 80 columns."""
 
 _ENCODE = json.JSONEncoder(ensure_ascii=False).encode  # made once: json.dumps makes one for each value
+_FORCING = ("GITHUB_ACTIONS", "FORCE_COLOR", "PY_COLORS")
+"""Variables by which Typer takes a pipe for a terminal."""
 
 T = TypeVar("T")
 
@@ -95,6 +99,43 @@ def stderr_console() -> Console:
 
 
 _PLAIN: dict[str, Any] = {"markup": False, "emoji": False, "highlight": False}
+
+
+def print_help(usage: str, about: str, options: Sequence[tuple[str, str]], commands: Mapping[str, str]) -> None:
+    """Usage, what it is about, the switches and the commands, as Typer draws them, but without its Markdown library."""
+    from rich.padding import Padding
+
+    is_forced = any(map(os.getenv, _FORCING)) and not os.getenv("_TYPER_FORCE_DISABLE_TERMINAL")
+    width = os.getenv("TERMINAL_WIDTH")
+    console = Console(force_terminal=is_forced or None, width=int(width) if width else None, highlight=False)
+    word, _, rest = usage.partition(" ")
+    asked = Text.assemble((f"{word} ", "yellow"), rest)
+    console.print(Padding(asked, 1), style="bold")
+    console.print(Padding(about, (0, 1, 1, 1)))
+    switches = _rows()
+    for _ in range(5):  # Typer's: long and short names, those that say no, the type
+        switches.add_column()
+    switches.add_column(ratio=1)
+    for name, meaning in options:
+        kind = Text.assemble(("<", "bold yellow dim"), ("bool", "bold yellow"), (">", "bold yellow dim"))
+        switches.add_row(Text.assemble((name, "bold cyan")), "", "", "", kind, meaning)
+    console.print(_panel("Options", switches))
+    named = _rows()
+    named.add_column(style="bold cyan", no_wrap=True, width=max(map(len, commands)))
+    named.add_column(ratio=10)
+    for name, summary in commands.items():
+        named.add_row(name, Text(summary))
+    console.print(_panel("Commands", named))
+
+
+def _rows() -> Table:
+    return Table(show_header=False, expand=True, box=None, pad_edge=False, padding=(0, 1))
+
+
+def _panel(title: str, table: Table) -> "Panel":
+    from rich.panel import Panel
+
+    return Panel(table, border_style="dim", title=title, title_align="left")
 
 
 SecondsLeft = Callable[[], float | None]

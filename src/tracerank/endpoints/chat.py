@@ -55,6 +55,8 @@ class Usage:
         )
 
 
+VERDICT_TOKENS = 4096
+"""Of a reply that is to be a word or a number: room for a model that thinks before it says it."""
 REASONING_FIELDS = ("reasoning_content", "reasoning")
 """Where servers put what a model thought: llama.cpp, DeepSeek and LiteLLM; vLLM, Ollama and OpenRouter."""
 

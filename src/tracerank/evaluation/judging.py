@@ -17,11 +17,10 @@ from typing import Any
 from tracerank.answers.exact import exact_match
 from tracerank.answers.meaning.rightness import MOST_REFERENCES, is_right
 from tracerank.cache_folders import default_reply_folder
-from tracerank.endpoints.chat import ChatModel, ChatReply, Sampling
+from tracerank.endpoints.chat import VERDICT_TOKENS, ChatModel, ChatReply, Sampling
 from tracerank.errors import ChatError, UsageError
 from tracerank.evaluation.agreement import Agreement
 from tracerank.methods.aggregation.asking import (
-    VERDICT_TOKENS,
     CountedChat,
     all_of,
     bounded,

@@ -21,8 +21,8 @@ from tracerank.answers.meaning.grouping import same_answer
 from tracerank.answers.readings import NAME, read_answer
 from tracerank.answers.text_keys import readable, tokens_of
 from tracerank.embedding.base import Embedder, check_vectors
-from tracerank.endpoints.chat import ChatModel, ChatReply, Sampling
-from tracerank.methods.aggregation.asking import UNSAID, VERDICT_TOKENS, quoted, room_in, short_answer, strict_reply
+from tracerank.endpoints.chat import VERDICT_TOKENS, ChatModel, ChatReply, Sampling
+from tracerank.methods.aggregation.asking import UNSAID, quoted, room_in, short_answer, strict_reply
 from tracerank.methods.prompts import prompt_text
 
 Similarity = NDArray[np.float32]

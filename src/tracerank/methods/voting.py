@@ -20,6 +20,8 @@ FORMS = ("first", "shortest", "longest", "commonest")
 """Which member of the winning group is returned; equals go to the earliest."""
 
 NOBODY_ANSWERS = "every rollout abstains"
+NO_CONFIDENCE = "no confidence known: every vote weighs one"
+"""The note of a weighted vote that equals the plain one."""
 PAPER, NO_ABSTENTIONS = "paper", "no-abstentions"
 """How votes call exact equality, and exact equality without abstentions."""
 

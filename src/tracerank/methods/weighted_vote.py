@@ -12,10 +12,9 @@ from statistics import fmean
 from typing import Protocol
 
 from tracerank.answers.extraction import stated_confidence
-from tracerank.endpoints.chat import ChatModel, ChatReply, Sampling, Usage
+from tracerank.endpoints.chat import VERDICT_TOKENS, ChatModel, ChatReply, Sampling, Usage
 from tracerank.errors import ChatError
 from tracerank.methods.aggregation.asking import (
-    VERDICT_TOKENS,
     CountedChat,
     cut_words,
     quoted,
@@ -27,7 +26,7 @@ from tracerank.methods.aggregation.transcripts import steps_of, transcript_lines
 from tracerank.methods.answer_groups import AnswerGrouping
 from tracerank.methods.base import Decision, Sure
 from tracerank.methods.prompts import prompt_text
-from tracerank.methods.voting import Ballot, WithoutAbstentions, vote_name
+from tracerank.methods.voting import NO_CONFIDENCE, Ballot, WithoutAbstentions, vote_name
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Rollout
 
@@ -82,8 +81,6 @@ class LoggedConfidence:
         return Estimate(value) if value is not None and 0 <= value <= 1 else None
 
 
-NO_CONFIDENCE = "no confidence known: every vote weighs one"
-"""The note of a weighted vote that equals the plain one."""
 READ_SOURCES: tuple[ConfidenceSource, ...] = (StatedConfidence(), LoggedConfidence())
 """What needs no model, in the order in which it is believed: the agent's words before anybody's field."""
 

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
+from typing import TYPE_CHECKING, cast
 
 from tracerank.errors import ReadError
 from tracerank.pools.pool import Pool
@@ -22,8 +23,11 @@ from tracerank.readers.files.inputs import find_files
 from tracerank.readers.files.joining import Joiner, Joining, ScatteredRollout
 from tracerank.readers.files.records import PathLike, Problem, RecordAt
 from tracerank.readers.grouping import WINDOW_BYTES, Placed, Report, group, parse_record
-from tracerank.readers.question_files import QuestionTable, question_table
-from tracerank.readers.unasked import Unasked, by_file
+from tracerank.readers.telemetry.reader import TelemetryReader
+
+if TYPE_CHECKING:
+    from tracerank.readers.question_files import QuestionTable
+    from tracerank.readers.unasked import Unasked
 
 __all__ = [
     "READERS",
@@ -44,9 +48,8 @@ Questions = PathLike | Mapping[str, str] | Iterable[Question]
 """What was asked: a file, texts by id, or questions."""
 
 
-_OWN = frozenset(READERS.values())
-_JOINERS = tuple(reader for reader in READERS.values() if isinstance(reader, Joiner))
-"""Those of our own; asking each of them whether it is one costs a request more than reading it."""
+_JOINER = TelemetryReader()
+"""The one of our own that puts pieces together."""
 
 
 class RolloutWarning(UserWarning):
@@ -111,13 +114,18 @@ def _source(
         reader, spelled = name_and_map(reader)
         mapped = FieldMap({**spelled.paths, **mapped.paths})
     chosen = (None if reader == AUTO else reader_named(reader)) if isinstance(reader, str) else reader
-    if chosen is None or chosen in _OWN:
-        joiners = tuple(joiner for joiner in _JOINERS if chosen in (None, joiner))
-    else:
-        joiners = (chosen,) if isinstance(chosen, Joiner) else ()
+    joiner = chosen or _JOINER
+    # Asking whether it is a ``Joiner`` would cost a request more than reading it.
+    joiners = (cast(Joiner, joiner),) if hasattr(joiner, "pieces") and hasattr(joiner, "join") else ()
     report, told = on_problem or _warn, on_record or (lambda _: None)
-    table = None if questions is None else question_table(questions, report)
+    table = None if questions is None else _table(questions, report)
     return _Source(chosen, Joining(joiners, window_bytes), report, told, mapped, table)
+
+
+def _table(questions: Questions, report: Report) -> "QuestionTable":
+    from tracerank.readers.question_files import question_table
+
+    return question_table(questions, report)
 
 
 @dataclass(slots=True)
@@ -131,13 +139,13 @@ class _Source:
     on_record: OnRecord
     fields: FieldMap = field(default_factory=FieldMap)
     """Where other names stand for ours."""
-    table: QuestionTable | None = None
+    table: "QuestionTable | None" = None
     """What was asked, where the user says so."""
     seen: set[str] = field(default_factory=set)
     """Of our names, those that were met."""
     told: set[str] = field(default_factory=set)
     """Doubts that were told."""
-    unasked: Unasked | None = None
+    unasked: "Unasked | None" = None
     """Names rollouts whose log does not say what was asked, from the first one on."""
 
     def placed(self, places: Iterable[PathLike]) -> Iterator[Placed]:
@@ -145,8 +153,11 @@ class _Source:
         for place in places:
             yield from self._from_place(place, places)
         rest = list(self._parsed(self.joining.rest()))
-        for name, traces in by_file(rest, places).items() if rest else ():
-            yield from self._named(name, traces, places)
+        if rest:
+            from tracerank.readers.unasked import by_file
+
+            for name, traces in by_file(rest, places).items():
+                yield from self._named(name, traces, places)
         if self.fields.paths:
             for problem in self.fields.unseen(self.seen, ", ".join(os.fspath(place) for place in places)):
                 self.report(problem)
@@ -175,8 +186,10 @@ class _Source:
         if held:
             yield from self._names(places).of_file(name, held, is_whole)
 
-    def _names(self, places: Sequence[PathLike]) -> Unasked:
+    def _names(self, places: Sequence[PathLike]) -> "Unasked":
         if self.unasked is None:
+            from tracerank.readers.unasked import Unasked
+
             self.unasked = Unasked(tuple(map(find_files, places)), self.table, self.report)
         return self.unasked
 

@@ -8,6 +8,8 @@ from tracerank.errors import MalformedRollout
 from tracerank.pools.types import Question, Rollout
 
 Record = Mapping[str, Any]
+GENERAL = "general"
+"""The reader that goes by shape; others know who it is without importing it."""
 
 
 @dataclass(frozen=True, slots=True)

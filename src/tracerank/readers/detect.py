@@ -4,74 +4,80 @@ File names are never looked at. The order of the table matters: the more specifi
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
 from types import MappingProxyType
 
 from tracerank.errors import ReadError, UsageError
 from tracerank.plugins import READER_GROUP, Plugin, plugins
-from tracerank.readers.base import Reader, Record
+from tracerank.readers.base import GENERAL, Reader, Record
 from tracerank.readers.files.containers import parts_of_pool
 from tracerank.readers.files.field_map import proposed_map
 from tracerank.readers.files.own_records import asks_itself, dump_in, unwrapped
 from tracerank.readers.files.records import PATIENCE, RecordAt
-from tracerank.readers.formats.anthropic_messages import AnthropicReader
-from tracerank.readers.formats.atif import ATIFReader
-from tracerank.readers.formats.browsing import BrowsingReader
-from tracerank.readers.formats.canonical import CanonicalReader
-from tracerank.readers.formats.chat import ChatReader, is_conversation
-from tracerank.readers.formats.crewai_output import CrewAIReader
-from tracerank.readers.formats.dspy_history import DSPyReader
-from tracerank.readers.formats.evaluation_runs import BrowseCompPlusReader, HotpotAgentReader
-from tracerank.readers.formats.flashrag import FlashRAGReader
-from tracerank.readers.formats.general import GeneralReader, tells_run
-from tracerank.readers.formats.inspect_eval import InspectReader
-from tracerank.readers.formats.langchain_messages import LangChainReader
-from tracerank.readers.formats.mirothinker import MiroThinkerReader
-from tracerank.readers.formats.openai_agents import OpenAIAgentsReader
-from tracerank.readers.formats.openai_responses import OpenAIResponsesReader
-from tracerank.readers.formats.plain import PlainReader
-from tracerank.readers.formats.r1_searcher import R1SearcherReader
-from tracerank.readers.formats.react import ReactReader
-from tracerank.readers.formats.search_r1 import SearchR1Reader
-from tracerank.readers.formats.smolagents_memory import SmolagentsReader
-from tracerank.readers.formats.tongyi import TongyiReader
-from tracerank.readers.formats.webqa import WebQAReader
-from tracerank.readers.telemetry.reader import TelemetryReader
 
 AUTO = "auto"
 
-_CHAT = ChatReader()
-_PLAIN = PlainReader()
-_GENERAL = GeneralReader()
-_WEBQA = WebQAReader()
-_BROWSING = BrowsingReader()
-_IN_ORDER: tuple[Reader, ...] = (
-    CanonicalReader(),
-    InspectReader(),
-    TelemetryReader(),
-    _WEBQA,
-    R1SearcherReader(),
-    HotpotAgentReader(),
-    MiroThinkerReader(),
-    CrewAIReader(),
-    DSPyReader(),
-    SmolagentsReader(),
-    FlashRAGReader(),
-    BrowseCompPlusReader(),
-    TongyiReader(),  # before Search-R1, whose answer tag it shares
-    SearchR1Reader(),
-    _BROWSING,
-    ATIFReader(),
-    OpenAIAgentsReader(),
-    OpenAIResponsesReader(),
-    AnthropicReader(),
-    LangChainReader(),
-    _CHAT,  # after every more specific list of messages
-    ReactReader(),
+_HOMES: Mapping[str, str] = MappingProxyType(
+    {
+        "canonical": "formats.canonical:CanonicalReader",
+        "inspect": "formats.inspect_eval:InspectReader",
+        "telemetry": "telemetry.reader:TelemetryReader",
+        "webqa": "formats.webqa:WebQAReader",
+        "r1-searcher": "formats.r1_searcher:R1SearcherReader",
+        "hotpot-agent": "formats.evaluation_runs:HotpotAgentReader",
+        "mirothinker": "formats.mirothinker:MiroThinkerReader",
+        "crewai": "formats.crewai_output:CrewAIReader",
+        "dspy": "formats.dspy_history:DSPyReader",
+        "smolagents": "formats.smolagents_memory:SmolagentsReader",
+        "flashrag": "formats.flashrag:FlashRAGReader",
+        "browsecomp-plus": "formats.evaluation_runs:BrowseCompPlusReader",
+        "tongyi": "formats.tongyi:TongyiReader",  # before Search-R1, whose answer tag it shares
+        "search-r1": "formats.search_r1:SearchR1Reader",
+        "browsing": "formats.browsing:BrowsingReader",
+        "atif": "formats.atif:ATIFReader",
+        "openai-agents": "formats.openai_agents:OpenAIAgentsReader",
+        "openai-responses": "formats.openai_responses:OpenAIResponsesReader",
+        "anthropic": "formats.anthropic_messages:AnthropicReader",
+        "langchain": "formats.langchain_messages:LangChainReader",
+        "openai-chat": "formats.chat:ChatReader",  # after every more specific list of messages
+        "react": "formats.react:ReactReader",
+        GENERAL: "formats.general:GeneralReader",
+        "plain": "formats.plain:PlainReader",
+    }
 )
-READERS: Mapping[str, Reader] = MappingProxyType({reader.name: reader for reader in (*_IN_ORDER, _GENERAL, _PLAIN)})
-"""All by name; the general one is asked last about a record, the last one about a file that is none of the others'."""
+"""The general one is asked last about a record, the last one about a file that is none of the others'."""
+_IN_ORDER = tuple(_HOMES)[:-2]
+_CHAT, _PLAIN = "openai-chat", "plain"
 
-_BY_FILE = (_WEBQA, _BROWSING)
+
+class _Readers(Mapping[str, Reader]):
+    """The readers of the table by name, each imported when it is first asked for: most files need but one or two."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, Reader] = {}
+
+    def __getitem__(self, name: str) -> Reader:
+        found = self._made.get(name)
+        if found is None:
+            module, _, kind = _HOMES[name].partition(":")
+            made = getattr(import_module(f"tracerank.readers.{module}"), kind)()
+            found = self._made.setdefault(name, made)  # two threads may come at once, and readers are compared
+        return found
+
+    def __contains__(self, name: object) -> bool:
+        return name in _HOMES
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_HOMES)
+
+    def __len__(self) -> int:
+        return len(_HOMES)
+
+
+READERS: Mapping[str, Reader] = _Readers()
+"""All by name."""
+
+_BY_FILE = ("webqa", "browsing")
 """Formats with marks of their own: a record with the fields of the one before, and these marks, is of the same."""
 
 _KEYS_SHOWN = 12
@@ -97,10 +103,12 @@ def plugged_reader(plugin: Plugin) -> Reader:
 def detect(record: Record) -> Reader | None:
     """The reader that recognises the record, if any; what is nested too deeply is nobody's."""
     try:
-        for reader in _IN_ORDER:
+        for name in _IN_ORDER:
+            reader = READERS[name]
             if reader.recognises(record):
                 return reader
-        return _GENERAL if parts_of_pool(record) is None and _GENERAL.recognises(record) else None
+        general = READERS[GENERAL]
+        return general if parts_of_pool(record) is None and general.recognises(record) else None
     except RecursionError:
         return None
 
@@ -139,27 +147,36 @@ def _detected(records: Iterable[RecordAt]) -> Iterator[tuple[Reader | None, Reco
             reader: Reader | None = before
         else:
             reader = detect(record)
-            before, fields = (reader, frozenset(record)) if reader in _BY_FILE else (None, fields)
+            before, fields = (reader, frozenset(record)) if _is_by_file(reader) else (None, fields)
         parts = rollouts_in(item) if reader is None else None
         for part in (item,) if parts is None else parts:
             yield _of_dump(part, reader if parts is None else detect(part.value))
 
 
+def _is_by_file(reader: Reader | None) -> bool:
+    return reader is not None and reader.name in _BY_FILE
+
+
+def _is_general(reader: Reader | None) -> bool:
+    return reader is not None and reader.name == GENERAL
+
+
 def _of_dump(item: RecordAt, reader: Reader | None) -> tuple[Reader | None, RecordAt]:
     """The record, or the dump that it is only a wrapping of, with its reader."""
-    if reader is not None and reader is not _GENERAL:
+    if reader is not None and not _is_general(reader):
         for value in item.value.values():
             if type(value) is str and value.startswith(_JSON_STARTS):
                 break
         else:
             return reader, item
     dump = dump_in(item.value)
-    if dump is None or (reader not in (None, _GENERAL) and not (dump.is_text and "messages" not in dump.record)):
+    is_known = reader is not None and not _is_general(reader)
+    if dump is None or (is_known and not (dump.is_text and "messages" not in dump.record)):
         return reader, item
     inner = unwrapped(item.value, dump)
     found = None if inner is None else detect(inner)
-    if found is None and reader is None and inner is not None and is_conversation(inner):
-        found = _CHAT  # a run without a single call
+    if found is None and reader is None and inner is not None and _is_conversation(inner):
+        found = READERS[_CHAT]  # a run without a single call
     # By shape the whole is read as well, with all that stands around the dump.
     if inner is None or found is None or (found is reader and asks_itself(item.value) and not dump.is_whole):
         return reader, item
@@ -184,13 +201,21 @@ def rollouts_in(item: RecordAt) -> list[RecordAt] | None:
 
 def _reader_of_plain(waiting: Sequence[RecordAt]) -> Reader:
     """Conversations without a single call say too little to be recognised one by one, but what else could they be?"""
-    if any(is_conversation(item.value) for item in waiting):
-        return _CHAT
-    if any(_PLAIN.recognises(item.value) for item in waiting):
-        return _PLAIN
+    from tracerank.readers.formats.general import tells_run
+
+    if any(_is_conversation(item.value) for item in waiting):
+        return READERS[_CHAT]
+    if any(READERS[_PLAIN].recognises(item.value) for item in waiting):
+        return READERS[_PLAIN]
     if any(tells_run(item.value) for item in waiting):
-        return _GENERAL
+        return READERS[GENERAL]
     raise ReadError(_unrecognised(waiting[0]))
+
+
+def _is_conversation(record: Record) -> bool:
+    from tracerank.readers.formats.chat import is_conversation
+
+    return is_conversation(record)
 
 
 def _unrecognised(item: RecordAt) -> str:

@@ -15,11 +15,9 @@ from tracerank.answers.exact import normalize_answer, normalize_text
 from tracerank.errors import MalformedRollout, ReadError
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question, Rollout
-from tracerank.readers.base import Parsed, Reader, Record, UnreadableRollout
+from tracerank.readers.base import GENERAL, Parsed, Reader, Record, UnreadableRollout
 from tracerank.readers.files.record_fields import goes_by_bare_id
 from tracerank.readers.files.records import Problem, RecordAt
-from tracerank.readers.formats.general import NAME as GENERAL
-from tracerank.readers.formats.general import not_understood, parsed_reading, reading_of
 
 WINDOW_BYTES = 64 * 2**20
 """A pool is closed when more bytes than this of other questions' records were read since it began."""
@@ -93,6 +91,8 @@ def _second_reading(reader: Reader, parsed: Parsed, item: RecordAt, *, is_named:
     """The rollout, or the same record read by shape if that finds evidence; what nobody understands is noted."""
     if reader.name not in _GIVING_WAY and reader.name not in _KNOWING:
         return parsed
+    from tracerank.readers.formats.general import not_understood, parsed_reading, reading_of
+
     reading = reading_of(item.value)
     if not reading.seen.calls:
         return parsed

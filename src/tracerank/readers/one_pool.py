@@ -15,9 +15,11 @@ from tracerank.readers.base import Record
 from tracerank.readers.detect import AUTO, READERS, detect
 from tracerank.readers.files.field_map import FieldMap, name_and_map
 from tracerank.readers.files.records import Problem, RecordAt
+from tracerank.readers.formats.canonical import CanonicalReader
 from tracerank.readers.formats.chat import is_conversation
 
-_CANONICAL, _CHAT, _PLAIN = (READERS[name] for name in ("canonical", "openai-chat", "plain"))
+_CANONICAL = CanonicalReader()
+_CHAT, _PLAIN = (READERS[name] for name in ("openai-chat", "plain"))
 _NAME = "request"
 _SHOWN = 3
 

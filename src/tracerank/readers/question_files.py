@@ -21,10 +21,9 @@ from tracerank.pools.canonical import kind_of
 from tracerank.pools.types import Question
 from tracerank.readers.base import Record
 from tracerank.readers.files.inputs import find_files, iter_input
-from tracerank.readers.files.record_fields import RECORD_KEY, references_of
+from tracerank.readers.files.record_fields import RECORD_KEY, identity_of, references_of
 from tracerank.readers.files.records import PathLike, Problem, RecordAt
 from tracerank.readers.files.tables import header_of
-from tracerank.readers.formats.webqa import identity_of
 from tracerank.readers.values import encodable
 
 TEXT_FIELDS = ("question", "query", "text", "prompt")

@@ -37,7 +37,6 @@ from tracerank.methods.base import Method, Sure
 from tracerank.methods.explanation import Called
 from tracerank.methods.simple import FewestTools, Oracle, RandomRollout, SingleRollout
 from tracerank.methods.voting import FORMS, MajorityVote, WithoutAbstentions
-from tracerank.methods.weighted_vote import READ_SOURCES, WeightedVote
 from tracerank.plugins import METHOD_GROUP, Plugin, plugins
 from tracerank.pools.correctness import correctness
 from tracerank.selectors.base import (
@@ -289,6 +288,8 @@ def _sure() -> Sure:
 
 
 def _weighted(options: MethodOptions) -> Method:
+    from tracerank.methods.weighted_vote import READ_SOURCES, WeightedVote
+
     if options.chat is None:
         return WeightedVote(READ_SOURCES, _grouping(options), sure=_sure())
     sources = (*READ_SOURCES, asked_confidence(options))
@@ -296,6 +297,8 @@ def _weighted(options: MethodOptions) -> Method:
 
 
 def _weighted_asked(options: MethodOptions) -> Method:
+    from tracerank.methods.weighted_vote import WeightedVote
+
     sources = [asked_confidence(options)]
     return WeightedVote(sources, _grouping(options), concurrency=CONCURRENCY, kind="weighted-asked", sure=_sure())
 

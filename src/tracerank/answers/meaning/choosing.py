@@ -6,28 +6,29 @@ Works on the sentences and clauses that ``reading.py`` has found.
 import re
 from collections.abc import Sequence
 
+from tracerank.answers.lazy_patterns import lazy_pattern
 from tracerank.answers.meaning.asking import Asking
 from tracerank.answers.meaning.values import likeness, tokens
 from tracerank.answers.meaning.words import STOP
 
-_SAYS_YES = re.compile(r"\W*(?:yes|yeah|correct|true|indeed)\b", re.I)
-_SAYS_NO = re.compile(r"\W*(?:no|nope|false|incorrect)\b(?! \w+ (?:was|is|were) found)", re.I)
+_SAYS_YES = lazy_pattern(r"\W*(?:yes|yeah|correct|true|indeed)\b", re.I)
+_SAYS_NO = lazy_pattern(r"\W*(?:no|nope|false|incorrect)\b(?! \w+ (?:was|is|were) found)", re.I)
 _ENDS = r"\b(?:the answer is|so|thus|therefore|—|–|-|,)\s{0,3}:?\s{0,3}"
-_ENDS_YES = re.compile(rf"(?:{_ENDS}|[—–:-]\s{{0,3}})yes\W{{0,4}}\Z", re.I)
-_ENDS_NO = re.compile(rf"(?:{_ENDS}|[—–:-]\s{{0,3}})no\W{{0,4}}\Z", re.I)
-_NEGATIVE = re.compile(
+_ENDS_YES = lazy_pattern(rf"(?:{_ENDS}|[—–:-]\s{{0,3}})yes\W{{0,4}}\Z", re.I)
+_ENDS_NO = lazy_pattern(rf"(?:{_ENDS}|[—–:-]\s{{0,3}})no\W{{0,4}}\Z", re.I)
+_NEGATIVE = lazy_pattern(
     r"\b(?:not|no|neither|nor|different|differ|differs|differing|only|never|false|whereas|unlike"
     r"|separate|distinct|other than|by contrast)\b"
     r"|n['’]t\b",
     re.I,
 )
-_DIFFERENT = re.compile(r"\bdiffer(?:s|ent|ing)?\b|\bdistinct\b|\bnot (?:\w+ ){0,2}same\b", re.I)
-_POSITIVE = re.compile(r"\b(?:both|same|likewise|shares?d?|also|each|as well|too|identical)\b", re.I)
-_BOTH = re.compile(r"\b(?:both|same|likewise)\b", re.I)
-_ASIDE = re.compile(r"\([^()]*\)")
-_FORMER = re.compile(r"\bthe former\b", re.I)
-_LATTER = re.compile(r"\bthe latter\b", re.I)
-_OF_BOTH = re.compile(
+_DIFFERENT = lazy_pattern(r"\bdiffer(?:s|ent|ing)?\b|\bdistinct\b|\bnot (?:\w+ ){0,2}same\b", re.I)
+_POSITIVE = lazy_pattern(r"\b(?:both|same|likewise|shares?d?|also|each|as well|too|identical)\b", re.I)
+_BOTH = lazy_pattern(r"\b(?:both|same|likewise)\b", re.I)
+_ASIDE = lazy_pattern(r"\([^()]*\)")
+_FORMER = lazy_pattern(r"\bthe former\b", re.I)
+_LATTER = lazy_pattern(r"\bthe latter\b", re.I)
+_OF_BOTH = lazy_pattern(
     r"\W*(?:(?:it|they|that)(?:'s| is| was|'re| are| were) |the answer is:? )?(the former|the latter|both|neither)\b",
     re.I,
 )

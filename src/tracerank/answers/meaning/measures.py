@@ -7,6 +7,7 @@ base unit is here; money, temperatures and counts are not.
 import re
 from dataclasses import dataclass
 
+from tracerank.answers.lazy_patterns import lazy_pattern
 from tracerank.answers.numbers import UNITS
 from tracerank.answers.text_keys import fold
 
@@ -37,10 +38,10 @@ _BASES: dict[str, tuple[str, float]] = {
 }
 """A unit to what it is measured in and how much of it."""
 _SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9}
-_FEET = re.compile(
+_FEET = lazy_pattern(
     r"([0-9]{1,2})\s?(?:'|ft\b\.?|feet\b|foot\b)[\s,]{0,2}(?:and )?([0-9]{1,2}(?:\.[0-9])?)\s?(?:\"|''|in\b|inch)"
 )
-_MEASURE = re.compile(
+_MEASURE = lazy_pattern(
     rf"(?<![\w.,-])([0-9]{{1,3}}(?:,[0-9]{{3}})+|[0-9]+)(\.[0-9]+)?[\s-]?({'|'.join(_SCALES)})?\s?"
     rf"({'|'.join(re.escape(name) for name in sorted(UNITS, key=len, reverse=True) if UNITS[name] in _BASES)})(?![\w^])"
 )

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from tracerank.answers import english
 from tracerank.answers.asked import LONGEST_QUESTION
 from tracerank.answers.english import PRONOUNS, VERBS
+from tracerank.answers.lazy_patterns import lazy_pattern
 from tracerank.answers.meaning.asking import DATE, NUMBER, OTHER, POLAR, WHERE, WHO, Asking, read_asking, regions_in
 from tracerank.answers.meaning.choosing import chosen_option, polarity
 from tracerank.answers.meaning.measures import Measure, read_measure
@@ -41,7 +42,7 @@ _SHORT_WORDS = 14
 _MOST_CORES = 6
 _SHORT_TEXT = 600
 """Characters of an answer of which thousands may be remembered."""
-_CONCLUDES = re.compile(
+_CONCLUDES = lazy_pattern(
     r"\A\W*(?:and )?(?:so|thus|therefore|hence|accordingly|in short|consequently|overall"
     r"|in conclusion|as a result|that makes"
     r"|this means|which makes)\b|\b(?:therefore|thus|hence|accordingly|so the answer|the answer is"
@@ -49,20 +50,20 @@ _CONCLUDES = re.compile(
     r"|that is,|i\.e\.|, so)\b",
     re.I,
 )
-_QUOTED = re.compile(r"[\"“]([^\"“”]{2,60})[\"”]|(?<!\*)\*([^*\n]{2,60})\*(?!\*)")
+_QUOTED = lazy_pattern(r"[\"“]([^\"“”]{2,60})[\"”]|(?<!\*)\*([^*\n]{2,60})\*(?!\*)")
 _CAPITAL = r"(?:[A-ZÀ-Þ][\w'’.-]*|\d[\w,.-]*)"
-_NAMES = re.compile(rf"{_CAPITAL}(?:(?:\s+(?:of|the|de|von|van|di|da|del|la|le|and|&|for)){{0,2}}\s+{_CAPITAL})*")
-_COPULA = re.compile(
+_NAMES = lazy_pattern(rf"{_CAPITAL}(?:(?:\s+(?:of|the|de|von|van|di|da|del|la|le|and|&|for)){{0,2}}\s+{_CAPITAL})*")
+_COPULA = lazy_pattern(
     r"\b(?:is|was|are|were|became|remains|being|be|called|named|stands for|as|by|in|on|at|from|to|of)\b\s+", re.I
 )
-_IS = re.compile(r"\b(?:is|was|are|were|became|works? as|worked as)\b\s+(?:(?:an?|the|both|also)\s+)?", re.I)
-_RELATIVE = re.compile(r"[^,']{2,60}['’]s (?:[a-z]+ ){0,3}[a-z]+, ([^,]{2,60})")
-_PLACED = re.compile(
+_IS = lazy_pattern(r"\b(?:is|was|are|were|became|works? as|worked as)\b\s+(?:(?:an?|the|both|also)\s+)?", re.I)
+_RELATIVE = lazy_pattern(r"[^,']{2,60}['’]s (?:[a-z]+ ){0,3}[a-z]+, ([^,]{2,60})")
+_PLACED = lazy_pattern(
     r"([^,()0-9]{3,40}), (?!and |or )[^\W\d][\w. ]{1,30}(?:, (?!and |or )[^\W\d][\w. ]{1,30})?\W{0,4}\Z"
 )
-_ALIAS_LABEL = re.compile(r"\A[^:]{0,30}: ")
-_LEADS_ON = re.compile(r"[\s,]*whose [^,;]{2,40} (?:is|was|are|were)\b", re.I)
-_PLAIN = re.compile(r"[ \"“]?([^\W_]+(?:(?:,? |-)[^\W_]+){0,7})[ .!\"”]{0,3}")
+_ALIAS_LABEL = lazy_pattern(r"\A[^:]{0,30}: ")
+_LEADS_ON = lazy_pattern(r"[\s,]*whose [^,;]{2,40} (?:is|was|are|were)\b", re.I)
+_PLAIN = lazy_pattern(r"[ \"“]?([^\W_]+(?:(?:,? |-)[^\W_]+){0,7})[ .!\"”]{0,3}")
 _TURNS = VERBS | frozenset(
     english.words(
         "a an so thus therefore hence accordingly it they he she that this both while whereas although though but "

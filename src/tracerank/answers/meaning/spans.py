@@ -8,21 +8,23 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from tracerank.answers.lazy_patterns import lazy_pattern
+
 EDGES = " \t\n*_`\"'“”‘’.,:;!?>#|"
-_SENTENCE = re.compile(r"(?<=[.!?。！？])[\"”*)\]]{0,3}\s+(?=[\"“*(\[A-ZÀ-Þ0-9])|\n+|(?<=[。！？])")
-_MAY_END = re.compile(r"[.!?][\"”*)\]]{0,3}\s|[\n。！？]|confidence|sources?\b", re.I)
-_ABBREVIATION = re.compile(
+_SENTENCE = lazy_pattern(r"(?<=[.!?。！？])[\"”*)\]]{0,3}\s+(?=[\"“*(\[A-ZÀ-Þ0-9])|\n+|(?<=[。！？])")
+_MAY_END = lazy_pattern(r"[.!?][\"”*)\]]{0,3}\s|[\n。！？]|confidence|sources?\b", re.I)
+_ABBREVIATION = lazy_pattern(
     r"\b(?:Mr|Mrs|Ms|Dr|St|Sr|Jr|vs|No|Prof|Bros|Inc|Ltd|Co|Sgt|Gen|Capt|Lt|Col|Rev|Hon|[A-Z]|ca|c|b|d|Sept|Aug|Jan|Feb|Mar|Apr"
     r"|Oct|Nov|Dec|U\.S|U\.K|a\.k\.a)\.\Z"
 )
-_LABEL = re.compile(
+_LABEL = lazy_pattern(
     r"(?:^|(?<=[\s*.(]))[*_#>\s]{0,6}(?:exact answer|final answer|short answer|answer|in short|so"
     r"|thus|result|conclusion|verdict"
     r"|answer is)\s{0,3}\**\s{0,3}[:：]\s{0,3}\**\s{0,3}|\s{0,3}(?:→|=>|⇒)\s{0,3}(?=[^→⇒\n=]*\Z)",
     re.I | re.M,
 )
-_MAY_LABEL = re.compile(r"[:：→⇒<]|=>|\\boxed")
-_WRAPPED = re.compile(
+_MAY_LABEL = lazy_pattern(r"[:：→⇒<]|=>|\\boxed")
+_WRAPPED = lazy_pattern(
     r"\\boxed\s?\{(?:\\(?:text|mathrm|textbf|mathbf)\s?\{)?(?P<boxed>[^{}\n]{1,160})\}"
     r"|<(?:final_)?answer>\s{0,3}(?P<tagged>[^<>]{1,160}?)\s{0,3}</(?:final_)?answer>"
     r"|\"(?:final_)?answer\"\s{0,3}:\s{0,3}(?:\"(?P<quoted>[^\"\n]{1,160})\"|(?P<number>[0-9.,]{1,40})(?=\s{0,3}[,}]))",
@@ -30,26 +32,26 @@ _WRAPPED = re.compile(
 )
 """What agents put their answer into."""
 _LONGEST_LABELLED = 160
-_NOTE = re.compile(r"[\s*_;,(|-]{0,6}\bconfidence(?: level| score)?[ *_]{0,4}[:：=]|\(?\bsources?[ *_]{0,4}:", re.I)
-_BOLD = re.compile(r"\*\*([^*]{1,200})\*\*|(?<!_)__([^_]{1,200})__(?!_)")
+_NOTE = lazy_pattern(r"[\s*_;,(|-]{0,6}\bconfidence(?: level| score)?[ *_]{0,4}[:：=]|\(?\bsources?[ *_]{0,4}:", re.I)
+_BOLD = lazy_pattern(r"\*\*([^*]{1,200})\*\*|(?<!_)__([^_]{1,200})__(?!_)")
 _LONGEST_MARK = 12
-_LIST_MARK = re.compile(r"\s*(?:[-*•]|\d+[.)])\s*\Z")
-_HEADING = re.compile(r"(?:explanation|reasoning|note|source|confidence|evidence)s?\W*\Z", re.I)
-_ASIDE = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
+_LIST_MARK = lazy_pattern(r"\s*(?:[-*•]|\d+[.)])\s*\Z")
+_HEADING = lazy_pattern(r"(?:explanation|reasoning|note|source|confidence|evidence)s?\W*\Z", re.I)
+_ASIDE = lazy_pattern(r"\([^()]*\)|\[[^\[\]]*\]")
 _CONJUNCTIONS = (
     "which|who|whose|where|while|whereas|although|though|but|not|with|followed|succeeded|so|as|after|before|since|when"
 )
 _CONJUNCTIONS += (
     "|having|because|from|best|known|the|an?|and|just|near|close|outside|north|south|east|west|located|about|some"
 )
-_BREAK = re.compile(
+_BREAK = lazy_pattern(
     rf"\([^()]*\)|;\s+|\s+[-–—]+\s+|—|,\s+(?=(?:{_CONJUNCTIONS})\b)|:\s+"
     r"|\s+(?=(?:while|whereas|although|though|but|rather than|instead of|as opposed to|versus|vs\.?"
     r"|than|before|after|not|whose|who"
     r"|which|because|since)\b)",
     re.I,
 )
-_WEAK = re.compile(
+_WEAK = lazy_pattern(
     r"[\s,;(]*(?:not to be (?:confused|mistaken)|as opposed to|rather than|instead of|unlike|not"
     r"|never|no longer|whereas|while|although"
     r"|though|even though|despite|besides|formerly|previously|followed by|succeeded by|replac(?:ed"
@@ -58,15 +60,15 @@ _WEAK = re.compile(
     r"|the capital|birthplace of)\b",
     re.I,
 )
-_TAIL = re.compile(r", (?:[A-Z][\w.'-]*(?: [A-Z][\w.'-]*){0,2})(?:, [A-Z][\w. ]{0,30})?\W{0,4}\Z")
-_OWNER = re.compile(r"\b((?:[A-Z][\w.-]{0,30} ){0,3}[A-Z][\w.-]{0,30})['’]s\b(?= [a-z])")
-_OPENING = re.compile(
+_TAIL = lazy_pattern(r", (?:[A-Z][\w.'-]*(?: [A-Z][\w.'-]*){0,2})(?:, [A-Z][\w. ]{0,30})?\W{0,4}\Z")
+_OWNER = lazy_pattern(r"\b((?:[A-Z][\w.-]{0,30} ){0,3}[A-Z][\w.-]{0,30})['’]s\b(?= [a-z])")
+_OPENING = lazy_pattern(
     r"(?:(?:and )?(?:so|thus|therefore|hence|accordingly)[, ]+)?(?:it(?:'s| is| was)|they(?:'re| are"
     r"| were)|he(?:'s| is| was)"
     r"|she(?:'s| is| was)|that would be|that is|this is|in|on|at|by|from|to|as|the|an?|both (?:are|were))\s+",
     re.I,
 )
-_HEAD_END = re.compile(
+_HEAD_END = lazy_pattern(
     r"\s*[(\[;]|\s[-–—]\s|—|,\s(?=(?:who|which|where|whose|the|an?|also|and|then|as|son|daughter|best|known|with|from|by|not|so|in|on"
     r"|when|since|because|born|author|president|directed|commander)\b)|\s(?=(?:who|which|whose|because|since|where)\b)|\n",
     re.I,

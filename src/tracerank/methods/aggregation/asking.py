@@ -47,10 +47,6 @@ class Room:
     """Words of others in a prompt."""
 
 
-VERDICT_TOKENS = 4096
-"""Of a reply that is to be a word or a number: room for a model that thinks before it says it."""
-
-
 def room_in(context: int) -> Room:
     """The shares of a context of so many tokens: a quarter for the reply; a word of others takes up to two tokens."""
     return Room(reply_tokens=context // 4, prompt_words=context // 4)

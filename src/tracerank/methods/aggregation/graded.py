@@ -11,10 +11,9 @@ from typing import NamedTuple
 
 from tracerank.answers.equivalence import NO_GROUP
 from tracerank.answers.exact import normalize_answer
-from tracerank.endpoints.chat import ChatModel, Sampling
+from tracerank.endpoints.chat import VERDICT_TOKENS, ChatModel, Sampling
 from tracerank.errors import ChatError
 from tracerank.methods.aggregation.asking import (
-    VERDICT_TOKENS,
     AskingMethod,
     CountedChat,
     all_of,

@@ -5,12 +5,12 @@ when they are made. The names that they go by stand in ``selectors/table.py``.
 from typing import TYPE_CHECKING, Protocol
 
 from tracerank.cache_folders import default_reply_folder
-from tracerank.methods.aggregation.asking import B, bounded
 from tracerank.methods.base import Method
-from tracerank.methods.weighted_vote import AskedConfidence, AskedConfidenceConfig
 
 if TYPE_CHECKING:
     from tracerank.endpoints.chat import ChatModel
+    from tracerank.methods.aggregation.asking import B
+    from tracerank.methods.weighted_vote import AskedConfidence
 
 
 class ChatOptions(Protocol):
@@ -37,13 +37,17 @@ def chat_of(options: ChatOptions) -> "ChatModel":
     return CachedChat(HttpChat(chat_config(options.chat or "", options.chat_time)), default_reply_folder())
 
 
-def bounded_by(config: B, options: ChatOptions) -> B:
+def bounded_by(config: "B", options: ChatOptions) -> "B":
     """The config within the context and the tokens that the user allows."""
+    from tracerank.methods.aggregation.asking import bounded
+
     return bounded(config, options.chat_context, options.chat_tokens)
 
 
-def asked_confidence(options: ChatOptions) -> AskedConfidence:
+def asked_confidence(options: ChatOptions) -> "AskedConfidence":
     """What asks for the confidence that a rollout does not state."""
+    from tracerank.methods.weighted_vote import AskedConfidence, AskedConfidenceConfig
+
     return AskedConfidence(chat_of(options), bounded_by(AskedConfidenceConfig(), options))
 
 

@@ -11,10 +11,9 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from tracerank.answers.equivalence import NO_GROUP
-from tracerank.endpoints.chat import ChatModel, ChatReply, Sampling, TokenLogprob
+from tracerank.endpoints.chat import VERDICT_TOKENS, ChatModel, ChatReply, Sampling, TokenLogprob
 from tracerank.errors import ChatError
 from tracerank.methods.aggregation.asking import (
-    VERDICT_TOKENS,
     AskingMethod,
     CountedChat,
     all_of,

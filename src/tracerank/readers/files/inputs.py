@@ -12,10 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tracerank.errors import ReadError
-from tracerank.readers.files.agent_stores import iter_store
-from tracerank.readers.files.inspect_zip import iter_eval
 from tracerank.readers.files.natural_order import natural
-from tracerank.readers.files.parquet import iter_parquet
 from tracerank.readers.files.records import PathLike, Problem, RecordAt, iter_records
 from tracerank.readers.files.sqlite_file import BESIDE, SQLITE_MAGIC
 from tracerank.readers.files.trial_folders import RESULT, Trials, trials_among
@@ -72,11 +69,18 @@ def iter_input(path: PathLike) -> Iterator[RecordAt | Problem]:
     """The records of one file of any container, with a Problem in the place of each that is damaged."""
     name = os.fspath(path)
     head = _head(name)
+    # What reads a container is imported for the first file of its kind.
     if head.startswith(_PARQUET_MAGIC):
+        from tracerank.readers.files.parquet import iter_parquet
+
         yield from iter_parquet(name)
     elif head.startswith(_ZIP_MAGIC):
+        from tracerank.readers.files.inspect_zip import iter_eval
+
         yield from iter_eval(name)
     elif head.startswith(SQLITE_MAGIC):
+        from tracerank.readers.files.agent_stores import iter_store
+
         yield from iter_store(name)
     else:
         yield from iter_records(path)

@@ -127,6 +127,15 @@ def sample_id_of(record: Record) -> int | None:
     return next((n for name in _SAMPLE_FIELDS if (n := whole_number(record.get(name))) is not None), None)
 
 
+def identity_of(record: Record, fields: tuple[str, ...]) -> str | None:
+    """The first of the fields that holds a usable question id."""
+    for name in fields:
+        value = record.get(name)
+        if (type(value) is str and value) or type(value) is int:
+            return str(value)
+    return None
+
+
 def references_of(record: Record) -> tuple[str, ...]:
     """The accepted answers; beside a transcript the field ``answer`` is one of them, not what the agent said."""
     return _first_references(record, (*_STATED_REFERENCES, *_LIKELY_REFERENCES))

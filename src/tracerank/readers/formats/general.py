@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from tracerank.answers.exact import normalize_text
 from tracerank.pools.types import Question, Rollout
-from tracerank.readers.base import Parsed, Record, reject
+from tracerank.readers.base import GENERAL, Parsed, Record, reject
 from tracerank.readers.calls.anything import holds_calls, read_anything
 from tracerank.readers.calls.dialogues import parsed_dialogue
 from tracerank.readers.calls.readings import Reading
@@ -26,7 +26,6 @@ from tracerank.readers.files.record_fields import (
 )
 from tracerank.readers.values import plain_text
 
-NAME = "general"
 _EVENTS = "events"
 """Under which the lines of a run are put together."""
 _OWN_ANSWER = ("text", "raw", "finaloutput", "final_output", "content", "response", "output", "final", "reply")
@@ -39,7 +38,7 @@ _PLACES = ("output", "outputs", "result", "response", "inputs", "input")
 class GeneralReader:
     """One rollout a record, whatever it looks like."""
 
-    name = NAME
+    name = GENERAL
 
     def recognises(self, record: Record) -> bool:
         """By anything in it that looks like a call, or as all that a command printed in the end."""

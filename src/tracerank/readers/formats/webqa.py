@@ -12,7 +12,7 @@ from tracerank.pools.canonical import kind_of
 from tracerank.pools.types import Question, Rollout, Search
 from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.calls.text_layouts import split_ranked
-from tracerank.readers.files.record_fields import stated_references
+from tracerank.readers.files.record_fields import identity_of, stated_references
 from tracerank.readers.repeats import Repeats
 
 _ID_FIELDS = ("question_id", "question_index")
@@ -99,15 +99,6 @@ def references_of(value: object) -> tuple[str, ...]:
     if type(value) in (str, int, float) and value != "":
         return (str(value),)
     return ()
-
-
-def identity_of(record: Record, fields: tuple[str, ...]) -> str | None:
-    """The first of the fields that holds a usable question id."""
-    for name in fields:
-        value = record.get(name)
-        if (type(value) is str and value) or type(value) is int:
-            return str(value)
-    return None
 
 
 def integer_of(value: object) -> int | None:

@@ -5,20 +5,18 @@ rollout, and traces with the same input are rollouts of one question.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tracerank.readers.base import Parsed, Record, reject
-from tracerank.readers.calls.dialogues import parsed_dialogue
 from tracerank.readers.files.joining import Piece
-from tracerank.readers.telemetry.mlflow import mlflow_spans
-from tracerank.readers.telemetry.otel import otel_spans
-from tracerank.readers.telemetry.spans import Span, run_of
-from tracerank.readers.telemetry.vendors import agents_spans, langfuse_spans, langsmith_spans
 
-Dialect = Callable[[Record], Iterator[Span]]
+if TYPE_CHECKING:
+    from tracerank.readers.telemetry.spans import Span
 
-_DIALECTS: tuple[Dialect, ...] = (otel_spans, langsmith_spans, agents_spans, langfuse_spans, mlflow_spans)
+Dialect = Callable[[Record], Iterator["Span"]]
+
 # A record without any of these is no span; most records of other formats are settled here.
 _MARKS = frozenset(
     (
@@ -51,6 +49,9 @@ class TelemetryReader:
 
     def parse(self, record: Record, source: str) -> Parsed:
         """The trace as a rollout; the root's input is the question, its output the answer."""
+        from tracerank.readers.calls.dialogues import parsed_dialogue
+        from tracerank.readers.telemetry.spans import run_of
+
         held = record.get(_SPANS)
         spans = held if isinstance(held, tuple) else tuple(piece.value for piece in self.pieces(record))
         if not spans:
@@ -64,7 +65,17 @@ class TelemetryReader:
         return parsed_dialogue(fields, source, run.dialogue, label=run.label)
 
 
-def _spans(record: Record) -> Iterator[Span]:
+@cache
+def _dialects() -> tuple[Dialect, ...]:
+    """All that is known; every file is asked for spans, few have any, and only those import what reads them."""
+    from tracerank.readers.telemetry.mlflow import mlflow_spans
+    from tracerank.readers.telemetry.otel import otel_spans
+    from tracerank.readers.telemetry.vendors import agents_spans, langfuse_spans, langsmith_spans
+
+    return (otel_spans, langsmith_spans, agents_spans, langfuse_spans, mlflow_spans)
+
+
+def _spans(record: Record) -> Iterator["Span"]:
     found = _own_spans(record)
     if found:
         yield from found
@@ -75,5 +86,5 @@ def _spans(record: Record) -> Iterator[Span]:
             yield from chain.from_iterable(_own_spans(item) for item in items if isinstance(item, Mapping))
 
 
-def _own_spans(record: Record) -> list[Span]:
-    return next(filter(None, (list(dialect(record)) for dialect in _DIALECTS)), [])
+def _own_spans(record: Record) -> list["Span"]:
+    return next(filter(None, (list(dialect(record)) for dialect in _dialects())), [])
