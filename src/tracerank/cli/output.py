@@ -15,6 +15,7 @@ from tracerank.cli.terminal import json_text, note
 from tracerank.errors import UsageError
 from tracerank.pools.locks import alone_with
 from tracerank.readers.files.inputs import find_files
+from tracerank.readers.files.remote import remote_identity
 
 SOME_FAILED = 3
 """Exit code of a command that is done, but some rollouts or questions failed."""
@@ -62,7 +63,8 @@ def _check_regular(path: Path) -> None:
 
 def fingerprint(files: Sequence[Path]) -> list[dict[str, Any]]:
     """What tells whether files are still the same: name, size and a digest of what is in them."""
-    return [_identity(Path(name)) for path in files for name in find_files(path).names]
+    names = [name for path in files for name in find_files(path).names]
+    return [_identity(Path(name)) if os.path.lexists(name) else remote_identity(name) for name in names]
 
 
 def _identity(path: Path) -> dict[str, Any]:

@@ -2,7 +2,9 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import ExitStack
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -127,18 +129,25 @@ def train(
     choose the best epoch; an interrupted run goes on when the same command is given again, and ends with the same
     weights. With marks and plus nothing is chosen by them, pools are also cut into random subsets, and after an
     interruption only what was prepared is kept. --identity, --shared and --freeze change where the paper's training
-    begins, not its equations. At the end vote, shipped selector, network and oracle are compared on the pools that were
-    held out. Use the result with --checkpoint FOLDER.
+    begins, not its equations. Under torchrun the processes share every step of paper. At the end vote, shipped
+    selector, network and oracle are compared on the pools that were held out. Use the result with --checkpoint FOLDER.
     """
     # Here, because this needs numpy and torch, which help should not wait for.
     from tracerank.embedding.load import load_embedder
     from tracerank.fitting.folder import write_network_card
     from tracerank.fitting.held_out import compare_held_out
     from tracerank.fitting.presets import TrainingSource, encoder_of, prepare_training, told_setting
+    from tracerank.selectors.trace.training.processes import joined
 
     named, paths = _setting_and_files(pools)
     labelling = labelling_named(labels)
     held_out = None if split is None else split_named(split)
+    together = ExitStack()
+    processes = together.enter_context(joined())
+    if processes.count > 1 and preset is not PresetName.PAPER:
+        raise UsageError(f"--preset {preset} is trained by one process; leave torchrun out, or take --preset paper")
+    if not processes.is_writer:  # one of them speaks
+        quiet, as_json, problems = True, False, None
     with Problems(problems, keep=paths) as report, working("preparing", quiet=quiet) as bar:
         found, stream = told_setting(_to_learn(pools_of(paths, reader, report), held_out))
         setting = named or found
@@ -150,7 +159,8 @@ def train(
         made_from = json.dumps(fingerprint(paths)) + ("" if split is None else f", without --split {split}")
         embedder = load_embedder(encoder_of(str(preset), encoder), dims)
         source = TrainingSource(setting, bar.over(stream), made_from, embedder, labelling)
-        ready = prepare_training(
+        prepare = partial(
+            prepare_training,
             str(preset),
             source,
             output,
@@ -164,6 +174,7 @@ def train(
             shared=shared or None,
             frozen_steps=freeze,
         )
+        ready = processes.first_here(prepare)
     if not quiet:
         note(ready.about)
         if labelling.answers:  # none are labelled anew where examples are taken up again
@@ -173,6 +184,9 @@ def train(
             note(ready.caution)
     with working("training", unit="steps", total=ready.steps, quiet=quiet) as bar:
         summary = ready.run(_showing(bar))
+    together.close()
+    if not processes.is_writer:
+        return
     with working("comparing", quiet=quiet) as bar:
         again = bar.over(_to_learn(pools_of(paths, reader, lambda _: None), held_out))
         compared = compare_held_out(output, embedder, again, ready.k, labelling_named(labels))

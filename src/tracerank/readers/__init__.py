@@ -91,9 +91,20 @@ def pools_of_records(
     fields: Mapping[str, str] | None = None,
 ) -> list[Pool]:
     """Pools of records that are in memory already, such as the body of a request; ``name`` tells where they stood."""
-    source = _source(reader, on_problem, None, None, fields)
     placed = (RecordAt(record, f"{name}:[{index}]", 0) for index, record in enumerate(records))
-    return list(group(source.of_records(placed), source.report, None))
+    return list(pools_of_placed(placed, reader, on_problem, fields=fields))
+
+
+def pools_of_placed(
+    records: Iterable[RecordAt],
+    reader: str | Reader = AUTO,
+    on_problem: Report | None = None,
+    window_bytes: int | None = None,
+    fields: Mapping[str, str] | None = None,
+) -> Iterator[Pool]:
+    """Pools of records that say where they stood."""
+    source = _source(reader, on_problem, window_bytes, None, fields)
+    return group(source.of_records(records), source.report, window_bytes)
 
 
 def _source(

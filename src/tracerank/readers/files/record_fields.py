@@ -23,6 +23,8 @@ _ID_FIELDS = (
     *("question_id", "qid", "query_id", "question_index", "task_id", "example_id", "problem_id", "prompt_id"),
     *("instance_id", "id"),
 )
+QUESTION_FIELDS = (*_ID_FIELDS, *_TEXT_FIELDS, *_LOOSE_TEXT_FIELDS)
+"""Fields that tell which question a row belongs to."""
 _SAMPLE_FIELDS = (
     *("sample_id", "rollout_id", "rollout_index", "rollout_idx", "sample_index", "sample_idx", "traj_idx", "traj_id"),
     *("attempt", "attempt_id", "epoch", "iteration", "iter", "trial", "seed"),

@@ -1,0 +1,104 @@
+"""Ray Data writes the same shards, embeds in actors of its own, and survives a worker that is killed."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.cli.conftest import Run
+from tests.scale.tables import scattered, sharded
+from tracerank.errors import UsageError
+from tracerank.pools.pool import Pool
+from tracerank.scale.decide_pools import DecidePools
+from tracerank.scale.run import EngineOptions, select_on_engine
+from tracerank.selectors.table import MethodOptions
+
+ray = pytest.importorskip("ray")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+RAY = EngineOptions("ray", 1)
+DECIDE = DecidePools("majority")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cluster() -> Iterator[None]:
+    """One Ray for all: to start one takes seconds. Its workers find the tests, too."""
+    paths = os.pathsep.join((str(Path(__file__).parents[2]), str(Path(__file__).parents[2] / "src")))
+    ray.init(
+        num_cpus=3,
+        object_store_memory=256 * 2**20,
+        include_dashboard=False,
+        log_to_driver=False,
+        runtime_env={"env_vars": {"PYTHONPATH": paths}},
+    )
+    yield
+    ray.shutdown()
+
+
+def shards(folder: Path) -> pa.Table:
+    return pa.concat_tables(pq.read_table(path) for path in sorted(folder.glob("part-*.parquet")))
+
+
+def by_question(table: pa.Table) -> dict[str, Any]:
+    return {row["question_id"]: row for row in table.to_pylist()}
+
+
+def selected(run: Run, source: Path, folder: Path, *options: object) -> pa.Table:
+    file = folder / "expected.parquet"
+    assert run("select", source, "--engine", "local", *options, "-o", file, "-q").exit_code == 0
+    return pq.read_table(file)
+
+
+def test_whole_questions_are_decided_as_select_decides_them(run: Run, pools: list[Pool], tmp_path: Path) -> None:
+    source = sharded(tmp_path / "in", pools)
+    result = run("select", source, "--method", "majority", "--engine", "ray", "--workers", 1, "-o", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    assert shards(tmp_path / "out").equals(selected(run, source, tmp_path, "--method", "majority"))
+
+
+def test_scattered_rollouts_are_shuffled_into_a_stated_number_of_partitions(
+    run: Run, pools: list[Pool], tmp_path: Path
+) -> None:
+    source = scattered(tmp_path / "in", pools)
+    select_on_engine([source], tmp_path / "out", DECIDE, EngineOptions("ray", 1, partitions=4))
+    assert by_question(shards(tmp_path / "out")) == by_question(selected(run, source, tmp_path, "--method", "majority"))
+    assert len(list((tmp_path / "out").glob("part-*.parquet"))) <= 4
+
+
+def test_vectors_come_from_actors_that_only_embed(
+    run: Run, pools: list[Pool], checkpoint: Path, tmp_path: Path
+) -> None:
+    source = sharded(tmp_path / "in", pools)
+    decide = DecidePools("selector", MethodOptions(str(checkpoint)))
+    select_on_engine([source], tmp_path / "out", decide, EngineOptions("ray", 1, embedders=1))
+    expected = selected(run, source, tmp_path, "--checkpoint", checkpoint)
+    assert shards(tmp_path / "out").equals(expected)
+    with pytest.raises(UsageError, match="reads no vectors"):
+        select_on_engine([source], tmp_path / "other", DECIDE, EngineOptions("ray", 1, embedders=1))
+
+
+@dataclass(frozen=True)
+class KilledOnce(DecidePools):
+    """Kills its own process with -9 in the middle of the first shard that it meets."""
+
+    mark: str = ""
+
+    def lines(self, *given: Any, **options: Any) -> Iterator[dict[str, Any]]:
+        for number, line in enumerate(super().lines(*given, **options)):
+            if number == 2 and not Path(self.mark).exists():
+                Path(self.mark).touch()
+                os.kill(os.getpid(), 9)
+            yield line
+
+
+def test_a_worker_killed_with_9_loses_nothing(run: Run, pools: list[Pool], tmp_path: Path) -> None:
+    source = sharded(tmp_path / "in", pools)
+    mark = tmp_path / "killed"
+    select_on_engine([source], tmp_path / "out", KilledOnce("majority", mark=str(mark)), RAY)
+    assert mark.exists()
+    assert shards(tmp_path / "out").equals(selected(run, source, tmp_path, "--method", "majority"))
+    assert not list((tmp_path / "out").glob(".*.tmp")) or len(list((tmp_path / "out").glob("part-*.parquet"))) == 3
