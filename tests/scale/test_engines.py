@@ -13,6 +13,7 @@ from tracerank.errors import UsageError
 from tracerank.pools.pool import Pool
 from tracerank.scale.decide_pools import DecidePools
 from tracerank.scale.pieces import plan
+from tracerank.scale.places import Place
 from tracerank.scale.run import EngineOptions, select_on_engine
 from tracerank.scale.shards import DecideShard, ShardFolder
 
@@ -100,7 +101,7 @@ def test_what_is_wrong_with_rows_lies_beside_the_shard(pools: list[Pool], tmp_pa
     write_rows(tmp_path / "in" / "a.parquet", rows)
     counts = select_on_engine([tmp_path / "in"], tmp_path / "out", DECIDE, DAFT)
     assert (counts.rows, counts.questions, counts.problems) == (13, 2, 1)
-    [problem] = ShardFolder(tmp_path / "out").problems()
+    [problem] = ShardFolder(Place(str(tmp_path / "out"))).problems()
     assert problem.source.endswith("a.parquet:row 13")
 
 

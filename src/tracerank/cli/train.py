@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from contextlib import ExitStack
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -142,49 +141,47 @@ def train(
     named, paths = _setting_and_files(pools)
     labelling = labelling_named(labels)
     held_out = None if split is None else split_named(split)
-    together = ExitStack()
-    processes = together.enter_context(joined())
-    if processes.count > 1 and preset is not PresetName.PAPER:
-        raise UsageError(f"--preset {preset} is trained by one process; leave torchrun out, or take --preset paper")
-    if not processes.is_writer:  # one of them speaks
-        quiet, as_json, problems = True, False, None
-    with Problems(problems, keep=paths) as report, working("preparing", quiet=quiet) as bar:
-        found, stream = told_setting(_to_learn(pools_of(paths, reader, report), held_out))
-        setting = named or found
-        if setting != found and not force:
-            raise UsageError(
-                f"the pools are of the setting {found}, not {setting}: a network of {setting} would learn little from "
-                f"them; leave {setting} out, or train all the same with --force"
+    with joined() as processes:
+        if processes.count > 1 and preset is not PresetName.PAPER:
+            raise UsageError(f"--preset {preset} is trained by one process; leave torchrun out, or take --preset paper")
+        if not processes.is_writer:  # one of them speaks
+            quiet, as_json, problems = True, False, None
+        with Problems(problems, keep=paths) as report, working("preparing", quiet=quiet) as bar:
+            found, stream = told_setting(_to_learn(pools_of(paths, reader, report), held_out))
+            setting = named or found
+            if setting != found and not force:
+                raise UsageError(
+                    f"the pools are of the setting {found}, not {setting}: a network of {setting} would learn little "
+                    f"from them; leave {setting} out, or train all the same with --force"
+                )
+            made_from = json.dumps(fingerprint(paths)) + ("" if split is None else f", without --split {split}")
+            embedder = load_embedder(encoder_of(str(preset), encoder), dims)
+            source = TrainingSource(setting, bar.over(stream), made_from, embedder, labelling)
+            prepare = partial(
+                prepare_training,
+                str(preset),
+                source,
+                output,
+                k=k,
+                epochs=epochs,
+                batch_pools=batch,
+                learning_rate=learning_rate,
+                seed=seed,
+                seeds=seeds,
+                identity=identity or None,
+                shared=shared or None,
+                frozen_steps=freeze,
             )
-        made_from = json.dumps(fingerprint(paths)) + ("" if split is None else f", without --split {split}")
-        embedder = load_embedder(encoder_of(str(preset), encoder), dims)
-        source = TrainingSource(setting, bar.over(stream), made_from, embedder, labelling)
-        prepare = partial(
-            prepare_training,
-            str(preset),
-            source,
-            output,
-            k=k,
-            epochs=epochs,
-            batch_pools=batch,
-            learning_rate=learning_rate,
-            seed=seed,
-            seeds=seeds,
-            identity=identity or None,
-            shared=shared or None,
-            frozen_steps=freeze,
-        )
-        ready = processes.first_here(prepare)
-    if not quiet:
-        note(ready.about)
-        if labelling.answers:  # none are labelled anew where examples are taken up again
-            note(labelling.sentence)
-        say_judge(labelling)
-        if ready.caution is not None:
-            note(ready.caution)
-    with working("training", unit="steps", total=ready.steps, quiet=quiet) as bar:
-        summary = ready.run(_showing(bar))
-    together.close()
+            ready = processes.first_here(prepare)
+        if not quiet:
+            note(ready.about)
+            if labelling.answers:  # none are labelled anew where examples are taken up again
+                note(labelling.sentence)
+            say_judge(labelling)
+            if ready.caution is not None:
+                note(ready.caution)
+        with working("training", unit="steps", total=ready.steps, quiet=quiet) as bar:
+            summary = ready.run(_showing(bar))
     if not processes.is_writer:
         return
     with working("comparing", quiet=quiet) as bar:
@@ -215,7 +212,7 @@ def _setting_and_files(words: list[str]) -> tuple[str | None, list[Path]]:
         if not others:
             raise UsageError(f"no files to learn from; name them after {first}")
         return first, list(map(Path, others))
-    if not Path(first).suffix and not Path(first).exists() and not set(first) & set("*?["):
+    if not Path(first).suffix and not Path(first).exists() and not set(first) & set("*?[:"):
         raise UsageError(f"{first}: neither a search setting ({WEBQA}, {BROWSING}) nor a file or folder that exists")
     return None, list(map(Path, words))
 

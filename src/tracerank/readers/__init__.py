@@ -9,7 +9,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, groupby
 
 from tracerank.errors import ReadError
 from tracerank.pools.pool import Pool
@@ -102,9 +102,10 @@ def pools_of_placed(
     window_bytes: int | None = None,
     fields: Mapping[str, str] | None = None,
 ) -> Iterator[Pool]:
-    """Pools of records that say where they stood."""
+    """Pools of records that say where they stood; those of a file are read as that file would be."""
     source = _source(reader, on_problem, window_bytes, None, fields)
-    return group(source.of_records(records), source.report, window_bytes)
+    files = (part for _, part in groupby(records, lambda item: item.source.rpartition(":")[0]))
+    return group(chain.from_iterable(map(source.of_records, files)), source.report, window_bytes)
 
 
 def _source(

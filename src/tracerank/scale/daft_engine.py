@@ -1,21 +1,40 @@
 """Daft: pieces as rows of a frame, workers as processes of their own; its Ray runner takes the same frame to a cluster.
 
-Gathering rows by question is Daft's partitioned write, which streams: no more than a few pieces are in memory.
+Gathering rows by question is Daft's partitioned write, which streams: no more than a few rows are in memory.
 """
 
-import shutil
+import json
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from contextlib import contextmanager
 from typing import Any
 
-from tracerank.errors import ReadError, UsageError
+from tracerank.errors import TraceRankError, UsageError
 from tracerank.extras import needed
-from tracerank.readers.files.records import Problem
-from tracerank.scale.pieces import ORDER, PARTITION, RECORD, SIZE, SOURCE, Piece, rows_to_gather
-from tracerank.scale.shards import DecideShard, ShardFolder
+from tracerank.scale.gathering import GATHERED, ORDER, PARTITION, PROBLEM, RECORD, SIZE, SOURCE, rows_to_gather
+from tracerank.scale.pieces import Piece
+from tracerank.scale.places import Place
+from tracerank.scale.shards import DecideShard
 
+WORKER_BYTES = 512 * 2**20
+"""Memory that a worker asks for on a cluster: Python holds a window of rows in a multiple of its size."""
 OnShard = Callable[[str], None]
-"""Is told of each shard that was written, as JSON."""
+"""Is told of each piece that was tried, as JSON."""
+
+
+class EngineStopped(Exception):
+    """An engine gave up; what its workers had done is there."""
+
+
+@contextmanager
+def stopping(engine: str) -> Iterator[None]:
+    """Whatever an engine raises, in one line; our own errors pass."""
+    try:
+        yield
+    except TraceRankError:
+        raise
+    except Exception as error:
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
+        raise EngineStopped(f"{engine} stopped ({lines[-1][:300]})") from error
 
 
 class Daft:
@@ -27,22 +46,25 @@ class Daft:
         with needed("--engine daft needs", "daft", UsageError):
             import daft
         self._daft: Any = daft
-        self._workers = workers
+        self._is_on_ray = daft.get_or_infer_runner_type() == "ray"
+        self._how: dict[str, Any] = {"use_process": workers > 1, "max_concurrency": workers}
+        if self._is_on_ray:
+            self._how = {"max_concurrency": workers, "ray_options": {"num_cpus": 1, "memory": WORKER_BYTES}}
 
     def decide(self, shard: DecideShard, pieces: Sequence[Piece], on_shard: OnShard) -> None:
         """A shard for each of the pieces."""
         daft = self._daft
 
-        @daft.cls(use_process=self._workers > 1, max_concurrency=self._workers)
+        @daft.cls(**self._how)
         class Worker:
             @daft.method(return_dtype=daft.DataType.string())  # type: ignore[untyped-decorator]
             def decided(self, piece: str) -> str:
                 return shard(piece)
 
-        for row in self._rows(self._pieces(pieces, Worker().decided)):
+        for row in self._rows(self._pieces(pieces).select(Worker().decided(daft.col("piece")).alias("found"))):
             on_shard(row["found"])
 
-    def gather(self, folder: ShardFolder, pieces: Sequence[Piece], partitions: int, reader: str) -> None:
+    def gather(self, place: Place, pieces: Sequence[Piece], partitions: int, reader: str) -> None:
         """Write the rows by the partition of their question, into a folder each."""
         daft = self._daft
         kind = daft.DataType
@@ -52,48 +74,32 @@ class Daft:
             SOURCE: kind.string(),
             SIZE: kind.int64(),
             RECORD: kind.binary(),
+            PROBLEM: kind.string(),
         }
-        places = {piece.told(): place for place, piece in enumerate(pieces)}
 
-        @daft.cls(use_process=self._workers > 1, max_concurrency=self._workers)
+        @daft.cls(**self._how)
         class Splitter:
-            @daft.method(return_dtype=kind.list(kind.struct(columns)))  # type: ignore[untyped-decorator]
-            def rows(self, piece: str) -> list[dict[str, Any]]:
-                return list(sound_rows(rows_to_gather(Piece.of(piece), places[piece], partitions, reader)))
+            @daft.method(return_dtype=kind.struct(columns))  # type: ignore[untyped-decorator]
+            def rows(self, piece: str, number: int) -> Iterator[dict[str, Any]]:
+                yield from rows_to_gather(Piece.of(json.loads(piece)), number, partitions, reader)
 
-        shutil.rmtree(folder.gathered, ignore_errors=True)
-        frame = self._pieces(pieces, Splitter().rows).select("found").explode("found")
+        split = Splitter().rows(daft.col("piece"), daft.col("number")).alias("found")
+        frame = self._pieces(pieces).select(split)
         frame = frame.select(*(daft.col("found").get(name).alias(name) for name in columns))
-        frame.write_parquet(str(folder.gathered), partition_cols=[daft.col(PARTITION)], write_mode="overwrite")
+        with stopping(self.name):
+            frame.write_parquet(place.at(GATHERED), partition_cols=[daft.col(PARTITION)], write_mode="append")
 
-    def _pieces(self, pieces: Sequence[Piece], made: Any) -> Any:
-        """A frame with what is made of each piece; one a batch, so that workers share them evenly."""
-        daft = self._daft
-        frame = daft.from_pydict({"piece": [piece.told() for piece in pieces]})
-        if daft.get_or_infer_runner_type() == "ray":
-            frame = frame.into_partitions(len(pieces))
-        return frame.into_batches(1).with_column("found", made(daft.col("piece")))
+    def _pieces(self, pieces: Sequence[Piece]) -> Any:
+        """One a batch, so that workers share them evenly."""
+        told = [json.dumps(piece.record()) for piece in pieces]
+        frame = self._daft.from_pydict({"piece": told, "number": list(range(len(pieces)))})
+        return frame.into_partitions(len(pieces)) if self._is_on_ray else frame.into_batches(1)
 
     def _rows(self, frame: Any) -> Iterator[dict[str, Any]]:
-        yield from frame.select("found").iter_rows()
-
-
-def sound_rows(rows: Iterator[dict[str, Any] | Problem]) -> Iterator[dict[str, Any]]:
-    """The rows; one that cannot be decoded ends the gathering, which cannot tell of it later."""
-    for row in rows:
-        if isinstance(row, Problem):
-            raise ReadError(f"{row}; restore the file, or give --sharded if each file holds whole questions")
-        yield row
-
-
-def gathered_pieces(folder: Path, partitions: int) -> list[Piece]:
-    """A piece for each partition that holds rows."""
-    import pyarrow.parquet as parquet
-
-    found = []
-    for number in range(partitions):
-        names = sorted(str(path) for path in (folder / f"{PARTITION}={number}").glob("*.parquet"))
-        if names:
-            rows = sum(parquet.read_metadata(name).num_rows for name in names)
-            found.append(Piece(f"{number:05}", tuple(names), rows=rows, is_gathered=True))
-    return found
+        rows = frame.iter_rows()
+        while True:
+            with stopping(self.name):
+                row = next(rows, None)
+            if row is None:
+                return
+            yield row

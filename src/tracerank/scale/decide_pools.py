@@ -4,10 +4,10 @@ A batch is an Arrow table, a pandas frame or a dict of columns, as engines hand 
 kind. Knows no engine and no file.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 from tracerank.errors import UsageError
 from tracerank.extras import needed
@@ -19,7 +19,7 @@ from tracerank.readers.detect import AUTO
 from tracerank.readers.files.parquet import plain_value
 from tracerank.readers.files.records import Problem, RecordAt
 from tracerank.readers.grouping import Report
-from tracerank.selectors.base import DEFAULT, EmbedderChoice, load_selector
+from tracerank.selectors.base import DEFAULT, EmbedderChoice
 from tracerank.selectors.table import SELECTOR, MethodOptions, method_named, own_options
 
 SOURCE = "_source"
@@ -86,17 +86,16 @@ class DecidePools:
 
     def loaded(self, embedder: EmbedderChoice = None) -> tuple[str, Method]:
         """What decides, and what its rows call it; ``embedder`` stands for the selector's own encoder."""
-        if embedder is None:
-            return _loaded(self.method, self.options)
-        _, options = own_options(self.method, self.options)
-        folder = options.checkpoint or DEFAULT
-        return folder, load_selector(folder, embedder, allow_encoder_mismatch=True)
+        return _loaded(self.method, self.options, cast(Hashable, embedder))
 
 
 @lru_cache(maxsize=_LOADED)
-def _loaded(method: str, options: MethodOptions) -> tuple[str, Method]:
+def _loaded(method: str, options: MethodOptions, embedder: Hashable) -> tuple[str, Method]:
     """Once a process, however often an engine pickles the callable."""
     name, own = own_options(method, options)
+    if embedder is not None:
+        # Whoever made its vectors has compared them with the selector's. An object passes where a name would.
+        own = replace(own, encoder=cast(str, embedder), allow_encoder_mismatch=True)
     chosen = method_named(name, own)
     return own.checkpoint or DEFAULT if name == SELECTOR else chosen.name, chosen
 
@@ -104,9 +103,7 @@ def _loaded(method: str, options: MethodOptions) -> tuple[str, Method]:
 def records_of(batch: Any) -> Iterator[RecordAt]:
     """The rows of a batch as records, each cell as JSON would hold it."""
     if _is_of(batch, "pandas"):
-        with needed("frames need", "readers", UsageError):
-            import pyarrow
-        batch = pyarrow.Table.from_pandas(batch, preserve_index=False)  # knows what pandas means by a missing value
+        batch = {name: _cells(batch[name]) for name in batch.columns}
     if isinstance(batch, Mapping):
         columns = {
             str(name): values.tolist() if hasattr(values, "tolist") else values for name, values in batch.items()
@@ -119,8 +116,18 @@ def records_of(batch: Any) -> Iterator[RecordAt]:
     else:
         raise UsageError(f"expected an Arrow table, a pandas frame or a dict of columns, got {type(batch).__name__}")
     for place, row in enumerate(rows):
-        record = {name: plain_value(value) for name, value in row.items()}
+        record = {str(name): plain_value(value) for name, value in row.items()}
         yield RecordAt(record, str(record.pop(SOURCE, None) or f"batch:row {place + 1}"), 0)
+
+
+def _cells(column: Any) -> list[Any]:
+    """The values of a frame's column, None for what is missing; whole numbers that a gap made fractions are whole."""
+    is_there = column.notna().tolist()
+    cells = [value if has else None for value, has in zip(column.tolist(), is_there, strict=True)]
+    there = [value for value in cells if value is not None]
+    if not all(is_there) and there and all(isinstance(value, float) and value.is_integer() for value in there):
+        return [None if value is None else int(value) for value in cells]
+    return cells
 
 
 def _is_of(batch: Any, library: str) -> bool:

@@ -1,34 +1,32 @@
 """Parquet files cut into pieces of work, from footers and the columns that name the question.
 
 A piece is a run of row groups in which questions are whole. Where they are not, rows are first gathered by a partition
-of the questions, and a piece is such a partition. Reads no transcript to plan; decides nothing and writes nothing.
+of the questions (``gathering.py``), and a piece is such a partition. Decides nothing and writes nothing.
 """
 
-import json
-import zlib
-from collections.abc import Iterator, Sequence
+import os
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from hashlib import blake2b
 from typing import Any
 
 import numpy as np
-import orjson
 
 from tracerank.errors import ReadError, UsageError
 from tracerank.extras import needed
-from tracerank.pools.types import Question
-from tracerank.readers.base import Record
-from tracerank.readers.files.field_map import FieldMap, name_and_map
-from tracerank.readers.files.parquet import iter_parquet, plain_value
-from tracerank.readers.files.record_fields import QUESTION_FIELDS, goes_by_bare_id, question_of
+from tracerank.readers.files.parquet import iter_parquet
 from tracerank.readers.files.records import Problem, RecordAt
 from tracerank.readers.files.remote import is_remote, opened_remote
+from tracerank.scale.questions import Named, Questions, digest
 
 PIECE_BYTES = 64 * 2**20
-"""Of uncompressed rows in a piece or a partition: what a worker holds, and what a kill can cost."""
-PARTITION, ORDER, SOURCE, SIZE, RECORD = "partition", "order", "source", "size", "record"
-"""Columns of gathered rows; a record is JSON, since files need not agree about their columns."""
+"""Of uncompressed rows in a piece or a partition: what a worker reads, and what a kill can cost."""
+SMALL_PIECE_BYTES = 8 * 2**20
+"""The same where more than the rows is held: all vectors of a piece, or the rows that are on their way."""
+_PARQUET = (".parquet", ".pq")
+_AT_ONCE = 65_536
+"""Rows of a row group that are looked at together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,21 +38,22 @@ class Piece:
     files: tuple[str, ...]
     """One, unless it is gathered."""
     groups: tuple[int, int] | None = None
-    """First row group and the one behind the last; None: all, counted when it is read."""
+    """First row group and the one behind the last; None: all."""
     first: int = 0
     """Rows of the file before it."""
     rows: int = 0
-    """None of ours is lost if a worker reads as many."""
+    """As many must be read, or the file has changed."""
     is_gathered: bool = False
     """Its rows are records with where they stood."""
+    is_in_runs: bool = False
+    """The rows of a question are known to follow each other, so a pool need not be kept open for long."""
 
-    def told(self) -> str:
-        """As one value, for an engine's column."""
-        return json.dumps(asdict(self))
+    def record(self) -> dict[str, Any]:
+        """As JSON holds it."""
+        return asdict(self)
 
     @classmethod
-    def of(cls, text: str) -> "Piece":
-        values = json.loads(text)
+    def of(cls, values: Mapping[str, Any]) -> "Piece":
         groups = values["groups"]
         return cls(**{**values, "files": tuple(values["files"]), "groups": None if groups is None else tuple(groups)})
 
@@ -70,35 +69,47 @@ class Plan:
     """Of all rows, uncompressed."""
     why: str
     """What was found, for the user."""
+    problems: tuple[Problem, ...] = ()
+    """Files that were left out."""
 
     @property
     def rows(self) -> int:
         return sum(piece.rows for piece in self.pieces)
 
+    def record(self) -> dict[str, Any]:
+        return {**asdict(self), "pieces": [piece.record() for piece in self.pieces]}
 
-def plan(files: Sequence[str], reader: str, is_declared: bool = False) -> Plan:
-    """The pieces of the files; ``is_declared``: whoever asks knows that no question is in two files."""
-    if is_declared:
-        counted = [_footer(name) for name in files]
-        pieces = [_whole(number, name, found) for number, (name, found) in enumerate(zip(files, counted, strict=True))]
-        return Plan(tuple(pieces), True, sum(map(_bytes, counted)), "each file holds whole questions, as declared")
-    scan = _Scan(Questions.of(reader))
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> "Plan":
+        pieces = tuple(Piece.of(piece) for piece in values["pieces"])
+        return cls(**{**values, "pieces": pieces, "problems": tuple(Problem(**one) for one in values["problems"])})
+
+
+def plan(
+    files: Sequence[str],
+    reader: str,
+    is_declared: bool = False,
+    *,
+    piece_bytes: int | None = None,
+    are_named: bool = True,
+) -> Plan:
+    """The pieces of the files; ``is_declared``: whoever asks knows that no question is in two files.
+
+    ``are_named``: by the user, so that each must be readable; files of a folder may be left out.
+    """
+    scan = _Scan(Questions.of(reader), is_declared)
+    problems: list[Problem] = []
     for name in files:
-        scan.add(name)
-    return scan.plan()
-
-
-def _whole(number: int, name: str, footer: Any) -> Piece:
-    return Piece(f"{number:05}", (name,), (0, footer.num_row_groups), 0, footer.num_rows)
-
-
-def _footer(name: str) -> Any:
-    with opened(name) as file:
-        return file.metadata
-
-
-def _bytes(footer: Any) -> int:
-    return sum(footer.row_group(number).total_byte_size for number in range(footer.num_row_groups))
+        try:
+            scan.add(name)
+        except ReadError as error:
+            if are_named or not name.lower().endswith(_PARQUET):
+                raise
+            problems.append(Problem(name, f"{str(error).removeprefix(f'{name}: ')}; the file was left out"))
+    if not scan.rows:
+        first = f"; the first problem: {problems[0]}" if problems else ""
+        raise ReadError(f"{files[0]}{' and others' if len(files) > 1 else ''}: no rows to decide on{first}")
+    return scan.plan(piece_bytes, tuple(problems))
 
 
 @contextmanager
@@ -119,89 +130,113 @@ def opened(name: str) -> Iterator[Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Questions:
-    """Tells which question a row belongs to, from few of its columns."""
+class _Part:
+    """A row group."""
 
-    fields: FieldMap
-
-    @classmethod
-    def of(cls, reader: str) -> "Questions":
-        return cls(name_and_map(reader)[1])
-
-    def columns(self, name: str, schema: Any) -> list[str]:
-        """The columns to look at; raises where none says it."""
-        mapped = {path.partition(".")[0] for ours, path in self.fields.paths.items() if ours in QUESTION_FIELDS}
-        found = [one for one in schema.names if one in QUESTION_FIELDS or one in mapped]
-        if not found:
-            raise UsageError(
-                f"{name}: no column says which question a row belongs to; name it with --map question_id=COLUMN, or "
-                "give --sharded if each file holds whole questions"
-            )
-        return found
-
-    def key(self, record: Record) -> str:
-        """Equal for rollouts of one question; empty: nothing says which."""
-        record = self.fields.applied(record, set()) if self.fields.paths else record
-        question = question_of(record) or Question("", "")
-        return question.text if goes_by_bare_id(record, question) else question.id
+    file: str
+    number: int
+    rows: int
+    bytes: int
+    goes_on: bool
+    """Its first question began in the one before."""
 
 
 class _Scan:
     """The files, row group by row group: is every question in one run of rows?"""
 
-    def __init__(self, questions: Questions) -> None:
+    def __init__(self, questions: Questions, is_declared: bool) -> None:
         self._questions = questions
-        self._heads: list[int] = []  # a digest for each run of rows with one question
-        self._parts: list[tuple[str, int, int, int, bool]] = []  # file, row group, rows, bytes, goes on from before
+        self._is_declared = is_declared
+        self._heads = array("Q")  # a digest for each run of rows with one key
+        self._ids, self._keys = array("Q"), array("Q")  # digests of each id that was met, and of its key
+        self._parts: list[_Part] = []
+
+    @property
+    def rows(self) -> int:
+        return sum(part.rows for part in self._parts)
 
     def add(self, name: str) -> None:
+        """Look at a file, or at its footer alone where nothing is to be found out."""
+        parts: list[_Part] = []
+        heads, ids, keys = array("Q"), array("Q"), array("Q")
         with opened(name) as file:
-            columns = self._questions.columns(name, file.schema_arrow)
-            before: str | None = None
+            before: Named | None = None
             for number in range(file.num_row_groups):
                 about = file.metadata.row_group(number)
-                table = file.read_row_group(number, columns=columns, use_threads=False)
-                keys = [self._questions.key(plain_value(row)) for row in table.to_pylist()]
-                goes_on = bool(keys) and keys[0] == before
-                for key in keys:
-                    if key != before:
-                        self._heads.append(int.from_bytes(blake2b(key.encode(), digest_size=8).digest(), "little"))
-                    before = key
-                self._parts.append((name, number, about.num_rows, about.total_byte_size, goes_on))
+                goes_on = False
+                if not self._is_declared:
+                    columns = self._questions.columns(file.schema_arrow.names)
+                    is_first = True
+                    batches = file.iter_batches(_AT_ONCE, row_groups=[number], columns=columns, use_threads=False)
+                    for named in (one for batch in batches for one in self._questions.of_rows(batch)):
+                        if not named.key:
+                            continue  # a bad row is in nobody's way
+                        is_same = before is not None and named.key == before.key
+                        goes_on = goes_on or (is_first and is_same)
+                        is_first = False
+                        if not is_same:
+                            heads.append(digest(named.key))
+                        if named != before:
+                            ids.append(digest(named.id))
+                            keys.append(digest(named.key))
+                        before = named
+                if about.num_rows:
+                    parts.append(_Part(name, number, about.num_rows, about.total_byte_size, goes_on))
+            if not self._is_declared and parts and not keys:
+                raise UsageError(
+                    f"{name}: no column says which question a row belongs to; name it with --map question_id=COLUMN, "
+                    "or give --sharded if each file holds whole questions"
+                )
+        self._parts += parts
+        self._heads += heads
+        self._ids += ids
+        self._keys += keys
 
-    def plan(self) -> Plan:
-        heads = np.array(self._heads, np.uint64)
-        is_sharded = len(np.unique(heads)) == len(heads)
-        pieces: list[Piece] = []
-        begun: list[tuple[str, int, int, int, bool]] = []
-        rows_before = 0
+    def plan(self, piece_bytes: int | None, problems: tuple[Problem, ...]) -> Plan:
+        size = sum(part.bytes for part in self._parts)
+        if self._is_declared:
+            pieces = self._cut(None, is_in_runs=False)
+            return Plan(pieces, True, size, "each file holds whole questions, as declared", problems)
+        heads, ids, keys = (np.frombuffer(one, np.uint64) for one in (self._heads, self._ids, self._keys))
+        count = len(np.unique(heads))
+        order = np.lexsort((keys, ids))
+        is_same_id = ids[order][1:] == ids[order][:-1]
+        if (is_same_id & (keys[order][1:] != keys[order][:-1])).any():
+            raise UsageError(
+                "some rows have the same id and ask different things; say which column is the question's id "
+                "(--map question_id=COLUMN), give --sharded if each file holds whole questions, or take --engine local"
+            )
+        if count == len(heads):
+            pieces = self._cut(piece_bytes or PIECE_BYTES, is_in_runs=True)
+            why = f"{count:,} questions, each in one place: nothing is shuffled"
+            return Plan(pieces, True, size, why, problems)
+        pieces = self._cut(SMALL_PIECE_BYTES, is_in_runs=False)
+        why = f"{len(heads):,} runs of rows for {count:,} questions: rows are gathered by question"
+        return Plan(pieces, False, size, why, problems)
+
+    def _cut(self, piece_bytes: int | None, *, is_in_runs: bool) -> tuple[Piece, ...]:
+        """The parts as pieces of about this size, never of two files; None: a file is a piece."""
+        cut: list[list[_Part]] = []
+        size = 0
         for part in self._parts:
-            is_other = bool(begun) and begun[-1][0] != part[0]
-            is_full = sum(one[3] for one in begun) >= PIECE_BYTES and not (is_sharded and part[4])
-            if begun and (is_other or is_full):
-                pieces.append(_cut(len(pieces), begun, rows_before))
-                rows_before = 0 if is_other else pieces[-1].first + pieces[-1].rows
-                begun = []
-            begun.append(part)
-        if begun:
-            pieces.append(_cut(len(pieces), begun, rows_before))
-        size = sum(part[3] for part in self._parts)
-        if is_sharded:
-            return Plan(tuple(pieces), True, size, f"{len(heads):,} questions, each in one place: nothing is shuffled")
-        found = f"{len(heads):,} runs of rows for {len(np.unique(heads)):,} questions: rows are gathered by question"
-        return Plan(tuple(pieces), False, size, found)
-
-
-def _cut(number: int, parts: Sequence[tuple[str, int, int, int, bool]], first: int) -> Piece:
-    groups = (parts[0][1], parts[-1][1] + 1)
-    return Piece(f"{number:05}", (parts[0][0],), groups, first, sum(part[2] for part in parts))
+            is_full = piece_bytes is not None and size >= piece_bytes and not (is_in_runs and part.goes_on)
+            if not cut or is_full or cut[-1][-1].file != part.file:
+                cut.append([])
+                size = 0
+            cut[-1].append(part)
+            size += part.bytes
+        pieces: list[Piece] = []
+        for number, parts in enumerate(cut):
+            file, groups = parts[0].file, (parts[0].number, parts[-1].number + 1)
+            before = pieces[-1] if pieces and pieces[-1].files == (file,) else None
+            first = 0 if before is None else before.first + before.rows
+            rows = sum(part.rows for part in parts)
+            pieces.append(Piece(f"{number:05}", (file,), groups, first, rows, is_in_runs=is_in_runs))
+        return tuple(pieces)
 
 
 def rows_of(piece: Piece) -> Iterator[RecordAt | Problem]:
-    """The rows of a piece in the order of the input."""
-    if piece.is_gathered:
-        yield from _gathered(piece)
-        return
+    """The rows of a piece that lies in its file, in the order of the input."""
     (name,) = piece.files
     groups = None if piece.groups is None else range(*piece.groups)
     if not is_remote(name):
@@ -211,31 +246,6 @@ def rows_of(piece: Piece) -> Iterator[RecordAt | Problem]:
         yield from iter_parquet(name, stream, groups, piece.first)
 
 
-def _gathered(piece: Piece) -> Iterator[RecordAt]:
-    with needed("gathered rows need", "readers", ReadError):
-        import pyarrow
-    tables = []
-    for name in piece.files:
-        with opened(name) as file:
-            tables.append(file.read(columns=[ORDER, SOURCE, SIZE, RECORD], use_threads=False))
-    table = pyarrow.concat_tables(tables)
-    for place in np.argsort(table.column(ORDER).to_numpy(), kind="stable").tolist():
-        record, source, size = (table.column(name)[place].as_py() for name in (RECORD, SOURCE, SIZE))
-        yield RecordAt(orjson.loads(record), source, size)
-
-
-def rows_to_gather(piece: Piece, place: int, partitions: int, reader: str) -> Iterator[dict[str, Any] | Problem]:
-    """The rows of a piece with the partition that each belongs to; ``place`` orders the pieces."""
-    questions = Questions.of(reader)
-    for number, item in enumerate(rows_of(piece)):
-        if isinstance(item, Problem):
-            yield item
-            continue
-        key = questions.key(item.value)
-        yield {
-            PARTITION: zlib.crc32(key.encode()) % partitions,
-            ORDER: (place << 40) + number,
-            SOURCE: item.source,
-            SIZE: item.size,
-            RECORD: orjson.dumps(item.value),
-        }
+def is_mark(name: str) -> bool:
+    """Whether a file of a folder only says that others are complete, as Spark and Hadoop write them."""
+    return os.path.basename(name).startswith("_") and not name.lower().endswith(_PARQUET)

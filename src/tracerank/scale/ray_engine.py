@@ -7,30 +7,35 @@ rows by question is its hash shuffle, into a stated number of partitions.
 import json
 import logging
 import os
-import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from functools import partial
+from itertools import islice
 from typing import Any
 
-import numpy as np
-
+from tracerank.embedding.base import Embedder
 from tracerank.embedding.load import embedder_for
-from tracerank.errors import UsageError
+from tracerank.errors import TraceRankError, UsageError
 from tracerank.extras import needed
-from tracerank.pools.files import replacing
 from tracerank.readers.files.records import RecordAt
-from tracerank.scale.daft_engine import OnShard, sound_rows
+from tracerank.scale.daft_engine import WORKER_BYTES, OnShard, stopping
 from tracerank.scale.decide_pools import DecidePools
-from tracerank.scale.pieces import PARTITION, PIECE_BYTES, Piece, rows_of, rows_to_gather
-from tracerank.scale.shards import DecideShard, GivenVectors, ShardFolder
+from tracerank.scale.gathering import GATHERED, PARTITION, gathered_rows, rows_to_gather
+from tracerank.scale.pieces import Piece, rows_of
+from tracerank.scale.places import Place
+from tracerank.scale.shards import DecideShard, shard_name
+from tracerank.scale.vectors import GivenVectors, vectors_file, write_vectors
 from tracerank.selectors.base import Selector
 from tracerank.selectors.trace.graphs.build import pool_texts
 
-WORKER_BYTES = 8 * PIECE_BYTES
-"""Memory that a worker asks for: Python holds a piece in a multiple of its size."""
+EMBEDDER_BYTES = 4 * WORKER_BYTES
+"""Memory that a worker with an encoder asks for."""
 STORE_BYTES = 512 * 2**20
 """Of Ray's object store where it is started here: descriptions of pieces are small, and a shuffle spills."""
 _RETRIES = -1
-"""A piece is tried again however often its worker dies; an error of ours ends the run all the same."""
+"""A piece is tried again however often its worker dies; what is wrong with a piece is told, not raised."""
+_ROWS = 256
+"""Rows that are on their way together."""
 
 
 class RayData:
@@ -54,75 +59,90 @@ class RayData:
                     "object_store_memory": STORE_BYTES,
                     "include_dashboard": False,
                 }
-            ray.init(log_to_driver=False, logging_level=logging.ERROR, **where)
+            with stopping(self.name):
+                ray.init(log_to_driver=False, logging_level=logging.ERROR, **where)
+        self._refuse_to_wait()
         context = ray.data.DataContext.get_current()
         context.enable_progress_bars = False
         context.max_errored_blocks = 0
-        self._resources = {"num_cpus": 1, "memory": WORKER_BYTES}
+
+    def _refuse_to_wait(self) -> None:
+        """Ray waits for ever for what no machine has."""
+        there = self._ray.cluster_resources()
+        wanted = WORKER_BYTES + (EMBEDDER_BYTES if self._embedders else 0)
+        if (memory := there.get("memory", 0)) < wanted:
+            raise UsageError(
+                f"Ray has {memory / 2**20:,.0f} MiB of memory, workers need {wanted / 2**20:,.0f}; free some, or take "
+                "--engine daft"
+            )
+        if there.get("GPU", 0) < self._gpus:
+            raise UsageError(f"--gpus {self._gpus:g}: Ray knows of {there.get('GPU', 0):g}; leave the option out")
 
     def decide(self, shard: DecideShard, pieces: Sequence[Piece], on_shard: OnShard) -> None:
         """A shard for each of the pieces."""
         frame = self._pieces(pieces)
+        stages: list[tuple[type, int, int, float]] = [(_Deciding, self._workers, WORKER_BYTES, 0.0)]
         if self._embedders:
+            stages.insert(0, (_Embedding, self._embedders, EMBEDDER_BYTES, self._gpus))
+        for stage, count, memory, gpus in stages:
             frame = frame.map_batches(
-                _Embedding,
-                fn_constructor_args=(shard.decide,),
+                stage,
+                fn_constructor_args=(shard,),
                 batch_size=1,
-                compute=self._pool(self._embedders),
-                num_gpus=self._gpus or None,
+                compute=self._ray.data.ActorPoolStrategy(min_size=1, max_size=count, max_tasks_in_flight_per_actor=2),
+                num_cpus=1,
+                num_gpus=gpus or None,
+                memory=memory,
                 max_restarts=_RETRIES,
                 max_task_retries=_RETRIES,
-                **self._resources,
             )
-        frame = frame.map_batches(
-            _Deciding,
-            fn_constructor_args=(shard,),
-            batch_size=1,
-            compute=self._pool(self._workers),
-            max_restarts=_RETRIES,
-            max_task_retries=_RETRIES,
-            **self._resources,
-        )
-        for row in frame.iter_rows():
+        rows = iter(frame.iter_rows())
+        while True:
+            with stopping(self.name):
+                row = next(rows, None)
+            if row is None:
+                return
             on_shard(row["found"])
 
-    def gather(self, folder: ShardFolder, pieces: Sequence[Piece], partitions: int, reader: str) -> None:
+    def gather(self, place: Place, pieces: Sequence[Piece], partitions: int, reader: str) -> None:
         """Write the rows by the partition of their question, into a folder each."""
-        shutil.rmtree(folder.gathered, ignore_errors=True)
-        places = {piece.told(): place for place, piece in enumerate(pieces)}
-
-        def split(batch: dict[str, Any]) -> Any:
-            import pyarrow
-
-            (told,) = batch["piece"]
-            rows = rows_to_gather(Piece.of(str(told)), places[str(told)], partitions, reader)
-            return pyarrow.Table.from_pylist(list(sound_rows(rows)))
-
-        def write(table: Any) -> dict[str, Any]:
-            import pyarrow.parquet as parquet
-
-            number = table.column(PARTITION)[0].as_py()
-            path = folder.gathered / f"{PARTITION}={number}" / "rows.parquet"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with replacing(path) as draft:
-                parquet.write_table(table.drop_columns([PARTITION]), draft, compression="zstd")
-            return {PARTITION: [number], "rows": [table.num_rows]}
-
-        frame = self._pieces(pieces).map_batches(split, batch_size=1, **self._resources)
-        grouped = frame.groupby(PARTITION, num_partitions=min(partitions, _AT_ONCE))
-        for _ in grouped.map_groups(write, batch_format="pyarrow", **self._resources).iter_rows():
-            pass
+        one = {"num_cpus": 1, "memory": WORKER_BYTES}
+        split = partial(_split, partitions=partitions, reader=reader)
+        frame = self._pieces(pieces).map_batches(split, batch_size=1, **one)
+        grouped = frame.groupby(PARTITION, num_partitions=partitions)
+        with stopping(self.name):
+            for _ in grouped.map_groups(partial(_put, place=place), batch_format="pyarrow", **one).iter_rows():
+                pass
 
     def _pieces(self, pieces: Sequence[Piece]) -> Any:
-        items = [{"piece": piece.told()} for piece in pieces]
+        items = [{"piece": json.dumps(piece.record()), "number": number} for number, piece in enumerate(pieces)]
         return self._ray.data.from_items(items, override_num_blocks=len(items))
 
-    def _pool(self, size: int) -> Any:
-        return self._ray.data.ActorPoolStrategy(min_size=1, max_size=size, max_tasks_in_flight_per_actor=2)
+
+def _split(batch: dict[str, Any], *, partitions: int, reader: str) -> Iterator[Any]:
+    """The rows of a piece on their way, some at a time."""
+    import pyarrow
+
+    piece, number = _piece_of(batch), int(batch["number"][0])
+    rows = rows_to_gather(piece, number, partitions, reader)
+    text, whole = pyarrow.string(), pyarrow.int64()
+    kinds = (whole, whole, text, whole, pyarrow.large_binary(), text)
+    while block := list(islice(rows, _ROWS)):
+        yield pyarrow.Table.from_pylist(block, pyarrow.schema(list(zip(block[0], kinds, strict=True))))
 
 
-_AT_ONCE = 64
-"""Partitions of the shuffle itself, each a task of its own; ours are told apart inside them."""
+def _put(table: Any, *, place: Place) -> dict[str, Any]:
+    """The rows of a partition, on disk."""
+    import pyarrow.parquet as parquet
+
+    number = table.column(PARTITION)[0].as_py()
+    with place.draft(f"{GATHERED}/{PARTITION}={number}/rows.parquet") as draft:
+        parquet.write_table(table.drop_columns([PARTITION]), draft, compression="zstd")
+    return {PARTITION: [number]}
+
+
+def _piece_of(batch: dict[str, Any]) -> Piece:
+    return Piece.of(json.loads(str(batch["piece"][0])))
 
 
 def _reads_vectors(decide: DecidePools) -> bool:
@@ -131,47 +151,45 @@ def _reads_vectors(decide: DecidePools) -> bool:
 
 
 class _Deciding:
-    """An actor that writes shards; vectors may come with the piece."""
+    """An actor that writes shards; vectors of another actor are taken where there are some."""
 
     def __init__(self, shard: DecideShard) -> None:
         self._shard = shard
+        self._given = GivenVectors(lambda: _own_embedder(shard.decide))
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, list[str]]:
-        (piece,) = batch["piece"]
-        return {"found": [self._shard(str(piece), _given(batch))]}
-
-
-def _given(batch: dict[str, Any]) -> GivenVectors | None:
-    if "vectors" not in batch:
-        return None
-    about = json.loads(str(batch["encoder"][0]))
-    vectors = np.frombuffer(bytes(batch["vectors"][0]), np.float32).reshape(-1, about["width"])
-    texts = json.loads(str(batch["texts"][0]))
-    return GivenVectors(about["name"], about["width"], {text: row for row, text in enumerate(texts)}, vectors)
+        piece = _piece_of(batch)
+        told = json.dumps(piece.record())
+        place = Place(self._shard.folder)
+        if not place.exists(vectors_file(piece)):
+            return {"found": [self._shard(told)]}
+        self._given.take(place, piece)
+        found = self._shard(told, self._given)
+        place.remove(vectors_file(piece))
+        return {"found": [found]}
 
 
 class _Embedding:
-    """An actor that holds the encoder and adds to a piece the vectors of its texts."""
+    """An actor that holds the encoder and writes the vectors of a piece's texts."""
 
-    def __init__(self, decide: DecidePools) -> None:
-        _, method = decide.loaded()  # refuses an encoder whose vectors are not the selector's
-        if not isinstance(method, Selector) or method.encoder is None:
-            raise UsageError("this method reads no vectors")
-        self._decide = decide
-        self._embedder = embedder_for(method.encoder, decide.options.encoder, is_cached=False)
+    def __init__(self, shard: DecideShard) -> None:
+        self._shard = shard
+        self._embedder = _own_embedder(shard.decide)
 
-    def __call__(self, batch: dict[str, Any]) -> dict[str, list[Any]]:
-        (piece,) = batch["piece"]
-        rows = (item for item in rows_of(Piece.of(str(piece))) if isinstance(item, RecordAt))
-        # What is wrong with rows is told by who decides, who reads them again.
-        texts = pool_texts(list(self._decide.pools(rows, lambda _: None)))
-        vectors = np.ascontiguousarray(self._embedder.embed(texts), np.float32)
-        encoder = json.dumps({"name": self._embedder.name, "width": self._embedder.width})
-        return {"piece": [piece], "encoder": [encoder], "texts": [json.dumps(texts)], "vectors": [vectors.tobytes()]}
+    def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
+        piece, place = _piece_of(batch), Place(self._shard.folder)
+        if not place.exists(shard_name(piece)) and not place.exists(vectors_file(piece)):
+            with suppress(TraceRankError):  # who decides meets the same, and tells of it
+                items = gathered_rows(piece) if piece.is_gathered else rows_of(piece)
+                rows = (item for item in items if isinstance(item, RecordAt))
+                texts = pool_texts(self._shard.decide.pools(rows, lambda _: None))
+                write_vectors(place, piece, texts, self._embedder)
+        return batch
 
 
-def shutdown() -> None:
-    """Stop the Ray that was started here."""
-    import ray
-
-    ray.shutdown()
+def _own_embedder(decide: DecidePools) -> Embedder:
+    """The embedder that the selector would use itself, so that its vectors are rounded as those are."""
+    _, method = decide.loaded()  # refuses an encoder whose vectors are not the selector's
+    if not isinstance(method, Selector) or method.encoder is None:
+        raise UsageError("this method reads no vectors")
+    return embedder_for(method.encoder, decide.options.encoder)

@@ -1,25 +1,31 @@
 """``tracerank select`` on an engine: plan, gather if need be, decide, and take up again what a dead run has left."""
 
+import json
 import math
 import os
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 from tracerank.errors import ReadError, UsageError
-from tracerank.pools.files import write_text
+from tracerank.pools.locks import alone_with
 from tracerank.readers.files.inputs import find_files
 from tracerank.readers.files.remote import is_remote, remote_identity
-from tracerank.scale.daft_engine import Daft, OnShard, gathered_pieces
+from tracerank.scale.daft_engine import Daft, EngineStopped, OnShard
 from tracerank.scale.decide_pools import DecidePools
-from tracerank.scale.pieces import PIECE_BYTES, Piece, Plan, plan
+from tracerank.scale.gathering import GATHERED, gathered_pieces
+from tracerank.scale.pieces import PIECE_BYTES, SMALL_PIECE_BYTES, Piece, Plan, is_mark, plan
+from tracerank.scale.places import Place
 from tracerank.scale.shards import Counts, DecideShard, ShardFolder
 from tracerank.selectors.table import own_options
 
 ENGINES = ("daft", "ray")
-_WHOLE = "COMPLETE"
-"""A file that says that gathering came to its end, and into how many partitions."""
+FEWEST_PARTITIONS = 8
+"""Into which rows are gathered where they are few, so that several workers have something to do."""
+_MOST_ERRORS = 10
+"""Pieces that may fail before a run ends; the others are decided on meanwhile."""
 
 
 class Engine(Protocol):
@@ -28,10 +34,10 @@ class Engine(Protocol):
     name: str
 
     def decide(self, shard: DecideShard, pieces: Sequence[Piece], on_shard: OnShard) -> None:
-        """A shard for each of the pieces; the engine tries again what a dead worker has left."""
+        """A shard for each of the pieces; raises ``EngineStopped`` when workers are gone for good."""
         ...
 
-    def gather(self, folder: ShardFolder, pieces: Sequence[Piece], partitions: int, reader: str) -> None:
+    def gather(self, place: Place, pieces: Sequence[Piece], partitions: int, reader: str) -> None:
         """Write the rows by the partition of their question."""
         ...
 
@@ -55,22 +61,29 @@ class EngineOptions:
 def engine_named(options: EngineOptions, decide: DecidePools) -> Engine:
     """The engine, started."""
     if options.engine == Daft.name:
-        if options.embedders:
-            raise UsageError("workers that only embed are Ray's; give --engine ray, or leave --embedders out")
+        if options.embedders or options.gpus:
+            raise UsageError("--embedders and --gpus are Ray's; give --engine ray, or leave them out")
         return Daft(options.workers)
+    if options.gpus and not options.embedders:
+        raise UsageError("--gpus is for workers that only embed; say how many with --embedders")
     from tracerank.scale.ray_engine import RayData
 
     return RayData(options.workers, options.embedders, options.gpus, decide)
 
 
-def parquet_files(paths: Sequence[Path]) -> list[str]:
-    """The files of the paths, in the order in which ``select`` reads them."""
-    return [name for path in paths for name in find_files(path).names]
+def parquet_files(paths: Sequence[Path]) -> tuple[list[str], bool]:
+    """The files of the paths, in the order in which ``select`` reads them, and whether the user named each."""
+    found = [find_files(path) for path in paths]
+    names = [name for one in found for name in one.names if one.place is None or not is_mark(name)]
+    whole = [name if is_remote(name) else os.path.abspath(name) for name in names]
+    if not whole:
+        raise ReadError(f"{paths[0]}: no Parquet files there; check the path")
+    return whole, all(one.place is None for one in found)
 
 
 def select_on_engine(
     paths: Sequence[Path],
-    output: Path,
+    output: str | Path,
     decide: DecidePools,
     options: EngineOptions,
     *,
@@ -79,38 +92,100 @@ def select_on_engine(
     on_shard: OnShard = lambda _: None,
 ) -> Counts:
     """Decide on all questions of the files; the sums of what was done, now and before."""
-    files = [name if is_remote(name) else os.path.abspath(name) for name in parquet_files(paths)]
-    found = plan(files, decide.reader, options.is_sharded)
-    partitions = options.partitions or max(math.ceil(found.bytes / PIECE_BYTES), options.workers)
-    folder = ShardFolder(output.absolute())
-    folder.begin(_identity(files, decide, found, partitions), force)
-    engine = None
-    pieces: Sequence[Piece] = found.pieces
-    if not found.is_sharded:
-        if not _is_gathered(folder, partitions):
-            engine = engine_named(options, decide)
-            engine.gather(folder, found.pieces, partitions, decide.reader)
-            _check_gathered(folder, found, partitions)
-        pieces = gathered_pieces(folder.gathered, partitions)
-    left = folder.left(pieces)
-    on_plan(replace(found, pieces=tuple(pieces)), len(left))
-    if left:
-        shard = DecideShard(decide, str(folder.folder))
-        (engine or engine_named(options, decide)).decide(shard, left, on_shard)
-    return folder.finish(pieces)
+    files, are_named = parquet_files(paths)
+    place = Place(str(output))
+    if not place.is_remote and Path(place.name).exists() and not Path(place.name).is_dir():
+        raise UsageError(f"{place.name}: is a file; an engine writes a folder")
+    if any(name.startswith(f"{place.name}/") for name in files):
+        raise UsageError(f"{place.name}: holds files that are read; write elsewhere")
+    folder = ShardFolder(place)
+    run = _Run(folder, files, are_named, decide, options)
+    if not place.is_remote:
+        Path(place.name).parent.mkdir(parents=True, exist_ok=True)
+    # Behind an address there is no lock to take.
+    with nullcontext() if place.is_remote else alone_with(Path(place.name)):
+        folder.begin(_identity(files, decide, options), force)
+        if folder.is_complete():
+            return folder.counts()
+        found = folder.plan() or run.planned()
+        on_plan(found, len(folder.left(found.pieces)))
+        run.decide(found.pieces, on_shard)
+        return folder.finish(found.pieces)
 
 
-def _identity(files: Sequence[str], decide: DecidePools, found: Plan, partitions: int) -> dict[str, Any]:
+class _Run:
+    """A run under way; its engine is started when there is something to do."""
+
+    def __init__(
+        self, folder: ShardFolder, files: Sequence[str], are_named: bool, decide: DecidePools, options: EngineOptions
+    ) -> None:
+        self._folder, self._files, self._are_named = folder, files, are_named
+        self._decide, self._options = decide, options
+        self._engine: Engine | None = None
+
+    @property
+    def engine(self) -> Engine:
+        if self._engine is None:
+            self._engine = engine_named(self._options, self._decide)
+        return self._engine
+
+    def planned(self) -> Plan:
+        """The pieces of the run, gathered where questions are not whole; kept, so that this is done once."""
+        options, place = self._options, self._folder.place
+        size = SMALL_PIECE_BYTES if options.embedders else None
+        found = plan(self._files, self._decide.reader, options.is_sharded, piece_bytes=size, are_named=self._are_named)
+        if not found.is_sharded:
+            partitions = options.partitions or max(
+                math.ceil(found.bytes / (size or PIECE_BYTES)), min(FEWEST_PARTITIONS, found.rows)
+            )
+            place.remove(GATHERED)
+            self.engine.gather(place, found.pieces, partitions, self._decide.reader)
+            pieces = gathered_pieces(place)
+            if (count := sum(piece.rows for piece in pieces)) != found.rows:
+                raise ReadError(
+                    f"{place.at(GATHERED)}: {count:,} rows were gathered of {found.rows:,}; a file has changed or is "
+                    "damaged, or workers on other machines do not see this folder; the same command begins again"
+                )
+            found = replace(found, pieces=tuple(pieces))
+        self._folder.keep_plan(found)
+        return found
+
+    def decide(self, pieces: Sequence[Piece], on_shard: OnShard) -> None:
+        """A shard for each piece; as long as some are made, what a dead worker has left is tried again."""
+        errors: list[str] = []
+
+        def told(found: str) -> None:
+            if (error := json.loads(found).get("error")) is not None:
+                errors.append(error)
+                if len(errors) >= _MOST_ERRORS:
+                    raise ReadError(f"{errors[0]} (and {len(errors) - 1:,} pieces more)")
+            on_shard(found)
+
+        shard = DecideShard(self._decide, self._folder.place.name)
+        left = self._folder.left(pieces)
+        while left:
+            try:
+                self.engine.decide(shard, left, told)
+                break
+            except EngineStopped as error:
+                before, left = left, self._folder.left(pieces)
+                if len(left) == len(before):
+                    raise ReadError(f"{error}; {len(left):,} pieces are left, the same command goes on") from None
+        if errors:
+            raise ReadError(f"{errors[0]}{f' (and {len(errors) - 1:,} pieces more)' if len(errors) > 1 else ''}")
+
+
+def _identity(files: Sequence[str], decide: DecidePools, options: EngineOptions) -> dict[str, Any]:
     """What tells one run from another: files by size and time, since terabytes are not read twice."""
-    method, options = own_options(decide.method, decide.options)
+    method, own = own_options(decide.method, decide.options)
     return {
         "files": [_file(name) for name in files],
         "reader": decide.reader,
         "k": decide.k,
         "method": method,
-        "options": options.identity(),
-        "pieces": len(found.pieces) if found.is_sharded else None,
-        "partitions": None if found.is_sharded else partitions,
+        "options": own.identity(),
+        "sharded": options.is_sharded,
+        "partitions": options.partitions,
     }
 
 
@@ -119,17 +194,3 @@ def _file(name: str) -> dict[str, Any]:
         return remote_identity(name)
     about = os.stat(name)
     return {"path": name, "bytes": about.st_size, "modified": about.st_mtime_ns}
-
-
-def _is_gathered(folder: ShardFolder, partitions: int) -> bool:
-    mark = folder.gathered / _WHOLE
-    return mark.exists() and mark.read_text(encoding="utf-8") == str(partitions)
-
-
-def _check_gathered(folder: ShardFolder, found: Plan, partitions: int) -> None:
-    count = sum(piece.rows for piece in gathered_pieces(folder.gathered, partitions))
-    if count != found.rows:
-        raise ReadError(
-            f"{folder.gathered}: {count:,} rows were gathered of {found.rows:,}; give the same command again"
-        )
-    write_text(folder.gathered / _WHOLE, str(partitions))

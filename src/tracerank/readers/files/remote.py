@@ -1,7 +1,8 @@
-"""Files behind addresses: ``s3://``, ``gs://``, ``hf://``, ``https://`` and whatever else fsspec knows, for reading.
+"""Files behind addresses: ``s3://``, ``gs://``, ``hf://``, ``https://`` and whatever else fsspec knows.
 
 A file is fetched whole, read like any other, and gone afterwards; who wants parts of it asks for the open file. Holds
-no keys: each store finds its own where its users keep them. Nothing is written behind an address here.
+no keys: each store finds its own where its users keep them. Nothing is written behind an address here; who does
+(``scale/places.py``) asks for the store.
 """
 
 import os
@@ -13,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from tracerank.errors import ReadError
+from tracerank.errors import ReadError, TraceRankError
 from tracerank.extras import needed
 
 # A path object has taken one of the two strokes away; two letters or more, since one is a drive.
@@ -35,8 +36,8 @@ def address(name: str) -> str:
 def remote_files(name: str) -> list[str]:
     """The files that an address, a folder or a pattern behind one stands for, as addresses."""
     url = address(name)
-    with _told(url):
-        files, path = _place(url)
+    with told_of(url):
+        files, path = store_of(url)
         if any(mark in path for mark in "*["):
             found = files.glob(path)
         elif not url.startswith("http") and files.isdir(path):
@@ -51,8 +52,8 @@ def remote_files(name: str) -> list[str]:
 def remote_identity(name: str) -> dict[str, Any]:
     """What tells whether a remote file is still the same: its size and the store's own mark of its content."""
     url = address(name)
-    with _told(url):
-        files, path = _place(url)
+    with told_of(url):
+        files, path = store_of(url)
         about = files.info(path)
         marks = ("ETag", "etag", "mtime", "LastModified", "last_modified", "created", "updated")
         return {
@@ -66,8 +67,8 @@ def remote_identity(name: str) -> dict[str, Any]:
 def opened_remote(name: str) -> Iterator[BinaryIO]:
     """The open file behind an address, of which parts are fetched as they are asked for."""
     url = address(name)
-    with _told(url):
-        files, path = _place(url)
+    with told_of(url):
+        files, path = store_of(url)
         stream = files.open(path, "rb")
     with stream:
         yield cast(BinaryIO, stream)
@@ -79,12 +80,13 @@ def fetched(name: str) -> Iterator[Path]:
     url = address(name)
     with tempfile.TemporaryDirectory(prefix="tracerank-") as folder:
         copy = Path(folder) / (url.rpartition("/")[2] or "file")
-        with _told(url), opened_remote(url) as stream, open(copy, "wb") as file:
+        with told_of(url), opened_remote(url) as stream, open(copy, "wb") as file:
             shutil.copyfileobj(stream, file)
         yield copy
 
 
-def _place(url: str) -> tuple[Any, str]:
+def store_of(url: str) -> tuple[Any, str]:
+    """What fsspec has for an address, and the path there."""
     with needed(f"{url}: an address needs", "readers", ReadError):
         from fsspec.core import url_to_fs
     files, path = url_to_fs(url)
@@ -92,11 +94,11 @@ def _place(url: str) -> tuple[Any, str]:
 
 
 @contextmanager
-def _told(url: str) -> Iterator[None]:
+def told_of(url: str) -> Iterator[None]:
     """Whatever a store raises, in one line; there is no common class of it."""
     try:
         yield
-    except ReadError:
+    except TraceRankError:
         raise
     except ImportError as error:
         kind = url.partition(":")[0]
@@ -108,4 +110,6 @@ def _told(url: str) -> Iterator[None]:
         raise ReadError(f"{url}: no such file; check the address") from None
     except Exception as error:
         reason = " ".join(str(error).split())[:200] or type(error).__name__
-        raise ReadError(f"{url}: cannot be fetched ({reason}); check the address and your keys") from None
+        raise ReadError(
+            f"{url}: the store does not answer as it should ({reason}); check the address and your keys"
+        ) from None

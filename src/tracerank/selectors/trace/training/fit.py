@@ -251,16 +251,16 @@ class _Run:
         order = np.random.default_rng((self.plan.seed, epoch)).permutation(self.learn)
         size = self.plan.batch_pools
         for step in range(self.position.step, self.steps):
-            # Every step has its own seed, so that a resumed run draws the same dropout.
-            torch.manual_seed(int(np.random.SeedSequence(self._seed()).generate_state(1)[0]))
             loss = self._step(order[step * size : (step + 1) * size])
             self.position = self.position.next_step(loss)
             self.folder.log(epoch=epoch + 1, step=step + 1, loss=loss)
             yield loss
 
-    def _seed(self) -> tuple[int, int, int]:
-        """Of the step at hand."""
-        return self.plan.seed, self.position.epoch, self.position.step
+    def _seed_block(self, place: int) -> None:
+        """What a block draws depends on its step and place, not on who takes it or on what ran before a kill."""
+        step = (self.plan.seed, self.position.epoch, self.position.step)
+        seed = np.random.SeedSequence((*step, place) if place else step)
+        torch.manual_seed(int(seed.generate_state(1)[0]))
 
     def _step(self, numbers: NDArray[np.int64]) -> float:
         self.net.train()
@@ -270,8 +270,7 @@ class _Run:
         total = 0.0
         size = self.processes.block_size(len(numbers), BLOCK_POOLS)
         for place, begin in self.processes.own(range(0, len(numbers), size)):
-            if self.processes.count > 1:  # what a block draws must not depend on who takes it
-                torch.manual_seed(int(np.random.SeedSequence((*self._seed(), place)).generate_state(1)[0]))
+            self._seed_block(place)
             part = self.examples.block(numbers[begin : begin + size])
             graph = as_tensors(part.batch, self.net.recipe)
             scores = self.net(graph, part.vectors)
