@@ -2,14 +2,16 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from tests.cli.conftest import Run
+from tests.scale.callables import Failing, KilledOnce
 from tests.scale.tables import rows_of, scattered, sharded, write_rows
-from tracerank.errors import UsageError
+from tracerank.errors import ReadError, UsageError
 from tracerank.pools.pool import Pool
 from tracerank.scale.decide_pools import DecidePools
 from tracerank.scale.pieces import plan
@@ -73,6 +75,7 @@ def test_a_run_that_died_goes_on_with_what_is_left(
     source, out = sharded(tmp_path / "in", pools), tmp_path / "out"
     select_on_engine([source], out, DECIDE, DAFT)
     whole = {path.name: path.read_bytes() for path in out.glob("part-*")}
+    assert select_on_engine([source], out, DECIDE, EngineOptions("none", 1)).questions == 12  # nothing is left to do
     (out / "manifest.json").unlink()
     (out / "part-00001.parquet").unlink()
     kept = (out / "part-00000.parquet").stat().st_mtime_ns
@@ -94,6 +97,56 @@ def test_another_run_does_not_touch_the_folder(pools: list[Pool], tmp_path: Path
     (tmp_path / "mine" / "notes.txt").touch()
     with pytest.raises(UsageError, match="no folder of ours"):
         select_on_engine([source], tmp_path / "mine", DECIDE, DAFT)
+
+
+def test_rows_that_cannot_be_told_apart_by_their_id_are_refused(tmp_path: Path) -> None:
+    rows = [{"id": number % 2, "question": f"Who built bridge {number}?", "answer": "x"} for number in range(4)]
+    file = write_rows(tmp_path / "a.parquet", rows)
+    with pytest.raises(UsageError, match="same id and ask different things"):
+        plan([str(file)], "auto")
+
+
+def test_a_question_that_only_its_conversation_tells_is_found_by_the_reader(run: Run, tmp_path: Path) -> None:
+    def talk(question: str, answer: str) -> dict[str, Any]:
+        return {"messages": [{"role": "user", "content": question}, {"role": "assistant", "content": answer}]}
+
+    asked = [f"Who built the bridge number {number}?" for number in range(6)]
+    rows = [talk(question, f"Ada {turn}") for turn in range(3) for question in asked]
+    source = write_rows(tmp_path / "in" / "a.parquet", rows).parent
+    counts = select_on_engine([source], tmp_path / "out", DECIDE, EngineOptions("daft", 1, partitions=2))
+    assert (counts.questions, counts.rows) == (6, 18)
+    expected = {row["question_id"]: row for row in selected(run, source, tmp_path).to_pylist()}
+    assert {row["question_id"]: row for row in shards(tmp_path / "out").to_pylist()} == expected
+
+
+def test_files_of_a_folder_that_are_none_are_left_out_and_told(pools: list[Pool], tmp_path: Path) -> None:
+    source = sharded(tmp_path / "in", pools)
+    (source / "_SUCCESS").touch()
+    (source / "9.parquet").write_bytes(b"PAR1 and nothing more")
+    counts = select_on_engine([source], tmp_path / "out", DECIDE, DAFT)
+    assert counts.questions == 12
+    [problem] = ShardFolder(Place(str(tmp_path / "out"))).problems()
+    assert problem.source.endswith("9.parquet")
+    assert "left out" in problem.reason
+    with pytest.raises(ReadError, match=r"9\.parquet: cannot be read as Parquet"):
+        select_on_engine([source / "9.parquet"], tmp_path / "other", DECIDE, DAFT)
+
+
+def test_a_piece_that_fails_is_told_when_the_others_are_done(pools: list[Pool], tmp_path: Path) -> None:
+    source, out = sharded(tmp_path / "in", pools), tmp_path / "out"
+    with pytest.raises(ReadError, match="the server is gone"):
+        select_on_engine([source], out, Failing("majority"), DAFT)
+    assert sorted(path.name for path in out.glob("part-*")) == ["part-00000.parquet", "part-00002.parquet"]
+    select_on_engine([source], out, DECIDE, EngineOptions("daft", 2))
+    assert len(shards(out)) == 12
+
+
+def test_a_worker_killed_with_9_loses_nothing(run: Run, pools: list[Pool], tmp_path: Path) -> None:
+    source, mark = sharded(tmp_path / "in", pools), tmp_path / "killed"
+    decide = KilledOnce("majority", mark=str(mark))
+    select_on_engine([source], tmp_path / "out", decide, EngineOptions("daft", 2))
+    assert mark.exists()
+    assert shards(tmp_path / "out").equals(selected(run, source, tmp_path))
 
 
 def test_what_is_wrong_with_rows_lies_beside_the_shard(pools: list[Pool], tmp_path: Path) -> None:
@@ -126,6 +179,8 @@ def test_a_question_in_two_files_is_noticed_and_a_declaration_believed(pools: li
     declared = plan(files, "auto", is_declared=True)
     assert declared.is_sharded
     assert [piece.rows for piece in declared.pieces] == [40, 32]
+    with pytest.raises(ReadError, match=r"both in part-00000\.parquet and in part-00001\.parquet"):
+        select_on_engine([tmp_path], tmp_path.with_name("out"), DECIDE, EngineOptions("daft", 1, is_sharded=True))
 
 
 def test_rows_that_do_not_say_their_question_are_refused_with_the_way_out(tmp_path: Path) -> None:
@@ -139,8 +194,8 @@ def test_a_file_that_changed_under_the_run_is_not_half_decided(pools: list[Pool]
     file = write_rows(tmp_path / "a.parquet", rows_of(pools))
     [piece] = plan([str(file)], "auto").pieces
     write_rows(file, rows_of(pools[:11]), group=14)
-    with pytest.raises(Exception, match="of 72 in piece 00000"):
-        DecideShard(DECIDE, str(tmp_path))(piece.told())
+    told = DecideShard(DECIDE, str(tmp_path))(json.dumps(piece.record()))
+    assert "of 72 in piece 00000" in json.loads(told)["error"]
     assert not list(tmp_path.glob("part-*"))
 
 

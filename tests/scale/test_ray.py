@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.cli.conftest import Run
+from tests.scale.callables import KilledOnce
 from tests.scale.tables import scattered, sharded
 from tracerank.errors import UsageError
 from tracerank.pools.pool import Pool
@@ -81,24 +81,9 @@ def test_vectors_come_from_actors_that_only_embed(
         select_on_engine([source], tmp_path / "other", DECIDE, EngineOptions("ray", 1, embedders=1))
 
 
-@dataclass(frozen=True)
-class KilledOnce(DecidePools):
-    """Kills its own process with -9 in the middle of the first shard that it meets."""
-
-    mark: str = ""
-
-    def lines(self, *given: Any, **options: Any) -> Iterator[dict[str, Any]]:
-        for number, line in enumerate(super().lines(*given, **options)):
-            if number == 2 and not Path(self.mark).exists():
-                Path(self.mark).touch()
-                os.kill(os.getpid(), 9)
-            yield line
-
-
 def test_a_worker_killed_with_9_loses_nothing(run: Run, pools: list[Pool], tmp_path: Path) -> None:
     source = sharded(tmp_path / "in", pools)
     mark = tmp_path / "killed"
     select_on_engine([source], tmp_path / "out", KilledOnce("majority", mark=str(mark)), RAY)
     assert mark.exists()
     assert shards(tmp_path / "out").equals(selected(run, source, tmp_path, "--method", "majority"))
-    assert not list((tmp_path / "out").glob(".*.tmp")) or len(list((tmp_path / "out").glob("part-*.parquet"))) == 3

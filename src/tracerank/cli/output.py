@@ -2,9 +2,10 @@
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from hashlib import blake2b, file_digest
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
@@ -148,6 +149,22 @@ class ResumableLines:
                     return
                 length += len(line)
                 yield record
+
+    def follow(self, blocks: Iterable[bytes]) -> None:
+        """Write whole lines, but for those that the interrupted run has left; from the first that differ on, anew."""
+        stream = iter(blocks)
+        length = 0
+        with open(self._part, "rb") as there:
+            for block in stream:
+                if there.read(len(block)) != block:
+                    stream = chain((block,), stream)
+                    break
+                length += len(block)
+        self._file.truncate(length)
+        self._file.seek(0, os.SEEK_END)
+        for block in stream:
+            self._file.write(block)
+            self._file.flush()
 
     def write(self, record: Mapping[str, Any]) -> None:
         """One more line, out of our hands at once."""

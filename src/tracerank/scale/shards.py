@@ -129,11 +129,10 @@ class ShardFolder:
         if len(values) == len(whole):
             return
         twice = values[np.argmax(counts > 1)]
-        first, second = [shard_name(piece) for piece, own in zip(pieces, ids, strict=True) if twice in own][:2] * 2
+        shards = [shard_name(piece) for piece, own in zip(pieces, ids, strict=True) if twice in own]
         raise ReadError(
-            f"{self.place.name}: a question was decided on both in {first} and in {second}, so its rollouts do not "
-            "stand together; start over with --force and without --sharded, or name the question's column with "
-            "--map question_id=COLUMN"
+            f"{self.place.name}: a question was decided on both in {' and in '.join(shards)}, so its rollouts do not "
+            "stand together; start over without --sharded, or name the question's column with --map question_id=COLUMN"
         )
 
     def _sums(self, shards: Sequence[Counts]) -> Counts:
