@@ -52,7 +52,7 @@ def write_questions(path: Path, count: int) -> None:
             for sample in range(ROLLOUTS):
                 answer = f"answer {draw.randrange(3)} of {number}"
                 text = " ".join(draw.choices(words, k=TEXT_BYTES // 6))
-                evidence = [{"text": f"{text} {answer}", "rank": 1, "document": {"id": f"d{number}-{sample}"}}]
+                evidence = [{"text": f"{text} {answer}", "rank": 1, "document": {"key": f"d{number}-{sample}"}}]
                 record = {
                     "question_id": f"q{number}",
                     "question": f"What does bridge {number} cross?",
@@ -113,7 +113,8 @@ def digest_of(output: Path) -> str:
     if output.is_file():
         with open(output, "rb") as file:
             return file_digest(file, lambda: blake2b(digest_size=16)).hexdigest()
-    from tracerank.embedding.cache_folder import CacheFolder, iterate_vectors
+    from tracerank.embedding.cache import VectorCache
+    from tracerank.embedding.cache_folder import iterate_vectors
 
     whole = blake2b(digest_size=16)
 
@@ -122,7 +123,7 @@ def digest_of(output: Path) -> str:
             whole.update(key)
             whole.update(bytes(value))
 
-    CacheFolder(output, is_readonly=True).read(read)
+    VectorCache(output, is_readonly=True)._files.read(read)
     return whole.hexdigest()
 
 
