@@ -46,7 +46,7 @@ def test_whole_questions_are_decided_without_a_shuffle_and_in_order(
     assert (counts.questions, counts.rows, counts.problems) == (12, 72, 0)
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert [one["questions"] for one in manifest["shards"]] == [4, 4, 4]
-    assert not (tmp_path / "out" / ".gathered").exists()
+    assert not (tmp_path / "out" / "gathered").exists()
 
 
 def test_scattered_rollouts_are_gathered_by_question_first(run: Run, pools: list[Pool], tmp_path: Path) -> None:
@@ -57,7 +57,7 @@ def test_scattered_rollouts_are_gathered_by_question_first(run: Run, pools: list
     assert {row["question_id"]: row for row in found} == expected
     assert len(found) == 12
     assert len(list((tmp_path / "out").glob("part-*.parquet"))) == 3
-    assert not (tmp_path / "out" / ".gathered").exists()
+    assert not (tmp_path / "out" / "gathered").exists()
 
 
 def test_rollouts_without_a_number_keep_the_order_of_the_input(run: Run, pools: list[Pool], tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
+from tracerank.cache_folders import default_cache_folder
 from tracerank.errors import ReadError, UsageError
 from tracerank.pools.locks import alone_with
 from tracerank.readers.files.inputs import find_files
@@ -18,6 +19,7 @@ from tracerank.scale.decide_pools import DecidePools
 from tracerank.scale.gathering import GATHERED, gathered_pieces
 from tracerank.scale.pieces import PIECE_BYTES, SMALL_PIECE_BYTES, Piece, Plan, is_mark, plan
 from tracerank.scale.places import Place
+from tracerank.scale.questions import digest
 from tracerank.scale.shards import Counts, DecideShard, ShardFolder
 from tracerank.selectors.table import own_options
 
@@ -110,7 +112,9 @@ def select_on_engine(
         found = folder.plan() or run.planned()
         on_plan(found, len(folder.left(found.pieces)))
         run.decide(found.pieces, on_shard)
-        return folder.finish(found.pieces)
+        counts = folder.finish(found.pieces)
+        run.gathering.remove(GATHERED)
+        return counts
 
 
 class _Run:
@@ -129,21 +133,30 @@ class _Run:
             self._engine = engine_named(self._options, self._decide)
         return self._engine
 
+    @property
+    def gathering(self) -> Place:
+        """Where rows are gathered: beside the shards, but for Daft on one machine, which then has them at hand."""
+        place = self._folder.place
+        if not place.is_remote or self._options.engine != Daft.name or os.environ.get("DAFT_RUNNER") == "ray":
+            return place
+        return Place(str(default_cache_folder().parent / "gathered" / f"{digest(place.name):016x}"))
+
     def planned(self) -> Plan:
         """The pieces of the run, gathered where questions are not whole; kept, so that this is done once."""
-        options, place = self._options, self._folder.place
+        options = self._options
         size = SMALL_PIECE_BYTES if options.embedders else None
         found = plan(self._files, self._decide.reader, options.is_sharded, piece_bytes=size, are_named=self._are_named)
         if not found.is_sharded:
             partitions = options.partitions or max(
                 math.ceil(found.bytes / (size or PIECE_BYTES)), min(FEWEST_PARTITIONS, found.rows)
             )
-            place.remove(GATHERED)
-            self.engine.gather(place, found.pieces, partitions, self._decide.reader)
-            pieces = gathered_pieces(place)
+            where = self.gathering
+            where.remove(GATHERED)
+            self.engine.gather(where, found.pieces, partitions, self._decide.reader)
+            pieces = gathered_pieces(where)
             if (count := sum(piece.rows for piece in pieces)) != found.rows:
                 raise ReadError(
-                    f"{place.at(GATHERED)}: {count:,} rows were gathered of {found.rows:,}; a file has changed or is "
+                    f"{where.at(GATHERED)}: {count:,} rows were gathered of {found.rows:,}; a file has changed or is "
                     "damaged, or workers on other machines do not see this folder; the same command begins again"
                 )
             found = replace(found, pieces=tuple(pieces))

@@ -21,7 +21,7 @@ from tracerank.methods.decision_table import DECISION, arrow_schema, arrow_table
 from tracerank.readers.files.records import Problem, RecordAt
 from tracerank.readers.grouping import WINDOW_BYTES
 from tracerank.scale.decide_pools import DecidePools
-from tracerank.scale.gathering import GATHERED, gathered_rows
+from tracerank.scale.gathering import gathered_rows
 from tracerank.scale.pieces import Piece, Plan, opened, rows_of
 from tracerank.scale.places import Place
 from tracerank.scale.questions import digest
@@ -100,8 +100,7 @@ class ShardFolder:
         shards = [counts_of(self.place, shard_name(piece)) for piece in pieces]
         self._refuse_twice(pieces)
         self.place.write(MANIFEST, _json_bytes({"shards": [asdict(one) for one in shards]}))
-        for folder in (GATHERED, VECTORS):
-            self.place.remove(folder)
+        self.place.remove(VECTORS)
         return self._sums(shards)
 
     def counts(self) -> Counts:

@@ -15,6 +15,8 @@ from tracerank.pools.canonical import write_pools
 from tracerank.readers import read_pools
 from tracerank.readers.files.inputs import find_files
 from tracerank.readers.files.remote import address, is_remote, remote_identity
+from tracerank.readers.question_files import read_questions
+from tracerank.selectors.base import folder_of, load_selector, selector_digest
 
 fsspec = pytest.importorskip("fsspec")
 
@@ -82,6 +84,30 @@ def test_a_damaged_file_is_named_by_its_address(store: str) -> None:
     fsspec.filesystem("memory").pipe("/bucket/bad.jsonl", b"\0\1\2")
     with pytest.raises(ReadError, match=r"^memory://bucket/bad\.jsonl: is a binary file"):
         read_pools(f"{store}/bad.jsonl")
+
+
+def test_plain_questions_and_documents_are_read_from_there_too(store: str, tmp_path: Path) -> None:
+    from tracerank.agents.corpus.build import DocumentReader
+
+    files = fsspec.filesystem("memory")
+    files.pipe("/bucket/asked.txt.gz", gzip.compress(b"Who built the bridge?\nWhat does it cross?\n"))
+    files.pipe("/bucket/docs.jsonl", b'{"id": "d1", "title": "Orn", "text": "The bridge crosses the Orn."}\n')
+    assert [question.text for question in read_questions([Path(f"{store}/asked.txt.gz")])] == [
+        "Who built the bridge?",
+        "What does it cross?",
+    ]
+    [document] = DocumentReader(print).read([Path(f"{store}/docs.jsonl")])
+    assert document.text == "The bridge crosses the Orn."
+
+
+def test_a_selector_is_loaded_from_there_too(store: str) -> None:
+    files = fsspec.filesystem("memory")
+    for path in folder_of("default").iterdir():
+        files.pipe(f"/bucket/mine/{path.name}", path.read_bytes())
+    there = load_selector(f"{store}/mine")
+    assert selector_digest(f"{store}/mine") == selector_digest("default")
+    decided = pool("Paris", "Rome", "Paris")
+    assert there.decide(decided) == load_selector("default").decide(decided)
 
 
 def test_another_content_is_another_file(store: str) -> None:

@@ -5,12 +5,14 @@ no keys: each store finds its own where its users keep them. Nothing is written 
 (``scale/places.py``) asks for the store.
 """
 
+import atexit
 import os
 import re
 import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -85,12 +87,37 @@ def fetched(name: str) -> Iterator[Path]:
         yield copy
 
 
+@cache
+def fetched_folder(name: str) -> Path:
+    """A copy of a folder on this machine, for as long as this process lives."""
+    folder = tempfile.TemporaryDirectory(prefix="tracerank-")
+    atexit.register(folder.cleanup)
+    top = address(name).rstrip("/")
+    with told_of(top):
+        files, path = store_of(top)
+        for one in files.find(path):
+            copy = Path(folder.name, str(one).removeprefix(path).lstrip("/"))
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            files.get_file(one, str(copy))
+    return Path(folder.name)
+
+
 def store_of(url: str) -> tuple[Any, str]:
     """What fsspec has for an address, and the path there."""
     with needed(f"{url}: an address needs", "readers", ReadError):
         from fsspec.core import url_to_fs
+    _survive_forks()
     files, path = url_to_fs(url)
     return files, str(path)
+
+
+@cache
+def _survive_forks() -> None:
+    """A forked worker would wait for ever for the thread of its parent in which fsspec asks."""
+    from fsspec.asyn import reset_lock
+
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=reset_lock)
 
 
 @contextmanager

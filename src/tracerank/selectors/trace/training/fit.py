@@ -197,6 +197,7 @@ class _Run:
         self.learn, self.held_out = learn, held_out
         self.save_seconds = save_seconds
         self.processes = Processes.here()
+        self.block_pools = self.processes.block_size(plan.batch_pools, BLOCK_POOLS)
         torch.manual_seed(plan.seed)
         self.net = TraceNet(config, recipe)
         set_beginning(self.net, beginning)
@@ -267,8 +268,8 @@ class _Run:
         self.optimizer.zero_grad(set_to_none=True)
         labels, pool = self.examples.labels(numbers), self.examples.candidate_pool(numbers)
         over = normalisers(torch.from_numpy(labels), torch.from_numpy(pool), len(numbers), self.plan.loss)
-        total = 0.0
-        size = self.processes.block_size(len(numbers), BLOCK_POOLS)
+        total, is_first = 0.0, True
+        size = self.block_pools
         for place, begin in self.processes.own(range(0, len(numbers), size)):
             self._seed_block(place)
             part = self.examples.block(numbers[begin : begin + size])
@@ -285,6 +286,9 @@ class _Run:
                 )
             loss.backward()  # type: ignore[no-untyped-call]
             total += value
+            if is_first:
+                self._part_gradients()
+                is_first = False
         self.processes.sum_gradients(list(self.learned.values()))
         (total,) = self.processes.summed([total])
         if self.position.epoch * self.steps + self.position.step < self.beginning.frozen_steps:
@@ -292,6 +296,13 @@ class _Run:
                 encoder.zero_grad(set_to_none=True)  # the optimizer passes over what has no gradient
         self.optimizer.step()
         return total
+
+    def _part_gradients(self) -> None:
+        """Give each parameter a gradient of its own: of biases that are added up torch keeps one for both, to which
+        the next block would be added twice."""
+        for parameter in self.learned.values():
+            if parameter.grad is not None:
+                parameter.grad = parameter.grad.clone()
 
     def _end_epoch(self) -> None:
         done = self.position

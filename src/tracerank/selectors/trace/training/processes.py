@@ -48,7 +48,10 @@ class Processes:
         return list(enumerate(items))[self.rank :: self.count]
 
     def block_size(self, pools: int, most: int) -> int:
-        """Pools of a block: as many as stay in cache, but some for everybody."""
+        """Pools of a block in steps of so many: as many as stay in cache, but some for everybody.
+
+        Where everybody has that many, blocks are those of one process, and so is what dropout draws in them.
+        """
         return max(1, min(most, -(-pools // self.count)))
 
     def summed(self, values: Sequence[float]) -> list[float]:
