@@ -1,5 +1,6 @@
-"""``python -m studies.scale``: local, Daft and Ray over generated pools, as a table in Markdown.
+"""``python -m studies.scale``: local, Daft and Ray over generated pools, as the table of docs/scale.md.
 
+Rows are kept in a file: after an interruption the same command measures what is missing, and all are printed.
 Every run is a process of its own; its memory is the greatest sum of resident sizes of the process and all below it,
 read four times a second. Ray's own servers count. Pools repeat a generated block under new ids, so files grow and
 texts do not.
@@ -12,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
@@ -30,6 +31,7 @@ BLOCK = 500
 """Distinct generated questions."""
 K = 8
 _PAUSE = 0.25
+ENGINES = ("local", "daft", "ray")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,7 @@ def measured(engine: str, workers: int, source: Path, pools: int, method: str) -
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / ("out.jsonl" if engine == "local" else "out")
         command = [sys.executable, "-m", "tracerank", "select", str(source), "--engine", engine, "--method", method]
-        command += ["-o", str(out), "-q"] + ([] if engine == "local" else ["--workers", str(workers)])
+        command += ["-o", str(out), "-q", "--workers", str(workers)]
         began = time.monotonic()
         process = subprocess.Popen(command)
         peak = 0
@@ -102,17 +104,44 @@ def _resident(pid: int) -> int:
     return total
 
 
+def rows_of(path: Path) -> list[Measured]:
+    """What was measured before."""
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    return [Measured(**json.loads(line)) for line in lines]
+
+
+def table(rows: Sequence[Measured]) -> Iterator[str]:
+    """The table of docs/scale.md: against the local loop at the same number of pools, and against one worker."""
+    by = {(one.engine, one.workers, one.pools): one for one in rows}
+    least = min(one.pools for one in rows)
+    yield "| engine | workers | pools | seconds | pools/s | s over local a 1,000 | 1 → 2 workers | peak MB | grown |"
+    yield "|---|---:|---:|---:|---:|---:|---:|---:|---:|"
+    for one in sorted(rows, key=lambda one: (one.pools, ENGINES.index(one.engine), one.workers)):
+        local, single = by.get((ENGINES[0], 1, one.pools)), by.get((one.engine, 1, one.pools))
+        first = by.get((one.engine, one.workers, least))
+        more = ""
+        if local is not None and one.engine != ENGINES[0]:
+            more = f"{(one.seconds - local.seconds / one.workers) / one.pools * 1000:+.2f}"
+        gained = f"{single.seconds / one.seconds:.2f}x" if single is not None and one.workers > 1 else ""
+        grown = f"{one.peak_megabytes / first.peak_megabytes:.2f}x" if first is not None and first is not one else ""
+        yield (
+            f"| {one.engine} | {one.workers} | {one.pools:,} | {one.seconds:,.1f} | {one.pools_a_second:,.0f} | "
+            f"{more} | {gained} | {one.peak_megabytes:,.0f} | {grown} |"
+        )
+
+
 def main() -> None:
-    """Measure and print."""
+    """Measure what is missing and print all."""
     parser = argparse.ArgumentParser(prog="python -m studies.scale")
-    parser.add_argument("--pools", default="10000,100000", help="numbers of pools, with commas between")
-    parser.add_argument("--engines", default="local,daft,ray")
-    parser.add_argument("--workers", default="1,2", help="of daft and ray")
+    parser.add_argument("--pools", default="10000,50000,200000", help="numbers of pools, with commas between")
+    parser.add_argument("--engines", default=",".join(ENGINES))
+    parser.add_argument("--workers", default="1,2", help="of daft and ray, and of local with --workers")
     parser.add_argument("--method", default="default")
-    parser.add_argument("--cache", type=Path, default=Path("runs/scale"), help="where the generated files stay")
-    parser.add_argument("-o", "--output", type=Path, help="also write the figures here, as JSON Lines")
+    parser.add_argument("--cache", type=Path, default=Path("runs/scale"), help="where files and rows stay")
     given = parser.parse_args()
-    print("| engine | workers | pools | seconds | pools/s | peak MB |\n|---|---:|---:|---:|---:|---:|")
+    kept = given.cache / f"rows-{given.method}.jsonl"
+    rows = rows_of(kept)
+    done = {(one.engine, one.workers, one.pools) for one in rows}
     for pools in map(int, given.pools.split(",")):
         source = given.cache / f"{pools}-pools"
         if not (source / "COMPLETE").exists():
@@ -120,16 +149,14 @@ def main() -> None:
             write_pools(source / "files", pools)
             (source / "COMPLETE").touch()
         for engine in given.engines.split(","):
-            for workers in [1] if engine == "local" else map(int, given.workers.split(",")):
-                found = measured(engine, workers, source / "files", pools, given.method)
-                print(
-                    f"| {engine} | {workers} | {pools:,} | {found.seconds:.1f} | {found.pools_a_second:,.0f} | "
-                    f"{found.peak_megabytes:,.0f} |",
-                    flush=True,
-                )
-                if given.output is not None:
-                    with given.output.open("a", encoding="utf-8") as file:
-                        file.write(json.dumps(asdict(found)) + "\n")
+            for workers in map(int, given.workers.split(",")):
+                if (engine, workers, pools) in done:
+                    continue
+                rows.append(measured(engine, workers, source / "files", pools, given.method))
+                with kept.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(asdict(rows[-1])) + "\n")
+                print(rows[-1], file=sys.stderr, flush=True)
+    print("\n".join(table(rows)))
 
 
 if __name__ == "__main__":

@@ -22,6 +22,14 @@ from tracerank.extras import needed
 # A path object has taken one of the two strokes away; two letters or more, since one is a drive.
 _ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+):/{1,2}(?=[^/])")
 _PLAIN = ("file", "local")
+_LIBRARIES = {
+    **dict.fromkeys(("s3", "s3a"), "s3fs"),
+    **dict.fromkeys(("gs", "gcs"), "gcsfs"),
+    **dict.fromkeys(("az", "abfs", "abfss", "adl"), "adlfs"),
+    **dict.fromkeys(("http", "https"), "aiohttp"),
+    "hf": "huggingface_hub",
+}
+"""What fsspec asks by, where it is not in the extra."""
 
 
 def is_remote(name: str) -> bool:
@@ -129,10 +137,8 @@ def told_of(url: str) -> Iterator[None]:
         raise
     except ImportError as error:
         kind = url.partition(":")[0]
-        library = error.name or "a library"
-        raise ReadError(
-            f"{url}: {kind}:// needs {library}; install what fsspec names for it (s3fs, gcsfs, …)"
-        ) from None
+        library = _LIBRARIES.get(kind) or error.name or "a library of its own"
+        raise ReadError(f"{url}: {kind}:// needs {library}: pip install {library}") from None
     except FileNotFoundError:
         raise ReadError(f"{url}: no such file; check the address") from None
     except Exception as error:
