@@ -1,6 +1,8 @@
 """Ray Data writes the same shards, embeds in actors of its own, and survives a worker that is killed."""
 
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,18 +24,18 @@ ray = pytest.importorskip("ray")
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 RAY = EngineOptions("ray", 1)
 DECIDE = DecidePools("majority")
+PATHS = os.pathsep.join((str(Path(__file__).parents[2]), str(Path(__file__).parents[2] / "src")))
 
 
 @pytest.fixture(scope="module", autouse=True)
 def cluster() -> Iterator[None]:
     """One Ray for all: to start one takes seconds. Its workers find the tests, too."""
-    paths = os.pathsep.join((str(Path(__file__).parents[2]), str(Path(__file__).parents[2] / "src")))
     ray.init(
         num_cpus=3,
         object_store_memory=256 * 2**20,
         include_dashboard=False,
         log_to_driver=False,
-        runtime_env={"env_vars": {"PYTHONPATH": paths}},
+        runtime_env={"env_vars": {"PYTHONPATH": PATHS}},
     )
     yield
     ray.shutdown()
@@ -57,6 +59,17 @@ def test_whole_questions_are_decided_as_select_decides_them(run: Run, pools: lis
     source = sharded(tmp_path / "in", pools)
     result = run("select", source, "--method", "majority", "--engine", "ray", "--workers", 1, "-o", tmp_path / "out")
     assert result.exit_code == 0, result.output
+    assert shards(tmp_path / "out").equals(selected(run, source, tmp_path, "--method", "majority"))
+
+
+def test_daft_takes_the_same_to_ray(run: Run, pools: list[Pool], tmp_path: Path) -> None:
+    source = sharded(tmp_path / "in", pools)
+    command = [sys.executable, "-m", "tracerank", "select", str(source), "--engine", "daft", "--method", "majority"]
+    where = {**os.environ, "DAFT_RUNNER": "ray", "PYTHONPATH": PATHS}
+    done = subprocess.run(
+        [*command, "-o", str(tmp_path / "out"), "-q"], env=where, capture_output=True, text=True, timeout=400
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
     assert shards(tmp_path / "out").equals(selected(run, source, tmp_path, "--method", "majority"))
 
 

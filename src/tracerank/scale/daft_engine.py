@@ -15,8 +15,6 @@ from tracerank.scale.pieces import Piece
 from tracerank.scale.places import Place
 from tracerank.scale.shards import DecideShard
 
-WORKER_BYTES = 512 * 2**20
-"""Memory that a worker asks for on a cluster: Python holds a window of rows in a multiple of its size."""
 OnShard = Callable[[str], None]
 """Is told of each piece that was tried, as JSON."""
 
@@ -47,9 +45,9 @@ class Daft:
             import daft
         self._daft: Any = daft
         self._is_on_ray = daft.get_or_infer_runner_type() == "ray"
-        self._how: dict[str, Any] = {"use_process": workers > 1, "max_concurrency": workers}
-        if self._is_on_ray:
-            self._how = {"max_concurrency": workers, "ray_options": {"num_cpus": 1, "memory": WORKER_BYTES}}
+        self._how: dict[str, Any] = {"max_concurrency": workers}
+        if not self._is_on_ray:
+            self._how["use_process"] = workers > 1
 
     def decide(self, shard: DecideShard, pieces: Sequence[Piece], on_shard: OnShard) -> None:
         """A shard for each of the pieces."""

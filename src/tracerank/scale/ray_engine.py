@@ -18,7 +18,7 @@ from tracerank.embedding.load import embedder_for
 from tracerank.errors import TraceRankError, UsageError
 from tracerank.extras import needed
 from tracerank.readers.files.records import RecordAt
-from tracerank.scale.daft_engine import WORKER_BYTES, OnShard, stopping
+from tracerank.scale.daft_engine import OnShard, stopping
 from tracerank.scale.decide_pools import DecidePools
 from tracerank.scale.gathering import GATHERED, PARTITION, gathered_rows, rows_to_gather
 from tracerank.scale.pieces import Piece, rows_of
@@ -28,6 +28,8 @@ from tracerank.scale.vectors import GivenVectors, vectors_file, write_vectors
 from tracerank.selectors.base import Selector
 from tracerank.selectors.trace.graphs.build import pool_texts
 
+WORKER_BYTES = 512 * 2**20
+"""Memory that a worker asks for: Python holds a window of rows in a multiple of its size."""
 EMBEDDER_BYTES = 4 * WORKER_BYTES
 """Memory that a worker with an encoder asks for."""
 STORE_BYTES = 512 * 2**20
