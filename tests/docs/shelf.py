@@ -97,6 +97,15 @@ def _evaluation(folder: Path) -> None:
 RIVER, REPLIES = "Which river is under the Kessel bridge?", ("Orn", "Sava", "the Orn")
 
 
+def _parquet(path: Path) -> None:
+    import pyarrow
+    from pyarrow import parquet
+
+    path.mkdir()
+    rows = [{"question": RIVER, "answer": reply} for reply in REPLIES]
+    parquet.write_table(pyarrow.Table.from_pylist(rows), path / "1.parquet")
+
+
 def _table(path: Path, heading: str) -> None:
     """Answers and nothing else."""
     rows = (f"{RIVER},{reply}" for reply in REPLIES)
@@ -124,6 +133,7 @@ MAKERS: dict[str, Maker] = {
     "questions.jsonl": lambda path: _lines(path, QUESTION_FILE),
     "answers.csv": lambda path: _table(path, "question,answer"),
     "table.csv": lambda path: _table(path, "prompt,reply"),
+    "parquet": _parquet,
     "answers.json": lambda path: _lines(path, [{"question": RIVER, "answers": REPLIES}]),
     "log.jsonl": lambda path: _lines(path, [{"prompt": RIVER, "data": {"reply": reply}} for reply in REPLIES]),
     "runs/demo/almanac/questions.jsonl": lambda path: _lines(path, QUESTION_FILE),

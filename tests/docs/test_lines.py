@@ -39,7 +39,9 @@ class Page:
 
 
 HOW: dict[str, Page] = {
-    "README.md": Page(("logs.jsonl", "labelled.jsonl", "logs", "table.csv", "docs.jsonl", "questions.jsonl")),
+    "README.md": Page(
+        ("logs.jsonl", "labelled.jsonl", "logs", "table.csv", "parquet", "docs.jsonl", "questions.jsonl"),
+    ),
     "docs/cli.md": Page(
         (
             *("pools.jsonl", "labelled.jsonl", "logs", "docs.jsonl.gz", "questions.jsonl", "index"),

@@ -1,5 +1,8 @@
 """``tracerank convert`` and ``tracerank export``: pools written in another form, for us or for other tools."""
 
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
@@ -8,13 +11,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tracerank.cli.arguments import AsJson, Checkpoint, Files, FirstK, Force, ProblemsFile, Quiet, ReaderName
-from tracerank.cli.output import check_lines, check_output
+from tracerank.cli.output import ResumableLines, check_lines, check_output, check_resumable, fingerprint
 from tracerank.cli.reading import Problems, pools_of, reads
 from tracerank.cli.terminal import note, print_json, working
 from tracerank.errors import UsageError
-from tracerank.pools.atif_export import write_atif
-from tracerank.pools.canonical import write_pools
+from tracerank.pools.atif_export import rollout_to_trajectory
+from tracerank.pools.canonical import rollout_to_record
+from tracerank.pools.files import line_of, packed, whole_file
+from tracerank.pools.pool import Pool
 from tracerank.readers.detect import AUTO
+from tracerank.readers.files.joining import ScatteredRollout
+from tracerank.readers.files.records import Problem
+from tracerank.readers.grouping import Report, ScatteredPool
 from tracerank.selectors.table import METHOD_NAMES, MethodOptions, method_named
 
 if TYPE_CHECKING:
@@ -96,18 +104,54 @@ def convert(
 ) -> None:
     """Bring rollouts of any known format into the canonical one or into ATIF, grouped by question.
 
-    Holds everything in memory, so the rollouts of a question may stand anywhere in the files. Nothing readable is
-    left out: rollouts that could never be chosen keep their place.
+    Streams, and goes on where an interrupted run stopped. Where the rollouts of a question stand far from each other,
+    it begins again and holds everything in memory. Nothing readable is left out: rollouts that could never be chosen
+    keep their place.
     """
-    check_output(output, files, force)
+    check_resumable(output, files, force)
     check_lines(output)
-    with Problems(problems, keep=(*files, output)) as report, working("reading", quiet=quiet) as bar:
-        pools = list(bar.over(pools_of(files, reader, report, is_grouped=False)))
-        bar.describe("writing")
-        (write_atif if to is FormatName.ATIF else write_pools)(output, pools)
+    record_of = rollout_to_trajectory if to is FormatName.ATIF else rollout_to_record
+    run = {"files": fingerprint(files), "reader": reader, "to": str(to)}
+    met = Counter[str]()
+
+    def blocks(pools: Iterable[Pool]) -> Iterator[bytes]:
+        met.clear()
+        for pool in pools:
+            met.update(questions=1, rollouts=len(pool.rollouts))
+            yield b"".join(line_of(record_of(pool.question, one)) for one in pool.rollouts)
+
+    with (
+        Problems(problems, keep=(*files, output)) as report,
+        working("converting", quiet=quiet) as bar,
+        ResumableLines(output, run, force, _compressed if output.suffix == ".gz" else None) as lines,
+    ):
+        told = _Once(report)
+        try:
+            lines.follow(blocks(bar.over(pools_of(files, reader, told))))
+        except (ScatteredPool, ScatteredRollout):
+            bar.describe("reading everything: rollouts of a question stand far from each other")
+            lines.follow(blocks(bar.over(pools_of(files, reader, told, is_grouped=False))))
     if not quiet:
-        rollouts = sum(map(len, pools))
-        note(f"{len(pools):,} questions, {rollouts:,} rollouts, {report.count:,} problems; written to {output}")
+        asked = f"{met['questions']:,} questions, {met['rollouts']:,} rollouts"
+        note(f"{asked}, {report.count:,} problems; written to {output}")
+
+
+class _Once:
+    """Reports each problem once, though everything is read twice."""
+
+    def __init__(self, report: Report) -> None:
+        self._report = report
+        self._told: set[Problem] = set()
+
+    def __call__(self, problem: Problem) -> None:
+        if problem not in self._told:
+            self._told.add(problem)
+            self._report(problem)
+
+
+def _compressed(part: Path, path: Path) -> None:
+    with open(part, "rb") as lines, whole_file(path) as file, packed(path, file) as target:
+        shutil.copyfileobj(lines, target)
 
 
 export = typer.Typer(no_args_is_help=True, help="Write rollouts as data for other tools.")

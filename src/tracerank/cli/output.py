@@ -2,9 +2,10 @@
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from hashlib import blake2b, file_digest
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
@@ -15,6 +16,7 @@ from tracerank.cli.terminal import json_text, note
 from tracerank.errors import UsageError
 from tracerank.pools.locks import alone_with
 from tracerank.readers.files.inputs import find_files
+from tracerank.readers.files.remote import remote_identity
 
 SOME_FAILED = 3
 """Exit code of a command that is done, but some rollouts or questions failed."""
@@ -62,7 +64,8 @@ def _check_regular(path: Path) -> None:
 
 def fingerprint(files: Sequence[Path]) -> list[dict[str, Any]]:
     """What tells whether files are still the same: name, size and a digest of what is in them."""
-    return [_identity(Path(name)) for path in files for name in find_files(path).names]
+    names = [name for path in files for name in find_files(path).names]
+    return [_identity(Path(name)) if os.path.lexists(name) else remote_identity(name) for name in names]
 
 
 def _identity(path: Path) -> dict[str, Any]:
@@ -146,6 +149,22 @@ class ResumableLines:
                     return
                 length += len(line)
                 yield record
+
+    def follow(self, blocks: Iterable[bytes]) -> None:
+        """Write whole lines, but for those that the interrupted run has left; from the first that differ on, anew."""
+        stream = iter(blocks)
+        length = 0
+        with open(self._part, "rb") as there:
+            for block in stream:
+                if there.read(len(block)) != block:
+                    stream = chain((block,), stream)
+                    break
+                length += len(block)
+        self._file.truncate(length)
+        self._file.seek(0, os.SEEK_END)
+        for block in stream:
+            self._file.write(block)
+            self._file.flush()
 
     def write(self, record: Mapping[str, Any]) -> None:
         """One more line, out of our hands at once."""

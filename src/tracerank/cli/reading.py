@@ -67,20 +67,107 @@ def reads(command: Callable[..., None]) -> Callable[..., None]:
     added: dict[str, Any] = {"fields": FieldNames}
     if "questions" not in signature.parameters:
         added["asked"] = QuestionFile
+    return _with_options(with_fields, command, added, "reader")
+
+
+def _with_options(
+    made: Callable[..., None], command: Callable[..., None], added: dict[str, Any], behind: str
+) -> Callable[..., None]:
+    """What stands for a command, with options added behind one of its own; Typer reads both signs of them."""
     extra = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
         for name, kind in added.items()
     ]
+    signature = inspect.signature(command)
     names = list(signature.parameters.values())
-    place = [one.name for one in names].index("reader") + 1
-    # Typer reads both.
-    with_fields.__signature__ = signature.replace(  # type: ignore[attr-defined]
+    place = [one.name for one in names].index(behind) + 1
+    made.__signature__ = signature.replace(  # type: ignore[attr-defined]
         parameters=[
             one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in (*names[:place], *extra, *names[place:])
         ]
     )
-    with_fields.__annotations__ = {**command.__annotations__, **added}
-    return with_fields
+    made.__annotations__ = {**command.__annotations__, **added}
+    return made
+
+
+Engine = Annotated[
+    str | None,
+    typer.Option(
+        "--engine",
+        metavar="NAME",
+        help="What runs the work: local, daft or ray; the last two read Parquet and write a folder of shards. For "
+        "folders of Parquet and -o FOLDER it is daft where that is installed.",
+        show_default=False,
+    ),
+]
+Sharded = Annotated[
+    bool | None,
+    typer.Option(
+        "--sharded",
+        help="Of engines: no question is in two files, so nothing is looked for or shuffled.",
+        show_default=False,
+    ),
+]
+Partitions = Annotated[
+    int | None,
+    typer.Option(
+        "--partitions",
+        metavar="N",
+        min=1,
+        help="Of engines: into how many parts rows are gathered by question where files are not cut by it; unless "
+        "given, one for 64 MiB.",
+        show_default=False,
+    ),
+]
+Embedders = Annotated[
+    int | None,
+    typer.Option(
+        "--embedders",
+        metavar="N",
+        min=1,
+        help="Of ray: workers that only embed, for selectors that read vectors; --gpus is for these.",
+        show_default=False,
+    ),
+]
+Gpus = Annotated[
+    float | None,
+    typer.Option("--gpus", metavar="N", min=0.0, help="Of ray: of each worker that embeds.", show_default=False),
+]
+Workers = Annotated[
+    int | None,
+    typer.Option("--workers", metavar="N", min=1, help="Processes that decide.", show_default="one a core"),
+]
+_OF_ENGINES: Mapping[str, Any] = {
+    "engine": Engine,
+    "sharded": Sharded,
+    "partitions": Partitions,
+    "embedders": Embedders,
+    "gpus": Gpus,
+}
+LOCAL = "local"
+
+
+def on_engines(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with ``--engine`` and what belongs to it; a command that has ``--workers`` keeps it."""
+    own_workers = "workers" in inspect.signature(command).parameters
+
+    @wraps(command)
+    def with_engine(*args: Any, **options: Any) -> None:
+        given = {name: options.pop(name, None) for name in _OF_ENGINES}
+        workers = options.get("workers") if own_workers else options.pop("workers", None)
+        output = options.get("output")
+        # A name without an end may be a folder; any other is a file, which no engine writes.
+        if given["engine"] != LOCAL and (any(given.values()) or (output is not None and not output.suffix)):
+            from tracerank.cli.engines import engine_for, run_engine
+
+            if (engine := engine_for(given["engine"], options)) is not None:
+                problems = Problems(options.get("problems"), keep=(*options["files"], output))
+                run_engine(engine, {**given, "workers": workers}, options, problems)
+                return
+        command(*args, **options)
+
+    added = {**_OF_ENGINES, **({} if own_workers else {"workers": Workers})}
+    return _with_options(with_engine, command, added, "output")
 
 
 def pools_of(

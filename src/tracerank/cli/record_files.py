@@ -8,7 +8,6 @@ import csv
 import io
 import json
 import os
-import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -21,47 +20,8 @@ from typing import Any, BinaryIO, get_args, get_type_hints
 from tracerank.cli.terminal import json_text
 from tracerank.errors import UsageError
 from tracerank.extras import needed
+from tracerank.methods.decision_table import COUNTS, NESTED, NUMBER, TEXT, WHOLE, Columns, arrow_schema, arrow_table
 from tracerank.pools.files import whole_file
-
-TEXT, WHOLE, NUMBER, TEXTS, NUMBERS, COUNTS, PLACES, SCORES, USAGE, NESTED = (
-    "text",
-    "whole",
-    "number",
-    "texts by key",
-    "numbers by key",
-    "counts by key",
-    "list of whole numbers",
-    "list of scores",
-    "usage",
-    "nested",
-)
-"""What is nested is JSON in a cell, also in Parquet: its lists hold values of several kinds."""
-Columns = Mapping[str, str]
-"""Name of a column to the kind of its values, any of which may be missing."""
-
-DECISION: Columns = MappingProxyType(
-    {
-        "question_id": TEXT,
-        "question": TEXT,
-        "answer": TEXT,
-        "sample_id": WHOLE,
-        "scores": NUMBERS,
-        "dropped": TEXTS,
-        "group": PLACES,
-        "confidence": NUMBER,
-        "usage": USAGE,
-        "note": TEXT,
-        "problem": TEXT,
-        "reply": TEXT,
-        "counts": COUNTS,
-        "method": TEXT,
-        "source": TEXT,
-        "score_list": SCORES,
-        "escalated": NESTED,
-        "missing": NESTED,
-    }
-)
-"""What ``tracerank select`` writes."""
 
 
 def _columns_of(kind: type) -> Columns:
@@ -73,7 +33,6 @@ def _columns_of(kind: type) -> Columns:
 
 _ROWS = 1000
 """Rows of Parquet that are held at a time."""
-_LONE = re.compile("[\ud800-\udfff]")
 
 Write = Callable[[BinaryIO, Iterator[dict[str, Any]], Columns], None]
 
@@ -130,43 +89,14 @@ def _cell(value: object) -> object:
 
 def _parquet_rows(file: BinaryIO, records: Iterator[dict[str, Any]], columns: Columns) -> None:
     arrow, parquet = _parquet(Path(getattr(file, "name", "")))
-    kinds = _arrow_kinds(arrow)
-    schema = arrow.schema([(name, kinds[kind]) for name, kind in columns.items()])
-    with parquet.ParquetWriter(file, schema) as writer:
+    with parquet.ParquetWriter(file, arrow_schema(arrow, columns)) as writer:
         while block := list(islice(records, _ROWS)):
-            rows = [{name: _arrow_value(row.get(name), kind) for name, kind in columns.items()} for row in block]
-            writer.write_table(arrow.Table.from_pylist(rows, schema))
+            writer.write_table(arrow_table(arrow, block, columns))
 
 
 def _parquet(path: Path) -> tuple[Any, Any]:
     with needed(f"{path}: writing Parquet needs", "readers", UsageError):
         return import_module("pyarrow"), import_module("pyarrow.parquet")
-
-
-def _arrow_kinds(arrow: Any) -> dict[str, Any]:
-    whole, number, text = arrow.int64(), arrow.float64(), arrow.string()
-    return {
-        TEXT: text,
-        WHOLE: whole,
-        NUMBER: number,
-        TEXTS: arrow.map_(text, text),
-        NUMBERS: arrow.map_(text, number),
-        COUNTS: arrow.map_(text, whole),
-        PLACES: arrow.list_(whole),
-        SCORES: arrow.list_(arrow.struct([("sample_id", whole), ("score", number)])),
-        NESTED: text,
-        USAGE: arrow.struct([("prompt_tokens", whole), ("completion_tokens", whole), ("calls", whole)]),
-    }
-
-
-def _arrow_value(value: Any, kind: str) -> Any:
-    if kind == NESTED and value is not None:
-        value = json_text(value)
-    if isinstance(value, str):
-        return _LONE.sub(lambda found: json.dumps(found[0])[1:-1], value)  # no UTF-8 has these
-    if kind in (TEXTS, NUMBERS, COUNTS) and value is not None:
-        return [(_arrow_value(key, TEXT), _arrow_value(each, TEXT)) for key, each in value.items()]
-    return value
 
 
 FORMATS: Mapping[str, Write] = MappingProxyType(

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tracerank.cli.arguments import IncludeFitted, PricesFile, Quiet
-from tracerank.cli.record_files import NUMBER, TEXT, check_format, write_records
+from tracerank.cli.record_files import check_format, write_records
 from tracerank.cli.terminal import harmless, json_text, new_table, note, print_json, print_table, working
 from tracerank.errors import UsageError
+from tracerank.methods.decision_table import NUMBER, TEXT
 from tracerank.pools.files import whole_file
 
 if TYPE_CHECKING:

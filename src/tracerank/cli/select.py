@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -40,13 +40,15 @@ from tracerank.cli.reading import (
     Summary,
     alike_sentence,
     asked_sentence,
+    on_engines,
     pools_of,
     unweighed_sentence,
 )
-from tracerank.cli.record_files import DECISION, FORMATS, check_format, read_lines, write_records
+from tracerank.cli.record_files import FORMATS, check_format, read_lines, write_records
 from tracerank.cli.terminal import json_text, note, print_line, working
 from tracerank.errors import UsageError
-from tracerank.methods.base import ALIKE, Decision, Method, decide_stream, decision_to_record, told
+from tracerank.methods.base import ALIKE, Method, decide_stream, decision_line, told
+from tracerank.methods.decision_table import DECISION
 from tracerank.methods.voting import NO_CONFIDENCE
 from tracerank.pools.pool import Pool
 from tracerank.readers.detect import AUTO
@@ -89,6 +91,7 @@ class _Row(NamedTuple):
     problem: str | None
 
 
+@on_engines
 def select(
     files: Files,
     checkpoint: Checkpoint = None,
@@ -202,7 +205,7 @@ def select(
 def _rows(method: Method, name: str, pools: Iterable[Pool]) -> Iterator[tuple[Pool, _Row]]:
     """Each pool with what is written about it; ``name`` is what decided."""
     for pool, decision in decide_stream(method, pools, lambda pool, reason: None):  # told when its row is written
-        line = json_text(_line(pool, told(pool, decision), name))
+        line = json_text(decision_line(pool, told(pool, decision), name))
         note = decision.note or ""
         yield pool, _Row(line, decision.answer, decision.dropped, decision.counts, note, decision.failure)
 
@@ -242,22 +245,6 @@ def _refuse_workers(method: Method, options: MethodOptions, name: str, *, is_esc
     asks = is_escalated or options.chat is not None or options.equality in (EqualityName.SEMANTIC, EqualityName.LLM)
     if asks or getattr(method, "encoder", None) is not None:
         raise UsageError(f"--workers: {name} asks a server or embeds texts, many at a time; leave the option out")
-
-
-def _line(pool: Pool, decision: Decision, method: str) -> dict[str, Any]:
-    """The decision as services tell it, and what only a file needs: what a model wrote, who decided, and on what."""
-    chosen = next((one for one in pool.rollouts if one.sample_id == decision.sample_id), None)
-    is_plain = decision.escalated is None and decision.missing is None
-    return {
-        **decision_to_record(pool.question, decision if is_plain else replace(decision, escalated=None, missing=None)),
-        "reply": decision.reply,
-        "counts": dict(decision.counts),
-        "method": method,
-        "source": None if chosen is None else chosen.source,
-        "score_list": [{"sample_id": sample, "score": score} for sample, score in decision.scores.items()],
-        "escalated": None if decision.escalated is None else decision.escalated.record(),
-        "missing": None if decision.missing is None else decision.missing.record(),
-    }
 
 
 def _is_whole(record: Mapping[str, Any]) -> bool:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -127,52 +128,62 @@ def train(
     choose the best epoch; an interrupted run goes on when the same command is given again, and ends with the same
     weights. With marks and plus nothing is chosen by them, pools are also cut into random subsets, and after an
     interruption only what was prepared is kept. --identity, --shared and --freeze change where the paper's training
-    begins, not its equations. At the end vote, shipped selector, network and oracle are compared on the pools that were
-    held out. Use the result with --checkpoint FOLDER.
+    begins, not its equations. Under torchrun the processes share every step of paper. At the end vote, shipped
+    selector, network and oracle are compared on the pools that were held out. Use the result with --checkpoint FOLDER.
     """
     # Here, because this needs numpy and torch, which help should not wait for.
     from tracerank.embedding.load import load_embedder
     from tracerank.fitting.folder import write_network_card
     from tracerank.fitting.held_out import compare_held_out
     from tracerank.fitting.presets import TrainingSource, encoder_of, prepare_training, told_setting
+    from tracerank.selectors.trace.training.processes import joined
 
     named, paths = _setting_and_files(pools)
     labelling = labelling_named(labels)
     held_out = None if split is None else split_named(split)
-    with Problems(problems, keep=paths) as report, working("preparing", quiet=quiet) as bar:
-        found, stream = told_setting(_to_learn(pools_of(paths, reader, report), held_out))
-        setting = named or found
-        if setting != found and not force:
-            raise UsageError(
-                f"the pools are of the setting {found}, not {setting}: a network of {setting} would learn little from "
-                f"them; leave {setting} out, or train all the same with --force"
+    with joined() as processes:
+        if processes.count > 1 and preset is not PresetName.PAPER:
+            raise UsageError(f"--preset {preset} is trained by one process; leave torchrun out, or take --preset paper")
+        if not processes.is_writer:  # one of them speaks
+            quiet, as_json, problems = True, False, None
+        with Problems(problems, keep=paths) as report, working("preparing", quiet=quiet) as bar:
+            found, stream = told_setting(_to_learn(pools_of(paths, reader, report), held_out))
+            setting = named or found
+            if setting != found and not force:
+                raise UsageError(
+                    f"the pools are of the setting {found}, not {setting}: a network of {setting} would learn little "
+                    f"from them; leave {setting} out, or train all the same with --force"
+                )
+            made_from = json.dumps(fingerprint(paths)) + ("" if split is None else f", without --split {split}")
+            embedder = load_embedder(encoder_of(str(preset), encoder), dims)
+            source = TrainingSource(setting, bar.over(stream), made_from, embedder, labelling)
+            prepare = partial(
+                prepare_training,
+                str(preset),
+                source,
+                output,
+                k=k,
+                epochs=epochs,
+                batch_pools=batch,
+                learning_rate=learning_rate,
+                seed=seed,
+                seeds=seeds,
+                identity=identity or None,
+                shared=shared or None,
+                frozen_steps=freeze,
             )
-        made_from = json.dumps(fingerprint(paths)) + ("" if split is None else f", without --split {split}")
-        embedder = load_embedder(encoder_of(str(preset), encoder), dims)
-        source = TrainingSource(setting, bar.over(stream), made_from, embedder, labelling)
-        ready = prepare_training(
-            str(preset),
-            source,
-            output,
-            k=k,
-            epochs=epochs,
-            batch_pools=batch,
-            learning_rate=learning_rate,
-            seed=seed,
-            seeds=seeds,
-            identity=identity or None,
-            shared=shared or None,
-            frozen_steps=freeze,
-        )
-    if not quiet:
-        note(ready.about)
-        if labelling.answers:  # none are labelled anew where examples are taken up again
-            note(labelling.sentence)
-        say_judge(labelling)
-        if ready.caution is not None:
-            note(ready.caution)
-    with working("training", unit="steps", total=ready.steps, quiet=quiet) as bar:
-        summary = ready.run(_showing(bar))
+            ready = processes.first_here(prepare)
+        if not quiet:
+            note(ready.about)
+            if labelling.answers:  # none are labelled anew where examples are taken up again
+                note(labelling.sentence)
+            say_judge(labelling)
+            if ready.caution is not None:
+                note(ready.caution)
+        with working("training", unit="steps", total=ready.steps, quiet=quiet) as bar:
+            summary = ready.run(_showing(bar))
+    if not processes.is_writer:
+        return
     with working("comparing", quiet=quiet) as bar:
         again = bar.over(_to_learn(pools_of(paths, reader, lambda _: None), held_out))
         compared = compare_held_out(output, embedder, again, ready.k, labelling_named(labels))
@@ -201,7 +212,7 @@ def _setting_and_files(words: list[str]) -> tuple[str | None, list[Path]]:
         if not others:
             raise UsageError(f"no files to learn from; name them after {first}")
         return first, list(map(Path, others))
-    if not Path(first).suffix and not Path(first).exists() and not set(first) & set("*?["):
+    if not Path(first).suffix and not Path(first).exists() and not set(first) & set("*?[:"):
         raise UsageError(f"{first}: neither a search setting ({WEBQA}, {BROWSING}) nor a file or folder that exists")
     return None, list(map(Path, words))
 

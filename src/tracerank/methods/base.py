@@ -141,6 +141,22 @@ def decision_to_record(question: Question, decision: Decision) -> dict[str, Any]
     }
 
 
+def decision_line(pool: Pool, decision: Decision, method: str) -> dict[str, Any]:
+    """The decision as services tell it, and what only a file needs: what a model wrote, who decided, and on what."""
+    chosen = next((one for one in pool.rollouts if one.sample_id == decision.sample_id), None)
+    is_plain = decision.escalated is None and decision.missing is None
+    return {
+        **decision_to_record(pool.question, decision if is_plain else replace(decision, escalated=None, missing=None)),
+        "reply": decision.reply,
+        "counts": dict(decision.counts),
+        "method": method,
+        "source": None if chosen is None else chosen.source,
+        "score_list": [{"sample_id": sample, "score": score} for sample, score in decision.scores.items()],
+        "escalated": None if decision.escalated is None else decision.escalated.record(),
+        "missing": None if decision.missing is None else decision.missing.record(),
+    }
+
+
 class Sure(Protocol):
     """Whatever tells how sure a decision is; ``selectors/meaning/confidence.py`` has it."""
 

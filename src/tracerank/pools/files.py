@@ -9,7 +9,7 @@ import os
 import re
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -99,25 +99,28 @@ def write_json(path: str | os.PathLike[str], value: Mapping[str, Any]) -> None:
     write_text(path, json.dumps(value, indent=2) + "\n")
 
 
+def packed(path: str | os.PathLike[str], file: BinaryIO) -> AbstractContextManager[BinaryIO]:
+    """The file, or gzip on top of it when the name ends with .gz."""
+    if not os.fspath(path).endswith(".gz"):
+        return nullcontext(file)
+    # No name and time inside: the same records give the same bytes.
+    return cast(AbstractContextManager[BinaryIO], gzip.GzipFile("", "wb", 6, file, mtime=0))
+
+
 def write_lines(path: str | os.PathLike[str], records: Iterable[Mapping[str, Any]]) -> None:
     """Write one record a line, gzip-compressed when the name ends with .gz."""
-    with whole_file(path) as file:
-        if os.fspath(path).endswith(".gz"):
-            # No name and time inside: the same records give the same bytes.
-            with gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
-                _write(cast(BinaryIO, packed), records)
-        else:
-            _write(file, records)
+    with whole_file(path) as file, packed(path, file) as lines:
+        for record in records:
+            lines.write(line_of(record))
 
 
-def _write(file: BinaryIO, records: Iterable[Mapping[str, Any]]) -> None:
-    for record in records:
-        try:
-            line = orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE)
-        except TypeError:
-            # Lone surrogates and integers beyond 64 bits, which only the standard library writes.
-            line = json.dumps(record).encode() + b"\n"
-        file.write(line)
+def line_of(record: Mapping[str, Any]) -> bytes:
+    """A record as a line of JSON."""
+    try:
+        return orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE)
+    except TypeError:
+        # Lone surrogates and integers beyond 64 bits, which only the standard library writes.
+        return json.dumps(record).encode() + b"\n"
 
 
 def _sync(path: Path) -> None:

@@ -9,7 +9,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, groupby
 from typing import TYPE_CHECKING, cast
 
 from tracerank.errors import ReadError
@@ -94,9 +94,21 @@ def pools_of_records(
     fields: Mapping[str, str] | None = None,
 ) -> list[Pool]:
     """Pools of records that are in memory already, such as the body of a request; ``name`` tells where they stood."""
-    source = _source(reader, on_problem, None, None, fields)
     placed = (RecordAt(record, f"{name}:[{index}]", 0) for index, record in enumerate(records))
-    return list(group(source.of_records(placed), source.report, None))
+    return list(pools_of_placed(placed, reader, on_problem, fields=fields))
+
+
+def pools_of_placed(
+    records: Iterable[RecordAt],
+    reader: str | Reader = AUTO,
+    on_problem: Report | None = None,
+    window_bytes: int | None = None,
+    fields: Mapping[str, str] | None = None,
+) -> Iterator[Pool]:
+    """Pools of records that say where they stood; those of a file are read as that file would be."""
+    source = _source(reader, on_problem, window_bytes, None, fields)
+    files = (part for _, part in groupby(records, lambda item: item.source.rpartition(":")[0]))
+    return group(chain.from_iterable(map(source.of_records, files)), source.report, window_bytes)
 
 
 def _source(

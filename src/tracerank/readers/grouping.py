@@ -16,6 +16,7 @@ from tracerank.errors import MalformedRollout, ReadError
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question, Rollout
 from tracerank.readers.base import GENERAL, Parsed, Reader, Record, UnreadableRollout
+from tracerank.readers.digest_table import DigestTable
 from tracerank.readers.files.record_fields import goes_by_bare_id
 from tracerank.readers.files.records import Problem, RecordAt
 
@@ -33,6 +34,10 @@ _LOOSE = _GIVING_WAY | {"crewai", "dspy", GENERAL}
 """Readers of runs that no data set has numbered."""
 _KNOWING = frozenset(("atif", "browsecomp-plus", "inspect", "mirothinker"))
 """Readers that stay, but of whose calls somebody may not know the tools."""
+
+
+class ScatteredPool(ReadError):
+    """A question whose pool was already given out: its rollouts stand too far from each other to be streamed."""
 
 
 class Placed(NamedTuple):
@@ -201,7 +206,7 @@ class _Grouping:
         self._open: dict[str, _Variants] = {}
         self._numbers: dict[str, int] = {}  # id that several questions share -> the last number given to one
         self._names: set[str] = set()  # ids of the open pools
-        self._closed: dict[int, int] = {}  # hash of a pool id, or of an id and its text -> records before it
+        self._closed = DigestTable()  # a pool's id, or its id and text -> records before it
         self._bytes = 0
         self._count = 0
 
@@ -241,14 +246,14 @@ class _Grouping:
             del self._open[pool.key]
         if self._window is not None:
             for name in {pool.key, pool.id, f"{pool.key}\0{normalize_text(pool.text)}"}:
-                self._closed.setdefault(_digest(name), pool.count)
+                self._closed.add(name, pool.count)
         return _settle(pool, self._report)
 
     def _begin(self, question: Question, source: str) -> _Open:
         self._refuse_return(question, source)
         number = self._numbers.get(question.id, 1)
         name = question.id if number == 1 else f"{question.id}~{number}"
-        while name in self._names or (self._closed and _digest(name) in self._closed):
+        while name in self._names or name in self._closed:
             number += 1
             name = f"{question.id}~{number}"
         if number > 1:
@@ -262,14 +267,13 @@ class _Grouping:
         return pool
 
     def _refuse_return(self, question: Question, source: str) -> None:
-        if not self._closed or _digest(question.id) not in self._closed:
+        if question.id not in self._closed:
             return
-        same = f"{question.id}\0{normalize_text(question.text)}"
-        earlier = self._closed.get(_digest(same), self._closed.get(_digest(f"{question.id}\0")))
-        if earlier is None and not question.text:
-            earlier = self._closed[_digest(question.id)]
+        earlier = self._closed.get(f"{question.id}\0{normalize_text(question.text)}")
+        if earlier is None:
+            earlier = self._closed.get(f"{question.id}\0" if question.text else question.id)
         if earlier is not None and self._window is not None:
-            raise ReadError(
+            raise ScatteredPool(
                 f"{source}: question {question.id!r} comes back after its pool was closed: it began with record "
                 f"{earlier + 1} of the input and more than {_size(self._window)} of other questions followed; "
                 "bring its rollouts together with `tracerank convert FILE -o grouped.jsonl` "

@@ -6,6 +6,7 @@ place and left out; only a file that cannot be used at all raises.
 
 import gzip
 import hashlib
+import io
 import json
 import os
 import re
@@ -23,6 +24,7 @@ from tracerank.readers.base import Record
 from tracerank.readers.files.inputs import find_files, iter_input
 from tracerank.readers.files.record_fields import RECORD_KEY, identity_of, references_of
 from tracerank.readers.files.records import PathLike, Problem, RecordAt
+from tracerank.readers.files.remote import is_remote, opened_remote
 from tracerank.readers.files.tables import header_of
 from tracerank.readers.values import encodable
 
@@ -213,6 +215,10 @@ def _text_records(name: str) -> Iterator[RecordAt]:
 
 
 def _unpacked(name: str) -> IO[bytes]:
+    if is_remote(name):
+        with opened_remote(name) as stream:
+            whole = stream.read()
+        return io.BytesIO(gzip.decompress(whole) if whole.startswith(_GZIP_MAGIC) else whole)
     with open(name, "rb") as file:
         is_packed = file.read(2) == _GZIP_MAGIC
     return cast(IO[bytes], gzip.open(name, "rb")) if is_packed else open(name, "rb")

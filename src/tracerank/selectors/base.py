@@ -259,9 +259,14 @@ class Selector(ABC):
 
 
 def folder_of(name: str | Path) -> Path:
-    """The folder of a shipped selector by its name, or of one of the hub; any other name is a folder itself."""
+    """The folder of a shipped selector by its name, of one of the hub or behind an address; else a folder itself."""
     if name in SHIPPED:
         return Path(str(files("tracerank.selectors.shipped").joinpath(str(name))))
+    if ":/" in str(name):
+        from tracerank.readers.files.remote import fetched_folder, is_remote  # with all readers, which few need here
+
+        if is_remote(str(name)):
+            return fetched_folder(str(name))
     return hub_folder(str(name)) if _is_on_hub(name) else Path(name)
 
 

@@ -24,7 +24,9 @@ from tracerank.agents.corpus.layout import FILE, CorpusInfo, TextWriter
 from tracerank.errors import CorpusError, UsageError
 from tracerank.pools.canonical import kind_of
 from tracerank.pools.urls import canonical_url
+from tracerank.readers.files.inputs import iter_input
 from tracerank.readers.files.records import Problem, RecordAt, iter_records
+from tracerank.readers.files.remote import is_remote
 
 MADE_UP_ADDRESS = "https://corpus.local/doc/"
 """Address of a document without one, followed by its id; ``.local`` names no machine of the web."""
@@ -51,7 +53,7 @@ class DocumentReader:
     def read(self, paths: Iterable[Path]) -> Iterator[CorpusDocument]:
         """The documents of the files in order."""
         for path in paths:
-            for item in iter_records(path):
+            for item in iter_input(path) if is_remote(str(path)) else iter_records(path):
                 document = self._document(item) if isinstance(item, RecordAt) else item
                 self._rows += 1
                 if isinstance(document, Problem):

@@ -9,11 +9,12 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tracerank.errors import ReadError
 from tracerank.readers.files.natural_order import natural
 from tracerank.readers.files.records import PathLike, Problem, RecordAt, iter_records
+from tracerank.readers.files.remote import address, fetched, is_remote, remote_files
 from tracerank.readers.files.sqlite_file import BESIDE, SQLITE_MAGIC
 from tracerank.readers.files.trial_folders import RESULT, Trials, trials_among
 
@@ -48,6 +49,8 @@ def find_files(path: PathLike) -> Found:
         return _found(names, name)
     if os.path.lexists(name):
         return Found((name,))
+    if is_remote(name):
+        return _found_remote(name)
     if not glob.has_magic(name):
         raise ReadError(f"{name}: no such file; check the path")
     names = []
@@ -56,6 +59,15 @@ def find_files(path: PathLike) -> Found:
     if not names:
         raise ReadError(f"{name}: no file matches the pattern; check it, ** stands for any folders")
     return _found(list(dict.fromkeys(names)), name)
+
+
+def _found_remote(name: str) -> Found:
+    names = remote_files(name)
+    if not names:
+        raise ReadError(f"{address(name)}: no file there matches; check the address")
+    if names == [address(name)]:
+        return Found((names[0],))
+    return Found(in_sample_order(names), address(name))
 
 
 def _found(names: list[str], place: str) -> Found:
@@ -82,8 +94,21 @@ def iter_input(path: PathLike) -> Iterator[RecordAt | Problem]:
         from tracerank.readers.files.agent_stores import iter_store
 
         yield from iter_store(name)
+    elif not os.path.lexists(name) and is_remote(name):
+        yield from _iter_remote(address(name))
     else:
         yield from iter_records(path)
+
+
+def _iter_remote(name: str) -> Iterator[RecordAt | Problem]:
+    """The records of a file behind an address, which they name as their place."""
+    with fetched(name) as copy:
+        here = str(copy)
+        try:
+            for item in iter_input(here):
+                yield replace(item, source=item.source.replace(here, name, 1))
+        except ReadError as error:
+            raise ReadError(str(error).replace(here, name)) from None
 
 
 def in_sample_order(names: list[str]) -> tuple[str, ...]:

@@ -9,11 +9,11 @@ stays open until a window of other records has passed, as pools do in ``grouping
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from tracerank.errors import ReadError
 from tracerank.readers.base import Record
+from tracerank.readers.digest_table import DigestTable
 from tracerank.readers.files.records import RecordAt
 
 
@@ -67,7 +67,7 @@ class Joining:
         self._window = window_bytes
         self._queue: deque[_Open] = deque()
         self._open: dict[str, _Open] = {}
-        self._closed: set[bytes] = set()
+        self._closed = DigestTable()
         self._bytes = 0
 
     @property
@@ -116,17 +116,13 @@ class Joining:
         rollout = self._queue.popleft()
         del self._open[rollout.name]
         if self._window is not None:
-            self._closed.add(_digest(rollout.name))
+            self._closed.add(rollout.name)
         return RecordAt(rollout.joiner.join(rollout.values), rollout.source, rollout.own)
 
     def _refuse_return(self, joiner: Joiner, name: str, key: str, source: str) -> None:
-        if self._closed and _digest(name) in self._closed:
+        if name in self._closed:
             raise ScatteredRollout(
                 f"{source}: {joiner.name} trace {key!r} goes on after it was closed: over {self._window:,} bytes of "
                 "other records stood in between; sort the file by trace or use tr.read_pools(FILE), which holds "
                 "everything in memory"
             )
-
-
-def _digest(name: str) -> bytes:
-    return blake2b(name.encode("utf-8", "replace"), digest_size=8).digest()

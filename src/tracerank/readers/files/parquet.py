@@ -7,7 +7,7 @@ import base64
 import datetime
 import decimal
 import importlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tracerank.errors import ReadError
@@ -20,15 +20,21 @@ _ROWS = 64
 _DEEPEST = 64
 
 
-def iter_parquet(name: str) -> Iterator[RecordAt | Problem]:
-    """The rows of a Parquet file in order, with a Problem in the place of each that cannot be decoded."""
+def iter_parquet(
+    name: str, file: Any = None, groups: Sequence[int] | None = None, first: int = 0
+) -> Iterator[RecordAt | Problem]:
+    """The rows of a Parquet file in order, with a Problem in the place of each that cannot be decoded.
+
+    ``file`` is what to read where the name cannot be opened here; ``groups`` the row groups that are wanted, with
+    ``first`` rows before them.
+    """
     with needed(f"{name}: a Parquet file needs", "readers", ReadError):
         module = importlib.import_module("pyarrow.parquet")
-    number = 0
+    number = first
     # pyarrow raises OSError, ValueError (also for broken UTF-8), NotImplementedError and others of its own.
     try:
-        with module.ParquetFile(name) as file:
-            for batch in file.iter_batches(batch_size=_ROWS, use_threads=False):
+        with module.ParquetFile(name if file is None else file) as opened:
+            for batch in opened.iter_batches(batch_size=_ROWS, row_groups=groups, use_threads=False):
                 for row in range(batch.num_rows):
                     number += 1
                     yield _row(batch, row, f"{name}:row {number}")
@@ -36,10 +42,10 @@ def iter_parquet(name: str) -> Iterator[RecordAt | Problem]:
         raise ReadError(f"{name}: a row is too large for this machine's memory; split the file") from None
     except (OSError, ValueError, LookupError, TypeError, NotImplementedError, OverflowError) as error:
         what = f"the Parquet data is damaged or cut off ({_one_line(error)})"
-        if number == 0:
+        if number == first:
             raise ReadError(f"{name}: {what}, nothing could be read; fetch or write the file again") from None
         yield Problem(f"{name}:row {number + 1}", f"{what}; what came before was read, the rest is missing")
-    if number == 0:
+    if number == first:
         raise ReadError(f"{name}: the Parquet file has no rows")
 
 
@@ -48,23 +54,26 @@ def _row(batch: Any, row: int, source: str) -> RecordAt | Problem:
         (value,) = batch.slice(row, 1).to_pylist()
     except (ValueError, LookupError, TypeError, OverflowError) as error:
         return Problem(source, f"the row cannot be decoded ({_one_line(error)}); it was dropped")
-    record = {str(key): _plain(item, _DEEPEST) for key, item in value.items()}
+    record = {str(key): plain_value(item) for key, item in value.items()}
     return RecordAt(record, source, batch.nbytes // batch.num_rows)
 
 
-def _plain(value: Any, depth: int) -> Any:
+def plain_value(value: Any, depth: int = _DEEPEST) -> Any:
     """A cell as JSON would hold it."""
     if value is None or isinstance(value, str | int | float):
         return value
+    if hasattr(value, "tolist"):  # an array or a number of numpy's, as pandas keeps them
+        value = value.tolist()
+        return plain_value(value, depth - 1) if depth else None
     if depth == 0:
         return None
     if isinstance(value, Mapping):
-        return {str(key): _plain(item, depth - 1) for key, item in value.items()}
+        return {str(key): plain_value(item, depth - 1) for key, item in value.items()}
     if isinstance(value, list | tuple):
         # A map column comes as pairs.
         if value and all(isinstance(item, tuple) and len(item) == 2 for item in value):
-            return {str(key): _plain(item, depth - 1) for key, item in value}
-        return [_plain(item, depth - 1) for item in value]
+            return {str(key): plain_value(item, depth - 1) for key, item in value}
+        return [plain_value(item, depth - 1) for item in value]
     if isinstance(value, datetime.datetime | datetime.date | datetime.time):
         return value.isoformat()
     if isinstance(value, decimal.Decimal):

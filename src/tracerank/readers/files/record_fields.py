@@ -37,6 +37,8 @@ _STATED_REFERENCES = (
 # Names under which others keep what an agent said.
 _LIKELY_REFERENCES = ("answers", "answer", "solution", "reward_model")
 _HOLDERS = ("instance", "metadata", "info", "extra_info", "item", "example", "sample")
+QUESTION_FIELDS = (*_ID_FIELDS, *_TEXT_FIELDS, *_LOOSE_TEXT_FIELDS, *_HOLDERS)
+"""Fields that tell which question a row belongs to, or may hold some that do."""
 # The agent's own words, where the messages end without them.
 FINAL_FIELDS = (
     *("prediction", "final_answer", "predicted_answer", "candidate_answer", "boxed_answer", "final_boxed_answer"),

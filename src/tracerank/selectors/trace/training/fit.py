@@ -30,6 +30,7 @@ from tracerank.selectors.trace.sizes import NetConfig
 from tracerank.selectors.trace.training.beginning import AS_PUBLISHED, Beginning, set_beginning, type_encoders
 from tracerank.selectors.trace.training.examples import ExampleSet
 from tracerank.selectors.trace.training.losses import TrainingPlan, normalisers, selection_loss
+from tracerank.selectors.trace.training.processes import Processes
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,9 @@ class Position:
 class RunFolder:
     """The files of one run."""
 
-    def __init__(self, folder: str | Path, plan: Mapping[str, Any]) -> None:
+    def __init__(self, folder: str | Path, plan: Mapping[str, Any], is_writer: bool = True) -> None:
+        """Who is no writer of several processes reads, and changes nothing."""
+        self._is_writer = is_writer
         self.folder = Path(folder) / "training"
         self.folder.mkdir(parents=True, exist_ok=True)
         self.metrics_path = self.folder / "metrics.jsonl"
@@ -63,7 +66,8 @@ class RunFolder:
         wanted = json.dumps(plan, indent=2, sort_keys=True) + "\n"
         if plan_path.exists() and plan_path.read_text(encoding="utf-8") != wanted:
             raise TrainingError(f"{folder}: holds a run with another plan; use another output folder or delete it")
-        write_text(plan_path, wanted)
+        if is_writer:
+            write_text(plan_path, wanted)
 
     def load(self) -> tuple[Position, dict[str, Tensor]] | None:
         """The last saved position with its tensors; None for a new run."""
@@ -81,6 +85,8 @@ class RunFolder:
 
     def save(self, position: Position, tensors: Mapping[str, Tensor]) -> Position:
         """Replace the saved state; metrics written so far belong to it."""
+        if not self._is_writer:
+            return position
         size = self.metrics_path.stat().st_size if self.metrics_path.exists() else 0
         position = replace(position, metrics_bytes=size)
         metadata = {"position": json.dumps(asdict(position))}
@@ -89,17 +95,21 @@ class RunFolder:
         return position
 
     def save_best(self, weights: Mapping[str, Tensor]) -> None:
+        if not self._is_writer:
+            return
         with weights_file(self.best_path) as draft:
             save_file(dict(weights), draft)
 
     def log(self, **values: object) -> None:
         """Append one line to the metrics."""
+        if not self._is_writer:
+            return
         with self.metrics_path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(values) + "\n")
 
     def _cut_metrics(self, size: int) -> None:
         # Lines after the saved position will be written again, identically.
-        if self.metrics_path.exists():
+        if self._is_writer and self.metrics_path.exists():
             os.truncate(self.metrics_path, size)
 
 
@@ -186,6 +196,8 @@ class _Run:
         self.examples, self.plan, self.out, self.beginning = examples, plan, out, beginning
         self.learn, self.held_out = learn, held_out
         self.save_seconds = save_seconds
+        self.processes = Processes.here()
+        self.block_pools = self.processes.block_size(plan.batch_pools, BLOCK_POOLS)
         torch.manual_seed(plan.seed)
         self.net = TraceNet(config, recipe)
         set_beginning(self.net, beginning)
@@ -207,9 +219,12 @@ class _Run:
                 "examples": examples.manifest["made_from"],
                 **beginning.described(),
             },
+            self.processes.is_writer,
         )
         self.position = Position()
+        self.processes.wait()  # nobody reads a state that the writer is about to cut
         saved = self.folder.load()
+        self.processes.wait()  # nor one that the writer has replaced by then
         if saved is not None:
             self.position = saved[0]
             self._restore(saved[1])
@@ -237,21 +252,27 @@ class _Run:
         order = np.random.default_rng((self.plan.seed, epoch)).permutation(self.learn)
         size = self.plan.batch_pools
         for step in range(self.position.step, self.steps):
-            # Every step has its own seed, so that a resumed run draws the same dropout.
-            torch.manual_seed(int(np.random.SeedSequence((self.plan.seed, epoch, step)).generate_state(1)[0]))
             loss = self._step(order[step * size : (step + 1) * size])
             self.position = self.position.next_step(loss)
             self.folder.log(epoch=epoch + 1, step=step + 1, loss=loss)
             yield loss
+
+    def _seed_block(self, place: int) -> None:
+        """What a block draws depends on its step and place, not on who takes it or on what ran before a kill."""
+        step = (self.plan.seed, self.position.epoch, self.position.step)
+        seed = np.random.SeedSequence((*step, place) if place else step)
+        torch.manual_seed(int(seed.generate_state(1)[0]))
 
     def _step(self, numbers: NDArray[np.int64]) -> float:
         self.net.train()
         self.optimizer.zero_grad(set_to_none=True)
         labels, pool = self.examples.labels(numbers), self.examples.candidate_pool(numbers)
         over = normalisers(torch.from_numpy(labels), torch.from_numpy(pool), len(numbers), self.plan.loss)
-        total = 0.0
-        for begin in range(0, len(numbers), BLOCK_POOLS):
-            part = self.examples.block(numbers[begin : begin + BLOCK_POOLS])
+        total, is_first = 0.0, True
+        size = self.block_pools
+        for place, begin in self.processes.own(range(0, len(numbers), size)):
+            self._seed_block(place)
+            part = self.examples.block(numbers[begin : begin + size])
             graph = as_tensors(part.batch, self.net.recipe)
             scores = self.net(graph, part.vectors)
             loss = selection_loss(
@@ -265,11 +286,23 @@ class _Run:
                 )
             loss.backward()  # type: ignore[no-untyped-call]
             total += value
+            if is_first:
+                self._part_gradients()
+                is_first = False
+        self.processes.sum_gradients(list(self.learned.values()))
+        (total,) = self.processes.summed([total])
         if self.position.epoch * self.steps + self.position.step < self.beginning.frozen_steps:
             for encoder in type_encoders(self.net):
                 encoder.zero_grad(set_to_none=True)  # the optimizer passes over what has no gradient
         self.optimizer.step()
         return total
+
+    def _part_gradients(self) -> None:
+        """Give each parameter a gradient of its own: of biases that are added up torch keeps one for both, to which
+        the next block would be added twice."""
+        for parameter in self.learned.values():
+            if parameter.grad is not None:
+                parameter.grad = parameter.grad.clone()
 
     def _end_epoch(self) -> None:
         done = self.position
@@ -297,6 +330,7 @@ class _Run:
 
     def write_checkpoint(self) -> Checkpoint:
         """The best epoch as a checkpoint folder."""
+        self.processes.wait()
         load_weights(self.net, self.folder.best_path)
         best = self.position
         summary = {
@@ -309,7 +343,9 @@ class _Run:
             **self.beginning.described(),
         }
         checkpoint = Checkpoint(self.net.eval(), self.examples.encoder, summary)
-        save_checkpoint(checkpoint, self.out)
+        if self.processes.is_writer:
+            save_checkpoint(checkpoint, self.out)
+        self.processes.wait()
         return checkpoint
 
 
@@ -329,7 +365,8 @@ def validate(net: TraceNet, examples: ExampleSet, numbers: NDArray[np.int64]) ->
     """Accuracy and F1 of the best-scored candidate over the examples."""
     net.eval()
     right = f1 = 0.0
-    for begin in range(0, len(numbers), BLOCK_POOLS):
+    processes = Processes.here()
+    for _, begin in processes.own(range(0, len(numbers), BLOCK_POOLS)):
         block = examples.block(numbers[begin : begin + BLOCK_POOLS])
         with torch.inference_mode():
             tensors = as_tensors(block.batch, net.recipe, sharing_layers=len(net.layers))
@@ -339,6 +376,7 @@ def validate(net: TraceNet, examples: ExampleSet, numbers: NDArray[np.int64]) ->
             best = int(first + np.argmax(scores[first:end]))
             right += float(block.labels[best] > 0.5)
             f1 += float(block.f1[best])
+    right, f1 = processes.summed([right, f1])
     return Validation(len(numbers), right / len(numbers), f1 / len(numbers))
 
 
