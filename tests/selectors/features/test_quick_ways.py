@@ -37,3 +37,9 @@ def test_words_of_plain_texts_are_runs_of_letters_and_digits(text: str) -> None:
 
 def test_a_sign_between_thousands_goes_and_any_other_parts() -> None:
     assert words_of("1,000,000 or 1,00 or a,1,234b 5,678") == ["1000000", "or", "1", "00", "or", "1", "234b", "5678"]
+
+
+@given(st.text("abS  the 10,'’`´_-–—“»éÇİſﬁ½²™…\u0301\u0323\u00a0\u2009", max_size=40))
+def test_signs_that_only_part_words_leave_the_words_as_they_are(text: str) -> None:
+    """A letter of another script sends the text the long way."""
+    assert [*words_of(text), "я"] == words_of(f"{text} я")
