@@ -157,13 +157,14 @@ def member_of(members: Sequence[Rollout], form: str, question: str) -> Rollout:
     key = {answer: normalize_answer(answer) for answer in {member.answer for member in members}}
     counts = Counter(key[member.answer] for member in members)
 
-    def wanted(member: Rollout) -> int:
-        size = len(member.answer or "")
-        return {"shortest": size, "longest": -size, COMMONEST: -counts[key[member.answer]]}[form]
+    def wanted(answer: str | None) -> int:
+        size = len(answer or "")
+        return {"shortest": size, "longest": -size, COMMONEST: -counts[key[answer]]}[form]
 
-    best = min(map(wanted, members))
+    ranks = {answer: wanted(answer) for answer in key}
+    best = min(ranks.values())
     # One for each wording: cores are read only where several are left.
-    left = {member.answer or "": member for member in reversed(members) if wanted(member) == best}
+    left = {member.answer or "": member for member in reversed(members) if ranks[member.answer] == best}
     if len(left) == 1:
         return next(iter(left.values()))
     asked = frozenset(words_of(question))
