@@ -34,6 +34,8 @@ async def app(scope: Any, receive: Any, send: Any) -> None:
         length, more = length + len(message["body"]), message["more_body"]
     if scope["path"] == "/busy":
         time.sleep(0.5)
+    if scope["path"] == "/hard":
+        time.sleep(0.1)
     if scope["path"] == "/late":
         await asyncio.sleep(0.3)
     body = b"x" * PLENTY if scope["path"] == "/long" else b"%d bytes" % length
@@ -206,5 +208,18 @@ def test_whoever_is_connected_when_the_service_ends_gets_an_answer(asks_late: bo
             line.sendall(request)
         heard = [line.recv(65536) for line in lines]
         for line in (busy, *lines):
+            line.close()
+    assert [status(one) for one in heard] == [200] * len(lines)
+
+
+def test_all_who_are_connected_to_a_busy_service_that_ends_get_an_answer() -> None:
+    """One is let in at a time, and each keeps the service busy for longer than it waits for the next."""
+    with listening(replace(LIMITS, head_seconds=10.0)) as (port, end):
+        lines = [socket.create_connection(("127.0.0.1", port), timeout=20) for _ in range(15)]
+        for line in lines:
+            line.sendall(b"GET /hard HTTP/1.1\r\nhost: x\r\n\r\n")
+        end()
+        heard = [line.recv(65536) for line in lines]
+        for line in lines:
             line.close()
     assert [status(one) for one in heard] == [200] * len(lines)

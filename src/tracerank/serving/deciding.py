@@ -366,7 +366,7 @@ class Deciding:
             raise HTTPException(422, str(error)) from None
         except QueueIsFull:
             raise HTTPException(429, "too many requests wait; try again", _AGAIN) from None
-        except IsClosed:
+        except (IsClosed, asyncio.CancelledError):  # the second: it ends, and there is no time left for this one
             raise HTTPException(503, "the service is closing") from None
         except ProcessEnded as error:
             _log.error("%s", error)

@@ -6,6 +6,7 @@ uvicorn closes no connection that never ends a request; both would let one clien
 
 import asyncio
 import json
+import select
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -23,6 +24,8 @@ FRAMING = 8
 """Bytes around a chunk of a body, most for each byte in it: who sends less at a time sends nothing of use."""
 BACKLOG_SECONDS = 0.05
 """When the service ends, time to let in whoever was connected already."""
+LONGEST_BACKLOG_SECONDS = 5.0
+"""The same where they are many and the service is busy, so that nobody who keeps calling keeps it alive."""
 FIRST_SECONDS = 1.0
 """And how long a connection that has asked nothing yet may still begin to."""
 
@@ -186,12 +189,27 @@ def _head_too_long(limit: int) -> "ASGIApp":
     return refuse
 
 
+def _now() -> float:
+    return asyncio.get_running_loop().time()
+
+
 class PatientServer(uvicorn.Server):
     """Lets in whoever was connected before it takes no more: they would be cut off without a word."""
 
     async def shutdown(self, sockets: "list[socket.socket] | None" = None) -> None:
         await asyncio.sleep(BACKLOG_SECONDS)
+        until = _now() + LONGEST_BACKLOG_SECONDS
+        while self._has_callers() and _now() < until:
+            await asyncio.sleep(0)  # one is let in at a time, and what he asks may keep the loop busy
         await super().shutdown(sockets)
+
+    def _has_callers(self) -> bool:
+        """Whether somebody is connected who was not let in."""
+        calling = select.poll()
+        for server in self.servers:
+            for one in server.sockets:
+                calling.register(one.fileno(), select.POLLIN)
+        return bool(calling.poll(0))
 
 
 def server_of(app: Any, limits: ServiceLimits = DEFAULT_LIMITS, **options: Any) -> PatientServer:
