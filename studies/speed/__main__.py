@@ -10,6 +10,7 @@ from studies.speed.growth import milliseconds_per_pool
 from studies.speed.measure import Paired, paired
 from studies.speed.memory import COUNT, peak_megabytes
 from studies.speed.parsing import browsing_milliseconds_per_pool, webqa_questions_per_second
+from studies.speed.raw_to_decision import whole_lines
 from studies.speed.service_load import WORKERS, service_load
 from studies.speed.sides import Bench
 
@@ -66,8 +67,9 @@ def main() -> None:
             f"growth, {name}: {small:.1f} ms a pool at K=16, {large:.1f} ms at K=256: {large / small:.1f}-fold "
             f"(to reach: <= {GROWTH_TARGET:.0f}-fold)"
         )
-    for line in (*encoding_lines(), *deciding_lines()):
-        console.print(line)
+    for lines in (whole_lines, encoding_lines, deciding_lines):
+        for line in lines():
+            console.print(line)
     console.print(f"parsing: {webqa_questions_per_second():.0f} WebQA questions of 16 rollouts a second (aim: 1000)")
     console.print(f"parsing: {browsing_milliseconds_per_pool():.1f} ms a pool of browser rollouts")
     for workers in WORKERS:

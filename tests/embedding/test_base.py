@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.golden import needs_golden, unit_facts
-from tracerank.embedding.base import Embedder, HashEmbedder, Sha256Embedder, check_vectors
+from tracerank.embedding.base import Embedder, HashEmbedder, Sha256Embedder, check_stored, check_vectors
 from tracerank.errors import EmbeddingError
 
 REPOSITORY = Path(__file__).parents[2]
@@ -154,3 +154,17 @@ def test_a_vector_that_is_not_finite_is_refused_by_its_text(value: float) -> Non
 
 def test_vectors_of_another_precision_come_back_as_float32() -> None:
     assert check_vectors(np.ones((2, 3)), 2, 3, "some-model").dtype == np.float32
+
+
+def test_stored_halves_stay_halves_and_others_become_float32() -> None:
+    halves = np.full((2, 3), 65504, np.float16)
+    assert check_stored(halves, 2, 3, "some-model") is halves
+    assert check_stored(np.ones((2, 3)), 2, 3, "some-model").dtype == np.float32
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_a_stored_half_that_is_not_finite_is_named(value: float) -> None:
+    halves = np.ones((3, 2), np.float16)
+    halves[1, 1] = value
+    with pytest.raises(EmbeddingError, match=r"text 1 'two' is not finite \(1 of 3 are not\)"):
+        check_stored(halves, 3, 2, "some-model", ["one", "two", "three"])

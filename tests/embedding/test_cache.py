@@ -131,6 +131,16 @@ def test_each_distinct_text_is_embedded_once_ever(tmp_path: Path) -> None:
     assert again.embed([]).shape == (0, 16)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_stored_vectors_are_the_same_in_the_precision_of_the_cache(tmp_path: Path, dtype: str) -> None:
+    embedder = CachedEmbedder(HashEmbedder(16), VectorCache(tmp_path / "cache", dtype))
+    new = embedder.embed_stored(["one", "two words", "one"])
+    known = embedder.embed_stored(["one", "two words", "one"])
+    assert new.dtype == known.dtype == np.dtype(dtype)
+    assert np.array_equal(new, known)
+    assert np.array_equal(new.astype(np.float32), embedder.embed(["one", "two words", "one"]))
+
+
 def test_another_model_behind_the_same_address_is_not_mixed_in(tmp_path: Path) -> None:
     class Server(HashEmbedder):
         def __init__(self, model: str) -> None:

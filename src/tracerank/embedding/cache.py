@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,8 @@ from tracerank.embedding.cache_folder import (
 )
 from tracerank.embedding.lmdb_file import FIRST_MAP_BYTES, MAX_MAP_BYTES, LmdbFile, Transaction
 from tracerank.errors import EmbeddingError, UsageError
+
+T = TypeVar("T", bound=np.floating[Any])
 
 _COPIED_ENTRIES = 4096
 _MAPPED_BYTES = 1 << 24
@@ -311,7 +313,13 @@ class CachedEmbedder:
         return int(getattr(self.embedder, "tokens_encoded", 0))
 
     def embed(self, texts: list[str]) -> Vectors:
-        vectors = np.zeros((len(texts), self.width), np.float32)
+        return self._embedded(texts, np.zeros((len(texts), self.width), np.float32))
+
+    def embed_stored(self, texts: list[str]) -> NDArray[np.floating[Any]]:
+        """The same in the precision of the cache, for who can widen vectors better than numpy does."""
+        return self._embedded(texts, np.zeros((len(texts), self.width), self.cache.dtype))
+
+    def _embedded(self, texts: list[str], vectors: NDArray[T]) -> NDArray[T]:
         found = self.cache.read_into(self.fingerprint, texts, vectors)
         rows_of: dict[str, list[int]] = {}
         for row in np.flatnonzero(~found).tolist():

@@ -8,7 +8,7 @@ from typing import Generic, Protocol, Self, TypeVar
 import numpy as np
 import torch
 
-from tracerank.embedding.base import AGREEMENT, Embedder, EncoderIdentity, agreement, check_vectors
+from tracerank.embedding.base import AGREEMENT, Embedder, EncoderIdentity, agreement, check_stored
 from tracerank.embedding.load import embedder_for
 from tracerank.errors import CheckpointError
 from tracerank.methods.base import Decision
@@ -116,7 +116,9 @@ def embedded(graphs: Sequence[PoolGraph], embedder: Embedder) -> Vectors:
         for text in graph.texts.all():
             rows.setdefault(text, len(rows))
     texts = list(rows)
-    checked = check_vectors(embedder.embed(texts), len(texts), embedder.width, embedder.name, texts)
+    # What a cache keeps in half precision is cast where it is encoded, block by block.
+    embed = getattr(embedder, "embed_stored", embedder.embed)
+    checked = check_stored(embed(texts), len(texts), embedder.width, embedder.name, texts)
     return look_up(graphs, rows, torch.from_numpy(checked))
 
 
