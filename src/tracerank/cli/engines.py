@@ -1,5 +1,6 @@
 """``tracerank select`` on Daft or Ray: which engine is meant, and what the terminal is told while it works."""
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from importlib.util import find_spec
@@ -72,7 +73,7 @@ def run_engine(engine: str, given: Mapping[str, Any], options: Mapping[str, Any]
     decide = DecidePools(options["method"], method, options["k"], options["reader"])
     run = EngineOptions(
         engine,
-        options["workers"],
+        options["workers"] or os.cpu_count() or 1,
         bool(given["sharded"]),
         given["partitions"],
         given["gpus"] or 0.0,
