@@ -21,7 +21,8 @@ from tracerank.scale.run import EngineOptions, select_on_engine
 from tracerank.selectors.table import MethodOptions
 
 ray = pytest.importorskip("ray")
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+# One cluster for all of them.
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("ray"), pytest.mark.filterwarnings("ignore")]
 RAY = EngineOptions("ray", 1)
 DECIDE = DecidePools("majority")
 PATHS = os.pathsep.join((str(Path(__file__).parents[2]), str(Path(__file__).parents[2] / "src")))

@@ -73,7 +73,7 @@ def run_engine(engine: str, given: Mapping[str, Any], options: Mapping[str, Any]
     decide = DecidePools(options["method"], method, options["k"], options["reader"])
     run = EngineOptions(
         engine,
-        given["workers"] or os.cpu_count() or 1,
+        options["workers"] or os.cpu_count() or 1,
         bool(given["sharded"]),
         given["partitions"],
         given["gpus"] or 0.0,

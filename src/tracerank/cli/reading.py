@@ -133,10 +133,6 @@ Gpus = Annotated[
     float | None,
     typer.Option("--gpus", metavar="N", min=0.0, help="Of ray: of each worker that embeds.", show_default=False),
 ]
-Workers = Annotated[
-    int | None,
-    typer.Option("--workers", metavar="N", min=1, help="Processes that decide.", show_default="one a core"),
-]
 _OF_ENGINES: Mapping[str, Any] = {
     "engine": Engine,
     "sharded": Sharded,
@@ -148,13 +144,11 @@ LOCAL = "local"
 
 
 def on_engines(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with ``--engine`` and what belongs to it; a command that has ``--workers`` keeps it."""
-    own_workers = "workers" in inspect.signature(command).parameters
+    """The command, which has ``--workers``, with ``--engine`` and what belongs to it."""
 
     @wraps(command)
     def with_engine(*args: Any, **options: Any) -> None:
         given = {name: options.pop(name, None) for name in _OF_ENGINES}
-        workers = options.get("workers") if own_workers else options.pop("workers", None)
         output = options.get("output")
         # A name without an end may be a folder; any other is a file, which no engine writes.
         if given["engine"] != LOCAL and (any(given.values()) or (output is not None and not output.suffix)):
@@ -162,12 +156,11 @@ def on_engines(command: Callable[..., None]) -> Callable[..., None]:
 
             if (engine := engine_for(given["engine"], options)) is not None:
                 problems = Problems(options.get("problems"), keep=(*options["files"], output))
-                run_engine(engine, {**given, "workers": workers}, options, problems)
+                run_engine(engine, given, options, problems)
                 return
         command(*args, **options)
 
-    added = {**_OF_ENGINES, **({} if own_workers else {"workers": Workers})}
-    return _with_options(with_engine, command, added, "output")
+    return _with_options(with_engine, command, dict(_OF_ENGINES), "output")
 
 
 def pools_of(

@@ -23,7 +23,6 @@ from tracerank.scale.questions import digest
 from tracerank.scale.shards import Counts, DecideShard, ShardFolder
 from tracerank.selectors.table import own_options
 
-ENGINES = ("daft", "ray")
 FEWEST_PARTITIONS = 8
 """Into which rows are gathered where they are few, so that several workers have something to do."""
 _MOST_ERRORS = 10
