@@ -11,7 +11,7 @@ from tests.architecture.source import PACKAGE, Module, cycles, import_graph, is_
 ROOM = ""
 ROOMS: dict[str, tuple[tuple[str, ...], ...]] = {
     "readers": (
-        ("values", "base", "digest_table", "repeats"),
+        ("values", "base", "repeats"),
         ("files",),
         ("calls",),
         ("browser", "telemetry"),

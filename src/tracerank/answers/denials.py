@@ -15,22 +15,22 @@ from tracerank.answers.english import AUXILIARIES, BOUNDARIES, PREPOSITIONS, PRO
 from tracerank.answers.lazy_patterns import lazy_pattern
 from tracerank.answers.text_keys import fold, remembering, tokens_of
 
-_DEFINITION = lazy_pattern(r"([^\W\d_]+(?: \w+)*) = (.+)")
-_NAME = lazy_pattern(r"<(\w+(?: \w+)*)>")
-_PART = lazy_pattern(r"\[([^\]]*)\]|\{([0-9])\}|([^\[\]{}]+)")
+_DEFINITION = re.compile(r"([^\W\d_]+(?: \w+)*) = (.+)")
+_NAME = re.compile(r"<(\w+(?: \w+)*)>")
+_PART = re.compile(r"\[([^\]]*)\]|\{([0-9])\}|([^\[\]{}]+)")
 _SHORTENED = (
-    (lazy_pattern(r"\bcan't\b|\bcannot\b", re.I), "can not"),
-    (lazy_pattern(r"\bn/a\b|\bn\.a\.|\An\s*a\Z", re.I), "na"),
-    (lazy_pattern(r"\bwon't\b", re.I), "will not"),
-    (lazy_pattern(r"n't\b", re.I), " not"),
-    (lazy_pattern(r"\b(it|that|there|here|what)'s\b", re.I), r"\1 is"),
-    (lazy_pattern(r"(?<=\bi)'m\b", re.I), " am"),
-    (lazy_pattern(r"'ve\b", re.I), " have"),
-    (lazy_pattern(r"'re\b", re.I), " are"),
-    (lazy_pattern(r"'ll\b", re.I), " will"),
-    (lazy_pattern(r"(?<=\bi)'d\b", re.I), " would"),
+    (re.compile(r"\bcan't\b|\bcannot\b", re.I), "can not"),
+    (re.compile(r"\bn/a\b|\bn\.a\.|\An\s*a\Z", re.I), "na"),
+    (re.compile(r"\bwon't\b", re.I), "will not"),
+    (re.compile(r"n't\b", re.I), " not"),
+    (re.compile(r"\b(it|that|there|here|what)'s\b", re.I), r"\1 is"),
+    (re.compile(r"(?<=\bi)'m\b", re.I), " am"),
+    (re.compile(r"'ve\b", re.I), " have"),
+    (re.compile(r"'re\b", re.I), " are"),
+    (re.compile(r"'ll\b", re.I), " will"),
+    (re.compile(r"(?<=\bi)'d\b", re.I), " would"),
 )
-_MAY_BE_SHORT = lazy_pattern(r"'|cannot|n[/. ]\s*a", re.I)
+_MAY_BE_SHORT = re.compile(r"'|cannot|n[/. ]\s*a", re.I)
 UNMARKED = {
     word: f"{word[:-2]} not" for word in words("dont doesnt didnt isnt wasnt arent werent couldnt havent hasnt hadnt")
 }

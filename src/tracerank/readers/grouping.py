@@ -7,7 +7,6 @@ dropped, and what had to be changed is reported.
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from hashlib import blake2b
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -16,7 +15,7 @@ from tracerank.errors import MalformedRollout, ReadError
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question, Rollout
 from tracerank.readers.base import GENERAL, Parsed, Reader, Record, UnreadableRollout
-from tracerank.readers.digest_table import DigestTable
+from tracerank.readers.files.joining import DigestTable, digest_of
 from tracerank.readers.files.record_fields import goes_by_bare_id
 from tracerank.readers.files.records import Problem, RecordAt
 
@@ -131,7 +130,7 @@ def _together(placed: Iterable[Placed], report: Report) -> Iterator[Placed]:
         if item.is_bare and question.text:
             # A data set may have a question twice that means something else each time: the references differ.
             wanted = sorted(map(normalize_answer, question.references))
-            identity = first.setdefault(_digest("\0".join((normalize_text(question.text), *wanted))), question.id)
+            identity = first.setdefault(digest_of("\0".join((normalize_text(question.text), *wanted))), question.id)
             if identity != question.id:
                 item = item._replace(parsed=replace(item.parsed, question=replace(question, id=identity)))
                 if not is_told:
@@ -290,10 +289,6 @@ class _Grouping:
             reason = f"question {pool.id!r} has other references than at {pool.source}; the first ones are used"
             reason += " (if they are the agents' answers: --map answer=FIELD)"
             self._report(Problem(source, reason))
-
-
-def _digest(name: str) -> int:
-    return int.from_bytes(blake2b(name.encode("utf-8", "replace"), digest_size=8).digest(), "little")
 
 
 def _size(count: int) -> str:

@@ -63,7 +63,7 @@ _PLACED = lazy_pattern(
 )
 _ALIAS_LABEL = lazy_pattern(r"\A[^:]{0,30}: ")
 _LEADS_ON = lazy_pattern(r"[\s,]*whose [^,;]{2,40} (?:is|was|are|were)\b", re.I)
-_PLAIN = lazy_pattern(r"[ \"“]?([^\W_]+(?:(?:,? |-)[^\W_]+){0,7})[ .!\"”]{0,3}")
+_PLAIN = re.compile(r"[ \"“]?([^\W_]+(?:(?:,? |-)[^\W_]+){0,7})[ .!\"”]{0,3}")
 _TURNS = VERBS | frozenset(
     english.words(
         "a an so thus therefore hence accordingly it they he she that this both while whereas although though but "

@@ -106,7 +106,8 @@ def _iter_remote(name: str) -> Iterator[RecordAt | Problem]:
         here = str(copy)
         try:
             for item in iter_input(here):
-                yield replace(item, source=item.source.replace(here, name, 1))
+                place = item.source.replace(here, name, 1)
+                yield item._replace(source=place) if isinstance(item, RecordAt) else replace(item, source=place)
         except ReadError as error:
             raise ReadError(str(error).replace(here, name)) from None
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracerank.readers.digest_table import DigestTable
+from tracerank.readers.files.joining import DigestTable
 
 
 @given(st.lists(st.tuples(st.text(max_size=4), st.integers(0, 9)), max_size=60))
