@@ -266,7 +266,7 @@ def counted(monkeypatch: pytest.MonkeyPatch, name: str) -> list[str]:
 def test_many_questions_under_one_id_cost_no_more_each_than_a_few(
     monkeypatch: pytest.MonkeyPatch, window: int | None
 ) -> None:
-    looked_at, looked_up = counted(monkeypatch, "normalize_text"), counted(monkeypatch, "_digest")
+    looked_at, looked_up = counted(monkeypatch, "normalize_text"), counted(monkeypatch, "digest_of")
     count = 600
     pools, problems = grouped((placed("q", None, text=f"question {n}?", line=n) for n in range(count)), window)
     assert [pool.question.text for pool in pools] == [f"question {n}?" for n in range(count)]

@@ -3,8 +3,8 @@
 A reader parses one record into one rollout. A format whose rollouts come in pieces, such as spans of a trace, also
 satisfies ``Joiner``: ``pieces`` says which rollouts a record belongs to, and ``join`` makes one record of the pieces.
 Records that have no pieces pass through untouched. Pieces may be interleaved and stand in several files; a rollout
-stays open until a window of other records has passed, as pools do in ``grouping.py``. What both remember of millions of closed ones is a
-``DigestTable``.
+stays open until a window of other records has passed, as pools do in ``grouping.py``.
+What both remember of millions of closed ones is a ``DigestTable``.
 """
 
 from array import array
