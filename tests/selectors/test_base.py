@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -109,14 +110,16 @@ def test_a_fitted_folder_works_after_a_feature_was_added(monkeypatch: pytest.Mon
     # As a version would compute it that counts one thing more, in the middle of the table.
     known = MEANING_FEATURES.features
     more = FeatureSet(1, "meaning", (*known[:5], Feature("brand_new", "votes", "group", "new"), *known[5:]))
-    for module in (compute, deciding):
-        monkeypatch.setattr(module, "MEANING_FEATURES", more)
-    counted = compute._votes
+    monkeypatch.setattr(deciding, "MEANING_FEATURES", more)
+    monkeypatch.setattr(compute, "COLUMNS", more.names)
+    monkeypatch.setattr(compute, "_PLACE_OF", {name: place for place, name in enumerate(more.names)})
+    counted = compute.MeaningLedger._row
 
-    def with_new(own: int, rival: int, total: int) -> dict[str, float]:
-        return {**counted(own, rival, total), "brand_new": 7.0}
+    def with_new(self: compute.MeaningLedger, *given: Any) -> tuple[float, ...]:
+        row = counted(self, *given)
+        return *row[:5], 7.0, *row[5:]
 
-    monkeypatch.setattr(compute, "_votes", with_new)
+    monkeypatch.setattr(compute.MeaningLedger, "_row", with_new)
     again = load_selector()
     assert isinstance(again, MeaningSelector)
     assert again.model.fitted_on == MEANING_FEATURES.names
