@@ -63,6 +63,16 @@ def test_whole_questions_are_decided_as_select_decides_them(run: Run, pools: lis
     assert shards(tmp_path / "out").equals(selected(run, source, tmp_path, "--method", "majority"))
 
 
+def test_what_ray_says_of_itself_is_not_printed(pools: list[Pool], tmp_path: Path) -> None:
+    source = sharded(tmp_path / "in", pools)
+    command = [sys.executable, "-m", "tracerank", "select", str(source), "--engine", "ray", "--method", "majority"]
+    done = subprocess.run([*command, "--workers", "1", "-o", str(tmp_path / "out")], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+    lines = [line for line in done.stderr.splitlines() if "RAY_BACKEND_LOG_LEVEL" not in line]
+    assert len(lines) == 2, done.stderr  # the plan and the end
+    assert lines[0].endswith("; 3 shards")
+
+
 def test_daft_takes_the_same_to_ray(run: Run, pools: list[Pool], tmp_path: Path) -> None:
     source = sharded(tmp_path / "in", pools)
     command = [sys.executable, "-m", "tracerank", "select", str(source), "--engine", "daft", "--method", "majority"]

@@ -84,8 +84,9 @@ def run_engine(engine: str, given: Mapping[str, Any], options: Mapping[str, Any]
 
         def planned(plan: Plan, left: int) -> None:
             if not quiet:
-                done = len(plan.pieces) - left
-                note(f"{plan.why}; {len(plan.pieces):,} shards{f', {done:,} done before' if done else ''}")
+                count, done = len(plan.pieces), len(plan.pieces) - left
+                shards = f"{count:,} shard{'' if count == 1 else 's'}"
+                note(f"{plan.why}; {shards}{f', {done:,} done before' if done else ''}")
             bar.describe("selecting")
 
         counts = select_on_engine(

@@ -34,8 +34,6 @@ EMBEDDER_BYTES = 4 * WORKER_BYTES
 """Memory that a worker with an encoder asks for."""
 STORE_BYTES = 512 * 2**20
 """Of Ray's object store where it is started here: descriptions of pieces are small, and a shuffle spills."""
-_RETRIES = -1
-"""A piece is tried again however often its worker dies; what is wrong with a piece is told, not raised."""
 _ROWS = 256
 """Rows that are on their way together."""
 
@@ -50,6 +48,9 @@ class RayData:
             import ray
             import ray.data
         self._ray: Any = ray
+        # What Ray says of its own doing is for who develops on it; what went wrong it raises.
+        logging.getLogger("ray.data").setLevel(logging.ERROR)
+        os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
         self._workers, self._embedders, self._gpus = workers, embedders, gpus
         if embedders and not _reads_vectors(decide):
             raise UsageError("--embedders: this method reads no vectors; leave the option out")
@@ -81,7 +82,7 @@ class RayData:
             raise UsageError(f"--gpus {self._gpus:g}: Ray knows of {there.get('GPU', 0):g}; leave the option out")
 
     def decide(self, shard: DecideShard, pieces: Sequence[Piece], on_shard: OnShard) -> None:
-        """A shard for each of the pieces."""
+        """A shard for each of the pieces; Ray tries a piece again however often its worker dies."""
         frame = self._pieces(pieces)
         stages: list[tuple[type, int, int, float]] = [(_Deciding, self._workers, WORKER_BYTES, 0.0)]
         if self._embedders:
@@ -95,8 +96,6 @@ class RayData:
                 num_cpus=1,
                 num_gpus=gpus or None,
                 memory=memory,
-                max_restarts=_RETRIES,
-                max_task_retries=_RETRIES,
             )
         rows = iter(frame.iter_rows())
         while True:
