@@ -25,6 +25,9 @@ from tracerank.serving.limits import ServiceLimits
 pytest.importorskip("fastapi")
 pytest.importorskip("prometheus_client")
 
+from starlette.exceptions import HTTPException
+
+from tracerank.serving import deciding as deciding_module
 from tracerank.serving.deciding import Asked, Deciding, Found, Item, MethodProcess, OwnMethod, ProcessEnded
 from tracerank.serving.select_service import select_app
 from tracerank.serving.wire import SelectRequest
@@ -128,6 +131,15 @@ def test_one_that_works_for_long_is_left_alone() -> None:
     process.close()
 
 
+def test_one_that_was_closed_is_not_started_anew() -> None:
+    process = MethodProcess(moody, threads=1)
+    process.await_ready()
+    process.close()
+    with pytest.raises(ProcessEnded, match="with the service"):
+        process.decide([Item(POOLS[0], wants_reasons=False)])
+    assert not process.is_running()
+
+
 def test_what_prevents_the_method_is_told_at_once() -> None:
     broken = MethodProcess(partial(method_named, "nonsense", MethodOptions()))
     with pytest.raises(UsageError, match="nonsense"):
@@ -167,7 +179,7 @@ class Held:
         assert self.gate.wait(10)
         return OwnMethod(MajorityVote()).decide(items)
 
-    def close(self) -> None:
+    def close(self, seconds: float) -> None:
         """Nothing to end."""
 
 
@@ -189,3 +201,28 @@ def test_a_part_is_left_for_others_where_deciding_does_not_hold_up_reading(is_ap
     awaited(seven_ask())
     deciding.close()
     assert held.sizes == sizes
+
+
+def test_closing_waits_for_no_batch_that_nobody_waits_for(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(deciding_module, "ENDING_SECONDS", 0.1)
+    held = Held(is_apart=False)
+    deciding = Deciding([held], ServiceLimits())
+
+    async def asks_and_goes() -> None:
+        asked = Asked(SelectRequest(**BODY), 10, asyncio.get_running_loop().time())
+        waiting = asyncio.create_task(deciding.decide(asked))
+        await asyncio.to_thread(held.begun.wait, 10)
+        waiting.cancel()
+        with pytest.raises(HTTPException, match="closing"):
+            await waiting
+
+    awaited(asks_and_goes())
+    closing = threading.Thread(target=deciding.close)
+    closing.start()
+    closing.join(5)
+    is_closed = not closing.is_alive()
+    held.gate.set()
+    assert is_closed
+    assert "left undone" in caplog.text

@@ -46,7 +46,7 @@ STARTING_SECONDS = 60.0
 """How long a new process may take until it shows the first sign of life."""
 
 ENDING_SECONDS = 5.0
-"""How long a process that is no longer needed may take to end."""
+"""How long a process, or a batch for whose clients there was no time left, may take to end."""
 
 BEAT_SECONDS = 0.5
 """How often a process shows that it runs."""
@@ -85,7 +85,9 @@ class Decider(Protocol):
 
     def decide(self, items: Sequence[Item]) -> list[Found]: ...
 
-    def close(self) -> None: ...
+    def close(self, seconds: float) -> None:
+        """End, within so many seconds also what is being decided."""
+        ...
 
 
 class ProcessEnded(TraceRankError):
@@ -111,7 +113,7 @@ class OwnMethod:
         reasoned = explain_stream(self.method, (one.pool for one in items if one.wants_reasons))
         return [next(reasoned)[1] if one.wants_reasons else next(plain)[1] for one in items]
 
-    def close(self) -> None:
+    def close(self, seconds: float = 0.0) -> None:
         """Nothing to end."""
 
 
@@ -135,7 +137,7 @@ class MethodProcess:
         self._hung_seconds = hung_seconds
         self._until: float | None = None
         """Until when it is expected to answer; None: nobody waits for it."""
-        self._is_hung = False
+        self._is_hung = self._is_closed = False
         self._process: BaseProcess | None = None
         self._line: Connection | None = None
         self._name: str | None = None
@@ -151,6 +153,8 @@ class MethodProcess:
 
     def await_ready(self) -> str:
         """Wait until the method is there; its name, or the error that prevents it."""
+        if self._is_closed:
+            raise ProcessEnded("the process that decides was ended with the service")
         if self._line is None:
             self._start()
         if self._name is None:
@@ -173,8 +177,9 @@ class MethodProcess:
     def is_running(self) -> bool:
         return self._process is not None and self._process.is_alive()
 
-    def close(self) -> None:
-        self._end()
+    def close(self, seconds: float = ENDING_SECONDS) -> None:
+        self._is_closed = True  # before it ends: who waits for it in another thread would start the next one
+        self._end(seconds)
 
     def _start(self) -> None:
         """Not forked: threads and locks of this process would be torn in the copy."""
@@ -225,17 +230,18 @@ class MethodProcess:
         self._end()
         return ProcessEnded(f"the process that decides {'hung and was' if self._is_hung else 'has'} ended")
 
-    def _end(self) -> None:
+    def _end(self, seconds: float = ENDING_SECONDS) -> None:
         """Hang up, upon which it ends by itself, or is made to."""
-        if self._line is not None:
-            self._line.close()
-            self._line = self._name = None
-        if self._process is not None:
-            self._process.join(ENDING_SECONDS)
-            if self._process.is_alive():
-                self._process.kill()
-                self._process.join()
-            self._process = None
+        line, self._line = self._line, None
+        self._name = None
+        if line is not None:
+            line.close()
+        process, self._process = self._process, None
+        if process is not None:
+            process.join(seconds)
+            if process.is_alive():
+                process.kill()
+                process.join()
 
 
 def _decide_until_hung_up(line: Connection, make: MakeMethod, threads: int | None, beat: Any) -> None:
@@ -329,10 +335,11 @@ class Deciding:
         return Decided(pool, problems, explanation)
 
     def close(self) -> None:
-        """Take nothing more and finish what was accepted."""
-        self.batches.close()
+        """Take nothing more and finish what was accepted, unless it takes longer than anybody waits for it."""
+        if not (is_done := self.batches.close(ENDING_SECONDS)):
+            _log.warning("what was being decided is left undone: it would have taken too long")
         for decider in self._deciders:
-            decider.close()
+            decider.close(ENDING_SECONDS if is_done else 0.0)
         self._long_readers.shutdown(wait=False, cancel_futures=True)
 
     async def _found(self, asked: Asked, wants_reasons: bool) -> tuple[Pool, list[str], Found]:

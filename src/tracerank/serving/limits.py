@@ -34,7 +34,8 @@ class ServiceLimits:
     arrival_seconds: Annotated[float, "Seconds until its body has arrived, too; more get 408."] = 60.0
     reading_seconds: Annotated[float, "Seconds that a client may leave a reply unread; then it is cut off."] = 30.0
     idle_seconds: Annotated[int, "Seconds that a connection may wait between two requests; then it is closed."] = 5
-    closing_seconds: Annotated[int, "Seconds to finish what was accepted when the service ends."] = 30
+    closing_seconds: Annotated[int, "Seconds to finish what was accepted when the service ends."] = 20
+    """With those until all who called are let in and those until the rest is left, within what Kubernetes grants."""
     batch: Annotated[int, "Most requests decided together."] = 64
     """What the selector scores in one block."""
     part: Annotated[int, "Least requests that a process decides together where others wait for their part."] = 8

@@ -94,15 +94,17 @@ class MicroBatches(Generic[T, R]):
             self._queue.put((item, future))
         return future
 
-    def close(self) -> None:
-        """Take nothing more and finish what was accepted."""
+    def close(self, seconds: float | None = None) -> bool:
+        """Take nothing more and finish what was accepted, within so many seconds if given; whether all was."""
         with self._lock:
             if not self._is_closed:
                 self._is_closed = True
                 for _ in self._threads:
                     self._queue.put(None)
+        until = None if seconds is None else time.monotonic() + seconds
         for thread in self._threads:
-            thread.join()
+            thread.join(None if until is None else max(0.0, until - time.monotonic()))
+        return not any(thread.is_alive() for thread in self._threads)
 
     def _work(self, number: int, decide: Decide[T, R]) -> None:
         while (first := self._queue.get()) is not None:
