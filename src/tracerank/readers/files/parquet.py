@@ -18,6 +18,9 @@ _ROWS = 64
 """Rows decoded at a time: a transcript can take megabytes."""
 
 _DEEPEST = 64
+_PLAIN = frozenset((str, int, float, bool, type(None)))
+_UNDECODABLE = (ValueError, LookupError, TypeError, OverflowError)
+"""What pyarrow raises of a row."""
 
 
 def iter_parquet(
@@ -35,9 +38,11 @@ def iter_parquet(
     try:
         with module.ParquetFile(name if file is None else file) as opened:
             for batch in opened.iter_batches(batch_size=_ROWS, row_groups=groups, use_threads=False):
-                for row in range(batch.num_rows):
+                size = batch.nbytes // max(batch.num_rows, 1)
+                for record in _records(batch):
                     number += 1
-                    yield _row(batch, row, f"{name}:row {number}")
+                    source = f"{name}:row {number}"
+                    yield Problem(source, record) if isinstance(record, str) else RecordAt(record, source, size)
     except MemoryError:
         raise ReadError(f"{name}: a row is too large for this machine's memory; split the file") from None
     except (OSError, ValueError, LookupError, TypeError, NotImplementedError, OverflowError) as error:
@@ -49,18 +54,29 @@ def iter_parquet(
         raise ReadError(f"{name}: the Parquet file has no rows")
 
 
-def _row(batch: Any, row: int, source: str) -> RecordAt | Problem:
+def _records(batch: Any) -> Iterator[dict[str, Any] | str]:
+    """The rows of a batch, with a reason in the place of each that cannot be decoded."""
     try:
-        (value,) = batch.slice(row, 1).to_pylist()
-    except (ValueError, LookupError, TypeError, OverflowError) as error:
-        return Problem(source, f"the row cannot be decoded ({_one_line(error)}); it was dropped")
-    record = {str(key): plain_value(item) for key, item in value.items()}
-    return RecordAt(record, source, batch.nbytes // batch.num_rows)
+        values = batch.to_pylist()
+    except _UNDECODABLE:  # one row, or several: which, and why, is asked one by one
+        for row in range(batch.num_rows):
+            try:
+                (value,) = batch.slice(row, 1).to_pylist()
+            except _UNDECODABLE as error:
+                yield f"the row cannot be decoded ({_one_line(error)}); it was dropped"
+            else:
+                yield _record(value)
+        return
+    yield from map(_record, values)
+
+
+def _record(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {str(name): plain_value(cell) for name, cell in row.items()}
 
 
 def plain_value(value: Any, depth: int = _DEEPEST) -> Any:
     """A cell as JSON would hold it."""
-    if value is None or isinstance(value, str | int | float):
+    if type(value) in _PLAIN or isinstance(value, str | int | float):
         return value
     if hasattr(value, "tolist"):  # an array or a number of numpy's, as pandas keeps them
         value = value.tolist()
