@@ -205,7 +205,7 @@ class _Grouping:
         self._open: dict[str, _Variants] = {}
         self._numbers: dict[str, int] = {}  # id that several questions share -> the last number given to one
         self._names: set[str] = set()  # ids of the open pools
-        self._closed = DigestTable()  # a pool's id, or its id and text -> records before it
+        self._closed = DigestTable()  # a pool's id, with its text -> records before it
         self._bytes = 0
         self._count = 0
 
@@ -244,8 +244,9 @@ class _Grouping:
         if not variants:
             del self._open[pool.key]
         if self._window is not None:
-            for name in {pool.key, pool.id, f"{pool.key}\0{normalize_text(pool.text)}"}:
-                self._closed.add(name, pool.count)
+            self._closed.add(pool.key, pool.count, normalize_text(pool.text))
+            if pool.id != pool.key:
+                self._closed.add(pool.id, pool.count)
         return _settle(pool, self._report)
 
     def _begin(self, question: Question, source: str) -> _Open:
@@ -268,9 +269,9 @@ class _Grouping:
     def _refuse_return(self, question: Question, source: str) -> None:
         if question.id not in self._closed:
             return
-        earlier = self._closed.get(f"{question.id}\0{normalize_text(question.text)}")
+        earlier = self._closed.get_with(question.id, normalize_text(question.text))
         if earlier is None:
-            earlier = self._closed.get(f"{question.id}\0" if question.text else question.id)
+            earlier = self._closed.get_with(question.id, "") if question.text else self._closed.get(question.id)
         if earlier is not None and self._window is not None:
             raise ScatteredPool(
                 f"{source}: question {question.id!r} comes back after its pool was closed: it began with record "

@@ -18,10 +18,12 @@ from tracerank.errors import ReadError
 from tracerank.readers.base import Record
 from tracerank.readers.files.records import RecordAt
 
-_FIRST_SLOTS = 1 << 10
-_FULL = 0.7
-"""Share of the slots beyond which the table doubles."""
-_LARGEST = 2**32 - 1
+_PARTS = 64
+_FIRST_SLOTS = 16
+_FULL = 0.8
+"""Share of its slots beyond which a part grows by half."""
+_BITS = 32
+_LARGEST = 2**_BITS - 1
 
 
 class ScatteredRollout(ReadError):
@@ -136,60 +138,90 @@ class Joining:
 
 
 class DigestTable:
-    """Texts with a number each, of which the first one given stays: what is remembered of millions of closed pools.
+    """Names with a number each, of which the first one given stays: what is remembered of millions of closed pools.
 
-    Open addressing by digests, a fifth of the size of a dict; nothing is ever removed. Two of 10^8 texts share a digest
-    once in some thousand runs.
+    Open addressing by digests, in parts that grow one by one so that there is never a second copy of all; nothing is
+    ever removed. Two of 10^8 names share a digest once in some thousand runs.
     """
 
     def __init__(self) -> None:
-        self._digests = array("Q", bytes(8 * _FIRST_SLOTS))  # 0: free
-        self._numbers = array("I", bytes(4 * _FIRST_SLOTS))
-        self._count = 0
+        self._parts = [_Part() for _ in range(_PARTS)]
 
     def __len__(self) -> int:
-        return self._count
+        return sum(part.count for part in self._parts)
 
-    def __contains__(self, text: str) -> bool:
-        return self._count > 0 and self.get(text) is not None
+    def __contains__(self, name: str) -> bool:
+        return self.get(name) is not None
 
-    def get(self, text: str) -> int | None:
-        """The number of a text; None: it was not met."""
-        if not self._count:
+    def get(self, name: str) -> int | None:
+        """The number of a name; None: it was not met."""
+        found = self._found(digest_of(name))
+        return None if found is None else found >> _BITS
+
+    def get_with(self, name: str, detail: str) -> int | None:
+        """The number of a name that was given with this detail."""
+        found = self._found(digest_of(name))
+        if found is None:
             return None
-        slot, is_there = self._slot(digest_of(text))
-        return self._numbers[slot] if is_there else None
+        if found & _LARGEST == digest_of(detail) & _LARGEST:
+            return found >> _BITS
+        return self.get(f"{name}\0{detail}")
 
-    def add(self, text: str, number: int = 0) -> None:
-        """Remember a text, unless it is known; numbers end at 32 bits."""
-        self._put(digest_of(text), min(number, _LARGEST))
-        if self._count > _FULL * len(self._digests):
+    def add(self, name: str, number: int = 0, detail: str = "") -> None:
+        """Remember a name with a detail, unless both are known; numbers end at 32 bits."""
+        digest, mark = digest_of(name), digest_of(detail) & _LARGEST
+        value = min(number, _LARGEST) << _BITS | mark
+        known = self._found(digest)
+        if known is None:
+            self._parts[digest % _PARTS].put(digest, value)
+        elif known & _LARGEST != mark and (other := digest_of(f"{name}\0{detail}")):
+            self._parts[other % _PARTS].put(other, value)
+
+    def _found(self, digest: int) -> int | None:
+        part = self._parts[digest % _PARTS]
+        slot, is_there = part.slot(digest)
+        return part.values[slot] if is_there else None
+
+
+class _Part:
+    """The names whose digests leave the same remainder."""
+
+    __slots__ = ("count", "digests", "values")
+
+    def __init__(self) -> None:
+        self.digests = array("Q", bytes(8 * _FIRST_SLOTS))  # 0: free
+        self.values = array("Q", bytes(8 * _FIRST_SLOTS))  # the number, and 32 bits of the detail's digest
+        self.count = 0
+
+    def put(self, digest: int, value: int) -> None:
+        """Unless it is there."""
+        slot, is_there = self.slot(digest)
+        if is_there:
+            return
+        self.digests[slot] = digest
+        self.values[slot] = value
+        self.count += 1
+        if self.count > _FULL * len(self.digests):
             self._grow()
 
-    def _put(self, digest: int, number: int) -> None:
-        slot, is_there = self._slot(digest)
-        if not is_there:
-            self._digests[slot] = digest
-            self._numbers[slot] = number
-            self._count += 1
-
-    def _slot(self, digest: int) -> tuple[int, bool]:
+    def slot(self, digest: int) -> tuple[int, bool]:
         """Where a digest lies, or would."""
-        digests = self._digests
-        mask = len(digests) - 1
-        slot = digest & mask
+        digests = self.digests
+        size = len(digests)
+        slot = digest // _PARTS % size
         while (found := digests[slot]) and found != digest:
-            slot = (slot + 1) & mask
+            slot = slot + 1 if slot + 1 < size else 0
         return slot, found == digest
 
     def _grow(self) -> None:
-        digests, numbers = self._digests, self._numbers
-        self._digests = array("Q", bytes(16 * len(digests)))
-        self._numbers = array("I", bytes(8 * len(numbers)))
-        self._count = 0
-        for digest, number in zip(digests, numbers, strict=True):
+        digests, values = self.digests, self.values
+        size = len(digests) * 3 // 2
+        self.digests, self.values = array("Q", bytes(8 * size)), array("Q", bytes(8 * size))
+        for digest, value in zip(digests, values, strict=True):
             if digest:
-                self._put(digest, number)
+                slot, _ = self.slot(digest)
+                self.digests[slot] = digest
+                self.values[slot] = value
 
 
 def digest_of(text: str) -> int:
