@@ -16,12 +16,13 @@ from tracerank.errors import ReadError
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question
 from tracerank.readers.base import Parsed, Reader, Record
-from tracerank.readers.detect import AUTO, READERS, assign_readers, reader_named, taken_apart
+from tracerank.readers.detect import AUTO, CANONICAL, READERS, assign_readers, reader_named, taken_apart
+from tracerank.readers.files.canonical_lines import CanonicalLines
 from tracerank.readers.files.event_files import runs_in
 from tracerank.readers.files.field_map import ASKED, BETWEEN, FieldMap, name_and_map, name_and_questions
 from tracerank.readers.files.inputs import find_files
 from tracerank.readers.files.joining import Joiner, Joining, ScatteredRollout
-from tracerank.readers.files.records import PathLike, Problem, RecordAt
+from tracerank.readers.files.records import PathLike, Problem, ReadLine, RecordAt, read_one
 from tracerank.readers.grouping import WINDOW_BYTES, Placed, Report, group, parse_record
 from tracerank.readers.telemetry.reader import TelemetryReader
 
@@ -211,7 +212,8 @@ class _Source:
         refused: list[Problem] = []
         is_empty = True
         for name in found.names:
-            records = runs_in(self.joining.through(self._mapped(_sound(found.records(name), self.report))))
+            items = found.records(name, self._reading_of_lines())
+            records = runs_in(self.joining.through(self._mapped(_sound(items, self.report))))
             try:
                 for placed in self._named(name, self._parsed(records), places):
                     is_empty = False
@@ -224,6 +226,11 @@ class _Source:
         if refused and is_empty and not self.joining.is_waiting:
             count = f"none of the {len(found.names):,} files" if len(found.names) > 1 else "nothing"
             raise ReadError(f"{found.place}: {count} could be read; the first problem: {refused[0]}")
+
+    def _reading_of_lines(self) -> ReadLine:
+        """Canonical lines are read as such, unless another reader or other names of fields are asked for."""
+        is_own = self.reader is None or self.reader is READERS[CANONICAL]
+        return CanonicalLines().read if is_own and not self.fields.paths else read_one
 
     def _mapped(self, records: Iterable[RecordAt]) -> Iterable[RecordAt]:
         return self.fields.through(records, self.seen) if self.fields.paths else records

@@ -61,6 +61,8 @@ def parse_record(reader: Reader, item: RecordAt, report: Report, *, is_named: bo
     A reader that was not ``is_named`` by the user gives way where it finds nothing and shape tells more.
     """
     source = item.source
+    if item.parsed is not None:
+        return Placed(item.parsed, source, item.size, reader.name)
     try:
         parsed = reader.parse(item.value, source)
         if parsed.rollout.problem is None and not any(search.evidence for search in parsed.rollout.searches):
@@ -118,7 +120,7 @@ def group(placed: Iterable[Placed], report: Report, window_bytes: int | None = W
         while grouping.has_passed():
             yield grouping.close()
     while grouping.queue:
-        yield grouping.close()
+        yield grouping.close(is_over=True)
 
 
 def _together(placed: Iterable[Placed], report: Report) -> Iterator[Placed]:
@@ -205,6 +207,8 @@ class _Grouping:
         self._open: dict[str, _Variants] = {}
         self._numbers: dict[str, int] = {}  # id that several questions share -> the last number given to one
         self._names: set[str] = set()  # ids of the open pools
+        self._asked: Question | None = None  # of the last rollout, whose pool is open
+        self._last: _Open
         self._closed = DigestTable()  # a pool's id, or its id and text -> records before it
         self._bytes = 0
         self._count = 0
@@ -212,21 +216,30 @@ class _Grouping:
     def add(self, item: Placed) -> None:
         parsed = item.parsed
         question = parsed.question
-        variants = self._open.get(question.id)
-        pool = _about(variants, question.text) if variants else None
-        if pool is None:
-            pool = self._begin(question, item.source)
+        if question is self._asked:  # the very object: all that it says has been taken
+            pool = self._last
+        else:
+            pool = self._pool_of(question, item)
+            self._asked, self._last = question, pool
         pool.entries.append(_Entry(parsed.rollout, parsed.is_numbered, item.source))
         pool.own += item.size
         pool.is_unasked = pool.is_unasked and item.is_unasked
         self._bytes += item.size
         self._count += 1
+
+    def _pool_of(self, question: Question, item: Placed) -> _Open:
+        """The pool that a rollout belongs to, which takes over what is said about the question."""
+        variants = self._open.get(question.id)
+        pool = _about(variants, question.text) if variants else None
+        if pool is None:
+            pool = self._begin(question, item.source)
         if question.text and not pool.text:
             pool.text = question.text
             self._open[question.id] = {_heard(pool.text): pool}
         pool.dataset = pool.dataset or question.dataset
         if question.references != pool.references and question.references:
             self._take_references(pool, question.references, item.source)
+        return pool
 
     def has_passed(self) -> bool:
         """Whether the window has passed over the oldest pool."""
@@ -235,9 +248,12 @@ class _Grouping:
         oldest = self.queue[0]
         return self._bytes - oldest.start - oldest.own > self._window
 
-    def close(self) -> Pool:
-        """The oldest pool, settled."""
+    def close(self, *, is_over: bool = False) -> Pool:
+        """The oldest pool, settled; ``is_over``: nothing is added any more, so it need not be remembered."""
         pool = self.queue.popleft()
+        if is_over:
+            return _settle(pool, self._report)
+        self._asked = None
         self._names.remove(pool.id)
         variants = self._open[pool.key]
         del variants[_heard(pool.text)]
@@ -321,7 +337,11 @@ def _settle(pool: _Open, report: Report) -> Pool:
 
 def _numbered(pool: _Open, report: Report) -> Iterator[tuple[int, _Entry]]:
     """Every rollout with a sample id of its own: given ids first, then free ones in file order, then above all."""
-    given: dict[int, _Entry] = {}
+    given = {entry.rollout.sample_id: entry for entry in pool.entries if entry.is_numbered}
+    if len(given) == len(pool.entries) and max(map(abs, given)) <= LARGEST_SAMPLE:
+        yield from given.items()
+        return
+    given = {}
     unnumbered: list[_Entry] = []
     clashing: list[_Entry] = []
     rivals: dict[Rollout, _Entry] = {}  # where an id is used twice, all that use it, as they are wherever they stood
