@@ -137,6 +137,16 @@ def test_a_piece_between_any_two_bytes_makes_no_difference(at: int) -> None:
         assert cut is None or cut == parsed_whole(line), line
 
 
+@pytest.mark.parametrize("end", [b"", b',"', b"}", b"]}", b"]}]}", b']}],"', b'"}'])
+def test_a_line_that_breaks_off_anywhere_is_not_cut(end: bytes) -> None:
+    lines = CanonicalLines()
+    parsed_cut(LINE, lines)
+    for place in range(len(LINE) - 1):
+        line = LINE[:place] + end
+        cut = parsed_cut(line, lines)
+        assert cut is None or cut == parsed_whole(line), line
+
+
 @pytest.mark.parametrize(
     "changed",
     [

@@ -93,6 +93,8 @@ class CanonicalLines:
                 listed = line[at + len(_SEARCHES) : -len(_AT_THE_END)]
             else:
                 listed, _, behind = line[at + len(_SEARCHES) :].rpartition(_BEHIND_SEARCHES)
+                if not behind:
+                    raise _Unlike
             known = self._searches.get
             searches = tuple([known(piece) or self._search(piece) for piece in listed.split(_NEXT_QUERY)])
         elif not line.endswith(b"}"):
