@@ -32,6 +32,7 @@ from tracerank.cli.arguments import (
     Quiet,
     ReaderName,
     Seed,
+    printed_unless_named,
 )
 from tracerank.cli.escalating import Escalated
 from tracerank.cli.output import SOME_FAILED, ResumableLines, check_resumable, fingerprint
@@ -63,9 +64,10 @@ Output = Annotated[
         "-o",
         "--output",
         metavar="FILE",
-        help="File for the decisions, by its end .jsonl, .json, .csv or .parquet; stdout if not given. Decisions are "
-        "kept in FILE.part, as JSON Lines, and become FILE at the end; after an interruption the same command goes on "
-        "where it stopped.",
+        callback=printed_unless_named,
+        help="File for the decisions, by its end .jsonl, .json, .csv or .parquet; stdout if not given, or -. Decisions "
+        "are kept in FILE.part, as JSON Lines, and become FILE at the end; after an interruption the same command goes "
+        "on where it stopped.",
         show_default=False,
     ),
 ]
