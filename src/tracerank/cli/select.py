@@ -143,8 +143,8 @@ def select(
         report = stack.enter_context(Problems(problems, keep=(*files, output)))
         failed = Failures("questions", report)
         bar = stack.enter_context(working("loading", quiet=hides_bar))
-        met = _held(report) if workers > 1 else report
-        pools = bar.over(pools_of(files, reader, met, k))
+        ahead = _read_ahead(report, k) if workers > 1 else None
+        pools = bar.over(pools_of(files, reader, ahead or report, k, watcher=ahead))
         options = MethodOptions(
             checkpoint,
             encoder,
@@ -168,7 +168,7 @@ def select(
         rows = partial(_rows, chosen, name)
         if workers > 1:
             _refuse_workers(chosen, options, method, is_escalated=other is not None)
-            rows = partial(_rows_of_workers, workers, chosen, _Setup(method, options, name), met)
+            rows = partial(_rows_of_workers, workers, chosen, _Setup(method, options, name), ahead)
         bar.describe("selecting")
         write: Callable[[str], None] = print_line
         if output is not None:
@@ -245,18 +245,18 @@ class _Setup:
         return lambda pools: (row for _, row in _rows(chosen, self.name, pools))
 
 
-def _held(report: Report) -> Any:
-    from tracerank.cli.decision_workers import HeldProblems
+def _read_ahead(report: Report, k: int | None) -> Any:
+    from tracerank.cli.decision_workers import ReadAhead
 
-    return HeldProblems(report)
+    return ReadAhead(report, k)
 
 
 def _rows_of_workers(
-    count: int, chosen: Method, setup: _Setup, held: Any, pools: Iterable[Pool]
+    count: int, chosen: Method, setup: _Setup, ahead: Any, pools: Iterable[Pool]
 ) -> Iterator[tuple[Pool, _Row]]:
     from tracerank.cli.decision_workers import in_workers
 
-    return in_workers(pools, count, setup.of(chosen), setup, held)
+    return in_workers(pools, count, setup.of(chosen), setup, ahead)
 
 
 def _refuse_workers(method: Method, options: MethodOptions, name: str, *, is_escalated: bool) -> None:

@@ -23,7 +23,7 @@ from tracerank.readers.files.field_map import ASKED, BETWEEN, FieldMap, name_and
 from tracerank.readers.files.inputs import find_files
 from tracerank.readers.files.joining import Joiner, Joining, ScatteredRollout
 from tracerank.readers.files.records import PathLike, Problem, ReadLine, RecordAt, read_one
-from tracerank.readers.grouping import WINDOW_BYTES, Placed, Report, group, parse_record
+from tracerank.readers.grouping import WINDOW_BYTES, Placed, Report, Watcher, group, parse_record
 from tracerank.readers.telemetry.reader import TelemetryReader
 
 if TYPE_CHECKING:
@@ -80,11 +80,15 @@ def iter_pools(
     on_record: OnRecord | None = None,
     fields: Mapping[str, str] | None = None,
     questions: Questions | None = None,
+    watcher: Watcher | None = None,
 ) -> Iterator[Pool]:
-    """The same one by one, in constant memory as long as a question's rollouts stand near each other."""
+    """The same one by one, in constant memory as long as a question's rollouts stand near each other.
+
+    A ``watcher`` is shown pools that seem complete long before they may be given out.
+    """
     places = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     source = _source(reader, on_problem, window_bytes, on_record, fields, questions)
-    return group(source.placed(places), source.report, window_bytes)
+    return group(source.placed(places), source.report, window_bytes, watcher)
 
 
 def pools_of_records(

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from tracerank.answers.exact import normalize_answer, normalize_text
 from tracerank.errors import MalformedRollout, ReadError
@@ -22,6 +22,11 @@ from tracerank.readers.files.records import Problem, RecordAt
 WINDOW_BYTES = 64 * 2**20
 """A pool is closed when more bytes than this of other questions' records were read since it began."""
 
+QUIET_BYTES = 2**20
+"""When so many were read, a pool seems complete: in most files the rollouts of a question stand together."""
+MOST_SPOILT = 16
+"""Pools that seemed complete and were not; then this file is one of the others."""
+
 LARGEST_SAMPLE = 2**53
 """Beyond, tables and browsers hold no whole number: such an id is none."""
 
@@ -33,6 +38,18 @@ _LOOSE = _GIVING_WAY | {"crewai", "dspy", GENERAL}
 """Readers of runs that no data set has numbered."""
 _KNOWING = frozenset(("atif", "browsecomp-plus", "inspect", "mirothinker"))
 """Readers that stay, but of whose calls somebody may not know the tools."""
+
+
+class Watcher(Protocol):
+    """Who works on pools before they are closed; what he makes of one that goes on is of no use."""
+
+    def seems_complete(self, pool: Pool) -> None:
+        """The very object that is given out later, if nothing more comes; it has no problems to tell."""
+        ...
+
+    def goes_on(self, pool: Pool) -> None:
+        """Another one will be given out instead."""
+        ...
 
 
 class ScatteredPool(ReadError):
@@ -112,11 +129,18 @@ def _second_reading(reader: Reader, parsed: Parsed, item: RecordAt, *, is_named:
     return replace(parsed, loss=parsed.loss or not_understood(parsed.rollout, reading))
 
 
-def group(placed: Iterable[Placed], report: Report, window_bytes: int | None = WINDOW_BYTES) -> Iterator[Pool]:
+def group(
+    placed: Iterable[Placed],
+    report: Report,
+    window_bytes: int | None = WINDOW_BYTES,
+    watcher: Watcher | None = None,
+) -> Iterator[Pool]:
     """Pools in order of first appearance; ``window_bytes=None`` holds all of them until the end."""
-    grouping = _Grouping(report, window_bytes)
+    grouping = _Grouping(report, window_bytes, watcher)
     for item in _together(placed, report):
         grouping.add(item)
+        if watcher is not None:
+            grouping.show_quiet(watcher)
         while grouping.has_passed():
             yield grouping.close()
     while grouping.queue:
@@ -175,6 +199,8 @@ class _Open:
     dataset: str | None = None
     references: tuple[str, ...] = ()
     entries: list[_Entry] = field(default_factory=list)
+    shown: Pool | None = None
+    """What it is if nothing more comes; None: it was not asked for, or more has come."""
     has_conflict: bool = False
     is_unasked: bool = True
     """That it has no text has been told."""
@@ -200,8 +226,11 @@ def _about(variants: _Variants, text: str) -> _Open | None:
 class _Grouping:
     """The open pools, and a few bytes about each closed one."""
 
-    def __init__(self, report: Report, window_bytes: int | None) -> None:
+    def __init__(self, report: Report, window_bytes: int | None, watcher: Watcher | None) -> None:
         self.queue: deque[_Open] = deque()
+        self._watcher = watcher
+        self._unshown: deque[_Open] = deque()  # of those in the queue
+        self._spoilt = 0
         self._report = report
         self._window = window_bytes
         self._open: dict[str, _Variants] = {}
@@ -221,6 +250,8 @@ class _Grouping:
         else:
             pool = self._pool_of(question, item)
             self._asked, self._last = question, pool
+        if pool.shown is not None:
+            self._spoil(pool)
         pool.entries.append(_Entry(parsed.rollout, parsed.is_numbered, item.source))
         pool.own += item.size
         pool.is_unasked = pool.is_unasked and item.is_unasked
@@ -241,6 +272,24 @@ class _Grouping:
             self._take_references(pool, question.references, item.source)
         return pool
 
+    def show_quiet(self, watcher: Watcher) -> None:
+        """Show the pools that seem complete, unless too many of this file went on."""
+        if self._spoilt >= MOST_SPOILT:
+            self._unshown.clear()
+        while self._unshown and self._bytes - self._unshown[0].start - self._unshown[0].own > QUIET_BYTES:
+            pool = self._unshown.popleft()
+            problems: list[Problem] = []
+            shown = _settle(pool, problems.append)
+            if not problems:
+                pool.shown = shown
+                watcher.seems_complete(shown)
+
+    def _spoil(self, pool: _Open) -> None:
+        if self._watcher is not None and pool.shown is not None:
+            self._watcher.goes_on(pool.shown)
+            pool.shown = None
+            self._spoilt += 1
+
     def has_passed(self) -> bool:
         """Whether the window has passed over the oldest pool."""
         if self._window is None or not self.queue:
@@ -252,7 +301,7 @@ class _Grouping:
         """The oldest pool, settled; ``is_over``: nothing is added any more, so it need not be remembered."""
         pool = self.queue.popleft()
         if is_over:
-            return _settle(pool, self._report)
+            return pool.shown or _settle(pool, self._report)
         self._asked = None
         self._names.remove(pool.id)
         variants = self._open[pool.key]
@@ -262,7 +311,9 @@ class _Grouping:
         if self._window is not None:
             for name in {pool.key, pool.id, f"{pool.key}\0{normalize_text(pool.text)}"}:
                 self._closed.add(name, pool.count)
-        return _settle(pool, self._report)
+        if self._unshown and self._unshown[0] is pool:
+            self._unshown.popleft()
+        return pool.shown or _settle(pool, self._report)
 
     def _begin(self, question: Question, source: str) -> _Open:
         self._refuse_return(question, source)
@@ -279,6 +330,8 @@ class _Grouping:
         self._names.add(name)
         self._open.setdefault(question.id, {})[_heard(question.text)] = pool
         self.queue.append(pool)
+        if self._watcher is not None:
+            self._unshown.append(pool)
         return pool
 
     def _refuse_return(self, question: Question, source: str) -> None:
