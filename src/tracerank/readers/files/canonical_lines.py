@@ -9,6 +9,8 @@ A cut cannot mislead: each piece must be a JSON object when it stands alone. In 
 would be open, in front of one at another depth a bracket.
 """
 
+from collections.abc import Callable
+from functools import partial
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -67,10 +69,10 @@ class CanonicalLines:
     def __init__(self) -> None:
         self._start = b"\n"  # no line starts with it
         self._question = Question("", "")
-        self._numbers: dict[bytes, int] = {}
-        self._said: dict[bytes, Rollout] = {}
-        self._searches: dict[bytes, Search] = {}
-        self._evidence: dict[bytes, Evidence] = {}
+        self._numbers = _Pieces(_number)
+        self._said = _Pieces(_rollout)
+        self._evidence = _Pieces(_evidence)
+        self._searches = _Pieces(partial(_search, self._evidence))
 
     def read(self, line: bytes, source: str) -> RecordAt | Problem:
         """A line as a record, with its rollout if it is one of those."""
@@ -95,15 +97,13 @@ class CanonicalLines:
                 listed, _, behind = line[at + len(_SEARCHES) :].rpartition(_BEHIND_SEARCHES)
                 if not behind:
                     raise _Unlike
-            known = self._searches.get
-            searches = tuple([known(piece) or self._search(piece) for piece in listed.split(_NEXT_QUERY)])
+            searches = tuple(map(self._searches.__getitem__, listed.split(_NEXT_QUERY)))
         elif not line.endswith(b"}"):
             raise _Unlike
         number, comma, said = line[len(start) : at].partition(_COMMA)
-        sample_id = self._numbers.get(number)
-        if sample_id is None:
-            sample_id = self._number(number)
-        one = self._said.get(said) or self._rollout(said, comma)
+        if comma and not said:
+            raise _Unlike
+        one = self._said[said]
         if behind:
             more = _plain(b'{"' + behind, _OF_ROLLOUT)
             if len(more) == 1 and one.source is None and type(named := more.get("source")) is str:
@@ -111,7 +111,7 @@ class CanonicalLines:
             else:
                 one = record_to_rollout({**_said(said), **more})
         rollout = _made_rollout(
-            sample_id,
+            self._numbers[number],
             one.answer,
             searches,
             one.label,
@@ -133,44 +133,50 @@ class CanonicalLines:
         self._start = head + found
         return self._start
 
-    def _number(self, digits: bytes) -> int:
-        if not digits.isdigit() or len(digits) > _MOST_DIGITS or (digits[:1] == b"0" != digits):
+
+class _Pieces(dict[bytes, T]):
+    """Pieces that were met lately, with what each is; one that was not is parsed when it is asked for."""
+
+    def __init__(self, parse: Callable[[bytes], T]) -> None:
+        self._parse = parse
+
+    def __missing__(self, piece: bytes) -> T:
+        made = self._parse(piece)
+        if len(piece) <= KNOWN_BYTES:
+            if len(self) >= KNOWN_PIECES:
+                self.clear()
+            self[piece] = made
+        return made
+
+
+def _number(digits: bytes) -> int:
+    if not digits.isdigit() or len(digits) > _MOST_DIGITS or (digits[:1] == b"0" != digits):
+        raise _Unlike
+    return int(digits)
+
+
+def _rollout(said: bytes) -> Rollout:
+    return record_to_rollout(_said(said))
+
+
+def _search(known: _Pieces[Evidence], piece: bytes) -> Search:
+    start, found, listed = piece.partition(_EVIDENCE)
+    if not found:
+        raise _Unlike
+    values = _checked(_QUERY + start + _EVIDENCE + b"]}", SEARCH)
+    evidence: tuple[Evidence, ...] = ()
+    if listed:
+        if not (listed.startswith(_TEXT) and listed.endswith(b"}")):
             raise _Unlike
-        return _kept(self._numbers, digits, int(digits))
-
-    def _rollout(self, said: bytes, comma: bytes) -> Rollout:
-        if comma and not said:
-            raise _Unlike
-        rollout = record_to_rollout(_said(said))
-        return _kept(self._said, said, rollout) if said else rollout
-
-    def _search(self, piece: bytes) -> Search:
-        start, found, listed = piece.partition(_EVIDENCE)
-        if not found:
-            raise _Unlike
-        values = _checked(_QUERY + start + _EVIDENCE + b"]}", SEARCH)
-        evidence: tuple[Evidence, ...] = ()
-        if listed:
-            if not (listed.startswith(_TEXT) and listed.endswith(b"}")):
-                raise _Unlike
-            known = self._evidence.get
-            pieces = listed[len(_TEXT) : -1].split(_NEXT_TEXT)
-            evidence = tuple([known(text) or self._occurrence(text) for text in pieces])
-        return _kept(self._searches, piece, _made_search(values.get("query"), evidence, values.get("event")))
-
-    def _occurrence(self, piece: bytes) -> Evidence:
-        values = _checked(_TEXT + piece + b"}", EVIDENCE)
-        if "document" in values and not _FLAT.issuperset(map(type, values["document"].values())):
-            raise _Unlike
-        return _kept(self._evidence, piece, evidence_of(values))
+        evidence = tuple(map(known.__getitem__, listed[len(_TEXT) : -1].split(_NEXT_TEXT)))
+    return _made_search(values.get("query"), evidence, values.get("event"))
 
 
-def _kept(known: dict[bytes, T], piece: bytes, made: T) -> T:
-    if len(piece) <= KNOWN_BYTES:
-        if len(known) >= KNOWN_PIECES:
-            known.clear()
-        known[piece] = made
-    return made
+def _evidence(piece: bytes) -> Evidence:
+    values = _checked(_TEXT + piece + b"}", EVIDENCE)
+    if "document" in values and not _FLAT.issuperset(map(type, values["document"].values())):
+        raise _Unlike
+    return evidence_of(values)
 
 
 def _question(head: bytes) -> Question:
