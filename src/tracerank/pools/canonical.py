@@ -113,11 +113,19 @@ def values_of(item: object, shape: Shape) -> Mapping[str, Any]:
         reject_field("", "an object", item)
     if shape.is_plain(item):
         return item
-    kind_of_field = shape.kinds.get
-    values = {name: value for name, value in item.items() if type(value) is kind_of_field(name)}
-    for field in shape.read:
-        if field.name not in values and (field.is_required or item.get(field.name) is not None):
-            reject_field(field.name, _NAMES[field.kind], item.get(field.name))
+    kinds = shape.kinds
+    values: dict[str, Any] = {}
+    is_doubtful = False
+    for name, value in item.items():
+        kind = kinds.get(name)
+        if type(value) is kind:
+            values[name] = value
+        elif kind is not None:
+            is_doubtful = True
+    if is_doubtful or not all(map(values.__contains__, shape.required)):
+        for field in shape.read:
+            if field.name not in values and (field.is_required or item.get(field.name) is not None):
+                reject_field(field.name, _NAMES[field.kind], item.get(field.name))
     return values
 
 
