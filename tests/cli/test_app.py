@@ -3,9 +3,12 @@
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 from typer.testing import Result
 
 from tests.cli.conftest import Run
@@ -48,6 +51,37 @@ def test_help_lists_the_commands_and_does_not_wait_for_torch() -> None:
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
     assert done.stdout.strip().endswith("False"), done.stderr
     assert all(command in done.stdout for command in COMMANDS)
+
+
+def writing(command: Any, *path: str) -> Iterator[tuple[str, ...]]:
+    """The commands that have ``-o``."""
+    for name in command.list_commands(None) if hasattr(command, "list_commands") else ():
+        yield from writing(command.get_command(None, name), *path, name)
+    if any("-o" in parameter.opts for parameter in command.params):
+        yield path
+
+
+WRITING = sorted(writing(typer.main.get_command(app_module.app)))
+
+
+@pytest.mark.parametrize("command", [command for command in WRITING if command != ("select",)])
+def test_a_dash_is_no_name_of_a_file(
+    run: Run, command: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    told = error_of(run(*command, "-o", "-"))
+    assert told == "-o -: this command does not write to standard output; name a file or a folder"
+    assert not [*tmp_path.iterdir()]
+
+
+def test_a_dash_is_standard_output_where_decisions_are_printed(
+    run: Run, world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = run("select", world, "--output", "-")
+    assert result.exit_code == 0
+    assert result.stdout == run("select", world).stdout != ""
+    assert not [*tmp_path.iterdir()]
 
 
 def test_the_package_runs_as_a_module() -> None:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,11 +16,12 @@ from tests.cli.conftest import Run
 from tests.cli.test_app import error_of
 from tests.worlds import generate_pools
 from tracerank.cli import decision_workers
-from tracerank.cli.decision_workers import HeldProblems, in_workers
+from tracerank.cli.decision_workers import ReadAhead, in_workers
 from tracerank.errors import ReadError, TraceRankError
 from tracerank.pools.canonical import write_pools
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question, Rollout
+from tracerank.readers import grouping
 from tracerank.readers.files.records import Problem
 
 POOLS = [Pool(Question(f"q{number}", "?"), (Rollout(0, f"answer {number}"),)) for number in range(12)]
@@ -53,8 +55,8 @@ def here(pools: list[Pool]) -> Iterator[str]:
     return Answers().rows(pools)
 
 
-def ignored() -> HeldProblems:
-    return HeldProblems(lambda problem: None)
+def ignored() -> ReadAhead:
+    return ReadAhead(lambda problem: None)
 
 
 def test_rows_come_in_the_order_of_the_pools_also_when_a_worker_was_killed(tmp_path: Path) -> None:
@@ -72,7 +74,7 @@ def test_a_block_on_which_every_worker_dies_ends_in_a_line_after_what_came_befor
 
 def test_problems_keep_their_place_among_the_rows_and_what_was_read_before_a_failure_is_decided_on() -> None:
     told: list[str] = []
-    held = HeldProblems(lambda problem: told.append(problem.source))
+    held = ReadAhead(lambda problem: told.append(problem.source))
 
     def read() -> Iterator[Pool]:
         for number, pool in enumerate(POOLS[:5]):
@@ -108,6 +110,64 @@ def test_the_output_is_the_same_whatever_the_number_of_workers(run: Run, tmp_pat
         found.append((result.stdout_bytes, problems.read_bytes(), result.stderr.rpartition(";")[0]))
     assert found[0] == found[1]
     assert found[0][1].count(b"\n") >= 3
+
+
+def scattered(path: Path, order: Callable[[int, int], Any]) -> Path:
+    """Pools whose rollouts stand in another order than that of the questions, some of them damaged or double."""
+    write_pools(path, generate_pools(40, seed=5, k=6))
+    lines = path.read_text().splitlines()
+    lines[70] = lines[70].replace('"sample_id":', '"sample_id": "x')
+    lines[100:100] = [lines[99], "{"]
+    placed = sorted(range(len(lines)), key=lambda number: order(number // 6, number % 6))
+    path.write_text("\n".join(lines[number] for number in placed) + "\n")
+    return path
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        lambda question, sample: (question, sample),
+        lambda question, sample: (sample, question),
+        lambda question, sample: (sample == 5 and question % 9 == 0, question, sample),
+        lambda question, sample: (question // 8, sample, question),
+    ],
+    ids=["together", "in passes", "some go on", "in turns"],
+)
+@pytest.mark.parametrize("cut", [(), ("-k", 4)])
+def test_what_is_decided_before_a_pool_is_closed_changes_nothing(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, order: Callable[[int, int], Any], cut: tuple[Any, ...]
+) -> None:
+    monkeypatch.setattr(grouping, "QUIET_BYTES", 8_000)
+    given: list[bool] = []
+    sent = decision_workers._Worker.give
+
+    def counted(self: Any, block: Any) -> None:
+        given.append(block.is_early)
+        sent(self, block)
+
+    monkeypatch.setattr(decision_workers._Worker, "give", counted)
+    file, problems = scattered(tmp_path / "pools.jsonl", order), tmp_path / "problems.jsonl"
+    found = []
+    for workers in (1, 2):
+        result = run("select", file, "--problems", problems, "--workers", workers, *cut)
+        assert result.exit_code == 0, result.output
+        found.append((result.stdout_bytes, problems.read_bytes(), result.stderr.rpartition(";")[0]))
+    assert found[0] == found[1]
+    assert any(given) or cut
+
+
+def test_a_fault_on_a_pool_that_went_on_is_nobodys(monkeypatch: pytest.MonkeyPatch) -> None:
+    ahead = ignored()
+
+    def read() -> Iterator[Pool]:
+        spoilt = Pool(Question("q0", "?"), ())  # whose row cannot be made
+        for pool in (spoilt, *POOLS[1:4]):
+            ahead.seems_complete(pool)
+        ahead.goes_on(spoilt)
+        yield from POOLS
+
+    found = list(in_workers(read(), 2, here, Answers(), ahead))
+    assert [row for _, row in found] == [f"answer {number}" for number in range(12)]
 
 
 def test_a_method_that_works_on_many_pools_at_once_has_no_workers(run: Run, world: Path, checkpoint: Path) -> None:

@@ -13,10 +13,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.cli.conftest import Run, json_lines
 from tests.cli.test_app import error_of
 from tracerank.cli.output import ResumableLines
+from tracerank.cli.select import line_text
+from tracerank.cli.terminal import json_text
+from tracerank.methods.base import Decision, decision_line
 from tracerank.methods.voting import MajorityVote
 from tracerank.pools.canonical import write_pools
 from tracerank.pools.locks import alone_with
@@ -45,6 +50,20 @@ def test_every_question_gets_one_line_with_the_decision_of_the_selector(
         assert {int(key): reason for key, reason in record["dropped"].items()} == decision.dropped
         assert record["method"] == str(checkpoint)
         assert {each["sample_id"]: each["score"] for each in record["score_list"]} == decision.scores
+
+
+texts = st.text(max_size=9) | st.sampled_from(('"scores": {}', "\u2028", "\x7f", "é", "\\", '"score_list": []'))
+scores = st.dictionaries(st.integers(0, 99), st.floats() | st.integers(-3, 3), max_size=4)
+
+
+@given(texts, texts, scores, st.dictionaries(st.integers(0, 9), texts, max_size=2))
+def test_a_line_is_spelled_as_any_other_json(
+    asked: str, answer: str, scores: dict[int, float], dropped: dict[int, str]
+) -> None:
+    decision = Decision("q", answer, next(iter(scores), None), scores, dropped, note=asked, counts={answer: 1})
+    pool = Pool.of(Question("q", asked), [Rollout(sample_id, answer, source=asked) for sample_id in scores])
+    line = decision_line(pool, decision, asked)
+    assert line_text(line) == json_text(line)
 
 
 def test_a_record_says_who_decided_and_where_the_chosen_rollout_was_read(run: Run, world: Path) -> None:

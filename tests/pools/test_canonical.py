@@ -109,7 +109,7 @@ def test_everything_survives_a_round_trip(question: Question, rollout: Rollout) 
 
 
 @pytest.mark.parametrize(
-    ("kind", "table"), [(Evidence, "_EVIDENCE"), (Document, "_DOCUMENT"), (View, "_VIEW"), (Usage, "_USAGE")]
+    ("kind", "table"), [(Evidence, "EVIDENCE"), (Document, "_DOCUMENT"), (View, "_VIEW"), (Usage, "_USAGE")]
 )
 def test_the_format_knows_every_field(kind: type, table: str) -> None:
     written = {field.name for field in getattr(canonical, table)}

@@ -298,3 +298,61 @@ def test_a_sample_id_that_no_table_holds_is_none(huge: int) -> None:
     assert [(rollout.sample_id, rollout.answer) for rollout in pool.rollouts] == [(0, "Rome"), (1, "Paris")]
     assert [problem.partition("; ")[2] for problem in problems] == ["the rollout gets a free one"]
     assert len(problems[0]) < 100
+
+
+class Seen:
+    """Remembers what it is shown."""
+
+    def __init__(self) -> None:
+        self.shown: list[Pool] = []
+        self.gone_on: list[Pool] = []
+
+    def seems_complete(self, pool: Pool) -> None:
+        self.shown.append(pool)
+
+    def goes_on(self, pool: Pool) -> None:
+        self.gone_on.append(pool)
+
+
+def watched(order: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Seen, list[Pool], list[str]]:
+    """Rollouts of questions named by letters, in this order, of which four make a pool seem complete."""
+    monkeypatch.setattr(grouping, "QUIET_BYTES", 399)
+    seen = Seen()
+    problems: list[str] = []
+    placed = (
+        Placed(Parsed(Question(name, f"{name}?"), Rollout(0, name), is_numbered=name.islower()), f"file:{line}", 100)
+        for line, name in enumerate(order, 1)
+    )
+    pools = list(group(placed, lambda problem: problems.append(str(problem)), watcher=seen))
+    return seen, pools, problems
+
+
+def test_a_pool_is_shown_when_others_follow_and_given_out_as_it_was_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen, pools, _ = watched("AAABCCCDDDD", monkeypatch)
+    assert [pool.question.id for pool in pools] == ["A", "B", "C", "D"]
+    assert [pool.question.id for pool in seen.shown] == ["A", "B", "C"]
+    assert all(shown is pool for shown, pool in zip(seen.shown, pools, strict=False))
+
+
+def test_a_pool_that_goes_on_is_given_out_whole_and_said_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen, pools, _ = watched("AABBBBABBB", monkeypatch)
+    assert [len(pool) for pool in seen.gone_on] == [2]
+    assert seen.gone_on == seen.shown[:1]
+    assert [len(pool) for pool in pools] == [3, 7]
+
+
+def test_a_file_in_which_many_go_on_is_shown_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = "".join(chr(ord("A") + number) for number in range(26)) + "ÀÁÂÃÄÅÈÉÊËÌÍÎÏÒÓ"
+    seen, pools, _ = watched(names * 2 + "ÙÚÛÜÝ" * 9, monkeypatch)
+    assert len(seen.gone_on) == len(names) > grouping.MOST_SPOILT
+    assert {len(pool) for pool in pools} == {2, 9}
+    assert not {pool.question.id for pool in seen.shown} & set("ÙÚÛÜÝ")
+
+
+def test_a_pool_with_something_to_tell_is_not_shown_so_that_it_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen, pools, problems = watched("aaBBBBB", monkeypatch)
+    assert not seen.shown
+    assert [len(pool) for pool in pools] == [1, 5]
+    assert [problem for problem in problems if "repeats" in problem] == [
+        "file:2: rollout 0 repeats file:1; the repetition was dropped"
+    ]

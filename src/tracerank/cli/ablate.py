@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tracerank.cli.arguments import AsJson, Dims, Files, ProblemsFile, Quiet, ReaderName
+from tracerank.cli.arguments import AsJson, Dims, Files, ProblemsFile, Quiet, ReaderName, written_place
 from tracerank.cli.output import fingerprint
 from tracerank.cli.reading import Problems, pools_of
 from tracerank.cli.terminal import new_table, note, print_json, print_table, working
@@ -19,7 +19,14 @@ if TYPE_CHECKING:
 
 Folder = Annotated[
     Path,
-    typer.Option("-o", "--output", metavar="DIR", help="Where pools, checkpoints and records go.", show_default=False),
+    typer.Option(
+        "-o",
+        "--output",
+        metavar="DIR",
+        callback=written_place,
+        help="Where pools, checkpoints and records go.",
+        show_default=False,
+    ),
 ]
 Seeds = Annotated[int, typer.Option("--seeds", metavar="N", min=1, help="Runs of each variant: seeds 0 to N-1.")]
 VariantNames = Annotated[

@@ -17,6 +17,8 @@ from tracerank.selectors.table import METHOD_HELP, METHODS, EqualityName, FormNa
 
 LIST = "help"
 """The name that is none."""
+STDOUT = "-"
+"""Standard output, as a name of a file."""
 
 
 def list_readers(name: str) -> str:
@@ -31,6 +33,18 @@ def list_methods(name: str | None) -> str | None:
     if name == LIST:
         _end_with(*listed(METHOD_GROUP, METHODS, partial(plugged_method, options=MethodOptions())))
     return name
+
+
+def written_place(path: Path | None) -> Path | None:
+    """What ``-o`` names, where that cannot be standard output: a dash would be the name of a file."""
+    if path is not None and str(path) == STDOUT:
+        raise UsageError(f"-o {STDOUT}: this command does not write to standard output; name a file or a folder")
+    return path
+
+
+def printed_unless_named(path: Path | None) -> Path | None:
+    """The same where without a name it is printed, which a dash asks for, too."""
+    return None if path is not None and str(path) == STDOUT else path
 
 
 def _end_with(rows: list[tuple[str, str]], warnings: list[str]) -> None:

@@ -16,6 +16,7 @@ from tracerank.cli.arguments import (
     ProblemsFile,
     Quiet,
     ReaderName,
+    written_place,
 )
 from tracerank.cli.labelling import Labels, labelling_named, print_labels, say_judge
 from tracerank.cli.reading import Problems, pools_of
@@ -44,7 +45,12 @@ Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of orders
 Output = Annotated[
     Path | None,
     typer.Option(
-        "-o", "--output", metavar="FOLDER", help="Also write budget.csv and a plot (SVG, PNG) here.", show_default=False
+        "-o",
+        "--output",
+        metavar="FOLDER",
+        callback=written_place,
+        help="Also write budget.csv and a plot (SVG, PNG) here.",
+        show_default=False,
     ),
 ]
 

@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tracerank.cli.arguments import AsJson, Checkpoint, Files, OtherEncoder, ProblemsFile, Quiet, ReaderName, SplitName
+from tracerank.cli.arguments import (
+    AsJson,
+    Checkpoint,
+    Files,
+    OtherEncoder,
+    ProblemsFile,
+    Quiet,
+    ReaderName,
+    SplitName,
+    written_place,
+)
 from tracerank.cli.labelling import Labels, labelling_named, print_labels, say_judge
 from tracerank.cli.reading import Problems, pools_of
 from tracerank.cli.terminal import new_table, note, print_json, print_table, working
@@ -28,6 +38,7 @@ Output = Annotated[
         "-o",
         "--output",
         metavar="FOLDER",
+        callback=written_place,
         help="Leave the checkpoint as it is and write a calibrated copy here; needed for those that come with "
         "tracerank.",
         show_default=False,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tracerank.agents.corpus.base import DEFAULT_RULE, RERANKED, PassageRule
-from tracerank.cli.arguments import AllowedHosts, AsJson, Force, ProblemsFile, Quiet, host_names
+from tracerank.cli.arguments import AllowedHosts, AsJson, Force, ProblemsFile, Quiet, host_names, written_place
 from tracerank.cli.reading import Problems
 from tracerank.cli.terminal import harmless, new_table, note, print_json, print_table, working
 from tracerank.errors import UsageError
@@ -26,7 +26,10 @@ DocumentFiles = Annotated[
         show_default=False,
     ),
 ]
-NewIndex = Annotated[Path, typer.Option("-o", "--output", metavar="INDEX", help="Folder to make.", show_default=False)]
+NewIndex = Annotated[
+    Path,
+    typer.Option("-o", "--output", metavar="INDEX", callback=written_place, help="Folder to make.", show_default=False),
+]
 Words = Annotated[int, typer.Option("--words", metavar="N", help="Most words of a passage.")]
 Overlap = Annotated[int, typer.Option("--overlap", metavar="N", help="Most words that neighbouring passages share.")]
 Index = Annotated[Path, typer.Argument(metavar="INDEX", help="Folder of an index.", show_default=False)]

@@ -1,8 +1,9 @@
 """``select --workers N``: N processes decide on blocks of pools; what they say comes back in the order of the pools.
 
-This process is one of them: it reads, and decides where the others have enough to do. Knows nothing of methods: whoever
-asks gives what turns pools into rows, here and in the others. A problem is told when its pool's turn has come, as if
-there were one process. The block of a worker that died is given to a new one, once.
+This process is one of them: it reads, and decides where the others have enough to do. A pool is closed only when 64 MiB
+of others were read; one that seems complete is given away before, and what is made of it waits until it is closed.
+Knows nothing of methods: whoever asks gives what turns pools into rows, here and in the others. A problem is told when
+its pool's turn has come, as if there were one process. The block of a worker that died is given to a new one, once.
 """
 
 import io
@@ -21,7 +22,7 @@ from operator import attrgetter
 from queue import SimpleQueue
 from threading import Thread
 from types import TracebackType
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from tracerank.cli import collect_less
 from tracerank.errors import TraceRankError
@@ -46,65 +47,101 @@ Rows = Callable[[list[Pool]], Iterator[R]]
 """What makes a row of each pool, in order."""
 
 
-class HeldProblems:
-    """Problems met while reading ahead, until their pool's turn has come."""
-
-    def __init__(self, report: Report) -> None:
-        self._report = report
-        self._held: list[Problem] = []
-
-    def __call__(self, problem: Problem) -> None:
-        self._held.append(problem)
-
-    def take(self) -> list[Problem]:
-        """Those met since the last time."""
-        held, self._held = self._held, []
-        return held
-
-    def tell(self, problems: Iterable[Problem]) -> None:
-        """Their turn has come."""
-        for problem in problems:
-            self._report(problem)
-
-
 Made = tuple[list[R], str | None]
 """The rows of a block, and what ended the work before all were made."""
 
 
 @dataclass(slots=True, eq=False)
 class _Block(Generic[R]):
-    """Some pools, each with the problems met before it was read."""
+    """Some pools that one process decides on."""
 
     pools: list[Pool] = field(default_factory=list)
-    problems: list[list[Problem]] = field(default_factory=list)
     made: Made[R] | None = None
     data: bytes = b""
     """The pools as they were sent."""
     deaths: int = 0
+    is_early: bool = False
+    """Given away before its pools were closed, of which some may have gone on."""
 
-    def read(self, stream: Iterator[Pool], held: HeldProblems) -> Exception | None:
-        """Fill it; what reading failed with, if it did."""
-        try:
-            for pool in islice(stream, BLOCK):
-                self.pools.append(pool)
-                self.problems.append(held.take())
-        except Exception as error:
-            return error
-        return None
 
-    def told(self, held: HeldProblems) -> Iterator[tuple[Pool, R]]:
-        """Its pools with their rows."""
-        assert self.made is not None
-        rows, problem = self.made
-        for pool, row, met in zip(self.pools, rows, self.problems, strict=False):
-            held.tell(met)
-            yield pool, row
-        if problem is not None:
-            raise TraceRankError(problem)
+class ReadAhead(Generic[R]):
+    """What is met while reading ahead: problems, until their pool's turn has come, and pools that seem complete."""
+
+    def __init__(self, report: Report, k: int | None = None) -> None:
+        """``k``: pools with more rollouts are cut, so that others are decided on."""
+        self._report = report
+        self._k = k
+        self._problems: list[Problem] = []
+        self._crew: _Crew[R] | None = None
+        self._quiet: dict[int, Pool] = {}  # by identity: what is equal may not be what is given out
+        self._given: dict[int, tuple[_Block[R], int]] = {}
+        self._shown = 0
+
+    def __call__(self, problem: Problem) -> None:
+        self._problems.append(problem)
+
+    def take(self) -> list[Problem]:
+        """The problems met since the last time."""
+        taken, self._problems = self._problems, []
+        return taken
+
+    def tell(self, problems: Iterable[Problem]) -> None:
+        """Their turn has come."""
+        for problem in problems:
+            self._report(problem)
+
+    def begin(self, crew: "_Crew[R]") -> None:
+        """From here on, others may work on pools that are not closed yet."""
+        self._crew = crew
+
+    def seems_complete(self, pool: Pool) -> None:
+        """Have it decided on as soon as somebody has nothing to do, together with others."""
+        if self._crew is None or (self._k is not None and len(pool) > self._k):
+            return
+        self._quiet[id(pool)] = pool
+        self._shown += 1
+        if self._shown % BLOCK == 0 and len(self._quiet) >= BLOCK:
+            block: _Block[R] = _Block(list(islice(self._quiet.values(), BLOCK)), is_early=True)
+            if self._crew.give(block):
+                for place, one in enumerate(block.pools):
+                    self._given[id(one)] = block, place
+                    del self._quiet[id(one)]
+
+    def goes_on(self, pool: Pool) -> None:
+        """What is made of it is of no use."""
+        self.closed(pool)
+
+    def closed(self, pool: Pool) -> tuple[_Block[R], int] | None:
+        """The block and the place in it with which the pool was given away; None: it was not."""
+        self._quiet.pop(id(pool), None)
+        return self._given.pop(id(pool), None)
+
+
+class _Turn(NamedTuple, Generic[R]):
+    """A pool whose row is written after that of the one before."""
+
+    pool: Pool
+    problems: list[Problem]
+    """Met before it was read."""
+    block: _Block[R]
+    place: int
+    """Of the pool in the block."""
+
+    def row(self, here: Rows[R]) -> R:
+        """The row, if its block is made; raises what ended the work on it."""
+        assert self.block.made is not None
+        rows, problem = self.block.made
+        if self.place >= len(rows) and self.block.is_early:  # perhaps because of a pool that was never given out
+            rows, problem = _made(here, [self.pool])
+            if rows:
+                return rows[0]
+        if self.place < len(rows):
+            return rows[self.place]
+        raise TraceRankError(problem)
 
 
 def in_workers(
-    pools: Iterable[Pool], count: int, here: Rows[R], setup: Callable[[], Rows[R]], held: HeldProblems
+    pools: Iterable[Pool], count: int, here: Rows[R], setup: Callable[[], Rows[R]], ahead: ReadAhead[R]
 ) -> Iterator[tuple[Pool, R]]:
     """Each pool with its row, in order, by so many processes: ``here`` makes rows in this one.
 
@@ -112,24 +149,40 @@ def in_workers(
     is still decided on.
     """
     stream = iter(pools)
-    waiting: deque[_Block[R]] = deque()
+    waiting: deque[_Turn[R]] = deque()
+    failure: Exception | None = None
     with _Crew(count - 1, setup) as crew:
+        ahead.begin(crew)
         is_over = False
         while not is_over:
             block: _Block[R] = _Block()
-            failure = block.read(stream, held)
-            is_over = len(block.pools) < BLOCK
-            if block.pools:
-                waiting.append(block)
-                if not crew.give(block):
-                    block.made = _made(here, block.pools)
-            while waiting and (is_over or waiting[0].made is not None or len(waiting) > MOST_WAITING * count):
-                first = waiting.popleft()
-                crew.wait_for(first)
-                yield from first.told(held)
-    held.tell(held.take())
+            read = 0
+            try:
+                for pool in islice(stream, BLOCK):
+                    read += 1
+                    given = ahead.closed(pool)
+                    if given is None:
+                        block.pools.append(pool)
+                        given = block, len(block.pools) - 1
+                    waiting.append(_Turn(pool, ahead.take(), *given))
+            except Exception as error:
+                failure = error
+            is_over = read < BLOCK
+            if block.pools and not crew.give(block):
+                block.made = _made(here, block.pools)
+            while waiting and (is_over or waiting[0].block.made is not None or len(waiting) > _most_waiting(count)):
+                turn = waiting.popleft()
+                crew.wait_for(turn.block)
+                row = turn.row(here)
+                ahead.tell(turn.problems)
+                yield turn.pool, row
+    ahead.tell(ahead.take())
     if failure is not None:
         raise failure
+
+
+def _most_waiting(count: int) -> int:
+    return MOST_WAITING * BLOCK * count
 
 
 class _Worker(Generic[R]):

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from tracerank.agents.worlds.presets import PAPER, iter_world
-from tracerank.cli.arguments import Quiet
+from tracerank.cli.arguments import Quiet, written_place
 from tracerank.cli.terminal import working
 from tracerank.errors import TrainingError
 from tracerank.methods.base import Method, decision_to_record
@@ -20,7 +20,10 @@ from tracerank.pools.canonical import write_pools
 from tracerank.pools.files import write_lines
 from tracerank.pools.types import WEBQA
 
-Folder = Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Where pools and checkpoints go.")]
+Folder = Annotated[
+    Path,
+    typer.Option("-o", "--output", metavar="FOLDER", callback=written_place, help="Where pools and checkpoints go."),
+]
 
 TRAINED_QUESTIONS = 300
 HELD_OUT_QUESTIONS = 200

@@ -32,6 +32,7 @@ from tracerank.cli.arguments import (
     ReaderName,
     Seed,
     SplitName,
+    written_place,
 )
 from tracerank.cli.escalating import Brought, BroughtByMethod, Escalated
 from tracerank.cli.labelling import Labels, labelling_named, print_labels, say_judge, warn_of_labels
@@ -81,6 +82,7 @@ RecordsFolder = Annotated[
         "-o",
         "--output",
         metavar="DIR",
+        callback=written_place,
         help="Folder for a record of every decision, written as it is made; FILE.csv, .parquet, .jsonl or .json: the "
         "records alone, made of the folder FILE.part at the end.",
         show_default=False,

@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tracerank.cli.arguments import AsJson, Checkpoint, Files, FirstK, Force, ProblemsFile, Quiet, ReaderName
+from tracerank.cli.arguments import (
+    AsJson,
+    Checkpoint,
+    Files,
+    FirstK,
+    Force,
+    ProblemsFile,
+    Quiet,
+    ReaderName,
+    written_place,
+)
 from tracerank.cli.output import ResumableLines, check_lines, check_output, check_resumable, fingerprint
 from tracerank.cli.reading import Problems, pools_of, reads
 from tracerank.cli.terminal import note, print_json, working
@@ -54,7 +64,14 @@ class RebuildName(StrEnum):
 
 Output = Annotated[
     Path,
-    typer.Option("-o", "--output", metavar="FILE", help="File to write; gzip if it ends with .gz.", show_default=False),
+    typer.Option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        callback=written_place,
+        help="File to write; gzip if it ends with .gz.",
+        show_default=False,
+    ),
 ]
 To = Annotated[FormatName, typer.Option("--to", metavar="NAME", help="Format to write: canonical or atif.")]
 Keep = Annotated[

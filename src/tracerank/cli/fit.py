@@ -5,7 +5,18 @@ from typing import Annotated, Any
 
 import typer
 
-from tracerank.cli.arguments import AsJson, Dims, Files, FirstK, Force, ProblemsFile, Quiet, ReaderName, SplitName
+from tracerank.cli.arguments import (
+    AsJson,
+    Dims,
+    Files,
+    FirstK,
+    Force,
+    ProblemsFile,
+    Quiet,
+    ReaderName,
+    SplitName,
+    written_place,
+)
 from tracerank.cli.labelling import Labels, labelling_named, say_judge
 from tracerank.cli.output import fingerprint
 from tracerank.cli.reading import Problems, pools_of
@@ -17,7 +28,10 @@ from tracerank.readers.detect import AUTO
 NO_ENCODER = "none"
 
 Folder = Annotated[
-    Path, typer.Option("-o", "--output", metavar="DIR", help="Where the selector goes.", show_default=False)
+    Path,
+    typer.Option(
+        "-o", "--output", metavar="DIR", callback=written_place, help="Where the selector goes.", show_default=False
+    ),
 ]
 Encoder = Annotated[
     str,

@@ -23,7 +23,7 @@ from tracerank.readers import OnRecord, iter_pools
 from tracerank.readers.files.field_map import with_map, with_questions
 from tracerank.readers.files.inputs import find_files
 from tracerank.readers.files.records import Problem
-from tracerank.readers.grouping import WINDOW_BYTES, Report
+from tracerank.readers.grouping import WINDOW_BYTES, Report, Watcher
 
 SHOWN = 10
 """Problems that the terminal is told of, one by one."""
@@ -170,6 +170,7 @@ def pools_of(
     k: int | None = None,
     is_grouped: bool = True,
     on_record: OnRecord | None = None,
+    watcher: Watcher | None = None,
 ) -> Iterator[Pool]:
     """Pools one by one, cut to their first K rollouts; a file that is missing is refused before any work.
 
@@ -178,7 +179,7 @@ def pools_of(
     for path in files:
         find_files(path)  # raises, in the reader's words
     window = WINDOW_BYTES if is_grouped else None
-    return _some(iter_pools(files, reader, report, window, on_record), files, k)
+    return _some(iter_pools(files, reader, report, window, on_record, watcher=watcher), files, k)
 
 
 def _some(pools: Iterator[Pool], files: Sequence[Path], k: int | None) -> Iterator[Pool]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tracerank.cli.arguments import IncludeFitted, PricesFile, Quiet
+from tracerank.cli.arguments import IncludeFitted, PricesFile, Quiet, written_place
 from tracerank.cli.record_files import check_format, write_records
 from tracerank.cli.terminal import harmless, json_text, new_table, note, print_json, print_table, working
 from tracerank.errors import UsageError
@@ -39,6 +39,7 @@ Output = Annotated[
         "-o",
         "--output",
         metavar="FOLDER",
+        callback=written_place,
         help="Also write index.html, report.md, report.json, a CSV per table and the plots (SVG, PNG) here; or one "
         "FILE.md, .json, .csv or .parquet (a row per cell) with all tables.",
         show_default=False,

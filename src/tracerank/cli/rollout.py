@@ -21,7 +21,7 @@ from tracerank.agents.policies import (
     Sources,
 )
 from tracerank.agents.run import PolicyRun, RunAccount, RunPlan, write_in_order
-from tracerank.cli.arguments import ChatTime, Force, ProblemsFile, Quiet
+from tracerank.cli.arguments import ChatTime, Force, ProblemsFile, Quiet, written_place
 from tracerank.cli.corpus import Rerank
 from tracerank.cli.output import SOME_FAILED, ResumableLines, check_resumable
 from tracerank.cli.reading import Problems
@@ -53,6 +53,7 @@ Output = Annotated[
         "-o",
         "--output",
         metavar="FILE",
+        callback=written_place,
         help="File for the pools; gzip if it ends with .gz. Rollouts are saved in FILE.part as they are made; after an "
         "interruption the same command goes on where it stopped, and tries again what failed.",
         show_default=False,

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
+from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -31,6 +32,7 @@ from tracerank.cli.arguments import (
     Quiet,
     ReaderName,
     Seed,
+    printed_unless_named,
 )
 from tracerank.cli.escalating import Escalated
 from tracerank.cli.output import SOME_FAILED, ResumableLines, check_resumable, fingerprint
@@ -62,9 +64,10 @@ Output = Annotated[
         "-o",
         "--output",
         metavar="FILE",
-        help="File for the decisions, by its end .jsonl, .json, .csv or .parquet; stdout if not given. Decisions are "
-        "kept in FILE.part, as JSON Lines, and become FILE at the end; after an interruption the same command goes on "
-        "where it stopped.",
+        callback=printed_unless_named,
+        help="File for the decisions, by its end .jsonl, .json, .csv or .parquet; stdout if not given, or -. Decisions "
+        "are kept in FILE.part, as JSON Lines, and become FILE at the end; after an interruption the same command goes "
+        "on where it stopped.",
         show_default=False,
     ),
 ]
@@ -78,6 +81,9 @@ Workers = Annotated[
         "a server or embed texts.",
     ),
 ]
+
+
+_NO_SCORES, _NO_LIST = '"scores": {}', '"score_list": []'
 
 
 class _Row(NamedTuple):
@@ -137,8 +143,8 @@ def select(
         report = stack.enter_context(Problems(problems, keep=(*files, output)))
         failed = Failures("questions", report)
         bar = stack.enter_context(working("loading", quiet=hides_bar))
-        met = _held(report) if workers > 1 else report
-        pools = bar.over(pools_of(files, reader, met, k))
+        ahead = _read_ahead(report, k) if workers > 1 else None
+        pools = bar.over(pools_of(files, reader, ahead or report, k, watcher=ahead))
         options = MethodOptions(
             checkpoint,
             encoder,
@@ -162,7 +168,7 @@ def select(
         rows = partial(_rows, chosen, name)
         if workers > 1:
             _refuse_workers(chosen, options, method, is_escalated=other is not None)
-            rows = partial(_rows_of_workers, workers, chosen, _Setup(method, options, name), met)
+            rows = partial(_rows_of_workers, workers, chosen, _Setup(method, options, name), ahead)
         bar.describe("selecting")
         write: Callable[[str], None] = print_line
         if output is not None:
@@ -205,9 +211,22 @@ def select(
 def _rows(method: Method, name: str, pools: Iterable[Pool]) -> Iterator[tuple[Pool, _Row]]:
     """Each pool with what is written about it; ``name`` is what decided."""
     for pool, decision in decide_stream(method, pools, lambda pool, reason: None):  # told when its row is written
-        line = json_text(decision_line(pool, told(pool, decision), name))
+        line = line_text(decision_line(pool, told(pool, decision), name))
         note = decision.note or ""
         yield pool, _Row(line, decision.answer, decision.dropped, decision.counts, note, decision.failure)
+
+
+def line_text(line: Mapping[str, Any]) -> str:
+    """``json_text`` of a decision; the scores, which are most of it, are spelled here in a third of the time."""
+    scores: Mapping[str, float] = line["scores"]
+    if {*map(type, scores.values())} != {float} or not all(map(isfinite, scores.values())):
+        return json_text(line)
+    spelled = [(sample_id, repr(score)) for sample_id, score in scores.items()]
+    by_id = ", ".join([f'"{sample_id}": {score}' for sample_id, score in spelled])
+    listed = ", ".join([f'{{"sample_id": {sample_id}, "score": {score}}}' for sample_id, score in spelled])
+    # No text can be taken for these: a quote in it is escaped.
+    text = json_text({**line, "scores": {}, "score_list": []})
+    return text.replace(_NO_SCORES, f'"scores": {{{by_id}}}', 1).replace(_NO_LIST, f'"score_list": [{listed}]', 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,18 +245,18 @@ class _Setup:
         return lambda pools: (row for _, row in _rows(chosen, self.name, pools))
 
 
-def _held(report: Report) -> Any:
-    from tracerank.cli.decision_workers import HeldProblems
+def _read_ahead(report: Report, k: int | None) -> Any:
+    from tracerank.cli.decision_workers import ReadAhead
 
-    return HeldProblems(report)
+    return ReadAhead(report, k)
 
 
 def _rows_of_workers(
-    count: int, chosen: Method, setup: _Setup, held: Any, pools: Iterable[Pool]
+    count: int, chosen: Method, setup: _Setup, ahead: Any, pools: Iterable[Pool]
 ) -> Iterator[tuple[Pool, _Row]]:
     from tracerank.cli.decision_workers import in_workers
 
-    return in_workers(pools, count, setup.of(chosen), setup, held)
+    return in_workers(pools, count, setup.of(chosen), setup, ahead)
 
 
 def _refuse_workers(method: Method, options: MethodOptions, name: str, *, is_escalated: bool) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tracerank.cli.arguments import AsJson, Dims, ProblemsFile, Quiet, ReaderName, SplitName
+from tracerank.cli.arguments import AsJson, Dims, ProblemsFile, Quiet, ReaderName, SplitName, written_place
 from tracerank.cli.labelling import Labels, labelling_named, say_judge
 from tracerank.cli.output import fingerprint
 from tracerank.cli.reading import Problems, pools_of
@@ -45,7 +45,15 @@ SettingAndFiles = Annotated[
     ),
 ]
 OutputFolder = Annotated[
-    Path, typer.Option("-o", "--output", metavar="FOLDER", help="Where the checkpoint goes.", show_default=False)
+    Path,
+    typer.Option(
+        "-o",
+        "--output",
+        metavar="FOLDER",
+        callback=written_place,
+        help="Where the checkpoint goes.",
+        show_default=False,
+    ),
 ]
 Preset = Annotated[
     PresetName,

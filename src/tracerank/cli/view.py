@@ -24,6 +24,7 @@ from tracerank.cli.arguments import (
     Quiet,
     ReaderName,
     Seed,
+    written_place,
 )
 from tracerank.cli.output import SOME_FAILED, check_output
 from tracerank.cli.reading import Failures, Problems, pools_of
@@ -41,7 +42,10 @@ SELECTOR, SHIPPED = "selector", "the shipped selector"
 NAMED_FILES = 3
 """Of the files, as many stand in the head of the page; the others are counted."""
 Output = Annotated[
-    Path, typer.Option("-o", "--output", metavar="FILE", help="The page to write, as HTML.", show_default=False)
+    Path,
+    typer.Option(
+        "-o", "--output", metavar="FILE", callback=written_place, help="The page to write, as HTML.", show_default=False
+    ),
 ]
 Chosen = Annotated[
     str, typer.Option("--method", metavar="NAME", help=f"What decides; known are {', '.join(METHOD_NAMES)}.")

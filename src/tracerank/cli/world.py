@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tracerank.agents.worlds.presets import PRESETS, iter_world, preset_named
-from tracerank.cli.arguments import Force, Quiet
+from tracerank.cli.arguments import Force, Quiet, written_place
 from tracerank.cli.output import check_output
 from tracerank.cli.terminal import note, working
 from tracerank.pools.canonical import write_pools
@@ -24,7 +24,14 @@ class WorldSetting(StrEnum):
 
 Output = Annotated[
     Path,
-    typer.Option("-o", "--output", metavar="FILE", help="File to write; gzip if it ends with .gz.", show_default=False),
+    typer.Option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        callback=written_place,
+        help="File to write; gzip if it ends with .gz.",
+        show_default=False,
+    ),
 ]
 Setting = Annotated[
     WorldSetting, typer.Option("--setting", metavar="NAME", help="Search protocol of the agents: webqa or browsing.")

@@ -14,7 +14,7 @@ from tracerank.endpoints.chat import Usage, message_to_record, record_to_message
 from tracerank.errors import MalformedRollout, ReadError
 from tracerank.pools.files import write_lines
 from tracerank.pools.pool import Pool
-from tracerank.pools.types import RETENTION_RULES, WEBQA, Document, Evidence, Question, Rollout, Search, View
+from tracerank.pools.types import RETENTION_RULES, WEBQA, Document, Evidence, Question, Rollout, Search, View, maker_of
 
 T = TypeVar("T")
 
@@ -53,10 +53,27 @@ class Shape:
         self.fields = fields
         self.read = (*fields, *parts)
         self.kinds = {field.name: field.kind for field in self.read}
-        self.required = frozenset(field.name for field in fields if field.is_required)
+        self.required = tuple(field.name for field in fields if field.is_required)
+        self.names = tuple(field.name for field in fields)
+        self.defaults = tuple(field.default for field in fields)
 
     def __iter__(self) -> Iterator[Field]:
         return iter(self.fields)
+
+    def is_plain(self, item: dict[str, Any]) -> bool:
+        """Whether an object has nothing but its fields, each of its kind, and none that must be there is missing."""
+        kinds = self.kinds
+        for name, value in item.items():
+            if type(value) is not kinds.get(name):
+                return False
+        for name in self.required:  # noqa: SIM110  # this is asked about every text of every file: no generator
+            if name not in item:
+                return False
+        return True
+
+    def in_order(self, values: Mapping[str, Any]) -> Iterator[Any]:
+        """A value for each field."""
+        return map(values.get, self.names, self.defaults)
 
 
 class Misfit(MalformedRollout):
@@ -82,7 +99,7 @@ def each(values: Mapping[str, Any], name: str, read: Callable[[object], T]) -> t
     return tuple(found)
 
 
-def part(record: Mapping[str, Any], name: str, shape: Shape) -> dict[str, Any]:
+def part(record: Mapping[str, Any], name: str, shape: Shape) -> Mapping[str, Any]:
     """The fields of an object inside another."""
     try:
         return values_of(record[name], shape)
@@ -90,13 +107,22 @@ def part(record: Mapping[str, Any], name: str, shape: Shape) -> dict[str, Any]:
         raise error.inside(name) from None
 
 
-def values_of(item: object, shape: Shape) -> dict[str, Any]:
-    """The fields that the object has; looks at those present, and at each for what it should be only in doubt."""
+def values_of(item: object, shape: Shape) -> Mapping[str, Any]:
+    """The fields that the object has, which is all of it where nothing else stands there."""
     if not isinstance(item, dict):
         reject_field("", "an object", item)
-    kind_of_field = shape.kinds.get
-    values = {name: value for name, value in item.items() if type(value) is kind_of_field(name)}
-    if len(values) < len(item) or not shape.required <= values.keys():
+    if shape.is_plain(item):
+        return item
+    kinds = shape.kinds
+    values: dict[str, Any] = {}
+    is_doubtful = False
+    for name, value in item.items():
+        kind = kinds.get(name)
+        if type(value) is kind:
+            values[name] = value
+        elif kind is not None:
+            is_doubtful = True
+    if is_doubtful or not all(map(values.__contains__, shape.required)):
         for field in shape.read:
             if field.name not in values and (field.is_required or item.get(field.name) is not None):
                 reject_field(field.name, _NAMES[field.kind], item.get(field.name))
@@ -127,8 +153,10 @@ KNOWN_EVIDENCE = 512
 """Occurrences without a document that are remembered while others are read."""
 KNOWN_CHARACTERS = 4096
 """Longest that is."""
-_KNOWN: dict[tuple[str, int | None], tuple[dict[str, Any], Evidence]] = {}
+_KNOWN: dict[tuple[str, int | None], tuple[Mapping[str, Any], Evidence]] = {}
 """Text and rank to the object in which they last stood, and what that is."""
+_made_document, _made_evidence, _made_rollout = maker_of(Document), maker_of(Evidence), maker_of(Rollout)
+_made_search, _made_view = maker_of(Search), maker_of(View)
 _WHOLE_OR_NONE = (int, type(None))
 
 
@@ -142,7 +170,7 @@ class CanonicalRow(NamedTuple):
 
 
 _DOCUMENT = Shape(Field("key", str, is_required=True), Field("verified", bool, True), Field("url", str))
-_EVIDENCE = Shape(
+EVIDENCE = Shape(
     Field("text", str, is_required=True),
     Field("title", str),
     Field("url", str),
@@ -152,7 +180,7 @@ _EVIDENCE = Shape(
     Field("status", str),
     parts=(Field("document", dict),),
 )
-_SEARCH = Shape(Field("query", str), Field("event", int), Field("evidence", list))
+SEARCH = Shape(Field("query", str), Field("event", int), Field("evidence", list))
 _VIEW = Shape(
     Field("event", int, is_required=True),
     Field("tool", str, is_required=True),
@@ -219,7 +247,7 @@ def _search_to_record(search: Search) -> dict[str, Any]:
         record["event"] = search.event
     evidence = []
     for occurrence in search.evidence:
-        evidence.append(_to_record(occurrence, _EVIDENCE))
+        evidence.append(_to_record(occurrence, EVIDENCE))
         if occurrence.document is not None:
             evidence[-1]["document"] = _to_record(occurrence.document, _DOCUMENT)
     record["evidence"] = evidence
@@ -234,31 +262,40 @@ def _to_record(value: object, shape: Shape) -> dict[str, Any]:
 # ---- record -> rollout
 
 
-def record_to_parsed(record: Mapping[str, Any]) -> CanonicalRow:
-    """The rollout on one line, each field checked; unknown fields are ignored."""
+def record_to_parsed(record: Mapping[str, Any], source: str | None = None) -> CanonicalRow:
+    """The rollout on one line, each field checked; unknown fields are ignored. ``source`` is where the line stood."""
     _check_schema(record.get("schema", SCHEMA))
     values = values_of(record, _ROLLOUT)
+    rollout = _rollout(record, values, source)
+    return CanonicalRow(_question(record.get("question_id"), values), rollout, "sample_id" in values)
+
+
+def record_to_rollout(record: Mapping[str, Any]) -> Rollout:
+    """What a line says about the rollout alone."""
+    return _rollout(record, values_of(record, _ROLLOUT), None)
+
+
+def _rollout(record: Mapping[str, Any], values: Mapping[str, Any], source: str | None) -> Rollout:
     known = values.get
-    sample_id, answer = known("sample_id"), known("answer")
+    answer = known("answer")
     setting = known("setting") or WEBQA
     if setting not in RETENTION_RULES:
         raise Misfit("setting", f"expected one of {', '.join(RETENTION_RULES)}, got {setting!r}")
-    rollout = Rollout(
-        sample_id or 0,
+    return _made_rollout(
+        known("sample_id", 0),
         None if answer is None else trimmed(answer),
-        each(values, "searches", _search),
+        each(values, "searches", _search) if "searches" in values else (),
         share_of(record, "label") if "label" in record else None,
         share_of(record, "confidence") if "confidence" in record else None,
         setting,
         each(values, "views", _view) if "views" in values else (),
         known("problem"),
-        known("source"),
+        known("source", source),
         tuple(record_to_message(item) for item in values["messages"] if isinstance(item, dict))
         if "messages" in values
         else (),
         None if record.get("usage") is None else Usage(**part(record, "usage", _USAGE)),
     )
-    return CanonicalRow(_question(record.get("question_id"), values), rollout, sample_id is not None)
 
 
 def _question(identity: object, values: Mapping[str, Any]) -> Question:
@@ -291,10 +328,10 @@ def _search(item: object) -> Search:
         query, evidence = item.get("query"), item.get("evidence")
         if type(query) is str and type(evidence) is list:
             try:
-                return Search(query, tuple(map(_evidence, evidence)))
+                return _made_search(query, tuple(map(_evidence, evidence)), None)
             except Misfit:
                 pass  # told below, with its place
-    values = values_of(item, _SEARCH)
+    values = values_of(item, SEARCH)
     return Search(values.get("query"), each(values, "evidence", _evidence), values.get("event"))
 
 
@@ -306,23 +343,31 @@ def _evidence(item: object) -> Evidence:
             known = _KNOWN.get((text, rank))
             if known is not None and known[0] == item:
                 return known[1]
-    values = values_of(item, _EVIDENCE)
-    if "document" in values:
-        values["document"] = Document(**part(values, "document", _DOCUMENT))
-        return _made(values)
-    made = _made(dict(values))
-    if len(values) == len(item):  # type: ignore[arg-type]  # nothing else stands there
+    values = values_of(item, EVIDENCE)
+    made = evidence_of(values)
+    if "document" not in values and len(values) == len(item):  # type: ignore[arg-type]  # nothing else stands there
         _remember(values, made)
     return made
 
 
-def _made(values: dict[str, Any]) -> Evidence:
+def evidence_of(values: Mapping[str, Any]) -> Evidence:
+    """The occurrence that these fields, which were checked, describe."""
+    known = values.get
     # Hand-written files hold raw text; equal content must be equal text.
-    values["text"] = (normalize_excerpts if values.get("tool") == "find" else normalize_text)(values["text"])
-    return Evidence(**values)
+    normalised = normalize_excerpts if known("tool") == "find" else normalize_text
+    return _made_evidence(
+        normalised(values["text"]),
+        known("title"),
+        known("url"),
+        known("rank"),
+        known("tool", "search"),
+        _made_document(*_DOCUMENT.in_order(part(values, "document", _DOCUMENT))) if "document" in values else None,
+        known("event"),
+        known("status"),
+    )
 
 
-def _remember(item: dict[str, Any], evidence: Evidence) -> None:
+def _remember(item: Mapping[str, Any], evidence: Evidence) -> None:
     """Rollouts of a pool see the same texts time and again; short ones are made once, as long as few others come by."""
     if sum([len(value) for value in item.values() if type(value) is str]) <= KNOWN_CHARACTERS:
         if len(_KNOWN) >= KNOWN_EVIDENCE:
@@ -331,7 +376,7 @@ def _remember(item: dict[str, Any], evidence: Evidence) -> None:
 
 
 def _view(item: object) -> View:
-    return View(**{"parent": None, "cursor": None, **values_of(item, _VIEW)})
+    return _made_view(*_VIEW.in_order(values_of(item, _VIEW)))
 
 
 # ---- files

@@ -22,11 +22,13 @@ class Pool:
     rollouts: tuple[Rollout, ...]
 
     def __post_init__(self) -> None:
-        ordered = tuple(sorted(self.rollouts, key=lambda rollout: rollout.sample_id))
-        ids = [rollout.sample_id for rollout in ordered]
+        ids = [rollout.sample_id for rollout in self.rollouts]
+        ordered = sorted(ids)
         if len(set(ids)) != len(ids):
-            raise ValueError(f"question {self.question.id!r}: sample ids must be distinct, got {ids}")
-        object.__setattr__(self, "rollouts", ordered)
+            raise ValueError(f"question {self.question.id!r}: sample ids must be distinct, got {ordered}")
+        if ids != ordered or type(self.rollouts) is not tuple:
+            rollouts = tuple(sorted(self.rollouts, key=lambda rollout: rollout.sample_id))
+            object.__setattr__(self, "rollouts", rollouts)
 
     @classmethod
     def of(cls, question: Question, rollouts: Iterable[Rollout]) -> "Pool":

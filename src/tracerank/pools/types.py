@@ -3,15 +3,33 @@
 Holds no parsing and no vectors. Every object can be compared, hashed and shared between threads.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, make_dataclass
 from types import MappingProxyType
+from typing import Any, TypeVar
 
 from tracerank.answers.exact import normalize_answer
 from tracerank.endpoints.chat import ChatMessage, Usage
 
 WEBQA = "webqa"
 BROWSING = "browsing"
+T = TypeVar("T")
+
+
+def maker_of(kind: type[T]) -> Callable[..., T]:
+    """What makes values of a frozen, slotted dataclass from their fields in order, in a third of the time.
+
+    The class itself sets each field through ``object.__setattr__``. A twin with the same slots that is not frozen takes
+    them as they come, and then becomes the value, as frozen as any other. For those that files hold by the million.
+    """
+    twin: Callable[..., Any] = make_dataclass(kind.__name__, [item.name for item in fields(kind)], slots=True)  # type: ignore[arg-type]
+
+    def made(*values: object) -> T:
+        value = twin(*values)
+        value.__class__ = kind
+        return value  # type: ignore[no-any-return]
+
+    return made
 
 
 @dataclass(frozen=True, slots=True)

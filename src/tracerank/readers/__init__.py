@@ -16,13 +16,14 @@ from tracerank.errors import ReadError
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question
 from tracerank.readers.base import Parsed, Reader, Record
-from tracerank.readers.detect import AUTO, READERS, assign_readers, reader_named, taken_apart
+from tracerank.readers.detect import AUTO, CANONICAL, READERS, assign_readers, reader_named, taken_apart
+from tracerank.readers.files.canonical_lines import CanonicalLines
 from tracerank.readers.files.event_files import runs_in
 from tracerank.readers.files.field_map import ASKED, BETWEEN, FieldMap, name_and_map, name_and_questions
 from tracerank.readers.files.inputs import find_files
 from tracerank.readers.files.joining import Joiner, Joining, ScatteredRollout
-from tracerank.readers.files.records import PathLike, Problem, RecordAt
-from tracerank.readers.grouping import WINDOW_BYTES, Placed, Report, group, parse_record
+from tracerank.readers.files.records import PathLike, Problem, ReadLine, RecordAt, read_one
+from tracerank.readers.grouping import WINDOW_BYTES, Placed, Report, Watcher, group, parse_record
 from tracerank.readers.telemetry.reader import TelemetryReader
 
 if TYPE_CHECKING:
@@ -79,11 +80,15 @@ def iter_pools(
     on_record: OnRecord | None = None,
     fields: Mapping[str, str] | None = None,
     questions: Questions | None = None,
+    watcher: Watcher | None = None,
 ) -> Iterator[Pool]:
-    """The same one by one, in constant memory as long as a question's rollouts stand near each other."""
+    """The same one by one, in constant memory as long as a question's rollouts stand near each other.
+
+    A ``watcher`` is shown pools that seem complete long before they may be given out.
+    """
     places = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     source = _source(reader, on_problem, window_bytes, on_record, fields, questions)
-    return group(source.placed(places), source.report, window_bytes)
+    return group(source.placed(places), source.report, window_bytes, watcher)
 
 
 def pools_of_records(
@@ -211,7 +216,8 @@ class _Source:
         refused: list[Problem] = []
         is_empty = True
         for name in found.names:
-            records = runs_in(self.joining.through(self._mapped(_sound(found.records(name), self.report))))
+            items = found.records(name, self._reading_of_lines())
+            records = runs_in(self.joining.through(self._mapped(_sound(items, self.report))))
             try:
                 for placed in self._named(name, self._parsed(records), places):
                     is_empty = False
@@ -224,6 +230,11 @@ class _Source:
         if refused and is_empty and not self.joining.is_waiting:
             count = f"none of the {len(found.names):,} files" if len(found.names) > 1 else "nothing"
             raise ReadError(f"{found.place}: {count} could be read; the first problem: {refused[0]}")
+
+    def _reading_of_lines(self) -> ReadLine:
+        """Canonical lines are read as such, unless another reader or other names of fields are asked for."""
+        is_own = self.reader is None or self.reader is READERS[CANONICAL]
+        return CanonicalLines().read if is_own and not self.fields.paths else read_one
 
     def _mapped(self, records: Iterable[RecordAt]) -> Iterable[RecordAt]:
         return self.fields.through(records, self.seen) if self.fields.paths else records

@@ -47,7 +47,7 @@ _HOMES: Mapping[str, str] = MappingProxyType(
 )
 """The general one is asked last about a record, the last one about a file that is none of the others'."""
 _IN_ORDER = tuple(_HOMES)[:-2]
-_CHAT, _PLAIN = "openai-chat", "plain"
+CANONICAL, _CHAT, _PLAIN = "canonical", "openai-chat", "plain"
 
 
 class _Readers(Mapping[str, Reader]):
@@ -141,7 +141,12 @@ def _detected(records: Iterable[RecordAt]) -> Iterator[tuple[Reader | None, Reco
     """Each record with the reader that recognises it; a pool in one record is taken apart first."""
     before: Reader | None = None
     fields: frozenset[str] = frozenset()
+    own = READERS[CANONICAL]
     for item in records:
+        if item.parsed is not None:
+            before = None
+            yield own, item
+            continue
         record = item.value
         if before is not None and record.keys() == fields and before.recognises(record):
             reader: Reader | None = before

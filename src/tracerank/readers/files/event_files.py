@@ -28,7 +28,9 @@ def runs_in(records: Iterable[RecordAt]) -> Iterator[RecordAt]:
     first = next(iterator, None)
     if first is None:
         return
-    if is_event(first.value):
+    if first.parsed is not None:  # a rollout of its own
+        yield from _calls(first, iterator)
+    elif is_event(first.value):
         yield from _events(first, iterator)
     elif (RECORD_KEY in first.value or len(first.value) == 1) and is_node_update(first.value):
         yield from _updates(first, iterator)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from tracerank.errors import ReadError
 from tracerank.readers.files.natural_order import natural
-from tracerank.readers.files.records import PathLike, Problem, RecordAt, iter_records
+from tracerank.readers.files.records import PathLike, Problem, ReadLine, RecordAt, iter_records, read_one
 from tracerank.readers.files.remote import address, fetched, is_remote, remote_files
 from tracerank.readers.files.sqlite_file import BESIDE, SQLITE_MAGIC
 from tracerank.readers.files.trial_folders import RESULT, Trials, trials_among
@@ -33,10 +33,10 @@ class Found:
     trials: Trials | None = None
     """Those of a job whose folder this is."""
 
-    def records(self, name: str) -> Iterator[RecordAt | Problem]:
-        """The records of one of the files."""
+    def records(self, name: str, read: ReadLine = read_one) -> Iterator[RecordAt | Problem]:
+        """The records of one of the files; ``read`` is asked about the lines of JSON Lines."""
         is_trial = self.trials is not None and name in self.trials.by_name
-        return self.trials.records(name) if self.trials is not None and is_trial else iter_input(name)
+        return self.trials.records(name) if self.trials is not None and is_trial else iter_input(name, read)
 
 
 def find_files(path: PathLike) -> Found:
@@ -77,7 +77,7 @@ def _found(names: list[str], place: str) -> Found:
     return Found((*trials.by_name, *in_sample_order(rest)), place, trials)
 
 
-def iter_input(path: PathLike) -> Iterator[RecordAt | Problem]:
+def iter_input(path: PathLike, read: ReadLine = read_one) -> Iterator[RecordAt | Problem]:
     """The records of one file of any container, with a Problem in the place of each that is damaged."""
     name = os.fspath(path)
     head = _head(name)
@@ -97,7 +97,7 @@ def iter_input(path: PathLike) -> Iterator[RecordAt | Problem]:
     elif not os.path.lexists(name) and is_remote(name):
         yield from _iter_remote(address(name))
     else:
-        yield from iter_records(path)
+        yield from iter_records(path, read)
 
 
 def _iter_remote(name: str) -> Iterator[RecordAt | Problem]:

@@ -88,7 +88,7 @@ class Joining:
         """The records of a file, those in pieces as soon as their rollout is closed."""
         for item in items:
             self._bytes += item.size
-            for joiner in self._joiners:
+            for joiner in self._joiners if item.parsed is None else ():
                 pieces = joiner.pieces(item.value)
                 if pieces:
                     self._add(joiner, pieces, item)

@@ -10,7 +10,7 @@ import json
 import os
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,7 +19,7 @@ import orjson
 
 from tracerank.errors import ReadError
 from tracerank.pools.canonical import kind_of
-from tracerank.readers.base import Record
+from tracerank.readers.base import Parsed, Record
 from tracerank.readers.files.containers import as_record, pair_record, parts_of, parts_of_pool, records_in
 from tracerank.readers.files.loose_json import NOT_JSON, load_objects
 from tracerank.readers.files.tables import Header, header_of, iter_rows
@@ -73,14 +73,35 @@ class RecordAt(NamedTuple):
     """``file:line`` in JSON Lines, ``file:[index]`` in a JSON array, followed by the place inside a container."""
     size: int
     """Bytes it takes in the (uncompressed) file; in an intact array, the average."""
+    parsed: Parsed | None = None
+    """The rollout, where who read the line knew it at once; then ``value`` tells the schema and nothing else."""
 
 
-def iter_records(path: PathLike) -> Iterator[RecordAt | Problem]:
-    """The records of one file in order, with a Problem in the place of each that is damaged."""
+ReadLine = Callable[[bytes, str], RecordAt | Problem]
+"""What makes a record of a line of JSON and the place where it stands."""
+
+
+def read_one(data: bytes, source: str) -> RecordAt | Problem:
+    """The JSON object as a record."""
+    try:
+        value = orjson.loads(data)
+    except ValueError:
+        try:
+            value = _decode(data)
+        except ValueError as error:
+            return Problem(source, f"not JSON ({error}); expected a JSON object, it was dropped")
+    return _record(value, source, len(data))
+
+
+def iter_records(path: PathLike, read: ReadLine = read_one) -> Iterator[RecordAt | Problem]:
+    """The records of one file in order, with a Problem in the place of each that is damaged.
+
+    ``read`` is asked about the lines of JSON Lines.
+    """
     name = os.fspath(path)
     try:
         with io.BufferedReader(io.FileIO(name), _BUFFER_BYTES) as file:
-            yield from _records(name, file)
+            yield from _records(name, file, read)
     except IsADirectoryError:
         raise ReadError(
             f"{name}: is a directory; name the files in it, for example {name.rstrip('/')}/*.jsonl"
@@ -123,14 +144,14 @@ class _TolerantGzip(io.RawIOBase):
         return len(data)
 
 
-def _records(name: str, file: "io.BufferedReader[Any]") -> Iterator[RecordAt | Problem]:
+def _records(name: str, file: "io.BufferedReader[Any]", read: ReadLine) -> Iterator[RecordAt | Problem]:
     if file.peek(2)[:2] != _GZIP_MAGIC:
-        yield from _from_stream(name, file)
+        yield from _from_stream(name, file, read)
         return
     unpacked = _TolerantGzip(name, file)
     found = False
     try:
-        for item in _from_stream(name, io.BufferedReader(unpacked, _BUFFER_BYTES)):
+        for item in _from_stream(name, io.BufferedReader(unpacked, _BUFFER_BYTES), read):
             found = found or isinstance(item, RecordAt)
             yield item
     except ReadError:
@@ -143,7 +164,7 @@ def _records(name: str, file: "io.BufferedReader[Any]") -> Iterator[RecordAt | P
         yield Problem(name, f"{what}; what came before was read, the rest is missing")
 
 
-def _from_stream(name: str, stream: "io.BufferedReader[Any]") -> Iterator[RecordAt | Problem]:
+def _from_stream(name: str, stream: "io.BufferedReader[Any]", read: ReadLine) -> Iterator[RecordAt | Problem]:
     _refuse_binary(name, stream.peek(8192))
     number, first = 0, b""
     lines = _bounded_lines(name, stream)
@@ -167,7 +188,7 @@ def _from_stream(name: str, stream: "io.BufferedReader[Any]") -> Iterator[Record
         # A pretty-printed object; or, once in a blue moon, a first line cut off at such a place.
         items = _from_objects(name, number, _rest(name, first, stream))
     else:
-        items = _from_lines(name, number, chain((first,), lines))
+        items = _from_lines(name, number, chain((first,), lines), read)
     yield from _with_a_record(name, chain.from_iterable(map(_taken_apart, items)))
 
 
@@ -217,7 +238,7 @@ def _too_long(name: str) -> str:
 def _from_objects(name: str, number: int, data: bytes) -> Iterator[RecordAt | Problem]:
     """One pretty-printed object, or several after each other, as OpenTelemetry's console exporter prints spans."""
     if _is_json(data):
-        yield _read_one(data, name)
+        yield read_one(data, name)
         return
     objects = load_objects(data.decode("utf-8", "replace"))
     if objects is NOT_JSON:
@@ -229,7 +250,9 @@ def _from_objects(name: str, number: int, data: bytes) -> Iterator[RecordAt | Pr
 
 def _taken_apart(item: RecordAt | Problem) -> list[RecordAt | Problem]:
     """The records that an object holds, where it is only a container."""
-    if isinstance(item, Problem) or (parts := parts_of(item.value)) is None or parts_of_pool(item.value) is not None:
+    if isinstance(item, Problem) or item.parsed is not None:
+        return [item]
+    if (parts := parts_of(item.value)) is None or parts_of_pool(item.value) is not None:
         return [item]  # a pool is taken apart by who knows what its rollouts look like
     return [_record(part.value, item.source + part.place, item.size // len(parts)) for part in parts]
 
@@ -301,12 +324,14 @@ def _is_one_of_many(line: bytes, following: bytes) -> bool:
     return isinstance(value, list) and (following.lstrip().startswith(b"[") or as_record(value) is not None)
 
 
-def _from_lines(name: str, number: int, lines: Iterator[bytes]) -> Iterator[RecordAt | Problem]:
+def _from_lines(
+    name: str, number: int, lines: Iterator[bytes], read: ReadLine = read_one
+) -> Iterator[RecordAt | Problem]:
     for line in lines:
         if isinstance(line, _Dropped):
             yield Problem(f"{name}:{number}", f"a line of more than {MAX_LINE_BYTES:,} bytes; it was dropped")
         elif line and not line.isspace():
-            item = _read_one(line, f"{name}:{number}")
+            item = read(line, f"{name}:{number}")
             yield from (item,) if isinstance(item, RecordAt) or line[:1] != b"[" else _from_list(line, item)
         number += 1
 
@@ -348,7 +373,7 @@ def _from_damaged_array(name: str, data: bytes) -> Iterator[RecordAt | Problem]:
         if depth == 1 and (is_end or mark == b","):
             element = data[start : token.start()].strip()
             if element:
-                yield _read_one(element, f"{name}:[{index}]")
+                yield read_one(element, f"{name}:[{index}]")
             start = token.end()
             index += 1
         depth -= is_end
@@ -359,17 +384,6 @@ def _from_damaged_array(name: str, data: bytes) -> Iterator[RecordAt | Problem]:
         yield Problem(f"{name}:[{index}]", "the JSON array breaks off here; what came before was read")
     elif data[start:].strip():
         yield Problem(name, "text after the end of the JSON array was ignored")
-
-
-def _read_one(data: bytes, source: str) -> RecordAt | Problem:
-    try:
-        value = orjson.loads(data)
-    except ValueError:
-        try:
-            value = _decode(data)
-        except ValueError as error:
-            return Problem(source, f"not JSON ({error}); expected a JSON object, it was dropped")
-    return _record(value, source, len(data))
 
 
 def _record(value: Any, source: str, size: int) -> RecordAt | Problem:

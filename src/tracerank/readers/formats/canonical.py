@@ -22,9 +22,9 @@ class CanonicalReader:
         return isinstance(record.get("searches"), list) and ("question_id" in record or "question" in record)
 
     def parse(self, record: Record, source: str) -> Parsed:
-        """The rollout on the line, its ``source`` kept when it has one."""
+        """The rollout on the line, with the ``source`` that it names itself if it does."""
         try:
-            row = record_to_parsed(record)
+            row = record_to_parsed(record, source)
         except MalformedRollout as error:
             identity, text, sample_id = (record.get(name) for name in ("question_id", "question", "sample_id"))
             is_placed = type(identity) is str or type(identity) is int
