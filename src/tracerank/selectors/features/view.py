@@ -3,8 +3,9 @@
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import takewhile
+from typing import NamedTuple
 
 from tracerank.answers.asked import Asked, read_question
 from tracerank.answers.english import AUXILIARIES, BOUNDARIES, PREPOSITIONS, VERBS
@@ -23,12 +24,13 @@ HEAD = 80
 _ENDS_PHRASE = AUXILIARIES | VERBS | PREPOSITIONS | BOUNDARIES | {"of", "for"}
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
+class Form(NamedTuple):
     """One way in which an answer is written: the rollouts whose answers are equal under the paper's normalisation."""
 
     answer: str
     """As most of its rollouts wrote it."""
+    line: str
+    """Its words between blanks."""
     words: tuple[str, ...]
     size: int
     """Of words, as a reader would count them: characters are not."""
@@ -38,11 +40,6 @@ class Form:
     """Places in the view's rollouts."""
     is_polar: bool = False
     """Yes or no, which no evidence can be searched for."""
-    line: str = field(init=False, compare=False)
-    """Its words between blanks."""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "line", f" {' '.join(self.words)} ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +176,8 @@ def form_of(answer: str, group: int, rollouts: Sequence[int], asked: Asked) -> F
     words = words_of(answer) or answer.lower().split()
     is_polar = words[0] in ("yes", "no") and (len(words) == 1 or asked.may_be_polar is not False)
     size = counted_words(words) if not answer.isascii() and has_unspaced(answer) else len(words)
-    return Form(answer, tuple(words), size, frozenset(content_words(words)), group, tuple(rollouts), is_polar)
+    line, content = f" {' '.join(words)} ", frozenset(content_words(words))
+    return Form(answer, line, tuple(words), size, content, group, tuple(rollouts), is_polar)
 
 
 def asked_kind_of(words: Sequence[str]) -> str | None:

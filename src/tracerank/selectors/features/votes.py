@@ -109,9 +109,9 @@ class KindModel:
     def log_chances(self, question: str) -> NDArray[np.float32]:
         """Per kind."""
         rows = [0, *(row for cue in cues_of(question) if (row := self._rows.get(cue)) is not None)]
-        logits = self._weights[rows].sum(axis=0, dtype=np.float32)
-        shifted = logits - logits.max()
-        chances: NDArray[np.float32] = shifted - np.log(np.exp(shifted).sum())
+        logits: NDArray[np.float32] = np.add.reduce(self._weights[rows])
+        shifted = logits - np.maximum.reduce(logits)
+        chances: NDArray[np.float32] = shifted - np.log(np.add.reduce(np.exp(shifted)))
         return chances
 
     @cached_property

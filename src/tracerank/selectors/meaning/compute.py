@@ -139,7 +139,7 @@ class MeaningLedger:
 
     def _as_table(self, meanings: Sequence[_Meaning], values: NDArray[np.float32]) -> FeatureTable:
         return FeatureTable(
-            values.reshape(len(meanings), len(COLUMNS)).clip(-LIMIT, LIMIT),
+            np.minimum(np.maximum(values.reshape(len(meanings), len(COLUMNS)), -LIMIT), LIMIT),
             np.arange(len(meanings), dtype=np.int64),
             np.array([len(meaning.members) for meaning in meanings], np.int64),
             tuple(meaning.members for meaning in meanings),
@@ -200,13 +200,14 @@ class MeaningLedger:
             known = self._counted[meaning.forms[0].line] = of, (support, self._sources.chains(sought))
         return known[1]
 
-    def _fit(self, forms: Sequence[Form]) -> Look:
+    def _fit(self, forms: Sequence[Form]) -> tuple[float, ...]:
         """The best of its wordings; what is missing says nothing."""
         looks = [self._looks.of(form) for form in forms]
         if len(looks) == 1:
-            return Look(*(value if value == value else 0.0 for value in looks[0]))
-        known = [[value for value in column if value == value] or [0.0] for column in zip(*looks, strict=True)]
-        return Look(*(max(own) for own in known))._replace(misfit=min(known[1]), repeats_question=min(known[-1]))
+            *known, is_option, repeats = looks[0]
+            return *known, is_option if is_option == is_option else 0.0, repeats if repeats == repeats else 0.0
+        told = [[value for value in column if value == value] or [0.0] for column in zip(*looks, strict=True)]
+        return Look(*(max(own) for own in told))._replace(misfit=min(told[1]), repeats_question=min(told[-1]))
 
 
 def _poll(meanings: Sequence[_Meaning]) -> tuple[int, int, int]:

@@ -100,7 +100,8 @@ class MeaningSelector(Selector):
         plain = choose(self.model, table)
         chosen = with_majority(plain, table)
         for places, chance in zip(table.rollouts, chosen.chances.tolist(), strict=True):
-            scores |= {kept[place].sample_id: chance for place in places}
+            for place in places:
+                scores[kept[place].sample_id] = chance
         members = [kept[place] for place in table.rollouts[chosen.row]]
         winner = member_of(members, self.form, pool.question.text)
         # Where the model has a calibration of its own, it is of chances as the model gives them.
