@@ -18,10 +18,10 @@ ANY = st.text(st.sampled_from(" \t\n\u00a0\u2028\x1cab,.'’_-019Éé漢"), max_
 
 @given(WORDS, st.sampled_from(("paris", "rome lies", "1000", "x")), st.sets(st.sampled_from(("city", "river", "on"))))
 def test_equal_weights_need_no_sums(words: list[str], answer: str, wanted: set[str]) -> None:
-    text, needle = line_of(" ".join(words)).text, f" {answer} "
-    if needle in text:
-        long = place_of(text, text[:HEAD], needle, dict.fromkeys(wanted, 1.0), "city")
-        assert plain_place(text, text[:HEAD], needle, frozenset(wanted), "city") == long
+    line, needle = line_of(" ".join(words)), f" {answer} "
+    if needle in line.text:
+        long = place_of(line.text, line.text[:HEAD], needle, dict.fromkeys(wanted, 1.0), "city")
+        assert plain_place(line, line.text[:HEAD], needle, frozenset(wanted), "city") == long
 
 
 @given(ANY)

@@ -185,19 +185,23 @@ def _asked_near(text: str, at: int, end: int, reach: int, weights: Mapping[str, 
     return fsum(weights[word] for word in weights.keys() & near)
 
 
-def plain_place(text: str, head: str, needle: str, wanted: frozenset[str], kind: str | None) -> Place:
-    """The same as ``place_of`` where all of the question's words weigh the same."""
-    if not text.isascii():
-        return place_of(text, head, needle, dict.fromkeys(wanted, 1.0), kind)
+def plain_place(text: Line, head: str, needle: str, wanted: frozenset[str], kind: str | None) -> Place:
+    """The same as ``place_of`` where all of the question's words weigh the same, and none is in the needle."""
+    line = text.text
+    if not line.isascii():
+        return place_of(line, head, needle, dict.fromkeys(wanted, 1.0), kind)
     total = len(wanted) or 1
     window = close = start = mentions = 0
     is_kind = False
-    while mentions < _MOST_OCCURRENCES and (at := text.find(needle, start)) >= 0:
+    while mentions < _MOST_OCCURRENCES and (at := line.find(needle, start)) >= 0:
         mentions += 1
         start = at + len(needle) - 1
-        window = max(window, _counted_near(text, at, start, _WINDOW, wanted))
-        close = max(close, _counted_near(text, at, start, _CLOSE, wanted))
-        is_kind = is_kind or (kind is not None and f" {kind}" in text[max(0, at - _CLOSE) : start + _CLOSE])
+        if at <= _WINDOW and len(line) <= start + _WINDOW:  # all of a short text is around
+            window = len(wanted & text.words)
+        else:
+            window = max(window, _counted_near(line, at, start, _WINDOW, wanted))
+        close = max(close, _counted_near(line, at, start, _CLOSE, wanted))
+        is_kind = is_kind or (kind is not None and f" {kind}" in line[max(0, at - _CLOSE) : start + _CLOSE])
     return Place(window / total, close / total, len(wanted.intersection(head.split())) / total, mentions, is_kind)
 
 
@@ -297,7 +301,10 @@ def near(text: Line, needle: str) -> frozenset[str]:
     at = text.text.find(needle)
     if at < 0:
         return frozenset()
-    return frozenset(words_held(text.text[max(0, at - _WINDOW) : at + len(needle) + _WINDOW]))
+    end = at + len(needle) + _WINDOW
+    if at <= _WINDOW and len(text.text) <= end:
+        return text.words
+    return frozenset(words_held(text.text[max(0, at - _WINDOW) : end]))
 
 
 def reached(texts: Sequence[Line], crossed: frozenset[str], asked: frozenset[str], here: frozenset[str]) -> float:

@@ -181,7 +181,7 @@ class Sources:
             # Few have its first word; where characters are words, sets hold other terms.
             if (first in text.words or not text.text.isascii()) and line in text.text:
                 finds.held |= 1 << number
-                finds.places[number] = plain_place(text.text, self._heads[number], line, finds.wanted, self._kind)
+                finds.places[number] = plain_place(text, self._heads[number], line, finds.wanted, self._kind)
         finds.looked = len(self._texts)
         return finds
 
@@ -310,7 +310,9 @@ class Sources:
         """The words of a query, and those of them that the question does not say."""
         found = self._searched.get(query)
         if found is None:
-            words = self._lines.of(query).words - FUNCTION_WORDS
+            line = self._lines.of(query)
+            telling = line.words if not line.text.isascii() else line.text.split()
+            words = frozenset([word for word in telling if word not in FUNCTION_WORDS])
             found = self._searched[query] = words, words - self._line.words
         return found
 
