@@ -92,8 +92,11 @@ class Sources:
         self._numbers: dict[str, int] = {}
         self.trails: list[Trail] = []
         self._texts: list[Line] = []
+        self._words: list[frozenset[str]] = []
         self._heads: list[str] = []
         """First words of each, where titles stand."""
+        self._foreign = 0
+        """Those that are not ASCII."""
         self._queries = Queries(self._line.text)
         self._queried = 0
         self._searched: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
@@ -135,7 +138,10 @@ class Sources:
         self._queried += len(new)
         for text in texts:
             line = self._lines.of(text)
+            if not line.text.isascii():
+                self._foreign |= 1 << len(self._texts)
             self._texts.append(line)
+            self._words.append(line.words)
             self._heads.append(line.text[:HEAD])
         return self._look_at_subject(is_new=bool(texts))
 
@@ -155,9 +161,11 @@ class Sources:
         """The texts that hold a word."""
         looked, found = self._holding.get(word, (0, 0))
         if looked < len(self._texts):
-            for number in range(looked, len(self._texts)):
-                if word in self._texts[number].words:
-                    found |= 1 << number
+            bit = 1 << looked
+            for words in self._words[looked:] if looked else self._words:
+                if word in words:
+                    found |= bit
+                bit <<= 1
             self._holding[word] = len(self._texts), found
         return found
 
@@ -175,14 +183,15 @@ class Sources:
         if finds is None:
             wanted = frozenset([word for word in self._subject if f" {word} " not in line])
             finds = self._finds[line] = Finds(frozenset(terms(form.words)), wanted)
-        first = form.words[0]
-        for number in range(finds.looked, len(self._texts)):
-            text = self._texts[number]
+        if finds.looked < len(self._texts):
             # Few have its first word; where characters are words, sets hold other terms.
-            if (first in text.words or not text.text.isascii()) and line in text.text:
-                finds.held |= 1 << number
-                finds.places[number] = plain_place(text, self._heads[number], line, finds.wanted, self._kind)
-        finds.looked = len(self._texts)
+            having = self.holding(form.words[0]) | self._foreign
+            for number in places_of(having >> finds.looked << finds.looked):
+                text = self._texts[number]
+                if line in text.text:
+                    finds.held |= 1 << number
+                    finds.places[number] = plain_place(text, self._heads[number], line, finds.wanted, self._kind)
+            finds.looked = len(self._texts)
         return finds
 
     def support(
@@ -266,21 +275,19 @@ class Sources:
             trail = self.trails[place]
             if held := trail.texts & finds.held:
                 reading |= held
-                for number in finds.places:
-                    if held >> number & 1:
-                        for query in trail.queries:
-                            through[number, query] = through.get((number, query), 0) | trail.texts
+                for number in places_of(held):
+                    for query in trail.queries:
+                        through[number, query] = through.get((number, query), 0) | trail.texts
         if not reading:
             return NO_CHAINS
         asked = self._subject - finds.own
         first = second = 0.0
         third = 0
-        for number in finds.places:
-            if reading >> number & 1:
-                if number not in finds.around:
-                    around = near(self._texts[number], form.line)
-                    finds.around[number] = around, asked & around
-                third = max(third, len(finds.around[number][1]))
+        for number in places_of(reading):
+            if number not in finds.around:
+                around = near(self._texts[number], form.line)
+                finds.around[number] = around, asked & around
+            third = max(third, len(finds.around[number][1]))
         for (number, query), texts in through.items():
             bridged, searched, crossed = finds.met.get((number, query)) or self._meet(finds, number, query)
             first, second = max(first, bridged), max(second, searched)
@@ -322,6 +329,16 @@ class Sources:
             if (asking := self._queries.asking(form)) and not asking.issubset(members):
                 return 1.0
         return 0.0
+
+
+def places_of(bits: int) -> list[int]:
+    """The numbers of texts that are told as bits, in order."""
+    found = []
+    while bits:
+        last = bits & -bits
+        found.append(last.bit_length() - 1)
+        bits ^= last
+    return found
 
 
 def levels(holding: Iterable[int]) -> list[int]:
