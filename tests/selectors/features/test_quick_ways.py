@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tracerank.answers.exact import normalize_text
-from tracerank.selectors.features.lines import line_of, words_of
+from tracerank.selectors.features.lines import TextLines, line_of, words_of
 from tracerank.selectors.features.support import place_of, plain_place
 from tracerank.selectors.features.view import HEAD
 
@@ -44,3 +44,14 @@ def test_a_sign_between_thousands_goes_and_any_other_parts() -> None:
 def test_signs_that_only_part_words_leave_the_words_as_they_are(text: str) -> None:
     """A letter of another script sends the text the long way."""
     assert [*words_of(text), "я"] == words_of(f"{text} я")
+
+
+MARKED = st.text("abS  the 10,'’`´_-–éÇ½™\u0301\x01я漢", max_size=20)
+
+
+@given(st.lists(st.one_of(MARKED, st.sampled_from(("It's the 1,000", "the a an", "", "O'Neill")), ANY), max_size=6))
+def test_texts_that_are_read_in_one_go_are_read_as_each_alone(texts: list[str]) -> None:
+    lines = TextLines()
+    lines.read(texts)
+    for text in texts:
+        assert (lines.of(text).text, lines.of(text).words) == (line_of(text).text, line_of(text).words)

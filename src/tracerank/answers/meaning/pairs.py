@@ -186,6 +186,13 @@ def _is_plain_name(reading: AnswerReading) -> bool:
 
 def _are_strangers(a: AnswerReading, b: AnswerReading, lexicon: Lexicon) -> bool:
     """Whether little of either of two plain names stands in the other, and neither is the other's letters."""
+    known = lexicon.memory.strangers.get((a.text, b.text))
+    if known is None:
+        known = lexicon.memory.strangers[a.text, b.text] = _share_little(a, b, lexicon)
+    return known
+
+
+def _share_little(a: AnswerReading, b: AnswerReading, lexicon: Lexicon) -> bool:
     short, long = a.cores[0].words, b.cores[0].words
     if "".join(short) == "".join(long) or abbreviates(short, long) or abbreviates(long, short):
         return False
