@@ -35,6 +35,7 @@ KINDS = (
 _PLACE_OF = {kind: place for place, kind in enumerate(KINDS)}
 WEIGHTS_FILE = Path(__file__).with_name("kinds.safetensors")
 
+_WRITTEN = re.compile(r"\w\S*")
 _YEAR = re.compile(r"1[0-9]{3}|20[0-9]{2}")
 _NUMBER_WORDS = frozenset((*ONES, *TENS, "hundred", "thousand", "million", "billion", "dozen"))
 _MONTHS = frozenset((*MONTHS, "月", "월"))
@@ -68,7 +69,7 @@ def _kind(form: Form, question: Line) -> str:
 
 
 def _phrase(form: Form) -> str:
-    written = [word for word in re.findall(r"\w\S*", form.answer) if word not in _LINKS] or form.answer.split() or [""]
+    written = [word for word in _WRITTEN.findall(form.answer) if word not in _LINKS] or form.answer.split() or [""]
     capitals = sum(word[0].isupper() for word in written)
     count = form.size
     if capitals == len(written):

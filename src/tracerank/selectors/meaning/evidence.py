@@ -119,9 +119,11 @@ class Sources:
                 continue
             last = 0
             for evidence in search.evidence:
-                rank = evidence.rank or 1
-                number = numbers.setdefault(evidence.text, len(numbers))
-                if rank < ranks.setdefault(number, rank):
+                rank, number = evidence.rank or 1, numbers.get(evidence.text)
+                if number is None:
+                    number = numbers[evidence.text] = len(numbers)
+                known = ranks.get(number)
+                if known is None or rank < known:
                     ranks[number] = rank
                 if number < MOST_TEXTS:
                     last |= 1 << number
