@@ -7,9 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tracerank.answers.exact import normalize_text
-from tracerank.selectors.features.lines import TextLines, line_of, words_of
-from tracerank.selectors.features.support import place_of, plain_place
-from tracerank.selectors.features.view import HEAD
+from tracerank.selectors.features.lines import HEAD, TextLines, line_of, place_of, plain_place, words_of
 
 PARTS = ("the", "city", "of", "paris", "rome", "lies", "on", "river", "1,000", "it's", "x")
 WORDS = st.lists(st.sampled_from(PARTS), max_size=80)

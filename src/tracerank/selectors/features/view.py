@@ -4,42 +4,27 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
-from typing import NamedTuple
 
 from tracerank.answers.asked import Asked, read_question
-from tracerank.answers.english import AUXILIARIES, BOUNDARIES, PREPOSITIONS, VERBS
 from tracerank.answers.equivalence import DEFAULT, NO_GROUP, group_answers
-from tracerank.answers.exact import normalize_answer
 from tracerank.answers.meaning.blocks import MOST_ANSWERS, crowd_note
-from tracerank.answers.scripts import counted_words, has_unspaced, likely_words
 from tracerank.pools.types import Rollout
-from tracerank.selectors.features.lines import Line, TextLines, content_words, contentful, words_of
+from tracerank.selectors.features.lines import (
+    HEAD,
+    Form,
+    Line,
+    TextLines,
+    asked_kind_of,
+    commonest,
+    form_key,
+    form_of,
+    spelling,
+    subject_of,
+    words_of,
+)
 
 MOST_TEXTS = 400
 """Distinct texts of a pool that are searched; the rest of a very long browsing pool is only counted."""
-
-HEAD = 80
-"""Characters of a text where its title stands."""
-_ENDS_PHRASE = AUXILIARIES | VERBS | PREPOSITIONS | BOUNDARIES | {"of", "for"}
-
-
-class Form(NamedTuple):
-    """One way in which an answer is written: the rollouts whose answers are equal under the paper's normalisation."""
-
-    answer: str
-    """As most of its rollouts wrote it."""
-    line: str
-    """Its words between blanks."""
-    words: tuple[str, ...]
-    size: int
-    """Of words, as a reader would count them: characters are not."""
-    content: frozenset[str]
-    group: int
-    rollouts: tuple[int, ...]
-    """Places in the view's rollouts."""
-    is_polar: bool = False
-    """Yes or no, which no evidence can be searched for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,28 +106,12 @@ def view_of(
     )
 
 
-def subject_of(question: str, texts: Sequence[Line]) -> Sequence[str]:
-    """The content words of the question; where nothing parts words, the texts tell which runs are likely some."""
-    words = words_of(question)
-    if not question.isascii() and has_unspaced(question):
-        words = likely_words(words, lambda term: sum(term in text.words for text in texts))
-    return contentful(words)
-
-
 def spellings(rollouts: Sequence[Rollout]) -> dict[str, list[int]]:
     """The distinct answers under the paper's normalisation, with the places of their rollouts."""
     places: dict[str, list[int]] = {}
     for place, rollout in enumerate(rollouts):
         places.setdefault(form_key(rollout.answer or ""), []).append(place)
     return places
-
-
-def commonest(places: Mapping[str, Sequence[int]]) -> Sequence[str]:
-    """The keys of the answers that are compared: all, or of very many the commonest, in their order."""
-    if len(places) <= MOST_ANSWERS:
-        return list(places)
-    kept = set(sorted(places, key=lambda answer: (-len(places[answer]), answer))[:MOST_ANSWERS])
-    return [answer for answer in places if answer in kept]
 
 
 def forms_of(
@@ -159,34 +128,6 @@ def forms_of(
     # Groups depend on the set of answers alone, so each form is read once.
     found = zip(read(answers, question), places, strict=True)
     return tuple(form_of(answer, group, own, asked) for (answer, group), own in found if group != NO_GROUP)
-
-
-def form_key(answer: str) -> str:
-    """Equal for answers that are one form."""
-    return normalize_answer(answer) or answer.strip()
-
-
-def spelling(answers: Mapping[str, int]) -> str:
-    """The commonest spelling, whatever the order; of equals the one that begins with a capital."""
-    return min(answers, key=lambda answer: (-answers[answer], answer))
-
-
-def form_of(answer: str, group: int, rollouts: Sequence[int], asked: Asked) -> Form:
-    """The form that some rollouts wrote, by what it is looked for by."""
-    words = words_of(answer) or answer.lower().split()
-    is_polar = words[0] in ("yes", "no") and (len(words) == 1 or asked.may_be_polar is not False)
-    size = counted_words(words) if not answer.isascii() and has_unspaced(answer) else len(words)
-    line, content = f" {' '.join(words)} ", frozenset(content_words(words))
-    return Form(answer, line, tuple(words), size, content, group, tuple(rollouts), is_polar)
-
-
-def asked_kind_of(words: Sequence[str]) -> str | None:
-    """The noun after what or which: "city" of "Which large city is …"."""
-    at = next((place for place, word in enumerate(words) if word in ("what", "which")), None)
-    if at is None:
-        return None
-    phrase = list(takewhile(lambda word: word not in _ENDS_PHRASE, words[at + 1 : at + 5]))
-    return phrase[-1] if phrase else None
 
 
 def seen_by(rollout: Rollout, numbers: dict[str, int], lines: TextLines) -> Seen:

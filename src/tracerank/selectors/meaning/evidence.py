@@ -11,17 +11,23 @@ from itertools import islice
 from typing import NamedTuple
 
 from tracerank.pools.types import Rollout
-from tracerank.selectors.features.lines import FUNCTION_WORDS, Line, TextLines, terms
-from tracerank.selectors.features.support import (
-    NO_CHAINS,
-    Chains,
+from tracerank.selectors.features.lines import (
+    FUNCTION_WORDS,
+    HEAD,
+    Form,
+    Line,
     Place,
     Queries,
+    TextLines,
+    asked_kind_of,
     near,
     part_of,
     plain_place,
+    subject_of,
+    terms,
 )
-from tracerank.selectors.features.view import HEAD, MOST_TEXTS, Form, asked_kind_of, subject_of
+from tracerank.selectors.features.support import NO_CHAINS, Chains
+from tracerank.selectors.features.view import MOST_TEXTS
 
 NOWHERE = (0.0, 0.0, 0.0)
 

@@ -15,10 +15,9 @@ from tracerank.answers.abstentions import abstains
 from tracerank.pools.types import Rollout
 from tracerank.selectors.features.chains import CHAINS, CROSS_CHAINS, chains, trails_of
 from tracerank.selectors.features.compute import feature_table
-from tracerank.selectors.features.lines import Line, TextLines, content_words, words_of
-from tracerank.selectors.features.support import OWN_CHAINS, near
+from tracerank.selectors.features.lines import Line, TextLines, content_words, near, subject_of, words_of
+from tracerank.selectors.features.support import OWN_CHAINS
 from tracerank.selectors.features.table import FEATURES, NAMES, VERSION
-from tracerank.selectors.features.view import subject_of
 from tracerank.selectors.trace.graphs.build import PoolGraph
 from tracerank.selectors.trace.graphs.schema import GraphRecipe
 
