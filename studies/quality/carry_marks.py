@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from tracerank.embedding.base import Embedder
 from tracerank.pools.types import Rollout
 from tracerank.selectors.features.compute import FeatureTable
-from tracerank.selectors.features.support import Queries, place_of
+from tracerank.selectors.features.lines import Form, Queries, TextLines, place_of, subject_of, words_held, words_of
 from tracerank.selectors.features.table import DOWN, GROUP, UP, Feature, FeatureSet
-from tracerank.selectors.features.view import Form, PoolView, TextLines, subject_of, view_of, words_held, words_of
+from tracerank.selectors.features.view import PoolView, view_of
 from tracerank.selectors.meaning.compute import by_meaning, meaning_table
 from tracerank.selectors.meaning.table import MEANING, MEANING_FEATURES, VERSION
 
@@ -188,7 +188,7 @@ def _asked(view: PoolView, question: Sequence[str], members: Sequence[int]) -> l
     """Of one meaning, how it fits what is asked, and whether it was a step on its rollouts' way."""
     forms = [form for form in view.forms if form.rollouts[0] in members]
     kind = _kind_words(view.asked_kind, question)
-    queries = Queries.of(view)
+    queries = Queries.of(view.question.text, (seen.queries for seen in view.seen))
     searched = (place in queries.asking(form) for form in forms for place in form.rollouts)
     return [
         min(_repeats(view, form, kind) for form in forms),

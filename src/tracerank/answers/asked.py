@@ -25,6 +25,7 @@ _NUMBER = re.compile(
     r"|speed|percentage)\b",
     re.I,
 )
+_UNIT_NAMES = CURRENCIES.keys() | UNITS.keys()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,5 +74,7 @@ def _read(question: str) -> Asked:
 
 
 def _units(words: Iterable[str]) -> frozenset[str]:
+    if _UNIT_NAMES.isdisjoint(words):
+        return frozenset()
     named = (CURRENCIES.get(word) or UNITS.get(word) for word in words if word.isalpha() and len(word) > 1)
     return frozenset(unit for unit in named if unit)

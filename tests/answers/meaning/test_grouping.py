@@ -1,6 +1,7 @@
 """Answers grouped by meaning: pairs written by hand, and what holds for every pool."""
 
 import random
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -9,8 +10,11 @@ from hypothesis import strategies as st
 import tracerank as tr
 from tests.answers.meaning.meaning_pairs import APART, CORES, EQUAL, UNEQUAL
 from tracerank.answers.equivalence import NO_GROUP
-from tracerank.answers.meaning.comparing import Memory
+from tracerank.answers.meaning.asking import read_asking
+from tracerank.answers.meaning.comparing import Memory, linked
 from tracerank.answers.meaning.grouping import group_by_meaning
+from tracerank.answers.meaning.pairs import pair_features, pair_weights
+from tracerank.answers.meaning.reading import read_answer
 
 QUESTION = "In what city was Leena Peisa born?"
 ANSWERS = [
@@ -175,9 +179,45 @@ def test_answers_that_come_one_after_the_other_are_grouped_as_all_at_once(answer
 
 
 def test_an_answer_more_is_compared_with_the_others_and_they_are_not_compared_again() -> None:
+    abbeys = [f"Saint Mary {name}" for name in ("Orn", "Sava", "Velm", "Dabar", "Ilm", "Kelva")]
+    question, memory = "Which abbey stands on the Kessel?", Memory()
+    group_by_meaning(abbeys[:5], question, memory=memory)
+    assert (len(memory.pairs), len(memory.details), len(memory.strangers)) == (10, 10, 10)
+    group_by_meaning(abbeys, question, memory=memory)
+    assert (len(memory.pairs), len(memory.details), len(memory.strangers)) == (15, 15, 15)
+
+
+def test_names_that_share_but_a_common_word_are_told_apart_by_that_alone() -> None:
     rivers = [f"{name} River" for name in ("Orn", "Sava", "Velm", "Dabar", "Ilm", "Kelva")]
-    question, memory = "Which river does the Kessel bridge cross?", Memory()
-    group_by_meaning(rivers[:5], question, memory=memory)
-    assert (len(memory.pairs), len(memory.details)) == (10, 10)
-    group_by_meaning(rivers, question, memory=memory)
-    assert (len(memory.pairs), len(memory.details)) == (15, 15)
+    memory = Memory()
+    groups = group_by_meaning([*rivers, "the Orn River"], "Which river does the bridge cross?", memory=memory)
+    assert groups == (0, 1, 2, 3, 4, 5, 0)
+    assert len(memory.strangers) > 15
+    assert len(memory.pairs) == 1
+
+
+NAMES = st.lists(
+    st.sampled_from(("Anna", "Ana", "Lind", "Lindt", "River", "of", "Oslo", "Norway", "WHO", "Will", "Hal", "Otter")),
+    min_size=1,
+    max_size=4,
+).map(" ".join)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.sets(NAMES, min_size=2, max_size=12), st.sampled_from(("Who was it?", "Which city is it?", "Which river?")))
+def test_pairs_that_are_left_out_change_no_group(names: set[str], question: str) -> None:
+    answers = sorted(names)
+    readings, weights = [read_answer(text, question) for text in answers], pair_weights()
+    features, vetoed = pair_features(readings, read_asking(question))
+    chances = {pair: weights.chance(row) for pair, row in features.items()}
+    groups = linked(range(len(answers)), chances, weights.threshold, vetoed)
+    number = {place: group for group, members in enumerate(groups) for place in members}
+    said = group_by_meaning(answers, question)
+    told = [place for place, group in enumerate(said) if group >= 0]
+    assert all((said[a] == said[b]) == (number[a] == number[b]) for a in told for b in told)
+
+
+def test_weights_by_which_strangers_might_be_one_leave_no_pair_out() -> None:
+    shipped = pair_weights()
+    assert shipped.parts_strangers
+    assert not replace(shipped, bias=shipped.bias + 5).parts_strangers

@@ -11,6 +11,10 @@ from tracerank.answers.meaning.values import likeness, tokens
 from tracerank.answers.meaning.words import word_likeness
 
 CHOICES = "Which is older, the Tower or the Abbey?"
+PARTS = (
+    *("united states", "united  kingdom", "great", "britain", "nyc", "per cent", "two hundred", "a dozen", "May", "3"),
+    *("River", "(Oslo)", "-", ",", "it's", "U.S.", "first", "twenties", "The", "é", "?", "x" * 260),
+)
 
 
 @pytest.mark.parametrize(
@@ -137,3 +141,9 @@ def test_a_few_plain_words_are_read_by_the_short_way_as_by_the_long_one(text: st
     asking = read_asking(question)
     quick = reading._read_name(text.strip(), asking)
     assert quick is None or quick == reading._read_text(text.strip(), asking)
+
+
+@given(st.lists(st.sampled_from(PARTS), max_size=7).map(" ".join))
+def test_mere_words_are_read_as_among_signs(text: str) -> None:
+    """A sign that no word holds sends the text the long way, and parts nothing."""
+    assert tokens(text) == tokens(f"{text} *")

@@ -28,6 +28,43 @@ def test_any_of_the_references_will_do() -> None:
     assert tr.is_right("Where was he born?", "It was in Vanda.", ["Vantaa", "Vanda"])
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Paris, Rome, Oslo, Bern",
+        "Oslo, Paris, Rome, Bern",
+        "Paris; Oslo; Bern",
+        "Bern or Oslo",
+        "Paris, Bern, or Oslo.",
+    ],
+)
+def test_a_list_of_what_excludes_each_other_is_no_answer(answer: str) -> None:
+    assert not tr.is_right("Which city is the capital of Norway?", answer, ["Oslo"])
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "references"),
+    [
+        ("Which city is the capital of Norway?", "Oslo, Norway", ["Oslo"]),
+        ("Which city is the capital of Norway?", "Oslo (capital of Norway)", ["Oslo"]),
+        ("Where was he born?", "Lillestrom, Akershus, Norway", ["Lillestrom"]),
+        ("Where was he born?", "Kelva, Ornshire, Wessex, England", ["Kelva"]),
+        ("Who wrote it?", "Smith, John", ["John Smith"]),
+        ("Which cities lie on the Velm?", "Bern, Rome, Oslo, Paris", ["Oslo"]),
+        ("Who are the sisters of Ann?", "Zoe, Kat, Lynne, Mo", ["Lynne"]),
+        ("Who was her sister?", "Zoe, Kat, Lynne, Mo", ["Lynne", "Mo"]),
+        ("Which states meet at the gap?", "Kentucky, Virginia, Tennessee", ["Kentucky, Virginia, and Tennessee"]),
+        ("Who did he play for after the Hawks?", "Los Angeles Clippers, Boston Celtics, and Magic", ["Boston Celtics"]),
+        ("What slang term is it?", "Gwailou or Gweilo", ["Gweilo"]),
+        ("Which song is it?", "Black or White", ["Black or White (song)"]),
+    ],
+)
+def test_lists_that_are_one_thing_or_were_asked_for_stay_right(
+    question: str, answer: str, references: list[str]
+) -> None:
+    assert tr.is_right(question, answer, references)
+
+
 @pytest.mark.skipif(not WORDINGS.is_file(), reason="../shared/data/meaning.jsonl.gz is not here")
 def test_rightness_agrees_with_the_wordings_of_questions_no_rule_was_written_for() -> None:
     _, held = wordings()

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tracerank.answers.exact import normalize_text
-from tracerank.selectors.features.support import place_of, plain_place
-from tracerank.selectors.features.view import HEAD, line_of, words_of
+from tracerank.selectors.features.lines import HEAD, TextLines, line_of, place_of, plain_place, words_of
 
 PARTS = ("the", "city", "of", "paris", "rome", "lies", "on", "river", "1,000", "it's", "x")
 WORDS = st.lists(st.sampled_from(PARTS), max_size=80)
@@ -17,10 +16,10 @@ ANY = st.text(st.sampled_from(" \t\n\u00a0\u2028\x1cab,.'’_-019Éé漢"), max_
 
 @given(WORDS, st.sampled_from(("paris", "rome lies", "1000", "x")), st.sets(st.sampled_from(("city", "river", "on"))))
 def test_equal_weights_need_no_sums(words: list[str], answer: str, wanted: set[str]) -> None:
-    text, needle = line_of(" ".join(words)).text, f" {answer} "
-    if needle in text:
-        long = place_of(text, text[:HEAD], needle, dict.fromkeys(wanted, 1.0), "city")
-        assert plain_place(text, text[:HEAD], needle, frozenset(wanted), "city") == long
+    line, needle = line_of(" ".join(words)), f" {answer} "
+    if needle in line.text:
+        long = place_of(line.text, line.text[:HEAD], needle, dict.fromkeys(wanted, 1.0), "city")
+        assert plain_place(line, line.text[:HEAD], needle, frozenset(wanted), "city") == long
 
 
 @given(ANY)
@@ -43,3 +42,14 @@ def test_a_sign_between_thousands_goes_and_any_other_parts() -> None:
 def test_signs_that_only_part_words_leave_the_words_as_they_are(text: str) -> None:
     """A letter of another script sends the text the long way."""
     assert [*words_of(text), "я"] == words_of(f"{text} я")
+
+
+MARKED = st.text("abS  the 10,'’`´_-–éÇ½™\u0301\x01я漢", max_size=20)
+
+
+@given(st.lists(st.one_of(MARKED, st.sampled_from(("It's the 1,000", "the a an", "", "O'Neill")), ANY), max_size=6))
+def test_texts_that_are_read_in_one_go_are_read_as_each_alone(texts: list[str]) -> None:
+    lines = TextLines()
+    lines.read(texts)
+    for text in texts:
+        assert (lines.of(text).text, lines.of(text).words) == (line_of(text).text, line_of(text).words)

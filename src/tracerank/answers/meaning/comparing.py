@@ -32,7 +32,7 @@ class Memory:
     Who groups a set of answers that grows keeps one, so that an answer more is compared, not all of them again.
     """
 
-    __slots__ = ("asserted", "asserts", "cores", "details", "pairs")
+    __slots__ = ("asserted", "asserts", "cores", "details", "pairs", "strangers")
 
     def __init__(self) -> None:
         self.cores: dict[tuple[Words, Words], float] = {}
@@ -45,6 +45,8 @@ class Memory:
         """How strongly a text asserts what another, bare one says."""
         self.details: dict[tuple[str, str], bool] = {}
         """Whether one of two bare texts tells more than the other."""
+        self.strangers: dict[tuple[str, str], bool] = {}
+        """Whether two names share little."""
 
 
 class Lexicon:

@@ -126,7 +126,7 @@ def _groups(
     readings = [read_answer(text, question) for text in distinct]
     vetoed: frozenset[tuple[int, int]] = frozenset()
     if len(distinct) <= FEW:
-        groups, vetoed = _few(readings, question, weights, memory)
+        groups, vetoed = _few(readings, question, weights, memory, needs_vetoes=bool(evidence))
     else:
         groups = grouped_in_blocks(readings, lambda some: _few(some, question, weights)[0])
     root = [0] * len(distinct)
@@ -139,10 +139,16 @@ def _groups(
 
 
 def _few(
-    readings: Sequence[AnswerReading], question: str, weights: PairWeights, memory: Memory | None = None
+    readings: Sequence[AnswerReading],
+    question: str,
+    weights: PairWeights,
+    memory: Memory | None = None,
+    *,
+    needs_vetoes: bool = False,
 ) -> tuple[list[list[int]], frozenset[tuple[int, int]]]:
-    """Groups of places, every pair compared; and the pairs that are never one."""
-    features, vetoed = pair_features(readings, read_asking(question), memory)
+    """Groups of places, every pair compared that may count; and pairs that are never one, all if they are needed."""
+    is_brief = weights.parts_strangers and not needs_vetoes
+    features, vetoed = pair_features(readings, read_asking(question), memory, leaves_strangers=is_brief)
     chances = {pair: weights.chance(row) for pair, row in features.items()}
     return linked(range(len(readings)), chances, weights.threshold, vetoed), vetoed
 

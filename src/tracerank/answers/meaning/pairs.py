@@ -7,7 +7,7 @@ answer gets no chance at all but a veto. Only the set of answers enters, never t
 import json
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from itertools import combinations
@@ -17,8 +17,10 @@ from tracerank.answers.meaning.asking import Asking
 from tracerank.answers.meaning.comparing import (
     Lexicon,
     Memory,
+    abbreviates,
     asserted,
     conflict,
+    held_share,
     initials,
     pair_likeness,
     read_lexicon,
@@ -26,6 +28,7 @@ from tracerank.answers.meaning.comparing import (
 from tracerank.answers.meaning.granularity import differs_in_detail, strays
 from tracerank.answers.meaning.reading import AnswerReading
 from tracerank.answers.meaning.values import likeness
+from tracerank.answers.meaning.words import STOP
 
 FEATURES = (
     "likeness",
@@ -43,6 +46,10 @@ FEATURES = (
 _HELD = 0.3
 """Share from which an answer is taken to assert its foremost anchor."""
 _FIRST_VALUES = 4
+_STRANGE = 0.6
+"""Share of its words below which neither of two names stands in the other; their likeness is then below half of it."""
+_ACRONYM = range(3, 7)
+"""Letters of a word that may be spelt out by the initials of another answer."""
 _MOST_SHARED = 16.0
 """Anchors that two answers may share: far fewer make a pair certain."""
 _LOWEST_SCORE = -700.0
@@ -61,12 +68,26 @@ class PairWeights:
     weights: tuple[float, ...]
     """In the order of ``FEATURES``."""
 
+    parts_strangers: bool = field(init=False, compare=False)
+    """Whether two names that share little can never be joined by themselves, whatever else is found of them."""
+
+    def __post_init__(self) -> None:
+        most = {"likeness": _STRANGE / 2, "shared_words": 1.0, "anchor_margin": 1.0}
+        fixed = {"other_anchor": 1.0, "least_anchor": 1.0, "bare": 2.0}
+        best = [max(0.0, weight) * most.get(name, 0.0) for name, weight in zip(FEATURES, self.weights, strict=True)]
+        held = [weight * fixed.get(name, 0.0) for name, weight in zip(FEATURES, self.weights, strict=True)]
+        object.__setattr__(self, "parts_strangers", _chance(self.bias + sum(best) + sum(held)) < self.threshold)
+
     def chance(self, features: Sequence[float]) -> float:
         """The chance that a pair is one answer."""
         score = self.bias
         for weight, feature in zip(self.weights, features, strict=True):
             score += weight * feature
-        return 1 / (1 + math.exp(-max(score, _LOWEST_SCORE)))
+        return _chance(score)
+
+
+def _chance(score: float) -> float:
+    return 1 / (1 + math.exp(-max(score, _LOWEST_SCORE)))
 
 
 @cache
@@ -77,12 +98,17 @@ def pair_weights() -> PairWeights:
 
 
 def pair_features(
-    readings: Sequence[AnswerReading], asking: Asking, memory: Memory | None = None
+    readings: Sequence[AnswerReading], asking: Asking, memory: Memory | None = None, *, leaves_strangers: bool = False
 ) -> tuple[dict[Pair, tuple[float, ...]], frozenset[Pair]]:
-    """The features of every pair that may be one, in the order of ``FEATURES``, and the pairs that never are."""
+    """The features of every pair that may be one, in the order of ``FEATURES``, and the pairs that never are.
+
+    ``leaves_strangers``: without those that change no group by weights that part strangers.
+    """
     lexicon = read_lexicon(readings, asking, memory)
     akin = akin_pairs(readings, lexicon)
     long = [place for place, reading in enumerate(readings) if not reading.is_bare]
+    if leaves_strangers and akin and not long and not any(reading.regions for reading in readings):
+        akin = _acquainted(akin, readings, lexicon)
     # two names that share nothing are told apart without a score
     others = (_ordered(place, other) for place in long for other in range(len(readings)) if other != place)
     scored = sorted(akin.union(others))
@@ -123,6 +149,54 @@ def akin_pairs(readings: Sequence[AnswerReading], lexicon: Lexicon) -> set[Pair]
         for key in said:
             places.setdefault(key, []).append(place)
     return {pair for listed in places.values() if len(listed) > 1 for pair in combinations(listed, 2)}
+
+
+def _acquainted(akin: Collection[Pair], readings: Sequence[AnswerReading], lexicon: Lexicon) -> set[Pair]:
+    """The pairs of names that hang together by pairs of which one may stand in the other.
+
+    Groups are joined by such pairs alone: two names that share little, as all rivers share a word, never are one by
+    themselves, and count only beside others that are. Most pairs of a wide pool are of this kind.
+    """
+    root = list(range(len(readings)))
+
+    def find(place: int) -> int:
+        while root[place] != place:
+            root[place] = place = root[root[place]]
+        return place
+
+    plain = [_is_plain_name(reading) for reading in readings]
+    for i, j in akin:
+        if not (plain[i] and plain[j]) or not _are_strangers(readings[i], readings[j], lexicon):
+            root[find(i)] = find(j)
+    roots = [find(place) for place in root]
+    return {pair for pair in akin if roots[pair[0]] == roots[pair[1]]}
+
+
+def _is_plain_name(reading: AnswerReading) -> bool:
+    """Whether an answer is a few telling words and nothing besides, which nobody can spell out."""
+    if len(reading.cores) != 1 or len(reading.clauses) != 1 or reading.is_sentence:
+        return False
+    if reading.values or reading.measure or reading.polarity or reading.option >= 0:
+        return False
+    words = reading.cores[0].words
+    if len(words) == 1 and len(words[0]) in _ACRONYM and words[0].upper() in reading.text:
+        return False
+    return STOP.isdisjoint(words) and STOP.union(words).issuperset(reading.clauses[0].words)
+
+
+def _are_strangers(a: AnswerReading, b: AnswerReading, lexicon: Lexicon) -> bool:
+    """Whether little of either of two plain names stands in the other, and neither is the other's letters."""
+    known = lexicon.memory.strangers.get((a.text, b.text))
+    if known is None:
+        known = lexicon.memory.strangers[a.text, b.text] = _share_little(a, b, lexicon)
+    return known
+
+
+def _share_little(a: AnswerReading, b: AnswerReading, lexicon: Lexicon) -> bool:
+    short, long = a.cores[0].words, b.cores[0].words
+    if "".join(short) == "".join(long) or abbreviates(short, long) or abbreviates(long, short):
+        return False
+    return held_share(short, long, lexicon) < _STRANGE and held_share(long, short, lexicon) < _STRANGE
 
 
 def _ordered(a: int, b: int) -> Pair:

@@ -4,9 +4,12 @@ One score decides, the same comparison as between two answers, with the referenc
 but the threshold. An exact match is always right, an abstention never.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 
 from tracerank.answers.abstentions import abstains
+from tracerank.answers.asked import read_question
+from tracerank.answers.english import AUXILIARIES
 from tracerank.answers.exact import exact_match
 from tracerank.answers.meaning.anchors import asserts
 from tracerank.answers.meaning.asking import read_asking
@@ -18,6 +21,16 @@ RIGHT = 0.55
 """Score from which an answer is right."""
 MOST_REFERENCES = 16
 """Aliases that are read of a question; sets list up to hundreds of them."""
+_BETWEEN = re.compile(r"\s*[,;/]\s*(?:or\s+)?|\s+or\s+")
+_TOGETHER = re.compile(r"\b(?:and|as well as)\b|[&+]", re.I)
+_NAME = re.compile(r"[\"“'‘]?[A-ZÀ-Þ][^\W\d]*(?:[ '’.-]+[^\W\d]+){0,4}[\"”'’.]*")
+_LIST, _LONG_LIST = 3, 4
+"""Names with commas between them that are a list: two may be one place, or one name turned round. Of as many as the
+second none is a place within the next, unless one is a state or country."""
+_MOST_LISTED = 24
+_PLURALS = frozenset(("are", "were"))
+_KIND = 3
+"""Words behind the question word that tell what is asked for: "which three old cities"."""
 _SHORT = 3
 """Letters of an alias that tells nothing among words: IT, pol."""
 
@@ -29,7 +42,7 @@ def is_right(question: str, answer: str | None, references: Iterable[str]) -> bo
         return True
     if answer is None or abstains(answer, question):
         return False
-    return rightness(question, answer, wanted) >= RIGHT
+    return rightness(question, answer, wanted) >= RIGHT and not _hedges(question, answer, wanted)
 
 
 def rightness(question: str, answer: str, references: Sequence[str]) -> float:
@@ -45,6 +58,34 @@ def rightness(question: str, answer: str, references: Sequence[str]) -> float:
             best, pair_likeness(reading, wanted, lexicon), asserts(reading, wanted, lexicon) if wanted.cores else 0.0
         )
     return best
+
+
+def _hedges(question: str, answer: str, references: Sequence[str]) -> bool:
+    """Whether an answer is a mere list of names of which one is right, where one was asked for: it chooses none."""
+    names = _listed(answer)
+    if not names or _asks_for_several(question) or any(map(_BETWEEN.search, references)):
+        return False
+    right = [place for place, name in enumerate(names) if is_right(question, name, references)]
+    if len(right) != 1:
+        return False
+    is_chosen = right[0] == 0 and " or " not in answer  # "Oslo, Akershus, Norway" goes on to say where it is
+    return not is_chosen or (len(names) >= _LONG_LIST and not read_answer(comparable(answer), question).regions)
+
+
+def _listed(answer: str) -> list[str]:
+    """The names of an answer that is nothing but a list of them; none: it is something else, or asserts them all."""
+    names = _BETWEEN.split(answer.strip().rstrip("."))
+    if not (" or " in answer or len(names) >= _LIST) or len(names) > _MOST_LISTED or _TOGETHER.search(answer):
+        return []
+    return names if len(names) > 1 and all(map(_NAME.fullmatch, names)) else []
+
+
+def _asks_for_several(question: str) -> bool:
+    """Whether a question asks for more than one thing: "Which cities", "Who are"."""
+    return any(
+        word in _PLURALS or (word[-1] == "s" and word[-2:] != "ss" and word not in AUXILIARIES)
+        for word in read_question(question).sought[1 : 1 + _KIND]
+    )
 
 
 def _is_elsewhere(reading: AnswerReading, references: Sequence[AnswerReading]) -> bool:

@@ -37,6 +37,9 @@ _FEW_DIGITS = 2
 _LONG_NAMES = {"united states of america": "usa", "united states": "usa", "united kingdom": "uk", "great britain": "uk"}
 _LONG_NAMES |= {"nyc": "new york city", "per cent": "percent"}
 _LONG_NAME = re.compile(rf"\b(?:{'|'.join(_LONG_NAMES)})\b")
+_FIRST_OF_LONG = frozenset(name.split()[0] for name in _LONG_NAMES)
+_MERE_WORDS = re.compile(r"[A-Za-z ,;:?!\"()-]*")
+_WORD = re.compile(r"[a-z]+")
 _DECADES = {f"{word[:-1]}ies": value for word, value in TENS.items()}
 _DECADE = re.compile(r"'?([1-9]0)'?s")
 _SPELT = frozenset((*_NUMBER_WORDS, *_DECADES, *SMALL_ORDINALS, *_SMALL_SCALES, "dozen"))
@@ -47,6 +50,10 @@ _OPENING = _SPELT.union(_MONTHS, ("a", "an"))
 @remembering(16384, 300)  # clauses and cores of a pool's answers are the same spans again and again
 def tokens(text: str) -> tuple[str, ...]:
     """Lower-case words without accents, and values."""
+    if _MERE_WORDS.fullmatch(text) and len(text) <= _LONGEST_WORD:
+        found = _WORD.findall(text.lower())
+        if _SPELT.isdisjoint(found) and _FIRST_OF_LONG.isdisjoint(found):
+            return tuple(found)
     text = without_accents(fold(text))
     if "[" in text or "【" in text or "://" in text:
         text = _NOISE.sub(" ", text)

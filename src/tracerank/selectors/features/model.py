@@ -159,7 +159,7 @@ class LinearScorer:
         standard = (values - self.center) / self.scale
         found: NDArray[np.float64] = standard @ self.weights
         # Whatever is not finite makes its row's score so, too; most tables have nothing of the kind.
-        return found if np.isfinite(found).all() else np.nan_to_num(standard) @ self.weights
+        return found if all(map(math.isfinite, found.tolist())) else np.nan_to_num(standard) @ self.weights
 
     def parts(self, row: Floats) -> NDArray[np.float64]:
         """What each feature adds to the score of a row."""
@@ -215,8 +215,9 @@ def log_softmax(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     """Scores as log chances."""
     if not len(scores):
         return scores
-    shifted: NDArray[np.float64] = scores - scores.max()
-    return shifted - math.log(np.exp(shifted).sum())
+    # What ``max`` and ``sum`` come down to, without the way there: there are a handful of rows.
+    shifted: NDArray[np.float64] = scores - np.maximum.reduce(scores)
+    return shifted - math.log(np.add.reduce(np.exp(shifted)))
 
 
 FORMAT = "tracerank-features/1"
@@ -285,10 +286,13 @@ class Choice:
 def choose(model: FeatureModel, table: FeatureTable) -> Choice:
     """The likeliest group, and its likeliest form; ties go to the first."""
     chances = np.exp(log_chances(model.scorers, model.looked_at(table.values)))
-    by_group = np.bincount(table.groups, chances)
-    group = int(by_group.argmax())
-    row = int(np.where(table.groups == group, chances, -1.0).argmax())
-    return Choice(chances, group, row)
+    by_group: dict[int, float] = {}
+    groups, held = table.groups.tolist(), chances.tolist()
+    for group, chance in zip(groups, held, strict=True):
+        by_group[group] = by_group.get(group, 0.0) + chance
+    best = min(by_group, key=lambda group: (-by_group[group], group))
+    rows = [row for row, group in enumerate(groups) if group == best]
+    return Choice(chances, best, max(rows, key=held.__getitem__))
 
 
 def save_model(model: FeatureModel, folder: str | Path, kind: str) -> None:

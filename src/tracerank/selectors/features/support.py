@@ -6,36 +6,32 @@ Also by two steps, through what a rollout searched for on the way; what other ro
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from math import fsum  # the same whatever the order, which sets do not keep
-from typing import NamedTuple
 
 import numpy as np
 
 from tracerank.pools.types import Rollout
-from tracerank.selectors.features.view import (
+from tracerank.selectors.features.lines import (
     Form,
     Line,
-    PoolView,
-    ReadAnswers,
+    Place,
+    Queries,
     TextLines,
-    by_rules,
-    view_of,
-    words_held,
+    part_of,
+    place_of,
 )
+from tracerank.selectors.features.view import PoolView, ReadAnswers, by_rules, view_of
 
 NAN = float("nan")
-_WINDOW = 160
-"""Characters on either side of the answer, some 25 words; so in scripts whose characters stand apart, two for each."""
-_CLOSE = 50
-_MOST_OCCURRENCES = 3
 OWN_CHAINS = ("bridge_near", "query_near", "chain_recall")
-"""What ``chained`` gives: of an own query's words that the question lacks, of all its words, of the question's."""
+"""Best shares around it: of an own query's words that the question lacks, of all its words, of the question's."""
 Chains = tuple[float, float, float]
 NO_CHAINS: Chains = (0.0, 0.0, 0.0)
 
 
 def support(view: PoolView) -> dict[str, list[float]]:
     """The columns of the families ``support`` and ``cross_support``."""
-    queries, readers = Queries.of(view), _readers(view)
+    queries = Queries.of(view.question.text, (seen.queries for seen in view.seen))
+    readers = _readers(view)
     groups: dict[int, list[int]] = {}
     for form in view.forms:
         groups.setdefault(form.group, []).extend(form.rollouts)
@@ -43,43 +39,6 @@ def support(view: PoolView) -> dict[str, list[float]]:
     others = {group: _Others(view, readers, frozenset(members), total) for group, members in groups.items()}
     rows = [_form_support(view, form, others[form.group], queries, readers) for form in view.forms]
     return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
-
-
-class Queries:
-    """The distinct queries of a pool, and who asked each."""
-
-    def __init__(self, question: str) -> None:
-        self._question = question
-        self._asking: dict[str, set[int]] = {}
-        self._all = ""
-
-    @classmethod
-    def of(cls, view: PoolView) -> "Queries":
-        """Those of all rollouts of a view."""
-        queries = cls(view.question.text)
-        for place, seen in enumerate(view.seen):
-            queries.add(place, seen.queries)
-        return queries
-
-    def add(self, place: int, queries: Iterable[str]) -> None:
-        """What the rollout at this place searched for."""
-        for query in queries:
-            asking = self._asking.get(query)
-            if asking is None:
-                self._asking[query] = {place}
-                self._all = ""
-            else:
-                asking.add(place)
-
-    def asking(self, form: Form) -> set[int]:
-        """Places of the rollouts that searched for the answer itself."""
-        # One look at all of them: most answers are not searched for. A line break is in no line.
-        self._all = self._all or "\n".join(self._asking)
-        line = form.line
-        # A query that repeats the question contains what the question names: that is no sign of anything.
-        if line not in self._all or line in self._question:
-            return set()
-        return set().union(*(asking for query, asking in self._asking.items() if line in query))
 
 
 Readers = Mapping[int, set[int]]
@@ -131,20 +90,6 @@ _OWN = (
 _CROSS = ("others_found", "others_recall", "others_window", "kind_stated", "texts_share", "shared_found")
 
 
-class Place(NamedTuple):
-    """How an answer stands in a text that holds it."""
-
-    window: float
-    """Share of the question's words, by rarity, within the window around it."""
-    close: float
-    """The same for a few words around it."""
-    head: float
-    """The same for the head of the text."""
-    mentions: int
-    is_kind: bool
-    """The kind of thing that is asked for stands next to it."""
-
-
 def _holding(view: PoolView, form: Form) -> dict[int, Place]:
     """Text that holds the answer to how it stands there."""
     weights = _asked_beside(view, form)
@@ -170,47 +115,6 @@ def place_in(view: PoolView, form: Form, text: str) -> Place | None:
     if form.line not in text:
         return None
     return place_of(text, "", form.line, _asked_beside(view, form), view.asked_kind)
-
-
-def place_of(text: str, head: str, needle: str, weights: Mapping[str, float], kind: str | None) -> Place:
-    """How the needle, which stands in the text, stands there."""
-    total = fsum(weights.values()) or 1.0
-    window = close = 0.0
-    start = mentions = 0
-    is_kind = False
-    while mentions < _MOST_OCCURRENCES and (at := text.find(needle, start)) >= 0:
-        mentions += 1
-        start = at + len(needle) - 1
-        window = max(window, _asked_near(text, at, start, _WINDOW, weights))
-        close = max(close, _asked_near(text, at, start, _CLOSE, weights))
-        is_kind = is_kind or (kind is not None and f" {kind}" in text[max(0, at - _CLOSE) : start + _CLOSE])
-    in_head = fsum(weights[word] for word in weights.keys() & words_held(head))
-    return Place(window / total, close / total, in_head / total, mentions, is_kind)
-
-
-def _asked_near(text: str, at: int, end: int, reach: int, weights: Mapping[str, float]) -> float:
-    near = words_held(f"{text[max(0, at - reach) : at]} | {text[end : end + reach]}")  # no term across the answer
-    return fsum(weights[word] for word in weights.keys() & near)
-
-
-def plain_place(text: str, head: str, needle: str, wanted: frozenset[str], kind: str | None) -> Place:
-    """The same as ``place_of`` where all of the question's words weigh the same."""
-    if not text.isascii():
-        return place_of(text, head, needle, dict.fromkeys(wanted, 1.0), kind)
-    total = len(wanted) or 1
-    window = close = start = mentions = 0
-    is_kind = False
-    while mentions < _MOST_OCCURRENCES and (at := text.find(needle, start)) >= 0:
-        mentions += 1
-        start = at + len(needle) - 1
-        window = max(window, _counted_near(text, at, start, _WINDOW, wanted))
-        close = max(close, _counted_near(text, at, start, _CLOSE, wanted))
-        is_kind = is_kind or (kind is not None and f" {kind}" in text[max(0, at - _CLOSE) : start + _CLOSE])
-    return Place(window / total, close / total, len(wanted.intersection(head.split())) / total, mentions, is_kind)
-
-
-def _counted_near(text: str, at: int, end: int, reach: int, wanted: frozenset[str]) -> int:
-    return len(wanted.intersection(f"{text[max(0, at - reach) : at]} | {text[end : end + reach]}".split()))
 
 
 def _own(view: PoolView, form: Form, own: list[int], holds: Mapping[int, Place]) -> dict[str, float]:
@@ -300,51 +204,9 @@ def _weight(view: PoolView, form: Form, text: Line) -> float:
     return 0.0 if place is None else HELD + place.window
 
 
-def near(text: Line, needle: str) -> frozenset[str]:
-    """Words around the first place where the needle stands in the text; none: it does not."""
-    at = text.text.find(needle)
-    if at < 0:
-        return frozenset()
-    return frozenset(words_held(text.text[max(0, at - _WINDOW) : at + len(needle) + _WINDOW]))
-
-
-def chained(
-    searched: Iterable[tuple[frozenset[str], frozenset[str]]],
-    texts: Sequence[tuple[frozenset[str], frozenset[str]]],
-    holding: Iterable[frozenset[str]],
-    asked: frozenset[str],
-    answer: frozenset[str],
-) -> Chains:
-    """The own chains, best over single queries, each with its bridge: a query more never lowers them, nor a text.
-
-    ``texts`` are the words of each, and those of them that are asked for; ``holding`` has the words around the answer
-    in each of the texts that hold it.
-    """
-    first = second = 0.0
-    third, most = 0, len(asked)
-    trails = [(query - answer, bridge - answer) for query, bridge in searched]
-    for around in holding:
-        here = asked & around
-        third = max(third, len(here))
-        for query, bridge in trails:
-            second = max(second, part_of(query & around, query))
-            if bridge and (crossed := bridge & around):
-                first = max(first, len(crossed) / len(bridge))
-                # Through a text that has all bridge words which stand there: the question's words here or there.
-                for words, there in texts:
-                    if third < min(most, len(here) + len(there)) and crossed <= words:
-                        third = max(third, len(here | there))
-    return first, second, third / most if most else 0.0
-
-
 def reached(texts: Sequence[Line], crossed: frozenset[str], asked: frozenset[str], here: frozenset[str]) -> float:
     """Best share of the question's words around the answer or in a text with all bridge words that stand there."""
     if not crossed:
         return part_of(here, asked)
     through = (asked & text.words for text in texts if crossed <= text.words)
     return max((part_of(here | there, asked) for there in through), default=part_of(here, asked))
-
-
-def part_of(part: frozenset[str], whole: frozenset[str]) -> float:
-    """How much of the whole the part is; nothing of nothing."""
-    return len(part) / len(whole) if whole else 0.0

@@ -23,7 +23,8 @@ from safetensors.numpy import load_file
 from tracerank.answers.asked import Asked
 from tracerank.answers.english import AUXILIARIES, MONTHS, ONES, QUESTION_WORDS, TENS, VERBS
 from tracerank.answers.scripts import is_unspaced
-from tracerank.selectors.features.view import Form, Line, PoolView, terms, words_of
+from tracerank.selectors.features.lines import Form, Line, terms, words_of
+from tracerank.selectors.features.view import PoolView
 
 KINDS = (
     *("polar", "option", "in question", "year", "date", "number", "with digits", "sentence"),
@@ -34,6 +35,7 @@ KINDS = (
 _PLACE_OF = {kind: place for place, kind in enumerate(KINDS)}
 WEIGHTS_FILE = Path(__file__).with_name("kinds.safetensors")
 
+_WRITTEN = re.compile(r"\w\S*")
 _YEAR = re.compile(r"1[0-9]{3}|20[0-9]{2}")
 _NUMBER_WORDS = frozenset((*ONES, *TENS, "hundred", "thousand", "million", "billion", "dozen"))
 _MONTHS = frozenset((*MONTHS, "月", "월"))
@@ -67,7 +69,7 @@ def _kind(form: Form, question: Line) -> str:
 
 
 def _phrase(form: Form) -> str:
-    written = [word for word in re.findall(r"\w\S*", form.answer) if word not in _LINKS] or form.answer.split() or [""]
+    written = [word for word in _WRITTEN.findall(form.answer) if word not in _LINKS] or form.answer.split() or [""]
     capitals = sum(word[0].isupper() for word in written)
     count = form.size
     if capitals == len(written):
@@ -108,9 +110,9 @@ class KindModel:
     def log_chances(self, question: str) -> NDArray[np.float32]:
         """Per kind."""
         rows = [0, *(row for cue in cues_of(question) if (row := self._rows.get(cue)) is not None)]
-        logits = self._weights[rows].sum(axis=0, dtype=np.float32)
-        shifted = logits - logits.max()
-        chances: NDArray[np.float32] = shifted - np.log(np.exp(shifted).sum())
+        logits: NDArray[np.float32] = np.add.reduce(self._weights[rows])
+        shifted = logits - np.maximum.reduce(logits)
+        chances: NDArray[np.float32] = shifted - np.log(np.add.reduce(np.exp(shifted)))
         return chances
 
     @cached_property
