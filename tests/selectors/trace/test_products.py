@@ -5,9 +5,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from tracerank.selectors.trace.products import LONGEST_SUM, linear, linear_of, product, round_up
+from tracerank.selectors.trace.products import FEWEST_ROWS, SHORT_SUM, linear, linear_of, product, round_up
 
-WIDTHS = [8, 256, LONGEST_SUM, LONGEST_SUM + 1, 2 * LONGEST_SUM + 8]
+WIDTHS = [8, 256, SHORT_SUM, SHORT_SUM + 1, 2 * SHORT_SUM + 8]
 
 
 def weights(out: int, width: int) -> dict[str, Tensor]:
@@ -17,7 +17,7 @@ def weights(out: int, width: int) -> dict[str, Tensor]:
     return {"plain": plain, "turned": plain.t().contiguous().t(), "cut": stacked[:, 1].t()}
 
 
-@pytest.mark.parametrize("count", [0, 1, 15, 16, 17, 100, 1000])
+@pytest.mark.parametrize("count", [0, 1, FEWEST_ROWS - 1, FEWEST_ROWS, 37, 100, 1000])
 @pytest.mark.parametrize("width", WIDTHS)
 def test_a_product_and_its_gradients_are_those_of_torch(count: int, width: int) -> None:
     torch.manual_seed(0)
@@ -48,7 +48,7 @@ def test_a_row_has_one_product_wherever_and_with_however_many_others_it_stands(w
     torch.manual_seed(0)
     row, weight = torch.randn(1, width), torch.randn(256, width)
     with torch.no_grad():
-        products = torch.cat([linear(row.repeat(count, 1), weight) for count in (1, 16, 37, 64, 300, 1144)])
+        products = torch.cat([linear(row.repeat(count, 1), weight) for count in (FEWEST_ROWS, 37, 64, 300, 1144)])
     assert torch.equal(products, products[:1].expand_as(products))
 
 
@@ -59,12 +59,14 @@ def test_rows_of_a_table_of_half_precision_are_widened(width: int) -> None:
     rows = torch.randint(0, 40, (300,))
     wanted = functional.linear(table[rows].float(), weight, bias)
     for with_gradients in (True, False):
-        with torch.set_grad_enabled(with_gradients):
-            torch.testing.assert_close(linear_of(table, rows, weight, bias), wanted, atol=1e-4, rtol=1e-5)
+        for longest_sum in (None, SHORT_SUM):
+            with torch.set_grad_enabled(with_gradients):
+                found = linear_of(table, rows, weight, bias, longest_sum)
+            torch.testing.assert_close(found, wanted, atol=2e-4, rtol=1e-5)
 
 
 def test_a_result_may_be_added_to_in_place() -> None:
-    rows, weight = torch.randn(20, 8), torch.randn(4, 8, requires_grad=True)
+    rows, weight = torch.randn(2 * FEWEST_ROWS, 8), torch.randn(4, 8, requires_grad=True)
     message = linear(rows, weight)
     message.index_add_(0, torch.tensor([3]), torch.ones(1, 4))
     message.sum().backward()  # type: ignore[no-untyped-call]

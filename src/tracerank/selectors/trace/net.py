@@ -11,7 +11,7 @@ from torch.nn import functional
 from tracerank.selectors.trace.dropout import dropout
 from tracerank.selectors.trace.graphs.schema import GraphRecipe, relations
 from tracerank.selectors.trace.inputs import Bucket, GraphTensors, Links, Vectors
-from tracerank.selectors.trace.products import linear, linear_of
+from tracerank.selectors.trace.products import SHORT_SUM, linear, linear_of
 from tracerank.selectors.trace.propagate import GraphReadout, RelationLayer, States, Tables, propagate_edges
 from tracerank.selectors.trace.sizes import NetConfig
 
@@ -19,14 +19,15 @@ from tracerank.selectors.trace.sizes import NetConfig
 class TypeEncoder(nn.Module):
     """GELU(LN(W x + b)) for one text-bearing node type."""
 
-    def __init__(self, width: int, hidden: int) -> None:
+    def __init__(self, width: int, hidden: int, *, longest_sum: int | None = None) -> None:
         super().__init__()
+        self.longest_sum = longest_sum
         self.project = nn.Linear(width, hidden)
         self.norm = nn.LayerNorm(hidden)
 
     def forward(self, table: Tensor, rows: Tensor) -> Tensor:
         """States [n, hidden] of n rows of a table of any float type."""
-        projected = linear_of(table, rows, self.project.weight, self.project.bias)
+        projected = linear_of(table, rows, self.project.weight, self.project.bias, self.longest_sum)
         return functional.gelu(self.norm(projected))
 
     def of_zero(self) -> Tensor:
@@ -116,8 +117,9 @@ class TraceNet(nn.Module):
         self.config = config
         self.recipe = recipe
         hidden = config.hidden
-        self.query_encoder = TypeEncoder(config.width, hidden)
-        self.answer_encoder = TypeEncoder(config.width, hidden)
+        # The score compares these two with each other: what is lost by rounding here is not averaged out.
+        self.query_encoder = TypeEncoder(config.width, hidden, longest_sum=SHORT_SUM)
+        self.answer_encoder = TypeEncoder(config.width, hidden, longest_sum=SHORT_SUM)
         self.search_encoder = TypeEncoder(config.width, hidden)
         self.evidence_encoder = TypeEncoder(config.width, hidden)
         self.votes = nn.Linear(2, hidden, bias=False)
