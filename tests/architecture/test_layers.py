@@ -37,7 +37,10 @@ WITHOUT_NUMPY = ("errors", "answers", "pools")
 NEEDS_TORCH = (
     "embedding.int8",
     *(f"selectors.trace.{name}" for name in ("bridge", "checkpoint", "dropout", "explain", "inputs", "net")),
-    *(f"selectors.trace.{name}" for name in ("official", "propagate", "segments", "selector", "settings", "training")),
+    *(
+        f"selectors.trace.{name}"
+        for name in ("official", "products", "propagate", "segments", "selector", "settings", "training")
+    ),
     *(f"selectors.plus.{name}" for name in ("checkpoint", "examples", "fit", "inputs", "net")),
     *("fitting.ablation", "fitting.networks", "fitting.presets"),
 )

@@ -35,7 +35,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], ...]] = {
     ),
     "selectors.trace": (
         ("graphs", "dropout", "sizes"),
-        ("segments",),
+        ("products", "segments"),
         ("inputs",),
         ("propagate",),
         ("net",),

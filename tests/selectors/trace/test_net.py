@@ -34,7 +34,8 @@ from tracerank.pools.types import BROWSING, WEBQA
 from tracerank.selectors.trace.graphs.packed import collate
 from tracerank.selectors.trace.graphs.schema import BROWSING_RECIPE, CONTROLS, RECIPES, WEBQA_RECIPE
 from tracerank.selectors.trace.inputs import as_tensors
-from tracerank.selectors.trace.net import LOOKUP_ROWS, TraceNet, TypeEncoder
+from tracerank.selectors.trace.net import TraceNet, TypeEncoder
+from tracerank.selectors.trace.products import LOOKUP_ROWS
 
 NETS = {setting: small_net(RECIPES[setting]) for setting in SETTINGS}
 

@@ -11,31 +11,23 @@ from torch.nn import functional
 from tracerank.selectors.trace.dropout import dropout
 from tracerank.selectors.trace.graphs.schema import GraphRecipe, relations
 from tracerank.selectors.trace.inputs import Bucket, GraphTensors, Links, Vectors
+from tracerank.selectors.trace.products import SHORT_SUM, linear, linear_of
 from tracerank.selectors.trace.propagate import GraphReadout, RelationLayer, States, Tables, propagate_edges
 from tracerank.selectors.trace.sizes import NetConfig
-
-LOOKUP_ROWS = 256
-"""Vectors are looked up and cast to single precision in blocks of this many rows, which stay in cache."""
 
 
 class TypeEncoder(nn.Module):
     """GELU(LN(W x + b)) for one text-bearing node type."""
 
-    def __init__(self, width: int, hidden: int) -> None:
+    def __init__(self, width: int, hidden: int, *, longest_sum: int | None = None) -> None:
         super().__init__()
+        self.longest_sum = longest_sum
         self.project = nn.Linear(width, hidden)
         self.norm = nn.LayerNorm(hidden)
 
     def forward(self, table: Tensor, rows: Tensor) -> Tensor:
         """States [n, hidden] of n rows of a table of any float type."""
-        if torch.is_grad_enabled():
-            projected = self.project(table.index_select(0, rows).float())
-        else:
-            projected = torch.empty(len(rows), self.project.out_features)
-            weight = self.project.weight.t()
-            for begin in range(0, len(rows), LOOKUP_ROWS):
-                block = table.index_select(0, rows[begin : begin + LOOKUP_ROWS]).float()
-                torch.addmm(self.project.bias, block, weight, out=projected[begin : begin + LOOKUP_ROWS])
+        projected = linear_of(table, rows, self.project.weight, self.project.bias, self.longest_sum)
         return functional.gelu(self.norm(projected))
 
     def of_zero(self) -> Tensor:
@@ -67,8 +59,9 @@ class AttentionReadout(nn.Module):
     def forward(self, answers: Tensor, searches: Tensor, evidence: Tensor, contexts: tuple[Bucket, ...]) -> Tensor:
         """[candidates, hidden] answers, updated by what they read."""
         read = self._attend(answers, searches, evidence, contexts)
-        attended = self.attention_norm(answers + self._drop(self.output(read)))
-        fed = self.contract(self._drop(functional.gelu(self.expand(attended))))
+        attended = self.attention_norm(answers + self._drop(linear(read, self.output.weight)))
+        expanded = functional.gelu(linear(attended, self.expand.weight, self.expand.bias))
+        fed = linear(self._drop(expanded), self.contract.weight, self.contract.bias)
         result: Tensor = self.output_norm(attended + self._drop(fed))
         return result
 
@@ -83,12 +76,12 @@ class AttentionReadout(nn.Module):
         asks = answers if self.fixed_query is None else self.fixed_query.expand_as(answers)
         states = torch.cat((searches + self.type_embedding[0], evidence + self.type_embedding[1]))
         # q . (K h) = (K^T q) . h: keys and values move to the few answers instead of the many states.
-        queries = self.query(asks).view(-1, heads, width).transpose(0, 1)
+        queries = linear(asks, self.query.weight).view(-1, heads, width).transpose(0, 1)
         keys = self.key.weight.view(heads, width, heads * width)
         sought = torch.bmm(queries, keys).transpose(0, 1) / math.sqrt(width)
         for bucket in contexts:
-            own = states[bucket.rows]
-            logits = torch.bmm(sought[bucket.candidates], own.transpose(1, 2))
+            own = states.index_select(0, bucket.rows.view(-1)).view(*bucket.rows.shape, heads * width)
+            logits = torch.bmm(sought.index_select(0, bucket.candidates), own.transpose(1, 2))
             if bucket.padding is not None:
                 logits = logits.masked_fill(bucket.padding.unsqueeze(1), -torch.inf)
             yield ContextWeights(bucket, own, logits.softmax(-1))
@@ -97,8 +90,11 @@ class AttentionReadout(nn.Module):
         heads, width = self.heads, self.head_width
         hidden = heads * width
         pooled = answers.new_zeros(len(answers), heads, hidden)
-        for bucket, own, weights in self.weights(answers, searches, evidence, contexts):
-            pooled = pooled.index_copy(0, bucket.candidates, torch.bmm(weights, own))
+        if contexts:
+            found = [
+                torch.bmm(read.weights, read.states) for read in self.weights(answers, searches, evidence, contexts)
+            ]
+            pooled = pooled.index_copy_(0, torch.cat([bucket.candidates for bucket in contexts]), torch.cat(found))
         values = self.value.weight.view(heads, width, hidden).transpose(1, 2)
         return torch.bmm(pooled.transpose(0, 1), values).transpose(0, 1).reshape(-1, hidden)
 
@@ -121,8 +117,9 @@ class TraceNet(nn.Module):
         self.config = config
         self.recipe = recipe
         hidden = config.hidden
-        self.query_encoder = TypeEncoder(config.width, hidden)
-        self.answer_encoder = TypeEncoder(config.width, hidden)
+        # The score compares these two with each other: what is lost by rounding here is not averaged out.
+        self.query_encoder = TypeEncoder(config.width, hidden, longest_sum=SHORT_SUM)
+        self.answer_encoder = TypeEncoder(config.width, hidden, longest_sum=SHORT_SUM)
         self.search_encoder = TypeEncoder(config.width, hidden)
         self.evidence_encoder = TypeEncoder(config.width, hidden)
         self.votes = nn.Linear(2, hidden, bias=False)
@@ -195,8 +192,10 @@ class TraceNet(nn.Module):
 
     def score(self, query: Tensor, answers: Tensor, candidate_pool: Tensor) -> Tensor:
         """Scaled cosine between the question and each candidate (Eq. 9)."""
-        asked = functional.normalize(self.query_readout(query), dim=-1).index_select(0, candidate_pool)
-        given = functional.normalize(self.answer_readout(answers), dim=-1)
+        asked = functional.normalize(
+            linear(query, self.query_readout.weight, self.query_readout.bias), dim=-1
+        ).index_select(0, candidate_pool)
+        given = functional.normalize(linear(answers, self.answer_readout.weight, self.answer_readout.bias), dim=-1)
         return self.scale() * (asked * given).sum(-1)
 
     def scale(self) -> Tensor:

@@ -15,6 +15,7 @@ from torch.nn import functional
 from tracerank.selectors.trace.dropout import dropout
 from tracerank.selectors.trace.graphs.schema import Relation
 from tracerank.selectors.trace.inputs import Bucket, CrossTensors, EdgeLinks, Links, SlotTensors, WithinTensors
+from tracerank.selectors.trace.products import product
 from tracerank.selectors.trace.segments import segment_mean, segment_sum
 
 
@@ -71,8 +72,8 @@ class RelationLayer(nn.Module):
         evidence = self._to_evidence(states, links)
         documents = states.documents
         if documents is not None and links.documents is not None and updates_documents:
-            message = torch.addmm(
-                self.bias["in_document"], segment_mean(states.evidence, links.documents), self.weight["in_document"]
+            message = product(
+                segment_mean(states.evidence, links.documents), self.weight["in_document"], self.bias["in_document"]
             )
             documents = self.update(documents, message, self.document_norm)
         return States(
@@ -102,11 +103,11 @@ class RelationLayer(nn.Module):
     def _to_searches(self, states: States, query: Tensor, links: Links) -> Tensor:
         message = self._from_evidence(states, links.slots)
         if "starts" in self.weight:
-            begun = (query @ self.weight["starts"]).index_select(0, links.first.speakers)
+            begun = product(query, self.weight["starts"]).index_select(0, links.first.speakers)
             message.index_add_(0, links.first.listeners, begun)
         for name, pairs in (("next", links.next), ("previous", links.previous)):
             if name in self.weight and len(pairs.listeners):
-                heard = states.searches.index_select(0, pairs.speakers) @ self.weight[name]
+                heard = product(states.searches.index_select(0, pairs.speakers), self.weight[name])
                 message.index_add_(0, pairs.listeners, heard)
         return message
 
@@ -115,16 +116,16 @@ class RelationLayer(nn.Module):
         if slots is None and (tables is None or len(tables.contents) >= searches):
             # Evidence of one search is consecutive: a row holds its ranks side by side.
             ranks = states.evidence.reshape(searches, self.slots * self.hidden)
-            return torch.addmm(bias, ranks, self.slot_of_weight.view(-1, self.hidden))
+            return product(ranks, self.slot_of_weight.view(-1, self.hidden), bias)
         message = bias.repeat(searches, 1)
         if slots is None and tables is not None:
             places = tables.evidence_content.view(-1, self.slots)
             for weight, contents in zip(self.slot_of_weight.unbind(), places.unbind(1), strict=True):
-                message += (tables.contents @ weight).index_select(0, contents)
+                message += product(tables.contents, weight).index_select(0, contents)
         elif slots is not None:
             means = torch.split(segment_mean(states.evidence, slots.pairs), [len(rows) for rows in slots.searches])
             for rows, mean, weight in zip(slots.searches, means, self.slot_of_weight.unbind(), strict=True):
-                message.index_add_(0, rows, mean @ weight)
+                message.index_add_(0, rows, product(mean, weight))
         return message
 
     def _to_evidence(self, states: States, links: Links) -> Tensor:
@@ -135,21 +136,21 @@ class RelationLayer(nn.Module):
             flat, biases = self.slot_weight.view(self.hidden, -1), bias.repeat(self.slots)
             tables = states.tables
             if tables is not None and tables.queries is not None and len(tables.queries) < len(states.searches):
-                message = torch.addmm(biases, tables.queries, flat).index_select(0, tables.search_query)
+                message = product(tables.queries, flat, biases).index_select(0, tables.search_query)
             else:
-                message = torch.addmm(biases, states.searches, flat)
+                message = product(states.searches, flat, biases)
             message = message.view(-1, self.hidden)
         if links.cross is not None:
             self._add_cross(message, states, links.cross)
         if links.within is not None:
             self._add_within(message, states, links.within)
         if states.documents is not None:
-            message += (states.documents @ self.weight["holds"]).index_select(0, links.evidence_document)
+            message += product(states.documents, self.weight["holds"]).index_select(0, links.evidence_document)
         return message
 
     def _from_slots(self, searches: Tensor, bias: Tensor, slots: SlotTensors) -> Tensor:
         parts = [
-            torch.addmm(bias, searches.index_select(0, rows), weight)
+            product(searches.index_select(0, rows), weight, bias)
             for rows, weight in zip(slots.searches, self.slot_weight.unbind(1), strict=True)
         ]
         return torch.cat(parts).index_select(0, slots.evidence_pair)
@@ -158,24 +159,24 @@ class RelationLayer(nn.Module):
         weight = self.weight["same_content_cross"]
         if states.tables is not None:
             # All occurrences of a content are still equal, and so is their mean.
-            moved = (states.tables.contents.index_select(0, cross.group_content) @ weight).index_select(
+            moved = product(states.tables.contents.index_select(0, cross.group_content), weight).index_select(
                 0, cross.cell_group
             )
         else:
             # Mean over the group without the own rollout: (group sum - own cell) / (group size - cell size).
             own = segment_sum(states.evidence, cross.cells)
             others = segment_sum(states.evidence, cross.groups).index_select(0, cross.cell_group)
-            moved = ((others - own) * cross.cell_scale) @ weight
+            moved = product((others - own) * cross.cell_scale, weight)
         message.index_add_(0, cross.targets, moved.index_select(0, cross.target_cell))
 
     def _add_within(self, message: Tensor, states: States, within: WithinTensors) -> None:
         weight = self.weight["same_content_within"]
         if states.tables is not None:
             contents = states.tables.contents.index_select(0, within.cell_content)
-            moved = (contents @ weight).index_select(0, within.target_cell)
+            moved = product(contents, weight).index_select(0, within.target_cell)
         else:
             cell = segment_sum(states.evidence, within.cells).index_select(0, within.target_cell)
-            moved = ((cell - states.evidence.index_select(0, within.targets)) * within.target_scale) @ weight
+            moved = product((cell - states.evidence.index_select(0, within.targets)) * within.target_scale, weight)
         message.index_add_(0, within.targets, moved)
 
 
