@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from tracerank.embedding.base import Embedder
 from tracerank.pools.types import Rollout
 from tracerank.selectors.features.compute import FeatureTable
+from tracerank.selectors.features.lines import TextLines, words_held, words_of
 from tracerank.selectors.features.support import Queries, place_of
 from tracerank.selectors.features.table import DOWN, GROUP, UP, Feature, FeatureSet
-from tracerank.selectors.features.view import Form, PoolView, TextLines, subject_of, view_of, words_held, words_of
+from tracerank.selectors.features.view import Form, PoolView, subject_of, view_of
 from tracerank.selectors.meaning.compute import by_meaning, meaning_table
 from tracerank.selectors.meaning.table import MEANING, MEANING_FEATURES, VERSION
 

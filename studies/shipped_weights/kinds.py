@@ -15,7 +15,8 @@ from studies.shipped_weights.lexical_data import SETS, split_of
 from studies.shipped_weights.real_pools import EVALUATION_ONLY, MAY_TRAIN, folded, real_pools, rows_of, tested_questions
 from tracerank.answers.asked import read_question
 from tracerank.pools.types import Rollout
-from tracerank.selectors.features.view import forms_of, line_of
+from tracerank.selectors.features.lines import line_of
+from tracerank.selectors.features.view import forms_of
 from tracerank.selectors.features.votes import KINDS, WEIGHTS_FILE, cues_of, kind_of
 
 LEAST_COUNT = 4

@@ -13,8 +13,8 @@ from tracerank.answers.english import words
 from tracerank.pools.pool import Pool
 from tracerank.selectors.base import load_selector
 from tracerank.selectors.features.compute import FeatureTable, feature_table
+from tracerank.selectors.features.lines import content_words, line_of, words_of
 from tracerank.selectors.features.table import NAMES
-from tracerank.selectors.features.view import content_words, line_of, words_of
 
 VOCABULARY = tuple(
     words(

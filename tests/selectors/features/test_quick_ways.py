@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tracerank.answers.exact import normalize_text
+from tracerank.selectors.features.lines import line_of, words_of
 from tracerank.selectors.features.support import place_of, plain_place
-from tracerank.selectors.features.view import HEAD, line_of, words_of
+from tracerank.selectors.features.view import HEAD
 
 PARTS = ("the", "city", "of", "paris", "rome", "lies", "on", "river", "1,000", "it's", "x")
 WORDS = st.lists(st.sampled_from(PARTS), max_size=80)

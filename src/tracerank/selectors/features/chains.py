@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracerank.pools.types import Rollout
+from tracerank.selectors.features.lines import FUNCTION_WORDS, Line, TextLines, terms
 from tracerank.selectors.features.support import OWN_CHAINS, near, part_of, reached
-from tracerank.selectors.features.view import FUNCTION_WORDS, Line, TextLines, subject_of, terms
+from tracerank.selectors.features.view import subject_of
 
 CROSS_CHAINS = ("bridge_share", "answer_as_bridge", "chain_recall_others")
 CHAINS = OWN_CHAINS + CROSS_CHAINS

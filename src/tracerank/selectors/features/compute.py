@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracerank.pools.types import Rollout
+from tracerank.selectors.features.lines import TextLines
 from tracerank.selectors.features.support import support
 from tracerank.selectors.features.table import LIMIT, NAMES
-from tracerank.selectors.features.view import PoolView, TextLines, view_of
+from tracerank.selectors.features.view import PoolView, view_of
 from tracerank.selectors.features.votes import shape, votes
 
 MOST_ROLLOUTS = 2000

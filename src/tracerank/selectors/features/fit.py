@@ -19,6 +19,7 @@ from tracerank.pools.correctness import correctness
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Rollout
 from tracerank.selectors.features.compute import FeatureTable, feature_table
+from tracerank.selectors.features.lines import TextLines
 from tracerank.selectors.features.model import (
     FeatureModel,
     LinearScorer,
@@ -30,7 +31,6 @@ from tracerank.selectors.features.model import (
     with_leads,
 )
 from tracerank.selectors.features.table import DOWN, FORM_FEATURES, POOL, UP, FeatureSet
-from tracerank.selectors.features.view import TextLines
 
 Floats = NDArray[np.float64]
 

@@ -11,16 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from tracerank.pools.types import Rollout
-from tracerank.selectors.features.view import (
-    Form,
-    Line,
-    PoolView,
-    ReadAnswers,
-    TextLines,
-    by_rules,
-    view_of,
-    words_held,
-)
+from tracerank.selectors.features.lines import Line, TextLines, words_held
+from tracerank.selectors.features.view import Form, PoolView, ReadAnswers, by_rules, view_of
 
 NAN = float("nan")
 _WINDOW = 160
@@ -28,7 +20,7 @@ _WINDOW = 160
 _CLOSE = 50
 _MOST_OCCURRENCES = 3
 OWN_CHAINS = ("bridge_near", "query_near", "chain_recall")
-"""What ``chained`` gives: of an own query's words that the question lacks, of all its words, of the question's."""
+"""Best shares around it: of an own query's words that the question lacks, of all its words, of the question's."""
 Chains = tuple[float, float, float]
 NO_CHAINS: Chains = (0.0, 0.0, 0.0)
 
@@ -306,35 +298,6 @@ def near(text: Line, needle: str) -> frozenset[str]:
     if at < 0:
         return frozenset()
     return frozenset(words_held(text.text[max(0, at - _WINDOW) : at + len(needle) + _WINDOW]))
-
-
-def chained(
-    searched: Iterable[tuple[frozenset[str], frozenset[str]]],
-    texts: Sequence[tuple[frozenset[str], frozenset[str]]],
-    holding: Iterable[frozenset[str]],
-    asked: frozenset[str],
-    answer: frozenset[str],
-) -> Chains:
-    """The own chains, best over single queries, each with its bridge: a query more never lowers them, nor a text.
-
-    ``texts`` are the words of each, and those of them that are asked for; ``holding`` has the words around the answer
-    in each of the texts that hold it.
-    """
-    first = second = 0.0
-    third, most = 0, len(asked)
-    trails = [(query - answer, bridge - answer) for query, bridge in searched]
-    for around in holding:
-        here = asked & around
-        third = max(third, len(here))
-        for query, bridge in trails:
-            second = max(second, part_of(query & around, query))
-            if bridge and (crossed := bridge & around):
-                first = max(first, len(crossed) / len(bridge))
-                # Through a text that has all bridge words which stand there: the question's words here or there.
-                for words, there in texts:
-                    if third < min(most, len(here) + len(there)) and crossed <= words:
-                        third = max(third, len(here | there))
-    return first, second, third / most if most else 0.0
 
 
 def reached(texts: Sequence[Line], crossed: frozenset[str], asked: frozenset[str], here: frozenset[str]) -> float:

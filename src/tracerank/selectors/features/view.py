@@ -1,152 +1,19 @@
-"""A pool laid out for counting: forms of answers, their groups, the distinct texts each rollout saw. No features.
-
-Texts are lines of plain words, so that an answer is found in evidence by one search in a string. Where scripts part
-words by nothing, characters are the words (``answers/scripts.py``).
-"""
+"""A pool laid out for counting: forms of answers, their groups, the distinct texts each rollout saw. No features."""
 
 import math
-import re
-import unicodedata
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from itertools import takewhile
-from typing import NamedTuple
 
 from tracerank.answers.asked import Asked, read_question
 from tracerank.answers.english import AUXILIARIES, BOUNDARIES, PREPOSITIONS, VERBS
-from tracerank.answers.english import words as listed
 from tracerank.answers.equivalence import DEFAULT, NO_GROUP, group_answers
 from tracerank.answers.exact import normalize_answer
 from tracerank.answers.meaning.blocks import MOST_ANSWERS, crowd_note
-from tracerank.answers.scripts import (
-    counted_words,
-    has_unspaced,
-    likely_words,
-    parted,
-    split_words,
-    terms_held,
-    terms_of,
-)
+from tracerank.answers.scripts import counted_words, has_unspaced, likely_words
 from tracerank.pools.types import Rollout
-
-LONGEST_TEXT = 40_000
-"""Characters that are read of one text."""
-_MARKS = re.compile("[\u0300-\u036f]")
-_POSSESSIVE = re.compile(r"['’]s\b")
-_APOSTROPHES = str.maketrans("", "", "'’`´")
-_THOUSANDS = re.compile(r",(?<=\d,)(?=\d{3}\b)")  # the sign first: it is looked for quickly
-_WORD = re.compile(r"[^\W_]+")
-_BLANKS = bytes(code if code < 128 and chr(code).isalnum() else 32 for code in range(256))
-"""Blanks for all of ASCII that is no word: parts what ``_WORD`` does, in a quarter of the time."""
-_PLAIN = bytes(range(256)).lower().translate(_BLANKS)
-"""The same in lower case."""
-_ASCII = bytes(range(128))
-_FEW_SIGNS = 40
-"""Distinct signs beyond ASCII that are replaced one by one."""
-_ARTICLES = frozenset(("a", "an", "the"))
-
-FUNCTION_WORDS = frozenset(
-    listed(
-        "of in on at to for from by with and or as is was were are be been being it its this that these those he she "
-        "they his her their him them who whom whose which what when where why how do does did has have had will would "
-        "can could may might not also but than then so such into about if there both between same name"
-    )
-)
-"""Words that say nothing about the subject of a question."""
-
-
-class Line(NamedTuple):
-    """A text as words."""
-
-    text: str
-    """The words with single spaces between and around them, so that `` paris `` is found only as a word."""
-    words: frozenset[str]
-    """What it can be asked for: its words, and terms where characters are the words."""
-
-
-def words_of(text: str) -> list[str]:
-    """Lower case, without accents, punctuation, possessives and articles; 1,000 is 1000."""
-    text = _plainer(text[:LONGEST_TEXT])
-    if text.isascii() and "'" not in text and "," not in text:
-        return [word for word in text.encode().translate(_PLAIN).decode().split() if word not in _ARTICLES]
-    text = text.lower()
-    find_words: Callable[[str], list[str]] = _WORD.findall
-    if not text.isascii():
-        text = _MARKS.sub("", unicodedata.normalize("NFKD", text))
-        if _has_unspaced(text):
-            text, find_words = parted(text), split_words
-    if "'" in text or "’" in text:
-        text = _POSSESSIVE.sub("", text).translate(_APOSTROPHES)
-    if "," in text:
-        text = _THOUSANDS.sub("", text)
-    words = text.encode().translate(_BLANKS).decode().split() if text.isascii() else find_words(text)
-    return [word for word in words if word not in _ARTICLES]
-
-
-def _plainer(text: str) -> str:
-    """The text in ASCII with the same words, where it has accents, dashes and the like; else as it is.
-
-    A page of a thousand words is full of signs that only part them: without those it is read in a third of the time.
-    """
-    if text.isascii():
-        return text
-    try:
-        signs = set(text.encode().translate(None, _ASCII).decode())
-    except UnicodeEncodeError:
-        return text
-    plain = [(sign, _plain(sign)) for sign in signs] if len(signs) <= _FEW_SIGNS else [("", None)]
-    if None in (stead for _, stead in plain):
-        return text
-    for sign, stead in plain:
-        text = text.replace(sign, stead or "")
-    return text
-
-
-@lru_cache(4096)
-def _plain(sign: str) -> str | None:
-    """What has the same words as a sign beyond ASCII; None: it holds a letter of its own, or a capital (``TM``)."""
-    if sign == "’":
-        return "'"
-    parts = _MARKS.sub("", unicodedata.normalize("NFKD", sign.lower()))
-    if any(not part.isascii() and (part.isalnum() or part == "’") for part in parts) or _has_unspaced(parts):
-        return None
-    plain = "".join(part if part.isascii() else " " for part in parts)
-    return plain if plain == plain.lower() else None
-
-
-def _has_unspaced(text: str) -> bool:
-    return not text.isascii() and has_unspaced(text)
-
-
-def line_of(text: str) -> Line:
-    """The text as a line."""
-    words = words_of(text)
-    line = f" {' '.join(words)} "
-    if line.isascii():
-        return Line(line, frozenset(words))
-    return Line(line, frozenset(terms_held(line) if has_unspaced(line) else words))
-
-
-def words_held(line: str) -> set[str]:
-    """What a line, or a piece of one, can be asked for."""
-    return terms_held(line) if _has_unspaced(line) else set(line.split())
-
-
-def terms(words: Sequence[str]) -> Sequence[str]:
-    """What to ask a line for: the words, or terms where characters are the words."""
-    return terms_of(words) if _has_unspaced("".join(words)) else words
-
-
-def content_words(words: Sequence[str]) -> Sequence[str]:
-    """Those that carry a subject; all of them when none does."""
-    return _contentful(terms(words))
-
-
-def _contentful(words: Sequence[str]) -> Sequence[str]:
-    return [word for word in words if word not in FUNCTION_WORDS] or words
-
+from tracerank.selectors.features.lines import Line, TextLines, content_words, contentful, words_of
 
 MOST_TEXTS = 400
 """Distinct texts of a pool that are searched; the rest of a very long browsing pool is only counted."""
@@ -218,19 +85,6 @@ class PoolView:
     """That answers were left out, because there are too many."""
 
 
-class TextLines:
-    """Lines of texts, each made once; keep one for all subsets of a pool."""
-
-    def __init__(self) -> None:
-        self._lines: dict[str, Line] = {}
-
-    def of(self, text: str) -> Line:
-        found = self._lines.get(text)
-        if found is None:
-            found = self._lines[text] = line_of(text)
-        return found
-
-
 ReadAnswers = Callable[[Sequence[str], str], Sequence[tuple[str, int]]]
 """From distinct answers and the question to what each is looked for by, and its group; ``NO_GROUP``: it abstains."""
 
@@ -273,9 +127,9 @@ def view_of(
 def subject_of(question: str, texts: Sequence[Line]) -> Sequence[str]:
     """The content words of the question; where nothing parts words, the texts tell which runs are likely some."""
     words = words_of(question)
-    if _has_unspaced(question):
+    if not question.isascii() and has_unspaced(question):
         words = likely_words(words, lambda term: sum(term in text.words for text in texts))
-    return _contentful(words)
+    return contentful(words)
 
 
 def spellings(rollouts: Sequence[Rollout]) -> dict[str, list[int]]:
@@ -324,7 +178,7 @@ def form_of(answer: str, group: int, rollouts: Sequence[int], asked: Asked) -> F
     """The form that some rollouts wrote, by what it is looked for by."""
     words = words_of(answer) or answer.lower().split()
     is_polar = words[0] in ("yes", "no") and (len(words) == 1 or asked.may_be_polar is not False)
-    size = counted_words(words) if _has_unspaced(answer) else len(words)
+    size = counted_words(words) if not answer.isascii() and has_unspaced(answer) else len(words)
     return Form(answer, tuple(words), size, frozenset(content_words(words)), group, tuple(rollouts), is_polar)
 
 
@@ -361,61 +215,3 @@ def _rarity(texts: Sequence[Line], words: frozenset[str]) -> dict[str, float]:
     counts = Counter(word for text in texts for word in words & text.words)
     # Never zero: where all texts share a word it still is a word.
     return {word: math.log((len(texts) + 2) / (counts[word] + 1)) + 0.1 for word in words}
-
-
-class Trail(NamedTuple):
-    """What one rollout searched for, and the texts that it saw: a bit for each of those that are searched."""
-
-    queries: tuple[str, ...]
-    """Lines of words, distinct."""
-    ranks: Mapping[int, int]
-    texts: int
-    last: int
-    """Of the last search that returned any."""
-
-
-class SeenTexts:
-    """The distinct texts that rollouts saw, numbered as they come; the first ``MOST_TEXTS`` can be searched."""
-
-    def __init__(self, lines: TextLines) -> None:
-        self.texts: list[Line] = []
-        self.heads: list[str] = []
-        """First words of each, where titles stand."""
-        self.foreign: set[int] = set()
-        """Those that are not ASCII."""
-        self._lines = lines
-        self._numbers: dict[str, int] = {}
-
-    def trail(self, rollout: Rollout) -> Trail:
-        """What a rollout did."""
-        queries: dict[str, None] = {}
-        ranks: dict[int, int] = {}
-        texts = last = 0
-        numbers, count = self._numbers, len(self.texts)
-        for search in rollout.searches:
-            if search.query:
-                queries[self._lines.of(search.query).text] = None
-            if not search.evidence:
-                continue
-            last = 0
-            for evidence in search.evidence:
-                text, rank = evidence.text, evidence.rank or 1
-                number = numbers.get(text)
-                if number is None:
-                    number = numbers[text] = len(numbers)
-                    if number < MOST_TEXTS:
-                        self._look_at(text)
-                        count += 1
-                if rank < ranks.setdefault(number, rank):
-                    ranks[number] = rank
-                if number < count:
-                    last |= 1 << number
-            texts |= last
-        return Trail(tuple(queries), ranks, texts, last)
-
-    def _look_at(self, text: str) -> None:
-        line = self._lines.of(text)
-        if not line.text.isascii():
-            self.foreign.add(len(self.texts))
-        self.texts.append(line)
-        self.heads.append(line.text[:HEAD])

@@ -21,10 +21,10 @@ from tracerank.pools.pool import Pool
 from tracerank.pools.types import Retained, Rollout
 from tracerank.selectors.base import EmbedderChoice, Selector
 from tracerank.selectors.features.compute import FeatureTable
+from tracerank.selectors.features.lines import words_of
 from tracerank.selectors.features.model import Choice, FeatureModel, choose, load_model, save_model
 from tracerank.selectors.features.selector import NOBODY_ANSWERED, family_reasons, read_weights
 from tracerank.selectors.features.support import grounds
-from tracerank.selectors.features.view import words_of
 from tracerank.selectors.meaning.compute import by_meaning, meaning_table
 from tracerank.selectors.meaning.table import CHAINS, CROSS, FAMILY_MEANINGS, FAMILY_OF, MEANING_FEATURES, SUPPORT
 

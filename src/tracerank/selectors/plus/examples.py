@@ -18,7 +18,7 @@ from torch import Tensor
 
 from tracerank.embedding.base import Embedder
 from tracerank.pools.pool import Pool
-from tracerank.selectors.features.view import TextLines
+from tracerank.selectors.features.lines import TextLines
 from tracerank.selectors.plus.description import NO_TEXTS
 from tracerank.selectors.plus.facts import FEATURE_NAMES, FEATURE_VERSION, MARKS, PlusFacts, facts_of
 from tracerank.selectors.plus.inputs import PlusInputs, plus_inputs

@@ -6,6 +6,7 @@ The only place of the network that knows the feature table. Candidates are forms
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +15,10 @@ from tracerank.answers.abstentions import abstains
 from tracerank.pools.types import Rollout
 from tracerank.selectors.features.chains import CHAINS, CROSS_CHAINS, chains, trails_of
 from tracerank.selectors.features.compute import feature_table
+from tracerank.selectors.features.lines import Line, TextLines, content_words, words_of
 from tracerank.selectors.features.support import OWN_CHAINS, near
 from tracerank.selectors.features.table import FEATURES, NAMES, VERSION
-from tracerank.selectors.features.view import Line, TextLines, content_words, subject_of, words_of
+from tracerank.selectors.features.view import subject_of
 from tracerank.selectors.trace.graphs.build import PoolGraph
 from tracerank.selectors.trace.graphs.schema import GraphRecipe
 
@@ -96,14 +98,23 @@ def _marks(question: str, kept: Sequence[Rollout], groups: Sequence[int], lines:
     return np.array(rows, np.float32).reshape(-1, len(MARKS))
 
 
-def _needle(answer: str | None, question: str) -> Line | None:
+class _Needle(NamedTuple):
+    """An answer as it is looked for."""
+
+    text: str
+    """Its words between blanks."""
+    words: frozenset[str]
+    """Those that carry a subject."""
+
+
+def _needle(answer: str | None, question: str) -> _Needle | None:
     if abstains(answer, question):
         return None
     words = words_of(answer or "")
-    return Line(f" {' '.join(words)} ", frozenset(content_words(words))) if words else None
+    return _Needle(f" {' '.join(words)} ", frozenset(content_words(words))) if words else None
 
 
-def _marked(text: Line, needle: Line | None, asked: frozenset[str], rivals: set[str]) -> tuple[float, ...]:
+def _marked(text: Line, needle: _Needle | None, asked: frozenset[str], rivals: set[str]) -> tuple[float, ...]:
     in_text = len(asked & text.words) / max(len(asked), 1)
     rival = float(any(other in text.text for other in rivals))
     if needle is None:

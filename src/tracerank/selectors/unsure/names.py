@@ -10,7 +10,7 @@ from itertools import groupby
 
 from tracerank.answers.english import AUXILIARIES, PREPOSITIONS, QUESTION_WORDS
 from tracerank.answers.scripts import is_unspaced
-from tracerank.selectors.features.view import FUNCTION_WORDS
+from tracerank.selectors.features.lines import FUNCTION_WORDS
 
 LONGEST = 2_000
 """Characters that are read of a text."""

@@ -1,0 +1,183 @@
+"""Texts as lines of plain words, so that an answer is found in evidence by one search in a string.
+
+Where scripts part words by nothing, characters are the words (``answers/scripts.py``). Knows neither pools nor answers.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+
+from tracerank.answers.english import words as listed
+from tracerank.answers.scripts import has_unspaced, parted, split_words, terms_held, terms_of
+
+LONGEST_TEXT = 40_000
+"""Characters that are read of one text."""
+SHORT_TEXT = 1_000
+"""Characters of a text that is read in one go with others; a longer one gains nothing."""
+_MARKS = re.compile("[\u0300-\u036f]")
+_POSSESSIVE = re.compile(r"['’]s\b")
+_APOSTROPHES = str.maketrans("", "", "'’`´")
+_THOUSANDS = re.compile(r",(?<=\d,)(?=\d{3}\b)")  # the sign first: it is looked for quickly
+_WORD = re.compile(r"[^\W_]+")
+_BLANKS = bytes(code if code < 128 and chr(code).isalnum() else 32 for code in range(256))
+"""Blanks for all of ASCII that is no word: parts what ``_WORD`` does, in a quarter of the time."""
+_PLAIN = bytes(range(256)).lower().translate(_BLANKS)
+"""The same in lower case."""
+_MARK = "\x01"
+_BETWEEN = f" {_MARK} "
+"""What parts texts that are read in one go: a word of its own that no text should have."""
+_PLAIN_BUT_MARK = bytes(code if chr(code) == _MARK else plain for code, plain in enumerate(_PLAIN))
+_ASCII = bytes(range(128))
+_FEW_SIGNS = 40
+"""Distinct signs beyond ASCII that are replaced one by one."""
+_ARTICLES = frozenset(("a", "an", "the"))
+
+FUNCTION_WORDS = frozenset(
+    listed(
+        "of in on at to for from by with and or as is was were are be been being it its this that these those he she "
+        "they his her their him them who whom whose which what when where why how do does did has have had will would "
+        "can could may might not also but than then so such into about if there both between same name"
+    )
+)
+"""Words that say nothing about the subject of a question."""
+
+
+class Line:
+    """A text as words."""
+
+    __slots__ = ("_parts", "_words", "text")
+
+    def __init__(self, parts: Sequence[str]) -> None:
+        self.text = f" {' '.join(parts)} "
+        """The words with single spaces between and around them, so that `` paris `` is found only as a word."""
+        self._parts = parts
+        self._words: frozenset[str] | None = None
+
+    @property
+    def words(self) -> frozenset[str]:
+        """What it can be asked for: its words, and terms where characters are the words; many are never asked."""
+        if self._words is None:
+            self._words = frozenset(terms_held(self.text) if _has_unspaced(self.text) else self._parts)
+        return self._words
+
+
+def words_of(text: str) -> list[str]:
+    """Lower case, without accents, punctuation, possessives and articles; 1,000 is 1000."""
+    text = _plainer(text[:LONGEST_TEXT])
+    if text.isascii() and "'" not in text and "," not in text:
+        return [word for word in text.encode().translate(_PLAIN).decode().split() if word not in _ARTICLES]
+    text = text.lower()
+    find_words: Callable[[str], list[str]] = _WORD.findall
+    if not text.isascii():
+        text = _MARKS.sub("", unicodedata.normalize("NFKD", text))
+        if _has_unspaced(text):
+            text, find_words = parted(text), split_words
+    text = _without_signs(text)
+    words = text.encode().translate(_BLANKS).decode().split() if text.isascii() else find_words(text)
+    return [word for word in words if word not in _ARTICLES]
+
+
+def _without_signs(text: str) -> str:
+    """A text in lower case without what stands inside of words: possessives, apostrophes, commas of thousands."""
+    if "'" in text or "’" in text:
+        text = _POSSESSIVE.sub("", text).translate(_APOSTROPHES)
+    return _THOUSANDS.sub("", text) if "," in text else text
+
+
+def _plainer(text: str) -> str:
+    """The text in ASCII with the same words, where it has accents, dashes and the like; else as it is.
+
+    A page of a thousand words is full of signs that only part them: without those it is read in a third of the time.
+    """
+    if text.isascii():
+        return text
+    try:
+        signs = set(text.encode().translate(None, _ASCII).decode())
+    except UnicodeEncodeError:
+        return text
+    plain = [(sign, _plain(sign)) for sign in signs] if len(signs) <= _FEW_SIGNS else [("", None)]
+    if None in (stead for _, stead in plain):
+        return text
+    for sign, stead in plain:
+        text = text.replace(sign, stead or "")
+    return text
+
+
+@lru_cache(4096)
+def _plain(sign: str) -> str | None:
+    """What has the same words as a sign beyond ASCII; None: it holds a letter of its own, or a capital (``TM``)."""
+    if sign == "’":
+        return "'"
+    parts = _MARKS.sub("", unicodedata.normalize("NFKD", sign.lower()))
+    if any(not part.isascii() and (part.isalnum() or part == "’") for part in parts) or _has_unspaced(parts):
+        return None
+    plain = "".join(part if part.isascii() else " " for part in parts)
+    return plain if plain == plain.lower() else None
+
+
+def _has_unspaced(text: str) -> bool:
+    return not text.isascii() and has_unspaced(text)
+
+
+def line_of(text: str) -> Line:
+    """The text as a line."""
+    return Line(words_of(text))
+
+
+def lines_of(texts: Sequence[str]) -> list[Line]:
+    """The lines of some short texts, all read in one go: each step has its price."""
+    joined = _plainer(_BETWEEN.join(texts))
+    # Whether a grave accent parts words hangs on other signs of its own text.
+    if not joined.isascii() or "`" in joined or joined.count(_MARK) >= len(texts):
+        return list(map(line_of, texts))
+    if "'" in joined or "," in joined:
+        joined = _without_signs(joined.lower())
+    words = [word for word in joined.encode().translate(_PLAIN_BUT_MARK).decode().split() if word not in _ARTICLES]
+    found, start = [], 0
+    for _ in texts[1:]:
+        end = words.index(_MARK, start)
+        found.append(Line(words[start:end]))
+        start = end + 1
+    return [*found, Line(words[start:])]
+
+
+class TextLines:
+    """Lines of texts, each made once; keep one for all subsets of a pool."""
+
+    def __init__(self) -> None:
+        self._lines: dict[str, Line] = {}
+
+    def of(self, text: str) -> Line:
+        found = self._lines.get(text)
+        if found is None:
+            found = self._lines[text] = line_of(text)
+        return found
+
+    def read(self, texts: Iterable[str]) -> None:
+        """Make the lines of those that are short now, which is quicker than one by one."""
+        new = [text for text in texts if len(text) <= SHORT_TEXT and text not in self._lines]
+        plain = [text for text in new if text.isascii()]
+        for some in (plain, [text for text in new if not text.isascii()]):
+            if some:
+                self._lines.update(zip(some, lines_of(some), strict=True))
+
+
+def words_held(line: str) -> set[str]:
+    """What a line, or a piece of one, can be asked for."""
+    return terms_held(line) if _has_unspaced(line) else set(line.split())
+
+
+def terms(words: Sequence[str]) -> Sequence[str]:
+    """What to ask a line for: the words, or terms where characters are the words."""
+    return terms_of(words) if _has_unspaced("".join(words)) else words
+
+
+def content_words(words: Sequence[str]) -> Sequence[str]:
+    """Those that carry a subject; all of them when none does."""
+    return contentful(terms(words))
+
+
+def contentful(words: Sequence[str]) -> Sequence[str]:
+    """The same of words that are terms where they should be."""
+    return [word for word in words if word not in FUNCTION_WORDS] or words
