@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tracerank.answers.exact import normalize_text
-from tracerank.selectors.features.lines import line_of, words_of
+from tracerank.selectors.features.lines import Line, line_of, words_of
 from tracerank.selectors.features.support import place_of, plain_place
 from tracerank.selectors.features.view import HEAD
 
@@ -44,3 +44,20 @@ def test_a_sign_between_thousands_goes_and_any_other_parts() -> None:
 def test_signs_that_only_part_words_leave_the_words_as_they_are(text: str) -> None:
     """A letter of another script sends the text the long way."""
     assert [*words_of(text), "я"] == words_of(f"{text} я")
+
+
+@given(st.text("abS  the 10,'’`´_-–—“»éÇİſﬁ½²™…\u0301\u0323\u00a0я漢😀\ud800", max_size=40))
+def test_a_long_text_has_the_words_of_any_other(text: str) -> None:
+    long = f"{text} {'so it goes on ' * 80}{text}"
+    line, words = line_of(long), words_of(long)
+    for word in (*words, "the", "b", "10", "absent", "я", "?"):
+        assert line.has(word) == (word in Line(words).words), word
+    assert line.text == f" {' '.join(words)} "
+    assert line.words == Line(words).words
+
+
+def test_every_character_of_a_long_text_is_read_as_in_a_short_one() -> None:
+    filler = "x" * 1000
+    for code in range(1 << 14):
+        text = f"a{chr(code)}b {chr(code)}c'{chr(code)}s 1,{chr(code)}000"
+        assert line_of(f"{text} {filler}").text == f"{line_of(text).text}{filler} ", hex(code)

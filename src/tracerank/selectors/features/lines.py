@@ -6,7 +6,11 @@ Where scripts part words by nothing, characters are the words (``answers/scripts
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tracerank.answers.english import words as listed
 from tracerank.answers.scripts import has_unspaced, parted, split_words, terms_held, terms_of
@@ -60,6 +64,37 @@ class Line:
         if self._words is None:
             self._words = frozenset(terms_held(self.text) if _has_unspaced(self.text) else self._parts)
         return self._words
+
+    def has(self, word: str) -> bool:
+        """Whether it can be asked for a word."""
+        return word in self.words
+
+    def may_hold(self, first: str) -> bool:
+        """Whether it has the first word of a phrase, as few have; where characters are words, sets hold other terms."""
+        return self.has(first) or not self.text.isascii()
+
+
+class LongLine(Line):
+    """The line of a long text in ASCII, parted into words when more is asked than whether it has one of them."""
+
+    __slots__ = ("_flat",)
+
+    def __init__(self, flat: bytes) -> None:
+        """``flat`` has the words with blanks between and around them, articles among them."""
+        self._flat = flat
+        self._words = None
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in ("text", "_parts"):
+            raise AttributeError(name)
+        super().__init__([word for word in self._flat.decode().split() if word not in _ARTICLES])
+        return getattr(self, name)
+
+    def has(self, word: str) -> bool:
+        return b" %b " % word.encode("utf-8", "replace") in self._flat and word not in _ARTICLES
+
+    def may_hold(self, first: str) -> bool:
+        return self.has(first)
 
 
 def words_of(text: str) -> list[str]:
@@ -120,8 +155,46 @@ def _has_unspaced(text: str) -> bool:
     return not text.isascii() and has_unspaced(text)
 
 
+_UNKNOWN, _NOT_ONE = 255, 254
+"""Of a character: nobody has asked what it is, or that it is not one character of ASCII."""
+
+
+@cache
+def _plain_codes() -> NDArray[np.uint8]:
+    """What stands for each code of UTF-16 in a plain text in lower case; filled as characters are met."""
+    codes = np.full(1 << 16, _UNKNOWN, np.uint8)
+    codes[:128] = np.frombuffer(_ASCII.lower(), np.uint8)
+    codes[0xD800:0xE000] = _NOT_ONE
+    return codes
+
+
+def _flat(text: str) -> bytes | None:
+    """The words of a text, and articles, with blanks between and around them; None: it takes a closer look.
+
+    One look at a table for each character: a page has many that are not ASCII, but stand for one that is.
+    """
+    try:
+        codes = np.frombuffer(text.encode("utf-16-le"), np.uint16)
+    except UnicodeEncodeError:
+        return None
+    known = _plain_codes()
+    plain = known.take(codes, mode="wrap").tobytes()  # without a check of bounds: every code has a place
+    if _UNKNOWN in plain:
+        for code in set(codes[known[codes] == _UNKNOWN].tolist()):
+            stead = _plain(chr(code))
+            known[code] = ord(stead) if stead is not None and len(stead) == 1 else _NOT_ONE
+        plain = known.take(codes, mode="wrap").tobytes()
+    if _NOT_ONE in plain:
+        return None
+    if b"'" in plain or b"," in plain:
+        plain = _without_signs(plain.decode()).encode()
+    return b" %b " % plain.translate(_BLANKS)
+
+
 def line_of(text: str) -> Line:
     """The text as a line."""
+    if len(text) > SHORT_TEXT and (flat := _flat(text[:LONGEST_TEXT])) is not None:
+        return LongLine(flat)
     return Line(words_of(text))
 
 

@@ -92,8 +92,6 @@ class Sources:
         self._numbers: dict[str, int] = {}
         self.trails: list[Trail] = []
         self._texts: list[Line] = []
-        self._heads: list[str] = []
-        """First words of each, where titles stand."""
         self._queries = Queries(self._line.text)
         self._queried = 0
         self._searched: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
@@ -134,9 +132,7 @@ class Sources:
             self._queries.add(place, [self._lines.of(query).text for query in trail.queries])
         self._queried += len(new)
         for text in texts:
-            line = self._lines.of(text)
-            self._texts.append(line)
-            self._heads.append(line.text[:HEAD])
+            self._texts.append(self._lines.of(text))
         return self._look_at_subject(is_new=bool(texts))
 
     def _look_at_subject(self, *, is_new: bool) -> bool:
@@ -156,7 +152,7 @@ class Sources:
         looked, found = self._holding.get(word, (0, 0))
         if looked < len(self._texts):
             for number in range(looked, len(self._texts)):
-                if word in self._texts[number].words:
+                if self._texts[number].has(word):
                     found |= 1 << number
             self._holding[word] = len(self._texts), found
         return found
@@ -178,10 +174,9 @@ class Sources:
         first = form.words[0]
         for number in range(finds.looked, len(self._texts)):
             text = self._texts[number]
-            # Few have its first word; where characters are words, sets hold other terms.
-            if (first in text.words or not text.text.isascii()) and line in text.text:
+            if text.may_hold(first) and line in text.text:
                 finds.held |= 1 << number
-                finds.places[number] = plain_place(text.text, self._heads[number], line, finds.wanted, self._kind)
+                finds.places[number] = plain_place(text.text, text.text[:HEAD], line, finds.wanted, self._kind)
         finds.looked = len(self._texts)
         return finds
 
@@ -206,7 +201,7 @@ class Sources:
                 if own_texts >> number & 1:
                     own.append(place)
                     mentions[number] = max(mentions.get(number, 0), place.mentions)
-                    titled |= form.line in self._heads[number]
+                    titled |= form.line in self._texts[number].text[:HEAD]
                 if others_texts >> number & 1:
                     others.append(place)
         best_rank, is_last = 0.0, False
