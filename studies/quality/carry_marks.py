@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from tracerank.embedding.base import Embedder
 from tracerank.pools.types import Rollout
 from tracerank.selectors.features.compute import FeatureTable
-from tracerank.selectors.features.lines import Form, Queries, TextLines, place_of, subject_of, words_held, words_of
+from tracerank.selectors.features.forms import Form, Queries, place_of
+from tracerank.selectors.features.lines import TextLines, subject_of, words_held, words_of
 from tracerank.selectors.features.table import DOWN, GROUP, UP, Feature, FeatureSet
 from tracerank.selectors.features.view import PoolView, view_of
 from tracerank.selectors.meaning.compute import by_meaning, meaning_table

@@ -5,6 +5,7 @@ functions would, and then builds, batches and scores as ``studies/speed/twin.py`
 ours is timed with it and without. The official figures stand beside as they were measured (docs/speed.md).
 """
 
+import gc
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -91,6 +92,9 @@ def raw_to_decision(setting: str, rounds: int = 3) -> Whole:
             return sum(1 for _ in selector.iter_decisions(iter_pools(path)))
 
         by_us(bare)  # fills the cache
+        # A collection looks through all that torch imports, 200 ms, and hits whoever runs then; the command has few.
+        gc.collect()
+        gc.freeze()
         sides = paired(by_twin, lambda: by_us(bare), rounds)
         sure = best_of(lambda: by_us(whole), rounds)
     return Whole(Paired(sides.twin / count * 1e3, sides.ours / count * 1e3), sure / count * 1e3)

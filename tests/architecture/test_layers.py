@@ -27,7 +27,7 @@ LAYERS = (
 
 MAY_IMPORT_TORCH = ("selectors.trace", "selectors.plus", "embedding.int8")
 MAY_IMPORT_TORCH_IN_FUNCTIONS = ("cli", "embedding.local")
-BASE_LIBRARIES = ("httpx", "numpy", "orjson", "rich", "safetensors", "typer")
+BASE_LIBRARIES = ("httpx", "msgspec", "numpy", "orjson", "rich", "safetensors", "typer")
 # They run inside these; who uses one has it.
 FRAMEWORKS_OF_ADAPTERS = ("anyio", "inspect_ai")
 TYPES_ONLY = ("_typeshed",)

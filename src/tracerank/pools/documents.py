@@ -63,7 +63,9 @@ def document_keys(rollouts: Sequence[Rollout], rules: DocumentRules = DEFAULT_RU
         own: list[str | None] = []
         for search in rollout.searches:
             for seen in search.evidence:
-                found = _source_at(seen.event, sources, rollout.sample_id)
+                event = seen.event
+                known = None if event is None else sources.get(event)
+                found = known or _source_at(event, sources, rollout.sample_id)
                 own.append(found.key if found is not None else seen.document.key if seen.document else None)
         keys.append(own)
     return keys
@@ -74,7 +76,9 @@ def numbered_pages(rollouts: Sequence[Rollout], rules: DocumentRules = DEFAULT_R
     urls: dict[str, dict[str, str]] = {}
     for rollout in rollouts:
         for view in rollout.views:
-            if view.number is not None and view.url is not None and view.kind == "document" and _may_establish(view):
+            if view.number is None or view.url is None or view.cursor is None:
+                continue
+            if view.is_valid and view.kind == "document":
                 urls.setdefault(view.number, {}).setdefault(refine_url(view.url, rules.urls), view.url)
     return {number: next(iter(spellings.values())) for number, spellings in urls.items() if len(spellings) == 1}
 
@@ -96,10 +100,6 @@ def fallback_key(view: View, sample_id: int, rules: DocumentRules = DEFAULT_RULE
     return f"unresolved:{sample_id}:{view.fallback or f'event:{view.event}'}"
 
 
-def _may_establish(view: View) -> bool:
-    return view.is_valid and view.cursor is not None
-
-
 class _Linking:
     """What the views of some rollouts say together, and what was found out about pages: rollouts share them."""
 
@@ -108,14 +108,23 @@ class _Linking:
         self.rules = rules
         self.support = support
         self._pages: dict[tuple[object, ...], _Source] = {}
+        self._heirs: dict[tuple[str, _Source], _Source] = {}
         self._documents: dict[_Source, Document] = {}
 
     def sources(self, rollout: Rollout) -> _Sources:
         """The source of each view of one rollout."""
         found: _Sources = {}
+        sample_id = rollout.sample_id
         for view in rollout.views:
-            is_list = view.tool == "search" and _may_establish(view)
-            found[view.event] = None if is_list else self._resolve(view, found, rollout.sample_id)
+            tool = view.tool
+            if not view.is_valid or view.cursor is None:
+                found[view.event] = self._unresolved(view, sample_id, "invalid_return_or_provenance")
+            elif tool == "search":
+                found[view.event] = None
+            elif tool == "open" and view.kind == "document" and not view.continues:  # nearly all
+                found[view.event] = self._page(view, sample_id)
+            else:
+                found[view.event] = self._resolve(view, found, sample_id)
         return found
 
     def linked(self, rollout: Rollout) -> Rollout:
@@ -144,14 +153,13 @@ class _Linking:
         return Evidence(seen.text, seen.title, document.url, seen.rank, seen.tool, document, seen.event, source.status)
 
     def _resolve(self, view: View, earlier: _Sources, sample_id: int) -> _Source:
+        """The source of an Open or Find whose return may establish one."""
         tool = view.tool
-        if not _may_establish(view):
-            return self._unresolved(view, sample_id, "invalid_return_or_provenance")
         if tool == "find" or view.continues:
             parent = _source_at(view.parent, earlier, sample_id)
             if parent is not None and parent.verified:
                 if _agrees(view, parent, self.rules):
-                    return _Source(parent.key, True, f"{tool}_inherits_source", parent.url, parent.refined)
+                    return self._inherited(parent, tool)
                 return self._unresolved(view, sample_id, "returned_view_conflicts_with_parent")
             if tool == "find":
                 return self._unresolved(view, sample_id, "unresolved")
@@ -161,9 +169,19 @@ class _Linking:
             return self._page(view, sample_id)
         return self._unresolved(view, sample_id, "unresolved")
 
+    def _inherited(self, parent: _Source, tool: str) -> _Source:
+        known = self._heirs.get((tool, parent))
+        if known is None:
+            made = _Source(parent.key, True, f"{tool}_inherits_source", parent.url, parent.refined)
+            known = self._heirs[tool, parent] = made
+        return known
+
     def _page(self, view: View, sample_id: int) -> _Source:
         said = (view.url, view.header, view.number, view.requested, view.displayed, view.url_field_agrees)
-        source = self._pages.get(said) or self._named(view)
+        known = self._pages.get(said)
+        if known is not None:
+            return known
+        source = self._named(view)
         if source is None:
             return self._unresolved(view, sample_id, view.header)
         self._pages[said] = source
@@ -220,4 +238,6 @@ def _agrees(view: View, parent: _Source, rules: DocumentRules) -> bool:
 
 
 def _shows(displayed: str, url: str) -> bool:
+    if displayed == url and "%" not in url:
+        return True
     return normalize_text(displayed) == normalize_text(unquote(url))

@@ -60,7 +60,7 @@ def canonical_url(value: object, rules: UrlRules = DEFAULT) -> str | None:
 
 def refine_url(url: str, rules: UrlRules) -> str:
     """A URL that is canonical under OFFICIAL, made canonical under the rules."""
-    if rules == OFFICIAL or _REFINED.match(url):
+    if _REFINED.match(url) or rules == OFFICIAL:
         return url
     found = _AUTHORITY.match(url)
     if found is None:

@@ -7,6 +7,7 @@ which takes a tenth of hashing it. Bounded in characters; of texts that look ali
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
+S = TypeVar("S", str, bytes)
 T = TypeVar("T")
 
 _LONGEST = 1 << 16
@@ -14,19 +15,19 @@ _LONGEST = 1 << 16
 _PLACE = 32
 
 
-class Repeats(Generic[T]):
+class Repeats(Generic[S, T]):
     """A function of a text that is worked out once for texts that come again soon."""
 
     __slots__ = ("_held", "_known", "_make", "_most")
 
-    def __init__(self, make: Callable[[str], T], most: int = 1 << 21) -> None:
+    def __init__(self, make: Callable[[S], T], most: int = 1 << 21) -> None:
         """``most`` characters are held; then all are forgotten."""
-        self._make = make
+        self._make: Callable[[S], T] = make
         self._most = most
         self._held = 0
-        self._known: dict[tuple[int, str, str, str], tuple[str, T]] = {}
+        self._known: dict[tuple[int, S, S, S], tuple[S, T]] = {}
 
-    def __call__(self, text: str, start: int = 0) -> T:
+    def __call__(self, text: S, start: int = 0) -> T:
         """What is made of the text from ``start`` on."""
         size = len(text) - start
         middle = start + (size >> 1)

@@ -3,12 +3,16 @@
 Each function takes anything and never raises. Holds nothing about messages or events.
 """
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
-_TOOLS: Mapping[str, str] = {
+import orjson
+
+TOOLS: Mapping[str, str] = {
     prefix + tool: tool for tool in ("search", "open", "find") for prefix in ("browser.", "browser_", "")
 }
+"""Names that a tool has in logs as they should be."""
 _CONTENTS = ("content", "value", "blocks", "parts")
 
 
@@ -16,9 +20,9 @@ def tool_of(name: object) -> str | None:
     """``search``, ``open`` or ``find`` for a tool name; None for any other tool."""
     if not isinstance(name, str):
         return None
-    tool = _TOOLS.get(name)
+    tool = TOOLS.get(name)
     if tool is None:
-        tool = _TOOLS.get(cleaned(name).removeprefix("functions.").removesuffix("json").rstrip())
+        tool = TOOLS.get(cleaned(name).removeprefix("functions.").removesuffix("json").rstrip())
     return tool
 
 
@@ -90,3 +94,14 @@ def plain_text(value: object) -> str | None:
         return value
     number = value if isinstance(value, float) else whole_number(value)
     return None if number is None else str(number)
+
+
+def decoded_text(text: bytes) -> str:
+    """A JSON string that nobody has read yet; empty for any other value."""
+    if text[:1] != b'"':
+        return ""
+    try:
+        decoded: str = orjson.loads(text)
+    except ValueError:  # broken UTF-8, read as ``files/records.py`` does
+        decoded = json.loads(text.decode("utf-8", "replace"))
+    return decoded

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tracerank.answers.exact import normalize_text
-from tracerank.selectors.features.lines import HEAD, TextLines, line_of, place_of, plain_place, words_of
+from tracerank.selectors.features.forms import HEAD, place_of, plain_place
+from tracerank.selectors.features.lines import Line, TextLines, line_of, words_of
 
 PARTS = ("the", "city", "of", "paris", "rome", "lies", "on", "river", "1,000", "it's", "x")
 WORDS = st.lists(st.sampled_from(PARTS), max_size=80)
@@ -53,3 +54,20 @@ def test_texts_that_are_read_in_one_go_are_read_as_each_alone(texts: list[str]) 
     lines.read(texts)
     for text in texts:
         assert (lines.of(text).text, lines.of(text).words) == (line_of(text).text, line_of(text).words)
+
+
+@given(st.text("abS  the 10,'’`´_-–—“»éÇİſﬁ½²™…\u0301\u0323\u00a0я漢😀\ud800", max_size=40))
+def test_a_long_text_has_the_words_of_any_other(text: str) -> None:
+    long = f"{text} {'so it goes on ' * 80}{text}"
+    line, words = line_of(long), words_of(long)
+    for word in (*words, "the", "b", "10", "absent", "я", "?"):
+        assert (word in line.held) == (word in Line(words).words), word
+    assert line.text == f" {' '.join(words)} "
+    assert line.words == Line(words).words
+
+
+def test_every_character_of_a_long_text_is_read_as_in_a_short_one() -> None:
+    filler = "x" * 1000
+    for code in range(1 << 14):
+        text = f"a{chr(code)}b {chr(code)}c'{chr(code)}s 1,{chr(code)}000"
+        assert line_of(f"{text} {filler}").text == f"{line_of(text).text}{filler} ", hex(code)

@@ -40,8 +40,9 @@ class ToolEvent(NamedTuple):
     """Index of the returning message; None: nothing came back."""
     cursor: int | None = None
     """Number of the returned view; None: the call failed or printed none."""
-    text: str = ""
-    """As returned; lone surrogates have not been replaced yet."""
+    text: str | bytes = ""
+    """As returned; lone surrogates have not been replaced yet. Bytes: what stands behind the cursor and a blank, still
+    JSON and without the quote in front of it (``unread.py``); nothing of a list of results."""
     observation: str | None = None
     """Evidence text that a typed event supplies ready-made; None: it is to be cut out of ``text``."""
     claims: Mapping[str, Any] = _NO_CLAIMS
@@ -67,6 +68,16 @@ class Conversation:
     """Text of the first user message."""
     answer: str | None
     """Text of the last final message; None: there is none."""
+
+
+class LateMessages:
+    """Messages that are still to be read, as ``unread.py`` keeps them."""
+
+    __slots__ = ()
+
+    def conversation(self) -> Conversation:
+        """What ``read_messages`` makes of the same messages."""
+        raise NotImplementedError
 
 
 def call_names(message: Mapping[str, Any]) -> Iterator[str]:
@@ -111,9 +122,9 @@ def read_messages(messages: Sequence[object]) -> Conversation:
                 elif not channel and (recipient is None or cleaned(recipient) in ("", "all")):
                     last_plain = message
         elif role == "tool":
-            answered = _answered(message, by_id, unnamed)
-            if answered is not None:
-                returns[answered.event] = index, _result_text(message.get("content"))
+            call = _answered(message, by_id, unnamed)
+            if call is not None:
+                returns[call.event] = index, result_text(text_of(message.get("content")))
         elif role == "user" and not question:
             question = text_of(message.get("content"))
     answering = final or last_plain
@@ -131,9 +142,8 @@ def read_typed_events(entries: Sequence[object]) -> tuple[ToolEvent, ...]:
     return tuple(events[number] for number in sorted(events))
 
 
-def _result_text(content: object) -> str:
-    text = text_of(content)
-    # Some loggers encode a returned string as JSON once more.
+def result_text(text: str) -> str:
+    """What a tool returned: some loggers encode a string as JSON once more."""
     if text[:1] == '"' and text[-1:] == '"':
         decoded = _json(text)
         return decoded if isinstance(decoded, str) else text
@@ -151,7 +161,8 @@ def _json(text: str) -> object:
         return None
 
 
-def _arguments(value: object) -> tuple[Mapping[str, Any], bool]:
+def read_arguments(value: object) -> tuple[Mapping[str, Any], bool]:
+    """The arguments of a call, and whether they could be read."""
     if isinstance(value, str):
         value = _json(value)
         if isinstance(value, str):  # encoded twice
@@ -196,13 +207,17 @@ def _answered(message: Mapping[str, Any], by_id: dict[str, _Call], unnamed: list
 
 
 def _event(call: _Call, returned: tuple[int, str] | None) -> ToolEvent:
-    arguments, has_arguments = _arguments(call.arguments)
+    arguments, has_arguments = read_arguments(call.arguments)
     if returned is None:
         return ToolEvent(call.event, call.tool, arguments, has_arguments, call.made_at)
     index, text = returned
+    return ToolEvent(call.event, call.tool, arguments, has_arguments, call.made_at, index, cursor_of(text), text)
+
+
+def cursor_of(text: str) -> int | None:
+    """The number in front of a returned view; None: there is none."""
     found = _CURSOR.match(text)
-    cursor = int(found[1]) if found else None
-    return ToolEvent(call.event, call.tool, arguments, has_arguments, call.made_at, index, cursor, text)
+    return int(found[1]) if found else None
 
 
 def _typed_event(entry: Mapping[str, Any]) -> ToolEvent | None:
@@ -210,7 +225,7 @@ def _typed_event(entry: Mapping[str, Any]) -> ToolEvent | None:
     tool = tool_of(entry.get("tool_type"))
     if event is None or called_at is None or tool is None:
         return None
-    arguments, has_arguments = _arguments(entry.get("arguments"))
+    arguments, has_arguments = read_arguments(entry.get("arguments"))
     parts = entry.get("observation_parts")
     parts = [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else None
     observation = None

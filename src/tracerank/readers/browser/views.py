@@ -1,24 +1,20 @@
 """Tool events turned into the domain's words: a view per event, and searches with the evidence they led to.
 
-Where a view hangs is told here, too: its parent view, whether the record of it is consistent, its chain's root. Cuts
-evidence out of returned pages as the paper's graphs do (App. A.1): cursor, viewport marker and line numbers go, Find
-keeps its matches only. Resolves no documents; that needs the whole pool.
+Where a view hangs is told here, too: its parent view, whether the record of it is consistent, its chain's root. What
+pages showed is cut out of them in ``page_texts.py``. Resolves no documents; that needs the whole pool.
 """
 
-import re
-import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
-from functools import cache
-from itertools import accumulate
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from tracerank.answers.exact import normalize_text
-from tracerank.pools.types import Evidence, Search, View
+from tracerank.pools.types import Evidence, Search, View, maker_of
 from tracerank.pools.urls import OFFICIAL, canonical_url
 from tracerank.readers.browser.events import ToolEvent
-from tracerank.readers.browser.headers import PageHeader, after_cursor, page_header
-from tracerank.readers.repeats import Repeats
+from tracerank.readers.browser.headers import PageHeader
+from tracerank.readers.browser.page_texts import found_excerpts, opened_page
 from tracerank.readers.values import encodable, plain_text
 
 
@@ -110,16 +106,8 @@ def chain_roots(events: Sequence[ToolEvent], provenance: Mapping[int, Provenance
 
 
 _NO_HEADER = PageHeader()
-_CURSOR = re.compile(r"\s*\[\d+\]")
-_VIEWPORT = re.compile(r"\*\*viewing lines \[\d+ - \d+\] of \d+\*\*")
-# A line break with the margin of the next line, and the lines in between that hold nothing else. Starts with the break
-# instead of ^: a literal is searched far faster than an anchor.
-_MARGIN = re.compile(r"\n(?:(?:L\d++:)?\s*\n)*+(?:L\d++:)?[^\S\n]*+")
-_PAGE_MARGIN = re.compile(
-    r"\n(?:(?:L\d++:|\*\*viewing lines.*?\*\*)?\s*\n)*+(?:L\d++:|\*\*viewing lines.*?\*\*\s*\Z)?[^\S\n]*+"
-)
-_MATCH = re.compile(r"\nL\d+: # 【\d+†match at L\d+】[^\n]*")
-_FIRST_LINE = re.compile(r"\nL(\d{1,9}):")
+# There is one for every event of a log.
+_made_view, _made_evidence, _made_search = maker_of(View), maker_of(Evidence), maker_of(Search)
 
 
 def read_views(events: Sequence[ToolEvent]) -> tuple[tuple[View, ...], tuple[Search, ...]]:
@@ -133,18 +121,35 @@ def read_views(events: Sequence[ToolEvent]) -> tuple[tuple[View, ...], tuple[Sea
     for event in events:
         number, tool = event.event, event.tool
         place = provenance[number]
+        if tool == "search":
+            queries[number] = _query(event.arguments)
+            views.append(_listing(event, place))
+            continue
         header, text = _shown(event)
         view = _view(event, place, header, None if place.parent is None else groups.get(place.parent))
         views.append(view)
-        if tool == "search":
-            queries[number] = _query(event.arguments)
-        elif text:
+        if text:
             groups[number] = view.fallback
             root = roots[number]
             queries.setdefault(root, None)
-            evidence.setdefault(root, []).append(Evidence(text, header.title, None, None, tool, None, number))
-    searches = tuple([Search(queries[root], tuple(evidence.get(root, ())), root) for root in sorted(queries)])
+            evidence.setdefault(root, []).append(
+                _made_evidence(text, header.title, None, None, tool, None, number, None)
+            )
+    searches = tuple([_made_search(queries[root], tuple(evidence.get(root, ())), root) for root in sorted(queries)])
     return tuple(views), searches
+
+
+def _listing(event: ToolEvent, place: Provenance) -> View:
+    """The view of a search."""
+    if "id" in event.arguments or "url" in event.arguments or place.parent is not None:
+        return _view(event, place, _NO_HEADER, None)
+    return _plain_listing(event.event, event.cursor, place.is_valid)
+
+
+@lru_cache(maxsize=1024)
+def _plain_listing(number: int, cursor: int | None, is_valid: bool) -> View:
+    """The view of a search that names no page: in all logs the same few."""
+    return View(number, "search", None, cursor, is_valid, fallback=f"event:{number}")
 
 
 def _view(event: ToolEvent, place: Provenance, header: PageHeader, parent_group: str | None) -> View:
@@ -154,8 +159,7 @@ def _view(event: ToolEvent, place: Provenance, header: PageHeader, parent_group:
     continues = tool == "open" and target in (-1, None)
     requested = canonical_url(target, OFFICIAL) if isinstance(target, str) else None
     group = parent_group if continues or tool == "find" else None
-    # By place: there is one for every event of a log, and names cost a third of making it.
-    return View(
+    return _made_view(
         event.event,
         tool,
         place.parent,
@@ -176,6 +180,8 @@ def _view(event: ToolEvent, place: Provenance, header: PageHeader, parent_group:
 def _query(arguments: Mapping[str, Any]) -> str:
     for name in ("query", "queries", "q"):
         value = arguments.get(name)
+        if type(value) is str and value:
+            return encodable(normalize_text(value))
         if value:
             asked = filter(None, map(plain_text, value if isinstance(value, list) else [value]))
             return encodable(normalize_text(" | ".join(asked)))
@@ -186,78 +192,9 @@ def _shown(event: ToolEvent) -> tuple[PageHeader, str]:
     """The header of an opened page, and what an Open or Find showed: empty when it failed or matched nothing."""
     header, text = _NO_HEADER, ""
     if event.tool == "open" and event.text:
-        header, text = _opened(event.text, after_cursor(event.text))
+        header, text = opened_page(event.text)
     elif event.tool == "find" and event.observation is None:
-        text = _found(event.text)
+        text = found_excerpts(event.text)
     if event.observation is not None:
         text = encodable(event.observation)
     return header, "" if event.cursor is None else text
-
-
-def _page(page: str) -> tuple[PageHeader, str]:
-    """Header and evidence of an opened page whose cursor is gone."""
-    header = page_header(page)
-    return header, _page_text(page) if _VIEWPORT.search(page) else ""
-
-
-def _page_text(page: str) -> str:
-    return _numbered_text(page) or _normalised(_PAGE_MARGIN.sub(" ", "\n" + page))
-
-
-def _numbered_text(page: str) -> str | None:
-    """The text of a page whose lines are numbered one by one from some line on; None: it needs a closer look."""
-    first = _FIRST_LINE.search(page)
-    if first is None:
-        return None
-    lines = page[first.start() + 1 :].split("\n")
-    begin = int(first[1])
-    end = begin + len(lines)
-    margins, widths = _margins()
-    if end >= len(widths):
-        return None
-    bare = list(map(str.removeprefix, lines, margins[begin:end]))
-    if sum(map(len, bare)) != len(page) - first.start() - len(lines) - widths[end] + widths[begin]:
-        return None
-    head = _PAGE_MARGIN.sub(" ", f"\n{page[: first.start() + 1]}")
-    text = " ".join(filter(None, [*head.split(), *map(str.strip, bare)]))
-    if not text.isascii():
-        text = unicodedata.normalize("NFC", text)
-    return text if text.isprintable() and "  " not in text else None
-
-
-@cache
-def _margins() -> tuple[tuple[str, ...], tuple[int, ...]]:
-    """What stands in front of numbered lines, and how much of it there is before each of them."""
-    margins = tuple(f"L{number}:" for number in range(_NUMBERED_LINES))
-    return margins, tuple(accumulate(map(len, margins), initial=0))
-
-
-_NUMBERED_LINES = 4096
-"""Pages with more lines than this are read line by line."""
-
-
-def _matches(text: str) -> str:
-    """The excerpts of a Find view."""
-    matches = _MATCH.split(text)[1:]
-    return "\n\n".join(filter(None, (_normalised(_MARGIN.sub(" ", match)) for match in matches)))
-
-
-_opened = Repeats(_page)
-_excerpts = Repeats(_matches)
-
-
-def _found(text: str) -> str:
-    cursor = _CURSOR.match(text)
-    return _excerpts(text, cursor.end()) if cursor else _excerpts("\n" + text)
-
-
-def _normalised(text: str) -> str:
-    """``normalize_text``, encodable, and quick for the common case: no white space but one or two blanks."""
-    if not text.isascii():
-        text = unicodedata.normalize("NFC", text)
-    if text.isprintable():
-        # Wrapped lines end in a blank.
-        text = text.replace("  ", " ")
-        if "  " not in text:
-            return text.strip()
-    return encodable(" ".join(text.split()))

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from tracerank.answers.exact import normalize_text
 from tracerank.answers.text_keys import remembering
 from tracerank.errors import MalformedRollout
-from tracerank.pools.types import Evidence
+from tracerank.pools.types import Evidence, maker_of
 from tracerank.readers.calls.result_parts import ELEMENT, address_of, label_of, names_source, opening, result_of
 from tracerank.readers.calls.results import Result
 
@@ -37,6 +37,7 @@ _NOT_A_RESULT = re.compile(
     re.IGNORECASE,
 )
 _TITLE_REACH = 512
+_made_evidence = maker_of(Evidence)
 _MESSAGE_LENGTH = 300
 """Longer texts are taken for content even when they begin like an error message."""
 
@@ -79,7 +80,7 @@ def split_ranked(text: str, strict: bool = False) -> tuple[Evidence, ...]:
 @remembering(4096, 4000)
 def _evidence(raw: str, rank: int) -> Evidence:
     text, title = _chunk(raw)
-    return Evidence(text, title, None, rank)
+    return _made_evidence(text, title, None, rank, "search", None, None, None)
 
 
 @remembering(2048, 4000)

@@ -9,7 +9,7 @@ from typing import Any
 from tracerank.answers.exact import normalize_text
 from tracerank.answers.text_keys import trimmed
 from tracerank.pools.canonical import kind_of
-from tracerank.pools.types import Question, Rollout, Search
+from tracerank.pools.types import WEBQA, Question, Rollout, Search, maker_of
 from tracerank.readers.base import Parsed, Record, reject
 from tracerank.readers.calls.text_layouts import split_ranked
 from tracerank.readers.files.record_fields import identity_of, stated_references
@@ -17,6 +17,7 @@ from tracerank.readers.repeats import Repeats
 
 _ID_FIELDS = ("question_id", "question_index")
 _returned = Repeats(split_ranked)
+_made_rollout, _made_search = maker_of(Rollout), maker_of(Search)
 
 
 class WebQAReader:
@@ -44,9 +45,9 @@ class WebQAReader:
         steps = record.get("steps")
         if type(steps) is not list and steps is not None:
             reject(f"field 'steps': expected a list or null, got {kind_of(steps)}", question, sample_id)
-        rollout = Rollout(
-            sample_id or 0, None if answer is None else trimmed(answer), _searches(steps or ()), source=source
-        )
+        said = None if answer is None else trimmed(answer)
+        searches = _searches(steps or ())
+        rollout = _made_rollout(sample_id or 0, said, searches, None, None, WEBQA, (), None, source, (), None)
         return Parsed(question, rollout, sample_id is not None)
 
 
@@ -86,7 +87,7 @@ def _searches(steps: list[Any] | tuple[()]) -> tuple[Search, ...]:
         evidence = _returned(returned)
         if evidence:
             query = step.get("content")
-            searches.append(Search(normalize_text(query) if type(query) is str else "", evidence))
+            searches.append(_made_search(normalize_text(query) if type(query) is str else "", evidence, None))
     return tuple(searches)
 
 

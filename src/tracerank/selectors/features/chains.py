@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracerank.pools.types import Rollout
-from tracerank.selectors.features.lines import FUNCTION_WORDS, Line, TextLines, near, part_of, subject_of, terms
+from tracerank.selectors.features.forms import near, part_of
+from tracerank.selectors.features.lines import FUNCTION_WORDS, Line, TextLines, subject_of, terms
 from tracerank.selectors.features.support import OWN_CHAINS, reached
 
 CROSS_CHAINS = ("bridge_share", "answer_as_bridge", "chain_recall_others")

@@ -10,15 +10,8 @@ from math import fsum  # the same whatever the order, which sets do not keep
 import numpy as np
 
 from tracerank.pools.types import Rollout
-from tracerank.selectors.features.lines import (
-    Form,
-    Line,
-    Place,
-    Queries,
-    TextLines,
-    part_of,
-    place_of,
-)
+from tracerank.selectors.features.forms import Form, Place, Queries, part_of, place_of
+from tracerank.selectors.features.lines import Line, TextLines
 from tracerank.selectors.features.view import PoolView, ReadAnswers, by_rules, view_of
 
 NAN = float("nan")

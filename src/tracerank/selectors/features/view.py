@@ -9,19 +9,8 @@ from tracerank.answers.asked import Asked, read_question
 from tracerank.answers.equivalence import DEFAULT, NO_GROUP, group_answers
 from tracerank.answers.meaning.blocks import MOST_ANSWERS, crowd_note
 from tracerank.pools.types import Rollout
-from tracerank.selectors.features.lines import (
-    HEAD,
-    Form,
-    Line,
-    TextLines,
-    asked_kind_of,
-    commonest,
-    form_key,
-    form_of,
-    spelling,
-    subject_of,
-    words_of,
-)
+from tracerank.selectors.features.forms import HEAD, Form, asked_kind_of, commonest, form_key, form_of, spelling
+from tracerank.selectors.features.lines import Line, TextLines, subject_of, words_of
 
 MOST_TEXTS = 400
 """Distinct texts of a pool that are searched; the rest of a very long browsing pool is only counted."""

@@ -23,7 +23,8 @@ from safetensors.numpy import load_file
 from tracerank.answers.asked import Asked
 from tracerank.answers.english import AUXILIARIES, MONTHS, ONES, QUESTION_WORDS, TENS, VERBS
 from tracerank.answers.scripts import is_unspaced
-from tracerank.selectors.features.lines import Form, Line, terms, words_of
+from tracerank.selectors.features.forms import Form
+from tracerank.selectors.features.lines import Line, terms, words_of
 from tracerank.selectors.features.view import PoolView
 
 KINDS = (

@@ -18,7 +18,8 @@ from tracerank.answers.meaning.comparing import Memory
 from tracerank.answers.meaning.grouping import answer_core, group_by_meaning
 from tracerank.pools.types import Rollout
 from tracerank.selectors.features.compute import FeatureTable
-from tracerank.selectors.features.lines import Form, TextLines, commonest, form_key, form_of, spelling
+from tracerank.selectors.features.forms import Form, commonest, form_key, form_of, spelling
+from tracerank.selectors.features.lines import TextLines
 from tracerank.selectors.features.support import OWN_CHAINS, Chains
 from tracerank.selectors.features.table import LIMIT
 from tracerank.selectors.features.votes import Look, Looks

@@ -5,27 +5,14 @@ once and remembered: a rollout more costs what it brings. How answers are groupe
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple
 
 from tracerank.pools.types import Rollout
-from tracerank.selectors.features.lines import (
-    FUNCTION_WORDS,
-    HEAD,
-    Form,
-    Line,
-    Place,
-    Queries,
-    TextLines,
-    asked_kind_of,
-    near,
-    part_of,
-    plain_place,
-    subject_of,
-    terms,
-)
+from tracerank.selectors.features.forms import HEAD, Form, Place, Queries, asked_kind_of, near, part_of, plain_place
+from tracerank.selectors.features.lines import FUNCTION_WORDS, Line, TextLines, subject_of, terms
 from tracerank.selectors.features.support import NO_CHAINS, Chains
 from tracerank.selectors.features.view import MOST_TEXTS
 
@@ -98,9 +85,7 @@ class Sources:
         self._numbers: dict[str, int] = {}
         self.trails: list[Trail] = []
         self._texts: list[Line] = []
-        self._words: list[frozenset[str]] = []
-        self._heads: list[str] = []
-        """First words of each, where titles stand."""
+        self._words: list[Container[str]] = []
         self._foreign = 0
         """Those that are not ASCII."""
         self._queries = Queries(self._line.text)
@@ -146,11 +131,10 @@ class Sources:
         self._queried += len(new)
         for text in texts:
             line = self._lines.of(text)
-            if not line.text.isascii():
+            if not line.is_ascii:
                 self._foreign |= 1 << len(self._texts)
             self._texts.append(line)
-            self._words.append(line.words)
-            self._heads.append(line.text[:HEAD])
+            self._words.append(line.held)
         return self._look_at_subject(is_new=bool(texts))
 
     def _look_at_subject(self, *, is_new: bool) -> bool:
@@ -198,7 +182,7 @@ class Sources:
                 text = self._texts[number]
                 if line in text.text:
                     finds.held |= 1 << number
-                    finds.places[number] = plain_place(text, self._heads[number], line, finds.wanted, self._kind)
+                    finds.places[number] = plain_place(text, text.text[:HEAD], line, finds.wanted, self._kind)
             finds.looked = len(self._texts)
         return finds
 
@@ -223,7 +207,7 @@ class Sources:
                 if own_texts >> number & 1:
                     own.append(place)
                     mentions[number] = max(mentions.get(number, 0), place.mentions)
-                    titled |= form.line in self._heads[number]
+                    titled |= form.line in self._texts[number].text[:HEAD]
                 if others_texts >> number & 1:
                     others.append(place)
         best_rank, is_last = 0.0, False

@@ -15,7 +15,8 @@ from tracerank.answers.abstentions import abstains
 from tracerank.pools.types import Rollout
 from tracerank.selectors.features.chains import CHAINS, CROSS_CHAINS, chains, trails_of
 from tracerank.selectors.features.compute import feature_table
-from tracerank.selectors.features.lines import Line, TextLines, content_words, near, subject_of, words_of
+from tracerank.selectors.features.forms import near
+from tracerank.selectors.features.lines import Line, TextLines, content_words, subject_of, words_of
 from tracerank.selectors.features.support import OWN_CHAINS
 from tracerank.selectors.features.table import FEATURES, NAMES, VERSION
 from tracerank.selectors.trace.graphs.build import PoolGraph

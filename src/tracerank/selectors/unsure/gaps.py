@@ -13,7 +13,8 @@ from tracerank.methods.missing import ANSWER, QUESTION, Missing, Repeated, Unask
 from tracerank.methods.voting import ANSWERED
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Rollout
-from tracerank.selectors.features.lines import HEAD, Form, TextLines, content_words, words_held, words_of
+from tracerank.selectors.features.forms import HEAD, Form
+from tracerank.selectors.features.lines import TextLines, content_words, words_held, words_of
 from tracerank.selectors.features.view import PoolView, view_of
 from tracerank.selectors.meaning.compute import by_meaning
 from tracerank.selectors.unsure.names import names_in

@@ -6,6 +6,7 @@ array (``edges.py`` lists them for statistics and tests), so building is linear 
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from tracerank.answers.equivalence import group_answers
 from tracerank.answers.exact import normalize_answer
@@ -55,12 +56,9 @@ def pool_texts(pools: Iterable[Pool], recipes: Mapping[str, GraphRecipe] = RECIP
     return list(dict.fromkeys(text for graph in graphs for text in graph.texts.all()))
 
 
-class _Numbering(dict[str, int]):
-    """Numbers keys in order of first sight."""
-
-    def __missing__(self, key: str) -> int:
-        self[key] = number = len(self)
-        return number
+def _numbered(keys: Iterable[str]) -> dict[str, int]:
+    """Distinct keys to numbers, in order of first sight."""
+    return {key: number for number, key in enumerate(dict.fromkeys(keys))}
 
 
 def build_graph(pool: Pool, recipe: GraphRecipe) -> PoolGraph:
@@ -74,24 +72,23 @@ def build_graph(pool: Pool, recipe: GraphRecipe) -> PoolGraph:
     ]
     occurrences = [evidence for _, search in searches for evidence in search.evidence]
     evidence_search = [node for node, (_, search) in enumerate(searches) for _ in search.evidence]
-    queries, contents, documents = _Numbering(), _Numbering(), _Numbering()
-    search_rollout = [number for number, _ in searches]
-    search_query = [queries[search.query] if search.query else NO_TEXT for _, search in searches]
-    evidence_content = [contents[evidence.text] for evidence in occurrences]
-    evidence_document = [documents[key] for key in _document_keys(recipe, retained.kept)]
+    asked = [search.query for _, search in searches]
+    texts = [evidence.text for evidence in occurrences]
+    keys = _document_keys(recipe, retained.kept)
+    queries, contents, documents = _numbered(filter(None, asked)), _numbered(texts), _numbered(keys)
     answers, rollout_candidate, candidate_answer, votes = _candidates(retained, recipe, pool.question.text)
     packed = pack(
         (len(queries), len(contents), len(answers), len(documents)),
         rollout_candidate=rollout_candidate,
         candidate_answer=candidate_answer,
         candidate_votes=votes,
-        search_rollout=search_rollout,
-        search_query=search_query,
-        search_is_orphan=[search.query is None for _, search in searches],
+        search_rollout=[number for number, _ in searches],
+        search_query=[queries[query] if query else NO_TEXT for query in asked],
+        search_is_orphan=[query is None for query in asked],
         evidence_search=evidence_search,
         evidence_slot=_slots(recipe, searches, occurrences),
-        evidence_content=evidence_content,
-        evidence_document=evidence_document,
+        evidence_content=[contents[text] for text in texts],
+        evidence_document=[documents[key] for key in keys],
     )
     return PoolGraph(GraphTexts(pool.question.text, tuple(queries), tuple(contents), answers), packed, retained)
 
@@ -99,10 +96,14 @@ def build_graph(pool: Pool, recipe: GraphRecipe) -> PoolGraph:
 def _document_keys(recipe: GraphRecipe, kept: Sequence[Rollout]) -> list[str]:
     if recipe.documents == "none":
         return []
-    found = [(number, key) for number, keys in enumerate(document_keys(kept, recipe.document_rules)) for key in keys]
+    found = document_keys(kept, recipe.document_rules)
     # A source that nobody named is its own document: it must link nothing.
-    named = [(number, f"unnamed:{place}" if key is None else key) for place, (number, key) in enumerate(found)]
-    return [key if recipe.documents == "pool" else f"{number}/{key}" for number, key in named]
+    keys = chain.from_iterable(found)
+    named = [f"unnamed:{place}" if key is None else key for place, key in enumerate(keys)]
+    if recipe.documents == "pool":
+        return named
+    owners = [number for number, keys in enumerate(found) for _ in keys]
+    return [f"{number}/{key}" for number, key in zip(owners, named, strict=True)]
 
 
 def _slots(recipe: GraphRecipe, searches: list[tuple[int, Search]], occurrences: list[Evidence]) -> list[int]:
@@ -135,19 +136,23 @@ def _candidates(
         return tuple(surface[index] for index in first), group_of, list(range(len(first))), votes
     if recipe.answer_text == "first_of_group":
         surface = [surface[first[group]] for group in group_of]
-    texts = _Numbering()
-    chosen = [texts[text] for text in surface]
-    return tuple(texts), list(range(len(surface))), chosen, [votes[group] for group in group_of]
+    texts = _numbered(surface)
+    return (
+        tuple(texts),
+        list(range(len(surface))),
+        [texts[text] for text in surface],
+        [votes[group] for group in group_of],
+    )
 
 
 def _answer_groups(surface: list[str], recipe: GraphRecipe, question: str) -> list[int]:
     """The group of each answer, numbered by first appearance."""
-    groups = _Numbering()
     distinct = list(dict.fromkeys(surface))
     keys = [normalize_answer(text) for text in distinct]
     if recipe.equality != "exact":
         # What answers nothing (an abstention) is one only with its like.
         found = group_answers(distinct, question, recipe.equality)
         keys = [key if group < 0 else f"\0{group}" for key, group in zip(keys, found, strict=True)]
+    groups = _numbered(keys)
     group_of_surface = {text: groups[key] for text, key in zip(distinct, keys, strict=True)}
     return [group_of_surface[text] for text in surface]
