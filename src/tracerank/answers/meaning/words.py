@@ -153,6 +153,8 @@ _VOWELS = "aeiouhy"
 _DOUBLED = re.compile(r"(.)\1+")
 
 
+_KEPT_WORDS, _KEPT_PAIRS = 8192, 16384
+"""What is remembered of words: of some hundred pools, so that a million takes no more memory than ten thousand."""
 _NICKNAME_KEYS = {
     word: tuple(sorted(f"~{min(pair, key=lambda one: (-len(one), one))}" for pair in NICKNAMES if word in pair))
     for pairs in NICKNAMES
@@ -160,7 +162,7 @@ _NICKNAME_KEYS = {
 }
 
 
-@lru_cache(maxsize=65536)  # asked once to file a word and once to look it up
+@lru_cache(maxsize=_KEPT_WORDS)  # asked once to file a word and once to look it up
 def keys(word: str) -> tuple[str, ...]:
     """What a word of two letters or more can be found by: words that name the same share one of these."""
     found: tuple[str, ...] = (f"<{word[:3]}",)
@@ -175,7 +177,7 @@ def keys(word: str) -> tuple[str, ...]:
     return (*found, *_NICKNAME_KEYS[word]) if word in _NICKNAME_KEYS else found
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=_KEPT_WORDS)
 def same(word: str) -> str | None:
     """The word that stands for this one, if it is listed."""
     return SAME.get(word) or (SAME.get(stem(word)) if word[-1] in _LAST_LETTERS else None)
@@ -198,7 +200,7 @@ def stem(word: str) -> str:
     return word
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=_KEPT_WORDS)
 def skeleton(word: str) -> str:
     """The consonants, with those made one that transliterations mix up."""
     if "h" in word or "ck" in word or "dj" in word:
@@ -231,7 +233,7 @@ def _distance(a: str, b: str) -> int:
     return row[-1]
 
 
-@lru_cache(maxsize=262144)  # the words of a pool meet again and again
+@lru_cache(maxsize=_KEPT_PAIRS)  # the words of a pool meet again and again
 def word_likeness(a: str, b: str) -> float:
     """How far two words that are no values name the same, 0 to 1; what is above 0 is at least 0.6."""
     if a == b:
