@@ -117,7 +117,8 @@ def test_it_stops_when_it_is_sure_enough() -> None:
         assert told["confidence"] >= 0.5
         assert told["saved"] >= 8
         assert chat.ask(extra_body={"tracerank": {"best_of": 2, "stop": 1}}, stop=["\n"]).tracerank["n"] == 2
-        assert chat.upstream.requests[-1]["stop"] == ["\n"]
+        # Those of the first that were no longer needed may still be on their way.
+        assert [one["stop"] for one in chat.upstream.requests if "stop" in one] == [["\n"]] * 2
 
 
 def test_tool_messages_of_the_conversation_and_citations_are_evidence(chat: Behind) -> None:

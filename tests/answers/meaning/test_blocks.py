@@ -13,7 +13,7 @@ from tracerank.answers.meaning.grouping import group_by_meaning
 from tracerank.answers.meaning.values import agreeing_values, likeness
 from tracerank.methods import answer_groups
 from tracerank.methods.base import Method
-from tracerank.selectors.features import view
+from tracerank.selectors.features import forms, view
 from tracerank.selectors.table import MethodOptions, method_named
 
 QUESTION = "Who was the first?"
@@ -94,7 +94,7 @@ def test_the_order_of_many_answers_does_not_matter() -> None:
 def test_beyond_the_cap_the_commonest_are_compared_and_the_decision_says_so(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (blocks, grouping, view, answer_groups):
+    for module in (blocks, grouping, forms, view, answer_groups):
         monkeypatch.setattr(module, "MOST_ANSWERS", 40)
     method: Method = method_named(name, MethodOptions())
     crowd = [f"Zz{number}" for number in range(50)]
