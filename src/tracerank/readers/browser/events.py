@@ -231,23 +231,19 @@ def returned_view(tool: str, content: object) -> tuple[int | None, str | bytes]:
     if isinstance(content, memoryview):
         found = _UNREAD_CURSOR.match(content)
         if found is not None:
-            return int(found[1]), _behind(found.end(), content, tool)
+            # Nobody looks at a list of results.
+            return int(found[1]), b"" if tool == "search" else bytes(content[found.end() :])
         content = decoded_text(bytes(content))
     text = _result_text(text_of(content))
     cursor = _CURSOR.match(text)
     return int(cursor[1]) if cursor else None, text
 
 
-def _behind(end: int, unread: memoryview, tool: str) -> bytes:
-    """What stands behind the number of a view; nobody looks at a list of results."""
-    return b"" if tool == "search" else bytes(unread[end:])
-
-
 def _typed_text(tool: str, result: object) -> str | bytes:
-    if isinstance(result, memoryview):
-        found = _UNREAD_CURSOR.match(result)
-        return decoded_text(bytes(result)) if found is None else _behind(found.end(), result, tool)
-    return text_of(result)
+    if not isinstance(result, memoryview):
+        return text_of(result)
+    _, text = returned_view(tool, result)
+    return text if isinstance(text, bytes) else decoded_text(bytes(result))
 
 
 def _typed_event(entry: Mapping[str, Any]) -> ToolEvent | None:
