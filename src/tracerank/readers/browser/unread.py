@@ -82,16 +82,27 @@ class _ToolCall(msgspec.Struct, gc=False):
     id: str | int | None = None
 
 
-class _LooseMessage(msgspec.Struct, gc=False):
-    """A message whose content may be a text, parts or nothing, and which may list its calls."""
+class _AnyMessage(msgspec.Struct, gc=False, kw_only=True):
+    """A message that may list its calls."""
 
     role: Role
-    content: msgspec.Raw
     recipient: str | None = None
     channel: Channel | None = None
     name: str | None = None
     tool_calls: list[_ToolCall] | None = None
     tool_call_id: str | int | None = None
+
+
+class _PartedMessage(_AnyMessage, gc=False, kw_only=True):
+    """Its content is any number of parts."""
+
+    content: list[_Part]
+
+
+class _LooseMessage(_AnyMessage, gc=False, kw_only=True):
+    """Its content may be a text, parts or nothing."""
+
+    content: msgspec.Raw
 
 
 class _TypedEvent(msgspec.Struct, gc=False):
@@ -216,62 +227,68 @@ _Call = tuple[str, Mapping[str, Any], bool, int]
 """Tool, arguments, whether they could be read, and index of a call that waits for its return."""
 
 
-class _LooseMessages(_UnreadList[_LooseMessage]):
+class _LooseMessages(_UnreadList[tuple[str, msgspec.Raw]]):
     """Messages of other shapes; all but what tools returned is decoded at once, for the line to be refused in time."""
 
-    __slots__ = ("_read",)
+    __slots__ = ("_calls_a_browser", "_read")
 
-    def __init__(self, items: list[_LooseMessage], line: bytes) -> None:
-        super().__init__(items, line)
-        for message in items:
-            message.content = _only_text(message)
-        self._read = list(map(_as_message, items))
+    def __init__(self, messages: list[_PartedMessage | _LooseMessage], line: bytes) -> None:
+        texts = list(map(_only_text, messages))
+        super().__init__([(message.role, text) for message, text in zip(messages, texts, strict=True)], line)
+        self._read = list(map(_as_message, messages, texts))
+        self._calls_a_browser = any(map(_names_a_browser, messages))
 
     def conversation(self) -> Conversation:
         return read_messages(self._read)
 
     def calls_a_browser(self) -> bool:
-        return any(
-            _is_browser(message.recipient) or any(_is_browser(call.function.name) for call in message.tool_calls or ())
-            for message in self._items
-        )
+        return self._calls_a_browser
 
     def words(self) -> Iterable[bytes]:
-        return [bytes(message.content) for message in self._items if message.role in _SPEAKERS]
+        return [bytes(text) for role, text in self._items if role in _SPEAKERS]
 
     @staticmethod
-    def _may_equal(one: _LooseMessage, other: _LooseMessage) -> bool:
-        return one.role == other.role and _may_say_the_same(one.content, other.content)
+    def _may_equal(one: tuple[str, msgspec.Raw], other: tuple[str, msgspec.Raw]) -> bool:
+        return one[0] == other[0] and _may_say_the_same(one[1], other[1])
 
 
-def _only_text(message: _LooseMessage) -> msgspec.Raw:
+def _names_a_browser(message: _AnyMessage) -> bool:
+    calls = message.tool_calls
+    named = calls is not None and any(_is_browser(call.function.name) for call in calls)
+    return named or _is_browser(message.recipient)
+
+
+def _only_text(message: _PartedMessage | _LooseMessage) -> msgspec.Raw:
     """The JSON of a message's text, or null."""
     content = message.content
+    if isinstance(content, list):
+        return _joined(content, message)
     first = memoryview(content)[0]
-    if first == _QUOTE:
-        return content
-    if first != _BRACKET:
-        if bytes(content) != b"null":
-            raise ValueError("a content of another kind")
-        return content
-    parts = _PARTS.decode(content)
+    if first == _BRACKET:
+        return _joined(_PARTS.decode(content), message)
+    if first != _QUOTE and bytes(content) != b"null":
+        raise ValueError("a content of another kind")
+    return content
+
+
+def _joined(parts: list[_Part], message: _AnyMessage) -> msgspec.Raw:
+    """The JSON of what ``said_of`` or ``text_of`` makes of parts."""
     if len(parts) == 1:
         only = parts[0].text
         return only if memoryview(only)[0] == _QUOTE else _NOTHING
-    # As ``said_of`` and ``text_of`` do.
     speaks = message.role == "assistant" and tool_of(message.recipient) is None
     texts = [text if isinstance(text := orjson.loads(bytes(part.text)), str) else "" for part in parts]
     return msgspec.Raw(orjson.dumps(("" if speaks else "\n").join(texts)))
 
 
-def _as_message(message: _LooseMessage) -> dict[str, Any]:
-    """What ``read_messages`` wants to know of a message, its content one text."""
+def _as_message(message: _AnyMessage, text: msgspec.Raw) -> dict[str, Any]:
+    """What ``read_messages`` wants to know of a message with this text."""
     role = message.role
     if role == "tool":
-        unread = memoryview(message.content)
+        unread = memoryview(text)
         return {"role": role, "content": unread, "name": message.name, "tool_call_id": message.tool_call_id}
     if role == "user":
-        return {"role": role, "content": orjson.loads(bytes(message.content))}
+        return {"role": role, "content": orjson.loads(bytes(text))}
     if role != "assistant":
         return {"role": role}
     recipient, channel = message.recipient, message.channel
@@ -280,11 +297,11 @@ def _as_message(message: _LooseMessage) -> dict[str, Any]:
             {"id": call.id, "name": call.function.name, "arguments": orjson.loads(bytes(call.function.arguments))}
             for call in message.tool_calls
         ]
-        content = None if recipient is None else orjson.loads(bytes(message.content))
+        content = None if recipient is None else orjson.loads(bytes(text))
         return {"role": role, "content": content, "recipient": recipient, "channel": channel, "tool_calls": calls}
     if recipient is None and channel in _THINKING:
         return {"role": role, "channel": channel}
-    content = orjson.loads(bytes(message.content))
+    content = orjson.loads(bytes(text))
     return {"role": role, "content": content, "recipient": recipient, "channel": channel}
 
 
@@ -366,6 +383,7 @@ def _line_of(field: str, kind: Any) -> Any:
 
 _KINDS: tuple[tuple[Any, type[_UnreadList[Any]]], ...] = (
     (_line_of(_MESSAGES, _Message), UnreadMessages),
+    (_line_of(_MESSAGES, _PartedMessage), _LooseMessages),
     (_line_of(_MESSAGES, _LooseMessage), _LooseMessages),
     (_line_of(_EVENTS, _TypedEvent), _TypedEvents),
 )
