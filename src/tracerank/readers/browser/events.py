@@ -10,12 +10,15 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
 from tracerank.readers.base import LateList
 from tracerank.readers.values import cleaned, decoded_text, part_text, said_of, text_of, tool_of, whole_number
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 _OBSERVATION_KINDS = {"open": "open_observation", "find": "find_match"}
 _NO_CLAIMS: Mapping[str, Any] = MappingProxyType({})
@@ -222,27 +225,32 @@ def _event(call: _Call, returned: tuple[int, object] | None) -> ToolEvent:
     if returned is None:
         return ToolEvent(call.event, call.tool, arguments, has_arguments, call.made_at)
     index, content = returned
-    cursor, text = returned_view(call.tool, content)
+    cursor, text = _returned_view(call.tool, content)
     return ToolEvent(call.event, call.tool, arguments, has_arguments, call.made_at, index, cursor, text)
 
 
-def returned_view(tool: str, content: object) -> tuple[int | None, str | bytes]:
+def _returned_view(tool: str, content: object) -> tuple[int | None, str | bytes]:
     """The number in front of what a tool returned, None if there is none, and its text as a ``ToolEvent`` holds it."""
     if isinstance(content, memoryview):
-        found = _UNREAD_CURSOR.match(content)
-        if found is not None:
-            # Nobody looks at a list of results.
-            return int(found[1]), b"" if tool == "search" else bytes(content[found.end() :])
-        content = decoded_text(bytes(content))
+        return unread_view(tool, content)
     text = _result_text(text_of(content))
     cursor = _CURSOR.match(text)
     return int(cursor[1]) if cursor else None, text
 
 
+def unread_view(tool: str, unread: "ReadableBuffer") -> tuple[int | None, str | bytes]:
+    """The same of what is still JSON, of which only the number is read where that is plain."""
+    found = _UNREAD_CURSOR.match(unread)
+    if found is None:
+        return _returned_view(tool, decoded_text(bytes(unread)))
+    # Nobody looks at a list of results.
+    return int(found[1]), b"" if tool == "search" else bytes(memoryview(unread)[found.end() :])
+
+
 def _typed_text(tool: str, result: object) -> str | bytes:
     if not isinstance(result, memoryview):
         return text_of(result)
-    _, text = returned_view(tool, result)
+    _, text = unread_view(tool, result)
     return text if isinstance(text, bytes) else decoded_text(bytes(result))
 
 

@@ -20,7 +20,7 @@ from tracerank.readers.browser.events import (
     read_arguments,
     read_messages,
     read_typed_events,
-    returned_view,
+    unread_view,
 )
 from tracerank.readers.files.records import Problem, ReadLine, RecordAt, read_one
 from tracerank.readers.values import TOOLS, cleaned, decoded_text, tool_of
@@ -182,8 +182,9 @@ class UnreadMessages(_UnreadList[_Message]):
             elif role == "tool":
                 name = message.name
                 if call is not None and (not name or (TOOLS.get(name) or tool_of(name)) == call[0]):
-                    cursor, text = returned_view(call[0], memoryview(message.content[0].text))
-                    calls.append(ToolEvent(len(calls), *call, index, cursor, text))
+                    tool, arguments, are_read, called_at = call
+                    cursor, text = unread_view(tool, message.content[0].text)
+                    calls.append(ToolEvent(len(calls), tool, arguments, are_read, called_at, index, cursor, text))
                     call = None
             elif role == "user" and not question:
                 question = _text(message)
