@@ -10,11 +10,15 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
-from tracerank.readers.values import cleaned, part_text, said_of, text_of, tool_of, whole_number
+from tracerank.readers.base import LateList
+from tracerank.readers.values import cleaned, decoded_text, part_text, said_of, text_of, tool_of, whole_number
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 _OBSERVATION_KINDS = {"open": "open_observation", "find": "find_match"}
 _NO_CLAIMS: Mapping[str, Any] = MappingProxyType({})
@@ -23,6 +27,10 @@ _ROLES = ("assistant", "tool", "user", "system", "developer")
 _CHANNELS = ("analysis", "commentary", "final")
 # int() refuses absurdly long numbers with an error of its own.
 _CURSOR = re.compile(r"\s*\[(\d{1,18})\]")
+# What that finds, followed by one blank and then by what is no white space and certainly there.
+_UNREAD_CURSOR = re.compile(
+    rb'"\[([0-9]{1,18})\] (?=(?:[!#-\[\]-~\xc3-\xdf\xe4-\xe9]|\\u(?:00[c-f]|0[1-9a-f][0-9a-f]|201)))'
+)
 
 
 class ToolEvent(NamedTuple):
@@ -70,13 +78,13 @@ class Conversation:
     """Text of the last final message; None: there is none."""
 
 
-class LateMessages:
-    """Messages that are still to be read, as ``unread.py`` keeps them."""
+class LateMessages(LateList):
+    """Messages or typed events that are still to be read, as ``unread.py`` keeps them."""
 
     __slots__ = ()
 
     def conversation(self) -> Conversation:
-        """What ``read_messages`` makes of the same messages."""
+        """What ``read_messages`` or ``read_typed_events`` makes of the same list."""
         raise NotImplementedError
 
 
@@ -88,9 +96,12 @@ def call_names(message: Mapping[str, Any]) -> Iterator[str]:
 
 
 def read_messages(messages: Sequence[object]) -> Conversation:
-    """Tool events, first user text and final answer of harmony or OpenAI messages."""
+    """Tool events, first user text and final answer of harmony or OpenAI messages.
+
+    The content of a tool's message may be a view of the JSON of its text.
+    """
     calls: list[_Call] = []
-    returns: dict[int, tuple[int, str]] = {}
+    returns: dict[int, tuple[int, object]] = {}
     by_id: dict[str, _Call] = {}
     unnamed: list[_Call] = []
     question: str | None = None
@@ -124,7 +135,7 @@ def read_messages(messages: Sequence[object]) -> Conversation:
         elif role == "tool":
             call = _answered(message, by_id, unnamed)
             if call is not None:
-                returns[call.event] = index, result_text(text_of(message.get("content")))
+                returns[call.event] = index, message.get("content")
         elif role == "user" and not question:
             question = text_of(message.get("content"))
     answering = final or last_plain
@@ -133,7 +144,10 @@ def read_messages(messages: Sequence[object]) -> Conversation:
 
 
 def read_typed_events(entries: Sequence[object]) -> tuple[ToolEvent, ...]:
-    """Typed tool events in the order of their ids; of two with one id the first counts."""
+    """Typed tool events in the order of their ids; of two with one id the first counts.
+
+    A result may be a view of the JSON of its text.
+    """
     events: dict[int, ToolEvent] = {}
     for entry in entries:
         event = _typed_event(entry) if isinstance(entry, dict) else None
@@ -142,8 +156,8 @@ def read_typed_events(entries: Sequence[object]) -> tuple[ToolEvent, ...]:
     return tuple(events[number] for number in sorted(events))
 
 
-def result_text(text: str) -> str:
-    """What a tool returned: some loggers encode a string as JSON once more."""
+def _result_text(text: str) -> str:
+    # Some loggers encode a returned string as JSON once more.
     if text[:1] == '"' and text[-1:] == '"':
         decoded = _json(text)
         return decoded if isinstance(decoded, str) else text
@@ -206,18 +220,38 @@ def _answered(message: Mapping[str, Any], by_id: dict[str, _Call], unnamed: list
     return None
 
 
-def _event(call: _Call, returned: tuple[int, str] | None) -> ToolEvent:
+def _event(call: _Call, returned: tuple[int, object] | None) -> ToolEvent:
     arguments, has_arguments = read_arguments(call.arguments)
     if returned is None:
         return ToolEvent(call.event, call.tool, arguments, has_arguments, call.made_at)
-    index, text = returned
-    return ToolEvent(call.event, call.tool, arguments, has_arguments, call.made_at, index, cursor_of(text), text)
+    index, content = returned
+    cursor, text = _returned_view(call.tool, content)
+    return ToolEvent(call.event, call.tool, arguments, has_arguments, call.made_at, index, cursor, text)
 
 
-def cursor_of(text: str) -> int | None:
-    """The number in front of a returned view; None: there is none."""
-    found = _CURSOR.match(text)
-    return int(found[1]) if found else None
+def _returned_view(tool: str, content: object) -> tuple[int | None, str | bytes]:
+    """The number in front of what a tool returned, None if there is none, and its text as a ``ToolEvent`` holds it."""
+    if isinstance(content, memoryview):
+        return unread_view(tool, content)
+    text = _result_text(text_of(content))
+    cursor = _CURSOR.match(text)
+    return int(cursor[1]) if cursor else None, text
+
+
+def unread_view(tool: str, unread: "ReadableBuffer") -> tuple[int | None, str | bytes]:
+    """The same of what is still JSON, of which only the number is read where that is plain."""
+    found = _UNREAD_CURSOR.match(unread)
+    if found is None:
+        return _returned_view(tool, decoded_text(bytes(unread)))
+    # Nobody looks at a list of results.
+    return int(found[1]), b"" if tool == "search" else bytes(memoryview(unread)[found.end() :])
+
+
+def _typed_text(tool: str, result: object) -> str | bytes:
+    if not isinstance(result, memoryview):
+        return text_of(result)
+    _, text = unread_view(tool, result)
+    return text if isinstance(text, bytes) else decoded_text(bytes(result))
 
 
 def _typed_event(entry: Mapping[str, Any]) -> ToolEvent | None:
@@ -243,7 +277,7 @@ def _typed_event(entry: Mapping[str, Any]) -> ToolEvent | None:
         called_at,
         whole_number(entry.get("result_message_index")),
         whole_number(entry.get("result_cursor")),
-        text_of(result) if result is not None else "\n\n".join(map(part_text, parts or ())),
+        _typed_text(tool, result) if result is not None else "\n\n".join(map(part_text, parts or ())),
         observation,
         {claim: entry[claim] for claim in _CLAIMS if claim in entry},
     )

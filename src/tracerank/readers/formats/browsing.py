@@ -43,7 +43,7 @@ class BrowsingReader:
         messages, events = record.get("messages"), record.get("tool_events")
         if isinstance(messages, list):
             return _are_browsing(messages)
-        if isinstance(messages, LateMessages):
+        if isinstance(messages, LateMessages) or isinstance(events, LateMessages):
             return True
         if isinstance(events, list):
             return not events or any(isinstance(event, dict) and tool_of(event.get("tool_type")) for event in events)
@@ -160,11 +160,11 @@ def _shown(value: object) -> str:
 
 
 def _conversation(record: Record) -> Conversation:
-    messages = record.get("messages")
-    if isinstance(messages, LateMessages):
-        return messages.conversation()
-    if messages is not None:
-        return read_messages(messages)
+    told = _first_given(record, ("messages", "tool_events"))[1]
+    if isinstance(told, LateMessages):
+        return told.conversation()
+    if record.get("messages") is not None:
+        return read_messages(record["messages"])
     return Conversation(read_typed_events(record["tool_events"]), question=None, answer=None)
 
 
