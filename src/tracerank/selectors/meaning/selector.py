@@ -70,7 +70,7 @@ class MeaningSelector(Selector):
     def iter_decisions(self, pools: Iterable[Pool]) -> Iterator[Decision]:
         """Decisions for a stream of pools, in order; every answered rollout is a candidate."""
         for pool in pools:
-            retained = pool.retained(ANSWERED)
+            retained = pool.unlinked(ANSWERED)  # texts count here, not whose they are
             yield self.decision(pool, retained, meaning_table(pool.question.text, retained.kept))
 
     def explain_stream(self, pools: Iterable[Pool]) -> Iterator[tuple[Pool, Explanation]]:
