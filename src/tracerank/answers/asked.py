@@ -57,7 +57,8 @@ def _read(question: str) -> Asked:
     if not words:
         return Asked()
     first_wh = next((word for word in words if word in QUESTION_WORDS), "")
-    wants_year = bool(_YEAR.search(text))
+    # A pattern takes long to say no.
+    wants_year = (not text.isascii() or "year" in text.lower()) and bool(_YEAR.search(text))
     wants = ""
     if _NUMBER.search(text):
         wants = "number"

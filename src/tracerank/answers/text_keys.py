@@ -38,6 +38,8 @@ def readable(text: str) -> str:
 
 def with_edges(text: str) -> str:
     """The same with what may stand at both ends."""
+    if text.isascii() and text.isprintable() and "  " not in text:  # most answers are as they should be
+        return text
     text = text.replace("\r\n", "\n").replace("\r", "\n").translate(_READABLE)
     return _RUN_OF_SPACES.sub(" ", text).replace(" \n", "\n").replace("\n ", "\n")
 

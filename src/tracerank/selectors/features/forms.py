@@ -167,18 +167,18 @@ class Queries:
         """Those that each of some rollouts asked."""
         queries = cls(question)
         for place, own in enumerate(asked):
-            queries.add(place, own)
+            for query in own:
+                queries.add(query, (place,))
         return queries
 
-    def add(self, place: int, queries: Iterable[str]) -> None:
-        """What the rollout at this place searched for."""
-        for query in queries:
-            asking = self._asking.get(query)
-            if asking is None:
-                self._asking[query] = {place}
-                self._all = ""
-            else:
-                asking.add(place)
+    def add(self, query: str, places: Iterable[int]) -> None:
+        """What the rollouts at these places searched for."""
+        asking = self._asking.get(query)
+        if asking is None:
+            self._asking[query] = set(places)
+            self._all = ""
+        else:
+            asking.update(places)
 
     def asking(self, form: Form) -> set[int]:
         """Places of the rollouts that searched for the answer itself."""

@@ -129,6 +129,12 @@ def words_of(text: str) -> list[str]:
     return [word for word in find_words(text) if word not in _ARTICLES]
 
 
+@lru_cache(maxsize=16)  # whoever looks at a pool asks for them
+def question_words(question: str) -> tuple[str, ...]:
+    """The same of a question."""
+    return tuple(words_of(question))
+
+
 def _plain_words(text: str, table: bytes) -> list[str]:
     """The same of ASCII, with a table of what parts words."""
     words = _without_signs(text).encode().translate(table).decode().split()
@@ -278,7 +284,7 @@ def contentful(words: Sequence[str]) -> Sequence[str]:
 
 def subject_of(question: str, texts: Sequence[Line]) -> Sequence[str]:
     """The content words of the question; where nothing parts words, the texts tell which runs are likely some."""
-    words = words_of(question)
+    words: Sequence[str] = question_words(question)
     if not question.isascii() and has_unspaced(question):
         words = likely_words(words, lambda term: sum(term in text.words for text in texts))
     return contentful(words)

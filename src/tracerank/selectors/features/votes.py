@@ -24,7 +24,7 @@ from tracerank.answers.asked import Asked
 from tracerank.answers.english import AUXILIARIES, MONTHS, ONES, QUESTION_WORDS, TENS, VERBS
 from tracerank.answers.scripts import is_unspaced
 from tracerank.selectors.features.forms import Form
-from tracerank.selectors.features.lines import Line, terms, words_of
+from tracerank.selectors.features.lines import Line, question_words, terms
 from tracerank.selectors.features.view import PoolView
 
 KINDS = (
@@ -82,7 +82,7 @@ def _phrase(form: Form) -> str:
 
 def cues_of(question: str) -> list[int]:
     """Hashes of what in a question hints at the kind of its answer: the words around its question word."""
-    words = words_of(question)
+    words = question_words(question)
     if not words or (not question.isascii() and is_unspaced(question)):
         return []  # that no English word asks says nothing in another script
     at = next((place for place, word in enumerate(words) if word in QUESTION_WORDS), None)
@@ -111,7 +111,7 @@ class KindModel:
     def log_chances(self, question: str) -> NDArray[np.float32]:
         """Per kind."""
         rows = [0, *(row for cue in cues_of(question) if (row := self._rows.get(cue)) is not None)]
-        logits: NDArray[np.float32] = np.add.reduce(self._weights[rows])
+        logits: NDArray[np.float32] = np.add.reduce(self._weights.take(rows, axis=0))
         shifted = logits - np.maximum.reduce(logits)
         chances: NDArray[np.float32] = shifted - np.log(np.add.reduce(np.exp(shifted)))
         return chances

@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -43,6 +43,7 @@ PRIOR, SPREAD, TOGETHER = 0.5, 2.0, 0.1
 """Of a rollout to be right on a question: Beta(PRIOR, PRIOR). Wrong answers repeat each other as tables of a Chinese
 restaurant with concentration SPREAD. TOGETHER is how much rollouts go together: n weigh n / (1 + (n - 1) * it)."""
 _ODDS = 30.0
+_KEPT_COUNTS = 1024
 _CODE = re.compile(
     r"^[ \t]{0,40}(?:def |class |import |from \S{1,80} import |return\b|function\b|const |let |var |public |private "
     r"|#include|SELECT |for ?\(|if ?\(|while ?\(|\}|@\w)|[;{]$",
@@ -57,30 +58,32 @@ WAY_OUT = "tracerank calibrate fits it on labelled pools of yours"
 def agreement(votes: Sequence[int]) -> list[float]:
     """For each meaning, the log odds that it is the right one, by the votes of all meanings alone."""
     total = sum(votes)
-    weight = 1 / (1 + (total - 1) * TOGETHER)
-    counts = [own * weight for own in votes]
-    n = total * weight
+    parts_of = [_log_parts(own, total) for own in votes]
+    tables = sum([own_table for _, own_table, _ in parts_of])
     # log P(votes | this meaning is right), but for what all have in common; the last: none is right.
-    alone = [math.lgamma(count) for count in counts]
-    tables = sum(alone)
-    logs = [
-        _right(own, n) + (len(votes) - 1) * math.log(SPREAD) + tables - own_table - math.lgamma(SPREAD + n - own)
-        for own, own_table in zip(counts, alone, strict=True)
-    ]
-    logs.append(_right(0.0, n) + len(votes) * math.log(SPREAD) + tables - math.lgamma(SPREAD + n))
+    spread = (len(votes) - 1) * math.log(SPREAD)
+    logs = [right + spread + tables - own_table - others for right, own_table, others in parts_of]
+    right, _, others = _log_parts(0, total)
+    logs.append(right + len(votes) * math.log(SPREAD) + tables - others)
     top = max(logs)
     parts = [math.exp(each - top) for each in logs]
     whole = math.fsum(parts)
     return [math.log(part / max(whole - part, 1e-12 * whole)) if part else -_ODDS for part in parts[:-1]]
 
 
-def _right(own: float, n: float) -> float:
-    """Log chance, up to a constant, of so many right rollouts among n."""
-    return math.lgamma(PRIOR + own) + math.lgamma(PRIOR + n - own)
+@lru_cache(maxsize=_KEPT_COUNTS)  # pools of one size have few counts
+def _log_parts(votes: int, total: int) -> tuple[float, float, float]:
+    """Of a meaning with so many votes of all, up to constants: log chances to be right, of its table, of the others."""
+    weight = 1 / (1 + (total - 1) * TOGETHER)
+    own, n = votes * weight, total * weight
+    right = math.lgamma(PRIOR + own) + math.lgamma(PRIOR + n - own)
+    return right, math.lgamma(own) if votes else 0.0, math.lgamma(SPREAD + n - own)
 
 
 Standing = Mapping[str, float]
 """Of a returned answer: each of ``COLUMNS``."""
+Known = tuple[Sequence[Rollout], FeatureTable]
+"""What was counted of a pool already: its rollouts with an answer, and their table."""
 
 
 def standing_of(
@@ -88,13 +91,14 @@ def standing_of(
 ) -> dict[str, float]:
     """How the meaning in a row of the table stands among so many rollouts, of which those kept have an answer."""
     inside = {kept[place].sample_id for place in table.rollouts[row]}
+    votes = table.votes.tolist()
     here = [score for sample, score in scores.items() if sample in inside]
     there = [score for sample, score in scores.items() if sample not in inside]
     return {
-        AGREEMENT: agreement(table.votes.tolist())[row],
+        AGREEMENT: agreement(votes)[row],
         **named(table, row, OF_MEANING),
         EVIDENCE: float(any(rollout.has_evidence for rollout in kept)),
-        ABSTAINED: 1 - int(table.votes.sum()) / rollouts,
+        ABSTAINED: 1 - sum(votes) / rollouts,
         SCORE_LEAD: max(here) - max(there) if here and there else 0.0,
     }
 
@@ -133,8 +137,8 @@ class Confidence:
         chance = 1 / (1 + math.exp(-min(max(self.log_odds(standing), -_ODDS), _ODDS)))
         return stepped(self.steps, chance)
 
-    def told(self, pool: Pool, decision: Decision, known: FeatureTable | None = None) -> Decision:
-        """The decision with its confidence, or with the reason why there is none; ``known``: the pool's table."""
+    def told(self, pool: Pool, decision: Decision, known: Known | None = None) -> Decision:
+        """The decision with its confidence, or with the reason why there is none."""
         if decision.sample_id is None or decision.answer is None:
             return decision
         if (reason := self.unseen(decision.answer)) is not None:
@@ -157,14 +161,13 @@ class Confidence:
         write_description(Path(folder) / CONFIDENCE, {"format": FORMAT, **about})
 
 
-def standing_in(pool: Pool, decision: Decision, known: FeatureTable | None = None) -> dict[str, float] | None:
+def standing_in(pool: Pool, decision: Decision, known: Known | None = None) -> dict[str, float] | None:
     """How the returned answer stands in its pool; None: it abstains, or no rollout gave it."""
-    kept = pool.unlinked(ANSWERED).kept
+    kept = pool.unlinked(ANSWERED).kept if known is None else known[0]
     returned = next((place for place, rollout in enumerate(kept) if rollout.sample_id == decision.sample_id), -1)
-    if known is None:
-        known = standing_table(pool.question.text, kept, returned)
-    row = next((row for row, own in enumerate(known.rollouts) if returned in own), None)
-    return None if row is None else standing_of(known, row, kept, len(pool), decision.scores)
+    table = standing_table(pool.question.text, kept, returned) if known is None else known[1]
+    row = next((row for row, own in enumerate(table.rollouts) if returned in own), None)
+    return None if row is None else standing_of(table, row, kept, len(pool), decision.scores)
 
 
 def is_code(answer: str) -> bool:

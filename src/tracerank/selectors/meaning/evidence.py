@@ -123,12 +123,15 @@ class Sources:
 
     def read(self) -> bool:
         """Read what came since; whether the question's subject is another now, so that nothing found before holds."""
-        new = self.trails[self._queried :]
+        asking: dict[str, list[int]] = {}
+        for place, trail in enumerate(self.trails[self._queried :], self._queried):
+            for query in trail.queries:
+                asking.setdefault(query, []).append(place)
+        self._queried = len(self.trails)
         texts = list(islice(self._numbers, len(self._texts), MOST_TEXTS))
-        self._lines.read([*texts, *dict.fromkeys([query for trail in new for query in trail.queries])])
-        for place, trail in enumerate(new, self._queried):
-            self._queries.add(place, [self._lines.of(query).text for query in trail.queries])
-        self._queried += len(new)
+        self._lines.read([*texts, *asking])
+        for query, places in asking.items():
+            self._queries.add(self._lines.of(query).text, places)
         for text in texts:
             line = self._lines.of(text)
             if not line.is_ascii:
@@ -309,9 +312,7 @@ class Sources:
         """The words of a query, and those of them that the question does not say."""
         found = self._searched.get(query)
         if found is None:
-            line = self._lines.of(query)
-            telling = line.words if not line.text.isascii() else line.text.split()
-            words = frozenset([word for word in telling if word not in FUNCTION_WORDS])
+            words = self._lines.of(query).words - FUNCTION_WORDS
             found = self._searched[query] = words, words - self._line.words
         return found
 

@@ -21,7 +21,7 @@ from tracerank.pools.pool import Pool
 from tracerank.pools.types import Retained, Rollout
 from tracerank.selectors.base import EmbedderChoice, Selector
 from tracerank.selectors.features.compute import FeatureTable
-from tracerank.selectors.features.lines import words_of
+from tracerank.selectors.features.lines import question_words, words_of
 from tracerank.selectors.features.model import Choice, FeatureModel, choose, load_model, save_model
 from tracerank.selectors.features.selector import NOBODY_ANSWERED, family_reasons, read_weights
 from tracerank.selectors.features.support import grounds
@@ -70,7 +70,7 @@ class MeaningSelector(Selector):
     def iter_decisions(self, pools: Iterable[Pool]) -> Iterator[Decision]:
         """Decisions for a stream of pools, in order; every answered rollout is a candidate."""
         for pool in pools:
-            retained = pool.retained(ANSWERED)
+            retained = pool.unlinked(ANSWERED)  # texts count here, not whose they are
             yield self.decision(pool, retained, meaning_table(pool.question.text, retained.kept))
 
     def explain_stream(self, pools: Iterable[Pool]) -> Iterator[tuple[Pool, Explanation]]:
@@ -110,7 +110,7 @@ class MeaningSelector(Selector):
         decided = Decision(
             identity, winner.answer, winner.sample_id, scores, retained.dropped, group, own, note=table.note
         )
-        return self.sure(pool, decided, table)
+        return self.sure(pool, decided, (kept, table))
 
     def _reasons(self, table: FeatureTable) -> tuple[Reason, ...]:
         chosen = choose_meaning(self.model, table) if len(table.values) > 1 else None
@@ -167,7 +167,7 @@ def member_of(members: Sequence[Rollout], form: str, question: str) -> Rollout:
     left = {answer: member for answer, member in wordings.items() if rank[answer] == best}
     if len(left) == 1:
         return next(iter(left.values()))
-    asked = frozenset(words_of(question))
+    asked = frozenset(question_words(question))
     return left[min(left, key=lambda answer: (-_nearness(answer, question, asked), len(answer), answer))]
 
 
