@@ -141,6 +141,17 @@ def test_stored_vectors_are_the_same_in_the_precision_of_the_cache(tmp_path: Pat
     assert np.array_equal(new.astype(np.float32), embedder.embed(["one", "two words", "one"]))
 
 
+def test_pages_of_small_vectors_are_given_back_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache = VectorCache(tmp_path)
+    unloaded = []
+    monkeypatch.setattr(cache._files, "unload", lambda: unloaded.append(True))
+    texts = [f"text {number}" for number in range(300)]  # of 8 bytes each, but on pages all over the file
+    cache.put_many("e", texts, np.ones((300, 4), np.float32))
+    cache.get_many("e", texts)
+    cache.get_many("e", [f"absent {number}" for number in range(300)])
+    assert len(unloaded) == 3
+
+
 def test_another_model_behind_the_same_address_is_not_mixed_in(tmp_path: Path) -> None:
     class Server(HashEmbedder):
         def __init__(self, model: str) -> None:

@@ -6,6 +6,7 @@ pruning writes a new file with what stays and then points ``cache.json`` at it. 
 asked only for what is not there yet.
 """
 
+import mmap
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -40,8 +41,10 @@ from tracerank.errors import EmbeddingError, UsageError
 T = TypeVar("T", bound=np.floating[Any])
 
 _COPIED_ENTRIES = 4096
+_AROUND_BYTES = 1 << 16
+"""What Linux maps around a page that is asked for."""
 _MAPPED_BYTES = 1 << 24
-"""Vectors read after which their pages are given back: a run over many pools would hold the whole file otherwise."""
+"""Of pages touched, after which they are given back: a run over many pools would hold the whole file otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,10 +142,7 @@ class VectorCache:
             return found
 
         found = self._files.read(copy)
-        self._mapped += int(found.sum()) * rows.shape[1] * self._little_endian.itemsize
-        if self._mapped > _MAPPED_BYTES:
-            self._mapped = 0
-            self._files.unload()
+        self._touch(len(keys), rows.shape[1])
         return found
 
     def put_many(self, fingerprint: str, texts: Sequence[str], vectors: NDArray[np.floating[Any]]) -> int:
@@ -164,7 +164,18 @@ class VectorCache:
             put_records(transaction, [replace(record, count=record.count + added)])
             return added
 
-        return self._files.write(put)
+        added = self._files.write(put)
+        self._touch(len(keys), stored.shape[1])
+        return added
+
+    def _touch(self, count: int, width: int) -> None:
+        """Vectors were looked up or stored, and pages mapped, which go when they are many."""
+        size = width * self._little_endian.itemsize
+        # Small ones lie scattered over the file, and a system maps the pages around each as well.
+        self._mapped += count * (size if size >= mmap.PAGESIZE else _AROUND_BYTES)
+        if self._mapped > _MAPPED_BYTES:
+            self._mapped = 0
+            self._files.unload()
 
     def rounded(self, vectors: Vectors) -> Vectors:
         """The vectors as they will be read back."""
