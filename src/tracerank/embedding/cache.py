@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -41,8 +42,8 @@ from tracerank.errors import EmbeddingError, UsageError
 T = TypeVar("T", bound=np.floating[Any])
 
 _COPIED_ENTRIES = 4096
-_AROUND_BYTES = 1 << 16
-"""What Linux maps around a page that is asked for."""
+_AROUND_BYTES = 1 << 17
+"""What Linux maps for one small vector in a large file: 64 KiB around its page, and as much around the page above."""
 _MAPPED_BYTES = 1 << 24
 """Of pages touched, after which they are given back: a run over many pools would hold the whole file otherwise."""
 
@@ -125,37 +126,36 @@ class VectorCache:
 
     def read_into(self, fingerprint: str, texts: Sequence[str], rows: NDArray[np.floating[Any]]) -> NDArray[np.bool_]:
         """Copy each stored vector from the mapped file into its row; which ones were found."""
+        found = np.zeros(len(texts), np.bool_)
         keys = list(vector_keys(fingerprint, texts))
 
-        def copy(transaction: Transaction) -> NDArray[np.bool_]:
-            found = np.zeros(len(keys), np.bool_)
+        def copy(transaction: Transaction, part: slice) -> None:
             record = read_record(transaction, fingerprint)
             if record is None:
-                return found
+                return
             _check_width(self.folder, record, rows.shape[1])
             size = record.width * self._little_endian.itemsize
-            for row, key in enumerate(keys):
+            for row, key in enumerate(keys[part], part.start):
                 value = transaction.get(key)
                 if value is not None and len(value) in (size, size + SUM_BYTES):  # a damaged one counts as missing
                     rows[row] = np.frombuffer(value, self._little_endian, record.width)
                     found[row] = True
-            return found
 
-        found = self._files.read(copy)
-        self._touch(len(keys), rows.shape[1])
+        for part in self._parts(len(keys), rows.shape[1]):
+            self._files.read(partial(copy, part=part))
         return found
 
     def put_many(self, fingerprint: str, texts: Sequence[str], vectors: NDArray[np.floating[Any]]) -> int:
-        """Store the vectors in one transaction and say how many were new; a text that has one keeps it."""
+        """Store the vectors, many in each transaction, and say how many were new; a text that has one keeps it."""
         self.check_writable()
         stored = self._stored(fingerprint, texts, vectors)
         keys = list(vector_keys(fingerprint, texts))
 
-        def put(transaction: Transaction) -> int:
+        def put(transaction: Transaction, part: slice) -> int:
             record = read_record(transaction, fingerprint) or FingerprintRecord(fingerprint, stored.shape[1], 0)
             _check_width(self.folder, record, stored.shape[1])
             added = 0
-            for key, row in zip(keys, stored, strict=True):
+            for key, row in zip(keys[part], stored[part], strict=True):
                 value = with_sum(key, row.tobytes())
                 if transaction.put(key, value, overwrite=False):
                     added += 1
@@ -164,18 +164,20 @@ class VectorCache:
             put_records(transaction, [replace(record, count=record.count + added)])
             return added
 
-        added = self._files.write(put)
-        self._touch(len(keys), stored.shape[1])
-        return added
+        return sum(self._files.write(partial(put, part=part)) for part in self._parts(len(keys), stored.shape[1]))
 
-    def _touch(self, count: int, width: int) -> None:
-        """Vectors were looked up or stored, and pages mapped, which go when they are many."""
+    def _parts(self, count: int, width: int) -> Iterator[slice]:
+        """So many vectors by parts that map little of the file, which is given back between them."""
         size = width * self._little_endian.itemsize
-        # Small ones lie scattered over the file, and a system maps the pages around each as well.
-        self._mapped += count * (size if size >= mmap.PAGESIZE else _AROUND_BYTES)
-        if self._mapped > _MAPPED_BYTES:
-            self._mapped = 0
-            self._files.unload()
+        each = size if size >= mmap.PAGESIZE else _AROUND_BYTES
+        most = max(_MAPPED_BYTES // each, 1)
+        for start in range(0, count, most):
+            part = slice(start, min(start + most, count))
+            self._mapped += each * (part.stop - part.start)
+            if self._mapped > _MAPPED_BYTES:
+                self._mapped = each * (part.stop - part.start)
+                self._files.unload()
+            yield part
 
     def rounded(self, vectors: Vectors) -> Vectors:
         """The vectors as they will be read back."""
