@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from tests.cli.conftest import Run
 from tests.worlds import generate_pools
@@ -140,6 +141,8 @@ def test_what_cannot_be_trained_is_refused_in_a_line(run: Run, labelled: Path, t
     assert "neither a search setting (webqa, browsing) nor a file" in line("webq", labelled, *out)
     assert "missing.jsonl: no such file" in line("missing.jsonl", *out)
     assert "no files to learn from" in line("browsing", *out)
+    if not torch.cuda.is_available():
+        assert "--device cuda: torch sees no card" in line("webqa", labelled, *out, "--device", "cuda")
     assert "only --preset marks and --preset plus" in line("webqa", labelled, *out, "--seeds", "2")
     trained(run, labelled, *out)
     assert "made from another" in line(labelled, *out, "--preset", "plus")

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+import torch
 
 from tests.worlds import generate_pools
 from tracerank.embedding.base import BlankEmbedder, HashEmbedder, Vectors
@@ -67,6 +68,8 @@ def test_an_unknown_preset_and_several_networks_of_the_papers_are_refused(pools:
         prepare_training("paper", source(pools), tmp_path, seeds=2)
     with pytest.raises(UsageError, match="for the encoders of --preset paper"):
         prepare_training("marks", source(pools), tmp_path, frozen_steps=3)
+    with pytest.raises(UsageError, match="plus is trained on processors"):
+        prepare_training("plus", source(pools), tmp_path, device=torch.device("cuda"))
     assert not list(tmp_path.iterdir())
 
 

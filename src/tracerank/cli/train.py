@@ -36,6 +36,13 @@ class PresetName(StrEnum):
     PLUS = "plus"
 
 
+class DeviceName(StrEnum):
+    """What ``--device`` takes."""
+
+    CPU = "cpu"
+    CUDA = "cuda"
+
+
 SettingAndFiles = Annotated[
     list[str],
     typer.Argument(
@@ -103,6 +110,12 @@ Freeze = Annotated[
         "--freeze", metavar="STEPS", min=0, help="Of paper: steps before the encoders learn, too.", show_default="0"
     ),
 ]
+Device = Annotated[
+    DeviceName,
+    typer.Option(
+        "--device", help="Of paper: where it is trained. With cuda each process that torchrun starts takes one card."
+    ),
+]
 Forced = Annotated[bool, typer.Option("--force", help="Train although the pools are of the other search setting.")]
 
 
@@ -121,6 +134,7 @@ def train(
     identity: Identity = False,
     shared: Shared = False,
     freeze: Freeze = None,
+    device: Device = DeviceName.CPU,
     split: SplitName = None,
     labels: Labels = label_rules.PAPER,
     reader: ReaderName = AUTO,
@@ -144,12 +158,13 @@ def train(
     from tracerank.fitting.folder import write_network_card
     from tracerank.fitting.held_out import compare_held_out
     from tracerank.fitting.presets import TrainingSource, encoder_of, prepare_training, told_setting
-    from tracerank.selectors.trace.training.processes import joined
+    from tracerank.selectors.trace.training.processes import device_here, joined
 
     named, paths = _setting_and_files(pools)
     labelling = labelling_named(labels)
     held_out = None if split is None else split_named(split)
-    with joined() as processes:
+    where = device_here(str(device))
+    with joined(where) as processes:
         if processes.count > 1 and preset is not PresetName.PAPER:
             raise UsageError(f"--preset {preset} is trained by one process; leave torchrun out, or take --preset paper")
         if not processes.is_writer:  # one of them speaks
@@ -179,6 +194,7 @@ def train(
                 identity=identity or None,
                 shared=shared or None,
                 frozen_steps=freeze,
+                device=where,
             )
             ready = processes.first_here(prepare)
         if not quiet:

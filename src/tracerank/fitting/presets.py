@@ -31,8 +31,11 @@ from tracerank.selectors.trace.sizes import NetConfig
 from tracerank.selectors.trace.training.beginning import Beginning
 from tracerank.selectors.trace.training.examples import prepare_examples
 from tracerank.selectors.trace.training.fit import StepReport, train
+from tracerank.selectors.trace.training.processes import PROCESSOR, Device
 
 PAPER, MARKS, PLUS, SMALL = "paper", "marks", "plus", "small"
+DEVICE = "device"
+"""What is given of a preset but neither of its plan nor of its beginning."""
 LOOKED_AT = 64
 """Pools that tell the search setting where it is not named."""
 ENOUGH_POOLS: Mapping[str, int] = MappingProxyType({WEBQA: 10_000, BROWSING: 2_655})
@@ -112,12 +115,12 @@ def encoder_of(preset: str, named: str | None) -> str:
 
 
 def prepare_training(
-    preset: str, source: TrainingSource, output: str | Path, **given: int | float | None
+    preset: str, source: TrainingSource, output: str | Path, **given: int | float | Device | None
 ) -> PreparedTraining:
     """Make the examples of a preset, or take them up again; the checkpoint will go to ``output``.
 
     ``given`` are fields of the preset's plan that take another value (k, epochs, batch_pools, learning_rate, seed, of
-    marks and plus also seeds, of the others those of ``Beginning``); None leaves the preset's own.
+    marks and plus also seeds, of the others those of ``Beginning`` and the device); None leaves the preset's own.
     """
     if preset not in PRESETS:
         raise UsageError(f"no preset is called {preset!r}; choose one of {', '.join(PRESETS)}")
@@ -127,6 +130,8 @@ def prepare_training(
         raise UsageError("--seeds: only --preset marks and --preset plus average several networks")
     if starts_as_vote and any(values.get(field.name) for field in fields(Beginning)):
         raise UsageError("--identity, --shared and --freeze are for the encoders of --preset paper")
+    if starts_as_vote and values.pop(DEVICE, PROCESSOR) != PROCESSOR:
+        raise UsageError(f"--device is for --preset paper: {preset} is trained on processors")
     if source.labels.rule != PAPER_LABELS:  # examples that were made by another rule are not taken up again
         source = replace(source, files=f"{source.files}, labels by {source.labels.name}")
     met = _Met(keeps_held_out=not starts_as_vote)
@@ -169,7 +174,8 @@ def _trace(source: TrainingSource, given: Mapping[str, Any], output: Path, net: 
     chosen = setting_named(source.setting)
     first = {field.name for field in fields(Beginning)}
     beginning = Beginning(**{name: value for name, value in given.items() if name in first})
-    plan = replace(chosen.plan, **{name: value for name, value in given.items() if name not in first})
+    plan = replace(chosen.plan, **{name: value for name, value in given.items() if name not in {*first, DEVICE}})
+    device = given.get(DEVICE, PROCESSOR)
     folder = _examples_folder(output)
     examples = prepare_examples(source.pools, chosen.recipe, plan, source.embedder, folder, source.files)
     config = NetConfig(examples.width, **net)
@@ -178,7 +184,9 @@ def _trace(source: TrainingSource, given: Mapping[str, Any], output: Path, net: 
         _too_few(len(examples.train()), ENOUGH_POOLS[source.setting]),
         plan.epochs * -(-len(examples.train()) // plan.batch_pools),
         lambda on_step: (
-            train(examples, config, chosen.recipe, plan, output, beginning=beginning, on_step=on_step).training
+            train(
+                examples, config, chosen.recipe, plan, output, beginning=beginning, device=device, on_step=on_step
+            ).training
         ),
         lambda summary: (
             f"epoch {summary['best_epoch']} is best, "

@@ -13,7 +13,7 @@ LEVELS = 1 << 16
 class _Dropout(torch.autograd.Function):
     @staticmethod
     def forward(ctx, states: Tensor, threshold: int) -> Tensor:  # type: ignore[no-untyped-def]
-        words = torch.empty((states.numel() + 3) // 4, dtype=torch.int64).random_(-(2**63), None)
+        words = torch.empty((states.numel() + 3) // 4, dtype=torch.int64, device=states.device).random_(-(2**63), None)
         bits = words.view(torch.int16)[: states.numel()].view_as(states)
         # Compared in place the result stays of sixteen bits, which torch widens in a tenth of the time of truth values.
         mask = bits.ge_(threshold - LEVELS // 2).float().mul_(LEVELS / (LEVELS - threshold))

@@ -1,7 +1,8 @@
 """A batch as tensors: index arrays for propagation and readout, and where the vectors of its texts lie."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -26,6 +27,8 @@ from tracerank.selectors.trace.graphs.layout import (
 from tracerank.selectors.trace.graphs.packed import GraphBatch
 from tracerank.selectors.trace.graphs.schema import GraphRecipe
 from tracerank.selectors.trace.segments import SegmentTensors
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +168,31 @@ def as_tensors(
         links=_edge_links(batch, recipe) if lists_edges else _links(lay_out(batch, recipe, cells, nodes), batch, nodes),
         contexts=tuple(map(_bucket, buckets)),
     )
+
+
+def on_device(graph: GraphTensors, vectors: Vectors, device: torch.device) -> tuple[GraphTensors, Vectors]:
+    """Both as they are for a processor, else copies; a table of vectors may be larger than a card's memory."""
+    if device.type == "cpu":
+        return graph, vectors
+    rows = (vectors.questions, vectors.queries, vectors.contents, vectors.answers)
+    asked = vectors.table.index_select(0, torch.cat(rows)).to(device)
+    places = torch.split(torch.arange(len(asked), device=device), [len(part) for part in rows])
+    return _moved(graph, device), Vectors(asked, *places)
+
+
+def _moved(value: T, device: torch.device) -> T:
+    """The same with all tensors in it on the device."""
+    moved: Any = value
+    if isinstance(value, Tensor):
+        moved = value.to(device)
+    elif isinstance(value, tuple):
+        moved = tuple(_moved(part, device) for part in value)
+    elif isinstance(value, Mapping):
+        moved = {name: _moved(part, device) for name, part in value.items()}
+    elif is_dataclass(value) and not isinstance(value, type):
+        moved = replace(value, **{field.name: _moved(getattr(value, field.name), device) for field in fields(value)})
+    result: T = moved
+    return result
 
 
 def _longs(values: NDArray[np.integer]) -> Tensor:

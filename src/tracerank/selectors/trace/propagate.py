@@ -237,7 +237,7 @@ class GraphReadout(nn.Module):
             real = torch.ones_like(bucket.rows, dtype=torch.bool) if bucket.padding is None else ~bucket.padding
             sources.append(bucket.rows[real])
             targets.append(bucket.candidates.unsqueeze(1).expand_as(bucket.rows)[real])
-        source = torch.cat(sources) if sources else torch.zeros(0, dtype=torch.long)
+        source = torch.cat(sources) if sources else torch.zeros(0, dtype=torch.long, device=answers.device)
         target = torch.cat(targets) if targets else source
         of_search = source < searches
         heard = self.from_searches(edge_mean(states.searches, source[of_search], target[of_search], len(answers)))

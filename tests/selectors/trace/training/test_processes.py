@@ -19,7 +19,7 @@ from tracerank.selectors.trace.settings import WEBQA
 from tracerank.selectors.trace.training.beginning import AS_PUBLISHED
 from tracerank.selectors.trace.training.examples import prepare_examples
 from tracerank.selectors.trace.training.fit import BLOCK_POOLS, _Run
-from tracerank.selectors.trace.training.processes import Processes, joined
+from tracerank.selectors.trace.training.processes import PROCESSOR, Processes, joined
 
 ROOT = Path(__file__).parents[4]
 NET = NetConfig(width=32, hidden=16, layers=2, feed_forward=32, dropout=0.3)
@@ -81,7 +81,7 @@ def test_the_gradient_of_a_step_does_not_depend_on_its_blocks(tmp_path: Path) ->
 
     def gradients(block_pools: int) -> dict[str, torch.Tensor]:
         out = tmp_path / str(block_pools)
-        run = _Run(examples, net, WEBQA.recipe, PLAN, out, learn, held_out, None, AS_PUBLISHED, 60.0)
+        run = _Run(examples, net, WEBQA.recipe, PLAN, out, learn, held_out, None, AS_PUBLISHED, PROCESSOR, 60.0)
         run.block_pools = block_pools
         run._step(learn)
         return {name: one.grad for name, one in run.learned.items() if one.grad is not None}

@@ -24,13 +24,13 @@ from tracerank.pools.files import write_text
 from tracerank.selectors.base import weights_file
 from tracerank.selectors.trace.checkpoint import Checkpoint, load_weights, save_checkpoint
 from tracerank.selectors.trace.graphs.schema import GraphRecipe
-from tracerank.selectors.trace.inputs import as_tensors
+from tracerank.selectors.trace.inputs import as_tensors, on_device
 from tracerank.selectors.trace.net import TraceNet
 from tracerank.selectors.trace.sizes import NetConfig
 from tracerank.selectors.trace.training.beginning import AS_PUBLISHED, Beginning, set_beginning, type_encoders
 from tracerank.selectors.trace.training.examples import ExampleSet
 from tracerank.selectors.trace.training.losses import TrainingPlan, normalisers, selection_loss
-from tracerank.selectors.trace.training.processes import Processes
+from tracerank.selectors.trace.training.processes import CUDA, PROCESSOR, Processes
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +114,11 @@ class RunFolder:
 
 
 def detached(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Contiguous copies that no later step changes."""
-    return {name: tensor.detach().clone(memory_format=torch.contiguous_format) for name, tensor in tensors.items()}
+    """Contiguous copies that no later step changes, for a file."""
+    return {
+        name: tensor.detach().to("cpu", copy=True, memory_format=torch.contiguous_format)
+        for name, tensor in tensors.items()
+    }
 
 
 BLOCK_POOLS = 64
@@ -161,6 +164,7 @@ def train(
     *,
     start: Start | None = None,
     beginning: Beginning = AS_PUBLISHED,
+    device: torch.device = PROCESSOR,
     on_step: Callable[[StepReport], None] | None = None,
     save_seconds: float = SAVE_SECONDS,
 ) -> Checkpoint:
@@ -171,8 +175,8 @@ def train(
             f"training needs pools with right and wrong answers on both sides of the 95/5 split, found {len(learn)} "
             f"to learn from and {len(held_out)} held out; add labelled questions"
         )
-    with torch.random.fork_rng(devices=[]):
-        run = _Run(examples, config, recipe, plan, Path(out), learn, held_out, start, beginning, save_seconds)
+    with torch.random.fork_rng(devices=[device] if device.type == CUDA else []):
+        run = _Run(examples, config, recipe, plan, Path(out), learn, held_out, start, beginning, device, save_seconds)
         run.finish(on_step)
         return run.write_checkpoint()
 
@@ -191,6 +195,7 @@ class _Run:
         held_out: NDArray[np.int64],
         start: Start | None,
         beginning: Beginning,
+        device: torch.device,
         save_seconds: float,
     ) -> None:
         self.examples, self.plan, self.out, self.beginning = examples, plan, out, beginning
@@ -205,6 +210,8 @@ class _Run:
             self.net.load_state_dict(start.weights, strict=False)
             for name, parameter in self.net.named_parameters():
                 parameter.requires_grad_(start.learns(name))
+        self.device = device
+        self.net.to(device)
         self.learned = {name: p for name, p in self.net.named_parameters() if p.requires_grad}
         self.optimizer = _optimizer(self.learned, plan)
         labels = examples.labels(learn)
@@ -266,17 +273,18 @@ class _Run:
     def _step(self, numbers: NDArray[np.int64]) -> float:
         self.net.train()
         self.optimizer.zero_grad(set_to_none=True)
-        labels, pool = self.examples.labels(numbers), self.examples.candidate_pool(numbers)
-        over = normalisers(torch.from_numpy(labels), torch.from_numpy(pool), len(numbers), self.plan.loss)
+        whole, pool = self.examples.labels(numbers), self.examples.candidate_pool(numbers)
+        over = normalisers(torch.from_numpy(whole), torch.from_numpy(pool), len(numbers), self.plan.loss)
         total, is_first = 0.0, True
         size = self.block_pools
         for place, begin in self.processes.own(range(0, len(numbers), size)):
             self._seed_block(place)
             part = self.examples.block(numbers[begin : begin + size])
-            graph = as_tensors(part.batch, self.net.recipe)
-            scores = self.net(graph, part.vectors)
+            graph, vectors = on_device(as_tensors(part.batch, self.net.recipe), part.vectors, self.device)
+            scores = self.net(graph, vectors)
+            labels = part.labels.to(scores.device)
             loss = selection_loss(
-                scores, part.labels, graph.candidate_pool, graph.pools, self.positive_weight, self.plan.loss, over
+                scores, labels, graph.candidate_pool, graph.pools, self.positive_weight, self.plan.loss, over
             )
             value = float(loss.detach())
             if not np.isfinite(value):
@@ -326,7 +334,8 @@ class _Run:
         for key in ("step", "exp_avg", "exp_avg_sq"):
             prefix = f"optimizer.{key}."
             for name in (k.removeprefix(prefix) for k in tensors if k.startswith(prefix)):
-                self.optimizer.state[self.learned[name]][key] = tensors[prefix + name]
+                learned = self.learned[name]
+                self.optimizer.state[learned][key] = tensors[prefix + name].to(learned.device)
 
     def write_checkpoint(self) -> Checkpoint:
         """The best epoch as a checkpoint folder."""
@@ -342,7 +351,7 @@ class _Run:
             "plan": asdict(self.plan),
             **self.beginning.described(),
         }
-        checkpoint = Checkpoint(self.net.eval(), self.examples.encoder, summary)
+        checkpoint = Checkpoint(self.net.cpu().eval(), self.examples.encoder, summary)
         if self.processes.is_writer:
             save_checkpoint(checkpoint, self.out)
         self.processes.wait()
@@ -370,7 +379,7 @@ def validate(net: TraceNet, examples: ExampleSet, numbers: NDArray[np.int64]) ->
         block = examples.block(numbers[begin : begin + BLOCK_POOLS])
         with torch.inference_mode():
             tensors = as_tensors(block.batch, net.recipe, sharing_layers=len(net.layers))
-            scores = net(tensors, block.vectors).numpy()
+            scores = net(*on_device(tensors, block.vectors, net.log_scale.device)).cpu().numpy()
         offsets = block.batch.candidate_offsets()
         for first, end in pairwise(offsets):
             best = int(first + np.argmax(scores[first:end]))

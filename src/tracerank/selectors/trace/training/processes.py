@@ -1,8 +1,8 @@
 """Training on several processes: who takes which part of a step, and how their gradients become one.
 
 Every process holds the whole net and the same state; examples stay on disk, and each reads only its own blocks. Only
-the first one writes. Gradients are summed after the blocks of a step, so a step is that of one process. Started by
-torchrun; without it there is one process, and nothing here costs anything.
+the first one writes. Gradients are summed after the blocks of a step, so a step is that of one process: by gloo between
+processors, by NCCL between cards. Started by torchrun; without it there is one process, and this costs nothing.
 """
 
 import os
@@ -10,17 +10,20 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import torch
 import torch.distributed as distributed
 from torch import nn
 
-from tracerank.errors import TrainingError
+from tracerank.errors import TrainingError, UsageError
 
 T = TypeVar("T")
-_BACKEND = "gloo"
-"""The net is trained on processors."""
+Device: TypeAlias = torch.device
+CPU, CUDA = "cpu", "cuda"
+PROCESSOR = torch.device(CPU)
+_BACKENDS = {CPU: "gloo", CUDA: "cpu:gloo,cuda:nccl"}
+"""With cards there are still counts to be summed by processors."""
 _PATIENCE = timedelta(days=7)
 """While the first process prepares examples the others wait; torchrun ends them all when one dies."""
 
@@ -66,7 +69,7 @@ class Processes:
         """Each gradient summed over all processes; one that nobody has stays away, so that nothing decays by it."""
         if self.count == 1:
             return
-        held = torch.tensor([parameter.grad is not None for parameter in parameters], dtype=torch.float32)
+        held = parameters[0].new_tensor([parameter.grad is not None for parameter in parameters])
         grads = [torch.zeros_like(one) if one.grad is None else one.grad for one in parameters]
         flat = torch.cat((held, *(grad.reshape(-1) for grad in grads)))
         distributed.all_reduce(flat)
@@ -86,18 +89,31 @@ class Processes:
 
     def wait(self) -> None:
         """Until all processes are here."""
-        if self.count > 1:
-            distributed.barrier()
+        self.summed([0.0])
+
+
+def device_here(name: str) -> torch.device:
+    """The processor, or the card of this process: under torchrun each has its own."""
+    if name == CPU:
+        return PROCESSOR
+    cards = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    number = int(os.environ.get("LOCAL_RANK", "0"))
+    if number >= cards:
+        which = "no card" if not cards else f"{cards} card{'s' * (cards > 1)} for process {number + 1}"
+        raise UsageError(f"--device {name}: torch sees {which} on this machine; leave the option out to use processors")
+    return torch.device(name, number)
 
 
 @contextmanager
-def joined() -> Iterator[Processes]:
+def joined(device: torch.device = PROCESSOR) -> Iterator[Processes]:
     """The processes that torchrun has started; alone if it has not."""
+    if device.type == CUDA:
+        torch.cuda.set_device(device)
     if int(os.environ.get("WORLD_SIZE", "1")) == 1 or "MASTER_ADDR" not in os.environ:
         yield Processes()
         return
     try:
-        distributed.init_process_group(_BACKEND, timeout=_PATIENCE)
+        distributed.init_process_group(_BACKENDS[device.type], timeout=_PATIENCE)
     except (RuntimeError, ValueError) as error:
         raise TrainingError(f"the processes do not find each other ({error}); start them with torchrun") from None
     try:
