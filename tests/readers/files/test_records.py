@@ -11,7 +11,7 @@ import pytest
 
 from tracerank.errors import ReadError
 from tracerank.readers.files import records
-from tracerank.readers.files.records import PATIENCE, Problem, RecordAt, iter_records
+from tracerank.readers.files.records import PATIENCE, Problem, RecordAt, iter_records, read_one
 
 ROWS = [{"n": 1, "text": "é"}, {"n": 2}, {"n": 3}]
 LINES = "".join(json.dumps(row) + "\n" for row in ROWS)
@@ -108,6 +108,12 @@ def test_deep_nesting_is_a_problem(tmp_path: Path) -> None:
     assert "nested too deeply" in problems(path)[0]
     deep = file(tmp_path, '[{"n": 1}, ' + '{"n":' * 5000 + "1" + "}" * 5000 + ', {"n": 2}]')
     assert values(deep) == [{"n": 1}, {"n": 2}]
+
+
+def test_a_number_of_too_many_digits_is_told_without_advice_to_programs() -> None:
+    found = read_one(b'{"n": ' + b"9" * 5000 + b"}", "x:1")
+    assert isinstance(found, Problem)
+    assert "value has 5000 digits); expected a JSON object, it was dropped" in found.reason
 
 
 def test_a_cut_gzip_stream_gives_what_could_be_read(tmp_path: Path) -> None:

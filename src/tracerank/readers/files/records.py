@@ -89,7 +89,8 @@ def read_one(data: bytes, source: str) -> RecordAt | Problem:
         try:
             value = _decode(data)
         except ValueError as error:
-            return Problem(source, f"not JSON ({error}); expected a JSON object, it was dropped")
+            reason, _, _ = str(error).partition("; use sys.")  # what follows is advice to programs
+            return Problem(source, f"not JSON ({reason}); expected a JSON object, it was dropped")
     return _record(value, source, len(data))
 
 
