@@ -50,7 +50,12 @@ def torchrun(*command: object, count: int = 2) -> subprocess.CompletedProcess[st
     launch = [sys.executable]
     if count > 1:
         launch += ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(count)]
-    where = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}", "OMP_NUM_THREADS": "1"}
+    where = {
+        **os.environ,
+        "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}",
+        "OMP_NUM_THREADS": "1",
+        "PYTHONFAULTHANDLER": "1",
+    }
     return subprocess.run(
         [*launch, *map(str, command)], capture_output=True, text=True, timeout=400, env=where, cwd=ROOT
     )
