@@ -53,6 +53,11 @@ FOLDERS: dict[str, tuple[Reader, Facts]] = {
     "webdancer": (TongyiReader(), Facts(173, 200, 200, 200, 0, 0)),
 }
 
+TOLD = {"fireact": ["calls to reflect(input) are not taken for research, here and elsewhere"]}
+"""What reading says of a folder although nothing of it is lost."""
+LAST = ("general", "plain")
+"""Asked only where nobody else takes a file."""
+
 
 def files(folder: str) -> list[Path]:
     return [path for path in sorted((REAL / folder).iterdir()) if not path.name.startswith("corpus")]
@@ -71,7 +76,7 @@ def evidence(pools: list[Pool]) -> list[Evidence]:
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_every_record_of_the_real_files_is_parsed(folder: str) -> None:
     pools, problems = read(folder)
-    assert problems == []
+    assert [problem.reason for problem in problems] == TOLD.get(folder, [])
     rollouts = [rollout for pool in pools for rollout in pool.rollouts]
     assert FOLDERS[folder][1] == Facts(
         len(pools),
@@ -86,7 +91,7 @@ def test_every_record_of_the_real_files_is_parsed(folder: str) -> None:
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_one_reader_and_no_other_claims_each_record(folder: str) -> None:
     claims: Counter[tuple[str, ...]] = Counter()
-    readers = {reader.name: reader for reader in (*KNOWN.values(), *TEXT_READERS)}.values()
+    readers = {reader.name: reader for reader in (*KNOWN.values(), *TEXT_READERS) if reader.name not in LAST}.values()
     for path in files(folder):
         for item in iter_records(path):
             assert isinstance(item, RecordAt)
