@@ -36,20 +36,6 @@ def server() -> Iterator[Server]:
     found.close()
 
 
-@pytest.fixture
-def make(server: Server, slept: list[float]) -> Iterator[Callable[..., HttpChat]]:
-    made: list[HttpChat] = []
-
-    def build(**settings: Any) -> HttpChat:
-        config = ChatConfig(**{"url": server.url, "model": "m"} | settings)
-        made.append(HttpChat(config, pause=lambda _, seconds: slept.append(seconds), chance=lambda: 0.0))
-        return made[-1]
-
-    yield build
-    for chat in made:
-        chat.close()
-
-
 def ask(chat: ChatModel, **settings: Any) -> ChatReply:
     return chat.reply(ASKED, Sampling(**{"max_tokens": 5, "seed": 3} | settings))
 
