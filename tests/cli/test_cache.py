@@ -109,9 +109,12 @@ def test_every_text_is_encoded_once_ever(tmp_path: Path) -> None:
     assert f"{texts} texts, {texts} of them from the cache; 0 new texts/s" in second
 
 
-def test_the_models_tokens_and_a_cut_width_are_told(tmp_path: Path) -> None:
+def test_the_models_tokens_and_a_cut_width_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_pools(tmp_path / "pools.jsonl", generate_pools(1, seed=1))
+    usual = tmp_path / "usual"
+    monkeypatch.setenv("TRACERANK_CACHE", str(usual))
     assert " tokens/s" in embedded(tmp_path / "pools.jsonl", "--dims", 64, "--cache", tmp_path / "cache")
+    assert not usual.exists()  # who names a folder fills that one
     shown = CliRunner().invoke(app, ["cache", "info", "--folder", str(tmp_path / "cache"), "--json"])
     assert "dims=64 norm=l2" in shown.output
 

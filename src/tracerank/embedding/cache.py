@@ -44,8 +44,10 @@ T = TypeVar("T", bound=np.floating[Any])
 _COPIED_ENTRIES = 4096
 _AROUND_BYTES = 1 << 17
 """What Linux maps for one small vector in a large file: 64 KiB around its page, and as much around the page above."""
-_MAPPED_BYTES = 1 << 24
+MAPPED_BYTES = 1 << 26
 """Of pages touched, after which they are given back: a run over many pools would hold the whole file otherwise."""
+FEW_MAPPED_BYTES = 1 << 24
+"""The same where each text is asked for once, so that little is lost with the pages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,13 +103,15 @@ class VectorCache:
         is_readonly: bool = False,
         map_bytes: int = FIRST_MAP_BYTES,
         max_map_bytes: int = MAX_MAP_BYTES,
+        mapped_bytes: int = MAPPED_BYTES,
     ) -> None:
         """Open the folder or make it; ``dtype`` None takes the one it has, float16 in a new one."""
         self.folder = Path(folder)
-        self._arguments = (self.folder, dtype, is_readonly, map_bytes, max_map_bytes)
+        self._arguments = (self.folder, dtype, is_readonly, map_bytes, max_map_bytes, mapped_bytes)
         self._files = CacheFolder(self.folder, dtype, is_readonly, map_bytes, max_map_bytes)
         self.dtype = self._files.dtype
         self._little_endian = np.dtype(self.dtype).newbyteorder("<")
+        self._most_mapped = mapped_bytes
         self._mapped = 0
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -170,11 +174,11 @@ class VectorCache:
         """So many vectors by parts that map little of the file, which is given back between them."""
         size = width * self._little_endian.itemsize
         each = size if size >= mmap.PAGESIZE else _AROUND_BYTES
-        most = max(_MAPPED_BYTES // each, 1)
+        most = max(self._most_mapped // each, 1)
         for start in range(0, count, most):
             part = slice(start, min(start + most, count))
             self._mapped += each * (part.stop - part.start)
-            if self._mapped > _MAPPED_BYTES:
+            if self._mapped > self._most_mapped:
                 self._mapped = each * (part.stop - part.start)
                 self._files.unload()
             yield part
