@@ -59,7 +59,7 @@ def run(script: str, *arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, env={**os.environ, "OMP_NUM_THREADS": "1"}, capture_output=True, text=True)
 
 
-@pytest.mark.parametrize("readout", ["answer", "graph"])
+@pytest.mark.parametrize("readout", ["answer", pytest.param("graph", marks=pytest.mark.slow)])
 def test_a_run_on_a_device_has_the_losses_of_the_processor_and_is_resumed(tmp_path: Path, readout: str) -> None:
     from tests.selectors.trace.training.test_fit import PLAN
 
