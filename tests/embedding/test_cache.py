@@ -149,7 +149,7 @@ def test_pages_of_small_vectors_are_given_back_too(tmp_path: Path, monkeypatch: 
     cache.put_many("e", texts, np.ones((300, 4), np.float32))
     cache.get_many("e", texts)
     cache.get_many("e", [f"absent {number}" for number in range(300)])
-    assert len(unloaded) == 8  # 900 look-ups, at most 128 between two of them, the first 128 free
+    assert len(unloaded) == 14  # 900 look-ups, at most 64 between two of them, the first 64 free
 
 
 def test_many_small_vectors_are_put_and_found_part_by_part(tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ _AROUND_BYTES = 1 << 17
 """What Linux maps for one small vector in a large file: 64 KiB around its page, and as much around the page above."""
 MAPPED_BYTES = 1 << 26
 """Of pages touched, after which they are given back: a run over many pools would hold the whole file otherwise."""
-FEW_MAPPED_BYTES = 1 << 24
+FEW_MAPPED_BYTES = 1 << 23
 """The same where each text is asked for once, so that little is lost with the pages."""
 
 
