@@ -18,7 +18,7 @@ import pytest
 from tracerank.cache_folders import default_cache_folder
 from tracerank.embedding import cache_folder
 from tracerank.embedding.base import HashEmbedder
-from tracerank.embedding.cache import FEW_MAPPED_BYTES, CachedEmbedder, FillingTally, VectorCache, existing_cache
+from tracerank.embedding.cache import FEW_SMALL_AT_ONCE, CachedEmbedder, FillingTally, VectorCache, existing_cache
 from tracerank.embedding.cache_folder import vector_keys
 from tracerank.embedding.lmdb_file import LmdbFile
 from tracerank.errors import EmbeddingError, UsageError
@@ -142,7 +142,7 @@ def test_stored_vectors_are_the_same_in_the_precision_of_the_cache(tmp_path: Pat
 
 
 def test_pages_of_small_vectors_are_given_back_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    cache = VectorCache(tmp_path, mapped_bytes=FEW_MAPPED_BYTES)
+    cache = VectorCache(tmp_path, small_at_once=FEW_SMALL_AT_ONCE)
     unloaded = []
     monkeypatch.setattr(cache._files, "unload", lambda: unloaded.append(True))
     texts = [f"text {number}" for number in range(300)]  # of 8 bytes each, but on pages all over the file
@@ -153,7 +153,7 @@ def test_pages_of_small_vectors_are_given_back_too(tmp_path: Path, monkeypatch: 
 
 
 def test_many_small_vectors_are_put_and_found_part_by_part(tmp_path: Path) -> None:
-    cache = VectorCache(tmp_path, mapped_bytes=FEW_MAPPED_BYTES)
+    cache = VectorCache(tmp_path, small_at_once=FEW_SMALL_AT_ONCE)
     texts = [f"text {number}" for number in range(300)]
     vectors = np.arange(300, dtype=np.float32)[:, None] * np.ones((1, 4), np.float32)
     assert cache.put_many("e", texts[:200], vectors[:200]) == 200

@@ -73,7 +73,7 @@ def embed(
     """
     # Here, because this needs numpy and perhaps torch, which help should not wait for.
     from tracerank.cache_folders import default_cache_folder
-    from tracerank.embedding.cache import FEW_MAPPED_BYTES, CachedEmbedder, FillingTally, VectorCache
+    from tracerank.embedding.cache import FEW_SMALL_AT_ONCE, CachedEmbedder, FillingTally, VectorCache
     from tracerank.embedding.load import load_embedder
     from tracerank.selectors.trace.graphs.build import pool_texts
 
@@ -81,7 +81,7 @@ def embed(
         with working("counting questions", quiet=quiet) as counting:
             # Reading is a thousand times quicker than encoding, and only so the time left is known.
             total = sum(1 for _ in counting.over(pools_of(files, reader, report, k)))
-        kept = VectorCache(cache or default_cache_folder(), mapped_bytes=FEW_MAPPED_BYTES)
+        kept = VectorCache(cache or default_cache_folder(), small_at_once=FEW_SMALL_AT_ONCE)
         vectors = CachedEmbedder(load_embedder(encoder, dims, is_cached=False), kept)
         tally = FillingTally(vectors)
         with working("encoding", total=total, quiet=quiet) as bar:

@@ -42,12 +42,14 @@ from tracerank.errors import EmbeddingError, UsageError
 T = TypeVar("T", bound=np.floating[Any])
 
 _COPIED_ENTRIES = 4096
-_AROUND_BYTES = 1 << 17
-"""What Linux maps for one small vector in a large file: 64 KiB around its page, and as much around the page above."""
-MAPPED_BYTES = 1 << 26
-"""Of pages touched, after which they are given back: a run over many pools would hold the whole file otherwise."""
-FEW_MAPPED_BYTES = 1 << 23
-"""The same where each text is asked for once, so that little is lost with the pages."""
+_MAPPED_BYTES = 1 << 24
+"""Of vectors looked up or stored, after which the pages that they lie on are given back: a run over many pools would
+hold the whole file otherwise."""
+SMALL_AT_ONCE = 512
+"""The same of vectors that are smaller than a page. Each may map 128 KiB of a large file: Linux takes the 64 KiB around
+a page, and there is the page above it, too."""
+FEW_SMALL_AT_ONCE = 64
+"""Where each text is asked for once, so that little is lost with the pages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,16 +105,16 @@ class VectorCache:
         is_readonly: bool = False,
         map_bytes: int = FIRST_MAP_BYTES,
         max_map_bytes: int = MAX_MAP_BYTES,
-        mapped_bytes: int = MAPPED_BYTES,
+        small_at_once: int = SMALL_AT_ONCE,
     ) -> None:
         """Open the folder or make it; ``dtype`` None takes the one it has, float16 in a new one."""
         self.folder = Path(folder)
-        self._arguments = (self.folder, dtype, is_readonly, map_bytes, max_map_bytes, mapped_bytes)
+        self._arguments = (self.folder, dtype, is_readonly, map_bytes, max_map_bytes, small_at_once)
         self._files = CacheFolder(self.folder, dtype, is_readonly, map_bytes, max_map_bytes)
         self.dtype = self._files.dtype
         self._little_endian = np.dtype(self.dtype).newbyteorder("<")
-        self._most_mapped = mapped_bytes
-        self._mapped = 0
+        self._small_at_once = small_at_once
+        self._touched = 0.0  # as a share of what may be
 
     def __reduce__(self) -> tuple[Any, ...]:
         return VectorCache, self._arguments  # a spawned process opens its own
@@ -173,14 +175,14 @@ class VectorCache:
     def _parts(self, count: int, width: int) -> Iterator[slice]:
         """So many vectors by parts that map little of the file, which is given back between them."""
         size = width * self._little_endian.itemsize
-        each = size if size >= mmap.PAGESIZE else _AROUND_BYTES
-        most = max(self._most_mapped // each, 1)
+        most = max(_MAPPED_BYTES // size, 1) if size >= mmap.PAGESIZE else self._small_at_once
         for start in range(0, count, most):
             part = slice(start, min(start + most, count))
-            self._mapped += each * (part.stop - part.start)
-            if self._mapped > self._most_mapped:
-                self._mapped = each * (part.stop - part.start)
+            share = (part.stop - part.start) / most
+            if self._touched + share > 1:
+                self._touched = 0.0
                 self._files.unload()
+            self._touched += share
             yield part
 
     def rounded(self, vectors: Vectors) -> Vectors:
