@@ -58,7 +58,7 @@ test-all: setup browser  ## run every test, also those on real data
 
 # What the base promises, where there is nothing else: no torch and no other library of an extra.
 BASE_TESTS := tests/test_base.py tests/test_extras.py tests/answers tests/endpoints tests/pools tests/readers \
-  tests/methods tests/selectors/features tests/selectors/gate tests/selectors/plus/test_array_nets.py tests/evaluation \
+  tests/votes tests/selectors/features tests/selectors/gate tests/selectors/plus/test_array_nets.py tests/evaluation \
   $(patsubst %,tests/cli/test_%.py,app evaluate inspect methods reading report select stats terminal world)
 
 $(BASE_STAMP): pyproject.toml constraints.txt

@@ -14,17 +14,17 @@ from hypothesis import strategies as st
 
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA, Document, Evidence, Question, Rollout, Search
-from tracerank.selectors.trace.graphs.build import PoolGraph, build_graph
-from tracerank.selectors.trace.graphs.layout import Layout, Nodes, content_cells, distinct_nodes, lay_out
-from tracerank.selectors.trace.graphs.packed import GraphBatch, collate
-from tracerank.selectors.trace.graphs.schema import CONTROLS, OFFICIAL_RECIPES, RECIPES, GraphRecipe
+from tracerank.trace.graphs.build import PoolGraph, build_graph
+from tracerank.trace.graphs.layout import Layout, Nodes, content_cells, distinct_nodes, lay_out
+from tracerank.trace.graphs.packed import GraphBatch, collate
+from tracerank.trace.graphs.schema import CONTROLS, OFFICIAL_RECIPES, RECIPES, GraphRecipe
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-    from tracerank.selectors.trace.inputs import GraphTensors, Vectors
-    from tracerank.selectors.trace.net import TraceNet
+    from tracerank.trace.inputs import GraphTensors, Vectors
+    from tracerank.trace.net import TraceNet
 
 WIDTH = 32
 SETTINGS = (WEBQA, BROWSING)
@@ -162,7 +162,7 @@ def small_net(recipe: GraphRecipe, seed: int = 0, **changes: object) -> "TraceNe
     """A small net in evaluation mode whose every parameter is nonzero, so that none hides a mistake."""
     import torch
 
-    from tracerank.selectors.trace.net import NetConfig, TraceNet
+    from tracerank.trace.net import NetConfig, TraceNet
 
     sizes: dict[str, object] = {"width": WIDTH, "hidden": 16, "heads": 4, "feed_forward": 32, "layers": 3}
     torch.manual_seed(seed)
@@ -196,7 +196,7 @@ def vectors_of(
     """A table of all texts of the graphs and where each lies, in float32 unless told otherwise."""
     import torch
 
-    from tracerank.selectors.trace.bridge import look_up
+    from tracerank.trace.bridge import look_up
 
     rows: dict[str, int] = {}
     for graph in graphs:
@@ -210,7 +210,7 @@ def inputs_of(
     pools: Sequence[Pool], recipe: GraphRecipe, *, sharing_layers: int | None = None, explicit_edges: bool = False
 ) -> "tuple[GraphTensors, Vectors]":
     """What a net takes."""
-    from tracerank.selectors.trace.inputs import as_tensors
+    from tracerank.trace.inputs import as_tensors
 
     graphs = graphs_of(pools, recipe)
     batch = collate([graph.packed for graph in graphs])
@@ -224,7 +224,7 @@ def score(
     """The scores of each pool's candidates; ``is_shared``: indistinguishable occurrences are computed once."""
     import torch
 
-    from tracerank.selectors.trace.inputs import as_tensors
+    from tracerank.trace.inputs import as_tensors
 
     graphs = graphs_of(pools, net.recipe)
     batch = collate([graph.packed for graph in graphs])

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from tracerank.endpoints.chat import Usage
-from tracerank.methods.base import Decision
 from tracerank.pools.pool import Pool
+from tracerank.votes.base import Decision
 
 
 @dataclass

@@ -16,9 +16,9 @@ from tests.builders import vector
 from tracerank.answers.exact import normalize_answer
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Evidence, Rollout
-from tracerank.selectors.trace.graphs.schema import GraphRecipe, relations
-from tracerank.selectors.trace.net import TraceNet
-from tracerank.selectors.trace.propagate import RelationLayer
+from tracerank.trace.graphs.schema import GraphRecipe, relations
+from tracerank.trace.net import TraceNet
+from tracerank.trace.propagate import RelationLayer
 
 
 @dataclass

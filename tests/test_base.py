@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.architecture.source import SRC
-from tests.architecture.test_layers import NEEDS_ANOTHER_EXTRA, NEEDS_TORCH, modules_without
+from tests.test_architecture import MAY_LOAD_EXTRAS, SRC, modules_without
 from tracerank.extras import EXTRA_OF
 
 # Libraries of the base may bring these.
@@ -57,7 +56,7 @@ def test_the_environment_of_the_base_has_no_library_of_an_extra() -> None:
 
 
 def test_every_module_of_the_base_is_imported() -> None:
-    names = modules_without(NEEDS_TORCH + NEEDS_ANOTHER_EXTRA)
+    names = modules_without(MAY_LOAD_EXTRAS)
     assert len(names) > 150
     result = python("import importlib\nfor name in sys.argv[1:]: importlib.import_module(name)", *names)
     assert result.returncode == 0, result.stderr

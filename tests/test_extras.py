@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.architecture.test_layers import BASE_LIBRARIES
+from tests.test_architecture import BASE_LIBRARIES
 from tracerank.errors import CorpusError
 from tracerank.extras import EXTRA_OF, install_command, missing_library, needed, requirements_of
 

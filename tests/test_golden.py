@@ -18,16 +18,16 @@ from tracerank.pools.canonical import write_pools
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA
 from tracerank.readers import read_pools
-from tracerank.selectors.trace.bridge import look_up
-from tracerank.selectors.trace.graphs.build import PoolGraph, build_graph
-from tracerank.selectors.trace.graphs.edges import list_edges
-from tracerank.selectors.trace.graphs.layout import context_buckets, every_node
-from tracerank.selectors.trace.graphs.packed import NO_TEXT, GraphBatch, collate, unpack
-from tracerank.selectors.trace.graphs.schema import OFFICIAL_RECIPES, RECIPES
-from tracerank.selectors.trace.inputs import as_tensors
-from tracerank.selectors.trace.official import ANSWER, EVIDENCE, RELATIONS, SLOTS, translate
-from tracerank.selectors.trace.selector import TraceSelector
-from tracerank.selectors.trace.training.losses import LossRule, selection_loss
+from tracerank.trace.bridge import look_up
+from tracerank.trace.graphs.build import PoolGraph, build_graph
+from tracerank.trace.graphs.edges import list_edges
+from tracerank.trace.graphs.layout import context_buckets, every_node
+from tracerank.trace.graphs.packed import NO_TEXT, GraphBatch, collate, unpack
+from tracerank.trace.graphs.schema import OFFICIAL_RECIPES, RECIPES
+from tracerank.trace.inputs import as_tensors
+from tracerank.trace.official import ANSWER, EVIDENCE, RELATIONS, SLOTS, translate
+from tracerank.trace.selector import TraceSelector
+from tracerank.trace.training.losses import LossRule, selection_loss
 
 K = 16
 QUESTIONS = {WEBQA: 40, BROWSING: 20}

@@ -27,9 +27,9 @@ from tests.builders import (
 from tracerank.embedding.base import EncoderIdentity, HashEmbedder
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA
-from tracerank.selectors.trace.checkpoint import Checkpoint
-from tracerank.selectors.trace.graphs.edges import list_edges
-from tracerank.selectors.trace.graphs.schema import (
+from tracerank.trace.checkpoint import Checkpoint
+from tracerank.trace.graphs.edges import list_edges
+from tracerank.trace.graphs.schema import (
     BROWSING_RECIPE,
     CONTROLS,
     RECIPES,
@@ -37,10 +37,10 @@ from tracerank.selectors.trace.graphs.schema import (
     GraphRecipe,
     relations,
 )
-from tracerank.selectors.trace.net import NetConfig, TraceNet
-from tracerank.selectors.trace.propagate import RelationLayer
-from tracerank.selectors.trace.selector import TraceSelector
-from tracerank.selectors.trace.training.losses import LossRule, normalisers
+from tracerank.trace.net import NetConfig, TraceNet
+from tracerank.trace.propagate import RelationLayer
+from tracerank.trace.selector import TraceSelector
+from tracerank.trace.training.losses import LossRule, normalisers
 
 BOTH = pytest.mark.parametrize("recipe", [WEBQA_RECIPE, BROWSING_RECIPE], ids=[WEBQA, BROWSING])
 
@@ -438,7 +438,7 @@ def test_controls_keep_the_vote_features() -> None:
         assert torch.equal(inputs_of(samples, CONTROLS[WEBQA][name])[0].vote_features, full)
 
 
-# Loss: Sec. 3.5, App. A.4; its values are in tests/selectors/trace/training/test_losses.py.
+# Loss: Sec. 3.5, App. A.4; its values are in tests/trace/training/test_losses.py.
 
 
 @pytest.mark.parametrize(("needs_negatives", "listwise"), [(False, 2), (True, 1)], ids=[WEBQA, BROWSING])

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.architecture.source import SRC
+from tests.test_architecture import SRC
 from tracerank.errors import UsageError
 from tracerank.plugins import READER_GROUP, plugins
 from tracerank.readers import read_pools
@@ -44,7 +44,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     installed(folder, "tracerank_lab", MODULE[1], declared)
     entries = (
         "[tracerank.readers]\ntorn = torn_lab:Reader\nhollow = torn_lab:Reader\nchat-of-ours = os:sep\n"
-        "canonical = torn_lab:Reader\n[tracerank.methods]\ntorn-vote = torn_lab:vote\n"
+        "canonical = torn_lab:Reader\n[tracerank.votes]\ntorn-vote = torn_lab:vote\n"
     )
     installed(folder, "torn_lab", "raise RuntimeError('first line\\nsecond line')", entries)
     monkeypatch.syspath_prepend(str(folder))

@@ -3,7 +3,7 @@
 from random import Random
 
 from tests.builders import pool_of, ranked, rollout
-from tracerank.agents.worlds.presets import PAPER, iter_world
+from tracerank.lab.worlds.presets import PAPER, iter_world
 from tracerank.pools.pool import Pool
 
 

@@ -5,37 +5,37 @@ from tracerank.answers.equivalence import are_equal
 from tracerank.answers.extraction import extract_answer
 from tracerank.answers.meaning.grouping import Core, answer_core, group_answers, group_by_meaning, same_answer
 from tracerank.answers.meaning.rightness import is_right
+from tracerank.chat.aggagent import AggAgent, AggAgentConfig
+from tracerank.chat.graded import GradedVerifier, GradingConfig
+from tracerank.chat.solagg import AggregationConfig, SolAgg, SummAgg
+from tracerank.chat.tournament import TournamentVerifier
+from tracerank.chat.verifier import Verifier, VerifierConfig
 from tracerank.embedding.load import load_embedder
 from tracerank.endpoints.chat_cache import CachedChat
 from tracerank.endpoints.chat_http import ChatConfig, HttpChat
 from tracerank.errors import TraceRankError
-from tracerank.methods.aggregation.aggagent import AggAgent, AggAgentConfig
-from tracerank.methods.aggregation.graded import GradedVerifier, GradingConfig
-from tracerank.methods.aggregation.solagg import AggregationConfig, SolAgg, SummAgg
-from tracerank.methods.aggregation.tournament import TournamentVerifier
-from tracerank.methods.aggregation.verifier import Verifier, VerifierConfig
-from tracerank.methods.answer_groups import ContainmentGroups, DefaultGroups, ExactGroups, MeaningGroups
-from tracerank.methods.base import Decision, Method, decide_stream
-from tracerank.methods.explanation import Explanation, explain_stream
-from tracerank.methods.missing import Missing
-from tracerank.methods.simple import FewestTools, RandomRollout, SingleRollout
-from tracerank.methods.voting import MajorityVote, WithoutAbstentions
-from tracerank.methods.weighted_vote import WeightedVote
 from tracerank.pools.atif_export import write_atif
 from tracerank.pools.canonical import write_pools
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Candidate, Document, Evidence, Question, Rollout, Search
 from tracerank.readers import iter_pools, read_pools
-from tracerank.running.best_of import AgentRun, Result, best_of, diverse_start, run_best_of
-from tracerank.running.waves import run_number
-from tracerank.selectors.base import Selector, load_selector
+from tracerank.sampling.best_of import AgentRun, Result, best_of, diverse_start, run_best_of
+from tracerank.sampling.waves import run_number
 from tracerank.selectors.decide import decide
 from tracerank.selectors.table import MethodOptions, method_named
-from tracerank.selectors.trace.selector import TraceSelector
 from tracerank.selectors.unsure.escalation import Escalating
 from tracerank.selectors.unsure.gaps import gaps
 from tracerank.stopping.rules import BetaRule, ExpectedGain, FixedK, WindowRule
 from tracerank.stopping.session import Session
+from tracerank.trace.selector import TraceSelector
+from tracerank.votes.answer_groups import ContainmentGroups, DefaultGroups, ExactGroups, MeaningGroups
+from tracerank.votes.base import Decision, Method, decide_stream
+from tracerank.votes.explanation import Explanation, explain_stream
+from tracerank.votes.missing import Missing
+from tracerank.votes.selector import Selector, load_selector
+from tracerank.votes.simple import FewestTools, RandomRollout, SingleRollout
+from tracerank.votes.voting import MajorityVote, WithoutAbstentions
+from tracerank.votes.weighted_vote import WeightedVote
 
 __version__: str
 

@@ -33,7 +33,7 @@ from studies.shipped_weights.judged import FILE as JUDGED
 from studies.shipped_weights.judged import Judgements
 from studies.shipped_weights.meaning_selector import Taught
 from studies.shipped_weights.real_pools import ROLLOUTS
-from tracerank.pools.files import write_text
+from tracerank.runs.atomic import write_text
 
 DOCUMENT = ROOT / "docs" / "quality.md"
 HEADER = f"""# How good, set by set

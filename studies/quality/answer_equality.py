@@ -18,9 +18,9 @@ from studies import SHARED
 from tests.answers.answer_pairs import PAIRS, Pair
 from tracerank.answers.equivalence import contains_match
 from tracerank.answers.exact import exact_match
-from tracerank.methods.answer_groups import AnswerGrouping, DefaultGroups, ExactGroups
-from tracerank.methods.judged_groups import SemanticGroups
-from tracerank.methods.voting import MajorityVote
+from tracerank.votes.answer_groups import AnswerGrouping, DefaultGroups, ExactGroups
+from tracerank.votes.judged_groups import SemanticGroups
+from tracerank.votes.voting import MajorityVote
 
 ROLLOUTS = SHARED / "data" / "rollouts"
 

@@ -39,16 +39,16 @@ from studies.quality.tables import Pair
 from studies.shipped_weights.judged import Judgements
 from studies.shipped_weights.meaning_selector import WEIGHT, Taught, generated_pools
 from studies.shipped_weights.real_pools import MAY_TRAIN, folded
-from tracerank.agents.lexical.policy import LexicalPolicy
-from tracerank.agents.lexical.presets import BASE
-from tracerank.agents.lexical.presets import PRESETS as LEXICAL_PRESETS
-from tracerank.agents.worlds.presets import PRESETS, iter_world
 from tracerank.evaluation.labels import EM, GIVEN, MEANING, labelled
-from tracerank.methods.base import Method
-from tracerank.methods.simple import SingleRollout
-from tracerank.pools.files import write_text
+from tracerank.lab.lexical.policy import LexicalPolicy
+from tracerank.lab.lexical.presets import BASE
+from tracerank.lab.lexical.presets import PRESETS as LEXICAL_PRESETS
+from tracerank.lab.worlds.presets import PRESETS, iter_world
 from tracerank.pools.types import WEBQA
+from tracerank.runs.atomic import write_text
 from tracerank.selectors.features.model import FeatureModel
+from tracerank.votes.base import Method
+from tracerank.votes.simple import SingleRollout
 
 BUDGETS: Mapping[str, tuple[int, ...]] = {
     "search_r1": (2,),

@@ -43,17 +43,17 @@ from studies.quality.pools import QualityPools, Scale
 from studies.shipped_weights.judged import Judgements
 from studies.shipped_weights.meaning_selector import GENERATED, PLAN, SEED, WEIGHT, Taught
 from studies.shipped_weights.real_pools import MAY_TRAIN, folded
-from tracerank.agents.worlds.presets import PRESETS, iter_world
 from tracerank.embedding.cache import CachedEmbedder, VectorCache
 from tracerank.embedding.load import load_embedder
 from tracerank.evaluation.bootstrap import LEVEL, resampled_means
 from tracerank.evaluation.labels import GIVEN
-from tracerank.methods.base import Decision, Method
-from tracerank.pools.files import write_text
+from tracerank.lab.worlds.presets import PRESETS, iter_world
 from tracerank.pools.types import WEBQA
+from tracerank.runs.atomic import write_text
 from tracerank.selectors.features.fit import FeatureFitPlan, LinearPlan
 from tracerank.selectors.features.model import FeatureModel, Scorer
 from tracerank.selectors.meaning.selector import MeaningSelector
+from tracerank.votes.base import Decision, Method
 
 SEEDS = 3
 FURTHER = (CONTRADICTION, COSINE, MEAN_COSINE, BEYOND_KIND, SAYS_KIND, OWN_SEARCHES)

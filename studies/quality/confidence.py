@@ -21,9 +21,9 @@ from studies.shipped_weights.meaning_selector import judged_pools
 from studies.shipped_weights.real_pools import MAY_TRAIN, real_pools, tested_questions
 from tracerank.evaluation.calibration import Reliability, answering, reliability
 from tracerank.fitting.calibrate import Cases
-from tracerank.methods.base import Method, decide_stream
 from tracerank.pools.correctness import choice
 from tracerank.selectors.meaning.confidence import ABSTAINED, AGREEMENT, COLUMNS, EVIDENCE, OF_MEANING, SCORE_LEAD
+from tracerank.votes.base import Method, decide_stream
 
 CELLS: Mapping[str, tuple[int, ...]] = {
     "search_r1": (2,),

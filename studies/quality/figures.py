@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 import tracerank as tr
 from tracerank.answers.equivalence import DEFAULT, NO_GROUP
 from tracerank.evaluation.labels import GIVEN, labelled
-from tracerank.methods.base import Method, decide_stream
 from tracerank.pools.correctness import correctness
 from tracerank.pools.types import Rollout
+from tracerank.votes.base import Method, decide_stream
 
 DRAWS = 3
 """Random subsets of each size; their order is random, too, so that no place stands for an agent."""

@@ -7,8 +7,8 @@ from statistics import mean
 
 from tracerank.answers.exact import normalize_answer
 from tracerank.pools.pool import Pool
-from tracerank.selectors.trace.graphs.schema import RECIPES
-from tracerank.selectors.trace.graphs.stats import IDENTICAL_CONTENT, graph_statistics
+from tracerank.trace.graphs.schema import RECIPES
+from tracerank.trace.graphs.stats import IDENTICAL_CONTENT, graph_statistics
 
 
 @dataclass(frozen=True, slots=True)

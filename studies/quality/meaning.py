@@ -25,7 +25,7 @@ from tracerank.answers.abstentions import abstains
 from tracerank.answers.meaning.grouping import group_by_meaning, grouped
 from tracerank.answers.meaning.pairs import PairWeights, pair_weights
 from tracerank.answers.meaning.rightness import is_right
-from tracerank.methods.answer_groups import ContainmentGroups, DefaultGroups
+from tracerank.votes.answer_groups import ContainmentGroups, DefaultGroups
 
 Grouping = Callable[[Sequence[str | None], str], tuple[int, ...]]
 RUNS = 5

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field, replace
 
 import tracerank as tr
 from studies.shipped_weights.meaning_selector import PLAN
-from tracerank.methods.base import Decision
-from tracerank.methods.voting import ANSWERED
 from tracerank.pools.types import Retained
 from tracerank.selectors.features.compute import FeatureTable
 from tracerank.selectors.features.fit import FeatureFitPlan, LinearPlan, Tabulate, TreePlan
@@ -17,6 +15,8 @@ from tracerank.selectors.features.model import FeatureModel
 from tracerank.selectors.meaning.compute import meaning_table
 from tracerank.selectors.meaning.selector import COMMONEST, MeaningSelector
 from tracerank.selectors.meaning.table import CHAINS, CROSS, FIT, SEARCHED
+from tracerank.votes.base import Decision
+from tracerank.votes.voting import ANSWERED
 
 SHORTEST, LONGEST = "shortest", "longest"
 """The form that references tend to have, and the one that says most: neither gains are to be the form's alone."""

@@ -10,13 +10,13 @@ from studies.quality.figures import GENERATOR, STRONGEST
 from tracerank.embedding.base import Embedder
 from tracerank.fitting.networks import network_rungs
 from tracerank.fitting.rungs import feature_rungs
-from tracerank.methods.answer_groups import AnswerGrouping, ContainmentGroups, DefaultGroups, ExactGroups, MeaningGroups
-from tracerank.methods.base import Method
-from tracerank.methods.simple import FewestTools, SingleRollout
-from tracerank.methods.voting import FORMS, MajorityVote, WithoutAbstentions
-from tracerank.methods.weighted_vote import WeightedVote
-from tracerank.selectors.base import DEFAULT, load_selector
 from tracerank.selectors.meaning.selector import MeaningSelector
+from tracerank.votes.answer_groups import AnswerGrouping, ContainmentGroups, DefaultGroups, ExactGroups, MeaningGroups
+from tracerank.votes.base import Method
+from tracerank.votes.selector import DEFAULT, load_selector
+from tracerank.votes.simple import FewestTools, SingleRollout
+from tracerank.votes.voting import FORMS, MajorityVote, WithoutAbstentions
+from tracerank.votes.weighted_vote import WeightedVote
 
 MAJORITY, ABSTENTIONS_OUT = "majority", "majority without abstentions (a)"
 """The paper's vote, and the same but that abstentions have no vote."""

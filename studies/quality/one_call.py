@@ -18,12 +18,12 @@ import tracerank as tr
 from studies.quality.parts import JUDGED_SEED
 from studies.shipped_weights.judged import Judgements
 from studies.shipped_weights.real_pools import real_pools
-from tracerank.agents.worlds.presets import PRESETS, iter_world
 from tracerank.errors import AgentError
 from tracerank.evaluation.bootstrap import intervals
+from tracerank.lab.worlds.presets import PRESETS, iter_world
 from tracerank.pools.correctness import choice
 from tracerank.pools.types import WEBQA
-from tracerank.running.best_of import Runs
+from tracerank.sampling.best_of import Runs
 
 QUESTIONS = 500
 SECONDS = 0.004

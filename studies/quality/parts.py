@@ -35,14 +35,14 @@ from studies.quality.tables import (
 from studies.shipped_weights.lexical_data import DATA, SETS
 from studies.shipped_weights.real_pools import EVALUATION_ONLY, LEXICAL, MAY_TRAIN, ROLLOUTS
 from studies.shipped_weights.wordy import wordy
-from tracerank.agents.lexical.policy import LexicalPolicy
-from tracerank.agents.lexical.presets import PRESETS as LEXICAL_PRESETS
-from tracerank.agents.worlds.presets import PRESETS, iter_world
 from tracerank.evaluation.labels import CONTAINS, EM, GIVEN
+from tracerank.lab.lexical.policy import LexicalPolicy
+from tracerank.lab.lexical.presets import PRESETS as LEXICAL_PRESETS
+from tracerank.lab.worlds.presets import PRESETS, iter_world
 from tracerank.pools.pool import PAPER_BUDGETS
 from tracerank.pools.types import BROWSING, WEBQA
-from tracerank.selectors.base import BROWSING as BROWSING_SELECTOR
-from tracerank.selectors.base import load_selector
+from tracerank.votes.selector import BROWSING as BROWSING_SELECTOR
+from tracerank.votes.selector import load_selector
 
 RULES = {EM: "exact match", CONTAINS: "a reference stands in the answer"}
 REAL, TRANSFER, WORDY = "Real agents", "Transfer across agents", "Real agents, half of the answers in longer forms"

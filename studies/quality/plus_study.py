@@ -16,17 +16,17 @@ from typing import Any
 import numpy as np
 
 from studies.shipped_weights.real_pools import MAY_TRAIN, folded, lexical_pools, real_pools, tested_questions
-from tracerank.agents.worlds.presets import PAPER, iter_world
 from tracerank.answers.exact import exact_match
 from tracerank.embedding.load import load_embedder
+from tracerank.lab.worlds.presets import PAPER, iter_world
 from tracerank.pools.pool import Pool
 from tracerank.pools.subsets import is_test
 from tracerank.selectors.plus.examples import Cutting, PlusExamples, prepare_plus
 from tracerank.selectors.plus.facts import CROSS_FAMILIES, plus_recipe
 from tracerank.selectors.plus.fit import PlusPlan, accuracy, train_plus
 from tracerank.selectors.plus.net import PlusConfig, PlusNet
-from tracerank.selectors.trace.graphs.build import build_graph
-from tracerank.selectors.trace.graphs.schema import CONTROLS, RECIPES, GraphRecipe
+from tracerank.trace.graphs.build import build_graph
+from tracerank.trace.graphs.schema import CONTROLS, RECIPES, GraphRecipe
 
 BUDGETS = (4, 16)
 SEEDS = (1, 2, 3)

@@ -12,10 +12,10 @@ from studies.quality.figures import Where
 from studies.quality.methods import fitted
 from studies.shipped_weights.lexical_data import SETS, QuestionSets, rows_of, split_of
 from studies.shipped_weights.real_pools import LEXICAL, MAY_TRAIN, folded, lexical_pools, real_pools, tested_questions
-from tracerank.agents.worlds.presets import PRESETS, iter_world
 from tracerank.embedding.load import load_embedder
 from tracerank.evaluation.labels import EM, labelled
-from tracerank.methods.base import Method
+from tracerank.lab.worlds.presets import PRESETS, iter_world
+from tracerank.votes.base import Method
 
 BUDGETS = (2, 3, 4, 6, 8, 10)
 """Of the real sets, as far as they allow."""

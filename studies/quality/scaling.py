@@ -21,24 +21,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from studies import ROOT
-from tracerank.agents.worlds.presets import PAPER, iter_world
 from tracerank.embedding.load import load_embedder
 from tracerank.evaluation.bootstrap import intervals
 from tracerank.fitting.presets import MARKS, TrainingSource, prepare_training
-from tracerank.methods.base import Decision, Method, decide_stream
-from tracerank.methods.voting import MajorityVote
+from tracerank.lab.worlds.presets import PAPER, iter_world
 from tracerank.pools.correctness import choice
-from tracerank.pools.files import write_json, write_text
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import WEBQA
-from tracerank.selectors.base import load_selector
-from tracerank.selectors.trace.graphs.schema import CONTROLS, RECIPES
-from tracerank.selectors.trace.net import NetConfig
-from tracerank.selectors.trace.selector import TraceSelector
-from tracerank.selectors.trace.settings import SETTINGS
-from tracerank.selectors.trace.training.beginning import AS_PUBLISHED, Beginning
-from tracerank.selectors.trace.training.examples import ExampleSet, prepare_examples
-from tracerank.selectors.trace.training.fit import train
+from tracerank.runs.atomic import write_json, write_text
+from tracerank.trace.graphs.schema import CONTROLS, RECIPES
+from tracerank.trace.net import NetConfig
+from tracerank.trace.selector import TraceSelector
+from tracerank.trace.settings import SETTINGS
+from tracerank.trace.training.beginning import AS_PUBLISHED, Beginning
+from tracerank.trace.training.examples import ExampleSet, prepare_examples
+from tracerank.trace.training.fit import train
+from tracerank.votes.base import Decision, Method, decide_stream
+from tracerank.votes.selector import load_selector
+from tracerank.votes.voting import MajorityVote
 
 ENCODER = "hash-256"
 WORLD = PAPER[WEBQA]

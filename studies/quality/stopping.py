@@ -18,8 +18,8 @@ from studies.shipped_weights.confidence import lexical_pools
 from studies.shipped_weights.judged import Judgements
 from studies.shipped_weights.real_pools import real_pools
 from studies.shipped_weights.stopping import kept_walks
-from tracerank.agents.lexical.presets import PRESETS as LEXICAL
-from tracerank.agents.worlds.presets import PRESETS, iter_world
+from tracerank.lab.lexical.presets import PRESETS as LEXICAL
+from tracerank.lab.worlds.presets import PRESETS, iter_world
 from tracerank.pools.types import WEBQA
 from tracerank.stopping.replay import BETA, FIXED, GAIN, WINDOW, Outcome, replay
 

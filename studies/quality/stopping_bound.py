@@ -24,14 +24,14 @@ from sklearn.preprocessing import StandardScaler
 from studies.quality.stopping import ORDERS, QUESTIONS, sets_of
 from studies.shipped_weights.meaning_selector import generated_pools
 from tracerank.evaluation.bootstrap import intervals
-from tracerank.methods.voting import ANSWERED
 from tracerank.pools.correctness import correctness
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import WEBQA
-from tracerank.selectors.base import load_selector
 from tracerank.selectors.meaning.compute import MeaningLedger
 from tracerank.stopping.rules import COLUMNS, columns_of
 from tracerank.stopping.session import Session
+from tracerank.votes.selector import load_selector
+from tracerank.votes.voting import ANSWERED
 
 OTHER_QUESTIONS = 250
 """Of the world that fair rules are fitted on."""

@@ -15,10 +15,10 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from tracerank.agents.worlds.presets import PAPER, iter_world
 from tracerank.embedding.load import load_embedder
 from tracerank.fitting.ablation import FULL, Ablation, AblationRow, AblationSetup, ablation_row, variants_named
-from tracerank.selectors.trace.settings import SETTINGS
+from tracerank.lab.worlds.presets import PAPER, iter_world
+from tracerank.trace.settings import SETTINGS
 
 TRAINING_SEED, TEST_SEED = 100, 300
 TESTED = 1500

@@ -13,16 +13,16 @@ from types import MappingProxyType
 from rich.console import Console
 from rich.table import Table
 
-from tracerank.agents.worlds.presets import PAPER, iter_world
 from tracerank.answers.exact import normalize_answer
 from tracerank.evaluation.metrics import pass_at_k
-from tracerank.methods.answer_groups import ExactGroups
-from tracerank.methods.simple import FewestTools
-from tracerank.methods.voting import MajorityVote
+from tracerank.lab.worlds.presets import PAPER, iter_world
 from tracerank.pools.pool import PAPER_K, Pool
 from tracerank.pools.types import BROWSING, WEBQA
-from tracerank.selectors.trace.graphs.schema import RECIPES
-from tracerank.selectors.trace.graphs.stats import IDENTICAL_CONTENT, SAME_DOCUMENT, GraphStatistics, graph_statistics
+from tracerank.trace.graphs.schema import RECIPES
+from tracerank.trace.graphs.stats import IDENTICAL_CONTENT, SAME_DOCUMENT, GraphStatistics, graph_statistics
+from tracerank.votes.answer_groups import ExactGroups
+from tracerank.votes.simple import FewestTools
+from tracerank.votes.voting import MajorityVote
 
 QUESTIONS = 1000
 SEED = 0

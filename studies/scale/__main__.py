@@ -23,7 +23,7 @@ import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tracerank.agents.worlds.presets import PAPER, iter_world
+from tracerank.lab.worlds.presets import PAPER, iter_world
 from tracerank.pools.canonical import rollout_to_record
 
 POOLS_A_FILE = 1000

@@ -19,18 +19,18 @@ from studies.scale.__main__ import K, write_pools
 from studies.speed.measure import best_of, cpu_seconds
 from tracerank.embedding.base import EncoderIdentity, Vectors
 from tracerank.embedding.load import load_embedder
-from tracerank.methods.base import decide_stream
 from tracerank.readers.detect import AUTO
 from tracerank.readers.files.records import RecordAt
 from tracerank.scale.decide_pools import DecidePools
 from tracerank.scale.gathering import rows_to_gather
 from tracerank.scale.pieces import Piece, plan, rows_of
-from tracerank.selectors.trace.checkpoint import Checkpoint
-from tracerank.selectors.trace.graphs.build import pool_texts
-from tracerank.selectors.trace.net import TraceNet
-from tracerank.selectors.trace.selector import TraceSelector
-from tracerank.selectors.trace.settings import WEBQA
-from tracerank.selectors.trace.sizes import NetConfig
+from tracerank.trace.checkpoint import Checkpoint
+from tracerank.trace.graphs.build import pool_texts
+from tracerank.trace.net import TraceNet
+from tracerank.trace.selector import TraceSelector
+from tracerank.trace.settings import WEBQA
+from tracerank.trace.sizes import NetConfig
+from tracerank.votes.base import decide_stream
 
 PARTITIONS = 64
 CORES = 64

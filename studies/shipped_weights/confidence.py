@@ -22,16 +22,16 @@ from studies.shipped_weights.lexical_data import QuestionSets
 from studies.shipped_weights.meaning_data import wordings
 from studies.shipped_weights.meaning_selector import PLAN, Taught, generated_pools, judged_pools
 from studies.shipped_weights.real_pools import MAY_TRAIN, folded, tested_questions
-from tracerank.agents.lexical.policy import LexicalPolicy
-from tracerank.agents.lexical.presets import PRESETS
 from tracerank.evaluation.labels import MEANING, labelled
 from tracerank.fitting.calibrate import Cases, cases_of, logistic
-from tracerank.methods.base import Decision
+from tracerank.lab.lexical.policy import LexicalPolicy
+from tracerank.lab.lexical.presets import PRESETS
 from tracerank.pools.types import WEBQA
 from tracerank.selectors.features.fit import folds_of
 from tracerank.selectors.features.model import FeatureModel
 from tracerank.selectors.meaning.confidence import ABSTAINED, COLUMNS, EVIDENCE, SCORE_LEAD, Confidence
 from tracerank.selectors.meaning.selector import MeaningSelector
+from tracerank.votes.base import Decision
 
 FOLDS = 5
 REAL_SEEDS, SEED = (0, 1, 2), (0,)

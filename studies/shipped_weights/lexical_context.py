@@ -13,8 +13,9 @@ from torch import nn
 
 from studies.shipped_weights.lexical_data import Example
 from studies.shipped_weights.lexical_heads import listwise, log_sum_exp
-from tracerank.agents.corpus.base import Retriever
-from tracerank.agents.lexical.answering import (
+from tracerank.answers.exact import normalize_answer
+from tracerank.lab.corpus.base import Retriever
+from tracerank.lab.lexical.answering import (
     NAME_FEATURES,
     TRUST_FEATURES,
     Notebook,
@@ -23,11 +24,10 @@ from tracerank.agents.lexical.answering import (
     trust_features,
     walk_of,
 )
-from tracerank.agents.lexical.closed import either_or_features, yes_no_features
-from tracerank.agents.lexical.presets import BASE, SFT
-from tracerank.agents.lexical.questions import QuestionKind
-from tracerank.agents.lexical.span_scorer import SpanScorer, SpanScorerWeights
-from tracerank.answers.exact import normalize_answer
+from tracerank.lab.lexical.closed import either_or_features, yes_no_features
+from tracerank.lab.lexical.presets import BASE, SFT
+from tracerank.lab.lexical.questions import QuestionKind
+from tracerank.lab.lexical.span_scorer import SpanScorer, SpanScorerWeights
 
 HIDDEN = 12
 EPOCHS = 12

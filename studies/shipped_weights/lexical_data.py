@@ -11,10 +11,10 @@ from typing import Any
 import orjson
 
 from studies import SHARED
-from tracerank.agents.corpus.base import Passage
-from tracerank.agents.corpus.build import build_corpus
-from tracerank.agents.corpus.index import Corpus
 from tracerank.answers.exact import normalize_text
+from tracerank.lab.corpus.base import Passage
+from tracerank.lab.corpus.build import build_corpus
+from tracerank.lab.corpus.index import Corpus
 from tracerank.pools.types import Question
 
 SETS = ("2wiki", "hotpotqa", "musique", "nq", "popqa")

@@ -9,8 +9,9 @@ import torch
 from torch import Tensor, nn
 
 from studies.shipped_weights.lexical_data import Example
-from tracerank.agents.corpus.base import Passage, Retriever
-from tracerank.agents.lexical.analysis import (
+from tracerank.answers.exact import normalize_answer
+from tracerank.lab.corpus.base import Passage, Retriever
+from tracerank.lab.lexical.analysis import (
     CONTEXTS,
     CROSS_BUCKETS,
     MAX_RELATION_KEYS,
@@ -18,10 +19,9 @@ from tracerank.agents.lexical.analysis import (
     bare_title,
     crosses,
 )
-from tracerank.agents.lexical.questions import parse_question
-from tracerank.agents.lexical.span_scorer import DENSE, SpanScorer, dense_features
-from tracerank.agents.lexical.spans import hash_of
-from tracerank.answers.exact import normalize_answer
+from tracerank.lab.lexical.questions import parse_question
+from tracerank.lab.lexical.span_scorer import DENSE, SpanScorer, dense_features
+from tracerank.lab.lexical.spans import hash_of
 
 HIDDEN = (64, 32)
 EPOCHS = 3

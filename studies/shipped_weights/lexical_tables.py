@@ -6,10 +6,10 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.extmath import randomized_svd
 
-from tracerank.agents.corpus.base import Passage
-from tracerank.agents.lexical.analysis import RARITY_BUCKETS, VECTOR_BUCKETS, Floats
-from tracerank.agents.lexical.span_scorer import WIDTH
-from tracerank.agents.lexical.spans import TOKEN, stem_hash
+from tracerank.lab.corpus.base import Passage
+from tracerank.lab.lexical.analysis import RARITY_BUCKETS, VECTOR_BUCKETS, Floats
+from tracerank.lab.lexical.span_scorer import WIDTH
+from tracerank.lab.lexical.spans import TOKEN, stem_hash
 
 REACH = 5
 """Words to either side that tell what a word is like; direct neighbours are told apart from the others."""

@@ -17,10 +17,8 @@ from studies.shipped_weights.judged import Judgements
 from studies.shipped_weights.lexical_data import split_of
 from studies.shipped_weights.real_pools import MAY_TRAIN, folded, real_pools, tested_questions
 from studies.shipped_weights.wordy import wordy
-from tracerank.agents.worlds.presets import PRESETS, iter_world
+from tracerank.lab.worlds.presets import PRESETS, iter_world
 from tracerank.pools.types import BROWSING, WEBQA
-from tracerank.selectors.base import BROWSING as FOR_BROWSING
-from tracerank.selectors.base import DEFAULT
 from tracerank.selectors.features.fit import (
     FeatureFitPlan,
     LabelledTable,
@@ -34,6 +32,8 @@ from tracerank.selectors.features.table import FeatureSet
 from tracerank.selectors.meaning.compute import meaning_table
 from tracerank.selectors.meaning.selector import MeaningSelector
 from tracerank.selectors.meaning.table import MEANING_FEATURES
+from tracerank.votes.selector import BROWSING as FOR_BROWSING
+from tracerank.votes.selector import DEFAULT
 
 REAL_SHARES, GENERATED_SHARES = (0.0, 0.3, 0.6), (0.0, 0.4)
 """Each pool is taken so often, with such shares of its answers in longer forms."""

@@ -13,8 +13,8 @@ from tempfile import TemporaryDirectory
 import tracerank as tr
 from studies import SHARED
 from studies.shipped_weights.lexical_data import SETS, rows_of, split_of
-from tracerank.agents.corpus.build import build_corpus
-from tracerank.agents.corpus.index import Corpus
+from tracerank.lab.corpus.build import build_corpus
+from tracerank.lab.corpus.index import Corpus
 from tracerank.pools.types import Evidence, Rollout, Search
 
 ROLLOUTS = SHARED / "data" / "rollouts"

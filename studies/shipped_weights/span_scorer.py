@@ -23,15 +23,15 @@ from studies.shipped_weights.lexical_context import fit_context, gather
 from studies.shipped_weights.lexical_data import SETS, Example, QuestionSets
 from studies.shipped_weights.lexical_heads import fit_heads, listing_of
 from studies.shipped_weights.lexical_tables import word_tables
-from tracerank.agents.corpus.index import Corpus
-from tracerank.agents.lexical import span_scorer as reader_module
-from tracerank.agents.lexical.analysis import CROSS_BUCKETS, WordTables
-from tracerank.agents.lexical.answering import NAME_FEATURES, TRUST_FEATURES
-from tracerank.agents.lexical.closed import EITHER_OR_FEATURES, YES_NO_FEATURES
-from tracerank.agents.lexical.policy import LexicalPolicy
-from tracerank.agents.lexical.presets import BASE, PRESETS, Preset
-from tracerank.agents.lexical.questions import QuestionKind, parse_question
-from tracerank.agents.lexical.span_scorer import (
+from tracerank.lab.corpus.index import Corpus
+from tracerank.lab.lexical import span_scorer as reader_module
+from tracerank.lab.lexical.analysis import CROSS_BUCKETS, WordTables
+from tracerank.lab.lexical.answering import NAME_FEATURES, TRUST_FEATURES
+from tracerank.lab.lexical.closed import EITHER_OR_FEATURES, YES_NO_FEATURES
+from tracerank.lab.lexical.policy import LexicalPolicy
+from tracerank.lab.lexical.presets import BASE, PRESETS, Preset
+from tracerank.lab.lexical.questions import QuestionKind, parse_question
+from tracerank.lab.lexical.span_scorer import (
     DENSE,
     RARITY_STEPS,
     SHIPPED,
@@ -40,7 +40,7 @@ from tracerank.agents.lexical.span_scorer import (
     SpanScorerWeights,
     load_weights,
 )
-from tracerank.agents.lexical.spans import hash_of
+from tracerank.lab.lexical.spans import hash_of
 from tracerank.pools.canonical import rollout_to_record
 from tracerank.pools.pool import PAPER_K, Pool
 from tracerank.pools.types import Question

@@ -18,12 +18,12 @@ from rich.console import Console
 import tracerank as tr
 from studies.shipped_weights.confidence import lexical_pools
 from studies.shipped_weights.meaning_selector import generated_pools
-from tracerank.agents.lexical.presets import PRESETS
 from tracerank.fitting.calibrate import logistic
+from tracerank.lab.lexical.presets import PRESETS
 from tracerank.pools.types import WEBQA
-from tracerank.selectors.base import load_selector
 from tracerank.stopping.replay import Walk, walks_of
 from tracerank.stopping.rules import COLUMNS, Mending, State, columns_of
+from tracerank.votes.selector import load_selector
 
 QUESTIONS, ORDERS = 250, 2
 AHEAD = (1, 2, 3, 4, 6, 8, 12, 15)

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from studies import ROOT
-from tracerank.agents.worlds.presets import PRESETS, iter_world
+from tracerank.lab.worlds.presets import PRESETS, iter_world
 from tracerank.pools.canonical import write_pools
 from tracerank.pools.types import WEBQA
 

@@ -11,13 +11,13 @@ from tracerank.embedding.base import Sha256Embedder
 from tracerank.evaluation.labels import PAPER, labelled
 from tracerank.pools.pool import PAPER_K
 from tracerank.readers import read_pools
-from tracerank.selectors.trace.bridge import look_up
-from tracerank.selectors.trace.graphs.build import build_graph
-from tracerank.selectors.trace.graphs.packed import collate
-from tracerank.selectors.trace.inputs import as_tensors
-from tracerank.selectors.trace.selector import TraceSelector
-from tracerank.selectors.trace.settings import SETTINGS
-from tracerank.selectors.trace.training.losses import selection_loss
+from tracerank.trace.bridge import look_up
+from tracerank.trace.graphs.build import build_graph
+from tracerank.trace.graphs.packed import collate
+from tracerank.trace.inputs import as_tensors
+from tracerank.trace.selector import TraceSelector
+from tracerank.trace.settings import SETTINGS
+from tracerank.trace.training.losses import selection_loss
 
 GOLDEN = SHARED / "golden"
 

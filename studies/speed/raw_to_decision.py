@@ -21,15 +21,15 @@ from studies.speed.sides import WIDTH
 from studies.speed.twin import Twin, build_twin, collate_twin
 from tracerank.embedding.base import EncoderIdentity, Vectors
 from tracerank.embedding.cache import CachedEmbedder, VectorCache
-from tracerank.methods.base import Decision
 from tracerank.pools.pool import Pool
 from tracerank.readers import iter_pools
-from tracerank.selectors.trace.bridge import BLOCK_POOLS
-from tracerank.selectors.trace.checkpoint import Checkpoint
-from tracerank.selectors.trace.graphs.build import build_graph
-from tracerank.selectors.trace.net import NetConfig, TraceNet
-from tracerank.selectors.trace.selector import TraceSelector
-from tracerank.selectors.trace.settings import SETTINGS
+from tracerank.trace.bridge import BLOCK_POOLS
+from tracerank.trace.checkpoint import Checkpoint
+from tracerank.trace.graphs.build import build_graph
+from tracerank.trace.net import NetConfig, TraceNet
+from tracerank.trace.selector import TraceSelector
+from tracerank.trace.settings import SETTINGS
+from tracerank.votes.base import Decision
 
 COUNT = {"webqa": 256, "browsing": 64}
 OFFICIAL = {"webqa": 11.8, "browsing": 65.9}

@@ -22,14 +22,14 @@ import numpy as np
 import orjson
 import torch
 
-from tracerank.agents.worlds.presets import PAPER, iter_world
 from tracerank.embedding.base import EncoderIdentity, HashEmbedder
+from tracerank.lab.worlds.presets import PAPER, iter_world
 from tracerank.pools.canonical import rollout_to_record
 from tracerank.pools.pool import Pool
-from tracerank.selectors.trace.checkpoint import Checkpoint
-from tracerank.selectors.trace.net import NetConfig, TraceNet
-from tracerank.selectors.trace.selector import TraceSelector
-from tracerank.selectors.trace.settings import SETTINGS
+from tracerank.trace.checkpoint import Checkpoint
+from tracerank.trace.net import NetConfig, TraceNet
+from tracerank.trace.selector import TraceSelector
+from tracerank.trace.settings import SETTINGS
 
 CLIENTS = 16
 QUESTIONS = 512

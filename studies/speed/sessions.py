@@ -10,10 +10,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from tracerank.agents.worlds.presets import PRESETS, iter_world
+from tracerank.lab.worlds.presets import PRESETS, iter_world
 from tracerank.pools.types import WEBQA
-from tracerank.selectors.base import load_selector
 from tracerank.stopping.session import Session
+from tracerank.votes.selector import load_selector
 
 QUESTIONS, ROLLOUTS, SEED = 60, 64, 71
 ENDS = (1, 3, 9, 17, 33, 49, 57, 64)

@@ -10,13 +10,13 @@ from torch import Tensor
 from studies.speed.paper_pools import browsing_pools, webqa_pools
 from studies.speed.twin import Twin, build_twin, collate_twin
 from tracerank.pools.pool import Pool
-from tracerank.selectors.trace.bridge import BLOCK_POOLS, look_up
-from tracerank.selectors.trace.graphs.build import build_graph
-from tracerank.selectors.trace.graphs.packed import collate
-from tracerank.selectors.trace.inputs import GraphTensors, Vectors, as_tensors
-from tracerank.selectors.trace.net import NetConfig, TraceNet
-from tracerank.selectors.trace.settings import SETTINGS, SearchSetting
-from tracerank.selectors.trace.training.losses import normalisers, selection_loss
+from tracerank.trace.bridge import BLOCK_POOLS, look_up
+from tracerank.trace.graphs.build import build_graph
+from tracerank.trace.graphs.packed import collate
+from tracerank.trace.inputs import GraphTensors, Vectors, as_tensors
+from tracerank.trace.net import NetConfig, TraceNet
+from tracerank.trace.settings import SETTINGS, SearchSetting
+from tracerank.trace.training.losses import normalisers, selection_loss
 
 WIDTH = 4096
 POOLS = {"webqa": webqa_pools, "browsing": browsing_pools}
@@ -112,7 +112,7 @@ class TwinStep:
 
 
 class OurStep:
-    """Our training step as ``selectors/trace/training/fit.py`` does it."""
+    """Our training step as ``trace/training/fit.py`` does it."""
 
     def __init__(self, bench: Bench, blocks: list[tuple[GraphTensors, Vectors]], labels: list[Tensor]) -> None:
         self.bench, self.blocks = bench, blocks

@@ -13,8 +13,8 @@ from torch_geometric.utils import scatter, softmax
 
 from tracerank.answers.exact import normalize_answer
 from tracerank.pools.pool import Pool
-from tracerank.selectors.trace.graphs.schema import GraphRecipe, relations
-from tracerank.selectors.trace.net import TraceNet
+from tracerank.trace.graphs.schema import GraphRecipe, relations
+from tracerank.trace.net import TraceNet
 
 Rows = dict[str, int]
 """Text to row of the vector table."""

@@ -18,7 +18,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from studies import ROOT
-from tracerank.agents.worlds.presets import PRESETS, iter_world
+from tracerank.lab.worlds.presets import PRESETS, iter_world
 from tracerank.pools.canonical import write_pools
 from tracerank.pools.types import WEBQA
 

@@ -12,19 +12,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tracerank.agents.almanac.sampling import INDEX, Almanac
-from tracerank.agents.chat.policy import ChatPolicy, Limits
-from tracerank.agents.chat.prompts import FORCED, MISSED, holds_prompt
-from tracerank.agents.chat.style import Style
-from tracerank.agents.chat.tags import TagStyle
-from tracerank.agents.chat.tools import browser_style, search_style
-from tracerank.agents.corpus.index import Corpus
-from tracerank.agents.sample import has_failed, in_order, sample_in_threads, tasks_left
-from tracerank.agents.tools.browser import BrowserRule
 from tracerank.endpoints.chat_http import ChatConfig, HttpChat
+from tracerank.lab.almanac.sampling import INDEX, Almanac
+from tracerank.lab.chat.policy import ChatPolicy, Limits
+from tracerank.lab.chat.prompts import FORCED, MISSED, holds_prompt
+from tracerank.lab.chat.style import Style
+from tracerank.lab.chat.tags import TagStyle
+from tracerank.lab.chat.tools import browser_style, search_style
+from tracerank.lab.corpus.index import Corpus
+from tracerank.lab.sample import has_failed, in_order, sample_in_threads, tasks_left
+from tracerank.lab.tools.browser import BrowserRule
 from tracerank.pools.canonical import record_to_parsed, rollout_to_record
-from tracerank.pools.files import write_lines
 from tracerank.pools.types import Question, Rollout
+from tracerank.runs.atomic import write_lines
 
 LIMITS = Limits(turns=5, calls=5, reply_tokens=200, rollout_tokens=1000, answer_tokens=60, return_characters=1200)
 """Small, for a machine without a GPU: a rollout takes well under a minute there."""

@@ -12,17 +12,17 @@ from studies.trial.rollouts import SILENCE
 from studies.trial.server import NAME
 from studies.trial.steps import Row, Step, Trial
 from tracerank.answers.meaning.rightness import is_right
+from tracerank.chat.aggagent import AggAgent, AggAgentConfig
+from tracerank.chat.solagg import AggregationConfig, SolAgg, SummAgg
+from tracerank.chat.verifier import Verifier, VerifierConfig
 from tracerank.endpoints.chat import ChatModel
 from tracerank.endpoints.chat_cache import CachedChat
 from tracerank.endpoints.chat_http import ChatConfig, HttpChat
 from tracerank.evaluation.judging import AnswerJudge, JudgeConfig
-from tracerank.methods.aggregation.aggagent import AggAgent, AggAgentConfig
-from tracerank.methods.aggregation.solagg import AggregationConfig, SolAgg, SummAgg
-from tracerank.methods.aggregation.verifier import Verifier, VerifierConfig
-from tracerank.methods.base import ASKED_AGAIN, FORCED, MISSES, NO_ANSWER, Decision, Method
-from tracerank.methods.voting import MajorityVote
-from tracerank.methods.weighted_vote import AskedConfidence, AskedConfidenceConfig, WeightedVote
 from tracerank.pools.pool import Pool
+from tracerank.votes.base import ASKED_AGAIN, FORCED, MISSES, NO_ANSWER, Decision, Method
+from tracerank.votes.voting import MajorityVote
+from tracerank.votes.weighted_vote import AskedConfidence, AskedConfidenceConfig, WeightedVote
 
 CONTEXT = 4096
 """Tokens that prompts and replies are kept within: a machine without a GPU reads ten a second."""

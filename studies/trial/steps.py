@@ -11,9 +11,9 @@ from pathlib import Path
 
 from studies.trial.rollouts import STYLES, Made, drawn_questions, is_forced, make_rollouts, misses
 from studies.trial.server import NAME
-from tracerank.agents.almanac.sampling import Almanac
-from tracerank.pools.files import whole_file
+from tracerank.lab.almanac.sampling import Almanac
 from tracerank.pools.types import Question
+from tracerank.runs.atomic import whole_file
 
 
 @dataclass(frozen=True, slots=True)

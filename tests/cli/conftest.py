@@ -13,7 +13,7 @@ from tracerank.cli.app import app
 from tracerank.embedding.base import EncoderIdentity, HashEmbedder
 from tracerank.pools.canonical import write_pools
 from tracerank.pools.pool import Pool
-from tracerank.selectors.trace.graphs.schema import RECIPES
+from tracerank.trace.graphs.schema import RECIPES
 
 Run = Callable[..., Result]
 
@@ -35,8 +35,8 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     # Here, because tests of the base installation have no torch.
     import torch
 
-    from tracerank.selectors.trace.checkpoint import Checkpoint, save_checkpoint
-    from tracerank.selectors.trace.net import NetConfig, TraceNet
+    from tracerank.trace.checkpoint import Checkpoint, save_checkpoint
+    from tracerank.trace.net import NetConfig, TraceNet
 
     torch.manual_seed(0)
     embedder = HashEmbedder(64)

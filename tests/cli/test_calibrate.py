@@ -8,7 +8,7 @@ import pytest
 from tests.cli.conftest import Run
 from tests.worlds import generate_pools
 from tracerank.pools.canonical import write_pools
-from tracerank.selectors.base import CONFIDENCE, fitted_on, load_selector
+from tracerank.votes.selector import CONFIDENCE, fitted_on, load_selector
 
 pytest.importorskip("scipy")
 

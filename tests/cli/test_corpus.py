@@ -9,11 +9,11 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from tests.agents.shelves import RIVERS, corpus_of, write_rows
 from tests.cli.test_app import error_of
-from tracerank.agents.corpus.index import Corpus
+from tests.lab.shelves import RIVERS, corpus_of, write_rows
 from tracerank.cli.app import Commands
 from tracerank.cli.corpus import corpus as commands
+from tracerank.lab.corpus.index import Corpus
 from tracerank.serving import retrieve_server
 
 app = typer.Typer(cls=Commands)

@@ -19,8 +19,8 @@ from tracerank.cli import demo_output
 from tracerank.cli.app import app
 from tracerank.cli.demo_output import OWN, next_commands
 from tracerank.evaluation.disagreements import disagreements, means_the_same
-from tracerank.methods.explanation import explain_stream
 from tracerank.pools.canonical import write_pools
+from tracerank.votes.explanation import explain_stream
 
 ROW = re.compile(r"(?P<question>.+\?) \((?P<right>.+)\)\n  vote      (?P<vote>.+)\n  selector  (?P<selector>.+)\n")
 

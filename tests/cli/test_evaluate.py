@@ -9,11 +9,11 @@ import pytest
 from tests.cli.conftest import Run, json_lines
 from tests.cli.test_app import error_of
 from tracerank.evaluation.evaluate import evaluate, fold
-from tracerank.methods.voting import MajorityVote
 from tracerank.pools.canonical import write_pools
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, Question, Rollout
-from tracerank.selectors.base import load_selector
+from tracerank.votes.selector import load_selector
+from tracerank.votes.voting import MajorityVote
 
 
 def test_the_table_has_a_row_per_method_and_a_column_per_k(run: Run, world: Path, checkpoint: Path) -> None:

@@ -10,7 +10,7 @@ from tests.fitting.test_ladder import cited
 from tracerank.pools.canonical import write_pools
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question, Rollout
-from tracerank.selectors.base import load_selector
+from tracerank.votes.selector import load_selector
 
 pytest.importorskip("scipy")
 

@@ -11,13 +11,13 @@ from tests.cli.conftest import Run, json_lines
 from tests.cli.test_app import error_of
 from tests.fitting.test_ladder import cited
 from tracerank.cli.app import app
-from tracerank.methods.voting import MajorityVote
 from tracerank.pools.canonical import write_pools
 from tracerank.pools.pool import Pool
 from tracerank.pools.subsets import split_named
 from tracerank.pools.types import Question, Rollout
-from tracerank.selectors.base import FITTED_ON, fitted_on, load_selector, selector_kind
 from tracerank.selectors.gate.selector import BY_VOTE, Chance, Gate, GatedSelector
+from tracerank.votes.selector import FITTED_ON, fitted_on, load_selector, selector_kind
+from tracerank.votes.voting import MajorityVote
 
 pytest.importorskip("scipy")
 

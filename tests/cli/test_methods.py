@@ -14,7 +14,6 @@ from tests.model_server import Rule, Server, error, said
 from tracerank.cache_folders import default_reply_folder
 from tracerank.errors import CheckpointError, UsageError
 from tracerank.pools.pool import Pool
-from tracerank.selectors.base import load_selector, selector_kind
 from tracerank.selectors.table import (
     METHOD_HELP,
     METHOD_NAMES,
@@ -24,6 +23,7 @@ from tracerank.selectors.table import (
     method_named,
     methods_named,
 )
+from tracerank.votes.selector import load_selector, selector_kind
 
 NEEDS_NOTHING = [name for name, row in METHODS.items() if row.needs is None and name != "oracle"]
 

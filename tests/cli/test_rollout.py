@@ -16,15 +16,15 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from tests.agents.shelves import RIVERS, corpus_of, write_rows
 from tests.cli.conftest import json_lines
 from tests.cli.test_app import error_of
+from tests.lab.shelves import RIVERS, corpus_of, write_rows
 from tests.model_server import Reply, Server, error, said
 from tests.served import served
-from tracerank.agents.corpus.index import Corpus
-from tracerank.agents.lexical.policy import LexicalPolicy
 from tracerank.cli.app import Commands
 from tracerank.cli.rollout import rollout
+from tracerank.lab.corpus.index import Corpus
+from tracerank.lab.lexical.policy import LexicalPolicy
 from tracerank.readers import iter_pools
 from tracerank.serving.retrieve_server import retrieve_app
 
@@ -181,7 +181,7 @@ def test_a_run_that_was_all_but_finished_is_only_put_in_order(asked: Path, index
         raise OSError(28, "No space left on device")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tracerank.agents.run.write_lines", failing)
+        patch.setattr("tracerank.lab.run.write_lines", failing)
         assert run(asked, "--corpus", index, "-k", 2, "-o", output, "--policy", "lexical:base").exit_code == 2
     summary = json.loads(sampled(asked, "--corpus", index, "-k", 2, "-o", output, "--json").stdout)
     assert (summary["resumed"], summary["rollouts"]) == (6, 6)

@@ -21,13 +21,13 @@ from tests.cli.test_app import error_of
 from tracerank.cli.output import ResumableLines
 from tracerank.cli.select import line_text
 from tracerank.cli.terminal import json_text
-from tracerank.methods.base import Decision, decision_line
-from tracerank.methods.voting import MajorityVote
 from tracerank.pools.canonical import write_pools
-from tracerank.pools.locks import alone_with
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question, Rollout
-from tracerank.selectors.base import load_selector
+from tracerank.runs.locks import alone_with
+from tracerank.votes.base import Decision, decision_line
+from tracerank.votes.selector import load_selector
+from tracerank.votes.voting import MajorityVote
 
 KEYS = [
     *("question_id", "question", "answer", "sample_id", "scores", "dropped"),
@@ -459,7 +459,7 @@ SLOW = (
     "import signal, time\n"
     # Children of a background shell ignore it otherwise.
     "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-    "from tracerank.methods.voting import MajorityVote\n"
+    "from tracerank.votes.voting import MajorityVote\n"
     "decide = MajorityVote.decide\n"
     "MajorityVote.decide = lambda self, pool: (time.sleep(0.1), decide(self, pool))[1]\n"
     "from tracerank.cli import main\n"

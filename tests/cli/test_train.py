@@ -10,11 +10,11 @@ import torch
 
 from tests.cli.conftest import Run
 from tests.worlds import generate_pools
-from tracerank.methods.base import Decision
 from tracerank.pools.canonical import write_pools
 from tracerank.pools.pool import Pool
 from tracerank.pools.subsets import is_validation, split_named
-from tracerank.selectors.base import fitted_on, load_selector, selector_kind
+from tracerank.votes.base import Decision
+from tracerank.votes.selector import fitted_on, load_selector, selector_kind
 
 QUICK = ("--encoder", "hash-32", "--epochs", "1", "--batch", "64")
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import typer
 from typer.testing import CliRunner, Result
 
-from tracerank.agents.worlds.presets import PAPER, iter_world
 from tracerank.cli.world import world
 from tracerank.errors import UsageError
+from tracerank.lab.worlds.presets import PAPER, iter_world
 from tracerank.readers import read_pools
 
 

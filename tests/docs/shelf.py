@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.agents.shelves import RIVERS
 from tests.docs.blocks import ROOT
+from tests.lab.shelves import RIVERS
 from tests.model_server import Reply, called, said
 from tests.readers.sample_records import SAMPLES
 from tests.shared_data import SHARED
@@ -52,8 +52,8 @@ def _logs(folder: Path) -> None:
 
 
 def _index(folder: Path) -> None:
-    from tracerank.agents.corpus.base import DEFAULT_RULE
-    from tracerank.agents.corpus.build import build_corpus
+    from tracerank.lab.corpus.base import DEFAULT_RULE
+    from tracerank.lab.corpus.build import build_corpus
 
     documents = folder.parent / "indexed.jsonl"
     _lines(documents, RIVERS)
@@ -66,9 +66,9 @@ def _network(folder: Path) -> None:
     import torch
 
     from tracerank.embedding.base import EncoderIdentity, HashEmbedder
-    from tracerank.selectors.trace.checkpoint import Checkpoint, save_checkpoint
-    from tracerank.selectors.trace.graphs.schema import RECIPES
-    from tracerank.selectors.trace.net import NetConfig, TraceNet
+    from tracerank.trace.checkpoint import Checkpoint, save_checkpoint
+    from tracerank.trace.graphs.schema import RECIPES
+    from tracerank.trace.net import NetConfig, TraceNet
 
     torch.manual_seed(0)
     embedder = HashEmbedder(64)

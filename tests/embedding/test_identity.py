@@ -8,10 +8,10 @@ from tests.embedding.test_local import qwen3_folder
 from tracerank.embedding.base import REFERENCE_TEXTS, EncoderIdentity, HashEmbedder, agreement, identify
 from tracerank.embedding.load import embedder_for, load_embedder
 from tracerank.errors import CheckpointError, EmbeddingError
-from tracerank.selectors.trace.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
-from tracerank.selectors.trace.graphs.schema import WEBQA_RECIPE
-from tracerank.selectors.trace.net import NetConfig, TraceNet
-from tracerank.selectors.trace.selector import TraceSelector
+from tracerank.trace.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from tracerank.trace.graphs.schema import WEBQA_RECIPE
+from tracerank.trace.net import NetConfig, TraceNet
+from tracerank.trace.selector import TraceSelector
 
 WIDTH = 32
 

@@ -18,8 +18,8 @@ from tracerank.evaluation.calibration import (
 )
 from tracerank.evaluation.report import cost_points, report_tables
 from tracerank.evaluation.score_matrix import MEASURES, ScoreMatrix, costs_at
-from tracerank.methods.base import Decision
 from tracerank.pools.pool import Pool
+from tracerank.votes.base import Decision
 
 
 class Sure:

@@ -4,9 +4,9 @@ import pytest
 
 from tests.builders import pool_of, ranked, rollout
 from tracerank.evaluation.disagreements import Difference, difference, disagreements, means_the_same
-from tracerank.methods.base import Decision
-from tracerank.methods.explanation import ReadWeights, Reason, explain
 from tracerank.pools.pool import Pool
+from tracerank.votes.base import Decision
+from tracerank.votes.explanation import ReadWeights, Reason, explain
 
 WROTE = "Who wrote it?"
 

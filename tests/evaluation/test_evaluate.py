@@ -7,10 +7,10 @@ import pytest
 from tests.worlds import generate_pools
 from tracerank.endpoints.chat import Usage
 from tracerank.evaluation.evaluate import Record, Row, evaluate, fold
-from tracerank.methods.base import Decision, decide_stream
-from tracerank.methods.voting import MajorityVote
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, Question, Rollout
+from tracerank.votes.base import Decision, decide_stream
+from tracerank.votes.voting import MajorityVote
 
 
 def pool(*answers: str | None, right: str | None = None, name: str = "q", setting: str = "webqa") -> Pool:

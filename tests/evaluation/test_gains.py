@@ -9,8 +9,8 @@ from tests.evaluation.test_report import PLAN, POOLS, Last, folded, scores_of
 from tracerank.evaluation.gains import alike, gain_curves, merged
 from tracerank.evaluation.report import Curve, ReportPlan, accuracy_curves
 from tracerank.evaluation.score_matrix import MEASURES, ScoreMatrix
-from tracerank.methods.answer_groups import DefaultGroups
-from tracerank.methods.voting import MajorityVote
+from tracerank.votes.answer_groups import DefaultGroups
+from tracerank.votes.voting import MajorityVote
 
 
 def test_methods_that_are_right_on_the_same_questions_are_named_together(tmp_path: Path) -> None:

@@ -24,9 +24,9 @@ from tracerank.evaluation.labels import (
     is_judged_dataset,
     labelled,
 )
-from tracerank.methods.base import Decision
 from tracerank.pools.correctness import choice
 from tracerank.pools.pool import Pool
+from tracerank.votes.base import Decision
 
 SENTENCE = "It is Paris."
 

@@ -27,11 +27,11 @@ from tracerank.evaluation.report import (
 )
 from tracerank.evaluation.score_matrix import ScoreMatrix, score_matrix
 from tracerank.evaluation.tables import Table, Value
-from tracerank.methods.answer_groups import ExactGroups
-from tracerank.methods.base import Decision, Method
-from tracerank.methods.voting import MajorityVote
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, Question, Rollout
+from tracerank.votes.answer_groups import ExactGroups
+from tracerank.votes.base import Decision, Method
+from tracerank.votes.voting import MajorityVote
 
 PLAN = ReportPlan(resamples=200)
 

@@ -11,7 +11,7 @@ from tracerank.evaluation.evaluate import evaluate
 from tracerank.evaluation.record_folder import RecordFolder
 from tracerank.evaluation.report import ReportPlan
 from tracerank.evaluation.report_folder import make_report
-from tracerank.methods.voting import MajorityVote
+from tracerank.votes.voting import MajorityVote
 
 
 @pytest.fixture(scope="module")

@@ -22,8 +22,8 @@ from tracerank.evaluation.stage_times import (
     measure_selector,
     time_stages,
 )
-from tracerank.methods.base import Decision
 from tracerank.pools.pool import Pool
+from tracerank.votes.base import Decision
 
 
 class Time:
@@ -90,9 +90,9 @@ def test_vectors_are_those_of_the_embedder() -> None:
 def test_a_checkpoint_is_loaded_and_measured_with_its_own_encoder_or_another(tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
     from tracerank.embedding.base import EncoderIdentity
-    from tracerank.selectors.trace.checkpoint import Checkpoint, save_checkpoint
-    from tracerank.selectors.trace.graphs.schema import RECIPES
-    from tracerank.selectors.trace.net import NetConfig, TraceNet
+    from tracerank.trace.checkpoint import Checkpoint, save_checkpoint
+    from tracerank.trace.graphs.schema import RECIPES
+    from tracerank.trace.net import NetConfig, TraceNet
 
     torch.manual_seed(0)
     net = TraceNet(NetConfig(width=16, hidden=8, heads=2, feed_forward=8, layers=1), RECIPES["webqa"]).eval()

@@ -20,8 +20,8 @@ from tracerank.fitting.calibrate import (
     fit_shifted,
     subsets_of,
 )
-from tracerank.selectors.base import load_selector
 from tracerank.selectors.meaning.confidence import COLUMNS, shipped_confidence
+from tracerank.votes.selector import load_selector
 
 pytest.importorskip("scipy")
 

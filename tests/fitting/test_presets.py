@@ -14,10 +14,10 @@ from tracerank.fitting import presets
 from tracerank.fitting.presets import ENOUGH_POOLS, PRESETS, TrainingSource, encoder_of, prepare_training, told_setting
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA, Question, Rollout
-from tracerank.selectors.base import load_selector, selector_kind
-from tracerank.selectors.trace.checkpoint import CONFIG_FILE
-from tracerank.selectors.trace.net import NetConfig
-from tracerank.selectors.trace.training.fit import StepReport
+from tracerank.trace.checkpoint import CONFIG_FILE
+from tracerank.trace.net import NetConfig
+from tracerank.trace.training.fit import StepReport
+from tracerank.votes.selector import load_selector, selector_kind
 
 KINDS = [("paper", "trace"), ("marks", "trace-plus"), ("plus", "trace-plus"), ("small", "trace")]
 

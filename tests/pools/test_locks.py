@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from tracerank.errors import UsageError
-from tracerank.pools.locks import alone_with
+from tracerank.runs.locks import alone_with
 
 HOLDING = """
 import sys, time
 from pathlib import Path
-from tracerank.pools.locks import alone_with
+from tracerank.runs.locks import alone_with
 with alone_with(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(60)

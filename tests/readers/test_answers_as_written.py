@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from tests.readers.formats.test_dspy_history import outputs as dspy_outputs
 from tests.readers.sample_records import SAMPLES
 from tests.readers.telemetry import test_telemetry as telemetry
-from tracerank.methods.base import decision_to_record
-from tracerank.methods.voting import MajorityVote
 from tracerank.pools.atif_export import write_atif
 from tracerank.pools.canonical import write_pools
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question, Rollout
 from tracerank.readers import pools_of_records, read_pools
 from tracerank.readers.detect import READERS
+from tracerank.votes.base import decision_to_record
+from tracerank.votes.voting import MajorityVote
 
 FIB = "def fib(n):\n    a, b = 0, 1\n    while a < n:\n        a, b = b, a + b\n    return a"
 LIST = "- France\n  - Paris\n    - 1st\n  - Lyon\n- Italy\n\n\tcode, indented by a tab"

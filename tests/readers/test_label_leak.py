@@ -39,11 +39,11 @@ def test_a_verdict_becomes_a_label_and_changes_nothing_else(name: str) -> None:
 def test_turning_every_verdict_round_changes_no_score(name: str) -> None:
     torch = pytest.importorskip("torch")
     from tracerank.embedding.base import HashEmbedder, identify
-    from tracerank.methods.voting import MajorityVote
-    from tracerank.selectors.trace.checkpoint import Checkpoint
-    from tracerank.selectors.trace.net import NetConfig, TraceNet
-    from tracerank.selectors.trace.selector import TraceSelector
-    from tracerank.selectors.trace.settings import BROWSING
+    from tracerank.trace.checkpoint import Checkpoint
+    from tracerank.trace.net import NetConfig, TraceNet
+    from tracerank.trace.selector import TraceSelector
+    from tracerank.trace.settings import BROWSING
+    from tracerank.votes.voting import MajorityVote
 
     torch.manual_seed(0)
     embedder = HashEmbedder(32)

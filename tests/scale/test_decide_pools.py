@@ -11,13 +11,13 @@ from tests.cli.conftest import Run
 from tests.scale.tables import rows_of, write_rows
 from tracerank.cli.terminal import json_text
 from tracerank.errors import UsageError
-from tracerank.methods.decision_table import DECISION
 from tracerank.pools.pool import Pool
 from tracerank.readers import RolloutWarning
 from tracerank.readers.files.inputs import iter_input
 from tracerank.scale import DecidePools
 from tracerank.scale.decide_pools import _loaded
 from tracerank.selectors.table import MethodOptions
+from tracerank.votes.decision_table import DECISION
 
 
 def test_rows_are_decided_as_select_decides_them_byte_for_byte(

@@ -11,7 +11,7 @@ import pytest
 
 from tests.builders import pool
 from tracerank.errors import TraceRankError
-from tracerank.selectors.base import DEFAULT, folder_of, load_selector
+from tracerank.votes.selector import DEFAULT, folder_of, load_selector
 
 POOL = pool("Paris", "Rome", "paris")
 VALUES = ("null", "-1", "1e400", '"x"', "[]", "[1]", "{}", "NaN", "1" + "0" * 30)
@@ -64,9 +64,9 @@ def test_a_shipped_selector_whose_description_is_damaged(tmp_path: Path) -> None
 def test_a_network_whose_description_is_damaged(tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
     from tracerank.embedding.base import EncoderIdentity, HashEmbedder
-    from tracerank.selectors.trace.checkpoint import Checkpoint, save_checkpoint
-    from tracerank.selectors.trace.graphs.schema import RECIPES
-    from tracerank.selectors.trace.net import NetConfig, TraceNet
+    from tracerank.trace.checkpoint import Checkpoint, save_checkpoint
+    from tracerank.trace.graphs.schema import RECIPES
+    from tracerank.trace.net import NetConfig, TraceNet
 
     torch.manual_seed(0)
     net = TraceNet(NetConfig(width=8, hidden=8, heads=2, feed_forward=8, layers=1), RECIPES["webqa"]).eval()

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.architecture.source import SRC
+from tests.test_architecture import SRC
 from tracerank.errors import CheckpointError
-from tracerank.selectors import base
-from tracerank.selectors.base import folder_of, load_selector
+from tracerank.votes import selector as base
+from tracerank.votes.selector import folder_of, load_selector
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 

@@ -9,16 +9,16 @@ import pytest
 from tests.builders import WIDTH, pool, random_pools, small_net
 from tracerank.embedding.base import EncoderIdentity, HashEmbedder
 from tracerank.errors import CheckpointError, UsageError
-from tracerank.methods.answer_groups import DefaultGroups
-from tracerank.methods.voting import MajorityVote
 from tracerank.pools.types import WEBQA
 from tracerank.selectors.features.compute import feature_table
 from tracerank.selectors.features.model import FeatureModel, LinearScorer
 from tracerank.selectors.features.table import NAMES
 from tracerank.selectors.stack import COLUMN, StackedSelector, with_scores
-from tracerank.selectors.trace.checkpoint import Checkpoint
-from tracerank.selectors.trace.graphs.schema import WEBQA_RECIPE
-from tracerank.selectors.trace.selector import TraceSelector
+from tracerank.trace.checkpoint import Checkpoint
+from tracerank.trace.graphs.schema import WEBQA_RECIPE
+from tracerank.trace.selector import TraceSelector
+from tracerank.votes.answer_groups import DefaultGroups
+from tracerank.votes.voting import MajorityVote
 
 
 def by_score() -> FeatureModel:

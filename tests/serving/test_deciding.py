@@ -13,14 +13,14 @@ import httpx
 import pytest
 
 from tests.served import awaited, served
-from tracerank.agents.worlds.presets import PAPER, iter_world
 from tracerank.errors import CheckpointError, TraceRankError, UndecidedPool, UsageError
-from tracerank.methods.base import Decision, Method
-from tracerank.methods.explanation import Explanation
-from tracerank.methods.voting import MajorityVote
+from tracerank.lab.worlds.presets import PAPER, iter_world
 from tracerank.pools.pool import Pool
 from tracerank.selectors.table import MethodOptions, method_named
 from tracerank.serving.limits import ServiceLimits
+from tracerank.votes.base import Decision, Method
+from tracerank.votes.explanation import Explanation
+from tracerank.votes.voting import MajorityVote
 
 pytest.importorskip("fastapi")
 pytest.importorskip("prometheus_client")

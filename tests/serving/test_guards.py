@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from tests.served import served
 from tracerank.cli.app import app as cli
-from tracerank.methods.voting import MajorityVote
+from tracerank.votes.voting import MajorityVote
 
 pytest.importorskip("fastapi")
 pytest.importorskip("prometheus_client")

@@ -95,9 +95,9 @@ def test_a_rollout_that_gave_no_answer_is_no_mistake() -> None:
 
 
 def test_an_agent_whose_pool_cannot_be_decided_is_told_so() -> None:
-    from tracerank.methods.base import Decision
     from tracerank.pools.pool import Pool
     from tracerank.serving.mcp_server import mcp_server
+    from tracerank.votes.base import Decision
 
     class Failing:
         name = "failing"
@@ -116,9 +116,9 @@ def test_an_agent_whose_pool_cannot_be_decided_is_told_so() -> None:
 
 def test_an_agent_is_told_that_another_method_was_asked() -> None:
     from tests.escalated import Judge
-    from tracerank.selectors.base import load_selector
     from tracerank.selectors.unsure.escalation import Escalating
     from tracerank.serving.mcp_server import mcp_server
+    from tracerank.votes.selector import load_selector
 
     async def talk() -> Any:
         async with mcp.Client(mcp_server(Escalating(load_selector(), Judge("Rome"), 1.0), "1")) as client:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from tests.served import served
-from tracerank.methods.voting import MajorityVote
+from tracerank.votes.voting import MajorityVote
 
 # All of it now: pytest rewrites these modules while importing them, which fails once Playwright's greenlets are there.
 pytest.importorskip("schemathesis.specs.openapi.schemas")

@@ -8,11 +8,11 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.agents.shelves import RIVERS, corpus_of
+from tests.lab.shelves import RIVERS, corpus_of
 from tests.served import served
-from tracerank.agents.corpus.index import Corpus
-from tracerank.agents.retrieve_client import RetrieveClient, RetrieveConfig
 from tracerank.errors import UsageError
+from tracerank.lab.corpus.index import Corpus
+from tracerank.lab.retrieve_client import RetrieveClient, RetrieveConfig
 from tracerank.serving.retrieve_server import RequestLimits, retrieve_app
 
 uvicorn = pytest.importorskip("uvicorn")

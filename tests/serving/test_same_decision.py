@@ -12,10 +12,10 @@ from typer.testing import CliRunner
 from tests.served import awaited, served
 from tracerank.cli.app import app as cli
 from tracerank.endpoints.chat import Usage
-from tracerank.methods.base import NO_EVIDENCE, Decision, decision_to_record, told
 from tracerank.pools.canonical import rollout_to_record
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question, Rollout
+from tracerank.votes.base import NO_EVIDENCE, Decision, decision_to_record, told
 
 pytest.importorskip("fastapi")
 pytest.importorskip("prometheus_client")

@@ -11,14 +11,14 @@ import pytest
 
 from tests.escalated import Judge
 from tests.served import served
-from tracerank.agents.worlds.presets import PRESETS, iter_world
 from tracerank.errors import ChatError, EmbeddingError, TraceRankError
-from tracerank.methods.base import Decision
-from tracerank.methods.voting import MajorityVote
+from tracerank.lab.worlds.presets import PRESETS, iter_world
 from tracerank.pools.canonical import rollout_to_record
 from tracerank.pools.pool import Pool
-from tracerank.selectors.base import load_selector
 from tracerank.selectors.unsure.escalation import Escalating
+from tracerank.votes.base import Decision
+from tracerank.votes.selector import load_selector
+from tracerank.votes.voting import MajorityVote
 
 pytest.importorskip("fastapi")
 pytest.importorskip("prometheus_client")

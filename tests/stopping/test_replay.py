@@ -4,10 +4,10 @@ import pytest
 
 from tests.worlds import generate_pools
 from tracerank.errors import UsageError
-from tracerank.methods.voting import MajorityVote
-from tracerank.selectors.base import load_selector
 from tracerank.stopping.replay import BETA, FIXED, GAIN, Walk, replay, walks_of
 from tracerank.stopping.rules import BetaRule, ExpectedGain, FixedK, State
+from tracerank.votes.selector import load_selector
+from tracerank.votes.voting import MajorityVote
 
 
 def walk(question: int, *steps: tuple[tuple[int, ...], float, float]) -> Walk:

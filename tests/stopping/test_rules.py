@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tracerank.errors import CheckpointError, UsageError
-from tracerank.selectors.base import DEFAULT, folder_of
 from tracerank.stopping.rules import (
     MENDING,
     BetaRule,
@@ -21,6 +20,7 @@ from tracerank.stopping.rules import (
     read_mending,
     shipped_mending,
 )
+from tracerank.votes.selector import DEFAULT, folder_of
 
 AGREED = State(4, (4,), 0.9, agrees=True, run=4)
 SPLIT = State(4, (2, 2), 0.4, agrees=True, run=1)

@@ -8,11 +8,11 @@ from tests.builders import pool, pool_of, ranked, rollout
 from tests.readers.sample_records import SAMPLES
 from tests.selectors.meaning.test_choosing import QUESTION, TEXTS, pools
 from tracerank.errors import UsageError
-from tracerank.methods.voting import MajorityVote
 from tracerank.pools.pool import Pool
-from tracerank.selectors.base import load_selector
 from tracerank.stopping.rules import FixedK, State, WindowRule
 from tracerank.stopping.session import Session
+from tracerank.votes.selector import load_selector
+from tracerank.votes.voting import MajorityVote
 
 
 @settings(max_examples=40, deadline=None)

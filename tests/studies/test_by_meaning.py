@@ -29,13 +29,13 @@ from studies.shipped_weights.meaning_selector import Taught
 from studies.shipped_weights.real_pools import MAY_TRAIN
 from tests.builders import pool_of, ranked, rollout
 from tracerank.answers.exact import normalize_answer
-from tracerank.methods.base import Decision
 from tracerank.pools.pool import PAPER_K, Pool
 from tracerank.pools.types import Question, Rollout
-from tracerank.selectors.base import DEFAULT, load_selector
 from tracerank.selectors.features.fit import FeatureFitPlan
 from tracerank.selectors.features.model import FeatureModel, LinearScorer
 from tracerank.selectors.meaning.table import MEANING_FEATURES
+from tracerank.votes.base import Decision
+from tracerank.votes.selector import DEFAULT, load_selector
 
 
 def weighing(**weights: float) -> FeatureModel:

@@ -8,8 +8,8 @@ import pytest
 
 from studies.quality.carry_marks import CONTRADICTION, FURTHER_FEATURES, FurtherTables, MarkedTable, WindowCosines
 from tests.builders import ranked, rollout
-from tracerank.agents.worlds.presets import PRESETS, iter_world
 from tracerank.embedding.base import HashEmbedder
+from tracerank.lab.worlds.presets import PRESETS, iter_world
 from tracerank.pools.types import WEBQA, Rollout
 from tracerank.selectors.features.fit import LabelledTable
 from tracerank.selectors.features.table import DOWN

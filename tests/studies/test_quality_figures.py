@@ -8,9 +8,9 @@ import pytest
 
 from studies.quality.figures import DRAWS, GENERATOR, STRONGEST, Settled, View, agent_of, cut, groups_of, verdicts
 from tracerank.evaluation.labels import CONTAINS, EM
-from tracerank.methods.base import Decision
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question, Rollout
+from tracerank.votes.base import Decision
 
 FIRST, LAST = 0, -1
 

@@ -11,7 +11,7 @@ from studies.trial.__main__ import STEPS
 from studies.trial.rollouts import drawn_questions, is_forced, make_rollouts, misses
 from studies.trial.steps import Row, Trial, run_steps, table
 from tests.model_server import Reply, Server, said
-from tracerank.agents.almanac.sampling import Almanac
+from tracerank.lab.almanac.sampling import Almanac
 
 
 def searches_once(request: dict[str, Any]) -> Reply:

@@ -7,7 +7,7 @@ from studies.trial.rollouts import Made
 from studies.trial.settling import SETTLING, pools
 from studies.trial.steps import Trial, table
 from tests.builders import ranked, rollout
-from tests.methods.aggregation.scripted import last_text
+from tests.chat.scripted import last_text
 from tests.model_server import Reply, Server, said
 from tracerank.pools.types import Question
 

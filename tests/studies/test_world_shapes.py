@@ -5,7 +5,7 @@ from math import sqrt
 import pytest
 
 from studies.quality.world_shapes import TARGETS, measure
-from tracerank.agents.worlds.presets import PAPER, iter_world
+from tracerank.lab.worlds.presets import PAPER, iter_world
 from tracerank.pools.types import BROWSING, WEBQA
 
 QUESTIONS = 200

@@ -6,16 +6,16 @@ from typing import Any
 
 from tests.builders import browsed, found, opened, pool_of, ranked, rollout, small_net
 from tracerank.embedding.base import EncoderIdentity, HashEmbedder
-from tracerank.methods.base import Method
-from tracerank.methods.explanation import explain_stream
-from tracerank.methods.voting import MajorityVote
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA, Document, Evidence, Question, Rollout, Search
-from tracerank.selectors.trace.checkpoint import Checkpoint
-from tracerank.selectors.trace.graphs.schema import RECIPES
-from tracerank.selectors.trace.selector import TraceSelector
+from tracerank.trace.checkpoint import Checkpoint
+from tracerank.trace.graphs.schema import RECIPES
+from tracerank.trace.selector import TraceSelector
 from tracerank.viewer.page import About, page
 from tracerank.viewer.question_data import question_data
+from tracerank.votes.base import Method
+from tracerank.votes.explanation import explain_stream
+from tracerank.votes.voting import MajorityVote
 
 BRIDGE = "The bridge was opened in 1931 by the mayor of Aldwater."
 MAYOR = "Mayor Ines Tarrow held office from 1929 to 1933."

@@ -7,9 +7,9 @@ import pytest
 
 from tests.builders import pool, pool_of, rollout
 from tests.viewer.pages import bridge_pool, voted
-from tracerank.methods.base import Decision
-from tracerank.methods.explanation import Reason, explain_pool
 from tracerank.viewer.question_data import question_data
+from tracerank.votes.base import Decision
+from tracerank.votes.explanation import Reason, explain_pool
 
 try:
     from playwright.sync_api import expect

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.served import served
-from tracerank.methods.voting import MajorityVote
+from tracerank.votes.voting import MajorityVote
 
 pytest.importorskip("fastapi")
 pytest.importorskip("prometheus_client")

@@ -6,13 +6,13 @@ import pytest
 
 from tests.builders import pool, pool_of, ranked, referenced, rollout
 from tests.viewer.pages import BRIDGE, bridge_pool, explained, voted
-from tracerank.methods.answer_groups import DefaultGroups
-from tracerank.methods.base import Decision
-from tracerank.methods.explanation import explain_pool
-from tracerank.methods.voting import MajorityVote
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING
 from tracerank.viewer.question_data import list_entry, question_data
+from tracerank.votes.answer_groups import DefaultGroups
+from tracerank.votes.base import Decision
+from tracerank.votes.explanation import explain_pool
+from tracerank.votes.voting import MajorityVote
 
 
 def decided(pool: Pool, **fields: object) -> dict[str, object]:

@@ -8,7 +8,7 @@ import pytest
 from tests.evaluation.report_page.test_page import POOLS, Hostile, asked, written
 from tests.evaluation.test_report import Last
 from tests.viewer.test_viewer_browser import brightness
-from tracerank.methods.voting import MajorityVote
+from tracerank.votes.voting import MajorityVote
 
 METHODS = (MajorityVote(), Last(), Hostile())
 

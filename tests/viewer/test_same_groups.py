@@ -14,13 +14,13 @@ from tests.worlds import generate_pools
 from tracerank.answers.equivalence import NO_GROUP
 from tracerank.cli.select import select
 from tracerank.cli.view import view
-from tracerank.methods.base import Method
-from tracerank.methods.explanation import explain_stream
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import WEBQA
-from tracerank.selectors.base import load_selector
 from tracerank.selectors.table import MethodOptions, method_named
 from tracerank.viewer.question_data import list_entry, question_data
+from tracerank.votes.base import Method
+from tracerank.votes.explanation import explain_stream
+from tracerank.votes.selector import load_selector
 
 WORDINGS = ("{}", "{}.", "It is {}.", "The answer is {}.", "**{}**", "Based on the pages, the answer is {}.")
 

@@ -8,8 +8,8 @@ import httpx
 import pytest
 
 from tests.viewer.pages import bridge_pool, hostile_pool, page_of, voted
-from tracerank.methods.voting import MajorityVote
 from tracerank.pools.canonical import rollout_to_record
+from tracerank.votes.voting import MajorityVote
 
 pytest.importorskip("fastapi")
 pytest.importorskip("prometheus_client")

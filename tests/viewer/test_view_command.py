@@ -12,12 +12,12 @@ from tests.viewer.markup import Elements, unpacked
 from tests.viewer.pages import bridge_pool, selector, voted
 from tracerank.cli.app import Commands
 from tracerank.cli.view import view, write_page
-from tracerank.methods.explanation import explain_stream
 from tracerank.pools.canonical import write_pools
 from tracerank.pools.types import BROWSING
-from tracerank.selectors.base import remember_fitted
 from tracerank.selectors.table import MethodOptions, method_named
 from tracerank.viewer.question_data import question_data
+from tracerank.votes.explanation import explain_stream
+from tracerank.votes.selector import remember_fitted
 
 try:
     from playwright.sync_api import expect

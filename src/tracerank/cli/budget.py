@@ -24,7 +24,7 @@ from tracerank.cli.terminal import harmless, new_table, note, print_json, print_
 from tracerank.errors import UsageError
 from tracerank.evaluation import labels as label_rules
 from tracerank.readers.detect import AUTO
-from tracerank.selectors.base import DEFAULT, fitted_on, load_selector
+from tracerank.votes.selector import DEFAULT, fitted_on, load_selector
 
 if TYPE_CHECKING:
     from tracerank.evaluation.tables import Table
@@ -121,7 +121,7 @@ def _print(table: "Table") -> None:
 def _write(made: "Replay", table: "Table", folder: Path) -> None:
     from tracerank.evaluation.plots import draw_accuracy_by_rollouts
     from tracerank.evaluation.tables import wide_csv
-    from tracerank.pools.files import write_text
+    from tracerank.runs.atomic import write_text
 
     folder.mkdir(parents=True, exist_ok=True)
     write_text(folder / "budget.csv", wide_csv(table))

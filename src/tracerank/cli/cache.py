@@ -75,7 +75,7 @@ def embed(
     from tracerank.cache_folders import default_cache_folder
     from tracerank.embedding.cache import FEW_SMALL_AT_ONCE, CachedEmbedder, FillingTally, VectorCache
     from tracerank.embedding.load import load_embedder
-    from tracerank.selectors.trace.graphs.build import pool_texts
+    from tracerank.trace.graphs.build import pool_texts
 
     with Problems(problems, keep=files) as report:
         with working("counting questions", quiet=quiet) as counting:

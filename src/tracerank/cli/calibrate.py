@@ -27,7 +27,7 @@ from tracerank.evaluation import labels as label_rules
 from tracerank.pools.pool import Pool
 from tracerank.pools.subsets import split_named
 from tracerank.readers.detect import AUTO
-from tracerank.selectors.base import DEFAULT, existing_folder, fitted_on, load_selector, remember_fitted
+from tracerank.votes.selector import DEFAULT, existing_folder, fitted_on, load_selector, remember_fitted
 
 if TYPE_CHECKING:
     from tracerank.fitting.calibrate import Calibrated

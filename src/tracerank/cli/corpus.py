@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tracerank.agents.corpus.base import DEFAULT_RULE, RERANKED, PassageRule
 from tracerank.cli.arguments import AllowedHosts, AsJson, Force, ProblemsFile, Quiet, host_names, written_place
 from tracerank.cli.reading import Problems
 from tracerank.cli.terminal import harmless, new_table, note, print_json, print_table, working
 from tracerank.errors import UsageError
 from tracerank.extras import needed
+from tracerank.lab.corpus.base import DEFAULT_RULE, RERANKED, PassageRule
 
 if TYPE_CHECKING:
-    from tracerank.agents.corpus.base import Passage, Retriever
-    from tracerank.agents.corpus.index import Corpus
-    from tracerank.agents.corpus.layout import CorpusInfo
+    from tracerank.lab.corpus.base import Passage, Retriever
+    from tracerank.lab.corpus.index import Corpus
+    from tracerank.lab.corpus.layout import CorpusInfo
 
 DocumentFiles = Annotated[
     list[Path],
@@ -63,7 +63,7 @@ def build(
     quiet: Quiet = False,
 ) -> None:
     """Cut documents into passages and index them; the folder appears when all is done."""
-    from tracerank.agents.corpus.build import build_corpus
+    from tracerank.lab.corpus.build import build_corpus
 
     with Problems(problems, keep=files) as report, working("indexing", unit="documents", quiet=quiet) as bar:
         info = build_corpus(
@@ -82,7 +82,7 @@ def build(
 @corpus.command(epilog="Example:\n\ntracerank corpus info index/")
 def info(index: Index, as_json: AsJson = False) -> None:
     """Show what an index holds and how it was made."""
-    from tracerank.agents.corpus.layout import read_info
+    from tracerank.lab.corpus.layout import read_info
 
     found = read_info(index)
     if as_json:
@@ -96,7 +96,7 @@ def search(
     index: Index, query: Query, k: Count = 3, rerank: Rerank = None, depth: Depth = RERANKED, as_json: AsJson = False
 ) -> None:
     """Show the passages that a search finds, best first."""
-    from tracerank.agents.corpus.index import Corpus  # brings numpy, for which --help shall not wait
+    from tracerank.lab.corpus.index import Corpus  # brings numpy, for which --help shall not wait
 
     found = _retriever(Corpus(index), rerank, depth).search(query, k)
     if as_json:
@@ -119,7 +119,7 @@ def serve(
     quiet: Quiet = False,
 ) -> None:
     """Answer Search-R1 style POST /retrieve requests over an index until interrupted."""
-    from tracerank.agents.corpus.index import Corpus
+    from tracerank.lab.corpus.index import Corpus
     from tracerank.serving.retrieve_server import retrieve_app
     from tracerank.serving.retrieve_server import serve as serve_app
 
@@ -139,8 +139,8 @@ def _retriever(opened: "Corpus", rerank: str | None, depth: int) -> "Retriever":
         if depth != RERANKED:
             raise UsageError("--depth is of use only beside --rerank NAME")
         return opened
-    from tracerank.agents.corpus.index import Reranked
     from tracerank.embedding.load import load_embedder
+    from tracerank.lab.corpus.index import Reranked
 
     return Reranked(opened, load_embedder(rerank), depth)
 

@@ -24,7 +24,7 @@ from tracerank.errors import UsageError
 from tracerank.pools.pool import PAPER_K
 from tracerank.readers.detect import AUTO
 from tracerank.readers.grouping import Report
-from tracerank.selectors.base import DEFAULT
+from tracerank.votes.selector import DEFAULT
 
 if TYPE_CHECKING:
     from tracerank.evaluation.score_matrix import RecordedCost

@@ -9,16 +9,16 @@ from typing import Annotated
 
 import typer
 
-from tracerank.agents.worlds.presets import PAPER, iter_world
 from tracerank.cli.arguments import Quiet, written_place
 from tracerank.cli.terminal import working
 from tracerank.errors import TrainingError
-from tracerank.methods.base import Method, decision_to_record
-from tracerank.methods.explanation import explain_stream
-from tracerank.methods.voting import MajorityVote
+from tracerank.lab.worlds.presets import PAPER, iter_world
 from tracerank.pools.canonical import write_pools
-from tracerank.pools.files import write_lines
 from tracerank.pools.types import WEBQA
+from tracerank.runs.atomic import write_lines
+from tracerank.votes.base import Method, decision_to_record
+from tracerank.votes.explanation import explain_stream
+from tracerank.votes.voting import MajorityVote
 
 Folder = Annotated[
     Path,
@@ -41,7 +41,7 @@ def demo(output: Folder = Path("runs/demo"), quiet: Quiet = False) -> None:
     Nothing that decides has seen the questions that it decides on.
     """
     from tracerank.cli.demo_output import print_next
-    from tracerank.selectors.base import load_selector
+    from tracerank.votes.selector import load_selector
 
     vote, shipped = MajorityVote(), load_selector()
     output.mkdir(parents=True, exist_ok=True)
@@ -53,12 +53,12 @@ def demo(output: Folder = Path("runs/demo"), quiet: Quiet = False) -> None:
 
 def _real_questions(folder: Path, vote: Method, shipped: Method, quiet: bool) -> None:
     """The almanac: the first disagreements, then how often each is right."""
-    from tracerank.agents.almanac.sampling import Almanac, K
     from tracerank.cli.demo_output import print_disagreements, print_right, say
     from tracerank.cli.view import write_page
     from tracerank.evaluation.disagreements import disagreements
     from tracerank.evaluation.evaluate import evaluate
     from tracerank.evaluation.labels import MEANING, Labelling
+    from tracerank.lab.almanac.sampling import Almanac, K
     from tracerank.selectors.table import MethodOptions
 
     almanac = Almanac.written_to(folder)
@@ -118,7 +118,7 @@ def _trained(preset: str, folder: Path, quiet: bool) -> Method:
 def _run(preset: str, folder: Path, quiet: bool) -> Method:
     from tracerank.embedding.load import load_embedder
     from tracerank.fitting.presets import TrainingSource, encoder_of, prepare_training
-    from tracerank.selectors.base import load_selector
+    from tracerank.votes.selector import load_selector
 
     embedder = load_embedder(encoder_of(preset, None))
     k = max(BUDGETS)

@@ -15,7 +15,7 @@ import typer
 from tracerank.cli.terminal import harmless, new_table, print_table
 from tracerank.evaluation.disagreements import Difference, Disagreement, Side, difference
 from tracerank.evaluation.evaluate import ORACLE, SINGLE, Record, fold
-from tracerank.methods.base import Method
+from tracerank.votes.base import Method
 
 SHOWN = 12
 """Disagreements that are printed; the page has all."""

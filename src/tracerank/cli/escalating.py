@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tracerank.errors import UsageError
-from tracerank.methods.base import Method
 from tracerank.pools.subsets import FIRST
 from tracerank.selectors.table import (
     METHODS,
@@ -16,6 +15,7 @@ from tracerank.selectors.table import (
     model_of,
     tells_confidence,
 )
+from tracerank.votes.base import Method
 
 if TYPE_CHECKING:
     from tracerank.evaluation.evaluate import Record

@@ -54,12 +54,9 @@ from tracerank.evaluation.evaluate import evaluate as evaluate_pools
 from tracerank.evaluation.fitted_questions import JudgedQuestions
 from tracerank.evaluation.labels import Labelling
 from tracerank.evaluation.record_folder import RecordFolder, read_evaluation
-from tracerank.methods.base import ALIKE, Method, OnFailure
-from tracerank.methods.voting import NO_CONFIDENCE
 from tracerank.pools.pool import PAPER_BUDGETS, Pool
 from tracerank.pools.subsets import split_named
 from tracerank.readers.detect import AUTO
-from tracerank.selectors.base import DEFAULT, selector_kind
 from tracerank.selectors.table import (
     SELECTOR,
     EqualityName,
@@ -71,6 +68,9 @@ from tracerank.selectors.table import (
     model_of,
     unused_checkpoint,
 )
+from tracerank.votes.base import ALIKE, Method, OnFailure
+from tracerank.votes.selector import DEFAULT, selector_kind
+from tracerank.votes.voting import NO_CONFIDENCE
 
 _PAPER_KS = ",".join(map(str, PAPER_BUDGETS))
 Ks = Annotated[

@@ -27,16 +27,16 @@ from tracerank.cli.terminal import note, print_json, working
 from tracerank.errors import UsageError
 from tracerank.pools.atif_export import rollout_to_trajectory
 from tracerank.pools.canonical import rollout_to_record
-from tracerank.pools.files import line_of, packed, whole_file
 from tracerank.pools.pool import Pool
 from tracerank.readers.detect import AUTO
 from tracerank.readers.files.joining import ScatteredRollout
 from tracerank.readers.files.records import Problem
 from tracerank.readers.grouping import Report, ScatteredPool
+from tracerank.runs.atomic import line_of, packed, whole_file
 from tracerank.selectors.table import METHOD_NAMES, MethodOptions, method_named
 
 if TYPE_CHECKING:
-    from tracerank.agents.sft import ExportTally
+    from tracerank.lab.sft import ExportTally
 
 DEFAULT_METHOD = "selector"
 
@@ -201,7 +201,7 @@ def sft(
     One JSON object a line: messages, tools if any are called, question_id, sample_id and the reason why the rollout
     was kept. Conversations that were kept are written verbatim.
     """
-    from tracerank.agents.sft import correct_examples, selected_examples, write_examples
+    from tracerank.lab.sft import correct_examples, selected_examples, write_examples
 
     if keep is KeepName.CORRECT and (method or checkpoint):
         raise UsageError("--method and --checkpoint are of use only beside --keep selected")

@@ -22,11 +22,11 @@ from tracerank.cli.output import SOME_FAILED
 from tracerank.cli.reading import Failures, Problems, pools_of
 from tracerank.cli.terminal import harmless, new_table, note, print_json, print_table, working
 from tracerank.errors import UsageError
-from tracerank.methods.base import Decision, Method, decide_stream
-from tracerank.methods.missing import Missing
 from tracerank.pools.pool import Pool
 from tracerank.readers.detect import AUTO
 from tracerank.selectors.table import SELECTOR, MethodOptions, method_named, tells_confidence
+from tracerank.votes.base import Decision, Method, decide_stream
+from tracerank.votes.missing import Missing
 
 BELOW = 0.7
 SHOWN = 20

@@ -11,12 +11,12 @@ from tracerank.cli.reading import pools_of
 from tracerank.cli.terminal import harmless, new_table, print_json, print_table, working
 from tracerank.evaluation import labels as label_rules
 from tracerank.evaluation.labels import Labelling
-from tracerank.methods.base import Method, decide_stream
-from tracerank.methods.voting import ANSWERED
 from tracerank.pools.pool import Pool
 from tracerank.readers.detect import AUTO
-from tracerank.selectors.base import DEFAULT
 from tracerank.selectors.table import MethodOptions, method_named
+from tracerank.votes.base import Method, decide_stream
+from tracerank.votes.selector import DEFAULT
+from tracerank.votes.voting import ANSWERED
 
 if TYPE_CHECKING:
     from tracerank.evaluation.agreement import FileLabels

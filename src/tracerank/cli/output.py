@@ -14,9 +14,9 @@ import typer
 
 from tracerank.cli.terminal import json_text, note
 from tracerank.errors import UsageError
-from tracerank.pools.locks import alone_with
 from tracerank.readers.files.inputs import find_files
 from tracerank.readers.files.remote import remote_identity
+from tracerank.runs.locks import alone_with
 
 SOME_FAILED = 3
 """Exit code of a command that is done, but some rollouts or questions failed."""

@@ -17,13 +17,13 @@ import typer
 
 from tracerank.cli.terminal import json_text, note
 from tracerank.errors import ReadError, UndecidedPool, UsageError
-from tracerank.methods.base import ASKED_AGAIN, FORCED, LENIENT, NO_ANSWER
 from tracerank.pools.pool import Pool, drop_reasons
 from tracerank.readers import OnRecord, iter_pools
 from tracerank.readers.files.field_map import with_map, with_questions
 from tracerank.readers.files.inputs import find_files
 from tracerank.readers.files.records import Problem
 from tracerank.readers.grouping import WINDOW_BYTES, Report, Watcher
+from tracerank.votes.base import ASKED_AGAIN, FORCED, LENIENT, NO_ANSWER
 
 SHOWN = 10
 """Problems that the terminal is told of, one by one."""

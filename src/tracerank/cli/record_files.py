@@ -20,8 +20,8 @@ from typing import Any, BinaryIO, get_args, get_type_hints
 from tracerank.cli.terminal import json_text
 from tracerank.errors import UsageError
 from tracerank.extras import needed
-from tracerank.methods.decision_table import COUNTS, NESTED, NUMBER, TEXT, WHOLE, Columns, arrow_schema, arrow_table
-from tracerank.pools.files import whole_file
+from tracerank.runs.atomic import whole_file
+from tracerank.votes.decision_table import COUNTS, NESTED, NUMBER, TEXT, WHOLE, Columns, arrow_schema, arrow_table
 
 
 def _columns_of(kind: type) -> Columns:

@@ -12,8 +12,8 @@ from tracerank.cli.arguments import IncludeFitted, PricesFile, Quiet, written_pl
 from tracerank.cli.record_files import check_format, write_records
 from tracerank.cli.terminal import harmless, json_text, new_table, note, print_json, print_table, working
 from tracerank.errors import UsageError
-from tracerank.methods.decision_table import NUMBER, TEXT
-from tracerank.pools.files import whole_file
+from tracerank.runs.atomic import whole_file
+from tracerank.votes.decision_table import NUMBER, TEXT
 
 if TYPE_CHECKING:
     from tracerank.evaluation.report_folder import Report

@@ -8,8 +8,13 @@ from typing import Annotated
 
 import typer
 
-from tracerank.agents.chat.policy import DEFAULT_LIMITS
-from tracerank.agents.policies import (
+from tracerank.cli.arguments import ChatTime, Force, ProblemsFile, Quiet, written_place
+from tracerank.cli.corpus import Rerank
+from tracerank.cli.output import SOME_FAILED, ResumableLines, check_resumable
+from tracerank.cli.reading import Problems
+from tracerank.cli.terminal import note, print_json, working
+from tracerank.lab.chat.policy import DEFAULT_LIMITS
+from tracerank.lab.policies import (
     BROWSER,
     CONCURRENCY,
     EXPECTED,
@@ -20,12 +25,7 @@ from tracerank.agents.policies import (
     PolicyChoice,
     Sources,
 )
-from tracerank.agents.run import PolicyRun, RunAccount, RunPlan, write_in_order
-from tracerank.cli.arguments import ChatTime, Force, ProblemsFile, Quiet, written_place
-from tracerank.cli.corpus import Rerank
-from tracerank.cli.output import SOME_FAILED, ResumableLines, check_resumable
-from tracerank.cli.reading import Problems
-from tracerank.cli.terminal import note, print_json, working
+from tracerank.lab.run import PolicyRun, RunAccount, RunPlan, write_in_order
 from tracerank.pools.pool import PAPER_K
 from tracerank.readers.question_files import read_questions
 

@@ -49,14 +49,14 @@ from tracerank.cli.reading import (
 from tracerank.cli.record_files import FORMATS, check_format, read_lines, write_records
 from tracerank.cli.terminal import json_text, note, print_line, working
 from tracerank.errors import UsageError
-from tracerank.methods.base import ALIKE, Method, decide_stream, decision_line, told
-from tracerank.methods.decision_table import DECISION
-from tracerank.methods.voting import NO_CONFIDENCE
 from tracerank.pools.pool import Pool
 from tracerank.readers.detect import AUTO
 from tracerank.readers.grouping import Report
-from tracerank.selectors.base import DEFAULT
 from tracerank.selectors.table import SELECTOR, EqualityName, MethodOptions, method_named, own_options
+from tracerank.votes.base import ALIKE, Method, decide_stream, decision_line, told
+from tracerank.votes.decision_table import DECISION
+from tracerank.votes.selector import DEFAULT
+from tracerank.votes.voting import NO_CONFIDENCE
 
 Output = Annotated[
     Path | None,

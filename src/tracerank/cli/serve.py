@@ -25,10 +25,10 @@ from tracerank.cli.terminal import installed_version, note, working
 from tracerank.cli.view import called_by, write_page
 from tracerank.errors import UsageError
 from tracerank.extras import needed
-from tracerank.methods.base import Method
 from tracerank.readers.detect import AUTO
 from tracerank.selectors.table import EqualityName, MethodOptions, method_named
 from tracerank.serving.limits import BEST_OF, DEFAULT_LIMITS, MEGABYTE, UPSTREAM_SECONDS, ServiceLimits, limits_told
+from tracerank.votes.base import Method
 
 if TYPE_CHECKING:
     from tracerank.serving.deciding import MethodProcess

@@ -23,7 +23,7 @@ from tracerank.readers.detect import AUTO
 
 if TYPE_CHECKING:
     from tracerank.fitting.presets import OnStep
-    from tracerank.selectors.trace.training.fit import StepReport
+    from tracerank.trace.training.fit import StepReport
 
 OWN = "the preset's own, see docs/paper-map.md"
 
@@ -158,7 +158,7 @@ def train(
     from tracerank.fitting.folder import write_network_card
     from tracerank.fitting.held_out import compare_held_out
     from tracerank.fitting.presets import TrainingSource, encoder_of, prepare_training, told_setting
-    from tracerank.selectors.trace.training.processes import device_here, joined
+    from tracerank.trace.training.processes import device_here, joined
 
     named, paths = _setting_and_files(pools)
     labelling = labelling_named(labels)

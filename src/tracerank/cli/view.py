@@ -30,12 +30,12 @@ from tracerank.cli.output import SOME_FAILED, check_output
 from tracerank.cli.reading import Failures, Problems, pools_of
 from tracerank.cli.terminal import note, working
 from tracerank.errors import UndecidedPool
-from tracerank.methods.base import Method, OnFailure, settled
-from tracerank.pools.files import whole_file
 from tracerank.pools.pool import Pool
 from tracerank.readers.detect import AUTO
-from tracerank.selectors.base import SHIPPED as SHIPPED_NAMES
+from tracerank.runs.atomic import whole_file
 from tracerank.selectors.table import METHOD_NAMES, METHODS, MethodOptions, fitted_by, method_named, own_options
+from tracerank.votes.base import Method, OnFailure, settled
+from tracerank.votes.selector import SHIPPED as SHIPPED_NAMES
 
 DEFAULTS = MethodOptions()
 SELECTOR, SHIPPED = "selector", "the shipped selector"
@@ -128,9 +128,9 @@ def write_page(
 
     ``fitted`` holds the pools whose questions the method was fitted on. Pools on which it fails are left out, and told.
     """
-    from tracerank.methods.explanation import explain_stream
     from tracerank.viewer.page import About, page_parts
     from tracerank.viewer.question_data import question_data
+    from tracerank.votes.explanation import explain_stream
 
     vote = method_named("majority", options)
 

@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from tracerank.agents.worlds.presets import PRESETS, iter_world, preset_named
 from tracerank.cli.arguments import Force, Quiet, written_place
 from tracerank.cli.output import check_output
 from tracerank.cli.terminal import note, working
+from tracerank.lab.worlds.presets import PRESETS, iter_world, preset_named
 from tracerank.pools.canonical import write_pools
 from tracerank.pools.pool import PAPER_K
 from tracerank.pools.types import BROWSING, WEBQA

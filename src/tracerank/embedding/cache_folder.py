@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from tracerank.embedding.lmdb_file import LmdbFile, Transaction, create_lmdb, errors_in_words, open_lmdb
 from tracerank.errors import EmbeddingError
-from tracerank.pools.files import replacing
+from tracerank.runs.atomic import replacing
 
 _RECORD, _VECTOR = b"\x00", b"\x01"  # first byte of a key
 _PREFIX_BYTES = 8  # then whose: keeps an encoder's vectors together, so that they can be counted and pruned

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tracerank.embedding.base import Embedder, check_vectors
 from tracerank.errors import EmbeddingError
-from tracerank.pools.files import write_text
+from tracerank.runs.atomic import write_text
 
 DTYPE = np.dtype("<f2")
 KEY_BYTES = 16

@@ -13,9 +13,9 @@ from tracerank.answers.exact import normalize_answer
 from tracerank.answers.meaning.grouping import same_answer
 from tracerank.evaluation.bootstrap import intervals
 from tracerank.evaluation.evaluate import judge
-from tracerank.methods.base import Decision
-from tracerank.methods.explanation import Explanation
 from tracerank.pools.pool import Pool
+from tracerank.votes.base import Decision
+from tracerank.votes.explanation import Explanation
 
 
 @dataclass(frozen=True, slots=True)

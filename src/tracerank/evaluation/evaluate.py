@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from tracerank.evaluation.metrics import first_sample, mean_sample, oracle
-from tracerank.methods.base import Decision, Method, OnFailure, decide_stream
 from tracerank.pools.correctness import Compare, Outcome, best_of_group, by_exact_match, choice, is_judged, written
 from tracerank.pools.pool import Pool, drop_reasons
 from tracerank.pools.subsets import FIRST, Cut, cuts
 from tracerank.pools.types import BROWSING
+from tracerank.votes.base import Decision, Method, OnFailure, decide_stream
 
 SINGLE = "single"
 """The first rollout, whatever the pool is and whatever K is."""
@@ -90,7 +90,7 @@ class Record:
     confidence: float | None = None
     """The method's estimate that its answer is right; None: it gives none."""
     counts: Mapping[str, int] = field(default_factory=dict)
-    """What happened while a model was asked, in the words of ``methods/base.py``."""
+    """What happened while a model was asked, in the words of ``votes/base.py``."""
     reply: str | None = None
     """What a model wrote and the answer was read from; None: no model wrote an answer."""
     problem: str | None = None

@@ -17,10 +17,7 @@ from typing import Any
 from tracerank.answers.exact import exact_match
 from tracerank.answers.meaning.rightness import MOST_REFERENCES, is_right
 from tracerank.cache_folders import default_reply_folder
-from tracerank.endpoints.chat import VERDICT_TOKENS, ChatModel, ChatReply, Sampling
-from tracerank.errors import ChatError, UsageError
-from tracerank.evaluation.agreement import Agreement
-from tracerank.methods.aggregation.asking import (
+from tracerank.chat.asking import (
     CountedChat,
     all_of,
     bounded,
@@ -32,7 +29,10 @@ from tracerank.methods.aggregation.asking import (
     strict_reply,
     tried,
 )
-from tracerank.methods.prompts import prompt_text
+from tracerank.chat.prompts import prompt_text
+from tracerank.endpoints.chat import VERDICT_TOKENS, ChatModel, ChatReply, Sampling
+from tracerank.errors import ChatError, UsageError
+from tracerank.evaluation.agreement import Agreement
 from tracerank.pools.pool import Pool
 
 

@@ -17,8 +17,8 @@ from typing import Any, BinaryIO
 from tracerank.errors import UsageError
 from tracerank.evaluation.evaluate import EscalatedRecord, Key, Record
 from tracerank.pools.correctness import correctness, is_judged
-from tracerank.pools.files import write_json, write_text
 from tracerank.pools.pool import UNREADABLE, Pool
+from tracerank.runs.atomic import write_json, write_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +71,8 @@ class QuestionFacts:
 def facts_of(pool: Pool, k: int, backbone: str | None = None) -> QuestionFacts:
     """The facts of a pool, with the graph of its first K samples."""
     # They bring numpy, for which --help shall not wait.
-    from tracerank.selectors.trace.graphs.schema import RECIPES
-    from tracerank.selectors.trace.graphs.stats import graph_statistics
+    from tracerank.trace.graphs.schema import RECIPES
+    from tracerank.trace.graphs.stats import graph_statistics
 
     recipe = RECIPES[pool.setting]
     retained = pool.retained()

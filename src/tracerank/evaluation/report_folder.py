@@ -27,7 +27,7 @@ from tracerank.evaluation.report_page.page import report_page, write_page
 from tracerank.evaluation.report_page.viewer_page import ViewerPage, find_viewer, read_viewer
 from tracerank.evaluation.score_matrix import ScoreMatrix, score_matrix
 from tracerank.evaluation.tables import Table, markdown, wide_csv
-from tracerank.pools.files import write_json, write_text
+from tracerank.runs.atomic import write_json, write_text
 
 WHOLE_REPORT = ReportPlan()
 """The largest K, against the majority vote."""

@@ -13,9 +13,9 @@ from statistics import median
 import numpy as np
 
 from tracerank.embedding.base import Embedder, EncoderIdentity, Vectors
-from tracerank.methods.base import StreamingMethod
 from tracerank.pools.pool import Pool
-from tracerank.selectors.base import Selector, existing_folder, folder_of, load_selector, selector_kind
+from tracerank.votes.base import StreamingMethod
+from tracerank.votes.selector import Selector, existing_folder, folder_of, load_selector, selector_kind
 
 READ, ENCODE, BUILD, SCORE = "read and parse", "encode texts", "build graphs", "score and choose"
 STAGES = (READ, ENCODE, BUILD, SCORE)
@@ -151,7 +151,7 @@ def _encoder_of(
 ) -> EncoderIdentity | Selector:
     """The encoder that a selector needs; the selector itself where it needs none."""
     if selector_kind(existing_folder(checkpoint)) == TRACE:
-        from tracerank.selectors.trace.checkpoint import load_checkpoint  # brings torch
+        from tracerank.trace.checkpoint import load_checkpoint  # brings torch
 
         return load_checkpoint(folder_of(checkpoint)).encoder
     selector = load_selector(checkpoint, encoder, allow_encoder_mismatch=allow_encoder_mismatch)

@@ -1,6 +1,6 @@
 """The paper's two ablation tables: named changes to the full selector, trained and measured on the same questions.
 
-A variant is values only; what a graph control changes stands in ``selectors/trace/graphs/schema.py``. All variants have
+A variant is values only; what a graph control changes stands in ``trace/graphs/schema.py``. All variants have
 the same seeds and optimisation budget. One folder holds it all: ``configuration.json``, the pools as they were read,
 examples once per graph recipe, and for each variant and seed a checkpoint and ``records.jsonl``, written last: what has
 records is never trained again.
@@ -22,22 +22,22 @@ from tracerank.embedding.base import Embedder
 from tracerank.errors import UsageError
 from tracerank.evaluation.evaluate import Record, evaluate
 from tracerank.evaluation.labels import PAPER, labelled
-from tracerank.methods.answer_groups import ExactGroups
-from tracerank.methods.voting import MajorityVote
 from tracerank.pools.canonical import write_pools
-from tracerank.pools.files import write_json, write_lines
 from tracerank.pools.pool import Pool
 from tracerank.pools.subsets import is_test
 from tracerank.pools.types import BROWSING, WEBQA
 from tracerank.readers import iter_pools
-from tracerank.selectors.base import remember_fitted
-from tracerank.selectors.trace.checkpoint import Checkpoint
-from tracerank.selectors.trace.graphs.schema import CONTROLS, RECIPES, GraphRecipe
-from tracerank.selectors.trace.selector import TraceSelector
-from tracerank.selectors.trace.sizes import NetConfig
-from tracerank.selectors.trace.training.examples import ExampleSet, prepare_examples
-from tracerank.selectors.trace.training.fit import StepReport, train, train_two_stages
-from tracerank.selectors.trace.training.losses import TrainingPlan
+from tracerank.runs.atomic import write_json, write_lines
+from tracerank.trace.checkpoint import Checkpoint
+from tracerank.trace.graphs.schema import CONTROLS, RECIPES, GraphRecipe
+from tracerank.trace.selector import TraceSelector
+from tracerank.trace.sizes import NetConfig
+from tracerank.trace.training.examples import ExampleSet, prepare_examples
+from tracerank.trace.training.fit import StepReport, train, train_two_stages
+from tracerank.trace.training.losses import TrainingPlan
+from tracerank.votes.answer_groups import ExactGroups
+from tracerank.votes.selector import remember_fitted
+from tracerank.votes.voting import MajorityVote
 
 FULL = "full"
 

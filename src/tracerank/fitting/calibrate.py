@@ -17,11 +17,9 @@ from numpy.typing import NDArray
 from tracerank.errors import UsageError
 from tracerank.evaluation.calibration import Reliability, reliability
 from tracerank.extras import needed
-from tracerank.methods.base import decide_stream
 from tracerank.pools.correctness import choice
 from tracerank.pools.pool import Pool
 from tracerank.pools.subsets import question_key
-from tracerank.selectors.base import Selector
 from tracerank.selectors.features.fit import BUDGETS, folds_of
 from tracerank.selectors.meaning.confidence import (
     COLUMNS,
@@ -31,6 +29,8 @@ from tracerank.selectors.meaning.confidence import (
     standing_in,
     stepped,
 )
+from tracerank.votes.base import decide_stream
+from tracerank.votes.selector import Selector
 
 Floats = NDArray[np.float64]
 

@@ -20,11 +20,11 @@ from tracerank.evaluation.record_folder import RecordFolder
 from tracerank.evaluation.tables import NUMBER, PERCENT, POINTS, TEXT, Column, Table, Value, markdown, shown
 from tracerank.fitting.ladder import Fitted, LabelledPools
 from tracerank.fitting.rule import FEW_QUESTIONS, RULE, VOTE, WHOLE, Row, Verdict
-from tracerank.methods.base import Decision
-from tracerank.pools.files import is_draft, write_json, write_text
 from tracerank.pools.pool import Pool
-from tracerank.selectors.base import ABOUT, FITTED_ON, remember_fitted
+from tracerank.runs.atomic import is_draft, write_json, write_text
 from tracerank.selectors.gate.selector import SELECTOR_FOLDER, GatedSelector
+from tracerank.votes.base import Decision
+from tracerank.votes.selector import ABOUT, FITTED_ON, remember_fitted
 
 REPORT, README, RECORDS, WORK = "report.json", "README.md", "records", "training"
 FORMAT = "tracerank-fit/1"

@@ -10,13 +10,13 @@ from typing import Any
 
 from tracerank.evaluation.evaluate import ORACLE, evaluate, fold
 from tracerank.evaluation.labels import Labelling
-from tracerank.methods.explanation import Called
-from tracerank.methods.voting import MajorityVote
 from tracerank.pools.pool import Pool
 from tracerank.pools.subsets import is_validation
 from tracerank.pools.types import BROWSING, Rollout
-from tracerank.selectors.base import BROWSING as SHIPPED_BROWSING
-from tracerank.selectors.base import DEFAULT, EmbedderChoice, load_selector
+from tracerank.votes.explanation import Called
+from tracerank.votes.selector import BROWSING as SHIPPED_BROWSING
+from tracerank.votes.selector import DEFAULT, EmbedderChoice, load_selector
+from tracerank.votes.voting import MajorityVote
 
 NETWORK, SHIPPED, VOTE = "network", "shipped selector", "majority"
 

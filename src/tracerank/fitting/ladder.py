@@ -18,15 +18,15 @@ from numpy.typing import NDArray
 from tracerank.errors import TrainingError, UsageError
 from tracerank.fitting.rule import VOTE, Outcomes, Verdict, judge
 from tracerank.fitting.rungs import VOTES, Rung
-from tracerank.methods.base import Decision, decide_stream
-from tracerank.methods.voting import MajorityVote
 from tracerank.pools.correctness import choice, correctness
-from tracerank.pools.files import write_lines
 from tracerank.pools.pool import Pool
 from tracerank.pools.subsets import question_key
+from tracerank.runs.atomic import write_lines
 from tracerank.selectors.features.fit import folds_of
 from tracerank.selectors.gate.fit import Cases, answer_chance, cases_of, choose_gate, pass_nested
 from tracerank.selectors.gate.selector import CalibratedVote, GatedSelector, Sides, ballot_of, sides_of
+from tracerank.votes.base import Decision, decide_stream
+from tracerank.votes.voting import MajorityVote
 
 FEWEST_QUESTIONS = 4
 """Below this there is nothing to learn from and to measure on."""

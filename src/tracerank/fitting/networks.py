@@ -18,10 +18,8 @@ from tracerank.embedding.base import BlankEmbedder, Embedder
 from tracerank.errors import TrainingError
 from tracerank.fitting.presets import MARKS_NET, MARKS_PLAN
 from tracerank.fitting.rungs import UNCALIBRATED, Rung
-from tracerank.methods.voting import ANSWERED
 from tracerank.pools.pool import Pool
 from tracerank.pools.subsets import FIRST, cuts
-from tracerank.selectors.base import Selector
 from tracerank.selectors.features.fit import FeatureFitPlan, LabelledTable, fit_features, labelled_table
 from tracerank.selectors.plus.checkpoint import nets_of
 from tracerank.selectors.plus.description import PlusConfig
@@ -30,13 +28,15 @@ from tracerank.selectors.plus.facts import plus_recipe
 from tracerank.selectors.plus.fit import PlusPlan, train_plus
 from tracerank.selectors.plus.selector import PlusSelector
 from tracerank.selectors.stack import COLUMN, StackedSelector, with_scores
-from tracerank.selectors.trace.checkpoint import CONFIG_FILE
-from tracerank.selectors.trace.graphs.build import build_graph
-from tracerank.selectors.trace.selector import TraceSelector
-from tracerank.selectors.trace.settings import setting_named
-from tracerank.selectors.trace.sizes import NetConfig
-from tracerank.selectors.trace.training.examples import ExampleSet, prepare_examples, why_not_trainable
-from tracerank.selectors.trace.training.fit import train
+from tracerank.trace.checkpoint import CONFIG_FILE
+from tracerank.trace.graphs.build import build_graph
+from tracerank.trace.selector import TraceSelector
+from tracerank.trace.settings import setting_named
+from tracerank.trace.sizes import NetConfig
+from tracerank.trace.training.examples import ExampleSet, prepare_examples, why_not_trainable
+from tracerank.trace.training.fit import train
+from tracerank.votes.selector import Selector
+from tracerank.votes.voting import ANSWERED
 
 HELD_OUT = 8
 """One of so many pools chooses the epoch."""

@@ -21,17 +21,17 @@ from tracerank.evaluation.labels import Labelling
 from tracerank.pools.pool import Pool
 from tracerank.pools.subsets import is_validation
 from tracerank.pools.types import BROWSING, WEBQA
-from tracerank.selectors.base import FITTED_ON, remember_fitted
 from tracerank.selectors.plus.description import PlusConfig
 from tracerank.selectors.plus.examples import Cutting, prepare_plus
 from tracerank.selectors.plus.facts import FAMILY_OF, plus_recipe
 from tracerank.selectors.plus.fit import PlusPlan, train_plus
-from tracerank.selectors.trace.settings import setting_named
-from tracerank.selectors.trace.sizes import NetConfig
-from tracerank.selectors.trace.training.beginning import Beginning
-from tracerank.selectors.trace.training.examples import prepare_examples
-from tracerank.selectors.trace.training.fit import StepReport, train
-from tracerank.selectors.trace.training.processes import PROCESSOR, Device
+from tracerank.trace.settings import setting_named
+from tracerank.trace.sizes import NetConfig
+from tracerank.trace.training.beginning import Beginning
+from tracerank.trace.training.examples import prepare_examples
+from tracerank.trace.training.fit import StepReport, train
+from tracerank.trace.training.processes import PROCESSOR, Device
+from tracerank.votes.selector import FITTED_ON, remember_fitted
 
 PAPER, MARKS, PLUS, SMALL = "paper", "marks", "plus", "small"
 DEVICE = "device"

@@ -8,10 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from tracerank.methods.answer_groups import ContainmentGroups, DefaultGroups, ExactGroups, MeaningGroups
-from tracerank.methods.voting import FORMS, MajorityVote
 from tracerank.pools.pool import Pool
-from tracerank.selectors.base import DEFAULT, Selector, folder_of
 from tracerank.selectors.features.compute import feature_table
 from tracerank.selectors.features.fit import (
     FeatureFitPlan,
@@ -26,6 +23,9 @@ from tracerank.selectors.features.selector import FeatureSelector
 from tracerank.selectors.meaning.compute import meaning_table
 from tracerank.selectors.meaning.selector import COMMONEST, MeaningSelector
 from tracerank.selectors.meaning.table import MEANING_FEATURES
+from tracerank.votes.answer_groups import ContainmentGroups, DefaultGroups, ExactGroups, MeaningGroups
+from tracerank.votes.selector import DEFAULT, Selector, folder_of
+from tracerank.votes.voting import FORMS, MajorityVote
 
 VOTES: tuple[MajorityVote, ...] = (
     MajorityVote(ExactGroups()),

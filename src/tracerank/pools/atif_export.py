@@ -12,9 +12,9 @@ from typing import Any
 
 from tracerank.errors import MalformedRollout, UsageError
 from tracerank.pools.canonical import SCHEMA_NAME, CanonicalRow, record_to_parsed, rollout_to_record
-from tracerank.pools.files import write_lines
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question, Rollout
+from tracerank.runs.atomic import write_lines
 
 ATIF_VERSION = "ATIF-v1.7"
 _AGENT = {"name": "unknown", "version": "unknown"}

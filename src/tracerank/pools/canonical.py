@@ -12,9 +12,9 @@ from tracerank.answers.exact import normalize_excerpts, normalize_text
 from tracerank.answers.text_keys import trimmed
 from tracerank.endpoints.chat import Usage, message_to_record, record_to_message
 from tracerank.errors import MalformedRollout, ReadError
-from tracerank.pools.files import write_lines
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import RETENTION_RULES, WEBQA, Document, Evidence, Question, Rollout, Search, View, maker_of
+from tracerank.runs.atomic import write_lines
 
 T = TypeVar("T")
 

@@ -11,16 +11,16 @@ from typing import Any, cast
 
 from tracerank.errors import UsageError
 from tracerank.extras import needed
-from tracerank.methods.base import Method, decide_stream, decision_line, told
-from tracerank.methods.decision_table import DECISION, arrow_table
 from tracerank.pools.pool import Pool
 from tracerank.readers import pools_of_placed
 from tracerank.readers.detect import AUTO
 from tracerank.readers.files.parquet import plain_value
 from tracerank.readers.files.records import Problem, RecordAt
 from tracerank.readers.grouping import Report
-from tracerank.selectors.base import DEFAULT, EmbedderChoice
 from tracerank.selectors.table import SELECTOR, MethodOptions, method_named, own_options
+from tracerank.votes.base import Method, decide_stream, decision_line, told
+from tracerank.votes.decision_table import DECISION, arrow_table
+from tracerank.votes.selector import DEFAULT, EmbedderChoice
 
 SOURCE = "_source"
 """Column that says where a row stood, for messages and for the decision's ``source``."""

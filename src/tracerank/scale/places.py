@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tracerank.errors import UsageError
-from tracerank.pools.files import replacing
 from tracerank.readers.files.remote import address, is_remote, store_of, told_of
+from tracerank.runs.atomic import replacing
 
 
 class Place:

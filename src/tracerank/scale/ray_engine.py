@@ -25,8 +25,8 @@ from tracerank.scale.pieces import Piece, rows_of
 from tracerank.scale.places import Place
 from tracerank.scale.shards import DecideShard, shard_name
 from tracerank.scale.vectors import GivenVectors, vectors_file, write_vectors
-from tracerank.selectors.base import Selector
-from tracerank.selectors.trace.graphs.build import pool_texts
+from tracerank.trace.graphs.build import pool_texts
+from tracerank.votes.selector import Selector
 
 WORKER_BYTES = 512 * 2**20
 """Memory that a worker asks for: Python holds a window of rows in a multiple of its size."""

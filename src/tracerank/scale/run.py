@@ -11,9 +11,9 @@ from typing import Any, Protocol
 
 from tracerank.cache_folders import default_cache_folder
 from tracerank.errors import ReadError, UsageError
-from tracerank.pools.locks import alone_with
 from tracerank.readers.files.inputs import find_files
 from tracerank.readers.files.remote import is_remote, remote_identity
+from tracerank.runs.locks import alone_with
 from tracerank.scale.daft_engine import Daft, EngineStopped, OnShard
 from tracerank.scale.decide_pools import DecidePools
 from tracerank.scale.gathering import GATHERED, gathered_pieces

@@ -17,7 +17,6 @@ import numpy as np
 
 from tracerank.errors import ReadError, TraceRankError, UsageError
 from tracerank.extras import needed
-from tracerank.methods.decision_table import DECISION, arrow_schema, arrow_table
 from tracerank.readers.files.records import Problem, RecordAt
 from tracerank.readers.grouping import WINDOW_BYTES
 from tracerank.scale.decide_pools import DecidePools
@@ -26,7 +25,8 @@ from tracerank.scale.pieces import Piece, Plan, opened, rows_of
 from tracerank.scale.places import Place
 from tracerank.scale.questions import digest
 from tracerank.scale.vectors import VECTORS
-from tracerank.selectors.base import EmbedderChoice
+from tracerank.votes.decision_table import DECISION, arrow_schema, arrow_table
+from tracerank.votes.selector import EmbedderChoice
 
 RUN, PLAN, MANIFEST = "run.json", "plan.json", "manifest.json"
 _COUNTS = b"tracerank"

@@ -9,13 +9,13 @@ from dataclasses import replace
 from functools import lru_cache
 
 from tracerank.errors import UsageError
-from tracerank.methods.base import Decision, Method, told
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question, Rollout
 from tracerank.readers.base import Record
 from tracerank.readers.detect import AUTO
 from tracerank.readers.one_pool import pool_of_rollouts
 from tracerank.selectors.table import MethodOptions, method_named
+from tracerank.votes.base import Decision, Method, told
 
 Given = str | Rollout | Record | None
 """An answer, a rollout, or a record in any readable form; None: a run without an answer."""

@@ -9,15 +9,15 @@ import numpy as np
 
 from tracerank.embedding.base import EncoderIdentity
 from tracerank.errors import CheckpointError, UsageError
-from tracerank.methods.answer_groups import DefaultGroups
-from tracerank.methods.base import Decision, Method, decide_stream
-from tracerank.methods.voting import ANSWERED
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Rollout
-from tracerank.selectors.base import EmbedderChoice, Selector, load_selector
 from tracerank.selectors.features.compute import FeatureTable, feature_table
 from tracerank.selectors.features.model import FeatureModel, load_model, log_softmax, save_model
 from tracerank.selectors.features.selector import decision
+from tracerank.votes.answer_groups import DefaultGroups
+from tracerank.votes.base import Decision, Method, decide_stream
+from tracerank.votes.selector import EmbedderChoice, Selector, load_selector
+from tracerank.votes.voting import ANSWERED
 
 COLUMN = "method_score"
 """Log chance that the other method gives a form, by the softmax of its scores over the pool's rollouts."""

@@ -12,8 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from tracerank.errors import UsageError
-from tracerank.methods.aggregation.named import (
+from tracerank.chat.named import (
     aggagent,
     asked_confidence,
     bounded_by,
@@ -24,7 +23,10 @@ from tracerank.methods.aggregation.named import (
     tournament_verifier,
     verifier,
 )
-from tracerank.methods.answer_groups import (
+from tracerank.errors import UsageError
+from tracerank.plugins import METHOD_GROUP, Plugin, plugins
+from tracerank.pools.correctness import correctness
+from tracerank.votes.answer_groups import (
     CONTAINMENT,
     MEANING,
     AnswerGrouping,
@@ -33,13 +35,9 @@ from tracerank.methods.answer_groups import (
     ExactGroups,
     MeaningGroups,
 )
-from tracerank.methods.base import Method, Sure
-from tracerank.methods.explanation import Called
-from tracerank.methods.simple import FewestTools, Oracle, RandomRollout, SingleRollout
-from tracerank.methods.voting import FORMS, MajorityVote, WithoutAbstentions
-from tracerank.plugins import METHOD_GROUP, Plugin, plugins
-from tracerank.pools.correctness import correctness
-from tracerank.selectors.base import (
+from tracerank.votes.base import Method, Sure
+from tracerank.votes.explanation import Called
+from tracerank.votes.selector import (
     DEFAULT,
     SHIPPED,
     FittedOn,
@@ -50,6 +48,8 @@ from tracerank.selectors.base import (
     selector_digest,
     selector_kind,
 )
+from tracerank.votes.simple import FewestTools, Oracle, RandomRollout, SingleRollout
+from tracerank.votes.voting import FORMS, MajorityVote, WithoutAbstentions
 
 SELECTOR = "selector"
 """The method that is whatever a folder holds."""
@@ -288,7 +288,7 @@ def _sure() -> Sure:
 
 
 def _weighted(options: MethodOptions) -> Method:
-    from tracerank.methods.weighted_vote import READ_SOURCES, WeightedVote
+    from tracerank.votes.weighted_vote import READ_SOURCES, WeightedVote
 
     if options.chat is None:
         return WeightedVote(READ_SOURCES, _grouping(options), sure=_sure())
@@ -297,7 +297,7 @@ def _weighted(options: MethodOptions) -> Method:
 
 
 def _weighted_asked(options: MethodOptions) -> Method:
-    from tracerank.methods.weighted_vote import WeightedVote
+    from tracerank.votes.weighted_vote import WeightedVote
 
     sources = [asked_confidence(options)]
     return WeightedVote(sources, _grouping(options), concurrency=CONCURRENCY, kind="weighted-asked", sure=_sure())
@@ -320,7 +320,7 @@ def _grouping(options: MethodOptions) -> AnswerGrouping:
 
 def _semantic(options: MethodOptions) -> AnswerGrouping:
     from tracerank.embedding.load import load_embedder
-    from tracerank.methods.judged_groups import SemanticGroups
+    from tracerank.votes.judged_groups import SemanticGroups
 
     return SemanticGroups(load_embedder(options.encoder or "default"))
 
@@ -328,7 +328,7 @@ def _semantic(options: MethodOptions) -> AnswerGrouping:
 def _llm(options: MethodOptions) -> AnswerGrouping:
     if options.chat is None:
         raise UsageError("--equality llm needs --chat URL#MODEL: the address of a chat server and its model's name")
-    from tracerank.methods.judged_groups import LlmConfig, LlmGroups
+    from tracerank.votes.judged_groups import LlmConfig, LlmGroups
 
     return LlmGroups(chat_of(options), config=bounded_by(LlmConfig(), options))
 

@@ -14,14 +14,14 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 
-from tracerank.methods.base import Method
-from tracerank.running.waves import Ended, run_in_waves
+from tracerank.sampling.waves import Ended, run_in_waves
 from tracerank.serving.limits import BEST_OF, DEFAULT_LIMITS, UPSTREAM_SECONDS, ServiceLimits
 from tracerank.serving.listening import LEFT
 from tracerank.serving.replies import Chosen, Completion, Replies
 from tracerank.serving.service_metrics import ServiceMetrics
 from tracerank.serving.upstream import Refusal, Upstream
 from tracerank.stopping.rules import ExpectedGain, Rule
+from tracerank.votes.base import Method
 
 PARALLEL = 4
 """Samples of a request under way at once."""

@@ -24,13 +24,13 @@ from typing import Any, Generic, Protocol, TypeVar
 from starlette.exceptions import HTTPException
 
 from tracerank.errors import ChatError, EmbeddingError, TraceRankError, UndecidedPool
-from tracerank.methods.base import Decision, Method, decide_stream
-from tracerank.methods.explanation import Explanation, explain_stream
 from tracerank.pools.pool import Pool
 from tracerank.serving.limits import ServiceLimits
 from tracerank.serving.micro_batches import IsClosed, MicroBatches, QueueIsFull
 from tracerank.serving.service_metrics import ServiceMetrics
 from tracerank.serving.wire import SelectRequest, UnreadableRequest, pool_of
+from tracerank.votes.base import Decision, Method, decide_stream
+from tracerank.votes.explanation import Explanation, explain_stream
 
 OUTAGES = (EmbeddingError, ChatError)
 """What the method itself depends on has failed; the client did nothing wrong and may come back."""

@@ -14,10 +14,10 @@ from mcp.types import ToolAnnotations
 from pydantic import Field
 
 from tracerank.errors import TraceRankError
-from tracerank.methods.base import Method, decide_stream
-from tracerank.methods.explanation import explain_stream
 from tracerank.serving.mcp_items import Items, checked_pool
 from tracerank.serving.wire import ExplainReply, SelectReply, UnreadableRequest, explain_reply, select_reply
+from tracerank.votes.base import Method, decide_stream
+from tracerank.votes.explanation import explain_stream
 
 INSTRUCTIONS = (
     "Several rollouts of a search agent answered the same question. select_rollout returns the best existing answer "

@@ -14,11 +14,11 @@ from typing import Any, TypeVar
 
 from tracerank.endpoints.chat import ToolCall, Usage, record_to_message, text_in
 from tracerank.errors import MalformedRollout, ReadError, UsageError
-from tracerank.methods.base import Escalation, Method
 from tracerank.pools.types import Question
-from tracerank.running.waves import Failure
+from tracerank.sampling.waves import Failure
 from tracerank.stopping.rules import BetaRule, Rule, State, Verdict
 from tracerank.stopping.session import Session
+from tracerank.votes.base import Escalation, Method
 
 CALLS_AGREE = 0.9
 """How sure the most frequent tools must be to stay so; three samples that agree are enough."""

@@ -9,10 +9,10 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tracerank.methods.base import Decision
 from tracerank.pools.pool import Pool
 from tracerank.serving.limits import ServiceLimits
 from tracerank.serving.wire import RolloutRecord, SelectRequest, UnreadableRequest
+from tracerank.votes.base import Decision
 
 RankedRecords = Annotated[list[str | RolloutRecord] | None, Field(min_length=1, max_length=ServiceLimits.rollouts)]
 

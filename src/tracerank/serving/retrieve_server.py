@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tracerank.agents.corpus.base import Passage, Retriever, join_contents
 from tracerank.errors import UsageError
 from tracerank.extras import needed
+from tracerank.lab.corpus.base import Passage, Retriever, join_contents
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette

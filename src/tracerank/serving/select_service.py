@@ -18,7 +18,6 @@ from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
 from pydantic import BaseModel
 
-from tracerank.methods.base import Decision, Method
 from tracerank.serving.deciding import Asked, Decided, Decider, Deciding, OwnMethod
 from tracerank.serving.guards import BodyLimit, KnownHost, KnownToken
 from tracerank.serving.limits import DEFAULT_LIMITS, ServiceLimits
@@ -42,6 +41,7 @@ from tracerank.serving.wire import (
     explain_reply,
     select_reply,
 )
+from tracerank.votes.base import Decision, Method
 
 if TYPE_CHECKING:
     from tracerank.serving.chat_endpoint import ChatEndpoint

@@ -17,10 +17,10 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.responses import FileResponse, HTMLResponse, Response
 
-from tracerank.methods.explanation import Explanation
 from tracerank.pools.pool import Pool
 from tracerank.viewer.page import About, content_security_policy, page
 from tracerank.viewer.question_data import question_data
+from tracerank.votes.explanation import Explanation
 
 Schema = Mapping[str, Any]
 HTML: Mapping[str, Any] = {"response_class": Response, "responses": {200: {"content": {"text/html": {}}}}}

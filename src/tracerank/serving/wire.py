@@ -10,12 +10,12 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from tracerank.errors import ReadError, UsageError
-from tracerank.methods.base import Decision, decision_to_record, told
-from tracerank.methods.explanation import ExplainedRollout, Explanation
 from tracerank.pools.pool import Pool
 from tracerank.readers.detect import AUTO
 from tracerank.readers.one_pool import pool_of_rollouts
 from tracerank.serving.limits import ServiceLimits
+from tracerank.votes.base import Decision, decision_to_record, told
+from tracerank.votes.explanation import ExplainedRollout, Explanation
 
 EXPLAINED_TEXTS = 5
 """Texts that an explanation shows of a candidate."""

@@ -14,11 +14,11 @@ import numpy.typing as npt
 from tracerank.errors import UsageError
 from tracerank.evaluation.bootstrap import intervals
 from tracerank.evaluation.tables import NUMBER, POINTS, TEXT, Column, Table
-from tracerank.methods.base import Method
 from tracerank.pools.correctness import correctness
 from tracerank.pools.pool import Pool
 from tracerank.stopping.rules import BetaRule, ExpectedGain, FixedK, Rule, State, WindowRule
 from tracerank.stopping.session import Session
+from tracerank.votes.base import Method
 
 FIXED, BETA, WINDOW, GAIN = "fixed", "Beta", "window", "gain"
 THRESHOLDS = (0.7, 0.76, 0.8, 0.85, 0.88, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99, 0.995, 0.999)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from tracerank.errors import CheckpointError, UsageError
-from tracerank.selectors.base import DEFAULT, checked_description, folder_of, read_description, write_description
+from tracerank.votes.selector import DEFAULT, checked_description, folder_of, read_description, write_description
 
 FORMAT = "tracerank-stopping/1"
 MENDING = "stopping.json"

@@ -14,19 +14,19 @@ from dataclasses import replace
 
 from tracerank.endpoints.chat import Usage
 from tracerank.errors import UsageError
-from tracerank.methods.base import Decision, Method, told
-from tracerank.methods.voting import ANSWERED
 from tracerank.pools.pool import PAPER_K, Pool
 from tracerank.pools.types import Question, Retained, Rollout
 from tracerank.readers.base import Record
 from tracerank.readers.detect import AUTO
-from tracerank.selectors.base import load_selector
 from tracerank.selectors.decide import Given, pool_of_given
 from tracerank.selectors.features.compute import FeatureTable
 from tracerank.selectors.meaning.compute import MeaningLedger
 from tracerank.selectors.meaning.selector import MeaningSelector
 from tracerank.selectors.unsure.escalation import Escalating
 from tracerank.stopping.rules import ExpectedGain, Rule, State, Verdict
+from tracerank.votes.base import Decision, Method, told
+from tracerank.votes.selector import load_selector
+from tracerank.votes.voting import ANSWERED
 
 
 class Session:

@@ -12,12 +12,12 @@ from tracerank.answers.equivalence import NO_GROUP
 from tracerank.answers.meaning.grouping import answer_core, group_by_meaning, same_answer
 from tracerank.evaluation.evaluate import judge
 from tracerank.evaluation.labels import Labelling, labelled
-from tracerank.methods.base import Decision, Method
-from tracerank.methods.explanation import ATTENTION, ExplainedEvidence, ExplainedRollout, Explanation, explain
-from tracerank.methods.voting import MajorityVote
 from tracerank.pools.correctness import is_judged
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import RETENTION_RULES, Evidence, Rollout, Search
+from tracerank.votes.base import Decision, Method
+from tracerank.votes.explanation import ATTENTION, ExplainedEvidence, ExplainedRollout, Explanation, explain
+from tracerank.votes.voting import MajorityVote
 
 LISTED_CHARACTERS = 240
 """Of a question or an answer in the list, which holds thousands; the whole text comes with the question."""

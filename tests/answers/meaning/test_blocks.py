@@ -11,10 +11,10 @@ from tracerank.answers.meaning import blocks, grouping
 from tracerank.answers.meaning.blocks import FEW
 from tracerank.answers.meaning.grouping import group_by_meaning
 from tracerank.answers.meaning.values import agreeing_values, likeness
-from tracerank.methods import answer_groups
-from tracerank.methods.base import Method
 from tracerank.selectors.features import forms, view
 from tracerank.selectors.table import MethodOptions, method_named
+from tracerank.votes import answer_groups
+from tracerank.votes.base import Method
 
 QUESTION = "Who was the first?"
 NAMES = ("Ada Lovelace", "Charles Babbage", "Grace Hopper", "Alan Turing", "Marie Curie")

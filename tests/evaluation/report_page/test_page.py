@@ -13,10 +13,10 @@ from tracerank.errors import UsageError
 from tracerank.evaluation.report import ReportPlan
 from tracerank.evaluation.report_folder import make_report
 from tracerank.evaluation.report_page.page import content_security_policy
-from tracerank.methods.answer_groups import DefaultGroups
-from tracerank.methods.base import Decision
-from tracerank.methods.voting import MajorityVote
 from tracerank.pools.pool import Pool
+from tracerank.votes.answer_groups import DefaultGroups
+from tracerank.votes.base import Decision
+from tracerank.votes.voting import MajorityVote
 
 SCRIPT = "</style></title><script>window.hacked=1</script><img src=x onerror='window.hacked=1'>\"'&{{$title}} \ud800"
 

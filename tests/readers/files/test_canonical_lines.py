@@ -15,7 +15,6 @@ from tests.readers.mutations import mutated
 from tracerank import readers
 from tracerank.errors import MalformedRollout, ReadError
 from tracerank.pools.canonical import rollout_to_record, write_pools
-from tracerank.pools.files import line_of
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Document, Evidence, Question, Rollout, Search
 from tracerank.readers.base import Parsed
@@ -24,6 +23,7 @@ from tracerank.readers.files import canonical_lines
 from tracerank.readers.files.canonical_lines import KNOWN_BYTES, KNOWN_PIECES, CanonicalLines
 from tracerank.readers.files.records import Problem, RecordAt, read_one
 from tracerank.readers.formats.canonical import CanonicalReader
+from tracerank.runs.atomic import line_of
 
 PLACE = "file.jsonl:7"
 FOUND = (

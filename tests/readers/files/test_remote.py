@@ -16,7 +16,7 @@ from tracerank.readers import read_pools
 from tracerank.readers.files.inputs import find_files
 from tracerank.readers.files.remote import address, is_remote, remote_identity
 from tracerank.readers.question_files import read_questions
-from tracerank.selectors.base import folder_of, load_selector, selector_digest
+from tracerank.votes.selector import folder_of, load_selector, selector_digest
 
 fsspec = pytest.importorskip("fsspec")
 
@@ -87,7 +87,7 @@ def test_a_damaged_file_is_named_by_its_address(store: str) -> None:
 
 
 def test_plain_questions_and_documents_are_read_from_there_too(store: str, tmp_path: Path) -> None:
-    from tracerank.agents.corpus.build import DocumentReader
+    from tracerank.lab.corpus.build import DocumentReader
 
     files = fsspec.filesystem("memory")
     files.pipe("/bucket/asked.txt.gz", gzip.compress(b"Who built the bridge?\nWhat does it cross?\n"))

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from tests.builders import pool, pool_of, ranked, rollout
-from tracerank.methods.explanation import SUPPORT
 from tracerank.pools.pool import Pool
 from tracerank.selectors.features.compute import feature_table
 from tracerank.selectors.features.model import FeatureModel, LinearScorer
 from tracerank.selectors.features.selector import FeatureSelector, reasons
 from tracerank.selectors.features.support import grounds
 from tracerank.selectors.features.table import FAMILIES, FAMILY_MEANINGS, NAMES
+from tracerank.votes.explanation import SUPPORT
 
 QUESTION = "What is the capital of Norway?"
 NEAR, FAR, ELSE = "Oslo is the capital of Norway.", "A ferry leaves Oslo at noon.", "Bergen lies in the west."

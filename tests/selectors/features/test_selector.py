@@ -10,13 +10,13 @@ import pytest
 
 from tests.builders import pool, pool_of, ranked, rollout
 from tracerank.errors import CheckpointError
-from tracerank.methods.answer_groups import DefaultGroups
-from tracerank.methods.voting import MajorityVote
 from tracerank.pools.pool import Pool
 from tracerank.selectors.features.fit import FeatureFitPlan, TreePlan, fit_features, labelled_table, labelled_tables
 from tracerank.selectors.features.model import MODEL_FILE, WEIGHTS_FILE, FeatureModel, LinearScorer
 from tracerank.selectors.features.selector import NOBODY_ANSWERED, FeatureSelector
 from tracerank.selectors.features.table import FEATURES, NAMES
+from tracerank.votes.answer_groups import DefaultGroups
+from tracerank.votes.voting import MajorityVote
 
 pytest.importorskip("scipy")
 CITIES = ("Paris", "Rome", "Oslo", "Bern", "Riga", "Kyiv")

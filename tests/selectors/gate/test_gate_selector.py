@@ -10,11 +10,7 @@ import pytest
 
 from tests.builders import pool
 from tracerank.errors import CheckpointError
-from tracerank.methods.answer_groups import DefaultGroups, ExactGroups
-from tracerank.methods.base import Decision
-from tracerank.methods.voting import MajorityVote
 from tracerank.pools.pool import Pool
-from tracerank.selectors.base import ABOUT, load_selector
 from tracerank.selectors.features.model import FeatureModel, LinearScorer
 from tracerank.selectors.features.selector import FeatureSelector
 from tracerank.selectors.features.table import NAMES
@@ -29,6 +25,10 @@ from tracerank.selectors.gate.selector import (
     ballot_of,
     sides_of,
 )
+from tracerank.votes.answer_groups import DefaultGroups, ExactGroups
+from tracerank.votes.base import Decision
+from tracerank.votes.selector import ABOUT, load_selector
+from tracerank.votes.voting import MajorityVote
 
 BY_SCORE = Chance((1.0, 0.0, 0.0, 0.0))
 """Looks at the lead of the scores alone: 0.5 where there is none."""

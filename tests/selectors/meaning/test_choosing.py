@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from tests.builders import pool_of, ranked, rollout
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Evidence, Rollout, Search
-from tracerank.selectors.base import BROWSING, DEFAULT, load_selector
 from tracerank.selectors.features.model import FeatureModel, LinearScorer
 from tracerank.selectors.meaning.compute import meaning_table
 from tracerank.selectors.meaning.selector import MeaningSelector, choose_meaning
 from tracerank.selectors.meaning.table import MEANING_FEATURES
+from tracerank.votes.selector import BROWSING, DEFAULT, load_selector
 
 QUESTION = "Which city did the composer of the opera Orfeo die in?"
 ANSWERS = ("Venice", "Mantua", "Cremona", "The composer died in Venice.", "It was Mantua.", "yes", "1643")

@@ -12,9 +12,7 @@ import tracerank as tr
 from tests.builders import pool, pool_of, ranked, rollout
 from tests.selectors.meaning.test_choosing import ANSWERS, QUESTION, TEXTS, pools
 from tracerank.errors import CheckpointError
-from tracerank.methods.base import Decision
 from tracerank.pools.pool import Pool
-from tracerank.selectors.base import BROWSING, CONFIDENCE, DEFAULT, folder_of, load_selector
 from tracerank.selectors.meaning.confidence import (
     Confidence,
     agreement,
@@ -24,6 +22,8 @@ from tracerank.selectors.meaning.confidence import (
     standing_in,
     stepped,
 )
+from tracerank.votes.base import Decision
+from tracerank.votes.selector import BROWSING, CONFIDENCE, DEFAULT, folder_of, load_selector
 
 votes = st.lists(st.integers(1, 20), min_size=1, max_size=8)
 

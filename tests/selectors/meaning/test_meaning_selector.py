@@ -10,11 +10,11 @@ import pytest
 import tracerank as tr
 from tests.builders import pool_of, ranked, rollout
 from tracerank.errors import CheckpointError, UsageError
-from tracerank.methods.voting import FORMS
-from tracerank.selectors.base import DEFAULT, folder_of, load_selector
 from tracerank.selectors.features.selector import NOBODY_ANSWERED, FeatureSelector
 from tracerank.selectors.meaning.selector import MeaningSelector, member_of
 from tracerank.selectors.table import FormName, MethodOptions, method_named
+from tracerank.votes.selector import DEFAULT, folder_of, load_selector
+from tracerank.votes.voting import FORMS
 
 QUESTION = "When did the expedition reach the pole?"
 WORDINGS = ("14 December 1911", "December 14, 1911", "December 14, 1911", "It reached the pole on 14 December 1911.")

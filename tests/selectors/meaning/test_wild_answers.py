@@ -7,7 +7,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.builders import pool_of, ranked, rollout
-from tracerank.methods.voting import ANSWERED
 from tracerank.pools.pool import Pool
 from tracerank.selectors.features.compute import feature_table
 from tracerank.selectors.features.model import FeatureModel, LinearScorer
@@ -15,6 +14,7 @@ from tracerank.selectors.features.selector import FeatureSelector
 from tracerank.selectors.features.table import LIMIT, NAMES
 from tracerank.selectors.meaning.compute import meaning_table
 from tracerank.selectors.table import MethodOptions, method_named
+from tracerank.votes.voting import ANSWERED
 
 LIST_OF_NUMBERS = f"[{','.join(map(str, range(1700)))}]"
 PIECES = (

@@ -10,10 +10,10 @@ from tracerank.selectors.plus.description import PlusConfig
 from tracerank.selectors.plus.facts import PlusFacts, facts_of
 from tracerank.selectors.plus.inputs import plus_inputs
 from tracerank.selectors.plus.net import PlusNet, chances
-from tracerank.selectors.trace.graphs.build import PoolGraph
-from tracerank.selectors.trace.graphs.packed import collate
-from tracerank.selectors.trace.graphs.schema import GraphRecipe
-from tracerank.selectors.trace.inputs import Vectors
+from tracerank.trace.graphs.build import PoolGraph
+from tracerank.trace.graphs.packed import collate
+from tracerank.trace.graphs.schema import GraphRecipe
+from tracerank.trace.inputs import Vectors
 
 MOVED = 0.3
 """How far every weight is moved at random, so that none hides a mistake by being zero."""

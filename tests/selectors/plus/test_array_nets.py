@@ -15,7 +15,6 @@ from tests.worlds import generate_pools
 from tracerank.embedding.base import EncoderIdentity
 from tracerank.errors import CheckpointError, TraceRankError
 from tracerank.pools.canonical import write_pools
-from tracerank.selectors.base import load_selector
 from tracerank.selectors.plus import array_net
 from tracerank.selectors.plus.array_layers import gelu
 from tracerank.selectors.plus.array_net import ArrayNets, load_numpy_nets, net_chances
@@ -23,7 +22,8 @@ from tracerank.selectors.plus.choice import choose
 from tracerank.selectors.plus.description import WEIGHTS_FILE, write_folder
 from tracerank.selectors.plus.facts import facts_of
 from tracerank.selectors.plus.selector import PlusSelector
-from tracerank.selectors.trace.graphs.build import build_graph
+from tracerank.trace.graphs.build import build_graph
+from tracerank.votes.selector import load_selector
 
 CLOSE = 1e-5
 

@@ -17,7 +17,7 @@ from tracerank.selectors.plus.description import PlusConfig
 from tracerank.selectors.plus.examples import Cutting, prepare_plus
 from tracerank.selectors.plus.facts import facts_of, plus_recipe
 from tracerank.selectors.plus.fit import PlusPlan, train_plus
-from tracerank.selectors.trace.graphs.schema import RECIPES
+from tracerank.trace.graphs.schema import RECIPES
 
 CLOSE = 1e-5
 SMALL = PlusConfig(sources=0.0, hidden=16, feed_forward=16)

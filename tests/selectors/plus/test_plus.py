@@ -15,16 +15,16 @@ from tests.builders import EVERY_RECIPE, SETTINGS, WIDTH, graphs_of, pool_of, ra
 from tests.worlds import generate_pools
 from tracerank.embedding.base import EncoderIdentity
 from tracerank.errors import CheckpointError
-from tracerank.methods.answer_groups import DefaultGroups
-from tracerank.methods.voting import MajorityVote
 from tracerank.pools.pool import Pool
 from tracerank.selectors.plus.checkpoint import PlusCheckpoint, load_plus, save_plus
 from tracerank.selectors.plus.choice import choose
 from tracerank.selectors.plus.facts import FEATURE_NAMES, MARKS, NO_FORM, facts_of, plus_recipe
 from tracerank.selectors.plus.inputs import PlusInputs, plus_inputs
 from tracerank.selectors.plus.net import Among, PlusConfig, PlusNet, chances
-from tracerank.selectors.trace.graphs.packed import collate
-from tracerank.selectors.trace.graphs.schema import RECIPES, GraphRecipe
+from tracerank.trace.graphs.packed import collate
+from tracerank.trace.graphs.schema import RECIPES, GraphRecipe
+from tracerank.votes.answer_groups import DefaultGroups
+from tracerank.votes.voting import MajorityVote
 
 SMALL = PlusConfig(WIDTH, hidden=16, feed_forward=16)
 WEBQA = plus_recipe(RECIPES["webqa"])

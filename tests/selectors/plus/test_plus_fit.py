@@ -18,9 +18,9 @@ from tracerank.selectors.plus.facts import facts_of, plus_recipe
 from tracerank.selectors.plus.fit import PlusPlan, choice_loss, fit_start, train_plus
 from tracerank.selectors.plus.net import PlusConfig, PlusNet
 from tracerank.selectors.plus.selector import PlusSelector
-from tracerank.selectors.trace.graphs.build import build_graph
-from tracerank.selectors.trace.graphs.schema import RECIPES
-from tracerank.selectors.trace.training.fit import StepReport
+from tracerank.trace.graphs.build import build_graph
+from tracerank.trace.graphs.schema import RECIPES
+from tracerank.trace.training.fit import StepReport
 
 WIDTH = 32
 RECIPE = plus_recipe(RECIPES["webqa"])

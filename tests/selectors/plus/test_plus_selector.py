@@ -14,7 +14,7 @@ from tracerank.selectors.plus.checkpoint import PlusCheckpoint, nets_of
 from tracerank.selectors.plus.facts import plus_recipe
 from tracerank.selectors.plus.net import PlusConfig, PlusNet
 from tracerank.selectors.plus.selector import PlusSelector
-from tracerank.selectors.trace.graphs.schema import RECIPES
+from tracerank.trace.graphs.schema import RECIPES
 
 WIDTH = 32
 

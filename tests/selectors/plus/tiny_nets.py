@@ -19,8 +19,8 @@ from tracerank.pools.pool import Pool
 from tracerank.pools.types import Retained
 from tracerank.selectors.plus.description import PlusAbout, PlusConfig
 from tracerank.selectors.plus.facts import FEATURE_NAMES, PlusFacts, facts_of, plus_recipe
-from tracerank.selectors.trace.graphs.build import GraphTexts, PoolGraph, build_graph
-from tracerank.selectors.trace.graphs.schema import RECIPES
+from tracerank.trace.graphs.build import GraphTexts, PoolGraph, build_graph
+from tracerank.trace.graphs.schema import RECIPES
 
 FOLDER = Path(__file__).parent
 TINY = PlusConfig(sources=0.0, hidden=8, heads=2, feed_forward=8, among=4)

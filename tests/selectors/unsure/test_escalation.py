@@ -6,13 +6,13 @@ import pytest
 
 import tracerank as tr
 from tests.builders import pool_of, ranked, rollout
+from tracerank.chat.solagg import SolAgg
+from tracerank.chat.verifier import Verifier
 from tracerank.endpoints.chat import FakeChat, Usage
 from tracerank.errors import ChatError, UsageError
-from tracerank.methods.aggregation.solagg import SolAgg
-from tracerank.methods.aggregation.verifier import Verifier
-from tracerank.methods.base import ESCALATED, NOT_SETTLED, Decision, Method, decide_stream, decision_to_record
 from tracerank.pools.pool import Pool
 from tracerank.selectors.unsure.escalation import Escalating
+from tracerank.votes.base import ESCALATED, NOT_SETTLED, Decision, Method, decide_stream, decision_to_record
 
 
 def asked_pool(name: str, *answers: str | None) -> Pool:

@@ -9,10 +9,10 @@ import pytest
 
 from tests.served import awaited
 from tracerank.errors import UsageError
-from tracerank.methods.base import Decision
-from tracerank.methods.voting import MajorityVote
 from tracerank.pools.pool import Pool
 from tracerank.serving.adapters.dspy_module import selecting_module
+from tracerank.votes.base import Decision
+from tracerank.votes.voting import MajorityVote
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tracerank.methods.voting import MajorityVote
 from tracerank.serving.adapters.inspect_epochs import METADATA, best_of, picked_by, rollout_record
+from tracerank.votes.voting import MajorityVote
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")

@@ -7,8 +7,8 @@ from typing import Annotated, Any, TypedDict
 import pytest
 
 from tracerank.errors import UsageError
-from tracerank.methods.voting import MajorityVote
 from tracerank.serving.adapters.langgraph_node import selection_node
+from tracerank.votes.voting import MajorityVote
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # what other libraries deprecate of each other

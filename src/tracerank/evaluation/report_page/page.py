@@ -18,7 +18,7 @@ from tracerank.evaluation.report_page.sections import budgets, calibration, chan
 from tracerank.evaluation.report_page.viewer_page import ViewerPage
 from tracerank.evaluation.score_matrix import ScoreMatrix
 from tracerank.evaluation.tables import Table
-from tracerank.pools.files import whole_file
+from tracerank.runs.atomic import whole_file
 
 INDEX = "index.html"
 

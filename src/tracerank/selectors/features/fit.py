@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from tracerank.errors import TrainingError
 from tracerank.extras import needed
-from tracerank.methods.voting import ANSWERED
 from tracerank.pools.correctness import correctness
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Rollout
@@ -31,6 +30,7 @@ from tracerank.selectors.features.model import (
     with_leads,
 )
 from tracerank.selectors.features.table import DOWN, FORM_FEATURES, POOL, UP, FeatureSet
+from tracerank.votes.voting import ANSWERED
 
 Floats = NDArray[np.float64]
 

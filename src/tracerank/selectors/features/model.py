@@ -16,9 +16,9 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from tracerank.errors import CheckpointError
-from tracerank.selectors.base import read_description, weights_file, write_description
 from tracerank.selectors.features.compute import FeatureTable
 from tracerank.selectors.features.table import FORM_FEATURES, FeatureSet
+from tracerank.votes.selector import read_description, weights_file, write_description
 
 NOT_MISSING, ZERO_MISSING, NAN_MISSING = 0, 1, 2
 _MISSING_TYPES = {"None": NOT_MISSING, "Zero": ZERO_MISSING, "NaN": NAN_MISSING}

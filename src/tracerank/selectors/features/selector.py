@@ -11,18 +11,18 @@ from pathlib import Path
 
 import numpy as np
 
-from tracerank.methods.answer_groups import DefaultGroups
-from tracerank.methods.base import Decision
-from tracerank.methods.explanation import SUPPORT, Explanation, ReadWeights, Reason, explain
-from tracerank.methods.voting import ANSWERED
 from tracerank.pools.documents import link_documents
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Retained, Rollout
-from tracerank.selectors.base import EmbedderChoice, Selector
 from tracerank.selectors.features.compute import FeatureTable, feature_table
 from tracerank.selectors.features.model import Choice, FeatureModel, LinearScorer, choose, load_model, save_model
 from tracerank.selectors.features.support import grounds
 from tracerank.selectors.features.table import FAMILY_MEANINGS, FAMILY_OF
+from tracerank.votes.answer_groups import DefaultGroups
+from tracerank.votes.base import Decision
+from tracerank.votes.explanation import SUPPORT, Explanation, ReadWeights, Reason, explain
+from tracerank.votes.selector import EmbedderChoice, Selector
+from tracerank.votes.voting import ANSWERED
 
 NOBODY_ANSWERED = "every rollout abstains; the first is returned"
 LEAST = 0.05

@@ -14,18 +14,17 @@ from typing import Any
 from tracerank.answers.equivalence import NO_GROUP
 from tracerank.embedding.base import EncoderIdentity
 from tracerank.errors import CheckpointError
-from tracerank.methods.answer_groups import (
+from tracerank.pools.pool import Pool
+from tracerank.votes.answer_groups import (
     AnswerGrouping,
     ContainmentGroups,
     DefaultGroups,
     ExactGroups,
     MeaningGroups,
 )
-from tracerank.methods.base import Decision, Method, decide_stream
-from tracerank.methods.explanation import Explanation, explain_stream
-from tracerank.methods.voting import Ballot, MajorityVote, WithoutAbstentions
-from tracerank.pools.pool import Pool
-from tracerank.selectors.base import (
+from tracerank.votes.base import Decision, Method, decide_stream
+from tracerank.votes.explanation import Explanation, explain_stream
+from tracerank.votes.selector import (
     ABOUT,
     EmbedderChoice,
     Selector,
@@ -35,6 +34,7 @@ from tracerank.selectors.base import (
     selector_kind,
     write_description,
 )
+from tracerank.votes.voting import Ballot, MajorityVote, WithoutAbstentions
 
 FORMAT = "tracerank-gated/1"
 SELECTOR_FOLDER = "selector"

@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from tracerank.errors import CheckpointError
-from tracerank.methods.base import Decision
-from tracerank.methods.voting import ANSWERED
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Rollout
-from tracerank.selectors.base import (
+from tracerank.selectors.features.compute import FeatureTable
+from tracerank.selectors.meaning.compute import named, standing_table
+from tracerank.votes.base import Decision
+from tracerank.votes.selector import (
     CONFIDENCE,
     DEFAULT,
     checked_description,
@@ -28,8 +29,7 @@ from tracerank.selectors.base import (
     read_description,
     write_description,
 )
-from tracerank.selectors.features.compute import FeatureTable
-from tracerank.selectors.meaning.compute import named, standing_table
+from tracerank.votes.voting import ANSWERED
 
 FORMAT = "tracerank-confidence/1"
 AGREEMENT, SCORE_LEAD = "agreement", "score_lead"

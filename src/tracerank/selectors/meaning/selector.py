@@ -11,15 +11,9 @@ from pathlib import Path
 from tracerank.answers.exact import normalize_answer
 from tracerank.answers.meaning.grouping import answer_core
 from tracerank.errors import UsageError
-from tracerank.methods.answer_groups import MeaningGroups
-from tracerank.methods.base import Decision
-from tracerank.methods.explanation import SUPPORT as BY_SUPPORT
-from tracerank.methods.explanation import Explanation, Reason, explain
-from tracerank.methods.voting import ANSWERED, FORMS
 from tracerank.pools.documents import link_documents
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Retained, Rollout
-from tracerank.selectors.base import EmbedderChoice, Selector
 from tracerank.selectors.features.compute import FeatureTable
 from tracerank.selectors.features.lines import question_words, words_of
 from tracerank.selectors.features.model import Choice, FeatureModel, choose, load_model, save_model
@@ -27,6 +21,12 @@ from tracerank.selectors.features.selector import NOBODY_ANSWERED, family_reason
 from tracerank.selectors.features.support import grounds
 from tracerank.selectors.meaning.compute import by_meaning, meaning_table
 from tracerank.selectors.meaning.table import CHAINS, CROSS, FAMILY_MEANINGS, FAMILY_OF, MEANING_FEATURES, SUPPORT
+from tracerank.votes.answer_groups import MeaningGroups
+from tracerank.votes.base import Decision
+from tracerank.votes.explanation import SUPPORT as BY_SUPPORT
+from tracerank.votes.explanation import Explanation, Reason, explain
+from tracerank.votes.selector import EmbedderChoice, Selector
+from tracerank.votes.voting import ANSWERED, FORMS
 
 COMMONEST = "commonest"
 FEW, MANY = 0.25, 0.6

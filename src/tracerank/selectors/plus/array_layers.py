@@ -1,7 +1,7 @@
 """The layers of the ``plus`` nets in numpy, for deciding without torch: several nets at once, side by side.
 
 Arrays begin with an axis of nets, so one call serves all of them. The same in torch, which trains: ``net.py`` and
-``propagate.py`` of ``selectors/trace/``.
+``propagate.py`` of ``trace/``.
 """
 
 import math
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tracerank.selectors.trace.graphs.layout import CrossLayout, Layout, SlotLayout, WithinLayout
-from tracerank.selectors.trace.graphs.packed import Floats, Ints, Segments
+from tracerank.trace.graphs.layout import CrossLayout, Layout, SlotLayout, WithinLayout
+from tracerank.trace.graphs.packed import Floats, Ints, Segments
 
 Named = Mapping[str, Floats]
 """Weights of all nets by their name in one: [nets, …]."""

@@ -33,10 +33,10 @@ from tracerank.selectors.plus.facts import (
     PlusFacts,
     facts_of,
 )
-from tracerank.selectors.trace.graphs.build import PoolGraph
-from tracerank.selectors.trace.graphs.layout import content_cells, every_node, lay_out
-from tracerank.selectors.trace.graphs.packed import Floats, GraphBatch, Longs, collate
-from tracerank.selectors.trace.graphs.schema import GraphRecipe
+from tracerank.trace.graphs.build import PoolGraph
+from tracerank.trace.graphs.layout import content_cells, every_node, lay_out
+from tracerank.trace.graphs.packed import Floats, GraphBatch, Longs, collate
+from tracerank.trace.graphs.schema import GraphRecipe
 
 RUN_OCCURRENCES = 2_000
 """Graphs are computed together up to so much evidence: beyond it states leave the cache, and memory grows."""

@@ -7,8 +7,8 @@ import numpy as np
 from tracerank.errors import CheckpointError
 from tracerank.selectors.plus.description import NO_TEXTS, PlusAbout, Weights
 from tracerank.selectors.plus.facts import MARKS
-from tracerank.selectors.trace.graphs.packed import Floats
-from tracerank.selectors.trace.graphs.schema import GraphRecipe, relations
+from tracerank.trace.graphs.packed import Floats
+from tracerank.trace.graphs.schema import GraphRecipe, relations
 
 Shapes = dict[str, tuple[int, ...]]
 

@@ -12,7 +12,6 @@ from torch import nn
 from tracerank.embedding.base import Embedder, EncoderIdentity
 from tracerank.embedding.load import embedder_for
 from tracerank.errors import CheckpointError
-from tracerank.selectors.base import EmbedderChoice
 from tracerank.selectors.plus.array_net import ArrayNets
 from tracerank.selectors.plus.choice import PlusNets
 from tracerank.selectors.plus.description import (
@@ -27,11 +26,12 @@ from tracerank.selectors.plus.description import (
 from tracerank.selectors.plus.facts import PlusFacts
 from tracerank.selectors.plus.inputs import plus_inputs
 from tracerank.selectors.plus.net import PlusNet, chances
-from tracerank.selectors.trace.bridge import check_encoder, embedded
-from tracerank.selectors.trace.checkpoint import load_weights
-from tracerank.selectors.trace.graphs.build import PoolGraph
-from tracerank.selectors.trace.graphs.packed import collate
-from tracerank.selectors.trace.graphs.schema import GraphRecipe
+from tracerank.trace.bridge import check_encoder, embedded
+from tracerank.trace.checkpoint import load_weights
+from tracerank.trace.graphs.build import PoolGraph
+from tracerank.trace.graphs.packed import collate
+from tracerank.trace.graphs.schema import GraphRecipe
+from tracerank.votes.selector import EmbedderChoice
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from tracerank.embedding.base import EncoderIdentity
 from tracerank.selectors.plus.facts import PlusFacts
-from tracerank.selectors.trace.graphs.build import PoolGraph
-from tracerank.selectors.trace.graphs.schema import GraphRecipe
+from tracerank.trace.graphs.build import PoolGraph
+from tracerank.trace.graphs.schema import GraphRecipe
 
 ABSTAINS = -1e4
 """Score of a candidate that abstains."""

@@ -15,10 +15,10 @@ from safetensors.numpy import load_file, save_file
 
 from tracerank.embedding.base import EncoderIdentity
 from tracerank.errors import CheckpointError
-from tracerank.selectors.base import read_description, restore, weights_file, write_description
 from tracerank.selectors.plus.facts import CROSS_FAMILIES, FEATURE_NAMES, FEATURE_VERSION
-from tracerank.selectors.trace.graphs.schema import GraphRecipe
-from tracerank.selectors.trace.sizes import NetConfig
+from tracerank.trace.graphs.schema import GraphRecipe
+from tracerank.trace.sizes import NetConfig
+from tracerank.votes.selector import read_description, restore, weights_file, write_description
 
 FORMAT = "tracerank-plus/1"
 KIND = "trace-plus"

@@ -22,10 +22,10 @@ from tracerank.selectors.features.lines import TextLines
 from tracerank.selectors.plus.description import NO_TEXTS
 from tracerank.selectors.plus.facts import FEATURE_NAMES, FEATURE_VERSION, MARKS, PlusFacts, facts_of
 from tracerank.selectors.plus.inputs import PlusInputs, plus_inputs
-from tracerank.selectors.trace.graphs.build import build_graph
-from tracerank.selectors.trace.graphs.schema import GraphRecipe
-from tracerank.selectors.trace.training.examples import ExampleSet, map_file, prepare_examples, why_not_trainable
-from tracerank.selectors.trace.training.losses import LossRule, TrainingPlan
+from tracerank.trace.graphs.build import build_graph
+from tracerank.trace.graphs.schema import GraphRecipe
+from tracerank.trace.training.examples import ExampleSet, map_file, prepare_examples, why_not_trainable
+from tracerank.trace.training.losses import LossRule, TrainingPlan
 
 BUDGETS = (2, 3, 4, 6, 8)
 """Sizes of the random subsets that a pool is cut into, besides the whole pool."""

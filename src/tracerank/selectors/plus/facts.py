@@ -19,8 +19,8 @@ from tracerank.selectors.features.forms import near
 from tracerank.selectors.features.lines import Line, TextLines, content_words, subject_of, words_of
 from tracerank.selectors.features.support import OWN_CHAINS
 from tracerank.selectors.features.table import FEATURES, NAMES, VERSION
-from tracerank.selectors.trace.graphs.build import PoolGraph
-from tracerank.selectors.trace.graphs.schema import GraphRecipe
+from tracerank.trace.graphs.build import PoolGraph
+from tracerank.trace.graphs.schema import GraphRecipe
 
 FEATURE_NAMES = NAMES + CHAINS
 FEATURE_VERSION = VERSION

@@ -23,7 +23,7 @@ from tracerank.selectors.plus.description import PlusConfig
 from tracerank.selectors.plus.examples import PlusExamples
 from tracerank.selectors.plus.inputs import PlusInputs, by_pool
 from tracerank.selectors.plus.net import PlusNet, chances, votes
-from tracerank.selectors.trace.training.fit import BLOCK_POOLS, StepReport
+from tracerank.trace.training.fit import BLOCK_POOLS, StepReport
 
 _LEAST_DEVIATION = 1e-3
 """A feature that varies less in the training pools says nothing, and is not blown up."""

@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 
 from tracerank.selectors.plus.facts import PlusFacts
-from tracerank.selectors.trace.graphs.packed import GraphBatch
-from tracerank.selectors.trace.graphs.schema import GraphRecipe
-from tracerank.selectors.trace.inputs import GraphTensors, Vectors, as_tensors
+from tracerank.trace.graphs.packed import GraphBatch
+from tracerank.trace.graphs.schema import GraphRecipe
+from tracerank.trace.inputs import GraphTensors, Vectors, as_tensors
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,9 +20,9 @@ from tracerank.selectors.plus.choice import ABSTAINS
 from tracerank.selectors.plus.description import COMPARING_HEADS, NO_TEXTS, PlusConfig
 from tracerank.selectors.plus.facts import FAMILY_OF, FEATURE_NAMES, FORM_SHARE, GROUP_SHARE, MARKS, POOL_SIZE
 from tracerank.selectors.plus.inputs import PlusInputs, by_pool
-from tracerank.selectors.trace.graphs.schema import GraphRecipe
-from tracerank.selectors.trace.inputs import Vectors
-from tracerank.selectors.trace.net import TraceNet
+from tracerank.trace.graphs.schema import GraphRecipe
+from tracerank.trace.inputs import Vectors
+from tracerank.trace.net import TraceNet
 
 
 @torch.no_grad()

@@ -14,16 +14,16 @@ from numpy.typing import NDArray
 from tracerank.embedding.base import EncoderIdentity
 from tracerank.errors import CheckpointError
 from tracerank.extras import needed
-from tracerank.methods.answer_groups import DefaultGroups
-from tracerank.methods.base import Decision
 from tracerank.pools.pool import Pool
-from tracerank.selectors.base import EmbedderChoice, Selector, check_finite
 from tracerank.selectors.features.selector import NOBODY_ANSWERED
 from tracerank.selectors.plus.array_net import load_numpy_nets
 from tracerank.selectors.plus.choice import PlusNets, choose
 from tracerank.selectors.plus.description import KIND, read_about
 from tracerank.selectors.plus.facts import facts_of
-from tracerank.selectors.trace.graphs.build import PoolGraph, build_graph
+from tracerank.trace.graphs.build import PoolGraph, build_graph
+from tracerank.votes.answer_groups import DefaultGroups
+from tracerank.votes.base import Decision
+from tracerank.votes.selector import EmbedderChoice, Selector, check_finite
 
 BLOCK_POOLS = 64
 """Pools scored together."""

@@ -11,7 +11,9 @@ from itertools import islice
 from tracerank.answers.meaning.grouping import same_answer
 from tracerank.endpoints.chat import Usage
 from tracerank.errors import UsageError
-from tracerank.methods.base import (
+from tracerank.pools.pool import Pool
+from tracerank.selectors.unsure.gaps import with_missing
+from tracerank.votes.base import (
     ALIKE,
     CHANGED,
     CONFIRMED,
@@ -24,8 +26,6 @@ from tracerank.methods.base import (
     Method,
     decide_stream,
 )
-from tracerank.pools.pool import Pool
-from tracerank.selectors.unsure.gaps import with_missing
 
 _CHUNK_POOLS = 64
 """Few enough to hold, enough for a method that works on several at once."""

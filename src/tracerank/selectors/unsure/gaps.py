@@ -8,9 +8,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import ceil, fsum
 
-from tracerank.methods.base import Decision
-from tracerank.methods.missing import ANSWER, QUESTION, Missing, Repeated, Unasked, Unsupported
-from tracerank.methods.voting import ANSWERED
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Rollout
 from tracerank.selectors.features.forms import HEAD, Form
@@ -18,6 +15,9 @@ from tracerank.selectors.features.lines import TextLines, content_words, words_h
 from tracerank.selectors.features.view import PoolView, view_of
 from tracerank.selectors.meaning.compute import by_meaning
 from tracerank.selectors.unsure.names import names_in
+from tracerank.votes.base import Decision
+from tracerank.votes.missing import ANSWER, QUESTION, Missing, Repeated, Unasked, Unsupported
+from tracerank.votes.voting import ANSWERED
 
 MOST_RIVALS = 6
 """Answers that are looked at, the one that was returned and those with most votes."""

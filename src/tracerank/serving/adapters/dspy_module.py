@@ -10,9 +10,9 @@ from typing import Any
 
 from tracerank.errors import UsageError
 from tracerank.extras import pip_install
-from tracerank.methods.base import Method
-from tracerank.running.wrappers import own_copy, prediction_record, varied
+from tracerank.sampling.wrappers import own_copy, prediction_record, varied
 from tracerank.serving.adapters.langgraph_node import decide_records
+from tracerank.votes.base import Method
 
 _log = logging.getLogger(__name__)
 

@@ -13,11 +13,11 @@ from typing import Any
 import orjson
 
 from tracerank.errors import TraceRankError
-from tracerank.methods.base import Method, decision_to_record, told
 from tracerank.readers import read_pools
 from tracerank.readers.files.trial_folders import DECISIONS
-from tracerank.selectors.base import DEFAULT
 from tracerank.selectors.table import method_named
+from tracerank.votes.base import Method, decision_to_record, told
+from tracerank.votes.selector import DEFAULT
 
 _log = logging.getLogger(__name__)
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from tracerank.errors import UsageError
 from tracerank.extras import pip_install
-from tracerank.methods.base import Method
 from tracerank.serving.adapters.langgraph_node import decide_records
+from tracerank.votes.base import Method
 
 if TYPE_CHECKING:
     from inspect_ai.agent import Agent

@@ -9,10 +9,10 @@ from dataclasses import replace
 from typing import Any
 
 from tracerank.errors import UsageError
-from tracerank.methods.base import Method
 from tracerank.pools.pool import Pool
-from tracerank.running.wrappers import plain_messages
+from tracerank.sampling.wrappers import plain_messages
 from tracerank.serving.wire import SelectRequest, UnreadableRequest, pool_of, select_reply
+from tracerank.votes.base import Method
 
 
 def selection_node(

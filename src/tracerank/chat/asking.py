@@ -1,0 +1,269 @@
+"""How chat models are asked: texts of others quoted so that none can pass for ours, replies read, tokens counted.
+
+Pages and answers are hostile. As JSON strings they cannot end their own block; what chat templates and our own rules
+read as marks (``<answer>``, ``</tool_response>``, ``<|im_end|>``, ``[INST]``) is written with an escape of JSON, so
+that no tokenizer and no extraction meets it in a prompt. Replies that must say one definite thing are read strictly,
+asked for again when they do not, and never guessed.
+"""
+
+import json
+import re
+import threading
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, ClassVar, Protocol, Self, TypeVar
+
+from tracerank.answers.extraction import extract_answer
+from tracerank.answers.scripts import UNSPACED
+from tracerank.endpoints.chat import (
+    ChatMessage,
+    ChatModel,
+    ChatReply,
+    ChatTool,
+    EmptyReply,
+    Sampling,
+    Usage,
+    sendable,
+)
+from tracerank.errors import ChatError
+from tracerank.pools.pool import Pool
+from tracerank.pools.types import Retained, RetentionRule
+from tracerank.votes.base import Decision, recorded
+
+_MARK = re.compile(r"<(?=[/|!?｜▁a-zA-Z])|\[(?=/?[A-Z_]{3,}\])")
+_WORD = re.compile(rf"[{UNSPACED}]|[^\s{UNSPACED}]{{1,40}}")
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """How a model's context is shared out."""
+
+    reply_tokens: int
+    prompt_words: int
+    """Words of others in a prompt."""
+
+
+def room_in(context: int) -> Room:
+    """The shares of a context of so many tokens: a quarter for the reply; a word of others takes up to two tokens."""
+    return Room(reply_tokens=context // 4, prompt_words=context // 4)
+
+
+class Bounded(Protocol):
+    """A config that can be cut to the context of a model; a dataclass with ``max_tokens``."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    def within(self, context: int) -> Self: ...
+
+
+B = TypeVar("B", bound=Bounded)
+
+
+def bounded(config: B, context: int | None, tokens: int | None) -> B:
+    """The config for a model that holds ``context`` tokens and replies in so many; None: as it is."""
+    cut = config if context is None else config.within(context)
+    return cut if tokens is None else replace(cut, max_tokens=tokens)
+
+
+def quoted(value: object) -> str:
+    """The value as JSON on one line, whose strings hold no mark."""
+    text = sendable(json.dumps(value, ensure_ascii=False))
+    return _MARK.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def count_words(text: str) -> int:
+    """Words; a character of a script without spaces counts as one, and so do 40 characters without a space."""
+    return sum(1 for _ in _WORD.finditer(text))
+
+
+def cut_words(text: str, most: int) -> str:
+    """The beginning of the text, with a mark that says how many words are missing."""
+    end = 0
+    for count, word in enumerate(_WORD.finditer(text)):
+        if count == most:
+            return f"{text[:end]} […cut here: {count_words(text[end:]):,} more words]".lstrip()
+        end = word.end()
+    return text
+
+
+def fit_words(texts: Sequence[str], budget: int) -> list[str]:
+    """The texts cut so that they share the budget: short ones stay whole, long ones are cut at one common length."""
+    counts = [count_words(text) for text in texts]
+    if sum(counts) <= budget:
+        return list(texts)
+    level = _water_level(counts, budget)
+    return [cut_words(text, level) for text in texts]
+
+
+def _water_level(counts: Sequence[int], budget: int) -> int:
+    """The largest length at which cutting every text keeps their sum within the budget."""
+    left = budget
+    for place, count in enumerate(sorted(counts)):
+        share = left // (len(counts) - place)
+        if count > share:
+            return share
+        left -= count
+    return max(counts, default=0)
+
+
+UNSAID = ""
+"""The short answer of what gives none."""
+_COPIED = re.compile(r"the short answer that|what the answer says", re.I)
+"""Our own words in the place of an answer."""
+_NO_ANSWERS = frozenset(("none", "n/a", "na", "null", "no answer", "not given", "not stated", "unknown"))
+
+
+def short_answer(reply: ChatReply, label: str) -> str | None:
+    """What the first line with this label says in a reply; ``UNSAID``: that there is none; None: no such line."""
+    found = re.search(
+        rf"^[ \t*_#>-]{{0,6}}(?:Answer )?{label}[ *_]{{0,4}}:[ *_]{{0,4}}(.*)$", reply.spoken, re.M | re.I
+    )
+    if found is None or not found[1].strip() or (reply.is_cut and found.end() == len(reply.spoken)):
+        return None
+    if _COPIED.match(found[1]):
+        return None
+    text = found[1].strip().rstrip("*_ ")
+    bare = text[1:-1] if len(text) > 2 and text[0] == text[-1] == '"' else text
+    return UNSAID if bare.lower().strip(" .()") in _NO_ANSWERS else bare
+
+
+ATTEMPTS = 3
+"""How often a prompt is put; the later times with a temperature, because without one the reply would be the same."""
+
+Value = TypeVar("Value")
+
+
+def strict_reply(
+    chat: ChatModel, prompt: str, sampling: Sampling, read: Callable[[ChatReply], Value | None], wanted: str
+) -> Value:
+    """What the first readable reply says; none in all attempts is an error."""
+    said = "nothing"
+    for attempt in range(ATTEMPTS):
+        try:
+            reply = chat.reply([ChatMessage("user", prompt)], sampling)
+        except EmptyReply as error:
+            said = "nothing before max_tokens were used up; allow more" if error.reply.is_cut else "nothing"
+        else:
+            value = read(reply)
+            if value is not None:
+                return value
+            said = repr((extract_answer(reply.text).answer or reply.text)[:80])
+        sampling = replace(sampling, temperature=1.0, seed=attempt + 1)
+    raise ChatError(f"{chat.name}: asked {ATTEMPTS} times for {wanted}, last said {said}")
+
+
+Item = TypeVar("Item")
+Made = TypeVar("Made")
+
+
+def tried(ask: Callable[[Item], Made]) -> Callable[[Item], Made | ChatError]:
+    """What comes of asking about one item, or why that failed; raises where no other item can fare better."""
+
+    def attempt(item: Item) -> Made | ChatError:
+        try:
+            return ask(item)
+        except ChatError as error:
+            if error.ends_all:
+                raise
+            return error
+
+    return attempt
+
+
+class CountedChat:
+    """A chat model whose tokens are summed, also those of empty replies, and which stops asking when it is told to."""
+
+    def __init__(self, chat: ChatModel, stop: threading.Event | None = None) -> None:
+        self._chat = chat
+        self._stop = stop or threading.Event()
+        self._lock = threading.Lock()
+        self._usage: Usage | None = None
+
+    @property
+    def name(self) -> str:
+        return self._chat.name
+
+    @property
+    def usage(self) -> Usage | None:
+        """The sum so far; None: nothing was asked, or the server does not count."""
+        return self._usage
+
+    def reply(self, messages: Sequence[ChatMessage], sampling: Sampling, tools: Sequence[ChatTool] = ()) -> ChatReply:
+        if self._stop.is_set():
+            raise ChatError(f"{self.name}: not asked, because another question failed")
+        try:
+            reply = self._chat.reply(messages, sampling, tools)
+        except EmptyReply as error:
+            self._count(error.reply)
+            raise
+        self._count(reply)
+        return reply
+
+    def _count(self, reply: ChatReply) -> None:
+        if (usage := reply.usage) is not None:
+            with self._lock:
+                self._usage = usage if self._usage is None else self._usage + usage
+
+
+def in_order(work: Callable[[Item], Made], items: Iterable[Item], window: int, stop: threading.Event) -> Iterator[Made]:
+    """What the work makes of each item, in order, with at most that many under way and unread.
+
+    A failure, or a reader that stops reading, sets ``stop``, cancels what has not begun and waits for the rest.
+    """
+    waiting: deque[Future[Made]] = deque()
+    workers = ThreadPoolExecutor(window, thread_name_prefix="tracerank-ask")
+    try:
+        for item in items:
+            waiting.append(workers.submit(work, item))
+            if len(waiting) >= window:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        if waiting:
+            stop.set()
+        workers.shutdown(wait=True, cancel_futures=True)
+
+
+class AskingMethod(ABC):
+    """A method that asks a chat model about the retained rollouts of a pool."""
+
+    def __init__(self, chat: ChatModel, concurrency: int, rule: RetentionRule | None) -> None:
+        if concurrency < 1:
+            raise ValueError(f"concurrency must be at least 1, got {concurrency}")
+        self.chat = chat
+        self.concurrency = concurrency
+        self.rule = rule
+
+    @abstractmethod
+    def ask(self, pool: Pool, retained: Retained, chat: CountedChat) -> Decision:
+        """The decision on a pool that retains at least one rollout."""
+
+    def decide(self, pool: Pool) -> Decision:
+        return self._decided(CountedChat(self.chat), pool)
+
+    def iter_decisions(self, pools: Iterable[Pool]) -> Iterator[Decision]:
+        """Decisions in the order of the pools, several of them under way at once; a failed one costs only itself."""
+        stop = threading.Event()
+
+        def decided(pool: Pool) -> Decision:
+            chat = CountedChat(self.chat, stop)
+            decision = recorded(partial(self._decided, chat), pool)
+            return decision if decision.problem is None else replace(decision, usage=chat.usage)
+
+        yield from in_order(decided, pools, self.concurrency, stop)
+
+    def _decided(self, chat: CountedChat, pool: Pool) -> Decision:
+        retained = pool.retained(self.rule)
+        if not retained.kept:
+            return Decision(pool.question.id, None, None, dropped=retained.dropped)
+        return self.ask(pool, retained, chat)
+
+
+def all_of(ask: Callable[[Item], Made], items: Sequence[Item], window: int) -> list[Made]:
+    """What is asked about each item of one question, several at once."""
+    return list(in_order(ask, items, max(1, min(window, len(items))), threading.Event()))

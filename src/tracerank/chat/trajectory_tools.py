@@ -1,0 +1,230 @@
+"""What AggAgent may look with: the solutions, a search in one trajectory, a segment of it; and the call that ends.
+
+A call never raises: what is wrong with it is told to the model as the tool's return. Returns are JSON in which the
+texts of others are quoted, and no return is longer than the model's context can bear.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tracerank.answers.scripts import UNSPACED
+from tracerank.chat.asking import cut_words, fit_words, quoted
+from tracerank.chat.transcripts import Step
+from tracerank.endpoints.chat import ChatTool, arguments_schema, number_argument, text_argument
+from tracerank.errors import UsageError
+from tracerank.extras import needed
+
+_TERM = re.compile(rf"[{UNSPACED}]|[^\W_{UNSPACED}]+")
+_LONGEST_QUERY = 200
+ROLES = ("assistant", "tool")
+
+
+def _object(required: Sequence[str], **properties: Mapping[str, Any]) -> dict[str, Any]:
+    return arguments_schema(required, **properties) | {"additionalProperties": False}
+
+
+FINISH = ChatTool(
+    "finish",
+    "Hands in the answer and ends the work.",
+    _object(
+        ("solution", "reason"),
+        solution=text_argument("Two lines. Exact Answer: the short answer. Explanation: why this is the answer."),
+        reason=text_argument("How the trajectories were weighed and conflicts settled."),
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolLimits:
+    """How much a tool shows at most."""
+
+    matches: int = 10
+    """Steps that a search returns; k is cut to it."""
+    usual_matches: int = 5
+    """When the call names no k."""
+    excerpt_words: int = 150
+    """Of each step that a search returns."""
+    segment_steps: int = 5
+    segment_words: int = 600
+    """Of each step of a segment."""
+    solution_words: int = 1_000
+    """Of each solution."""
+    return_words: int = 16_000
+    """Of one return; its texts are cut to share them."""
+
+    def within(self, words: int) -> "ToolLimits":
+        """The same with returns that are no longer than so many words."""
+        return replace(self, return_words=min(self.return_words, words))
+
+    def tools(self) -> tuple[ChatTool, ...]:
+        """The tools as the model is told of them."""
+        which = number_argument("Number of the trajectory, from 1.")
+        search = _object(
+            ("query",),
+            trajectory=number_argument("Number of the trajectory, from 1; leave out for all."),
+            query=text_argument("Words to look for."),
+            role={"type": "string", "enum": list(ROLES), "description": "Only steps of this role; leave out for all."},
+            k=number_argument(f"Most steps to return: {self.usual_matches} if left out, at most {self.matches}."),
+        )
+        segment = _object(
+            ("trajectory", "start", "end"),
+            trajectory=which,
+            start=number_argument("First step, from 1."),
+            end=number_argument(f"Last step; at most {self.segment_steps} steps are shown."),
+        )
+        solution = _object((), trajectory=number_argument("Number of the trajectory, from 1; leave out for all."))
+        return (
+            ChatTool("get_solution", "Shows the final words of one trajectory, or of all.", solution),
+            ChatTool(
+                "search_trajectory", "Finds the steps of one trajectory, or of all, that mention given words.", search
+            ),
+            ChatTool("get_segment", "Shows steps of one trajectory in order.", segment),
+            FINISH,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """What a call gives back to the model."""
+
+    text: str
+    """JSON."""
+    is_error: bool = False
+
+
+class _Wrong(Exception):
+    """What the model has to be told about its call."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trajectory:
+    """One rollout as the tools see it."""
+
+    solution: str
+    steps: tuple[Step, ...]
+
+
+class TrajectoryTools:
+    """The tools that look, over the trajectories of one question."""
+
+    def __init__(self, trajectories: Sequence[Trajectory], limits: ToolLimits) -> None:
+        self.trajectories = trajectories
+        self.limits = limits
+        self._named: dict[str, Callable[[Mapping[str, Any]], object]] = {
+            "get_solution": self._solutions,
+            "search_trajectory": self._search,
+            "get_segment": self._segment,
+        }
+
+    def run(self, name: str, arguments: Mapping[str, Any] | None) -> "Returned":
+        """What the call gives, or what is wrong with it."""
+        if arguments is None:
+            return wrong("the arguments are no JSON object")
+        tool = self._named.get("search_trajectory" if name == "search" else name)
+        if tool is None:
+            return wrong(f"there is no tool of this name; there are {', '.join([*self._named, FINISH.name])}")
+        try:
+            return Returned(quoted(tool(_by_our_names(arguments))))
+        except _Wrong as error:
+            return wrong(str(error))
+
+    def _solutions(self, arguments: Mapping[str, Any]) -> object:
+        numbers = [self._chosen(arguments)] if arguments.get("trajectory") is not None else self._all()
+        texts = self._cut([self.trajectories[number - 1].solution for number in numbers], self.limits.solution_words)
+        return [{"trajectory": number, "solution": text} for number, text in zip(numbers, texts, strict=True)]
+
+    def _cut(self, texts: Sequence[str], words: int) -> list[str]:
+        """Each text cut to its own limit, then all of them to that of the return."""
+        return fit_words([cut_words(text, words) for text in texts], self.limits.return_words)
+
+    def _shown(self, steps: Sequence[tuple[int, Step]], words: int) -> list[dict[str, object]]:
+        texts = self._cut([step.text for _, step in steps], words)
+        return [
+            {"step": place, "role": step.role, "text": text} for (place, step), text in zip(steps, texts, strict=True)
+        ]
+
+    def _search(self, arguments: Mapping[str, Any]) -> object:
+        numbers = [self._chosen(arguments)] if arguments.get("trajectory") is not None else self._all()
+        query, role = arguments.get("query"), arguments.get("role")
+        wanted = terms(query)[:_LONGEST_QUERY] if isinstance(query, str) else []
+        if not wanted:
+            raise _Wrong("'query' must be a text with at least one word")
+        if role is not None and role not in ROLES:
+            raise _Wrong(f"'role' must be one of {', '.join(ROLES)}, or left out")
+        most = max(1, min(_integer(arguments, "k", self.limits.usual_matches), self.limits.matches))
+        found = [
+            (place, step, rouge_recall(wanted, step.text), number)
+            for number in numbers
+            for place, step in enumerate(self.trajectories[number - 1].steps, start=1)
+            if role is None or step.role == role
+        ]
+        best = sorted((row for row in found if row[2] > 0), key=lambda row: -row[2])[:most]  # equals: the earlier step
+        if not best:
+            return {"matches": [], "hint": "no step has any of these words; try others, or another trajectory"}
+        shown = self._shown([(place, step) for place, step, _, _ in best], self.limits.excerpt_words)
+        matches = [
+            {"trajectory": number, **one, "score": round(recall, 3)}
+            for one, (_, _, recall, number) in zip(shown, best, strict=True)
+        ]
+        return {"matches": matches}
+
+    def _segment(self, arguments: Mapping[str, Any]) -> object:
+        steps = self.trajectories[self._chosen(arguments) - 1].steps
+        start = min(max(1, _integer(arguments, "start")), len(steps))
+        end = min(max(start, _integer(arguments, "end")), start + self.limits.segment_steps - 1)
+        asked = list(enumerate(steps, start=1))[start - 1 : end]
+        shown = self._shown(asked, self.limits.segment_words)
+        return {"steps": shown, "of": len(steps)}
+
+    def _all(self) -> list[int]:
+        return list(range(1, len(self.trajectories) + 1))
+
+    def _chosen(self, arguments: Mapping[str, Any]) -> int:
+        number = _integer(arguments, "trajectory")
+        if not 1 <= number <= len(self.trajectories):
+            raise _Wrong(f"'trajectory' must lie between 1 and {len(self.trajectories)}")
+        return number
+
+
+def wrong(what: str) -> Returned:
+    """The return of a call that could not be carried out."""
+    return Returned(quoted({"error": what}), is_error=True)
+
+
+_OTHER_NAMES = {"trajectory_id": "trajectory", "input": "trajectory", "start_step": "start", "end_step": "end"}
+
+
+def _by_our_names(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The arguments by our names for them, where models write those of AggAgent's authors, or none at all."""
+    return {_OTHER_NAMES[name]: value for name, value in arguments.items() if name in _OTHER_NAMES} | dict(arguments)
+
+
+def terms(text: str) -> list[str]:
+    """The words of a text in lower case; characters of scripts without spaces one by one."""
+    return _TERM.findall(text.lower())
+
+
+def rouge_recall(wanted: Sequence[str], text: str) -> float:
+    """ROUGE-L recall: the share of the wanted words that the text has in the same order."""
+    return int(longest_common()(wanted, terms(text))) / len(wanted)
+
+
+def longest_common() -> Callable[[Sequence[str], Sequence[str]], int]:
+    """The length of the longest common subsequence, from the library that has it fastest."""
+    with needed("AggAgent searches with", "aggregation", UsageError):
+        from rapidfuzz.distance import LCSseq
+    return LCSseq.similarity
+
+
+def _integer(arguments: Mapping[str, Any], name: str, otherwise: int | None = None) -> int:
+    """A whole number, which models also write as text or with a point."""
+    value = arguments.get(name, otherwise)
+    if isinstance(value, str) and re.fullmatch(r"\s*-?[0-9]{1,9}\s*", value):
+        return int(value)
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e9:
+        return int(value)
+    if type(value) is int:
+        return value
+    raise _Wrong(f"{name!r} must be a whole number")

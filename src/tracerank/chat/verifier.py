@@ -1,0 +1,186 @@
+"""An LLM verifier: each candidate is judged alone, right or wrong, and the likeliest one is chosen.
+
+The score is the probability of yes where the endpoint tells log-probabilities, else 1 or 0. A reply that says neither
+yes nor no is asked for again and then a missing score, never a guess.
+"""
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from tracerank.answers.equivalence import NO_GROUP
+from tracerank.chat.asking import (
+    AskingMethod,
+    CountedChat,
+    all_of,
+    cut_words,
+    fit_words,
+    quoted,
+    room_in,
+    strict_reply,
+    tried,
+)
+from tracerank.chat.prompts import prompt_text
+from tracerank.endpoints.chat import VERDICT_TOKENS, ChatModel, ChatReply, Sampling, TokenLogprob
+from tracerank.errors import ChatError
+from tracerank.pools.pool import Pool
+from tracerank.pools.types import Evidence, Retained, RetentionRule, Rollout
+from tracerank.votes.answer_groups import AnswerGrouping
+from tracerank.votes.base import ALIKE, Decision
+
+# In capitals anywhere, else at the beginning of a line and parted from what follows: "There is no proof" is no verdict.
+_VERDICT = re.compile(r"""\b(YES|NO)\b|^[\s*_"'(]{0,8}((?i:yes|no))(?=[\s*_"')]{0,8}(?:[,;:!.\n]|\Z))""", re.M)
+_LIKELY_TOKENS = 5  # what every server allows
+_ALIKE_WITHIN = 1e-6
+_MOST_LIKELY = 1.05
+"""Sum of the probabilities at one place, from which they are none: some servers fill in zeros for logarithms."""
+
+
+@dataclass(frozen=True, slots=True)
+class VerifierConfig:
+    """How candidates are judged."""
+
+    max_tokens: int = VERDICT_TOKENS
+    evidence_words: int = 3_000
+    """Words of evidence in one prompt, about 4,000 tokens; longer texts are cut where a mark says so."""
+    answer_words: int = 300
+    concurrency: int = 4
+    """Questions under way at once, and candidates of each."""
+    rule: RetentionRule | None = None
+    """Which rollouts are candidates; None: those that the pool's setting retains."""
+
+    def within(self, context: int) -> "VerifierConfig":
+        """The same for a model that holds so many tokens."""
+        room = room_in(context)
+        return replace(
+            self,
+            max_tokens=min(self.max_tokens, room.reply_tokens),
+            evidence_words=min(self.evidence_words, room.prompt_words),
+        )
+
+
+class Verifier(AskingMethod):
+    """The candidate with the best score; ties go to the first.
+
+    With a grouping the scores of equal answers are summed, which makes it a vote weighted by the verifier.
+    """
+
+    def __init__(
+        self, chat: ChatModel, config: VerifierConfig | None = None, grouping: AnswerGrouping | None = None
+    ) -> None:
+        self.config = config or VerifierConfig()
+        self.grouping = grouping
+        self.name = "verifier" if grouping is None else f"verifier-sum-{grouping.name}"
+        super().__init__(chat, self.config.concurrency, self.config.rule)
+
+    def ask(self, pool: Pool, retained: Retained, chat: CountedChat) -> Decision:
+        kept = retained.kept
+        prompts = [self._prompt(pool.question.text, rollout) for rollout in kept]
+        distinct = list(dict.fromkeys(prompts))
+        found = all_of(tried(lambda prompt: self._score(chat, prompt)), distinct, self.concurrency)
+        failed = [score for score in found if isinstance(score, ChatError)]
+        if len(failed) == len(found):
+            raise failed[0]
+        of_prompt = dict(zip(distinct, found, strict=True))
+        groups = self._groups(pool.question.text, kept)
+        sums: dict[int, float] = {}  # of the groups with a score
+        for group, prompt in zip(groups, prompts, strict=True):
+            if not isinstance(score := of_prompt[prompt], ChatError):
+                sums[group] = sums.get(group, 0.0) + score
+        place = max(range(len(kept)), key=lambda index: sums.get(groups[index], -1.0))  # the first of equals
+        winner = kept[place]
+        members = tuple(one.sample_id for one, group in zip(kept, groups, strict=True) if group == groups[place])
+        missing = sum(isinstance(of_prompt[prompt], ChatError) for prompt in prompts)
+        notes = [f"{missing} of {len(kept)} candidates have no score ({failed[0]})"] if missing else []
+        if len(sums) > 1 and max(sums.values()) - min(sums.values()) < _ALIKE_WITHIN:
+            notes.append(f"{ALIKE} ({sums[groups[place]]:.3g}): the first candidate was taken")
+        return Decision(
+            pool.question.id,
+            winner.answer,
+            winner.sample_id,
+            {one.sample_id: sums[group] for one, group in zip(kept, groups, strict=True) if group in sums},
+            retained.dropped,
+            () if self.grouping is None else members,
+            usage=chat.usage,
+            note="; ".join(notes) or None,
+        )
+
+    def _groups(self, question: str, kept: Sequence[Rollout]) -> list[int]:
+        """A number per rollout, equal where scores are summed."""
+        if self.grouping is None:
+            return list(range(len(kept)))
+        groups = self.grouping.groups(question, [rollout.answer for rollout in kept])
+        # What no group holds stands alone.
+        return [-2 - place if group == NO_GROUP else group for place, group in enumerate(groups)]
+
+    def _prompt(self, question: str, rollout: Rollout) -> str:
+        evidence = dict.fromkeys(_shown(one) for search in rollout.searches for one in search.evidence)
+        lines = [quoted(text) for text in fit_words(list(evidence), self.config.evidence_words)]
+        return prompt_text("verify").format(
+            question=quoted(question),
+            evidence="\n".join(lines) or "(none)",
+            answer=quoted(cut_words(rollout.answer or "", self.config.answer_words)),
+        )
+
+    def _score(self, chat: CountedChat, prompt: str) -> float:
+        sampling = Sampling(self.config.max_tokens, seed=0, top_logprobs=_LIKELY_TOKENS)
+        return strict_reply(chat, prompt, sampling, probability_of_yes, "YES or NO")
+
+
+def probability_of_yes(reply: ChatReply) -> float | None:
+    """How likely the model's verdict was to be yes; None: it gave none."""
+    text = reply.spoken
+    said = _last_verdict(text)
+    if said is None or (reply.is_cut and text[: said.start].strip()):  # a cut reply has not come to its verdict
+        return None
+    token = _verdict_token(reply.logprobs or (), said.word)
+    likely = () if token is None else token.likely or (token,)
+    chances = [(one.token, math.exp(min(one.logprob, 0.0))) for one in likely]
+    if not 0 < sum(chance for _, chance in chances) < _MOST_LIKELY:
+        return float(said.word == "yes")
+    yes, no = (sum(chance for token, chance in chances if _begins(token, word)) for word in ("yes", "no"))
+    if yes and no:
+        return yes / (yes + no)
+    # Only one of them is listed: what it leaves is the other's at most.
+    return min(1.0, yes) if yes else 1.0 - min(1.0, no)
+
+
+class _Verdict(NamedTuple):
+    start: int
+    word: str
+    """``yes`` or ``no``."""
+
+
+def _last_verdict(text: str) -> _Verdict | None:
+    last = None
+    for found in _VERDICT.finditer(text):
+        last = _Verdict(found.start(found.lastindex or 0), found[found.lastindex or 0].lower())
+    return last
+
+
+def _verdict_token(tokens: Sequence[TokenLogprob], said: str) -> TokenLogprob | None:
+    """The token with which the last verdict begins; None: the tokens do not spell what was said.
+
+    Behind a reasoning parser they may be those of the thinking, which then tell nothing of the verdict.
+    """
+    verdict = _last_verdict("".join(token.token for token in tokens))
+    if verdict is None or verdict.word != said:
+        return None
+    at = 0
+    for token in tokens:
+        at += len(token.token)
+        if at > verdict.start:
+            return token if _begins(token.token, verdict.word) else None
+    return None
+
+
+def _begins(token: str, word: str) -> bool:
+    """Whether the token is the word or its beginning, in whatever case and with whatever signs around it."""
+    letters = "".join(char for char in token.lower() if char.isalpha())
+    return bool(letters) and word.startswith(letters)
+
+
+def _shown(evidence: Evidence) -> str:
+    return " | ".join(filter(None, [evidence.title, evidence.text]))

@@ -1,0 +1,289 @@
+"""Browsing's tools, Search, Open and Find, in the manner of gpt-oss's simple browser, over any library of documents.
+
+Every page shown is pushed on a stack and numbered by it; ``cursor`` names such a number, -1 the last. What an agent
+gets wrong comes back as a text, never as an exception, and leaves the stack as it was. A page is made once and may be
+shown many times.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote
+
+from tracerank.lab.corpus.base import CorpusDocument, Library, Passage
+from tracerank.lab.tools.page_text import disarmed, link, one_line, shown_name, shown_url, wrapped
+from tracerank.pools.urls import canonical_url
+from tracerank.readers.values import encodable, tool_of
+
+FOUND_LINES = 4
+"""Lines that a Find shows for each match."""
+MOST_MATCHES = 50
+_LEAD = 4
+"""Lines before a match that are shown when it is opened."""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """Where a numbered link leads."""
+
+    url: str
+    line: int = 0
+    """First line to show."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page as it can be shown."""
+
+    kind: str
+    """``search``, ``document`` or ``find``."""
+    title: str
+    address: str
+    """As printed in the header."""
+    lines: tuple[str, ...]
+    url: str | None = None
+    """Canonical address of the document shown or searched in; None: a search listing."""
+    links: Mapping[int, Link] = field(default_factory=dict)
+
+    def show(self, cursor: int, first: int, count: int) -> str:
+        """The page's header and some of its lines under a cursor."""
+        last = min(first + count, len(self.lines)) - 1
+        body = "\n".join(f"L{number}: {self.lines[number]}" for number in range(first, last + 1))
+        viewport = f"**viewing lines [{first} - {last}] of {len(self.lines) - 1}**"
+        return f"[{cursor}] {self.title} ({self.address})\n{viewport}\n\n{body}"
+
+
+def search_page(query: str, number: int, passages: Sequence[Passage], snippet_words: int) -> Page:
+    """A listing of the documents that a search found, each with the beginning of its best passage."""
+    # Numbered by the search, not by the clock: the same calls print the same pages.
+    address = f"web-search://ts={number}"
+    links: dict[int, Link] = {}
+    entries: list[str] = []
+    for passage in passages:
+        url = passage.url or ""
+        links[len(entries)] = Link(url)
+        words = one_line(passage.text).split()
+        cut = " …" if len(words) > snippet_words else ""
+        snippet = " ".join(words[:snippet_words])
+        entries.append(f"* {link(len(entries), passage.title, url)} {snippet}{cut}")
+    body = "\n".join(entries) or "No results found."
+    lines = wrapped(f"\nURL: {address}\n# Search Results\n\n{body}")
+    return Page("search", shown_name(query), address, tuple(lines), links=links)
+
+
+def document_page(documents: Sequence[CorpusDocument]) -> Page:
+    """The page that the rows of one address make up."""
+    first = documents[0]
+    texts = "\n\n".join(disarmed(document.text) for document in documents)
+    lines = wrapped(f"\nURL: {first.url}\n{texts}")
+    return Page("document", shown_name(first.title), shown_url(first.url), tuple(lines), url=first.url)
+
+
+def find_page(pattern: str, page: Page) -> Page:
+    """Where a pattern occurs in a document's page, each match with the lines that follow."""
+    wanted = one_line(pattern).lower()
+    lines: list[str] = []
+    links: dict[int, Link] = {}
+    number = 0
+    while number < len(page.lines) and len(links) < MOST_MATCHES:
+        if wanted not in page.lines[number].lower():
+            number += 1
+            continue
+        lines += [""] if links else []
+        lines += [f"# 【{len(links)}†match at L{number}】", *page.lines[number : number + FOUND_LINES]]
+        links[len(links)] = Link(page.url or "", number - _LEAD if number > _LEAD else number)
+        number += FOUND_LINES
+    if not links:
+        lines = [f"No `find` results for pattern: `{shown_name(pattern)}`"]
+    title = f"Find results for text: `{shown_name(pattern)}` in `{page.title}`"
+    # Encoded: a decoded pattern could hold the very words that end the address.
+    address = f"{page.address}/find?pattern={quote(pattern[:100], safe='')}"
+    return Page("find", title, address, tuple(lines), url=page.url, links=links)
+
+
+@dataclass(frozen=True, slots=True)
+class BrowserRule:
+    """How much a browser shows."""
+
+    results: int = 10
+    """Documents in a search listing."""
+    snippet_words: int = 60
+    """Words quoted of each."""
+    view_lines: int = 50
+    """Lines shown when the agent does not say how many: about a thousand tokens, as in gpt-oss."""
+    most_lines: int = 200
+    """Lines shown at most."""
+
+
+DEFAULT_RULE = BrowserRule()
+
+
+@dataclass(frozen=True, slots=True)
+class ToolReturn:
+    """What one call did, and the text that the agent gets to see."""
+
+    text: str
+    tool: str | None = None
+    """``search``, ``open`` or ``find``; None: the agent called a tool that does not exist."""
+    event: int | None = None
+    """Counts the calls of these three tools from 0, as readers of the transcript do; None beside tool None."""
+    cursor: int | None = None
+    """Number of the page shown; None: the call failed."""
+    parent: int | None = None
+    """Event that showed the page the call started from; None: none, or the call failed before that mattered."""
+    page: Page | None = None
+    first_line: int = 0
+    shown_lines: int = 0
+
+
+class _Refused(Exception):
+    """A call that cannot be done; the message is for the agent."""
+
+
+class Browser:
+    """One agent's browser: make a new one for each rollout."""
+
+    def __init__(self, library: Library, rule: BrowserRule = DEFAULT_RULE) -> None:
+        self._library = library
+        self._rule = rule
+        self._stack: list[tuple[Page, int]] = []
+        """Pages shown and the events that showed them; the place is the cursor."""
+        self._events = 0
+
+    def call(self, name: object, arguments: object) -> ToolReturn:
+        """Do what the agent wrote: a tool's name in any spelling, arguments as an object or as JSON text."""
+        tool = tool_of(name)
+        if tool is None:
+            return ToolReturn(_error(f"Unknown function: {shown_name(str(name))}"))
+        event = self._events
+        self._events += 1
+        values = _values(arguments)
+        if values is None:
+            return ToolReturn(_error("Invalid function arguments"), tool, event)
+        try:
+            action = {"search": self._search, "open": self._open, "find": self._find}[tool]
+            return action(values, event)
+        except _Refused as refusal:
+            return ToolReturn(str(refusal), tool, event)
+
+    def _search(self, values: Mapping[str, Any], event: int) -> ToolReturn:
+        query = values.get("query")
+        if not isinstance(query, str) or not query.strip():
+            raise _Refused("Error during search for ``: `query` should be text that is not empty")
+        query = encodable(query)
+        passages = self._one_per_page(self._library.search(query, 3 * self._rule.results))
+        page = search_page(query, event, passages, self._rule.snippet_words)
+        return self._show(page, "search", event, None, 0, self._rule.view_lines)
+
+    def _open(self, values: Mapping[str, Any], event: int) -> ToolReturn:
+        target = values["id"] if "id" in values else values.get("url", -1)
+        if isinstance(target, str) and not target.strip().isdecimal():
+            # Hangs on the page at the cursor, as readers see it, but needs none.
+            parent = self._event_at(_cursor(values))
+            page, line = self._fetched(target), 0
+        else:
+            source, parent = self._page_at(_cursor(values))
+            page, line = self._followed(source, _link_id(target))
+        line = _first_line(values.get("loc"), line, page)
+        return self._show(page, "open", event, parent, line, self._line_count(values.get("num_lines")))
+
+    def _find(self, values: Mapping[str, Any], event: int) -> ToolReturn:
+        pattern = values.get("pattern")
+        if not isinstance(pattern, str) or not pattern.strip():
+            raise _Refused("`pattern` should be text that is not empty")
+        page, parent = self._page_at(_cursor(values))
+        if page.kind != "document":
+            raise _Refused("Cannot run `find` on search results page or find results page; open one of its links first")
+        return self._show(find_page(encodable(pattern), page), "find", event, parent, 0, self._rule.most_lines)
+
+    def _show(self, page: Page, tool: str, event: int, parent: int | None, first: int, count: int) -> ToolReturn:
+        cursor = len(self._stack)
+        self._stack.append((page, event))
+        shown = min(count, len(page.lines) - first)
+        return ToolReturn(page.show(cursor, first, count), tool, event, cursor, parent, page, first, shown)
+
+    def _page_at(self, cursor: int) -> tuple[Page, int]:
+        if not self._stack:
+            raise _Refused("No pages to access!")
+        if cursor != -1 and not 0 <= cursor < len(self._stack):
+            known = f"[0 - {len(self._stack) - 1}]"
+            raise _Refused(f"Cursor `{cursor}` is out of range. Available cursor indices: {known}.")
+        return self._stack[cursor]
+
+    def _event_at(self, cursor: int) -> int | None:
+        return self._stack[cursor][1] if -1 <= cursor < len(self._stack) and self._stack else None
+
+    def _followed(self, source: Page, number: int) -> tuple[Page, int]:
+        if number == -1:
+            return source, 0
+        link = source.links.get(number)
+        if link is None:
+            raise _Refused(f"Invalid link id `{number}`.")
+        return self._fetched(link.url), link.line
+
+    def _fetched(self, url: str) -> Page:
+        wanted = canonical_url(url.strip())
+        for page, _ in reversed(self._stack):
+            if page.kind == "document" and page.url == wanted:
+                return page
+        documents = self._library.documents_at(wanted) if wanted else ()
+        if not documents:
+            raise _Refused(f"Error fetching URL `{shown_name(url)}`: there is no such page in this corpus")
+        return document_page(documents)
+
+    def _one_per_page(self, passages: tuple[Passage, ...]) -> list[Passage]:
+        best: dict[str, Passage] = {}
+        for passage in passages:
+            if passage.url is not None:
+                best.setdefault(passage.url, passage)
+        return list(best.values())[: self._rule.results]
+
+    def _line_count(self, given: object) -> int:
+        if given is None:
+            return self._rule.view_lines
+        if not isinstance(given, int) or isinstance(given, bool):
+            raise _Refused(f"`num_lines` should be an integer, not `{type(given).__name__}`")
+        return min(given, self._rule.most_lines) if given > 0 else self._rule.view_lines
+
+
+def _values(arguments: object) -> Mapping[str, Any] | None:
+    for _ in range(2):  # a second time for arguments that were encoded twice
+        if isinstance(arguments, str):
+            try:
+                arguments = json.loads(arguments)
+            except (ValueError, RecursionError):
+                return None
+    return arguments if isinstance(arguments, Mapping) else None
+
+
+def _cursor(values: Mapping[str, Any]) -> int:
+    given = values.get("cursor", -1)
+    if not isinstance(given, int) or isinstance(given, bool):
+        raise _Refused(f"`cursor` should be an integer, not `{type(given).__name__}`")
+    return given
+
+
+def _link_id(target: object) -> int:
+    if target is None:
+        return -1
+    if isinstance(target, str) and len(target.strip()) <= 9:
+        return int(target)
+    if isinstance(target, int) and not isinstance(target, bool) and target >= -1:
+        return target
+    raise _Refused(f"Invalid link id `{shown_name(str(target))}`.")
+
+
+def _first_line(given: object, default: int, page: Page) -> int:
+    if given is None:
+        return default
+    if not isinstance(given, int) or isinstance(given, bool):
+        raise _Refused(f"`loc` should be an integer, not `{type(given).__name__}`")
+    if given >= len(page.lines):
+        last = len(page.lines) - 1
+        raise _Refused(f"Invalid location parameter: `{given}`. Cannot exceed page maximum of {last}.")
+    return given if given >= 0 else default
+
+
+def _error(message: str) -> str:
+    return json.dumps({"error": message}, ensure_ascii=False)

@@ -1,0 +1,222 @@
+"""How agents err: what they believe of what they read, what they know by heart, how they write the answer down.
+
+The search protocols are elsewhere; here is only what both have in common. Every mistake is noted, so that a test can
+count it, and none of it reaches the pools.
+"""
+
+from dataclasses import dataclass
+from enum import IntEnum, StrEnum
+from random import Random
+from typing import Protocol
+
+from tracerank.lab.worlds.facts import Kind, invented_value
+from tracerank.lab.worlds.pages import Page, Passage, Source, Statement
+from tracerank.lab.worlds.questions import Case
+from tracerank.pools.types import Rollout
+
+
+class Mistake(StrEnum):
+    """What went wrong in a rollout."""
+
+    NAMESAKE = "namesake"
+    STALE = "stale page"
+    MISREAD = "misread"
+    WRONG_HOP = "wrong hop"
+    EARLY_STOP = "early stop"
+    GUESS = "guess"
+    """Nothing read states the fact: the answer comes from memory."""
+    GAVE_UP = "gave up"
+    """Nothing read states the fact, or no room is left: there is no answer."""
+    NO_ANSWER = "no answer"
+    """There is none whatever was read."""
+    NO_SEARCH = "no search"
+    NO_RETURN = "no return"
+
+
+class Standing(IntEnum):
+    """How far an agent has come with a fact."""
+
+    MISSING = 0
+    """Nothing read states it, or only pages that the agent has seen through."""
+    UNSURE = 1
+    SURE = 2
+    """A page states it of which the agent has read that it is the right one."""
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorModel:
+    """Chances of each mistake; those of namesakes and stale pages follow from what is found and ``heed``."""
+
+    no_answer: float = 0.12
+    no_search: float = 0.06
+    no_return: float = 0.03
+    """Of a rollout: no answer, no search, empty returns only. The first and the last are never retained in WebQA."""
+    early_stop: float = 0.3
+    """Of a rollout: it answers after the first fact, though more are needed."""
+    wrong_hop: float = 0.08
+    """Of a reading that found another fact about the same entity: takes that one."""
+    misread: float = 0.06
+    """Of a reading: takes a value that stands nowhere, or only a part of the one that does."""
+    heed: float = 0.7
+    """Chance that a page is believed or set aside by what the agent has read on that page about it."""
+    impatience: float = 0.5
+    """Weight of a statement relative to the one read before it; small: the first is believed."""
+    gives_up: float = 0.3
+    """Of a rollout that has read nothing of use: ends without an answer instead of guessing."""
+    names_bridge: float = 0.4
+    """Of an early stop: gives the fact found so far instead of what it remembers."""
+    folklore: float = 0.3
+    """Of a guess that is wrong: a lure which others fall for, too, instead of an invention."""
+    full_stop: float = 0.05
+    """Chance of a full stop after the answer, which normalisation removes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Journey:
+    """A rollout and what went wrong in it."""
+
+    rollout: Rollout
+    mistakes: tuple[Mistake, ...]
+    readings: int
+    """How often the agent settled on a value it had read."""
+    could_stop_early: bool
+    """It found a first fact when more were needed."""
+
+
+class Agents(Protocol):
+    """The rollouts of one question under one search protocol."""
+
+    def run(self, rng: Random, sample_id: int) -> Journey:
+        """One rollout."""
+        ...
+
+
+class Agent:
+    """One rollout's mind: what it has read and what it makes of it."""
+
+    def __init__(self, case: Case, rng: Random, errors: ErrorModel) -> None:
+        self.case = case
+        self.rng = rng
+        self.errors = errors
+        self.mistakes: list[Mistake] = []
+        self.readings = 0
+        self.could_stop_early = False
+        self._read: dict[str, list[tuple[Statement, int]]] = {}
+        self._passages: set[int] = set()
+        self._judged: dict[int, bool] = {}
+        self._stops_early = rng.random() < errors.early_stop
+
+    def see(self, page: Page, *passages: Passage) -> None:
+        """Read passages of a page; what was read before changes nothing."""
+        for passage in passages:
+            if id(passage) in self._passages:
+                continue
+            self._passages.add(id(passage))
+            for statement in passage.states:
+                self._read.setdefault(statement.name, []).append((statement, page.number))
+            if passage.tells and page.number not in self._judged and self.rng.random() < self.errors.heed:
+                # On a wrong track everything fits: only a namesake's or an old page can be seen through.
+                self._judged[page.number] = page.source in (Source.CURRENT, Source.ASTRAY)
+
+    def standing(self, name: str, topic: str) -> Standing:
+        """How well what was read, and not set aside, supports the fact."""
+        best = Standing.MISSING
+        for statement, page in self._read.get(name, ()):
+            if statement.topic == topic:
+                verdict = self._judged.get(page)
+                if verdict:
+                    return Standing.SURE
+                if verdict is None:
+                    best = Standing.UNSURE
+        return best
+
+    def believe(self, name: str, topic: str, kind: Kind) -> str | None:
+        """The value that the agent takes for the fact; None: it has read none."""
+        own = self._read.get(name, [])
+        stated = [(statement, page) for statement, page in own if statement.topic == topic]
+        others = [statement for statement, _ in own if statement.topic != topic]
+        if others and self.rng.random() < self.errors.wrong_hop:
+            self._note(Mistake.WRONG_HOP)
+            return self.rng.choice(others).value
+        if not stated:
+            return None
+        self.readings += 1
+        statement = self._preferred(stated)
+        if statement.source is Source.NAMESAKE:
+            self._note(Mistake.NAMESAKE)
+        if statement.source is Source.STALE:
+            self._note(Mistake.STALE)
+        return self._as_read(statement.value, kind)
+
+    def stops_early(self) -> bool:
+        """Whether it answers now, though more facts are needed."""
+        self.could_stop_early = True
+        if self._stops_early:
+            self._note(Mistake.EARLY_STOP)
+        return self._stops_early
+
+    def stop_with(self, value: str) -> str:
+        """The answer of an early stop."""
+        if not self.case.is_comparison and self.rng.random() < self.errors.names_bridge:
+            return value
+        return self.remember()
+
+    def guess(self) -> str | None:
+        """The answer when nothing read states the fact; None: it gives up."""
+        if self.rng.random() < self.errors.gives_up:
+            self.give_up()
+            return None
+        self._note(Mistake.GUESS)
+        return self.remember()
+
+    def give_up(self) -> None:
+        """End without an answer."""
+        self._note(Mistake.GAVE_UP)
+
+    def remember(self) -> str:
+        """What the agent knows by heart, or thinks it does."""
+        case, rng = self.case, self.rng
+        if rng.random() < case.fame:
+            return case.answer
+        if case.lures and (case.is_comparison or rng.random() < self.errors.folklore):
+            return rng.choice(case.lures)
+        return self._invent(case.answer_kind)
+
+    def compare(self, years: list[str | None]) -> str | None:
+        """The answer of a comparison from the years believed."""
+        known = [int(year) if year and year.isdigit() else None for year in years]
+        if len(known) < 2 or known[0] is None or known[1] is None or known[0] == known[1]:
+            return self.guess()
+        names = [lookup.name or "" for lookup in self.case.lookups]
+        return names[0] if known[0] < known[1] else names[1]
+
+    def written(self, answer: str | None) -> str | None:
+        """The answer as it is written down."""
+        if answer is None:
+            return None
+        return f"{answer}." if self.rng.random() < self.errors.full_stop else answer
+
+    def _preferred(self, stated: list[tuple[Statement, int]]) -> Statement:
+        verdicts = [self._judged.get(page) for _, page in stated]
+        for wanted in (True, None, False):
+            kept = [statement for (statement, _), verdict in zip(stated, verdicts, strict=True) if verdict is wanted]
+            if kept:
+                weights = [self.errors.impatience**place for place in range(len(kept))]
+                return self.rng.choices(kept, weights)[0]
+        raise AssertionError("stated is never empty")
+
+    def _as_read(self, value: str, kind: Kind) -> str:
+        if self.rng.random() >= self.errors.misread:
+            return value
+        self._note(Mistake.MISREAD)
+        first, _, rest = value.partition(" ")
+        return first if rest and self.rng.random() < 0.5 else self._invent(kind)
+
+    def _invent(self, kind: Kind) -> str:
+        # An invention is wrong by definition; years are few enough to be hit by chance.
+        while (value := invented_value(self.rng, kind)) == self.case.answer:
+            pass
+        return value
+
+    def _note(self, mistake: Mistake) -> None:
+        self.mistakes.append(mistake)

@@ -1,0 +1,135 @@
+"""Named sets of the world's parameters, one for each setting, and the pools that they make.
+
+Questions and rollouts go by number, each with random numbers of its own.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from random import Random
+from types import MappingProxyType
+
+from tracerank.errors import UsageError
+from tracerank.lab.worlds.agents import ErrorModel, Journey
+from tracerank.lab.worlds.library import Library, SearchModel
+from tracerank.lab.worlds.pages import PageModel
+from tracerank.lab.worlds.questions import Case, WorldModel, make_case
+from tracerank.lab.worlds.searching import BrowsingHabits, SearchHabits
+from tracerank.pools.pool import PAPER_K, Pool
+from tracerank.pools.types import BROWSING, WEBQA
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """Everything that settles a world but its seed and size."""
+
+    world: WorldModel
+    search: SearchModel
+    errors: ErrorModel
+    habits: SearchHabits | BrowsingHabits
+
+
+PAPER: Mapping[str, Preset] = MappingProxyType(
+    {
+        WEBQA: Preset(
+            WorldModel(
+                hops=(0.48, 0.34, 0.10),  # NQ, TriviaQA, PopQA ask for one fact; the other four for more
+                hopeless=0.34,
+                namesake=0.46,
+                stale=0.6,
+                register=0.35,
+                fame=(0.135, 1.2),
+                pages=PageModel(page_spread=1.2, passage_spread=0.7),
+            ),
+            SearchModel(topic=0.97, place=1.6, noise=0.56, care=0.6, habit=0.55),
+            ErrorModel(
+                no_answer=0.045,
+                gives_up=0.35,
+                early_stop=0.22,
+                heed=0.55,
+                misread=0.03,
+                wrong_hop=0.054,
+                impatience=0.66,
+            ),
+            SearchHabits(searches_on=(0.226, 0.114, 0.026)),
+        ),
+        BROWSING: Preset(
+            WorldModel(
+                hops=(0.45, 0.38, 0.08),
+                hopeless=0.2,
+                namesake=0.8,
+                stale=0.3,
+                register=0.7,
+                fame=(0.1, 2.0),
+                asides=(5, 8),
+                effort_spread=0.47,
+                pages=PageModel((6, 10), page_spread=1.3),
+            ),
+            SearchModel(topic=1.08, place=1.5, noise=0.27, care=0.86, habit=0.3),
+            ErrorModel(
+                no_answer=0.01,
+                no_search=0.0,
+                no_return=0.0,
+                gives_up=0.32,
+                early_stop=0.02,
+                misread=0.02,
+                wrong_hop=0.01,
+                heed=0.9,
+            ),
+            BrowsingHabits(
+                room=26.5,
+                room_spread=0.25,
+                runs_out=0.5,
+                eagerness=0.7,
+                reads_on=0.455,
+                in_order=0.9,
+                finds=0.34,
+                resumes=0.5,
+                searches_on=(0.98, 0.22, 0.06),
+            ),
+        ),
+    }
+)
+"""Fixed from the pool shapes in ``shapes.py`` before any selector was trained on the world."""
+
+_NEVER_WRONG = ErrorModel(0.0, 0.0, 0.0, gives_up=0.0, early_stop=0.0, wrong_hop=0.0, misread=0.0, heed=1.0)
+_NOTHING_MISLEADING = WorldModel(hopeless=0.0, namesake=0.0, stale=0.0, register=1.0)
+
+FAULTLESS: Mapping[str, Preset] = MappingProxyType(
+    {
+        WEBQA: Preset(
+            _NOTHING_MISLEADING, SearchModel(), _NEVER_WRONG, SearchHabits((1.0, 0.0, 0.0), most_searches=40)
+        ),
+        BROWSING: Preset(
+            _NOTHING_MISLEADING, SearchModel(), _NEVER_WRONG, BrowsingHabits(room=400.0, searches_on=(1.0, 0.0, 0.0))
+        ),
+    }
+)
+"""Nothing misleads and nobody errs: every rollout is right."""
+
+PRESETS: Mapping[str, Mapping[str, Preset]] = MappingProxyType({"paper": PAPER, "faultless": FAULTLESS})
+"""By name and setting."""
+
+
+def preset_named(name: str, setting: str) -> Preset:
+    """The parameters of a world by their name, for one of the two search settings."""
+    if name not in PRESETS:
+        raise UsageError(f"no preset of the world is called {name!r}; choose one of {', '.join(PRESETS)}")
+    if setting not in PRESETS[name]:
+        raise UsageError(f"no search setting is called {setting!r}; choose one of {', '.join(PRESETS[name])}")
+    return PRESETS[name][setting]
+
+
+def iter_journeys(preset: Preset, questions: int, seed: int, k: int = PAPER_K) -> Iterator[tuple[Case, list[Journey]]]:
+    """Each question with what its agents did and where they went wrong."""
+    for index in range(questions):
+        name = f"{seed}/{index}"
+        case = make_case(Random(name), f"{seed}-{index:05d}", preset.world)
+        library = Library(case.pages, preset.search, name)
+        agents = preset.habits.agents(case, library, preset.errors)
+        yield case, [agents.run(Random(f"{name}/{sample}"), sample) for sample in range(k)]
+
+
+def iter_world(preset: Preset, questions: int, seed: int, k: int = PAPER_K) -> Iterator[Pool]:
+    """Pools of k rollouts; fewer questions or a smaller k give a prefix of the same world."""
+    for case, journeys in iter_journeys(preset, questions, seed, k):
+        yield Pool.of(case.question, [journey.rollout for journey in journeys])

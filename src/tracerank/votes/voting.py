@@ -1,0 +1,134 @@
+"""Answer-level votes: what a selector has to beat. Weights other than one are ``weighted_vote.py``'s matter."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import fsum
+
+from tracerank.answers.abstentions import abstains
+from tracerank.answers.equivalence import EXACT, NO_GROUP
+from tracerank.answers.exact import normalize_answer
+from tracerank.pools.pool import Pool
+from tracerank.pools.types import Retained, RetentionRule, Rollout
+from tracerank.votes.answer_groups import AnswerGrouping, ExactGroups, MeaningGroups
+from tracerank.votes.base import Decision, Sure
+
+ANSWERED = RetentionRule(needs_evidence=False)
+"""A vote needs no evidence: every nonempty answer counts."""
+
+FORMS = ("first", "shortest", "longest", "commonest")
+"""Which member of the winning group is returned; equals go to the earliest."""
+
+NOBODY_ANSWERS = "every rollout abstains"
+NO_CONFIDENCE = "no confidence known: every vote weighs one"
+"""The note of a weighted vote that equals the plain one."""
+PAPER, NO_ABSTENTIONS = "paper", "no-abstentions"
+"""How votes call exact equality, and exact equality without abstentions."""
+
+_TIE_DIGITS = 9
+"""Sums that differ further behind the point are a tie: 0.7 + 0.2 and 0.9 are not the same float."""
+
+
+@dataclass(frozen=True, slots=True)
+class WithoutAbstentions:
+    """Any grouping, but answers that only say that there is none form no group."""
+
+    grouping: AnswerGrouping = field(default_factory=ExactGroups)
+
+    @property
+    def name(self) -> str:
+        own = "" if self.grouping.name == EXACT else f"{self.grouping.name}-"
+        return f"{own}{NO_ABSTENTIONS}"
+
+    def groups(self, question: str, answers: Sequence[str | None]) -> tuple[int, ...]:
+        return self.grouping.groups(question, [None if abstains(answer, question) else answer for answer in answers])
+
+
+@dataclass(frozen=True, slots=True)
+class Ballot:
+    """The answers of a pool in groups, ready to be counted."""
+
+    pool: Pool
+    retained: Retained
+    groups: tuple[int, ...]
+    """Of each kept rollout; ``NO_GROUP``: it has no vote."""
+    note: str | None = None
+    """What the user should know of the groups."""
+
+    @classmethod
+    def of(cls, pool: Pool, grouping: AnswerGrouping) -> "Ballot":
+        retained = pool.retained(ANSWERED)
+        answers = [rollout.answer for rollout in retained.kept]
+        if not answers:
+            return cls(pool, retained, ())
+        note = grouping.note(answers) if isinstance(grouping, MeaningGroups) else None
+        return cls(pool, retained, grouping.groups(pool.question.text, answers), note)
+
+    def decision(self, weights: Sequence[float], form: str) -> Decision:
+        """The heaviest group by one of its forms; where nobody has a vote, all have, as the paper counts."""
+        kept, identity = self.retained.kept, self.pool.question.id
+        if not kept:
+            return Decision(identity, None, None, dropped=self.retained.dropped)
+        if all(group == NO_GROUP for group in self.groups):
+            numbers: dict[str, int] = {}
+            groups = tuple(numbers.setdefault(normalize_answer(rollout.answer), len(numbers)) for rollout in kept)
+            return replace(replace(self, groups=groups).decision(weights, form), note=NOBODY_ANSWERS)
+        sums = self._sums(weights)
+        scores = {
+            rollout.sample_id: sums.get(group, 0.0) for rollout, group in zip(kept, self.groups, strict=True)
+        }  # what has no vote scores nothing
+        # Groups are in order of first appearance and max() keeps the first of equals: the paper's tie rule.
+        best = max(sums, key=lambda group: round(sums[group], _TIE_DIGITS))
+        members = [rollout for rollout, group in zip(kept, self.groups, strict=True) if group == best]
+        winner = _of_form(members, form)
+        group = tuple(member.sample_id for member in members)
+        return Decision(identity, winner.answer, winner.sample_id, scores, self.retained.dropped, group, note=self.note)
+
+    def _sums(self, weights: Sequence[float]) -> dict[int, float]:
+        gathered: dict[int, list[float]] = {}
+        for group, weight in zip(self.groups, weights, strict=True):
+            if group != NO_GROUP:
+                gathered.setdefault(group, []).append(weight)
+        return {group: fsum(parts) for group, parts in gathered.items()}
+
+
+class MajorityVote:
+    """A rollout of the largest group of equal answers; ties go to the earliest group.
+
+    Which answers are equal is the grouping's decision, which of their forms is returned a separate one: ``first`` is
+    the paper's. What no group holds (abstentions) has no vote, unless nobody answers: then the commonest abstention
+    wins. ``MajorityVote(ExactGroups())`` is the paper's vote, in which abstentions count like answers. ``sure`` tells
+    the confidence, which a vote by itself has none of.
+    """
+
+    def __init__(self, grouping: AnswerGrouping | None = None, form: str = "first", sure: Sure | None = None) -> None:
+        self.grouping = WithoutAbstentions() if grouping is None else grouping
+        self.form = form
+        self.sure = sure
+        self.name = vote_name("majority", self.grouping, form)
+
+    def decide(self, pool: Pool) -> Decision:
+        ballot = Ballot.of(pool, self.grouping)
+        decision = ballot.decision([1.0] * len(ballot.groups), self.form)
+        return decision if self.sure is None else self.sure.told(pool, decision)
+
+
+def vote_name(kind: str, grouping: AnswerGrouping, form: str) -> str:
+    """The name of a vote by what differs from the default; refuses a form that there is not."""
+    if form not in FORMS:
+        raise ValueError(f"form must be one of {', '.join(FORMS)}, got {form!r}")
+    equality = {EXACT: PAPER, NO_ABSTENTIONS: ""}.get(grouping.name, grouping.name)
+    parts = (kind, equality, "" if form == "first" else form)
+    return "-".join(filter(None, parts))
+
+
+def _of_form(members: Sequence[Rollout], form: str) -> Rollout:
+    if form == "first":
+        return members[0]
+    forms: Mapping[str, int] = Counter(normalize_answer(member.answer) for member in members)
+    merit = {
+        "shortest": lambda member: -len(member.answer or ""),
+        "longest": lambda member: len(member.answer or ""),
+        "commonest": lambda member: forms[normalize_answer(member.answer)],
+    }[form]
+    return max(members, key=merit)

@@ -1,0 +1,78 @@
+"""A small network's scores, loss and gradients on a dozen pools of each setting, as the exact code gave them.
+
+``python -m tests.gates.network`` freezes them. The official checkpoints, which ``tests/test_golden.py`` uses, are too
+large for the repository; this one is 32 wide and reads hashed vectors.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from tests.gates.frozen import HERE, SETTINGS, golden_pools
+from tracerank.embedding.base import EncoderIdentity
+from tracerank.embedding.load import load_embedder
+from tracerank.evaluation.labels import PAPER, labelled
+from tracerank.trace.bridge import look_up
+from tracerank.trace.checkpoint import Checkpoint
+from tracerank.trace.graphs.build import build_graph
+from tracerank.trace.graphs.packed import collate
+from tracerank.trace.graphs.schema import RECIPES
+from tracerank.trace.inputs import as_tensors
+from tracerank.trace.net import TraceNet
+from tracerank.trace.selector import TraceSelector
+from tracerank.trace.settings import BROWSING, WEBQA
+from tracerank.trace.sizes import NetConfig
+from tracerank.trace.training.examples import candidate_labels
+from tracerank.trace.training.losses import selection_loss
+
+ENCODER = "hash-32"
+PLANS = {"webqa": WEBQA.plan, "browsing": BROWSING.plan}
+
+
+def folder_of(setting: str) -> Path:
+    return HERE / f"{setting}_network"
+
+
+def learned(selector: TraceSelector, setting: str) -> dict[str, np.ndarray]:
+    """Scores of every candidate, the loss of one step over all pools without dropout, and each gradient's norm."""
+    pools = [labelled(pool.first(16), PAPER) for pool in golden_pools(setting)]
+    net = selector.net.eval()
+    built = [(pool, build_graph(pool, net.recipe)) for pool in pools]
+    built = [(pool, graph) for pool, graph in built if graph.retained.kept]
+    graphs = [graph for _, graph in built]
+    texts = {text: None for graph in graphs for text in graph.texts.all()}
+    rows = {text: row for row, text in enumerate(texts)}
+    batch = collate([graph.packed for graph in graphs])
+    labels = torch.from_numpy(np.concatenate([candidate_labels(pool, graph)[0] for pool, graph in built]))
+    net.zero_grad()
+    vectors = torch.from_numpy(selector.embedder.embed(list(rows)))
+    scores = net(as_tensors(batch, net.recipe), look_up(graphs, rows, vectors))
+    pool = torch.from_numpy(batch.candidate_pool.astype(np.int64))
+    loss = selection_loss(scores, labels, pool, batch.pools, 2.0, PLANS[setting].loss)
+    loss.backward()
+    found = {"scores": scores.detach().numpy(), "loss": loss.detach().numpy()[None]}
+    for name, parameter in net.named_parameters():
+        gradient = torch.zeros(1) if parameter.grad is None else parameter.grad
+        found[f"gradient/{name}"] = gradient.norm().numpy()[None]
+    return found
+
+
+def freeze() -> None:
+    """Make the two networks, with every parameter away from zero, and write what they compute."""
+    embedder = load_embedder(ENCODER)
+    arrays = {}
+    for setting in SETTINGS:
+        torch.manual_seed(1234)
+        net = TraceNet(NetConfig(width=32, hidden=32, feed_forward=64), RECIPES[setting])
+        with torch.no_grad():
+            for parameter in net.parameters():
+                parameter += 0.05 * torch.randn_like(parameter)
+        selector = TraceSelector(Checkpoint(net.eval(), EncoderIdentity(ENCODER, embedder.width)), embedder)
+        selector.save(folder_of(setting))
+        arrays |= {f"{setting}/{name}": value for name, value in learned(selector, setting).items()}
+    np.savez_compressed(HERE / "network.npz", **arrays)
+
+
+if __name__ == "__main__":
+    freeze()

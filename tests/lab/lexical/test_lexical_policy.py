@@ -1,0 +1,138 @@
+"""The agent: repeatable, readable by our own readers, and noisier the less trained its preset."""
+
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.lab.lexical.tiny_corpus import WordRetriever
+from tracerank.lab.lexical.policy import LexicalPolicy
+from tracerank.lab.lexical.presets import BASE, PRESETS, RL
+from tracerank.lab.lexical.span_scorer import SpanScorer, load_weights
+from tracerank.lab.tools.ranked_search import print_ranked
+from tracerank.pools.pool import Pool
+from tracerank.pools.types import Question, Rollout
+from tracerank.readers.calls.text_layouts import split_ranked
+
+ROOT = Path(__file__).parents[3]
+QUESTIONS = (
+    Question("1", "Who designed the Silver Bridge of Orrin?", ("Maren Holt",)),
+    Question("2", "Where was the designer of the Silver Bridge of Orrin born?", ("Alversund",)),
+    Question("3", "Who was born first, Maren Holt or Tove Brandt?", ("Maren Holt",)),
+    Question("4", "Are Maren Holt and Tove Brandt of the same nationality?", ("yes",)),
+)
+
+
+@pytest.fixture(scope="module")
+def scorer() -> SpanScorer:
+    return SpanScorer(load_weights())
+
+
+def pools(
+    scorer: SpanScorer, questions: Sequence[Question], preset: str = "base", k: int = 16, seed: int = 3
+) -> list[Pool]:
+    return list(LexicalPolicy(WordRetriever(), PRESETS[preset], scorer).pools(questions, k, seed))
+
+
+def answers(pool: Pool) -> Counter[str]:
+    return Counter(rollout.answer or "" for rollout in pool.rollouts)
+
+
+def test_a_pool_does_not_depend_on_what_was_asked_before_it(scorer: SpanScorer) -> None:
+    forwards, backwards = pools(scorer, QUESTIONS), pools(scorer, QUESTIONS[::-1])
+    assert forwards == backwards[::-1]
+
+
+def test_a_smaller_k_gives_a_prefix_and_any_sample_can_be_made_alone(scorer: SpanScorer) -> None:
+    whole = pools(scorer, QUESTIONS[:2])
+    assert [pool.first(5) for pool in whole] == pools(scorer, QUESTIONS[:2], k=5)
+    policy = LexicalPolicy(WordRetriever(), BASE, scorer)
+    assert list(policy.rollouts(QUESTIONS[1], [11, 4], seed=3)) == [whole[1].rollouts[11], whole[1].rollouts[4]]
+
+
+def test_another_seed_gives_another_pool(scorer: SpanScorer) -> None:
+    assert pools(scorer, QUESTIONS[:1], seed=1) != pools(scorer, QUESTIONS[:1], seed=2)
+
+
+def test_evidence_is_what_our_reader_makes_of_the_printed_return(scorer: SpanScorer) -> None:
+    retriever = WordRetriever()
+    pool = LexicalPolicy(retriever, RL, scorer).pool(QUESTIONS[0], k=4)
+    searches = [search for rollout in pool.rollouts for search in rollout.searches]
+    assert searches
+    for search in searches:
+        assert search.evidence == split_ranked(print_ranked(retriever.search(search.query or "", 3)))
+
+
+def test_a_query_is_put_to_the_index_once_a_question(scorer: SpanScorer) -> None:
+    retriever = WordRetriever()
+    LexicalPolicy(retriever, RL, scorer).pool(QUESTIONS[1])
+    assert len(retriever.asked) == len(set(retriever.asked))
+
+
+def test_a_second_search_follows_a_name_from_the_first(scorer: SpanScorer) -> None:
+    pool = LexicalPolicy(WordRetriever(), RL, scorer).pool(QUESTIONS[1])
+    second = [rollout.searches[1].query or "" for rollout in pool.rollouts if len(rollout.searches) > 1]
+    assert sum("Maren Holt" in query for query in second) > len(second) / 2
+    assert answers(pool).most_common(1)[0][0] == "Alversund"
+
+
+@pytest.mark.parametrize("number", [2, 3])
+def test_closed_questions_are_answered_with_a_given_answer(scorer: SpanScorer, number: int) -> None:
+    [pool] = pools(scorer, QUESTIONS[number : number + 1], "rl")
+    allowed = {"Maren Holt", "Tove Brandt"} if number == 2 else {"yes", "no"}
+    assert answers(pool).keys() <= {"", *allowed}
+    assert answers(pool).most_common(1)[0][0] == QUESTIONS[number].references[0]
+
+
+def test_base_leaves_some_rollouts_without_an_answer_or_a_search_and_rl_hardly_any(scorer: SpanScorer) -> None:
+    def dropped(preset: str) -> int:
+        return sum(len(pool.retained().dropped) for pool in pools(scorer, QUESTIONS, preset, k=64))
+
+    assert 0.1 < dropped("base") / 256 < 0.3
+    assert dropped("rl") <= 6
+
+
+def test_presets_go_from_noisy_to_nearly_the_same_every_time(scorer: SpanScorer) -> None:
+    def variety(preset: str) -> int:
+        return sum(len({rollout.searches for rollout in pool.rollouts}) for pool in pools(scorer, QUESTIONS, preset))
+
+    assert variety("base") > variety("sft") > variety("rl")
+
+
+def test_a_corpus_without_a_match_gives_empty_answers(scorer: SpanScorer) -> None:
+    pool = LexicalPolicy(WordRetriever(()), RL, scorer).pool(QUESTIONS[0], k=4)
+    assert answers(pool) == {"": 4}
+    assert not pool.retained().kept
+
+
+def test_an_unlabelled_question_gives_unlabelled_rollouts(scorer: SpanScorer) -> None:
+    [pool] = pools(scorer, [Question("5", "Who designed the Silver Bridge?")])
+    assert all(rollout.label is None for rollout in pool.rollouts)
+
+
+def test_confidence_is_a_probability_and_higher_where_rollouts_agree(scorer: SpanScorer) -> None:
+    [pool] = pools(scorer, QUESTIONS[:1], k=64)
+    kept: tuple[Rollout, ...] = pool.retained().kept
+    assert all(0 <= (rollout.confidence or 0) <= 1 for rollout in pool.rollouts)
+    usual = answers(pool).most_common(1)[0][0]
+    means = [
+        [rollout.confidence or 0 for rollout in kept if (rollout.answer == usual) is agrees] for agrees in (True, False)
+    ]
+    assert sum(means[0]) / len(means[0]) > sum(means[1]) / max(1, len(means[1]))
+
+
+def test_another_process_makes_the_same_pool(scorer: SpanScorer) -> None:
+    script = (
+        "from tests.lab.lexical.tiny_corpus import WordRetriever\n"
+        "from tracerank.pools.types import Question\n"
+        "from tracerank.lab.lexical.policy import LexicalPolicy\n"
+        f"pool = LexicalPolicy(WordRetriever()).pool({QUESTIONS[1]!r}, 8, 3)\n"
+        "import sys; sys.stdout.write(repr(pool))"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT / "src"), str(ROOT))), "PYTHONHASHSEED": "7"}
+    made = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, env=environment)
+    assert made.stdout == repr(pools(scorer, QUESTIONS[1:2], k=8)[0])

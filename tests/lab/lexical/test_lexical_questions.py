@@ -1,0 +1,54 @@
+"""What a question asks for, taken apart."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tracerank.lab.lexical.questions import QuestionKind, parse_question
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("Who designed the Silver Bridge of Orrin?", QuestionKind.OPEN),
+        ("Are Maren Holt and Peder Lind both engineers?", QuestionKind.YES_NO),
+        ("Were Maren Holt or Peder Lind of the same nationality?", QuestionKind.YES_NO),
+        ("Who was born first, Maren Holt or Peder Lind?", QuestionKind.EITHER_OR),
+        ("is it wool or silk that made the town rich", QuestionKind.YES_NO),
+    ],
+)
+def test_the_kind_of_a_question(text: str, kind: QuestionKind) -> None:
+    assert parse_question(text).kind is kind
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        ("Who was born first, Maren Holt or Peder Lind?", ("Maren Holt", "Peder Lind")),
+        ("Was Maren Holt or Peder Lind born first?", ("Maren Holt", "Peder Lind")),
+        ("Which film came out first, Glass or The Glass Ferry?", ("Glass", "The Glass Ferry")),
+    ],
+)
+def test_both_options_are_found(text: str, options: tuple[str, str]) -> None:
+    assert parse_question(text).options == options
+
+
+def test_names_lose_their_possessive_and_two_joined_names_stay_two() -> None:
+    assert parse_question("What is Maren Holt's occupation?").names == ("Maren Holt",)
+    assert parse_question("Are Maren Holt and Peder Lind both builders?").names == ("Maren Holt", "Peder Lind")
+
+
+def test_what_is_asked_for_is_the_noun_after_the_question_word() -> None:
+    assert parse_question("In which city was Maren Holt born?").head == "city"
+    assert parse_question("How many bridges did she build?").head == "how many"
+
+
+def test_words_outside_of_names_are_the_relation() -> None:
+    assert parse_question("Who designed the Silver Bridge of Orrin?").relation == ("designed",)
+
+
+@given(st.text(max_size=200))
+def test_any_text_can_be_taken_apart(text: str) -> None:
+    parsed = parse_question(text)
+    assert parsed.name_hashes | parsed.relation_hashes == parsed.all_hashes
+    assert (len(parsed.options) == 2) == (parsed.kind is QuestionKind.EITHER_OR)

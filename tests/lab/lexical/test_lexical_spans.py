@@ -1,0 +1,47 @@
+"""Which parts of a text are offered as answers."""
+
+import time
+
+import pytest
+
+from tracerank.lab.lexical.spans import MAX_SPANS, SpanKind, Tokens, find_spans
+
+
+def kinds(text: str) -> dict[str, SpanKind]:
+    tokens = Tokens.of(text)
+    return {tokens.surface(span.start, span.end): span.kind for span in find_spans(tokens)}
+
+
+@pytest.mark.parametrize(
+    ("text", "surface", "kind"),
+    [
+        ("She was born on 3 May 1921 there.", "3 May 1921", SpanKind.DATE),
+        ("It opened on July 9, 1930.", "July 9, 1930", SpanKind.DATE),
+        ("Work began in June 1840.", "June 1840", SpanKind.MONTH),
+        ("Work began in 1840.", "1840", SpanKind.YEAR),
+        ("It is 40 kilometres long.", "40 kilometres", SpanKind.QUANTITY),
+        ("It was led by Maren Holt.", "Maren Holt", SpanKind.NAME),
+        ("He moved to Orrin, North Vale.", "Orrin, North Vale", SpanKind.PLACE),
+        ('They sang "the long way down" twice.', "the long way down", SpanKind.QUOTE),
+        ("She served as Chief of Protocol of the Grey Islands.", "Chief of Protocol", SpanKind.PART),
+        ("He was a ship owner.", "ship owner", SpanKind.PHRASE),
+        ("The Norwegian won.", "Norwegian", SpanKind.ADJECTIVE),
+    ],
+)
+def test_a_span_is_found_and_typed(text: str, surface: str, kind: SpanKind) -> None:
+    assert kinds(text)[surface] is kind
+
+
+def test_a_word_that_only_opens_a_sentence_is_no_name() -> None:
+    assert "After" not in kinds("After the war he left.")
+
+
+def test_a_city_stays_an_answer_of_its_own_beside_city_and_state() -> None:
+    assert {"Orrin", "Orrin, Northvale"} <= kinds("He died in Orrin, Northvale.").keys()
+
+
+def test_hostile_text_gives_a_bounded_number_of_spans_quickly() -> None:
+    began = time.perf_counter()
+    for text in ("1," * 20_000, "A. " * 20_000, '"' * 40_000, "Of the " * 10_000, "a-" * 20_000):
+        assert len(find_spans(Tokens.of(text))) <= MAX_SPANS
+    assert time.perf_counter() - began < 5

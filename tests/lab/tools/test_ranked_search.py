@@ -1,0 +1,64 @@
+"""WebQA's Search and what our readers make of its returns."""
+
+from random import Random
+
+import pytest
+
+from tests.lab.shelves import HOSTILE, TITLES, hostile_row
+from tracerank.lab.corpus.base import Passage
+from tracerank.lab.tools.page_text import one_line
+from tracerank.lab.tools.ranked_search import NOTHING_FOUND, RankedSearch, chunk_text, print_ranked
+from tracerank.readers.calls.text_layouts import split_ranked
+from tracerank.readers.formats.search_r1 import SearchR1Reader
+
+
+class Shelf:
+    """A retriever that gives what it was told to."""
+
+    def __init__(self, *passages: Passage) -> None:
+        self.passages = passages
+
+    def search(self, query: str, k: int = 3) -> tuple[Passage, ...]:
+        return self.passages[:k]
+
+
+def passage(text: str, title: str = "Velm River") -> Passage:
+    return Passage(text, title, 1.0, "0")
+
+
+def test_a_search_prints_three_ranked_chunks() -> None:
+    shelf = Shelf(
+        passage("It rises\nin Ostra."), passage("Two.", 'The "Velm"'), passage("Three.", ""), passage("Four.")
+    )
+    assert RankedSearch(shelf).search("velm").text == (
+        'Doc 1(Title: "Velm River") It rises in Ostra.\nDoc 2(Title: "The ""Velm""") Two.\nDoc 3(Title: "") Three.'
+    )
+
+
+def test_hostile_chunks_are_read_back_one_for_one() -> None:
+    rng = Random(0)
+    for _ in range(200):
+        rows = [hostile_row(rng) for _ in range(3)]
+        passages = tuple(passage(row["text"], row["title"]) for row in rows)
+        read = split_ranked(print_ranked(passages), strict=True)
+        assert [seen.text for seen in read] == [chunk_text(shown) for shown in passages]
+        assert [seen.rank for seen in read] == [1, 2, 3]
+
+
+@pytest.mark.parametrize("title", [title for title in TITLES if len(title) < 500])
+def test_titles_are_read_back(title: str) -> None:
+    (seen,) = split_ranked(print_ranked((passage("Text.", title),)))
+    assert seen.title == (one_line(title) or None)
+
+
+def test_a_search_that_finds_nothing_is_no_evidence() -> None:
+    assert RankedSearch(Shelf()).search("zebra").text == NOTHING_FOUND
+    assert split_ranked(NOTHING_FOUND) == ()
+
+
+def test_no_page_can_end_its_return_or_answer_in_the_agents_place() -> None:
+    told = print_ranked(tuple(passage(text or "x") for text in HOSTILE[6:9]))
+    output = f"<search>velm</search><information>{told}</information><answer>Ada</answer>"
+    parsed = SearchR1Reader().parse({"question": "Who?", "output": output}, "a:1").rollout
+    assert parsed.answer == "Ada"
+    assert [len(search.evidence) for search in parsed.searches] == [3]

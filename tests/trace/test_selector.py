@@ -1,0 +1,137 @@
+"""The bridge from pools to scores: whatever the embedder or checkpoint does wrong is said in one line."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.builders import pool
+from tests.worlds import generate_pools
+from tracerank.embedding.base import EncoderIdentity, HashEmbedder
+from tracerank.errors import CheckpointError, EmbeddingError, TraceRankError
+from tracerank.pools.pool import Pool
+from tracerank.pools.types import Question, Rollout
+from tracerank.trace import bridge
+from tracerank.trace.checkpoint import Checkpoint
+from tracerank.trace.graphs.schema import CONTROLS, WEBQA_RECIPE
+from tracerank.trace.net import NetConfig, TraceNet
+from tracerank.trace.selector import TraceSelector
+
+WIDTH = 32
+
+
+def selector(recipe=WEBQA_RECIPE, embedder=None) -> TraceSelector:
+    net = TraceNet(NetConfig(WIDTH, hidden=16, layers=2, feed_forward=32), recipe).eval()
+    return TraceSelector(Checkpoint(net, EncoderIdentity(f"hash-{WIDTH}", WIDTH)), embedder or HashEmbedder(WIDTH))
+
+
+class Faulty(HashEmbedder):
+    """An embedder whose output is spoiled."""
+
+    def __init__(self, spoil) -> None:
+        super().__init__(WIDTH)
+        self.spoil = spoil
+
+    def embed(self, texts: list[str]) -> np.ndarray:
+        return self.spoil(super().embed(texts))
+
+
+def test_the_best_scored_rollout_is_returned_with_every_score_and_every_reason() -> None:
+    pools = generate_pools(5, seed=1)
+    for each, decision in zip(pools, selector().decide_many(pools), strict=True):
+        assert decision.question_id == each.question.id
+        assert set(decision.scores) | set(decision.dropped) == {rollout.sample_id for rollout in each.rollouts}
+        assert decision.scores[decision.sample_id] == max(decision.scores.values())
+        chosen = next(rollout for rollout in each.rollouts if rollout.sample_id == decision.sample_id)
+        assert decision.answer == chosen.answer
+
+
+def test_an_empty_pool_is_answered_with_nothing() -> None:
+    nobody = Pool(Question("q", "who?"), ())
+    silent = Pool(Question("r", "who?"), (Rollout(0, None), Rollout(3, "x")))
+    first, second = selector().decide_many([nobody, silent])
+    assert (first.answer, first.sample_id, dict(first.scores)) == (None, None, {})
+    assert second.answer is None
+    assert second.dropped == {0: "no answer", 3: "no evidence (WebQA rule)"}
+
+
+def test_empty_pools_between_others_do_not_shift_scores(monkeypatch: pytest.MonkeyPatch) -> None:
+    chooser = selector()
+    pools = generate_pools(4, seed=1)
+    nobody = Pool(Question("q", "who?"), ())
+    mixed = [nobody, pools[0], nobody, nobody, pools[1], pools[2], nobody, pools[3]]
+    alone = [chooser.decide(each) for each in pools]
+    monkeypatch.setattr(bridge, "BLOCK_POOLS", 3)
+    together = [decision for decision in chooser.decide_many(mixed) if decision.answer is not None]
+    for left, right in zip(alone, together, strict=True):
+        assert left.scores == pytest.approx(right.scores, abs=1e-5)
+
+
+def test_equal_scores_go_to_the_first_rollout() -> None:
+    chooser = selector(CONTROLS["webqa"]["merge answers"])
+    decision = chooser.decide(pool("Rome", "Rome", "rome"))
+    assert len(set(decision.scores.values())) == 1
+    assert decision.sample_id == 0
+
+
+def test_streaming_gives_the_same_as_deciding_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    chooser = selector()
+    pools = generate_pools(11, seed=2)
+    monkeypatch.setattr(bridge, "BLOCK_POOLS", 4)
+    streamed = list(chooser.iter_decisions(iter(pools)))
+    assert [decision.sample_id for decision in streamed] == [chooser.decide(each).sample_id for each in pools]
+
+
+@pytest.mark.parametrize(
+    ("spoil", "complaint"),
+    [
+        (lambda v: np.where(np.arange(len(v))[:, None] == 1, math.nan, v), "not finite"),
+        (lambda v: v[:, :-1], "width 31; expected 32"),
+        (lambda v: v[:-1], "vectors for"),
+        (lambda v: v.tolist(), "expected a numpy array"),
+        (lambda v: v.astype(object), "expected floats"),
+    ],
+)
+def test_vectors_that_cannot_be_used_are_refused_in_one_line(spoil, complaint: str) -> None:
+    with pytest.raises(EmbeddingError, match=complaint) as caught:
+        selector(embedder=Faulty(spoil)).decide(pool("a", "b"))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_checkpoint_of_another_encoder_is_refused() -> None:
+    with pytest.raises(CheckpointError, match=r"'hash-32'.*'hash-64'"):
+        selector(embedder=HashEmbedder(64))
+
+
+def test_an_official_checkpoint_needs_vectors_of_its_width(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match="no such file"):
+        TraceSelector.from_official(tmp_path / "best.pt", embedder=HashEmbedder(64))
+
+
+def test_a_damaged_net_does_not_choose_at_random() -> None:
+    chooser = selector()
+    chooser.net.answer_readout.weight.data.fill_(math.nan)
+    with pytest.raises(TraceRankError, match="not finite"):
+        chooser.decide(pool("a", "b"))
+
+
+def test_a_saved_selector_decides_the_same_after_loading(tmp_path: Path) -> None:
+    chooser = selector()
+    pools = generate_pools(3, seed=4)
+    chooser.save(tmp_path / "folder")
+    loaded = TraceSelector.load(tmp_path / "folder")
+    assert [loaded.decide(each).scores for each in pools] == [chooser.decide(each).scores for each in pools]
+
+
+def test_a_checkpoint_whose_embedder_is_unknown_says_so(tmp_path: Path) -> None:
+    class Own(HashEmbedder):
+        def __init__(self) -> None:
+            super().__init__(WIDTH)
+            self.name = "my-encoder"
+
+    net = TraceNet(NetConfig(WIDTH, hidden=16, layers=1, feed_forward=32), WEBQA_RECIPE)
+    TraceSelector(Checkpoint(net, EncoderIdentity("my-encoder", WIDTH)), Own()).save(tmp_path)
+    with pytest.raises(EmbeddingError, match="embedder="):
+        TraceSelector.load(tmp_path)
+    assert TraceSelector.load(tmp_path, embedder=Own()).decide(pool("a", "b")).answer in ("a", "b")
