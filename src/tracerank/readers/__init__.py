@@ -162,8 +162,6 @@ class _Source:
     """Of our names, those that were met."""
     told: set[str] = field(default_factory=set)
     """Doubts that were told."""
-    reads: ReadLine | None = None
-    """How the next line may be read, after what the last one was; None: as any other."""
     unasked: "Unasked | None" = None
     """Names rollouts whose log does not say what was asked, from the first one on."""
 
@@ -238,9 +236,7 @@ class _Source:
         if self.fields.paths:  # a field may stand anywhere
             return read_one
         is_own = self.reader is None or self.reader is READERS[CANONICAL]
-        read = CanonicalLines().read if is_own else read_one
-        self.reads = None
-        return lambda line, source: read(line, source) if self.reads is None else self.reads(line, source)
+        return CanonicalLines().read if is_own else read_one
 
     def _mapped(self, records: Iterable[RecordAt]) -> Iterable[RecordAt]:
         return self.fields.through(records, self.seen) if self.fields.paths else records
@@ -248,12 +244,7 @@ class _Source:
     def _parsed(self, records: Iterable[RecordAt]) -> Iterator[Placed]:
         reader = self.reader
         assigned = assign_readers(records) if reader is None else ((reader, r) for r in taken_apart(records, reader))
-        before: Reader | None = None
         for chosen, item in assigned:
-            if chosen is not before:
-                before = chosen
-                reading = getattr(chosen, "reading_like", None)
-                self.reads = None if reading is None else reading(item.value)
             placed = parse_record(chosen, item, self.report, is_named=reader is not None)
             self.on_record((placed.reading if placed is not None else "") or chosen.name)
             if placed is None:

@@ -30,20 +30,6 @@ class Parsed:
     """What was seen in this record and not understood; told with its place."""
 
 
-class LateList:
-    """A list in a record of which only what somebody reads is decoded."""
-
-    __slots__ = ()
-
-    def may_begin(self, later: "LateList") -> bool:
-        """False: another list certainly does not begin with the items of this one."""
-        raise NotImplementedError
-
-    def plain(self) -> list[Any]:
-        """The whole list as it would have been decoded at once."""
-        raise NotImplementedError
-
-
 class Reader(Protocol):
     """One transcript format."""
 

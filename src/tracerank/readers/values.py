@@ -3,11 +3,8 @@
 Each function takes anything and never raises. Holds nothing about messages or events.
 """
 
-import json
 from collections.abc import Mapping
 from typing import Any
-
-import orjson
 
 TOOLS: Mapping[str, str] = {
     prefix + tool: tool for tool in ("search", "open", "find") for prefix in ("browser.", "browser_", "")
@@ -94,14 +91,3 @@ def plain_text(value: object) -> str | None:
         return value
     number = value if isinstance(value, float) else whole_number(value)
     return None if number is None else str(number)
-
-
-def decoded_text(text: bytes) -> str:
-    """A JSON string that nobody has read yet; empty for any other value."""
-    if text[:1] != b'"':
-        return ""
-    try:
-        decoded: str = orjson.loads(text)
-    except ValueError:  # broken UTF-8, read as ``files/records.py`` does
-        decoded = json.loads(text.decode("utf-8", "replace"))
-    return decoded

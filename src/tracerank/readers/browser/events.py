@@ -10,15 +10,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import orjson
 
-from tracerank.readers.base import LateList
-from tracerank.readers.values import cleaned, decoded_text, part_text, said_of, text_of, tool_of, whole_number
-
-if TYPE_CHECKING:
-    from _typeshed import ReadableBuffer
+from tracerank.readers.values import cleaned, part_text, said_of, text_of, tool_of, whole_number
 
 _OBSERVATION_KINDS = {"open": "open_observation", "find": "find_match"}
 _NO_CLAIMS: Mapping[str, Any] = MappingProxyType({})
@@ -27,10 +23,6 @@ _ROLES = ("assistant", "tool", "user", "system", "developer")
 _CHANNELS = ("analysis", "commentary", "final")
 # int() refuses absurdly long numbers with an error of its own.
 _CURSOR = re.compile(r"\s*\[(\d{1,18})\]")
-# What that finds, followed by one blank and then by what is no white space and certainly there.
-_UNREAD_CURSOR = re.compile(
-    rb'"\[([0-9]{1,18})\] (?=(?:[!#-\[\]-~\xc3-\xdf\xe4-\xe9]|\\u(?:00[c-f]|0[1-9a-f][0-9a-f]|201)))'
-)
 
 
 class ToolEvent(NamedTuple):
@@ -48,9 +40,8 @@ class ToolEvent(NamedTuple):
     """Index of the returning message; None: nothing came back."""
     cursor: int | None = None
     """Number of the returned view; None: the call failed or printed none."""
-    text: str | bytes = ""
-    """As returned; lone surrogates have not been replaced yet. Bytes: what stands behind the cursor and a blank, still
-    JSON and without the quote in front of it (``unread.py``); nothing of a list of results."""
+    text: str = ""
+    """As returned; lone surrogates have not been replaced yet."""
     observation: str | None = None
     """Evidence text that a typed event supplies ready-made; None: it is to be cut out of ``text``."""
     claims: Mapping[str, Any] = _NO_CLAIMS
@@ -78,16 +69,6 @@ class Conversation:
     """Text of the last final message; None: there is none."""
 
 
-class LateMessages(LateList):
-    """Messages or typed events that are still to be read, as ``unread.py`` keeps them."""
-
-    __slots__ = ()
-
-    def conversation(self) -> Conversation:
-        """What ``read_messages`` or ``read_typed_events`` makes of the same list."""
-        raise NotImplementedError
-
-
 def call_names(message: Mapping[str, Any]) -> Iterator[str]:
     """Names of all tools that a message calls, as they were logged."""
     for name in (message.get("recipient"), *(function.get("name") for _, function in _functions(message))):
@@ -96,10 +77,7 @@ def call_names(message: Mapping[str, Any]) -> Iterator[str]:
 
 
 def read_messages(messages: Sequence[object]) -> Conversation:
-    """Tool events, first user text and final answer of harmony or OpenAI messages.
-
-    The content of a tool's message may be a view of the JSON of its text.
-    """
+    """Tool events, first user text and final answer of harmony or OpenAI messages."""
     calls: list[_Call] = []
     returns: dict[int, tuple[int, object]] = {}
     by_id: dict[str, _Call] = {}
@@ -144,10 +122,7 @@ def read_messages(messages: Sequence[object]) -> Conversation:
 
 
 def read_typed_events(entries: Sequence[object]) -> tuple[ToolEvent, ...]:
-    """Typed tool events in the order of their ids; of two with one id the first counts.
-
-    A result may be a view of the JSON of its text.
-    """
+    """Typed tool events in the order of their ids; of two with one id the first counts."""
     events: dict[int, ToolEvent] = {}
     for entry in entries:
         event = _typed_event(entry) if isinstance(entry, dict) else None
@@ -225,33 +200,10 @@ def _event(call: _Call, returned: tuple[int, object] | None) -> ToolEvent:
     if returned is None:
         return ToolEvent(call.event, call.tool, arguments, has_arguments, call.made_at)
     index, content = returned
-    cursor, text = _returned_view(call.tool, content)
-    return ToolEvent(call.event, call.tool, arguments, has_arguments, call.made_at, index, cursor, text)
-
-
-def _returned_view(tool: str, content: object) -> tuple[int | None, str | bytes]:
-    """The number in front of what a tool returned, None if there is none, and its text as a ``ToolEvent`` holds it."""
-    if isinstance(content, memoryview):
-        return unread_view(tool, content)
     text = _result_text(text_of(content))
-    cursor = _CURSOR.match(text)
-    return int(cursor[1]) if cursor else None, text
-
-
-def unread_view(tool: str, unread: "ReadableBuffer") -> tuple[int | None, str | bytes]:
-    """The same of what is still JSON, of which only the number is read where that is plain."""
-    found = _UNREAD_CURSOR.match(unread)
-    if found is None:
-        return _returned_view(tool, decoded_text(bytes(unread)))
-    # Nobody looks at a list of results.
-    return int(found[1]), b"" if tool == "search" else bytes(memoryview(unread)[found.end() :])
-
-
-def _typed_text(tool: str, result: object) -> str | bytes:
-    if not isinstance(result, memoryview):
-        return text_of(result)
-    _, text = unread_view(tool, result)
-    return text if isinstance(text, bytes) else decoded_text(bytes(result))
+    found = _CURSOR.match(text)
+    cursor = int(found[1]) if found else None
+    return ToolEvent(call.event, call.tool, arguments, has_arguments, call.made_at, index, cursor, text)
 
 
 def _typed_event(entry: Mapping[str, Any]) -> ToolEvent | None:
@@ -277,7 +229,7 @@ def _typed_event(entry: Mapping[str, Any]) -> ToolEvent | None:
         called_at,
         whole_number(entry.get("result_message_index")),
         whole_number(entry.get("result_cursor")),
-        _typed_text(tool, result) if result is not None else "\n\n".join(map(part_text, parts or ())),
+        text_of(result) if result is not None else "\n\n".join(map(part_text, parts or ())),
         observation,
         {claim: entry[claim] for claim in _CLAIMS if claim in entry},
     )

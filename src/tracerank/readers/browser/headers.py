@@ -28,10 +28,6 @@ _PARENTHESIS = re.compile(r"[()]")
 _ADDRESS_BEFORE_FIELD = re.compile(r"\)\s++URL:")
 _VIEWPORT = re.compile(r"\s*\*\*viewing lines[^\n]*\*\*\s*")
 _FIELD = re.compile(r"\s*+(?:L\d++:[^\S\n]*+\n\s*+)*+(?:L\d++:)?\s*+URL:[^\S\n]*+(\S*+)")
-# Up to the first character that is none of what ``_VIEWPORT`` and ``_FIELD`` pass over.
-_BELOW_VIEWPORT = re.compile(
-    r"\A[^\n]*\n\*\*viewing lines [^\n]*\*\*\s*+(?:L\d++:[^\S\n]*+\n\s*+)*+(?:L\d++:)?[^\S\n]*+(?!L\d)\S"
-)
 _LINE_NUMBER = re.compile(r"[^\S\n]*L\d+:")
 _UNFINISHED_ESCAPE = re.compile(r"%[0-9a-fA-F]?\Z")
 
@@ -100,17 +96,6 @@ def page_header(content: str) -> PageHeader:
         url = canonical_url(encoded or displayed, OFFICIAL)
         status = "returned_URL_field_matches_display" if agrees else "returned_document_header"
     return PageHeader(kind, url, encodable(displayed), agrees, status, number, title)
-
-
-def beginning_header(beginning: str) -> PageHeader | None:
-    """The header of a page of which only the first lines are given, whole ones; None: more of it must be seen."""
-    below = _BELOW_VIEWPORT.search(beginning)
-    if below is None or not beginning[: beginning.find("\n")].rstrip().endswith(")"):
-        return None
-    header = page_header(beginning)
-    # A field that does not agree in its first lines may do so with the next.
-    is_undecided = beginning.startswith("URL:", below.end() - 1) and not header.url_field_agrees
-    return None if is_undecided else header
 
 
 def _address_end(content: str, header: str, start: int, has_lines: bool) -> int | None:

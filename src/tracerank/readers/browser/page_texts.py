@@ -1,7 +1,7 @@
 """Evidence cut out of returned pages, as the paper's graphs hold it (App. A.1), with the header of each page.
 
-Cursor, viewport marker and line numbers go, Find keeps its matches only. A page comes as text, or still as JSON but for
-the quote in front of it (``unread.py``); either is worked out once for all rollouts that saw it.
+Cursor, viewport marker and line numbers go, Find keeps its matches only. A page is worked out once for all rollouts
+that saw it.
 """
 
 import re
@@ -10,12 +10,11 @@ from functools import cache
 from itertools import accumulate
 
 import numpy as np
-import orjson
 from numpy.typing import NDArray
 
-from tracerank.readers.browser.headers import PageHeader, after_cursor, beginning_header, page_header
+from tracerank.readers.browser.headers import PageHeader, after_cursor, page_header
 from tracerank.readers.repeats import Repeats
-from tracerank.readers.values import decoded_text, encodable
+from tracerank.readers.values import encodable
 
 _CURSOR = re.compile(r"\s*\[\d+\]")
 _VIEWPORT = re.compile(r"\*\*viewing lines \[\d+ - \d+\] of \d+\*\*")
@@ -27,10 +26,6 @@ _PAGE_MARGIN = re.compile(
 )
 _MATCH = re.compile(r"\nL\d+: # 【\d+†match at L\d+】[^\n]*")
 _FIRST_LINE = re.compile(r"\nL(\d{1,9}):")
-_UNREAD_BREAK = rb"\nL"
-_FIRST_UNREAD = re.compile(rb"\\nL(?=([0-9]{1,9}):)")
-_LINES_OF_HEADER = 4
-"""Numbered lines among which the field with the address stands, if there is one."""
 _NUMBERED_LINES = 4096
 """Pages with more lines than this are read line by line."""
 _PLAIN = (
@@ -53,17 +48,13 @@ _PLAIN = (
 _VISIBLE, _BLANK, _OTHER = 0, 1, 2
 
 
-def opened_page(returned: str | bytes) -> tuple[PageHeader, str]:
+def opened_page(returned: str) -> tuple[PageHeader, str]:
     """Header and evidence of what an Open returned."""
-    if isinstance(returned, bytes):
-        return _opened_unread(returned)
     return _opened(returned, after_cursor(returned))
 
 
-def found_excerpts(returned: str | bytes) -> str:
+def found_excerpts(returned: str) -> str:
     """The excerpts of what a Find returned."""
-    if isinstance(returned, bytes):
-        return _excerpts_unread(returned)
     cursor = _CURSOR.match(returned)
     return _excerpts(returned, cursor.end()) if cursor else _excerpts("\n" + returned)
 
@@ -96,54 +87,10 @@ def _numbered_text(page: str) -> str | None:
     return _settled(" ".join(filter(None, [*head.split(), *map(str.strip, bare)])))
 
 
-def _unread_page(page: bytes) -> tuple[PageHeader, str]:
-    """The same of a page that is still JSON but for the quote in front: lines are parted before they are decoded."""
-    try:
-        found = _numbered_unread(page)
-    except ValueError:  # broken UTF-8, or a backslash in front of what looked like the end of a line
-        found = None
-    return found or _page(decoded_text(b'"' + page))
-
-
-def _numbered_unread(page: bytes) -> tuple[PageHeader, str] | None:
-    """Header and evidence of a page whose lines are numbered one by one; None: it needs a closer look."""
-    first = _FIRST_UNREAD.search(page)
-    if first is None:
-        return None
-    body = page[first.end() : -1]
-    lines = body.split(_UNREAD_BREAK)
-    begin = int(first[1])
-    end = begin + len(lines)
-    margins, widths = _unread_margins()
-    if end >= len(widths):
-        return None
-    bare = list(map(bytes.removeprefix, lines, margins[begin:end]))
-    if sum(map(len, bare)) != len(body) - len(_UNREAD_BREAK) * (len(lines) - 1) - widths[end] + widths[begin]:
-        return None
-    head = orjson.loads(b'"%b"' % page[: first.end() - 1])
-    if "\nL" in head or not _VIEWPORT.search(head):
-        return None
-    above = " ".join(_PAGE_MARGIN.sub(" ", f"\n{head}").split())
-    shown = b" ".join(filter(None, [orjson.dumps(above)[:-1], *map(bytes.strip, bare)]))
-    text = _settled(orjson.loads(shown + b'"')) if above else None
-    if text is None:
-        return None
-    seen = _UNREAD_BREAK.join(lines[:_LINES_OF_HEADER])
-    header = beginning_header(orjson.loads(b'"%b%b"' % (page[: first.end()], seen)))
-    return header or page_header(decoded_text(b'"' + page)), text
-
-
 @cache
 def _margins() -> tuple[tuple[str, ...], tuple[int, ...]]:
     """What stands in front of numbered lines, and how much of it there is before each of them."""
     margins = tuple(f"L{number}:" for number in range(_NUMBERED_LINES))
-    return margins, tuple(accumulate(map(len, margins), initial=0))
-
-
-@cache
-def _unread_margins() -> tuple[tuple[bytes, ...], tuple[int, ...]]:
-    """The same as ``_margins`` without the letter, which parts unread lines."""
-    margins = tuple(margin[1:].encode() for margin in _margins()[0])
     return margins, tuple(accumulate(map(len, margins), initial=0))
 
 
@@ -153,12 +100,8 @@ def _matches(text: str) -> str:
     return "\n\n".join(filter(None, (_normalised(_MARGIN.sub(" ", match)) for match in matches)))
 
 
-def _unread_matches(text: bytes) -> str:
-    return _matches(decoded_text(b'"' + text))
-
-
-_opened, _opened_unread = Repeats(_page), Repeats(_unread_page)
-_excerpts, _excerpts_unread = Repeats(_matches), Repeats(_unread_matches)
+_opened = Repeats(_page)
+_excerpts = Repeats(_matches)
 
 
 def _settled(text: str) -> str | None:

@@ -9,7 +9,7 @@ price of one look.
 from collections import deque
 from collections.abc import Iterable, Iterator
 
-from tracerank.readers.base import LateList, Record
+from tracerank.readers.base import Record
 from tracerank.readers.files.containers import events_record, is_event, is_later_event
 from tracerank.readers.files.model_calls import ModelCalls
 from tracerank.readers.files.record_fields import RECORD_KEY
@@ -63,7 +63,7 @@ def _may_go_on(record: Record) -> bool:
     """
     if "schema" in record or "sample_id" in record:
         return False
-    if isinstance(record.get("messages"), list | LateList) or any(name in record for name in _APART):
+    if isinstance(record.get("messages"), list) or any(name in record for name in _APART):
         return True
     is_reply = "question" not in record or record.get("object") == "response"
     return isinstance(record.get("output"), list) and is_reply

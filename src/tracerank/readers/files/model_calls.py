@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tracerank.readers.base import LateList, Record
+from tracerank.readers.base import Record
 from tracerank.readers.files.loose_json import load_json
 from tracerank.readers.files.records import RecordAt
 from tracerank.readers.values import text_of
@@ -207,10 +207,6 @@ def goes_on(old: Record, new: Record) -> bool:
         later = new.get(name, _MISSING)
         if later is _MISSING:
             return False
-        if isinstance(value, LateList) or isinstance(later, LateList):
-            if isinstance(value, LateList) and isinstance(later, LateList) and not value.may_begin(later):
-                return False
-            value, later = _as_plain(value), _as_plain(later)
         if isinstance(value, list) and isinstance(later, list) and len(later) > len(value):
             if later[: len(value)] != value:
                 return False
@@ -220,10 +216,6 @@ def goes_on(old: Record, new: Record) -> bool:
                 return False
             is_grown = True
     return is_grown
-
-
-def _as_plain(value: object) -> object:
-    return value.plain() if isinstance(value, LateList) else value
 
 
 def told_inputs(record: Record) -> str:

@@ -12,10 +12,9 @@ from tracerank.answers.exact import normalize_text
 from tracerank.answers.text_keys import trimmed
 from tracerank.pools.types import BROWSING, Question, Rollout
 from tracerank.readers.base import Parsed, Record, reject
-from tracerank.readers.browser.events import Conversation, LateMessages, call_names, read_messages, read_typed_events
+from tracerank.readers.browser.events import Conversation, call_names, read_messages, read_typed_events
 from tracerank.readers.browser.views import read_views
 from tracerank.readers.files.record_fields import stated_references
-from tracerank.readers.files.records import ReadLine
 from tracerank.readers.values import encodable, plain_text, text_of, tool_of, whole_number
 
 _ID_FIELDS = ("qid", "question_id", "id")
@@ -43,17 +42,9 @@ class BrowsingReader:
         messages, events = record.get("messages"), record.get("tool_events")
         if isinstance(messages, list):
             return _are_browsing(messages)
-        if isinstance(messages, LateMessages) or isinstance(events, LateMessages):
-            return True
         if isinstance(events, list):
             return not events or any(isinstance(event, dict) and tool_of(event.get("tool_type")) for event in events)
         return False
-
-    def reading_like(self, record: Record) -> ReadLine | None:
-        """How lines like that of this record may be read with less work; None: as any other."""
-        from tracerank.readers.browser.unread import unread_lines  # few logs are of this format
-
-        return unread_lines(record)
 
     def parse(self, record: Record, source: str) -> Parsed:
         """The record as a browsing rollout."""
@@ -147,7 +138,7 @@ def _problem(record: Record) -> str | None:
     name, value = _first_given(record, ("messages", "tool_events"))
     if value is None:
         return "a browsing rollout needs a list 'messages' or 'tool_events'"
-    if not isinstance(value, list | LateMessages):
+    if not isinstance(value, list):
         return f"field {name!r} must be a list, got {type(value).__name__}"
     name, value = _first_given(record, _answer_fields(record))
     if not (value is None or plain_text(value) is not None):
@@ -160,9 +151,6 @@ def _shown(value: object) -> str:
 
 
 def _conversation(record: Record) -> Conversation:
-    told = _first_given(record, ("messages", "tool_events"))[1]
-    if isinstance(told, LateMessages):
-        return told.conversation()
     if record.get("messages") is not None:
         return read_messages(record["messages"])
     return Conversation(read_typed_events(record["tool_events"]), question=None, answer=None)
