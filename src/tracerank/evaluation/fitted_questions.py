@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from tracerank.errors import UsageError
 from tracerank.pools.pool import Pool
 from tracerank.pools.subsets import Split
-from tracerank.votes.selector import FittedOn
+from tracerank.votes.folders import FittedOn
 
 
 def fitted_sentence(fitted: int, questions: int, are_judged: bool) -> str:

@@ -22,9 +22,12 @@ from threading import Thread
 from typing import Any
 
 from tracerank.answers.exact import normalize_text
+from tracerank.deciding import Given
 from tracerank.endpoints.chat import Usage
 from tracerank.errors import AgentError, MalformedRollout, ReadError, UsageError
+from tracerank.evidence.gaps import gaps
 from tracerank.lab.sample import FAILED, has_failed
+from tracerank.methods import load_selector
 from tracerank.pools.pool import PAPER_K, Pool
 from tracerank.pools.types import Question, Rollout
 from tracerank.readers.base import Record
@@ -32,17 +35,14 @@ from tracerank.readers.detect import AUTO
 from tracerank.runs.atomic import whole_file
 from tracerank.sampling.run_log import RunLog
 from tracerank.sampling.waves import Ended, Failure, in_thread, run_in_waves
-from tracerank.selectors.decide import Given
-from tracerank.selectors.unsure.escalation import Escalating
-from tracerank.selectors.unsure.gaps import gaps
 from tracerank.stopping.rules import Rule, Verdict
 from tracerank.stopping.session import Session
 from tracerank.viewer.page import About, page
 from tracerank.viewer.question_data import question_data
-from tracerank.votes.base import Decision, Method, told
+from tracerank.votes.base import Decision, Method, with_evidence_note
+from tracerank.votes.escalation import Escalating
 from tracerank.votes.explanation import explain_stream
 from tracerank.votes.missing import Missing
-from tracerank.votes.selector import load_selector
 
 PARALLEL = 4
 """Runs under way at once."""
@@ -297,7 +297,7 @@ class _Book:
             decision = _renumbered(self._session.decision(), self._numbers)
         else:
             # Ties go to the first run, not to the first that ended; whoever is asked last is asked once.
-            decision = told(pool, method.decide(pool))
+            decision = with_evidence_note(pool, method.decide(pool))
         counts = Runs(
             len(pool) - failed,
             failed,

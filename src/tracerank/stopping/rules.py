@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from tracerank.errors import CheckpointError, UsageError
-from tracerank.votes.selector import DEFAULT, checked_description, folder_of, read_description, write_description
+from tracerank.votes.folders import SHIPPED, checked_description, folder_of, read_description, write_description
 
 FORMAT = "tracerank-stopping/1"
 MENDING = "stopping.json"
@@ -169,7 +169,7 @@ def read_mending(folder: str | Path) -> Mending:
 def shipped_mending() -> Mending:
     """What comes with the package."""
     try:
-        return read_mending(DEFAULT)
+        return read_mending(SHIPPED)
     except CheckpointError as error:
         raise CheckpointError(f"{error}; install the package again") from None
 

@@ -12,20 +12,19 @@ method decides on the whole pool again.
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from tracerank.deciding import Given, pool_of_given
 from tracerank.endpoints.chat import Usage
 from tracerank.errors import UsageError
+from tracerank.evidence.selector import EvidenceSelector
+from tracerank.evidence.table import EvidenceTable, TableBuilder
+from tracerank.methods import load_selector
 from tracerank.pools.pool import PAPER_K, Pool
 from tracerank.pools.types import Question, Retained, Rollout
 from tracerank.readers.base import Record
 from tracerank.readers.detect import AUTO
-from tracerank.selectors.decide import Given, pool_of_given
-from tracerank.selectors.features.compute import FeatureTable
-from tracerank.selectors.meaning.compute import MeaningLedger
-from tracerank.selectors.meaning.selector import MeaningSelector
-from tracerank.selectors.unsure.escalation import Escalating
 from tracerank.stopping.rules import ExpectedGain, Rule, State, Verdict
-from tracerank.votes.base import Decision, Method, told
-from tracerank.votes.selector import load_selector
+from tracerank.votes.base import Decision, Method, with_evidence_note
+from tracerank.votes.escalation import Escalating
 from tracerank.votes.voting import ANSWERED
 
 
@@ -58,7 +57,7 @@ class Session:
         self._fields, self._reader = fields, reader
         self._rollouts: list[Rollout] = []
         self._dropped: dict[int, str] = {}
-        self._ledger = MeaningLedger(self.question.text)
+        self._ledger = TableBuilder(self.question.text)
         self._decision = Decision(self.question.id, None, None)
         self.state = State(0)
         """What the rule looks at."""
@@ -113,7 +112,7 @@ class Session:
     def decision(self) -> Decision:
         """What would be returned now."""
         is_settled = self._whole is self._method
-        return told(self.pool, self._decision if is_settled else self._whole.decide(self.pool))
+        return with_evidence_note(self.pool, self._decision if is_settled else self._whole.decide(self.pool))
 
     def _settle(self) -> None:
         """Decide again, and look at how the meanings stand."""
@@ -137,8 +136,8 @@ class Session:
             run=_run(meaning_of, last),
         )
 
-    def _decided(self, table: FeatureTable | None) -> Decision:
-        if isinstance(self._method, MeaningSelector) and table is not None:
+    def _decided(self, table: EvidenceTable | None) -> Decision:
+        if isinstance(self._method, EvidenceSelector) and table is not None:
             kept = tuple(self._ledger.rollouts)
             return self._method.decision(self.pool, Retained(kept, dict(self._dropped)), table)
         return self._method.decide(self.pool)

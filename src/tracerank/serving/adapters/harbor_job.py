@@ -13,11 +13,11 @@ from typing import Any
 import orjson
 
 from tracerank.errors import TraceRankError
+from tracerank.methods import load_method
 from tracerank.readers import read_pools
 from tracerank.readers.files.trial_folders import DECISIONS
-from tracerank.selectors.table import method_named
-from tracerank.votes.base import Method, decision_to_record, told
-from tracerank.votes.selector import DEFAULT
+from tracerank.votes.base import Method, decision_to_record, with_evidence_note
+from tracerank.votes.folders import SHIPPED
 
 _log = logging.getLogger(__name__)
 
@@ -25,8 +25,8 @@ _log = logging.getLogger(__name__)
 class SelectionPlugin:
     """Decides once all trials have ended; a job that cannot be read is left as it is, and told."""
 
-    def __init__(self, method: str = DEFAULT) -> None:
-        self._method: Method = method_named(method)  # a wrong name ends the job before it begins
+    def __init__(self, method: str = SHIPPED) -> None:
+        self._method: Method = load_method(method)  # a wrong name ends the job before it begins
         self._folder: Path | None = None
 
     async def on_job_start(self, job: Any) -> None:
@@ -48,7 +48,7 @@ def write_decisions(folder: Path, method: Method) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     pools = read_pools(folder, on_problem=lambda problem: _log.warning("%s", problem))
     for pool in pools:
-        decision = told(pool, method.decide(pool))
+        decision = with_evidence_note(pool, method.decide(pool))
         chosen = next((one for one in pool.rollouts if one.sample_id == decision.sample_id), None)
         trial = None if chosen is None or chosen.source is None else _trial(folder, chosen.source)
         rows.append({**decision_to_record(pool.question, decision), "trial": trial})
