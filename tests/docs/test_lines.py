@@ -76,9 +76,9 @@ NOT_RUN: dict[tuple[str, str], str] = {
     ("docs/cli.md", "tracerank calibrate"): "needs twenty labelled questions or more; docs/confidence.md runs it",
     ("docs/cli.md", "tracerank demo"): "a minute or two; tests/test_readme.py runs it with fewer questions",
     ("docs/paper-tables.md", "python -m studies.quality.scaling"): "hours; tests/studies runs it at a small size",
-    ("docs/service.md", "import operator"): "tests/serving/adapters runs it",
-    ("docs/service.md", "import dspy"): "tests/serving/adapters runs it, with a language model of its own",
-    ("docs/service.md", "import tracerank as tr\nfrom inspect_ai"): "tests/serving/adapters runs it",
+    ("docs/service.md", "import operator"): "tests/sampling/integrations runs it",
+    ("docs/service.md", "import dspy"): "tests/sampling/integrations runs it, with a language model of its own",
+    ("docs/service.md", "import tracerank as tr\nfrom inspect_ai"): "tests/sampling/integrations runs it",
 }
 """What stays out, by page and beginning of the line or block, and why."""
 

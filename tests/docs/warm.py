@@ -39,7 +39,7 @@ _HEAVY = (
     *("numpy", "torch", "sentence_transformers", "lightgbm", "bm25s", "scipy.optimize", "matplotlib.pyplot"),
     *("httpx", "fastapi", "uvicorn", "mcp.server", "lmdb", "rich.progress"),
 )
-_FOREIGN = ("tracerank.__main__", "tracerank.serving.adapters")
+_FOREIGN = ("tracerank.__main__", "tracerank.sampling.integrations")
 """What runs when it is imported, or brings a framework that no command uses."""
 
 

@@ -17,7 +17,6 @@ from tests.served import awaited
 from tracerank.errors import AgentError, ReadError, UsageError
 from tracerank.pools.types import Question
 from tracerank.sampling import waves
-from tracerank.sampling.best_of import Start
 from tracerank.stopping.rules import FixedK, WindowRule
 from tracerank.votes.voting import MajorityVote
 
@@ -35,7 +34,7 @@ async def answering(_: str) -> str:
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tracerank.sampling.waves.LEAST_PATIENCE", 0.05)
+    monkeypatch.setattr("tracerank.sampling.waves.MIN_PATIENCE", 0.05)
     monkeypatch.setattr("tracerank.sampling.waves.GRACE_SECONDS", 0.05)
 
 
@@ -105,17 +104,9 @@ def test_answers_transcripts_and_rollouts_are_taken_and_what_cannot_be_read_fail
     assert "cannot be read" in result.decision.dropped[6]
 
 
-def test_objects_of_clients_are_read_by_what_they_dump() -> None:
-    class Conversation:
-        def model_dump(self, mode: str) -> dict[str, Any]:
-            return {"messages": [{"role": "user", "content": "?"}, {"role": "assistant", "content": "Answer: Venice"}]}
-
-    assert awaited(tr.best_of(lambda _: Conversation(), QUESTION, k=2)).answer == "Venice"
-
-
 @pytest.mark.parametrize("slow", [0, 1, 2, 3])
 def test_who_is_quicker_changes_nothing(slow: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(waves, "LEAST_PATIENCE", 60.0)  # a busy machine may hold up any run
+    monkeypatch.setattr(waves, "MIN_PATIENCE", 60.0)  # a busy machine may hold up any run
 
     async def uneven(_: str) -> str:
         await asyncio.sleep(0.03 if tr.run_number() % 4 == slow else 0.0)
@@ -285,25 +276,6 @@ def test_it_can_be_called_beside_an_event_loop_and_by_objects_that_are_called() 
         return tr.run_best_of(Agent(), "Venice", k=2)
 
     assert awaited(inside()).answer == "Answer: Venice"
-
-
-def test_the_hook_hands_each_run_the_queries_that_were_asked() -> None:
-    seen: list[Start] = []
-
-    def start(known: Start) -> str:
-        seen.append(known)
-        return tr.diverse_start(known)
-
-    prompts = []
-
-    def agent(prompt: str) -> Any:
-        prompts.append(prompt)
-        return rollout("Venice", ranked(f"query {tr.run_number() // 2}", "A text."))
-
-    tr.run_best_of(agent, QUESTION, k=4, parallel=1, rule=FixedK(4), start=start)
-    assert [one.queries for one in seen] == [(), ("query 0",), ("query 0",), ("query 0", "query 1")]
-    assert prompts[0] == QUESTION
-    assert prompts[3].endswith("begin with a different one:\n- query 0\n- query 1")
 
 
 def test_tokens_are_added_up_where_they_are_known() -> None:

@@ -20,7 +20,7 @@ from tracerank.votes.base import NO_EVIDENCE, Decision, decision_to_record, told
 pytest.importorskip("fastapi")
 pytest.importorskip("prometheus_client")
 
-from tracerank.serving.adapters.langgraph_node import decide_records
+from tracerank.sampling.integrations.records import decide_records
 from tracerank.serving.select_service import select_app
 
 POOL = Pool.of(Question("q-1", "Capital of France?"), [Rollout(0, "Rome", ()), Rollout(1, "Paris", ())])

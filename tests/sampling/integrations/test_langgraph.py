@@ -7,7 +7,7 @@ from typing import Annotated, Any, TypedDict
 import pytest
 
 from tracerank.errors import UsageError
-from tracerank.serving.adapters.langgraph_node import selection_node
+from tracerank.sampling.integrations.langgraph import selection_node
 from tracerank.votes.voting import MajorityVote
 
 with warnings.catch_warnings():
