@@ -21,7 +21,7 @@ from studies.shipped_weights.stopping import kept_walks
 from tracerank.lab.lexical.presets import PRESETS as LEXICAL
 from tracerank.lab.worlds.presets import PRESETS, iter_world
 from tracerank.pools.types import WEBQA
-from tracerank.stopping.replay import BETA, FIXED, GAIN, WINDOW, Outcome, replay
+from tracerank.stopping.replay import BETA, FIXED, GAIN, WINDOW, Outcome, compare_rules
 
 QUESTIONS, ORDERS = 500, 3
 SHARES = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7)
@@ -60,19 +60,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for name, pools in sets_of(chosen.cache).items():
         if chosen.sets and name not in chosen.sets:
             continue
-        made = replay(kept_walks(folder / f"{name}.json", pools, console, QUESTIONS, ORDERS))
+        made = compare_rules(kept_walks(folder / f"{name}.json", pools, console, QUESTIONS, ORDERS))
         sentences.append(f"- {name}: {made.sentence}")
         for family in (FIXED, BETA, WINDOW, GAIN):
             own = [one for one in made.outcomes if one.family == family]
             figures = (at(own, share * made.k) for share in SHARES)
             row = f"| {name}, {made.k} | {family} | {' | '.join(figures)} | {100 * made.full.accuracy:.1f} |"
             print(row, flush=True)
-        over = [one for one in made.outcomes if one.family == GAIN and one.over_beta is not None]
-        points = ([100 * value for value in one.over_beta or ()] for one in over)
-        told = (f"{over_beta:+.1f} [{low:+.1f}, {high:+.1f}]" for over_beta, low, high in points)
-        sentences += [
-            f"  - over Beta from {over[0].rollouts:.1f} to {over[-1].rollouts:.1f} rollouts: {', '.join(told)}"
-        ]
     print("", *sentences, sep="\n")
 
 
