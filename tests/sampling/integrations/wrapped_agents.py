@@ -1,4 +1,4 @@
-"""``python -m tests.sampling.integrations.wrapped_agents LIBRARY``: a real agent of a library in ``best_of``, three runs.
+"""``python -m tests.sampling.integrations.wrapped_agents LIBRARY``: an agent of a library in three runs of ``best_of``.
 
 The model is played by the scripted server of the readers' tests. Prints what came of it as JSON. Each library runs in a
 process of its own, because they warn, patch and start threads.
