@@ -43,7 +43,8 @@ from studies.quality.pools import QualityPools, Scale
 from studies.shipped_weights.judged import Judgements
 from studies.shipped_weights.meaning_selector import GENERATED, PLAN, SEED, WEIGHT, Taught
 from studies.shipped_weights.real_pools import MAY_TRAIN, folded
-from tracerank.embedding.cache import CachedEmbedder, VectorCache
+from tracerank.embedding.cache import VectorCache
+from tracerank.embedding.cached import CachedEmbedder
 from tracerank.embedding.load import load_embedder
 from tracerank.evaluation.bootstrap import LEVEL, resampled_means
 from tracerank.evaluation.labels import GIVEN

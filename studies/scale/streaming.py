@@ -11,10 +11,12 @@ import json
 import os
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from hashlib import blake2b, file_digest
 from pathlib import Path
@@ -113,17 +115,10 @@ def digest_of(output: Path) -> str:
     if output.is_file():
         with open(output, "rb") as file:
             return file_digest(file, lambda: blake2b(digest_size=16)).hexdigest()
-    from tracerank.embedding.cache import VectorCache
-    from tracerank.embedding.cache_folder import iterate_vectors
-
     whole = blake2b(digest_size=16)
-
-    def read(transaction: object) -> None:
-        for key, value in iterate_vectors(transaction):  # type: ignore[arg-type]
-            whole.update(key)
-            whole.update(bytes(value))
-
-    VectorCache(output, is_readonly=True)._files.read(read)
+    with closing(sqlite3.connect(output / "vectors.sqlite")) as file:
+        for key, vector in file.execute("SELECT key, vector FROM vectors ORDER BY encoder, key"):
+            whole.update(key + vector)
     return whole.hexdigest()
 
 

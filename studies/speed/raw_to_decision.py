@@ -20,7 +20,8 @@ from studies.speed.raw_logs import browsing_records, webqa_records, write_record
 from studies.speed.sides import WIDTH
 from studies.speed.twin import Twin, build_twin, collate_twin
 from tracerank.embedding.base import EncoderIdentity, Vectors
-from tracerank.embedding.cache import CachedEmbedder, VectorCache
+from tracerank.embedding.cache import VectorCache
+from tracerank.embedding.cached import CachedEmbedder
 from tracerank.pools.pool import Pool
 from tracerank.readers import iter_pools
 from tracerank.trace.bridge import BLOCK_POOLS
