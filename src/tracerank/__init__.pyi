@@ -6,9 +6,7 @@ from tracerank.answers.extraction import extract_answer
 from tracerank.answers.meaning.grouping import Core, answer_core, group_answers, group_by_meaning, same_answer
 from tracerank.answers.meaning.rightness import is_right
 from tracerank.chat.aggagent import AggAgent, AggAgentConfig
-from tracerank.chat.graded import GradedVerifier, GradingConfig
 from tracerank.chat.solagg import AggregationConfig, SolAgg, SummAgg
-from tracerank.chat.tournament import TournamentVerifier
 from tracerank.chat.verifier import Verifier, VerifierConfig
 from tracerank.deciding import decide
 from tracerank.embedding.load import load_embedder
@@ -22,7 +20,7 @@ from tracerank.pools.canonical import write_pools
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Candidate, Document, Evidence, Question, Rollout, Search
 from tracerank.readers import iter_pools, read_pools
-from tracerank.sampling.best_of import AgentRun, Result, best_of, diverse_start, run_best_of
+from tracerank.sampling.best_of import AgentRun, Result, best_of, run_best_of
 from tracerank.sampling.waves import run_number
 from tracerank.stopping.rules import BetaRule, ExpectedGain, FixedK, WindowRule
 from tracerank.stopping.session import Session
@@ -59,8 +57,6 @@ __all__ = [
     "Explanation",
     "FewestTools",
     "FixedK",
-    "GradedVerifier",
-    "GradingConfig",
     "HttpChat",
     "MajorityVote",
     "MeaningGroups",
@@ -78,7 +74,6 @@ __all__ = [
     "SingleRollout",
     "SolAgg",
     "SummAgg",
-    "TournamentVerifier",
     "TraceRankError",
     "TraceSelector",
     "Verifier",
@@ -92,7 +87,6 @@ __all__ = [
     "best_of",
     "decide",
     "decide_stream",
-    "diverse_start",
     "explain_stream",
     "extract_answer",
     "gaps",

@@ -11,8 +11,8 @@ from tracerank.evaluation.record_folder import read_evaluation
 from tracerank.evaluation.report import report_tables
 from tracerank.evaluation.report_page.sections import escalations
 from tracerank.pools.pool import Pool
-from tracerank.selectors.unsure.escalation import Escalating
 from tracerank.votes.base import Decision
+from tracerank.votes.escalation import Escalating
 
 SURE = {"1": 0.1, "2": 0.3, "3": 0.5, "4": 0.9, "5": None}
 

@@ -9,13 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.builders import pool_of, ranked, rollout
+from tracerank.evidence.model import Logistic
+from tracerank.evidence.selector import choose
+from tracerank.evidence.table import COLUMNS, evidence_table
+from tracerank.methods import load_selector
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Evidence, Rollout, Search
-from tracerank.selectors.features.model import FeatureModel, LinearScorer
-from tracerank.selectors.meaning.compute import meaning_table
-from tracerank.selectors.meaning.selector import MeaningSelector, choose_meaning
-from tracerank.selectors.meaning.table import MEANING_FEATURES
-from tracerank.votes.selector import BROWSING, DEFAULT, load_selector
 
 QUESTION = "Which city did the composer of the opera Orfeo die in?"
 ANSWERS = ("Venice", "Mantua", "Cremona", "The composer died in Venice.", "It was Mantua.", "yes", "1643")
@@ -27,9 +26,6 @@ TEXTS = (
     "A city is a large place where people live.",
 )
 QUERIES = ("Orfeo opera composer", "Claudio Monteverdi death", "Mantua city", "where did the composer die")
-NAMES = MEANING_FEATURES.names
-
-shipped = pytest.mark.parametrize("name", [DEFAULT, BROWSING])
 
 
 @st.composite
@@ -43,35 +39,25 @@ def searching(draw: st.DrawFn) -> Rollout:
 pools = st.lists(searching(), min_size=1, max_size=9).map(lambda found: pool_of(*found, question=QUESTION))
 
 
-def chance(selector: MeaningSelector, pool: Pool, sample: int) -> float:
-    return selector.decide(pool).scores[sample]
+def probability(pool: Pool, sample: int) -> float:
+    return load_selector().decide(pool).scores[sample]
 
 
-def selector_named(name: str) -> MeaningSelector:
-    found = load_selector(name)
-    assert isinstance(found, MeaningSelector)
-    return found
-
-
-@shipped
 @settings(max_examples=60, deadline=None)
 @given(pools, st.data())
-def test_one_more_vote_never_lowers_a_chance(name: str, pool: Pool, data: st.DataObject) -> None:
-    selector = selector_named(name)
+def test_one_more_vote_never_lowers_a_probability(pool: Pool, data: st.DataObject) -> None:
     again = data.draw(st.sampled_from(pool.rollouts))
     copies = (again, replace(again, searches=()))
     for copy in copies:
         more = Pool(pool.question, (*pool.rollouts, replace(copy, sample_id=len(pool))))
-        assert chance(selector, more, again.sample_id) >= chance(selector, pool, again.sample_id) - 1e-9
+        assert probability(more, again.sample_id) >= probability(pool, again.sample_id) - 1e-9
 
 
-@shipped
 @settings(max_examples=60, deadline=None)
 @given(pools, st.data())
-def test_evidence_that_holds_an_answer_and_no_rival_never_lowers_its_chance(
-    name: str, pool: Pool, data: st.DataObject
+def test_evidence_that_holds_an_answer_and_no_rival_never_lowers_its_probability(
+    pool: Pool, data: st.DataObject
 ) -> None:
-    selector = selector_named(name)
     helped = data.draw(st.sampled_from([one for one in pool.rollouts if one.answer in ANSWERS[:3]] or pool.rollouts))
     if helped.answer not in ANSWERS[:3]:
         return
@@ -79,76 +65,66 @@ def test_evidence_that_holds_an_answer_and_no_rival_never_lowers_its_chance(
     search = Search("another look", (Evidence(text.format(helped.answer), rank=1),))
     told = replace(helped, searches=(*helped.searches, search))
     after = Pool(pool.question, tuple(told if one is helped else one for one in pool.rollouts))
-    assert chance(selector, after, helped.sample_id) >= chance(selector, pool, helped.sample_id) - 1e-9
+    assert probability(after, helped.sample_id) >= probability(pool, helped.sample_id) - 1e-9
 
 
-@shipped
 @settings(max_examples=40, deadline=None)
 @given(pools, st.integers(0, 99))
-def test_neither_order_nor_names_of_rollouts_change_what_is_returned(name: str, pool: Pool, seed: int) -> None:
-    selector = selector_named(name)
+def test_neither_order_nor_names_of_rollouts_change_what_is_returned(pool: Pool, seed: int) -> None:
     mixed = list(pool.rollouts)
     Random(seed).shuffle(mixed)
     other = Pool.of(pool.question, [replace(one, sample_id=100 + place) for place, one in enumerate(mixed)])
-    first, second = selector.decide(pool), selector.decide(other)
+    first, second = load_selector().decide(pool), load_selector().decide(other)
     assert first.answer == second.answer
     assert first.confidence == pytest.approx(second.confidence, abs=1e-9)
     assert sorted(first.scores.values()) == pytest.approx(sorted(second.scores.values()), abs=1e-9)
 
 
-@shipped
-def test_sentences_around_an_answer_do_not_change_the_meaning_that_is_chosen(name: str) -> None:
+def test_sentences_around_an_answer_do_not_change_the_meaning_that_is_chosen() -> None:
     texts = ranked("Orfeo composer", *TEXTS[:2])
     plain = ["Venice", "Mantua", "Mantua", "Venice", "Venice"]
     wordy = ["The composer died in Venice.", "Mantua", "It was in **Mantua**.", "Final answer: Venice", "Venice"]
     chosen = [
-        selector_named(name).decide(pool_of(*(rollout(a, texts) for a in said), question=QUESTION))
+        load_selector().decide(pool_of(*(rollout(a, texts) for a in said), question=QUESTION))
         for said in (plain, wordy)
     ]
     assert chosen[0].group == chosen[1].group == (0, 3, 4)
 
 
-def weighing(**weights: float) -> FeatureModel:
-    """A model of these features alone."""
-    found = np.array([weights.get(name, 0.0) for name in NAMES])
-    scorer = LinearScorer(np.zeros(len(NAMES)), np.ones(len(NAMES)), found)
-    return FeatureModel(((scorer, 1.0),), fitted_on=NAMES, columns=MEANING_FEATURES)
-
-
 def test_few_votes_overturn_many_only_with_support_that_these_lack() -> None:
-    likes_names = weighing(kind_lift=50.0, kind_chance=50.0)
+    likes_names = Logistic({"kind_lift": 50.0, "kind_log_probability": 50.0})
     alone = [rollout("Venice"), *(rollout("something in the north") for _ in range(4))]
-    table = meaning_table(QUESTION, alone)
-    chosen = choose_meaning(likes_names, table)
-    assert chosen.row == 0  # by the alphabet
-    assert chosen.chances.sum() == pytest.approx(1)
+    table = evidence_table(QUESTION, alone)
+    chosen = choose(likes_names, table)
+    assert chosen.row == 0  # alphabetically
+    assert chosen.probabilities.sum() == pytest.approx(1)
     supported = [rollout("Venice", ranked("Orfeo", TEXTS[0])), *alone[1:]]
-    assert choose_meaning(likes_names, meaning_table(QUESTION, supported)).row == 1
-    fewer = meaning_table(QUESTION, [rollout("Venice"), *alone[1:3]])
-    assert choose_meaning(likes_names, fewer).row == 1
+    assert choose(likes_names, evidence_table(QUESTION, supported)).row == 1
+    fewer = evidence_table(QUESTION, [rollout("Venice"), *alone[1:3]])
+    assert choose(likes_names, fewer).row == 1
 
 
 def test_a_majority_that_gets_stronger_does_not_lose_what_the_weak_gave_it() -> None:
-    near = weighing(log_votes=1.0, kind_chance=0.6, kind_lift=0.6)
+    near = Logistic({"log_votes": 1.0, "kind_log_probability": 0.6, "kind_lift": 0.6})
     many = rollout("something in the north")
     said = [rollout("Venice"), rollout("Mantua", ranked("Orfeo", TEXTS[1])), *[many] * 5]
-    tables = [meaning_table(QUESTION, [*said, *[many] * more]) for more in range(40)]
-    chances = [round(float(choose_meaning(near, table).chances[1]), 9) for table in tables]
-    assert chances == sorted(chances)
-    assert chances[0] < chances[-1]
+    tables = [evidence_table(QUESTION, [*said, *[many] * more]) for more in range(40)]
+    found = [round(float(choose(near, table).probabilities[1]), 9) for table in tables]
+    assert found == sorted(found)
+    assert found[0] < found[-1]
 
 
 def test_answers_in_other_words_are_one_row_and_abstentions_none() -> None:
     said = ("Venice", "The composer died in Venice.", "I could not find it.", "Mantua")
-    table = meaning_table(QUESTION, [rollout(answer) for answer in said])
+    table = evidence_table(QUESTION, [rollout(answer) for answer in said])
     assert table.rollouts == ((0, 1), (3,))
     assert table.votes.tolist() == [2, 1]
 
 
 def test_an_answer_that_others_searched_for_is_marked_as_their_step() -> None:
     found = pool_of(rollout("Mantua"), rollout("Venice", ranked("Mantua city", TEXTS[3])), question=QUESTION)
-    column = NAMES.index("searched_by_others")
-    assert meaning_table(QUESTION, found.rollouts).values[:, column].tolist() == [1.0, 0.0]
+    column = COLUMNS.index("searched_by_others")
+    assert evidence_table(QUESTION, found.rollouts).values[:, column].tolist() == [1.0, 0.0]
 
 
 def test_every_feature_is_counted_and_no_value_is_missing() -> None:
@@ -157,7 +133,7 @@ def test_every_feature_is_counted_and_no_value_is_missing() -> None:
         rollout("yes"),
         rollout("Mantua", ranked(None, TEXTS[1])),
     ]
-    values = meaning_table(QUESTION, rollouts).values
-    assert values.shape == (3, len(NAMES))
+    values = evidence_table(QUESTION, rollouts).values
+    assert values.shape == (3, len(COLUMNS))
     assert np.isfinite(values).all()
-    assert not meaning_table(QUESTION, []).values.size
+    assert not evidence_table(QUESTION, []).values.size

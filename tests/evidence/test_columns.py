@@ -3,8 +3,8 @@
 import numpy as np
 
 from tests.builders import ranked, rollout
-from tests.selectors.meaning.test_choosing import QUESTION
-from tracerank.selectors.meaning.compute import COLUMNS, meaning_table, standing_table
+from tests.evidence.test_choosing import QUESTION
+from tracerank.evidence.table import COLUMNS, evidence_table, standing_table
 from tracerank.selectors.meaning.table import MEANING_FEATURES
 
 FOUND = [
@@ -18,7 +18,7 @@ def test_what_is_counted_is_what_the_table_names_in_its_order() -> None:
 
 
 def test_the_standing_of_a_rollout_is_its_row_of_the_whole_table() -> None:
-    whole = meaning_table(QUESTION, FOUND)
+    whole = evidence_table(QUESTION, FOUND)
     for place in (0, 1, 4):
         alone = standing_table(QUESTION, FOUND, place)
         assert alone.rollouts == whole.rollouts
@@ -32,6 +32,6 @@ def test_who_abstains_stands_nowhere_and_counts_as_one_who_saw_texts() -> None:
     assert not standing_table(QUESTION, FOUND, 3).values.any()
     texts = ranked("Orfeo", "Venice is a city.")
     seen = [rollout("Venice", texts), rollout("I don't know.", texts)]
-    others = meaning_table(QUESTION, seen).values[0, COLUMNS.index("others_found")]
+    others = evidence_table(QUESTION, seen).values[0, COLUMNS.index("others_found")]
     assert others == 1.0
-    assert meaning_table(QUESTION, seen[:1]).values[0, COLUMNS.index("others_found")] == 0.0
+    assert evidence_table(QUESTION, seen[:1]).values[0, COLUMNS.index("others_found")] == 0.0

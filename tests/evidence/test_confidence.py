@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 
 import tracerank as tr
 from tests.builders import pool, pool_of, ranked, rollout
-from tests.selectors.meaning.test_choosing import ANSWERS, QUESTION, TEXTS, pools
+from tests.evidence.test_choosing import ANSWERS, QUESTION, TEXTS, pools
 from tracerank.errors import CheckpointError
-from tracerank.pools.pool import Pool
-from tracerank.selectors.meaning.confidence import (
+from tracerank.evidence.confidence import (
     Confidence,
     agreement,
     is_code,
@@ -22,8 +21,10 @@ from tracerank.selectors.meaning.confidence import (
     standing_in,
     stepped,
 )
+from tracerank.methods import load_selector
+from tracerank.pools.pool import Pool
 from tracerank.votes.base import Decision
-from tracerank.votes.selector import BROWSING, CONFIDENCE, DEFAULT, folder_of, load_selector
+from tracerank.votes.folders import CONFIDENCE, SHIPPED, folder_of
 
 votes = st.lists(st.integers(1, 20), min_size=1, max_size=8)
 
@@ -56,7 +57,7 @@ def test_sixteen_of_sixteen_say_more_than_two_of_two_but_nothing_is_certain() ->
 
 
 def confidence_of(found: Pool, method: str = "selector") -> float | None:
-    return tr.method_named(method).decide(found).confidence
+    return tr.load_method(method).decide(found).confidence
 
 
 def test_confidence_grows_with_agreement_and_evidence() -> None:
@@ -105,7 +106,7 @@ def test_of_long_reports_and_code_nothing_is_said_and_the_reason_is() -> None:
     code = "def place(opera):\n    return 'Venice'\n"
     for answer, why in ((report, "words, this one has 360"), (code, "is code")):
         for method in ("selector", "majority"):
-            decision = tr.method_named(method).decide(pool_of(rollout(answer), rollout(answer), question=QUESTION))
+            decision = tr.load_method(method).decide(pool_of(rollout(answer), rollout(answer), question=QUESTION))
             assert decision.confidence is None
             assert why in (decision.note or "")
             assert "tracerank calibrate" in (decision.note or "")
@@ -161,7 +162,7 @@ def test_what_is_saved_is_what_is_read(tmp_path: Path) -> None:
     ],
 )
 def test_a_damaged_file_is_an_error_that_names_it(damage: dict[str, object], tmp_path: Path) -> None:
-    about = json.loads((folder_of(DEFAULT) / CONFIDENCE).read_text(encoding="utf-8"))
+    about = json.loads((folder_of(SHIPPED) / CONFIDENCE).read_text(encoding="utf-8"))
     (tmp_path / CONFIDENCE).write_text(json.dumps(about | damage), encoding="utf-8")
     with pytest.raises(CheckpointError, match=CONFIDENCE):
         read_confidence(tmp_path)

@@ -11,7 +11,8 @@ import pytest
 
 from tests.builders import pool
 from tracerank.errors import TraceRankError
-from tracerank.votes.selector import DEFAULT, folder_of, load_selector
+from tracerank.methods import load_selector
+from tracerank.votes.folders import SHIPPED, folder_of
 
 POOL = pool("Paris", "Rome", "paris")
 VALUES = ("null", "-1", "1e400", '"x"', "[]", "[1]", "{}", "NaN", "1" + "0" * 30)
@@ -57,7 +58,7 @@ def tried(folder: Path, name: str) -> list[tuple[tuple[Any, ...], str, str]]:
 
 
 def test_a_shipped_selector_whose_description_is_damaged(tmp_path: Path) -> None:
-    shutil.copytree(folder_of(DEFAULT), tmp_path / "mine")
+    shutil.copytree(folder_of(SHIPPED), tmp_path / "mine")
     assert tried(tmp_path / "mine", "selector.json") == []
 
 

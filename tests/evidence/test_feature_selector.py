@@ -10,8 +10,8 @@ import pytest
 
 from tests.builders import pool, pool_of, ranked, rollout
 from tracerank.errors import CheckpointError
+from tracerank.evidence.fit import FeatureFitPlan, TreePlan, fit_features, labelled_table, labelled_tables
 from tracerank.pools.pool import Pool
-from tracerank.selectors.features.fit import FeatureFitPlan, TreePlan, fit_features, labelled_table, labelled_tables
 from tracerank.selectors.features.model import MODEL_FILE, WEIGHTS_FILE, FeatureModel, LinearScorer
 from tracerank.selectors.features.selector import NOBODY_ANSWERED, FeatureSelector
 from tracerank.selectors.features.table import FEATURES, NAMES

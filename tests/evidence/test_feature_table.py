@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from tests.builders import pool_of, random_pools, ranked, rollout
+from tracerank.evidence.text import TextLines
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import WEBQA, Rollout
 from tracerank.selectors.features.compute import MOST_ROLLOUTS, FeatureTable, feature_table
-from tracerank.selectors.features.lines import TextLines
 from tracerank.selectors.features.table import FAMILIES, FEATURES, NAMES, POOL
 from tracerank.selectors.features.view import view_of
 from tracerank.selectors.features.votes import _pairs as pairs_of

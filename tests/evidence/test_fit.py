@@ -7,7 +7,7 @@ import pytest
 
 from tests.builders import pool_of, ranked, rollout
 from tracerank.errors import TrainingError
-from tracerank.selectors.features.fit import (
+from tracerank.evidence.fit import (
     FeatureExamples,
     FeatureFitPlan,
     LinearPlan,

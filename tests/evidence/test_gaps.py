@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 import tracerank as tr
 from tests.builders import pool_of, ranked, rollout
+from tracerank.evidence.gaps import MOST_RIVALS, NO_QUERIES, NO_TEXTS, gaps
+from tracerank.evidence.names import MOST, names_in
 from tracerank.pools.pool import Pool
-from tracerank.selectors.unsure.gaps import MOST_RIVALS, NO_QUERIES, NO_TEXTS, gaps
-from tracerank.selectors.unsure.names import MOST, names_in
 from tracerank.votes.base import Decision
 from tracerank.votes.missing import ANSWER, QUESTION, Missing, Repeated, Unasked
 

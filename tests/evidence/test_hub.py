@@ -10,8 +10,9 @@ import pytest
 
 from tests.test_architecture import SRC
 from tracerank.errors import CheckpointError
+from tracerank.methods import load_selector
 from tracerank.votes import selector as base
-from tracerank.votes.selector import folder_of, load_selector
+from tracerank.votes.folders import folder_of
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 

@@ -6,19 +6,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.builders import ranked, rollout
-from tests.selectors.meaning.test_choosing import QUESTION, searching
+from tests.evidence.test_choosing import QUESTION, searching
+from tracerank.evidence.table import TableBuilder, evidence_table
 from tracerank.pools.types import Rollout
 from tracerank.selectors.features import view
-from tracerank.selectors.meaning.compute import MeaningLedger, meaning_table
 
 rollouts = st.lists(searching(), min_size=1, max_size=9)
 
 
 def agree(question: str, found: list[Rollout]) -> None:
-    ledger = MeaningLedger(question)
+    ledger = TableBuilder(question)
     for count, one in enumerate(found, start=1):
         ledger.add(one)
-        grown, afresh = ledger.table(), meaning_table(question, found[:count])
+        grown, afresh = ledger.table(), evidence_table(question, found[:count])
         assert grown.rollouts == afresh.rollouts
         assert grown.votes.tolist() == afresh.votes.tolist()
         np.testing.assert_array_equal(grown.values, afresh.values)

@@ -10,10 +10,10 @@ import pytest
 import tracerank as tr
 from tests.builders import pool_of, ranked, rollout
 from tracerank.errors import CheckpointError, UsageError
+from tracerank.evidence.selector import EvidenceSelector, member_of
+from tracerank.methods import FormName, MethodOptions, load_method, load_selector
 from tracerank.selectors.features.selector import NOBODY_ANSWERED, FeatureSelector
-from tracerank.selectors.meaning.selector import MeaningSelector, member_of
-from tracerank.selectors.table import FormName, MethodOptions, method_named
-from tracerank.votes.selector import DEFAULT, folder_of, load_selector
+from tracerank.votes.folders import SHIPPED, folder_of
 from tracerank.votes.voting import FORMS
 
 QUESTION = "When did the expedition reach the pole?"
@@ -22,9 +22,9 @@ WORDINGS = ("14 December 1911", "December 14, 1911", "December 14, 1911", "It re
 
 def test_the_commonest_wording_is_returned_unless_another_form_is_wanted() -> None:
     pool = pool_of(*(rollout(answer) for answer in WORDINGS), question=QUESTION)
-    answers = {form: method_named("selector", MethodOptions(form=form)).decide(pool).answer for form in FormName}
+    answers = {form: load_method("selector", MethodOptions(form=form)).decide(pool).answer for form in FormName}
     assert answers == {"commonest": WORDINGS[1], "shortest": WORDINGS[0], "longest": WORDINGS[3], "first": WORDINGS[0]}
-    assert load_selector(DEFAULT).decide(pool).answer == WORDINGS[1]
+    assert load_selector().decide(pool).answer == WORDINGS[1]
     assert set(FormName) == set(FORMS)
 
 
@@ -40,7 +40,7 @@ def test_words_around_the_core_make_no_wording_nearer_to_the_question() -> None:
 
 
 def test_a_form_that_there_is_not_and_a_selector_without_forms_are_refused(tmp_path: Path) -> None:
-    selector = MeaningSelector.load(folder_of(DEFAULT))
+    selector = EvidenceSelector.load(folder_of(SHIPPED))
     with pytest.raises(UsageError, match="form must be one of"):
         selector.of_form("prettiest")
     with pytest.raises(UsageError, match="chooses the wording itself"):
@@ -48,14 +48,14 @@ def test_a_form_that_there_is_not_and_a_selector_without_forms_are_refused(tmp_p
 
 
 def test_a_saved_selector_decides_as_before(tmp_path: Path) -> None:
-    selector = MeaningSelector.load(folder_of(DEFAULT))
+    selector = EvidenceSelector.load(folder_of(SHIPPED))
     selector.save(tmp_path)
     pool = pool_of(rollout("Oslo", ranked("capital", "Oslo is the capital.")), rollout("Bergen"), rollout("Bergen"))
     assert load_selector(tmp_path).decide(pool) == selector.decide(pool)
 
 
 def test_features_of_another_version_are_refused(tmp_path: Path) -> None:
-    MeaningSelector.load(folder_of(DEFAULT)).save(tmp_path)
+    EvidenceSelector.load(folder_of(SHIPPED)).save(tmp_path)
     about = json.loads((tmp_path / "selector.json").read_text())
     (tmp_path / "selector.json").write_text(json.dumps(about | {"features": 99}))
     with pytest.raises(CheckpointError, match="fit again"):
@@ -63,7 +63,7 @@ def test_features_of_another_version_are_refused(tmp_path: Path) -> None:
 
 
 def test_where_everybody_abstains_the_first_is_returned_and_without_answers_nobody() -> None:
-    selector = load_selector(DEFAULT)
+    selector = load_selector()
     silent = selector.decide(pool_of(rollout("I don't know"), rollout("unknown")))
     assert (silent.sample_id, silent.note) == (0, NOBODY_ANSWERED)
     assert selector.decide(pool_of(rollout(None), rollout(""))).sample_id is None
@@ -72,7 +72,7 @@ def test_where_everybody_abstains_the_first_is_returned_and_without_answers_nobo
 def test_reasons_name_families_and_the_evidence_that_holds_the_answer_is_read() -> None:
     held = ranked("capital of Norway", "Oslo is the capital of Norway.", "Bergen is wet.")
     pool = pool_of(rollout("Oslo", held), rollout("Bergen", held), question="What is the capital of Norway?")
-    explained = load_selector(DEFAULT).explain(pool)
+    explained = load_selector().explain(pool)
     assert explained.decision.answer == "Oslo"
     assert {reason.name for reason in explained.reasons} & {"support", "chains"}
 
@@ -93,4 +93,4 @@ def test_what_ships_is_small_and_says_what_it_was_fitted_on() -> None:
         about = json.loads((folder / "selector.json").read_text())
         assert (about["kind"], about["equality"]) == ("meaning", "meaning")
         assert about["training"]["real"] == ["r1_searcher", "fireact", "knowagent"]
-    assert isinstance(tr.load_selector(), MeaningSelector)
+    assert isinstance(tr.load_selector(), EvidenceSelector)

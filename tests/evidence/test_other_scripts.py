@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from tests.builders import pool_of, ranked, rollout
 from tracerank.answers.english import words
+from tracerank.evidence.text import content_words, line_of, words_of
+from tracerank.methods import load_selector
 from tracerank.pools.pool import Pool
 from tracerank.selectors.features.compute import FeatureTable, feature_table
-from tracerank.selectors.features.lines import content_words, line_of, words_of
 from tracerank.selectors.features.table import NAMES
-from tracerank.votes.selector import load_selector
 
 VOCABULARY = tuple(
     words(

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tracerank.answers.exact import normalize_text
-from tracerank.selectors.features.forms import HEAD, place_of, plain_place
-from tracerank.selectors.features.lines import Line, TextLines, line_of, words_of
+from tracerank.evidence.forms import HEAD, place_of, plain_place
+from tracerank.evidence.text import Line, TextLines, line_of, words_of
 
 PARTS = ("the", "city", "of", "paris", "rome", "lies", "on", "river", "1,000", "it's", "x")
 WORDS = st.lists(st.sampled_from(PARTS), max_size=80)

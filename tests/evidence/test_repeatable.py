@@ -6,7 +6,7 @@ import sys
 
 SCRIPT = """
 from tests.builders import pool_of, ranked, rollout
-from tracerank.votes.selector import load_selector
+from tracerank.methods import load_selector
 from tracerank.selectors.features.votes import kind_model
 
 asked = "What is the fastest air-breathing manned aircraft mostly made out of?"

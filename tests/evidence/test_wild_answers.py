@@ -7,13 +7,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.builders import pool_of, ranked, rollout
+from tracerank.evidence.table import evidence_table
+from tracerank.methods import MethodOptions, load_method
 from tracerank.pools.pool import Pool
 from tracerank.selectors.features.compute import feature_table
 from tracerank.selectors.features.model import FeatureModel, LinearScorer
 from tracerank.selectors.features.selector import FeatureSelector
 from tracerank.selectors.features.table import LIMIT, NAMES
-from tracerank.selectors.meaning.compute import meaning_table
-from tracerank.selectors.table import MethodOptions, method_named
 from tracerank.votes.voting import ANSWERED
 
 LIST_OF_NUMBERS = f"[{','.join(map(str, range(1700)))}]"
@@ -89,8 +89,8 @@ def steep() -> FeatureSelector:
 
 
 DECIDING = {
-    **{name: method_named(name, MethodOptions()) for name in ("selector", "majority-meaning", "majority")},
-    "rules": method_named("majority", MethodOptions(equality="default")),
+    **{name: load_method(name, MethodOptions()) for name in ("selector", "majority-meaning", "majority")},
+    "rules": load_method("majority", MethodOptions(equality="default")),
     "steep": steep(),
 }
 
@@ -108,7 +108,7 @@ def asked(question: str, answers: list[str]) -> Pool:
 def test_any_text_may_be_an_answer(question: str, answers: list[str]) -> None:
     pool = asked(question, answers)
     kept = pool.retained(ANSWERED).kept
-    for values in (feature_table(question, kept).values, meaning_table(question, kept).values):
+    for values in (feature_table(question, kept).values, evidence_table(question, kept).values):
         assert np.nanmax(np.abs(values), initial=0.0) <= LIMIT
     for method in DECIDING.values():
         decision = method.decide(pool)

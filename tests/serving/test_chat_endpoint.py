@@ -25,14 +25,14 @@ pytest.importorskip("openai", reason="the extra readers-test has it")
 import openai
 
 from tracerank.errors import TraceRankError
-from tracerank.selectors.unsure.escalation import Escalating
+from tracerank.methods import load_selector
 from tracerank.serving.chat_endpoint import ChatEndpoint, Sampled
 from tracerank.serving.limits import ServiceLimits
 from tracerank.serving.listening import server_of
 from tracerank.serving.select_service import select_app
 from tracerank.serving.upstream import Upstream
 from tracerank.votes.base import Method
-from tracerank.votes.selector import load_selector
+from tracerank.votes.escalation import Escalating
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 

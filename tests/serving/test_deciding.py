@@ -15,8 +15,8 @@ import pytest
 from tests.served import awaited, served
 from tracerank.errors import CheckpointError, TraceRankError, UndecidedPool, UsageError
 from tracerank.lab.worlds.presets import PAPER, iter_world
+from tracerank.methods import MethodOptions, load_method
 from tracerank.pools.pool import Pool
-from tracerank.selectors.table import MethodOptions, method_named
 from tracerank.serving.limits import ServiceLimits
 from tracerank.votes.base import Decision, Method
 from tracerank.votes.explanation import Explanation
@@ -141,7 +141,7 @@ def test_one_that_was_closed_is_not_started_anew() -> None:
 
 
 def test_what_prevents_the_method_is_told_at_once() -> None:
-    broken = MethodProcess(partial(method_named, "nonsense", MethodOptions()))
+    broken = MethodProcess(partial(load_method, "nonsense", MethodOptions()))
     with pytest.raises(UsageError, match="nonsense"):
         broken.await_ready()
     broken.close()

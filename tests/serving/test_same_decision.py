@@ -15,12 +15,11 @@ from tracerank.endpoints.chat import Usage
 from tracerank.pools.canonical import rollout_to_record
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question, Rollout
-from tracerank.votes.base import NO_EVIDENCE, Decision, decision_to_record, told
+from tracerank.votes.base import NO_EVIDENCE, Decision, decision_to_record, with_evidence_note
 
 pytest.importorskip("fastapi")
 pytest.importorskip("prometheus_client")
 
-from tracerank.serving.adapters.langgraph_node import decide_records
 from tracerank.serving.select_service import select_app
 
 POOL = Pool.of(Question("q-1", "Capital of France?"), [Rollout(0, "Rome", ()), Rollout(1, "Paris", ())])
@@ -59,7 +58,7 @@ class Costly:
 
 
 def by_select(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setattr("tracerank.cli.select.method_named", lambda *_: Costly())
+    monkeypatch.setattr("tracerank.cli.select.load_method", lambda *_: Costly())
     file = folder / "pools.jsonl"
     file.write_text("".join(f"{json.dumps(record)}\n" for record in RECORDS), encoding="utf-8")
     return json.loads(CliRunner().invoke(cli, ["select", str(file), "-q"]).stdout)
@@ -83,7 +82,6 @@ TOLD: dict[str, Callable[[], Any]] = {
     "POST /v1/explain": lambda: by_service("/v1/explain")["decision"],
     "select_rollout": lambda: by_mcp("select_rollout"),
     "explain_selection": lambda: by_mcp("explain_selection")["decision"],
-    "adapters": lambda: decide_records(Costly(), None, RECORDS),
 }
 
 
@@ -102,7 +100,7 @@ def test_select_writes_the_record_of_the_decision(tmp_path: Path, monkeypatch: p
     }
     assert written == {**EXPECTED, **more}
     assert list(written) == [*EXPECTED, *more]
-    assert decision_to_record(POOL.question, told(POOL, Costly().decide(POOL))) == {**EXPECTED, "problem": None}
+    assert decision_to_record(POOL.question, with_evidence_note(POOL, Costly().decide(POOL))) == {**EXPECTED, "problem": None}
 
 
 @pytest.mark.parametrize("teller", TOLD)

@@ -13,11 +13,11 @@ from tests.escalated import Judge
 from tests.served import served
 from tracerank.errors import ChatError, EmbeddingError, TraceRankError
 from tracerank.lab.worlds.presets import PRESETS, iter_world
+from tracerank.methods import load_selector
 from tracerank.pools.canonical import rollout_to_record
 from tracerank.pools.pool import Pool
-from tracerank.selectors.unsure.escalation import Escalating
 from tracerank.votes.base import Decision
-from tracerank.votes.selector import load_selector
+from tracerank.votes.escalation import Escalating
 from tracerank.votes.voting import MajorityVote
 
 pytest.importorskip("fastapi")

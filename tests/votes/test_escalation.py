@@ -11,8 +11,8 @@ from tracerank.chat.verifier import Verifier
 from tracerank.endpoints.chat import FakeChat, Usage
 from tracerank.errors import ChatError, UsageError
 from tracerank.pools.pool import Pool
-from tracerank.selectors.unsure.escalation import Escalating
 from tracerank.votes.base import ESCALATED, NOT_SETTLED, Decision, Method, decide_stream, decision_to_record
+from tracerank.votes.escalation import Escalating
 
 
 def asked_pool(name: str, *answers: str | None) -> Pool:
