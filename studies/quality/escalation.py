@@ -13,8 +13,7 @@ from itertools import islice
 import tracerank as tr
 from studies.shipped_weights.judged import Judgements
 from studies.shipped_weights.real_pools import real_pools
-from tracerank.evaluation.evaluate import judge
-from tracerank.evaluation.metrics import oracle
+from tracerank.evaluation.evaluate import judge, oracle
 
 SETS = ("search_r1", "hotpot_agent", "hotpot_agent+")
 STEPS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
