@@ -91,6 +91,6 @@ def test_agreement_ends_a_session_before_its_budget() -> None:
 
 
 def test_a_folder_is_a_selector_and_a_budget_is_positive() -> None:
-    assert Session(QUESTION, "default").add("Venice").answer == "Venice"
+    assert Session(QUESTION, "evidence").add("Venice").answer == "Venice"
     with pytest.raises(UsageError, match="budget"):
         Session(QUESTION, budget=0)
