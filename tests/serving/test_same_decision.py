@@ -21,7 +21,7 @@ pytest.importorskip("fastapi")
 pytest.importorskip("prometheus_client")
 
 from tracerank.serving.adapters.langgraph_node import decide_records
-from tracerank.serving.select_service import select_app
+from tracerank.serving.app import create_app
 
 POOL = Pool.of(Question("q-1", "Capital of France?"), [Rollout(0, "Rome", ()), Rollout(1, "Paris", ())])
 RECORDS = [rollout_to_record(POOL.question, rollout) for rollout in POOL.rollouts]
@@ -66,15 +66,15 @@ def by_select(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def by_service(path: str) -> Any:
-    with served(select_app(Costly(), "1")) as url:
+    with served(create_app(Costly())) as url:
         return httpx.post(f"{url}{path}", json={"rollouts": RECORDS}).json()
 
 
 def by_mcp(tool: str) -> Any:
     pytest.importorskip("mcp")
-    from tracerank.serving.mcp_server import mcp_server
+    from tracerank.serving.mcp import create_server
 
-    call = mcp_server(Costly(), "1").call_tool(tool, {"question": POOL.question.text, "rollouts": RECORDS})
+    call = create_server(Costly()).call_tool(tool, {"question": POOL.question.text, "rollouts": RECORDS})
     return awaited(call).structured_content  # type: ignore[union-attr]
 
 
