@@ -1,4 +1,4 @@
-"""``python -m tests.sampling.wrapped_agents LIBRARY``: a real agent of a library, wrapped, run three times by one call.
+"""``python -m tests.sampling.integrations.wrapped_agents LIBRARY``: an agent of a library in three runs of ``best_of``.
 
 The model is played by the scripted server of the readers' tests. Prints what came of it as JSON. Each library runs in a
 process of its own, because they warn, patch and start threads.
@@ -12,7 +12,12 @@ from typing import Annotated, Any, TypedDict
 import tracerank as tr
 from tests.readers.sdk_logs.questions import results, script
 from tests.readers.sdk_logs.server import serving
-from tracerank.sampling import wrappers
+from tracerank.sampling.integrations.dspy import dspy_agent
+from tracerank.sampling.integrations.inspect_ai import inspect_agent
+from tracerank.sampling.integrations.langgraph import langgraph_agent
+from tracerank.sampling.integrations.openai_agents import openai_agent
+from tracerank.sampling.integrations.pydantic_ai import pydantic_agent
+from tracerank.sampling.integrations.smolagents import smolagent
 
 _QUESTION, _ROLLOUT = 0, 3
 """It asks twice, one query after the other."""
@@ -30,7 +35,7 @@ def openai_agents(v1: str) -> Any:
         return _found(query)
 
     model = OpenAIChatCompletionsModel("scripted-model", AsyncOpenAI(base_url=v1, api_key="none"))
-    return wrappers.openai_agent(Agent(name="searcher", tools=[web_search], model=model), max_turns=6)
+    return openai_agent(Agent(name="searcher", tools=[web_search], model=model), max_turns=6)
 
 
 def langgraph(v1: str) -> Any:
@@ -90,7 +95,7 @@ def langgraph(v1: str) -> Any:
     graph.add_edge(START, "model")
     graph.add_conditional_edges("model", lambda state: "search" if state["messages"][-1].tool_calls else END)
     graph.add_edge("search", "model")
-    return wrappers.langgraph_agent(graph.compile())
+    return langgraph_agent(graph.compile())
 
 
 def pydantic_ai(v1: str) -> Any:
@@ -105,7 +110,7 @@ def pydantic_ai(v1: str) -> Any:
         """Search the web."""
         return results(query)
 
-    return wrappers.pydantic_agent(agent)
+    return pydantic_agent(agent)
 
 
 def smolagents(v1: str) -> Any:
@@ -121,7 +126,7 @@ def smolagents(v1: str) -> Any:
         return _found(query)
 
     model = OpenAIServerModel(model_id="scripted-model", api_base=v1, api_key="none")
-    return wrappers.smolagent(lambda: ToolCallingAgent(tools=[web_search], model=model, verbosity_level=0))
+    return smolagent(lambda: ToolCallingAgent(tools=[web_search], model=model, verbosity_level=0))
 
 
 def dspy(v1: str) -> Any:
@@ -132,7 +137,7 @@ def dspy(v1: str) -> Any:
         return results(query)
 
     dspy.configure(lm=dspy.LM("openai/scripted-model", api_base=v1, api_key="none", cache=False, num_retries=0))
-    return wrappers.dspy_agent(dspy.ReAct("question -> answer", tools=[web_search], max_iters=5))
+    return dspy_agent(dspy.ReAct("question -> answer", tools=[web_search], max_iters=5))
 
 
 def inspect_ai(v1: str) -> Any:
@@ -163,7 +168,7 @@ def inspect_ai(v1: str) -> Any:
 
         return execute
 
-    return wrappers.inspect_agent(searcher())
+    return inspect_agent(searcher())
 
 
 def _found(query: str) -> str:
@@ -184,20 +189,20 @@ MAKERS: dict[str, Callable[[str], Any]] = {
 
 
 def main(library: str) -> None:
-    """Run it and tell."""
+    """Run it and print what came of it."""
     played = script(_QUESTION, _ROLLOUT)
     with serving(script) as address:
         agent = MAKERS[library](f"{address}/q{_QUESTION}r{_ROLLOUT}/v1")
         result = tr.run_best_of(agent, played.question, k=3, parallel=2, rule=tr.FixedK(3), timeout=60)
     wanted = [query for step in played.steps for query in step.queries]
-    told = {
+    found = {
         "answers": [one.answer for one in result.pool.rollouts],
         "queries": [[search.query for search in one.searches] == wanted for one in result.pool.rollouts],
         "evidence": [sum(len(search.evidence) for search in one.searches) for one in result.pool.rollouts],
         "problems": list(result.decision.dropped.values()),
         "calls": None if result.cost is None else result.cost.calls,
     }
-    print(json.dumps(told))
+    print(json.dumps(found))
 
 
 if __name__ == "__main__":

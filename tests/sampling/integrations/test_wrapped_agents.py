@@ -11,7 +11,7 @@ import pytest
 
 from tests.readers.sdk_logs.questions import QUESTIONS
 
-_ROOT = Path(__file__).parents[2]
+_ROOT = Path(__file__).parents[3]
 _SLOW = pytest.mark.slow  # importing it takes seconds
 
 LIBRARIES = [
@@ -37,7 +37,7 @@ def test_a_wrapped_agent_is_run_and_its_searches_are_evidence(library: str, need
         "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # else it asks the network for prices
         "PYTHONWARNINGS": "ignore",
     }
-    command = [sys.executable, "-m", "tests.sampling.wrapped_agents", library]
+    command = [sys.executable, "-m", "tests.sampling.integrations.wrapped_agents", library]
     done = subprocess.run(command, cwd=_ROOT, env=environment, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     told = json.loads(done.stdout.splitlines()[-1])

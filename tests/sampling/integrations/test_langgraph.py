@@ -7,7 +7,10 @@ from typing import Annotated, Any, TypedDict
 import pytest
 
 from tracerank.errors import UsageError
-from tracerank.serving.adapters.langgraph_node import selection_node
+from tracerank.pools.pool import Pool
+from tracerank.pools.types import Question, Rollout
+from tracerank.sampling.integrations.langgraph import selection_node
+from tracerank.votes.base import decision_to_record, told
 from tracerank.votes.voting import MajorityVote
 
 with warnings.catch_warnings():
@@ -46,6 +49,15 @@ def test_a_graph_ends_with_the_answer_that_the_method_chooses() -> None:
     found = builder.compile().invoke({"question": "Capital of France?", "rollouts": []})
     assert (found["answer"], found["decision"]["sample_id"], found["decision"]["group"]) == ("Paris", 1, [1, 2])
     assert found["decision"]["question"] == "Capital of France?"
+
+
+def test_the_decision_is_what_select_writes() -> None:
+    pool = Pool(Question("request", "Capital?"), (Rollout(0, "Rome"), Rollout(1, "Paris"), Rollout(2, "paris")))
+    found = selection_node(MajorityVote())(
+        {"question": "Capital?", "rollouts": [{"answer": one} for one in ("Rome", "Paris", "paris")]}
+    )
+    record = decision_to_record(pool.question, told(pool, MajorityVote().decide(pool)))
+    assert found["decision"] == {**record, "problems": []}
 
 
 def test_the_node_tells_when_there_is_nothing_to_choose_from() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tracerank.serving.adapters.inspect_epochs import METADATA, best_of, picked_by, rollout_record
+from tracerank.sampling.integrations.inspect_ai import METADATA, best_of, picked_by, rollout_record
 from tracerank.votes.voting import MajorityVote
 
 with warnings.catch_warnings():

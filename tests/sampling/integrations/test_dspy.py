@@ -10,7 +10,7 @@ import pytest
 from tests.served import awaited
 from tracerank.errors import UsageError
 from tracerank.pools.pool import Pool
-from tracerank.serving.adapters.dspy_module import selecting_module
+from tracerank.sampling.integrations.dspy import selecting_module
 from tracerank.votes.base import Decision
 from tracerank.votes.voting import MajorityVote
 

@@ -1,6 +1,6 @@
-"""The plug-in over a job folder that a real Harbor wrote; ``tests/readers/sdk_logs/harbor_job.py`` runs it in one.
+"""The plugin on a job folder that a real Harbor wrote; ``tests/readers/sdk_logs/harbor_job.py`` runs it in one.
 
-Harbor needs Python 3.12 or later, so that it cannot be installed beside the rest.
+Harbor needs Python 3.12 or later, so it cannot be installed beside the rest.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from tests.readers.sdk_logs.questions import QUESTIONS
 from tracerank.errors import UsageError
 from tracerank.readers import read_pools
 from tracerank.readers.files.trial_folders import DECISIONS
-from tracerank.serving.adapters.harbor_job import SelectionPlugin
+from tracerank.sampling.integrations.harbor import SelectionPlugin
 
 PACKED = Path(__file__).parents[2] / "readers" / "sdk_logs" / "fixtures" / "harbor" / "job.tar.gz"
 
@@ -28,7 +28,7 @@ def job(tmp_path: Path) -> Path:
     return tmp_path / "job"
 
 
-def ended(job: Path, **options: str) -> list[dict[str, Any]]:
+def decisions(job: Path, **options: str) -> list[dict[str, Any]]:
     plugin = SelectionPlugin(**options)
 
     async def run() -> None:
@@ -40,28 +40,28 @@ def ended(job: Path, **options: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("options", [{}, {"method": "majority"}])
-def test_a_decision_a_task_is_left_in_the_job_folder_with_the_trial(job: Path, options: dict[str, str]) -> None:
-    rows = ended(job, **options)
+def test_a_decision_a_task_names_the_trial_of_the_chosen_rollout(job: Path, options: dict[str, str]) -> None:
+    pools = read_pools(job)
+    rows = decisions(job, **options)
     assert len(rows) == 2
-    for row, asked in zip(rows, QUESTIONS, strict=False):
-        assert row["question"] == asked.text
-        assert row["answer"] in (asked.right, asked.wrong)
+    for row, question, pool in zip(rows, QUESTIONS, pools, strict=False):
+        assert row["question"] == question.text
+        assert len(pool) > 1
+        [chosen] = [one for one in pool.rollouts if one.sample_id == row["sample_id"]]
+        assert row["answer"] == chosen.answer
+        assert chosen.source is not None
+        assert chosen.source.startswith(f"{job / row['trial']}/")
         assert (job / row["trial"] / "result.json").exists()
+    assert [len(pool) for pool in read_pools(job)] == [len(pool) for pool in pools]  # decisions are not rollouts
 
 
 def test_rewards_do_not_reach_the_decision(job: Path) -> None:
-    before = ended(job)
+    before = decisions(job)
     for path in job.glob("*/result.json"):
         path.write_text(path.read_text().replace('"reward": 1.0', '"reward": 0.0'))
-    assert ended(job) == before
+    assert decisions(job) == before
 
 
-def test_the_decisions_are_no_rollouts_when_the_folder_is_read_again(job: Path) -> None:
-    before = [len(pool) for pool in read_pools(job)]
-    ended(job)
-    assert [len(pool) for pool in read_pools(job)] == before
-
-
-def test_a_wrong_method_is_refused_before_the_job_begins() -> None:
+def test_an_unknown_method_is_refused_before_the_job_starts() -> None:
     with pytest.raises(UsageError, match="nobody"):
         SelectionPlugin(method="nobody")
