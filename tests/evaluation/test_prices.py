@@ -39,7 +39,7 @@ def test_what_nobody_counted_has_no_price() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("{", "is no JSON"),
+        ("{", "not valid JSON"),
         ("[]", "expected prices by model"),
         ('{"currency": "USD"}', "expected prices by model"),
         ('{"m": 3}', "'m' needs 'input' and 'output'"),
@@ -61,7 +61,7 @@ def test_a_file_that_is_not_there_or_no_text_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="No such file"):
         read_prices(tmp_path / "none.json")
     (tmp_path / "bytes.json").write_bytes(b"\xff\xfe{}")
-    with pytest.raises(UsageError, match="not UTF-8"):
+    with pytest.raises(UsageError, match="not valid JSON"):
         read_prices(tmp_path / "bytes.json")
-    with pytest.raises(UsageError, match="is no TOML"):
+    with pytest.raises(UsageError, match="not valid TOML"):
         read_prices(written(tmp_path, "p.toml", "= 3"))
