@@ -1,9 +1,8 @@
-"""The chat endpoint in the place of a server, asked by OpenAI's own client; behind it stands a scripted server."""
+"""The chat proxy asked by OpenAI's own client, with a scripted server behind it."""
 
 import asyncio
 import json
 import logging
-import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -26,11 +25,8 @@ import openai
 
 from tracerank.errors import TraceRankError
 from tracerank.methods import load_selector
-from tracerank.serving.chat_endpoint import ChatEndpoint, Sampled
-from tracerank.serving.limits import ServiceLimits
-from tracerank.serving.listening import server_of
-from tracerank.serving.select_service import select_app
-from tracerank.serving.upstream import Upstream
+from tracerank.serving.app import create_app
+from tracerank.serving.settings import MAX_SAMPLES, ServiceSettings
 from tracerank.votes.base import Method
 from tracerank.votes.escalation import Escalating
 
@@ -53,11 +49,8 @@ class Behind:
         return self.client.chat.completions.create(model="small", messages=messages, **options)
 
 
-def app_of(upstream: str, best_of: int = 4, stop: float | None = None, token: str | None = None, **options: Any) -> Any:
-    limits = options.pop("limits", ServiceLimits())
-    sampled, method = Sampled(best_of, stop), options.pop("method", load_selector())
-    endpoint = ChatEndpoint(Upstream(upstream), method, sampled, limits, token is not None, **options)
-    return select_app(load_selector(), "1", limits, token, chat=endpoint)
+def app_of(upstream: str, method: Method | None = None, best_of: int = 4, **settings: Any) -> Any:
+    return create_app(method or load_selector(), ServiceSettings(upstream=upstream, best_of=best_of, **settings))
 
 
 @contextmanager
@@ -75,7 +68,7 @@ def chat() -> Iterator[Behind]:
 
 
 def in_turn(*replies: Reply) -> Callable[[dict[str, Any]], Reply]:
-    """Each sample has its reply, whichever arrives first: they are told apart by their seeds, which begin with 0."""
+    """Each sample has its reply, whichever arrives first: they are about apart by their seeds, which begin with 0."""
     return lambda request: replies[request["seed"]]
 
 
@@ -83,16 +76,16 @@ def call(arguments: str, name: str = "search") -> dict[str, Any]:
     return {"id": "c1", "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
-def test_the_most_supported_completion_comes_back_as_the_server_wrote_it(chat: Behind) -> None:
+def test_the_most_supported_completion_is_returned_unchanged(chat: Behind) -> None:
     texts = ["Lyon", "It is **Paris**.", "Paris", "Answer: Paris"]
     chat.upstream.rule = in_turn(*map(said, texts))
     reply = chat.ask(temperature=0.7, seed=0, extra_body={"best_of": 4, "stop": 0.999})
-    told = reply.tracerank
-    assert told["chosen"] > 0
-    assert reply.choices[0].message.content == texts[told["chosen"]]
-    assert (told["n"], told["saved"], told["failed"], told["groups"], told["agree"]) == (4, 0, 0, [3, 1], 3)
-    assert told["cost"] == {"prompt_tokens": 28, "completion_tokens": 8, "calls": 4}
-    assert 0 < told["confidence"] < 1
+    about = reply.tracerank
+    assert about["chosen"] > 0
+    assert reply.choices[0].message.content == texts[about["chosen"]]
+    assert (about["n"], about["saved"], about["failed"], about["groups"], about["agree"]) == (4, 0, 0, [3, 1], 3)
+    assert about["cost"] == {"prompt_tokens": 28, "completion_tokens": 8, "calls": 4}
+    assert 0 < about["confidence"] < 1
     assert reply.usage.prompt_tokens == 7  # the chosen one's own
     sent = {"model": "small", "messages": QUESTION, "temperature": 0.7}
     assert sorted(one["seed"] for one in chat.upstream.requests) == [0, 1, 2, 3]
@@ -102,20 +95,20 @@ def test_the_most_supported_completion_comes_back_as_the_server_wrote_it(chat: B
 def test_headers_say_the_same(chat: Behind) -> None:
     chat.upstream.rule = lambda request: said("Paris")
     raw = chat.client.chat.completions.with_raw_response.create(model="small", messages=QUESTION)
-    told = raw.parse().tracerank
-    assert raw.headers["x-tracerank-n"] == str(told["n"])
-    assert raw.headers["x-tracerank-groups"] == str(told["n"])
-    assert raw.headers["x-tracerank-tokens"] == str(9 * told["n"])
-    assert float(raw.headers["x-tracerank-confidence"]) == pytest.approx(told["confidence"], abs=1e-4)
+    about = raw.parse().tracerank
+    assert raw.headers["x-tracerank-n"] == str(about["n"])
+    assert raw.headers["x-tracerank-groups"] == str(about["n"])
+    assert raw.headers["x-tracerank-tokens"] == str(9 * about["n"])
+    assert float(raw.headers["x-tracerank-confidence"]) == pytest.approx(about["confidence"], abs=1e-4)
 
 
-def test_it_stops_when_it_is_sure_enough() -> None:
+def test_sampling_stops_at_the_confidence_asked_for() -> None:
     with behind(best_of=16, stop=0.5) as chat:
         chat.upstream.rule = lambda request: said("Paris")
-        told = chat.ask().tracerank
-        assert told["n"] < 5
-        assert told["confidence"] >= 0.5
-        assert told["saved"] >= 8
+        about = chat.ask().tracerank
+        assert about["n"] < 5
+        assert about["confidence"] >= 0.5
+        assert about["saved"] >= 8
         assert chat.ask(extra_body={"tracerank": {"best_of": 2, "stop": 1}}, stop=["\n"]).tracerank["n"] == 2
         # Those of the first that were no longer needed may still be on their way.
         assert [one["stop"] for one in chat.upstream.requests if "stop" in one] == [["\n"]] * 2
@@ -154,17 +147,17 @@ def test_calls_are_compared_by_tool_and_arguments() -> None:
         reply = chat.ask(tools=TOOLS, seed=0, extra_body={"stop": 1})
         assert json.loads(reply.choices[0].message.tool_calls[0].function.arguments) == {"page": 1, "query": "Paris"}
         assert reply.choices[0].finish_reason == "tool_calls"
-        told = reply.tracerank
-        assert (told["chosen"], told["agree"], told["groups"]) == (1, 2, [2, 1, 1, 1, 1])
-        assert told["confidence"] is None
+        about = reply.tracerank
+        assert (about["chosen"], about["agree"], about["groups"]) == (1, 2, [2, 1, 1, 1, 1])
+        assert about["confidence"] is None
 
 
 def test_samples_that_call_the_same_tool_are_soon_enough() -> None:
     with behind(best_of=16) as chat:
         numbers = iter(range(100))
         chat.upstream.rule = lambda request: called(call(json.dumps({"query": f"way {next(numbers)}"})))
-        told = chat.ask(tools=TOOLS).tracerank
-        assert (told["n"], told["chosen"]) == (3, 0)
+        about = chat.ask(tools=TOOLS).tracerank
+        assert (about["n"], about["chosen"]) == (3, 0)
 
 
 def test_answers_outvote_a_call(chat: Behind) -> None:
@@ -205,38 +198,38 @@ def test_calls_are_streamed_too(chat: Behind) -> None:
         (422, "UnprocessableEntityError"),
     ],
 )
-def test_what_the_server_refuses_the_client_hears_at_once(chat: Behind, status: int, kind: str) -> None:
+def test_a_refusal_of_the_server_reaches_the_client_at_once(chat: Behind, status: int, kind: str) -> None:
     chat.upstream.rule = lambda request: Reply(status, {"error": {"message": "no way", "code": "x1"}}, x_request_id="r")
-    with pytest.raises(getattr(openai, kind)) as told:
+    with pytest.raises(getattr(openai, kind)) as about:
         chat.ask(extra_body={"best_of": 16})
-    assert (told.value.code, told.value.message.count("no way"), told.value.request_id) == ("x1", 1, "r")
+    assert (about.value.code, about.value.message.count("no way"), about.value.request_id) == ("x1", 1, "r")
     assert len(chat.upstream.requests) <= 4
 
 
-def test_a_server_that_wants_a_pause_is_not_asked_again(chat: Behind) -> None:
+def test_a_server_that_asks_for_a_pause_gets_one(chat: Behind) -> None:
     chat.upstream.rule = lambda request: error(429, "slow down", retry_after="7")
-    with pytest.raises(openai.RateLimitError) as told:
+    with pytest.raises(openai.RateLimitError) as about:
         chat.ask(extra_body={"best_of": 16})
-    assert told.value.response.headers["retry-after"] == "7"
+    assert about.value.response.headers["retry-after"] == "7"
     assert len(chat.upstream.requests) <= 4
 
 
 def test_samples_that_fail_cost_only_themselves(chat: Behind) -> None:
     chat.upstream.planned = [error(500, "oops"), said("Paris"), error(429, "slow down"), Reply(body={"choices": []})]
     chat.upstream.rule = lambda request: said("Paris")
-    told = chat.ask(extra_body={"stop": 1}).tracerank
-    assert (told["n"], told["failed"]) == (1, 3)
+    about = chat.ask(extra_body={"stop": 1}).tracerank
+    assert (about["n"], about["failed"]) == (1, 3)
 
 
 @pytest.mark.parametrize(("reply", "status"), [(error(503, "no"), 503), (Reply(body=b"<html>"), 502)])
-def test_when_all_fail_the_client_may_try_again(chat: Behind, reply: Reply, status: int) -> None:
+def test_when_all_samples_fail_the_client_may_retry(chat: Behind, reply: Reply, status: int) -> None:
     chat.upstream.rule = lambda request: reply
-    with pytest.raises(openai.InternalServerError) as told:
+    with pytest.raises(openai.InternalServerError) as about:
         chat.ask()
-    assert told.value.status_code == status
+    assert about.value.status_code == status
 
 
-def test_a_server_that_is_not_there_is_told_without_its_address() -> None:
+def test_an_unreachable_server_is_reported_without_its_address() -> None:
     with served(app_of("http://127.0.0.1:9#small")) as url:
         reply = httpx.post(f"{url}/v1/chat/completions", json={"messages": QUESTION})
     assert reply.status_code == 502
@@ -250,7 +243,7 @@ def test_a_server_that_is_not_there_is_told_without_its_address() -> None:
         ({"messages": ["x"]}, "messages"),
         ({"messages": QUESTION, "n": 2}, "n"),
         ({"messages": QUESTION, "best_of": 0}, "best_of"),
-        ({"messages": QUESTION, "best_of": 65}, "best_of"),
+        ({"messages": QUESTION, "best_of": MAX_SAMPLES + 1}, "best_of"),
         ({"messages": QUESTION, "best_of": True}, "best_of"),
         ({"messages": QUESTION, "stop": 1.5}, "stop"),
         ({"messages": QUESTION, "tracerank": {"k": 3}}, "tracerank"),
@@ -258,16 +251,16 @@ def test_a_server_that_is_not_there_is_told_without_its_address() -> None:
         ([], None),
     ],
 )
-def test_mistakes_are_told_and_cost_nothing(chat: Behind, body: Any, param: str | None) -> None:
+def test_mistakes_are_refused_before_anything_is_sampled(chat: Behind, body: Any, param: str | None) -> None:
     reply = httpx.post(f"{chat.url}/v1/chat/completions", json=body)
-    told = reply.json()["error"]
-    assert (reply.status_code, told["type"], told["param"]) == (400, "invalid_request_error", param)
+    about = reply.json()["error"]
+    assert (reply.status_code, about["type"], about["param"]) == (400, "invalid_request_error", param)
     assert chat.upstream.requests == []
 
 
 def test_a_greedy_request_is_sent_once_and_seeds_differ_otherwise(chat: Behind) -> None:
-    told = chat.ask(temperature=0).tracerank
-    assert (told["n"], told["note"].split(":")[0]) == (1, "temperature 0")
+    about = chat.ask(temperature=0).tracerank
+    assert (about["n"], about["note"].split(":")[0]) == (1, "temperature 0")
     chat.upstream.requests.clear()
     chat.ask(seed=5, extra_body={"best_of": 3, "stop": 1})
     assert sorted(one["seed"] for one in chat.upstream.requests) == [5, 6, 7]
@@ -282,9 +275,9 @@ def test_empty_replies_come_back_as_they_are(chat: Behind) -> None:
 
 def test_only_the_model_that_was_named_is_there(chat: Behind) -> None:
     assert [one.id for one in chat.client.models.list()] == ["small"]
-    with pytest.raises(openai.NotFoundError) as told:
+    with pytest.raises(openai.NotFoundError) as about:
         chat.client.chat.completions.create(model="other", messages=QUESTION)
-    assert told.value.code == "model_not_found"
+    assert about.value.code == "model_not_found"
 
 
 def test_without_a_named_model_requests_and_lists_are_passed_on() -> None:
@@ -307,7 +300,7 @@ def test_the_clients_key_is_passed_on_where_the_service_has_none(
     assert KEY not in caplog.text
 
 
-def test_its_own_key_is_sent_and_never_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_services_own_key_is_sent_and_never_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
     own = "sk-of-the-service-0123456789"
     monkeypatch.setenv("TRACERANK_API_KEY", own)
     with behind(token="let-me-in") as chat:
@@ -316,14 +309,14 @@ def test_its_own_key_is_sent_and_never_told(monkeypatch: pytest.MonkeyPatch) -> 
         assert chat.ask().choices[0].message.content == "Your key is ***"
         assert set(chat.upstream.authorizations) == {f"Bearer {own}"}
         chat.upstream.rule = lambda request: error(401, f"Incorrect API key provided: {own}")
-        with pytest.raises(openai.InternalServerError) as told:
+        with pytest.raises(openai.InternalServerError) as about:
             chat.ask()
-        assert own not in str(told.value.body)
+        assert own not in str(about.value.body)
         with pytest.raises(openai.AuthenticationError):
             chat.client.with_options(api_key="wrong").chat.completions.create(model="small", messages=QUESTION)
 
 
-def test_a_token_is_no_key() -> None:
+def test_the_token_is_not_passed_on_as_a_key() -> None:
     with behind(token="let-me-in") as chat:
         chat.client.with_options(api_key="let-me-in").chat.completions.create(model="small", messages=QUESTION)
         assert set(chat.upstream.authorizations) == {None}
@@ -331,11 +324,11 @@ def test_a_token_is_no_key() -> None:
 
 def test_after_its_time_a_request_gets_what_there_is_or_504() -> None:
     held = threading.Event()
-    with behind(seconds=1.0) as chat:
+    with behind(upstream_seconds=1.0) as chat:
         chat.upstream.planned = [said("Paris")]
         chat.upstream.rule = lambda request: (held.wait(20), said("Late"))[1]
-        told = chat.ask(extra_body={"stop": 1}).tracerank
-        assert (told["n"], told["stopped"]) == (1, "1 s are over")
+        about = chat.ask(extra_body={"stop": 1}).tracerank
+        assert (about["n"], about["stopped"]) == (1, "1 s are over")
         with pytest.raises(openai.InternalServerError) as late:
             chat.ask()
         held.set()
@@ -343,33 +336,18 @@ def test_after_its_time_a_request_gets_what_there_is_or_504() -> None:
 
 
 def test_no_more_requests_are_taken_than_may_wait() -> None:
-    with behind(limits=ServiceLimits(waiting=1)) as chat:
+    with behind(waiting=1) as chat:
         held = threading.Event()
         chat.upstream.rule = lambda request: (held.wait(10), said("Paris"))[1]
         first = threading.Thread(target=chat.ask)
         first.start()
         while not chat.upstream.requests:
             time.sleep(0.005)
-        with pytest.raises(openai.RateLimitError) as told:
+        with pytest.raises(openai.RateLimitError) as about:
             chat.ask()
         held.set()
         first.join(10)
-        assert told.value.response.headers["retry-after"] == "1"
-
-
-@contextmanager
-def listened(app: Any) -> Iterator[str]:
-    """Behind the server that the command starts, with its own protocol."""
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        server = server_of(app)
-        thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
-        thread.start()
-        while not server.started:
-            time.sleep(0.01)
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-        server.should_exit = True
-        thread.join(20)
+        assert about.value.response.headers["retry-after"] == "1"
 
 
 class Waiting:
@@ -389,10 +367,9 @@ class Waiting:
         self.left += 1
 
 
-@pytest.mark.parametrize("serving", [served, listened])
-def test_a_client_that_leaves_ends_what_is_under_way_for_it(serving: Callable[[Any], Any]) -> None:
+def test_a_client_that_leaves_ends_what_is_under_way_for_it() -> None:
     silent = Waiting()
-    with served(silent, lifespan="off") as upstream, serving(app_of(f"{upstream}#small")) as url:
+    with served(silent, lifespan="off") as upstream, served(app_of(f"{upstream}#small")) as url:
 
         async def gives_up() -> None:
             client = openai.AsyncOpenAI(base_url=f"{url}/v1", api_key=KEY, max_retries=0)
@@ -417,9 +394,9 @@ def test_samples_are_counted_for_monitors(chat: Behind) -> None:
     assert 'tracerank_samples_total{outcome="used"} 4.0' in page
 
 
-def test_an_address_that_is_none_is_told_before_the_service_starts() -> None:
+def test_a_bad_address_is_refused_before_the_service_starts() -> None:
     with pytest.raises(TraceRankError, match="no server"):
-        Upstream("localhost:80#small")
+        app_of("localhost:80#small")
 
 
 @pytest.mark.slow  # sixteen seconds
@@ -443,19 +420,19 @@ def escalating(says: str) -> Method:
     return Escalating(load_selector(), Judge(says), 1.0)
 
 
-def test_a_completion_that_another_method_chose_is_told_with_what_asking_cost() -> None:
+def test_the_reply_says_which_other_method_chose_and_its_cost() -> None:
     with behind(method=escalating("Rome"), best_of=3, stop=0.999) as made:
         made.upstream.rule = in_turn(said("Paris"), said("Rome"), said("Paris"))
         raw = made.client.chat.completions.with_raw_response.create(model="small", messages=QUESTION, seed=0)
         found = raw.parse()
     assert found.choices[0].message.content == "Rome"
-    told = found.tracerank["escalated"]
-    assert (told["method"], told["outcome"], told["answer"]) == ("judge", "changed", "Paris")
-    assert told["usage"] == {"prompt_tokens": 30, "completion_tokens": 2, "calls": 1}
+    about = found.tracerank["escalated"]
+    assert (about["method"], about["outcome"], about["answer"]) == ("judge", "changed", "Paris")
+    assert about["usage"] == {"prompt_tokens": 30, "completion_tokens": 2, "calls": 1}
     assert raw.headers["x-tracerank-escalated"] == "changed"
 
 
-def test_what_another_method_wrote_anew_is_no_completion_so_the_first_choice_comes_back() -> None:
+def test_an_answer_that_another_method_wrote_is_no_completion() -> None:
     with behind(method=escalating("Lyon"), best_of=3, stop=0.999) as made:
         made.upstream.rule = in_turn(said("Rome"), said("Paris"), said("Paris"))
         found = made.ask(seed=0)

@@ -96,7 +96,7 @@ def test_a_rollout_that_gave_no_answer_is_no_mistake() -> None:
 
 def test_an_agent_whose_pool_cannot_be_decided_is_told_so() -> None:
     from tracerank.pools.pool import Pool
-    from tracerank.serving.mcp_server import mcp_server
+    from tracerank.serving.mcp import create_server
     from tracerank.votes.base import Decision
 
     class Failing:
@@ -106,7 +106,7 @@ def test_an_agent_whose_pool_cannot_be_decided_is_told_so() -> None:
             raise OverflowError("math range error")
 
     async def talk() -> Any:
-        async with mcp.Client(mcp_server(Failing(), "1")) as client:
+        async with mcp.Client(create_server(Failing())) as client:
             return await client.call_tool("select_rollout", {"question": "Q?", "rollouts": ["Paris"]})
 
     result = awaited(talk())
@@ -117,11 +117,11 @@ def test_an_agent_whose_pool_cannot_be_decided_is_told_so() -> None:
 def test_an_agent_is_told_that_another_method_was_asked() -> None:
     from tests.escalated import Judge
     from tracerank.methods import load_selector
-    from tracerank.serving.mcp_server import mcp_server
+    from tracerank.serving.mcp import create_server
     from tracerank.votes.escalation import Escalating
 
     async def talk() -> Any:
-        async with mcp.Client(mcp_server(Escalating(load_selector(), Judge("Rome"), 1.0), "1")) as client:
+        async with mcp.Client(create_server(Escalating(load_selector(), Judge("Rome"), 1.0))) as client:
             return await client.call_tool("select_rollout", {"question": "Capital of France?", "rollouts": ROLLOUTS})
 
     told = content(awaited(talk()))["escalated"]

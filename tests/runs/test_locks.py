@@ -43,7 +43,7 @@ def test_a_lock_that_was_removed_meanwhile_is_not_taken_for_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Who had it removes it while we wait to look at it: then we would hold a file that nobody else can see."""
-    from tracerank.pools import locks
+    from tracerank.runs import locks
 
     beside, sound = tmp_path / ".out.lock", locks.holds
     seen: list[int] = []
