@@ -165,7 +165,7 @@ def test_a_failed_call_raises_and_decides_nothing(reply: Reply) -> None:
 def test_a_server_that_does_not_answer_in_time_is_an_error() -> None:
     late = said("<answer>Paris</answer>")
     late.delay = 0.5
-    with served(late, first_token=0.1) as (chat, _), pytest.raises(ChatError, match=r"no first token within 0\.1 s"):
+    with served(late, timeout=0.1) as (chat, _), pytest.raises(ChatError, match=r"no answer within 0\.1 s"):
         SolAgg(chat).decide(POOL)
 
 
