@@ -20,8 +20,8 @@ Make = Callable[..., HttpChat]
 KEY = "sk-very-secret-0123456789"
 HI = (delta(role="assistant", content=None), delta(content="H"), delta(content="i."), delta("stop"))
 PING = b": ping\n\n"
-PAUSE = 1.0
-"""Seconds for which no test waits: its limit is a tenth of them."""
+PAUSE = 20.0
+"""Seconds for which no test waits."""
 
 
 @pytest.fixture
@@ -113,9 +113,9 @@ def test_retry_after_may_be_a_date_or_nonsense() -> None:
 @pytest.mark.parametrize(
     ("stream", "settings", "words"),
     [
-        (Stream(PAUSE, *HI), {"timeout": 0.1}, "no answer within 0.1 s; --chat-time allows more"),
-        (Stream(HI[1], PAUSE, *HI), {"timeout": 0.1}, "no answer within 0.1 s"),
-        (Stream(HI[1], *(PING, 0.02) * 50, *HI), {"timeout": 0.1}, "no token for 0.1 s; --chat-time allows more"),
+        (Stream(PAUSE, *HI), {"timeout": 0.2}, "no answer within 0.2 s; --chat-time allows more"),
+        (Stream(HI[1], PAUSE, *HI), {"timeout": 0.2}, "no answer within 0.2 s"),
+        (Stream(HI[1], *(PING, 0.02) * 100, *HI), {"timeout": 0.4}, "no token for 0.4 s; --chat-time allows more"),
         (Stream(*(delta(content="la "), 0.01) * 100, *HI), {"whole": 0.1}, "not finished within 0.1 s"),
         (Stream(*(b"x", 0.01) * 100, *HI), {"whole": 0.1}, "not finished within 0.1 s"),
     ],
@@ -126,7 +126,7 @@ def test_a_stuck_or_endless_server_is_given_up_after_another_try_with_another_se
     server.rule = lambda _: stream
     began = time.monotonic()
     found = failure(make(**settings))
-    assert time.monotonic() - began < 0.8
+    assert time.monotonic() - began < PAUSE / 2
     assert f"gave up after 2 attempts: {words}" in str(found)
     assert not found.ends_all
     first, second = (request["seed"] for request in server.requests)
@@ -134,9 +134,9 @@ def test_a_stuck_or_endless_server_is_given_up_after_another_try_with_another_se
 
 
 def test_a_slow_server_may_take_longer_than_it_may_be_silent(server: Server, make: Make) -> None:
-    pieces = (piece for word in range(20) for piece in (delta(content=f"{word} "), 0.02))
+    pieces = (piece for word in range(20) for piece in (delta(content=f"{word} "), 0.06))
     server.planned = [Stream(*pieces, delta("stop"), DONE)]
-    assert ask(make(timeout=0.3)).text.split() == [str(word) for word in range(20)]
+    assert ask(make(timeout=1)).text.split() == [str(word) for word in range(20)]
 
 
 def test_a_finished_reply_is_used_although_the_server_stays_connected(server: Server, make: Make) -> None:
@@ -145,7 +145,7 @@ def test_a_finished_reply_is_used_although_the_server_stays_connected(server: Se
     assert ask(make()).text == "Hi."
     assert time.monotonic() - began < PAUSE / 2
     server.rule = lambda _: Stream(*HI, PAUSE)  # without an end mark
-    assert ask(make(timeout=0.1)).text == "Hi."
+    assert ask(make(timeout=0.5)).text == "Hi."
     assert len(server.requests) == 2
 
 
