@@ -15,10 +15,10 @@ from tests.serving.held import BODY, Held, asked, post
 from tests.viewer.pages import hostile_pool
 from tracerank.errors import ChatError, EmbeddingError, TraceRankError
 from tracerank.lab.worlds.presets import PRESETS, iter_world
+from tracerank.methods import load_selector
 from tracerank.pools.pool import Pool
-from tracerank.selectors.unsure.escalation import Escalating
 from tracerank.votes.base import Decision
-from tracerank.votes.selector import load_selector
+from tracerank.votes.escalation import Escalating
 from tracerank.votes.voting import MajorityVote
 
 pytest.importorskip("fastapi")
@@ -217,6 +217,7 @@ def test_the_reply_says_which_other_method_was_asked_and_its_cost() -> None:
     assert found["answer"] == "Rome"
     assert (found["escalated"]["method"], found["escalated"]["outcome"]) == ("judge", "changed")
     assert found["escalated"]["usage"] == {"prompt_tokens": 30, "completion_tokens": 2, "calls": 1}
+    assert found["missing"]["note"]
     assert explained["escalated"] == found["escalated"]
 
 

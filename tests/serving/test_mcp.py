@@ -9,10 +9,10 @@ import pytest
 
 from tests.escalated import Judge
 from tests.served import awaited
+from tracerank.methods import load_selector
 from tracerank.pools.pool import Pool
-from tracerank.selectors.unsure.escalation import Escalating
 from tracerank.votes.base import Decision, Method
-from tracerank.votes.selector import load_selector
+from tracerank.votes.escalation import Escalating
 from tracerank.votes.voting import MajorityVote
 
 pytest.importorskip("mcp")
