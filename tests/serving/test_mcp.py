@@ -28,11 +28,13 @@ ROLLOUTS = [
 ]
 
 
+SERVER = "from tracerank.serving.mcp import run; from tracerank.votes.voting import MajorityVote; run(MajorityVote())"
+
+
 def call(*calls: tuple[str, dict[str, Any]], method: Method | None = None, is_apart: bool = False) -> list[Any]:
-    """The tools by name, then the result of each call; ``is_apart``: from ``tracerank mcp`` over stdin and stdout."""
+    """The tools by name, then the result of each call; ``is_apart``: over stdin and stdout of a process."""
     environment = {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    arguments = ["-m", "tracerank", "mcp", "--method", "majority"]
-    process = mcp.StdioServerParameters(command=sys.executable, args=arguments, env=environment)
+    process = mcp.StdioServerParameters(command=sys.executable, args=["-c", SERVER], env=environment)
 
     async def talk() -> list[Any]:
         async with mcp.Client(process if is_apart else create_server(method or MajorityVote())) as client:
