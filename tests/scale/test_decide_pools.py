@@ -5,26 +5,28 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from tests.cli.conftest import Run
 from tests.scale.tables import rows_of, write_rows
 from tracerank.errors import UsageError
+from tracerank.methods import MethodOptions, load_method
 from tracerank.pools.pool import Pool
-from tracerank.readers import RolloutWarning
+from tracerank.readers import RolloutWarning, iter_pools
 from tracerank.scale import DecidePools
-from tracerank.selectors.table import MethodOptions
-from tracerank.votes.decision_table import DECISION
+from tracerank.votes.base import decide_stream, decision_line
+from tracerank.votes.decision_table import DECISION, arrow_table
 
 
-def test_the_table_is_the_one_that_select_writes(run: Run, pools: list[Pool], tmp_path: Path) -> None:
-    import pyarrow.parquet as pq
-
+def test_rows_are_decided_as_the_local_loop_decides_them(pools: list[Pool], tmp_path: Path) -> None:
     file = write_rows(tmp_path / "pools.parquet", rows_of(pools))
-    assert run("select", file, "-k", 3, "-o", tmp_path / "x.parquet", "-q").exit_code == 0
-    expected = pq.read_table(tmp_path / "x.parquet")
+    method = load_method("evidence")
+    first = (pool.first(3) for pool in iter_pools(file))
+    expected = [decision_line(*each, "evidence") for each in decide_stream(method, first)]
     batch = pq.read_table(file).append_column("_source", pa.array([f"{file}:row {n + 1}" for n in range(72)]))
-    assert DecidePools(k=3)(batch).equals(expected)
+    found = DecidePools(k=3)(batch)
+    assert found.equals(arrow_table(pa, expected, DECISION))
+    assert found["source"][0].as_py().startswith(f"{file}:row ")
 
 
 def test_every_kind_of_batch_gives_the_same_in_its_own_kind(pools: list[Pool]) -> None:
@@ -45,7 +47,7 @@ def test_columns_of_numpy_are_rows_too(pools: list[Pool]) -> None:
 
 
 def test_it_is_pickled_without_the_method(pools: list[Pool]) -> None:
-    decide = DecidePools("default", MethodOptions(seed=3))
+    decide = DecidePools("evidence", MethodOptions(seed=3))
     table = pa.Table.from_pylist(rows_of(pools[:1]))
     expected = decide(table)
     packed = pickle.dumps(decide)

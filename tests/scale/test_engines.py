@@ -17,10 +17,10 @@ import pytest
 from tests.scale.tables import rows_of, scattered, write_rows
 from tests.worlds import generate_pools
 from tracerank.errors import ReadError, UsageError
+from tracerank.methods import load_method
 from tracerank.pools.pool import Pool
 from tracerank.readers import iter_pools
 from tracerank.scale import DecidePools, select_on_engine
-from tracerank.selectors.table import MethodOptions, method_named
 
 ROOT = Path(__file__).parents[2]
 DECIDE = DecidePools("majority")
@@ -73,7 +73,7 @@ def local(source: Path, decide: DecidePools = DECIDE) -> dict[str, dict[str, Any
     return by_question(decide(pa.concat_tables(tables, promote_options="default")).to_pylist())
 
 
-@pytest.mark.parametrize("method", ["default", "majority"])
+@pytest.mark.parametrize("method", ["evidence", "majority"])
 def test_scattered_rollouts_are_decided_as_the_local_loop_decides_them(
     engine: str, method: str, pools: list[Pool], tmp_path: Path
 ) -> None:
@@ -85,7 +85,7 @@ def test_scattered_rollouts_are_decided_as_the_local_loop_decides_them(
     )
     found = by_question(decisions(tmp_path / "out"))
     assert found == local(source, decide)
-    chosen = method_named(method, MethodOptions())
+    chosen = load_method(method)
     assert {id: row["answer"] for id, row in found.items()} == {
         pool.question.id: chosen.decide(pool).answer for pool in iter_pools(source)
     }

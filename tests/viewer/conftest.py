@@ -10,7 +10,7 @@ import pytest
 
 from tests.viewer.pages import page_of
 
-ARTEFACTS = Path(__file__).parents[2] / "artefacts"
+ARTEFACTS = Path(__file__).parents[2] / "build" / "pictures"
 """Screenshots; git ignores them."""
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 
@@ -78,7 +78,7 @@ def keep(request: pytest.FixtureRequest) -> Callable[..., None]:
     """Keeps a screenshot under the name of the test."""
 
     def kept(page: Any, name: str = "") -> None:
-        ARTEFACTS.mkdir(exist_ok=True)
+        ARTEFACTS.mkdir(parents=True, exist_ok=True)
         page.screenshot(path=ARTEFACTS / f"{request.node.name}{name and '-'}{name}.png")
 
     return kept

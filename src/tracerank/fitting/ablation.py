@@ -20,8 +20,9 @@ from typing import Any
 from tracerank.answers.exact import normalize_text
 from tracerank.embedding.base import Embedder
 from tracerank.errors import UsageError
-from tracerank.evaluation.evaluate import Record, evaluate
+from tracerank.evaluation.evaluate import evaluate
 from tracerank.evaluation.labels import PAPER, labelled
+from tracerank.evaluation.records import Record
 from tracerank.pools.canonical import write_pools
 from tracerank.pools.pool import Pool
 from tracerank.pools.subsets import is_test
@@ -36,7 +37,7 @@ from tracerank.trace.training.examples import ExampleSet, prepare_examples
 from tracerank.trace.training.fit import StepReport, train, train_two_stages
 from tracerank.trace.training.losses import TrainingPlan
 from tracerank.votes.answer_groups import ExactGroups
-from tracerank.votes.selector import remember_fitted
+from tracerank.votes.folders import remember_fitted
 from tracerank.votes.voting import MajorityVote
 
 FULL = "full"

@@ -26,13 +26,13 @@ def decide_on_daft(job: Job) -> Iterator[dict[str, Any]]:
     is_on_ray = daft.get_or_infer_runner_type() == "ray"
     processes = {} if is_on_ray else {"use_process": job.workers > 1}
 
-    @daft.func.batch(return_dtype=daft.DataType.int64())
+    @daft.func.batch(return_dtype=daft.DataType.int64())  # type: ignore[untyped-decorator]
     def part_of(keys: Any) -> list[int]:
         return job.parts_of(keys.to_pylist())
 
     @daft.cls(max_concurrency=job.workers, **processes)
     class Worker:
-        @daft.method(return_dtype=daft.DataType.string())
+        @daft.method(return_dtype=daft.DataType.string())  # type: ignore[untyped-decorator]
         def decided(self, part: int) -> str:
             rows = OutputFolder(job.output).table(f"{ROWS}/{PART}={part}")
             is_ordered = job.is_numbered(rows.column_names) or len(rows.column(name).unique()) == len(rows)

@@ -10,15 +10,14 @@ from typing import Any
 
 from tracerank.errors import UsageError
 from tracerank.extras import needed
+from tracerank.methods import EVIDENCE, MethodOptions, load_method
 from tracerank.readers import pools_of_placed
 from tracerank.readers.detect import AUTO
 from tracerank.readers.files.parquet import plain_value
 from tracerank.readers.files.records import RecordAt
 from tracerank.readers.grouping import Report
-from tracerank.selectors.table import SELECTOR, MethodOptions, method_named, own_options
-from tracerank.votes.base import Method, decide_stream, decision_line, told
+from tracerank.votes.base import decide_stream, decision_line, with_evidence_note
 from tracerank.votes.decision_table import DECISION, arrow_table
-from tracerank.votes.selector import DEFAULT
 
 SOURCE = "_source"
 """Optional column with the file of a row, for messages and for the ``source`` of a decision."""
@@ -33,7 +32,7 @@ class DecidePools:
     A batch must hold all rollouts of each of its questions, in the order in which they were sampled.
     """
 
-    method: str = SELECTOR
+    method: str = EVIDENCE
     """A method's name or folder, as ``tracerank select --method`` takes it."""
     options: MethodOptions = field(default_factory=MethodOptions)
     k: int | None = None
@@ -54,19 +53,14 @@ class DecidePools:
         return arrow_table(pyarrow, self._lines(rows, report), DECISION)
 
     def _lines(self, rows: Any, report: Report | None) -> Iterator[dict[str, Any]]:
-        name, method = _loaded(self.method, self.options)
         pools = pools_of_placed(_records(rows), self.reader, report)
         first = pools if self.k is None else (pool.first(self.k) for pool in pools)
+        method = _loaded(self.method, self.options)
         for pool, decision in decide_stream(method, first, lambda pool, reason: None):  # the row has the reason
-            yield decision_line(pool, told(pool, decision), name)
+            yield decision_line(pool, with_evidence_note(pool, decision), self.method)
 
 
-@lru_cache(maxsize=2)
-def _loaded(method: str, options: MethodOptions) -> tuple[str, Method]:
-    """The name that decisions carry, and the method."""
-    name, own = own_options(method, options)
-    chosen = method_named(name, own)
-    return own.checkpoint or DEFAULT if name == SELECTOR else chosen.name, chosen
+_loaded = lru_cache(maxsize=2)(load_method)
 
 
 def _arrow(batch: Any) -> Any:

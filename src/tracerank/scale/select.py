@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tracerank.errors import ReadError, TraceRankError, UsageError
+from tracerank.methods import method_identity
 from tracerank.readers.files.inputs import find_files
 from tracerank.readers.files.records import PathLike
 from tracerank.readers.files.remote import is_remote, remote_identity
@@ -17,7 +18,6 @@ from tracerank.scale.daft_engine import decide_on_daft
 from tracerank.scale.decide_pools import DecidePools
 from tracerank.scale.job import Job, OutputFolder, part_file
 from tracerank.scale.ray_engine import decide_on_ray
-from tracerank.selectors.table import own_options
 
 PART_BYTES = 2 * 2**20
 """Of compressed rows in a part; as Python objects they take about ten times as much."""
@@ -102,8 +102,8 @@ def _parquet_files(inputs: Sequence[PathLike]) -> tuple[str, ...]:
 
 def _settings(files: Sequence[str], decide: DecidePools) -> dict[str, Any]:
     """What distinguishes one run from another; files by size and time, since they may be terabytes."""
-    method, own = own_options(decide.method, decide.options)
-    described = {"reader": decide.reader, "k": decide.k, "method": method, "options": own.identity()}
+    method = method_identity(decide.method)
+    described = {"reader": decide.reader, "k": decide.k, "method": method, "options": decide.options.identity()}
     return dict(json.loads(json.dumps({"files": list(map(_identity, files)), **described})))
 
 
