@@ -24,7 +24,7 @@ from tracerank.evaluation.stage_times import (
 )
 from tracerank.pools.pool import Pool
 from tracerank.votes.base import Decision
-from tracerank.votes.selector import DEFAULT
+from tracerank.methods import EVIDENCE
 
 
 class Time:
@@ -106,5 +106,5 @@ def test_a_network_is_measured_with_its_own_encoder_alone_and_what_ships_without
     assert tuple(cost.times.seconds) == STAGES
     with pytest.raises(CheckpointError):
         measure_selector(tmp_path, lambda: pools, encoder="hash-8")
-    shipped = measure_selector(DEFAULT, lambda: pools, passes=1)
+    shipped = measure_selector(EVIDENCE, lambda: pools, passes=1)
     assert (shipped.encoder, tuple(shipped.times.seconds)) == (None, UNENCODED)
