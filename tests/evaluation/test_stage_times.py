@@ -22,9 +22,9 @@ from tracerank.evaluation.stage_times import (
     measure_selector,
     time_stages,
 )
+from tracerank.methods import EVIDENCE
 from tracerank.pools.pool import Pool
 from tracerank.votes.base import Decision
-from tracerank.methods import EVIDENCE
 
 
 class Time:
