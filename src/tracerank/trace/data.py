@@ -25,11 +25,9 @@ from tracerank.errors import TrainingError
 from tracerank.pools.pool import Pool
 from tracerank.pools.subsets import is_validation
 from tracerank.runs.atomic import write_text
-from tracerank.trace.graphs.build import PoolGraph, build_graph
-from tracerank.trace.graphs.packed import GraphBatch, Ints, collate
-from tracerank.trace.graphs.schema import GraphRecipe
+from tracerank.trace.graph import GraphBatch, Ints, PoolGraph, build_graph, collate
 from tracerank.trace.inputs import Vectors
-from tracerank.trace.training.losses import TrainingPlan
+from tracerank.trace.recipe import GraphRecipe, TrainingPlan
 
 FORMAT = "tracerank-examples/1"
 INDEX_COLUMNS = 4
