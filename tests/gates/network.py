@@ -40,7 +40,7 @@ def learned(selector: TraceSelector, setting: str) -> dict[str, np.ndarray]:
     texts = {text: None for graph in graphs for text in graph.texts.all()}
     rows = {text: row for row, text in enumerate(texts)}
     batch = collate([graph.packed for graph in graphs])
-    labels = torch.from_numpy(np.concatenate([candidate_labels(pool, graph)[0] for pool, graph in built]))
+    labels = torch.from_numpy(np.concatenate([candidate_labels(pool, graph)[:, 0] for pool, graph in built]))
     net.zero_grad()
     vectors = torch.from_numpy(selector.embedder.embed(list(rows)))
     scores = net(as_tensors(batch, net.recipe), look_up(graphs, rows, vectors))

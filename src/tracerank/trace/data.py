@@ -1,17 +1,18 @@
-"""Labelled pools as examples on disk: packed graphs, vector rows, labels. Training maps them, never loads them.
+"""Labelled pools as examples on disk: packed graphs, vectors of texts, labels. Training maps them, never loads them.
 
-Files: ``graphs.i32``, ``rows.i32``, ``labels.f32`` and ``f1.f32`` hold the examples end to end; ``index.i64`` holds
-where each ends and whether it is held out (32 bytes a question, the only part kept in memory); ``vectors/`` is a
-``VectorStore``; ``manifest.json`` is written last and says what all this was made from.
+``graphs.i32`` and ``rows.i32`` hold the graphs and the vector rows of their texts end to end, ``labels.f32`` the label
+and F1 of every candidate, ``vectors.f16`` one vector per distinct text. ``index.i64``, all that stays in memory, says
+where each example ends and whether it is held out; ``manifest.json``, written last, what all this was made from.
 """
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import torch
@@ -19,27 +20,33 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from tracerank.answers.exact import token_f1
-from tracerank.embedding.base import Embedder, EncoderIdentity, identify
-from tracerank.embedding.store import VectorStore, open_table
-from tracerank.errors import TrainingError
+from tracerank.embedding.base import Embedder, EncoderIdentity, check_vectors, identify
+from tracerank.embedding.store import text_key
+from tracerank.errors import EmbeddingError, TrainingError
 from tracerank.pools.pool import Pool
 from tracerank.pools.subsets import is_validation
 from tracerank.runs.atomic import write_text
-from tracerank.trace.graph import GraphBatch, Ints, PoolGraph, build_graph, collate
+from tracerank.trace.graph import COUNTS, Floats, GraphBatch, Ints, Longs, PoolGraph, build_graph, collate
 from tracerank.trace.inputs import Vectors
 from tracerank.trace.recipe import GraphRecipe, TrainingPlan
 
-FORMAT = "tracerank-examples/1"
-INDEX_COLUMNS = 4
-"""Ends in graphs, rows and candidates, and whether the example is held out."""
-
+FORMAT = "tracerank-examples/2"
+ARRAYS: Mapping[str, type] = {
+    "graphs.i32": np.int32,
+    "rows.i32": np.int32,
+    "labels.f32": np.float32,
+    "vectors.f16": np.float16,
+    "index.i64": np.int64,
+}
+GRAPH, ROWS, CANDIDATES, HELD_OUT = range(4)
+"""Columns of the index: ends in graphs, rows and candidates, and whether the example is held out."""
 WRITTEN_POOLS = 64
 """Pools whose texts are embedded and written together."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExampleBlock:
-    """Some examples, ready for the net."""
+    """Some examples, ready for the network."""
 
     batch: GraphBatch
     vectors: Vectors
@@ -53,12 +60,11 @@ class ExampleSet:
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
         self.manifest = read_manifest(self.folder)
-        self._index = np.fromfile(self.folder / "index.i64", np.int64).reshape(-1, INDEX_COLUMNS)
-        self._graphs = map_file(self.folder / "graphs.i32", np.int32)
-        self._rows = map_file(self.folder / "rows.i32", np.int32)
-        self._labels = map_file(self.folder / "labels.f32", np.float32)
-        self._f1 = map_file(self.folder / "f1.f32", np.float32)
-        self._table = torch.from_numpy(open_table(self.folder / "vectors"))
+        graphs, rows, labels, vectors, index = (_map(self.folder / name, kind) for name, kind in ARRAYS.items())
+        self._index: Longs = np.array(index).reshape(-1, 4)
+        self._begins = np.vstack((np.zeros((1, 4), np.int64), self._index[:-1]))
+        self._graphs, self._rows, self._labels = graphs, rows, labels.reshape(-1, 2)
+        self._table = torch.from_numpy(vectors.reshape(-1, self.encoder.width))
 
     def __len__(self) -> int:
         return len(self._index)
@@ -72,66 +78,47 @@ class ExampleSet:
     def width(self) -> int:
         return int(self._table.shape[1])
 
-    def train(self) -> NDArray[np.int64]:
+    def train(self) -> Longs:
         """Numbers of the examples to learn from."""
-        return np.flatnonzero(self._index[:, 3] == 0)
+        return np.flatnonzero(self._index[:, HELD_OUT] == 0)
 
-    def validation(self) -> NDArray[np.int64]:
+    def validation(self) -> Longs:
         """Numbers of the held-out examples."""
-        return np.flatnonzero(self._index[:, 3] == 1)
+        return np.flatnonzero(self._index[:, HELD_OUT] == 1)
 
-    def labels(self, numbers: NDArray[np.int64]) -> NDArray[np.float32]:
+    def labels(self, numbers: Longs) -> Floats:
         """Labels of all candidates of the examples."""
-        counts = self._candidates(numbers)
-        begins = self._index[numbers, 2] - counts
-        places = np.repeat(begins - (np.cumsum(counts) - counts), counts) + np.arange(counts.sum())
-        return np.array(self._labels[places])
+        return self._joined(self._labels, numbers, CANDIDATES)[:, 0].copy()
 
-    def candidate_pool(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """For each of these labels, the place of its example among ``numbers``."""
-        return np.repeat(np.arange(len(numbers)), self._candidates(numbers))
+    def candidate_pool(self, numbers: Longs) -> Longs:
+        """For each of these labels, the index of its example in ``numbers``."""
+        lengths = self._index[numbers, CANDIDATES] - self._begins[numbers, CANDIDATES]
+        return np.repeat(np.arange(len(numbers)), lengths)
 
-    def block(self, numbers: Sequence[int] | NDArray[np.int64]) -> ExampleBlock:
+    def block(self, numbers: Longs) -> ExampleBlock:
         """The examples as one batch."""
-        batch = collate([self._graphs[self._span(number, 0)] for number in numbers])
-        candidates = [self._span(number, 2) for number in numbers]
-        return ExampleBlock(
-            batch,
-            _vectors(self._table, [self._rows[self._span(number, 1)] for number in numbers], self._sizes(numbers)),
-            torch.from_numpy(_joined([self._labels[span] for span in candidates])),
-            torch.from_numpy(_joined([self._f1[span] for span in candidates])),
-        )
+        graphs = [self._graphs[span] for span in self._spans(numbers, GRAPH)]
+        labels = torch.from_numpy(self._joined(self._labels, numbers, CANDIDATES))
+        return ExampleBlock(collate(graphs), self._vectors(graphs, numbers), labels[:, 0], labels[:, 1])
 
-    def _candidates(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        ends = self._index[:, 2]
-        return ends[numbers] - np.where(numbers > 0, ends[numbers - 1], 0)
+    def _spans(self, numbers: Longs, column: int) -> list[slice]:
+        return [slice(*ends) for ends in zip(self._begins[numbers, column], self._index[numbers, column], strict=True)]
 
-    def _span(self, number: int, column: int) -> slice:
-        begin = int(self._index[number - 1, column]) if number else 0
-        return slice(begin, int(self._index[number, column]))
+    def _joined(self, values: NDArray[Any], numbers: Longs, column: int) -> NDArray[Any]:
+        return np.concatenate([values[:0], *(values[span] for span in self._spans(numbers, column))])
 
-    def _sizes(self, numbers: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
-        """[examples, 3]: distinct queries, contents and answers, from the packed headers."""
-        begins = [self._span(number, 0).start for number in numbers]
-        return np.array([self._graphs[begin : begin + 3] for begin in begins], np.int64).reshape(-1, 3)
+    def _vectors(self, graphs: Sequence[Ints], numbers: Longs) -> Vectors:
+        # The rows of an example belong to its question, queries, contents and answers, in this order.
+        counts = np.array([(1, *graph[: len(COUNTS) - 1]) for graph in graphs], np.int64).reshape(-1, 4)
+        kind = np.repeat(np.tile(np.arange(4), len(counts)), counts.reshape(-1))
+        rows = self._joined(self._rows, numbers, ROWS).astype(np.int64)
+        return Vectors(self._table, *(torch.from_numpy(rows[kind == number]) for number in range(4)))
 
 
-def _vectors(table: Tensor, rows: list[Ints], sizes: NDArray[np.int64]) -> Vectors:
-    # Each example's rows are its question, queries, contents and answers, in this order.
-    counts = np.concatenate((np.ones((len(sizes), 1), np.int64), sizes), axis=1)
-    kind = np.repeat(np.tile(np.arange(4), len(counts)), counts.reshape(-1))
-    joined = _joined(rows).astype(np.int64)
-    return Vectors(table, *(torch.from_numpy(joined[kind == number]) for number in range(4)))
-
-
-def _joined(parts: list[Any]) -> Any:
-    return np.concatenate(parts) if parts else np.zeros(0, np.float32)
-
-
-def map_file(path: Path, dtype: type) -> Any:
+def _map(path: Path, kind: type) -> NDArray[Any]:
     """The numbers in a file, which may be empty, without reading them."""
-    # As a plain array: slices of a memmap object are several times heavier.
-    return np.asarray(np.memmap(path, dtype, mode="r")) if path.stat().st_size else np.zeros(0, dtype)
+    # Copy-on-write, because torch wants writable memory; a plain array, whose slices are light.
+    return np.asarray(np.memmap(path, kind, mode="c")) if path.stat().st_size else np.zeros(0, kind)
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
@@ -141,16 +128,24 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     except (OSError, ValueError):
         raise TrainingError(f"{folder}: no finished examples here") from None
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        raise TrainingError(f"{folder}: examples of another version; delete the folder to make them anew")
+        raise TrainingError(f"{folder}: examples of another version; delete the folder to prepare them again")
     return manifest
 
 
 def prepare_examples(
-    pools: Iterable[Pool], recipe: GraphRecipe, plan: TrainingPlan, embedder: Embedder, folder: str | Path, source: str
+    pools: Iterable[Pool],
+    recipe: GraphRecipe,
+    plan: TrainingPlan,
+    embedder: Embedder,
+    folder: str | Path,
+    source: str,
+    *,
+    on_read: Callable[[], Mapping[str, Any]] = dict,
 ) -> ExampleSet:
-    """Write the trainable pools as examples, or take them up again when they were made from the same things.
+    """Write the trainable pools as examples, or reuse those that were made from the same things.
 
-    ``source`` names the input; a folder made from another source, recipe, K or encoder is refused.
+    ``source`` names the input; a folder made from another source, recipe, K or encoder is refused. ``on_read`` is
+    called once all pools are read; what it returns stands in the manifest as ``notes``.
     """
     folder = Path(folder)
     made_from = {
@@ -167,54 +162,72 @@ def prepare_examples(
             differing = [key for key in made_from if manifest["made_from"].get(key) != made_from[key]]
             raise TrainingError(f"{folder}: made from another {', '.join(differing)}; use another output folder")
         return ExampleSet(folder)
-    counts = _write(pools, recipe, plan, VectorStore(folder / "vectors", embedder), folder)
-    manifest = {"format": FORMAT, "made_from": made_from, "encoder": asdict(identify(embedder)), "counts": counts}
+    folder.mkdir(parents=True, exist_ok=True)
+    counts: Counter[str] = Counter()
+    with ExitStack() as stack:
+        writer = _Writer({name: stack.enter_context((folder / name).open("wb")) for name in ARRAYS}, embedder)
+        kept = _trainable((pool.first(plan.k) for pool in pools), recipe, plan, counts)
+        while some := list(islice(kept, WRITTEN_POOLS)):
+            writer.write(some)
+    manifest = {
+        "format": FORMAT,
+        "made_from": made_from,
+        "encoder": asdict(identify(embedder)),
+        "counts": dict(counts),
+        "notes": dict(on_read()),
+    }
     write_text(folder / "manifest.json", json.dumps(manifest) + "\n")
     return ExampleSet(folder)
 
 
-def _write(
-    pools: Iterable[Pool], recipe: GraphRecipe, plan: TrainingPlan, store: VectorStore, folder: Path
-) -> Mapping[str, int]:
-    counts: Counter[str] = Counter()
-    ends = np.zeros(INDEX_COLUMNS, np.int64)
-    with ExitStack() as stack:
-        files = {
-            name: stack.enter_context((folder / name).open("wb"))
-            for name in ("graphs.i32", "rows.i32", "labels.f32", "f1.f32", "index.i64")
-        }
+def _trainable(
+    pools: Iterable[Pool], recipe: GraphRecipe, plan: TrainingPlan, counts: Counter[str]
+) -> Iterable[tuple[Pool, PoolGraph]]:
+    for pool in pools:
+        counts["questions"] += 1
+        graph = build_graph(pool, recipe)
+        reason = why_not_trainable(pool, graph, plan)
+        counts[reason or ("validation" if is_validation(pool.question.text) else "train")] += 1
+        if reason is None:
+            yield pool, graph
 
-        def flush(examples: list[tuple[Pool, PoolGraph]]) -> None:
-            texts = [graph.texts.all() for _, graph in examples]
-            rows = store.rows([text for part in texts for text in part])
-            pieces = np.split(rows, np.cumsum([len(part) for part in texts])[:-1])
-            for (pool, graph), own in zip(examples, pieces, strict=True):
-                labels, f1 = candidate_labels(pool, graph)
-                files["graphs.i32"].write(graph.packed.tobytes())
-                files["rows.i32"].write(own.astype(np.int32).tobytes())
-                files["labels.f32"].write(labels.tobytes())
-                files["f1.f32"].write(f1.tobytes())
-                ends[:3] += (len(graph.packed), len(own), len(labels))
-                ends[3] = is_validation(pool.question.text)
-                files["index.i64"].write(ends.tobytes())
 
-        waiting: list[tuple[Pool, PoolGraph]] = []
-        for pool in pools:
-            pool = pool.first(plan.k)
-            counts["questions"] += 1
-            graph = build_graph(pool, recipe)
-            reason = why_not_trainable(pool, graph, plan)
-            if reason is not None:
-                counts[reason] += 1
-                continue
-            counts["validation" if is_validation(pool.question.text) else "train"] += 1
-            waiting.append((pool, graph))
-            if len(waiting) == WRITTEN_POOLS:
-                flush(waiting)
-                waiting = []
-        if waiting:
-            flush(waiting)
-    return dict(counts)
+class _Writer:
+    """The growing files; each distinct text is embedded once."""
+
+    def __init__(self, files: Mapping[str, BinaryIO], embedder: Embedder) -> None:
+        self.files, self.embedder = files, embedder
+        self.row_of: dict[bytes, int] = {}
+        self.ends = np.zeros(4, np.int64)
+
+    def write(self, examples: Sequence[tuple[Pool, PoolGraph]]) -> None:
+        self._embed([text for _, graph in examples for text in graph.texts.all()])
+        for pool, graph in examples:
+            rows = np.array([self.row_of[text_key(text)] for text in graph.texts.all()], np.int32)
+            labels = candidate_labels(pool, graph)
+            self.ends[:HELD_OUT] += (len(graph.packed), len(rows), len(labels))
+            self.ends[HELD_OUT] = is_validation(pool.question.text)
+            parts: dict[str, NDArray[Any]] = {
+                "graphs.i32": graph.packed,
+                "rows.i32": rows,
+                "labels.f32": labels,
+                "index.i64": self.ends,
+            }
+            for name, part in parts.items():
+                self.files[name].write(part.tobytes())
+
+    def _embed(self, texts: Iterable[str]) -> None:
+        missing = {key: text for text in texts if (key := text_key(text)) not in self.row_of}
+        if not missing:
+            return
+        new = list(missing.values())
+        vectors = check_vectors(self.embedder.embed(new), len(new), self.embedder.width, self.embedder.name, new)
+        with np.errstate(over="ignore"):
+            halves = vectors.astype(np.float16)
+        if not np.isfinite(halves).all():
+            raise EmbeddingError(f"{self.embedder.name}: vectors exceed half precision; normalise them first")
+        self.files["vectors.f16"].write(halves.tobytes())
+        self.row_of.update(zip(missing, range(len(self.row_of), len(self.row_of) + len(new)), strict=True))
 
 
 def why_not_trainable(pool: Pool, graph: PoolGraph, plan: TrainingPlan) -> str | None:
@@ -228,13 +241,10 @@ def why_not_trainable(pool: Pool, graph: PoolGraph, plan: TrainingPlan) -> str |
     return None if len(right) == 2 else "not mixed"
 
 
-def candidate_labels(pool: Pool, graph: PoolGraph) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Label and F1 of each candidate; a merged candidate takes the means of its members."""
+def candidate_labels(pool: Pool, graph: PoolGraph) -> Floats:
+    """[candidates, 2]: label and F1 of each candidate; a merged candidate takes the means of its members."""
     candidate = np.array(graph.rollout_candidate())
-    members = np.maximum(np.bincount(candidate), 1)
     labels = [rollout.label or 0.0 for rollout in graph.retained.kept]
     f1 = [token_f1(rollout.answer, pool.question.references) for rollout in graph.retained.kept]
-    return (
-        (np.bincount(candidate, labels) / members).astype(np.float32),
-        (np.bincount(candidate, f1) / members).astype(np.float32),
-    )
+    sums = np.stack([np.bincount(candidate, values) for values in (labels, f1)], axis=1)
+    return (sums / np.maximum(np.bincount(candidate), 1)[:, None]).astype(np.float32)

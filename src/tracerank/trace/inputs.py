@@ -172,17 +172,16 @@ def _neighbourhoods(batch: GraphBatch, recipe: GraphRecipe) -> dict[str, Neighbo
 
 def _from_edges(source: Integers, target: Integers, *, repeats: bool) -> Neighbourhoods:
     """The neighbourhoods of directed edges; ``repeats``: an edge may be named twice, and counts once."""
-    source, target = source.astype(np.int64), target.astype(np.int64)
-    if repeats:
-        source, target = np.unique(np.stack((source, target)), axis=1)
-    order = np.argsort(target, kind="stable")
-    begins = _begins(target[order])
-    if len(begins) < len(target):
-        targets = target[order][begins]
-        return _shared(NodeSets(_tensor(source[order]), _tensor(begins)), targets, np.arange(len(targets)))
+    edges: Longs = np.stack((source, target)).astype(np.int64)
+    spoken, heard = np.unique(edges, axis=1) if repeats else edges
+    order = np.argsort(heard, kind="stable")
+    begins = _begins(heard[order])
+    if len(begins) < len(heard):
+        targets = heard[order][begins]
+        return _shared(NodeSets(_tensor(spoken[order]), _tensor(begins)), targets, np.arange(len(targets)))
     # Each target has a single neighbour, and targets with the same neighbour share it.
-    sources, of_target = np.unique(source, return_inverse=True)
-    return _shared(NodeSets(_tensor(sources), torch.arange(len(sources))), target, of_target)
+    sources, of_target = np.unique(spoken, return_inverse=True)
+    return _shared(NodeSets(_tensor(sources), torch.arange(len(sources))), heard, of_target)
 
 
 def _shared(nodes: NodeSets, targets: Longs, of_target: Longs) -> Neighbourhoods:

@@ -28,7 +28,9 @@ class TypeEncoder(nn.Module):
 
     def forward(self, table: Tensor, rows: Tensor) -> Tensor:
         """States of some rows of a table of any float type."""
-        parts = [self.project(table.index_select(0, some).to(self.project.weight)) for some in rows.split(LOOKUP_ROWS)]
+        parts = [
+            self.project(table.index_select(0, some).to(self.project.weight)) for some in torch.split(rows, LOOKUP_ROWS)
+        ]
         return functional.gelu(self.norm(torch.cat(parts)))
 
     def of_zero(self) -> Tensor:
@@ -85,7 +87,9 @@ class RelationLayer(nn.Module):
     def message(self, kind: str, states: States, graph: GraphTensors) -> Tensor:
         """m_v of all nodes of a type: the sum over relations r of W_r Mean h_u + b_r; the bias also without u."""
         heard = [(relation, *self.parameters_of(relation)) for relation in self.relations if relation.target == kind]
-        message = torch.stack([bias for *_, bias in heard]).sum(0).repeat(len(states[kind]), 1)
+        biases = torch.stack([bias for *_, bias in heard])
+        # A product instead of a sum: its backward pass gives every bias a gradient with memory of its own.
+        message = (biases.new_ones(len(biases)) @ biases).repeat(len(states[kind]), 1)
         for relation, weight, _ in heard:
             neighbours = graph.neighbours[relation.name]
             transformed = neighbours.means(states[relation.source]) @ weight
