@@ -6,9 +6,7 @@ from tracerank.answers.extraction import extract_answer
 from tracerank.answers.meaning.grouping import Core, answer_core, group_answers, group_by_meaning, same_answer
 from tracerank.answers.meaning.rightness import is_right
 from tracerank.chat.aggagent import AggAgent, AggAgentConfig
-from tracerank.chat.graded import GradedVerifier, GradingConfig
 from tracerank.chat.solagg import AggregationConfig, SolAgg, SummAgg
-from tracerank.chat.tournament import TournamentVerifier
 from tracerank.chat.verifier import Verifier, VerifierConfig
 from tracerank.embedding.load import load_embedder
 from tracerank.endpoints.chat_cache import CachedChat
@@ -60,8 +58,6 @@ __all__ = [
     "Explanation",
     "FewestTools",
     "FixedK",
-    "GradedVerifier",
-    "GradingConfig",
     "HttpChat",
     "MajorityVote",
     "MeaningGroups",
@@ -79,7 +75,6 @@ __all__ = [
     "SingleRollout",
     "SolAgg",
     "SummAgg",
-    "TournamentVerifier",
     "TraceRankError",
     "TraceSelector",
     "Verifier",

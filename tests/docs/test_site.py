@@ -20,7 +20,7 @@ PAGES = sorted(path.relative_to(ROOT / "docs").as_posix() for path in ROOT.glob(
 PHONE = 390
 LOADED = re.compile(r"<(?:script|link|img|iframe|source)\b[^>]*?\b(?:src|href)=\"((?:https?:)?//[^\"]+)\"")
 """What a browser fetches by itself; links that a reader follows are none of it."""
-ARTEFACTS = ROOT / "tests" / "artefacts"
+ARTEFACTS = ROOT / "build" / "pictures"
 
 pytestmark = pytest.mark.xdist_group("docs")
 

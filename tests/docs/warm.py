@@ -37,7 +37,7 @@ sys.exit(int(told.readline() or 70))
 """
 _HEAVY = (
     *("numpy", "torch", "sentence_transformers", "lightgbm", "bm25s", "scipy.optimize", "matplotlib.pyplot"),
-    *("httpx", "fastapi", "uvicorn", "mcp.server", "lmdb", "rich.progress"),
+    *("httpx", "fastapi", "uvicorn", "mcp.server", "rich.progress"),
 )
 _FOREIGN = ("tracerank.__main__", "tracerank.serving.adapters")
 """What runs when it is imported, or brings a framework that no command uses."""

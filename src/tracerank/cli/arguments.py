@@ -142,7 +142,7 @@ Escalate = Annotated[
         "--escalate",
         metavar="METHOD",
         help="Ask this method, too, where the confidence is below --below or there is none; any of --method, such as "
-        "verifier-tournament or solagg. Where it fails or can tell nothing, the first decision stays.",
+        "verifier or solagg. Where it fails or can tell nothing, the first decision stays.",
         callback=list_methods,
         show_default=False,
     ),

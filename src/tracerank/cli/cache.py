@@ -1,5 +1,6 @@
 """``tracerank embed`` and ``tracerank cache``: making the vectors kept on disk, looking at them, removing some."""
 
+import time
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
@@ -14,11 +15,10 @@ from tracerank.errors import UsageError
 from tracerank.readers.detect import AUTO
 
 if TYPE_CHECKING:
-    from tracerank.embedding.cache import FillingTally, VectorCache
+    from tracerank.embedding.cache import VectorCache
 
 UNSOUND = 1
 """Exit code of ``verify`` when it finds a bad entry."""
-SHOWN_BAD = 10
 
 Folder = Annotated[
     Path | None,
@@ -33,16 +33,6 @@ Fingerprints = Annotated[
     list[str] | None,
     typer.Argument(metavar="FINGERPRINT", help="Encoders whose vectors go, as `info` names them.", show_default=False),
 ]
-Keep = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--keep",
-        metavar="FINGERPRINT",
-        help="Keep this encoder's vectors and remove all others; may be given several times.",
-        show_default=False,
-    ),
-]
-Damaged = Annotated[bool, typer.Option("--damaged", help="Remove only what `verify` calls bad.")]
 
 Encoder = Annotated[
     str,
@@ -73,34 +63,29 @@ def embed(
     """
     # Here, because this needs numpy and perhaps torch, which help should not wait for.
     from tracerank.cache_folders import default_cache_folder
-    from tracerank.embedding.cache import FEW_SMALL_AT_ONCE, CachedEmbedder, FillingTally, VectorCache
+    from tracerank.embedding.cache import VectorCache
+    from tracerank.embedding.cached import CachedEmbedder
     from tracerank.embedding.load import load_embedder
     from tracerank.trace.graphs.build import pool_texts
 
     with Problems(problems, keep=files) as report:
         with working("counting questions", quiet=quiet) as counting:
-            # Reading is a thousand times quicker than encoding, and only so the time left is known.
             total = sum(1 for _ in counting.over(pools_of(files, reader, report, k)))
-        kept = VectorCache(cache or default_cache_folder(), small_at_once=FEW_SMALL_AT_ONCE)
+        kept = VectorCache(cache or default_cache_folder())
         vectors = CachedEmbedder(load_embedder(encoder, dims, is_cached=False), kept)
-        tally = FillingTally(vectors)
+        began = time.monotonic()
         with working("encoding", total=total, quiet=quiet) as bar:
             pools = pools_of(files, reader, lambda _: None, k)
             while block := list(islice(pools, POOLS_AT_ONCE)):
                 texts = pool_texts(block)
                 for count in vectors.fill(texts):
                     bar.advance(len(block) * count / len(texts))
-                    share = tally.cached / max(tally.texts, 1)
-                    bar.describe(f"{tally.texts:,} texts, {_speed(tally)}, {share:.0%} cached")
+                    bar.describe(f"{vectors.hits + vectors.misses:,} texts, {vectors.hits:,} cached")
     if not quiet:
-        asked = f"{tally.texts:,} texts, {tally.cached:,} of them from the cache"
-        note(f"{asked}; {_speed(tally)}; {tally.seconds:.1f} s")
-
-
-def _speed(tally: "FillingTally") -> str:
-    if (tokens := tally.tokens_per_second) is not None:
-        return f"{tokens:,.0f} tokens/s"
-    return f"{tally.new_texts_per_second:,.0f} new texts/s"
+        seconds = time.monotonic() - began
+        speed = f"{vectors.tokens_encoded / max(seconds, 1e-9):,.0f} tokens/s"
+        asked = f"{vectors.hits + vectors.misses:,} texts, {vectors.hits:,} of them from the cache"
+        note(f"{asked}; {speed}; {seconds:.1f} s")
 
 
 cache = typer.Typer(no_args_is_help=True, help="Look at, check and shrink the vectors kept on disk.")
@@ -109,67 +94,41 @@ cache = typer.Typer(no_args_is_help=True, help="Look at, check and shrink the ve
 @cache.command(epilog="Example:\n\ntracerank cache info")
 def info(folder: Folder = None, as_json: AsJson = False) -> None:
     """Show which encoders' vectors are kept, how many, and the space they take."""
-    found = _open(folder, is_readonly=True).info()
+    opened = _open(folder, readonly=True)
+    found = opened.encoders()
     if as_json:
-        print_json(asdict(found), indent=2)
+        print_json({"file": str(opened.path), "bytes": opened.bytes(), "encoders": list(map(asdict, found))}, indent=2)
         return
     table = new_table("encoder", "width", "vectors")
-    for record in found.fingerprints:
-        table.add_row(harmless(record.fingerprint), f"{record.width:,}", f"{record.count:,}")
-    title = f"{found.folder}: {found.entries:,} vectors, {found.dtype}, {_size(found.bytes)}"
-    print_table(table, harmless(title))
+    for one in found:
+        table.add_row(harmless(one.fingerprint), f"{one.width:,}", f"{one.count:,}")
+    total = sum(one.count for one in found)
+    print_table(table, harmless(f"{opened.path}: {total:,} vectors, {opened.bytes() / 1e6:,.1f} MB"))
 
 
 @cache.command(epilog="Example:\n\ntracerank cache verify")
-def verify(folder: Folder = None, as_json: AsJson = False) -> None:
-    """Read every vector: is it as it was written, by its checksum, and finite? Exits with 1 if one is not."""
-    opened = _open(folder, is_readonly=True)
-    found = opened.verify()
-    if as_json:
-        print_json(asdict(found), indent=2)
-    else:
-        table = new_table(str(opened.folder), "entries")
-        table.add_row("sound", f"{found.entries - len(found.bad):,}")
-        table.add_row("bad", f"{len(found.bad):,}")
-        if found.unsummed:
-            table.add_row("of an earlier version, without a checksum", f"{found.unsummed:,}")
-        print_table(table)
-    for entry in found.bad[:SHOWN_BAD]:
-        note(f"bad: {entry.key}: {entry.why}")
-    if found.bad:
-        note("remove what is bad with `tracerank cache prune --damaged`; it is embedded again when needed")
+def verify(folder: Folder = None) -> None:
+    """Read every vector and check it against its checksum. Exits with 1 if one is damaged."""
+    damaged = _open(folder, readonly=True).check()
+    note(f"{damaged:,} damaged vectors")
+    if damaged:
+        note("remove them with `tracerank cache prune`; they are embedded again when needed")
         raise typer.Exit(UNSOUND)
 
 
-@cache.command(epilog="Example:\n\ntracerank cache prune --damaged")
-def prune(
-    fingerprints: Fingerprints = None,
-    keep: Keep = None,
-    damaged: Damaged = False,
-    folder: Folder = None,
-    as_json: AsJson = False,
-) -> None:
-    """Remove vectors by encoder, and every damaged one, and give the space back."""
-    if (bool(fingerprints), bool(keep), damaged).count(True) != 1:
-        raise UsageError("name the encoders to remove, or those to --keep, or give --damaged; `cache info` lists them")
+@cache.command(epilog="Example:\n\ntracerank cache prune ENCODER")
+def prune(fingerprints: Fingerprints = None, folder: Folder = None) -> None:
+    """Remove the vectors of encoders and every damaged one, and give the space back."""
     opened = _open(folder)
-    pruned = opened.keep_only(*keep) if keep else opened.prune(*(fingerprints or ()))
-    if as_json:
-        print_json(asdict(pruned), indent=2)
-        return
-    table = new_table(str(opened.folder), "")
-    table.add_row("vectors removed", f"{pruned.entries:,}")
-    table.add_row("of them damaged", f"{pruned.bad:,}")
-    table.add_row("size before", _size(pruned.bytes_before))
-    table.add_row("size now", _size(pruned.bytes_after))
-    print_table(table)
+    before = opened.bytes()
+    removed = opened.remove(*(fingerprints or ()))
+    note(f"{removed:,} vectors removed; {before / 1e6:,.1f} MB before, {opened.bytes() / 1e6:,.1f} MB now")
 
 
-def _open(folder: Path | None, is_readonly: bool = False) -> "VectorCache":
-    from tracerank.embedding.cache import existing_cache  # brings numpy, for which --help shall not wait
+def _open(folder: Path | None, readonly: bool = False) -> "VectorCache":
+    from tracerank.cache_folders import default_cache_folder
+    from tracerank.embedding.cache import VectorCache  # brings numpy, for which --help shall not wait
 
-    return existing_cache(folder, is_readonly)
-
-
-def _size(count: int) -> str:
-    return f"{count / 1e6:,.1f} MB"
+    if not readonly and folder is not None and not folder.is_dir():
+        raise UsageError(f"{folder}: no such folder")
+    return VectorCache(folder or default_cache_folder(), readonly=readonly)
