@@ -74,7 +74,6 @@ class KeptVectors:
 
 def jobs(setting: str, folder: Path) -> dict[str, Callable[[], object]]:
     """What is timed in one tree."""
-    import numpy as np
     import torch
 
     from studies.speed import paper_pools, raw_logs
@@ -117,9 +116,7 @@ def jobs(setting: str, folder: Path) -> dict[str, Callable[[], object]]:
         optimizer.zero_grad(set_to_none=True)
         for (graph, vectors), right in zip(learnt, labels, strict=True):
             scores = net(graph, vectors)
-            names.selection_loss(
-                scores, right, graph.candidate_pool, graph.pools, 1.5, chosen.plan.loss
-            ).backward()
+            names.selection_loss(scores, right, graph.candidate_pool, graph.pools, 1.5, chosen.plan.loss).backward()
         optimizer.step()
         net.eval()
 

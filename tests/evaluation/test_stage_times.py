@@ -91,8 +91,8 @@ def test_a_checkpoint_is_loaded_and_measured_with_its_own_encoder_or_another(tmp
     torch = pytest.importorskip("torch")
     from tracerank.embedding.base import EncoderIdentity
     from tracerank.trace.checkpoint import Checkpoint, save_checkpoint
-    from tracerank.trace.graphs.schema import RECIPES
-    from tracerank.trace.net import NetConfig, TraceNet
+    from tracerank.trace.net import TraceNet
+    from tracerank.trace.recipe import RECIPES, NetConfig
 
     torch.manual_seed(0)
     net = TraceNet(NetConfig(width=16, hidden=8, heads=2, feed_forward=8, layers=1), RECIPES["webqa"]).eval()

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -11,12 +10,10 @@ import numpy as np
 import pytest
 
 from tests.builders import pool_of, ranked, rollout
-from tests.worlds import generate_pools, planted_pools
-from tracerank.embedding.base import HashEmbedder
+from tests.worlds import generate_pools
 from tracerank.errors import TrainingError, UsageError
 from tracerank.evaluation.record_folder import read_evaluation
 from tracerank.evaluation.score_matrix import score_matrix
-from tracerank.fitting import networks as ladder_networks
 from tracerank.fitting.folder import FitFolder, conclusion, fit_table
 from tracerank.fitting.ladder import Ladder, labelled_pools
 from tracerank.fitting.rule import VOTE, WHOLE, Outcomes, judge
@@ -24,7 +21,6 @@ from tracerank.fitting.rungs import Rung, feature_rungs
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question, Rollout
 from tracerank.selectors.gate.selector import CalibratedVote, GatedSelector
-from tracerank.selectors.plus.fit import PlusPlan
 from tracerank.votes.base import Decision
 from tracerank.votes.selector import load_selector
 
@@ -299,32 +295,3 @@ def test_a_folder_with_other_things_is_refused(tmp_path: Path) -> None:
 
 
 # Networks.
-
-
-def test_networks_are_rungs_like_any_other_and_share_what_they_trained(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    trained: list[Path] = []
-    real = ladder_networks.train
-    monkeypatch.setattr(ladder_networks, "FEWEST_EPOCHS", 1)
-    monkeypatch.setattr(ladder_networks, "STEPS", 2)
-    monkeypatch.setattr(ladder_networks, "PlusPlan", partial(PlusPlan, epochs=1, seeds=1))
-    monkeypatch.setattr(ladder_networks, "train", lambda *given: trained.append(given[-1]) or real(*given))
-    pools = labelled_pools(planted_pools(32, 0, "own")).pools
-    rungs = ladder_networks.network_rungs(pools, HashEmbedder(32), 0, tmp_path)
-    verdict = Ladder(pools, rungs, 2, 0, tmp_path).run().verdict
-    assert {rung.name for rung in rungs} == {"trace-marks", "trace-paper", "trace-plus", "stack"}
-    assert all(verdict.row(rung.name).gated is not None for rung in rungs)
-    # Two folds of TRACE, which the stack takes over, and two halves of each.
-    assert len(trained) == len(set(trained)) >= 6
-    for rung in rungs:
-        rung.fit(range(16), tmp_path / "x").save(tmp_path / rung.name)
-        assert (load_selector(tmp_path / rung.name).encoder is None) == (rung.name == "trace-marks")
-        load_selector(tmp_path / rung.name, HashEmbedder(32)).decide(pools[0])
-
-
-def test_too_few_mixed_pools_for_a_network_are_a_reason(tmp_path: Path) -> None:
-    pools = planted_pools(6, 0, "own")
-    trace = ladder_networks.network_rungs(pools, HashEmbedder(32), 0, tmp_path)[1]
-    with pytest.raises(TrainingError, match="TRACE needs 8 pools with right and wrong answers, found 6"):
-        trace.fit(range(6), tmp_path)

@@ -65,8 +65,8 @@ def test_a_network_whose_description_is_damaged(tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
     from tracerank.embedding.base import EncoderIdentity, HashEmbedder
     from tracerank.trace.checkpoint import Checkpoint, save_checkpoint
-    from tracerank.trace.graphs.schema import RECIPES
-    from tracerank.trace.net import NetConfig, TraceNet
+    from tracerank.trace.net import TraceNet
+    from tracerank.trace.recipe import RECIPES, NetConfig
 
     torch.manual_seed(0)
     net = TraceNet(NetConfig(width=8, hidden=8, heads=2, feed_forward=8, layers=1), RECIPES["webqa"]).eval()

@@ -8,8 +8,7 @@ from tracerank.embedding.base import Embedder, Vectors
 from tracerank.lab.worlds.presets import PAPER, iter_world
 from tracerank.pools.pool import Pool
 from tracerank.selectors.gate.selector import BY_VOTE, Chance, Gate, GatedSelector
-from tracerank.trace.bridge import BLOCK_POOLS
-from tracerank.trace.selector import TraceSelector
+from tracerank.trace.selector import BLOCK_POOLS, TraceSelector
 from tracerank.votes.base import Decision
 from tracerank.votes.explanation import explain_stream
 from tracerank.votes.selector import load_selector

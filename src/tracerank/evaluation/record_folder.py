@@ -71,8 +71,8 @@ class QuestionFacts:
 def facts_of(pool: Pool, k: int, backbone: str | None = None) -> QuestionFacts:
     """The facts of a pool, with the graph of its first K samples."""
     # They bring numpy, for which --help shall not wait.
-    from tracerank.trace.graphs.schema import RECIPES
-    from tracerank.trace.graphs.stats import graph_statistics
+    from tracerank.trace.recipe import RECIPES
+    from tracerank.trace.stats import graph_statistics
 
     recipe = RECIPES[pool.setting]
     retained = pool.retained()

@@ -60,9 +60,4 @@ class Fitting:
 
 def _rungs(pools: tuple[Pool, ...], folder: FitFolder, embedder: Embedder | None, seed: int) -> tuple[Rung, ...]:
     """From simple to complex."""
-    rungs = (shipped_rung(), *feature_rungs(pools, seed))
-    if embedder is None:
-        return rungs
-    from tracerank.fitting.networks import network_rungs  # brings torch, which the other rungs do without
-
-    return rungs + network_rungs(pools, embedder, seed, folder.work)
+    return (shipped_rung(), *feature_rungs(pools, seed))

@@ -138,9 +138,9 @@ def prepare_training(
         labelling=examples.manifest["notes"].get("labels"),
         caution=None if mixed >= enough else _few(mixed, enough),
         steps=plan.epochs * -(-mixed // plan.batch_pools),
-        run=lambda on_step: train(
-            examples, config, setting.recipe, plan, output, device=where, on_step=on_step
-        ).training,
+        run=lambda on_step: (
+            train(examples, config, setting.recipe, plan, output, device=where, on_step=on_step).training
+        ),
         k=plan.k,
     )
 

@@ -25,7 +25,7 @@ from tracerank.scale.pieces import Piece, rows_of
 from tracerank.scale.places import Place
 from tracerank.scale.shards import DecideShard, shard_name
 from tracerank.scale.vectors import GivenVectors, vectors_file, write_vectors
-from tracerank.trace.graphs.build import pool_texts
+from tracerank.trace.graph import pool_texts
 from tracerank.votes.selector import Selector
 
 WORKER_BYTES = 512 * 2**20

@@ -21,7 +21,7 @@ from torch import Tensor
 
 from tracerank.answers.exact import token_f1
 from tracerank.embedding.base import Embedder, EncoderIdentity, check_vectors, identify
-from tracerank.embedding.store import text_key
+from tracerank.embedding.cache import text_key
 from tracerank.errors import EmbeddingError, TrainingError
 from tracerank.pools.pool import Pool
 from tracerank.pools.subsets import is_validation

@@ -138,7 +138,7 @@ class AttentionReadout(nn.Module):
     def __init__(self, config: NetConfig) -> None:
         super().__init__()
         hidden = config.hidden
-        self.heads = config.heads
+        self.heads, self.head_width = config.heads, hidden // config.heads
         self.dropout = config.dropout
         self.query = nn.Linear(hidden, hidden, bias=False)
         self.key = nn.Linear(hidden, hidden, bias=False)
@@ -167,8 +167,8 @@ class AttentionReadout(nn.Module):
         of_search, of_evidence = self.type_embedding
         nodes = torch.cat((states["search"] + of_search, states["evidence"] + of_evidence))
         # q . (W_K h) = (W_K^T q) . h: keys and values move to the few answers instead of the many states.
-        sought = torch.bmm(self._by_head(self.query(queries)), self._weight_by_head(self.key)).transpose(0, 1)
-        sought = sought / math.sqrt(sought.shape[2] // self.heads)
+        by_head = self.query(queries).view(-1, self.heads, self.head_width).transpose(0, 1)
+        sought = torch.bmm(by_head, self._by_head(self.key)).transpose(0, 1) / math.sqrt(self.head_width)
         for context in contexts:
             own = take(nodes, context.nodes)
             logits = torch.bmm(sought.index_select(0, context.candidates), own.transpose(1, 2))
@@ -180,14 +180,11 @@ class AttentionReadout(nn.Module):
         pooled = answers.new_zeros(len(answers), self.heads, answers.shape[1])
         for context, own, weights in self.weights(answers, states, contexts):
             pooled = pooled.index_copy(0, context.candidates, torch.bmm(weights, own))
-        read = torch.bmm(pooled.transpose(0, 1), self._weight_by_head(self.value).transpose(1, 2))
+        read = torch.bmm(pooled.transpose(0, 1), self._by_head(self.value).transpose(1, 2))
         return read.transpose(0, 1).reshape(answers.shape)
 
-    def _by_head(self, rows: Tensor) -> Tensor:
-        return rows.view(len(rows), self.heads, -1).transpose(0, 1)
-
-    def _weight_by_head(self, layer: nn.Linear) -> Tensor:
-        return layer.weight.view(self.heads, -1, layer.in_features)
+    def _by_head(self, layer: nn.Linear) -> Tensor:
+        return layer.weight.view(self.heads, self.head_width, -1)
 
     def _drop(self, states: Tensor) -> Tensor:
         return functional.dropout(states, self.dropout, self.training)

@@ -183,8 +183,6 @@ KINDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "trace": ("tracerank.trace.selector", "TraceSelector"),
         "meaning": ("tracerank.selectors.meaning.selector", "MeaningSelector"),
         "features": ("tracerank.selectors.features.selector", "FeatureSelector"),
-        "stack": ("tracerank.selectors.stack", "StackedSelector"),
-        "trace-plus": ("tracerank.selectors.plus.selector", "PlusSelector"),
         "vote": ("tracerank.selectors.gate.selector", "CalibratedVote"),
         "gated": ("tracerank.selectors.gate.selector", "GatedSelector"),
     }
