@@ -17,7 +17,7 @@ from tracerank.pools.canonical import write_pools
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Candidate, Document, Evidence, Question, Rollout, Search
 from tracerank.readers import iter_pools, read_pools
-from tracerank.sampling.best_of import AgentRun, Result, best_of, diverse_start, run_best_of
+from tracerank.sampling.best_of import AgentRun, Result, best_of, run_best_of
 from tracerank.sampling.waves import run_number
 from tracerank.selectors.decide import decide
 from tracerank.selectors.table import MethodOptions, method_named
@@ -88,7 +88,6 @@ __all__ = [
     "best_of",
     "decide",
     "decide_stream",
-    "diverse_start",
     "explain_stream",
     "extract_answer",
     "gaps",

@@ -49,7 +49,7 @@ Output = Annotated[
         "--output",
         metavar="FOLDER",
         callback=written_place,
-        help="Also write budget.csv and a plot (SVG, PNG) here.",
+        help="Also write budget.csv here.",
         show_default=False,
     ),
 ]
@@ -119,18 +119,9 @@ def _print(table: "Table") -> None:
 
 
 def _write(made: "Replay", table: "Table", folder: Path) -> None:
-    from tracerank.evaluation.plots import draw_accuracy_by_rollouts
     from tracerank.evaluation.tables import wide_csv
     from tracerank.runs.atomic import write_text
 
     folder.mkdir(parents=True, exist_ok=True)
     write_text(folder / "budget.csv", wide_csv(table))
-    lines: dict[str, list[tuple[float, float]]] = {}
-    for one in made.outcomes:
-        lines.setdefault(one.family, []).append((one.rollouts, one.accuracy))
-    title = f"{made.questions:,} questions, {made.k} rollouts"
-    try:
-        draw_accuracy_by_rollouts({name: sorted(points) for name, points in lines.items()}, title, folder)
-    except UsageError as error:  # its library is an extra; the table is what matters
-        note(f"no plot: {error}")
     note(f"written to {folder}")

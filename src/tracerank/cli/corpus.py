@@ -124,10 +124,10 @@ def serve(
     from tracerank.serving.retrieve_server import serve as serve_app
 
     with needed("serving a corpus needs", "serve", UsageError):
-        from tracerank.serving.guards import known_hosts
+        from tracerank.serving.security import allowed_hosts
     opened = Corpus(index)
     about = {"documents": opened.info.documents, "passages": len(opened), "fingerprint": opened.info.fingerprint}
-    hosts = known_hosts(host, host_names(allow_host or ()))
+    hosts = allowed_hosts(host, host_names(allow_host or ()))
     app = retrieve_app(_retriever(opened, rerank, depth), about, hosts=hosts)
     if not quiet:
         note(f"{index}: {len(opened):,} passages at http://{host}:{port}/retrieve; Ctrl-C ends it")

@@ -27,7 +27,7 @@ from tracerank.readers.grouping import Report
 from tracerank.votes.selector import DEFAULT
 
 if TYPE_CHECKING:
-    from tracerank.evaluation.score_matrix import RecordedCost
+    from tracerank.evaluation.scores import RecordedCost
     from tracerank.evaluation.stage_times import SelectorCost, StageTimes
 
 K = Annotated[int, typer.Option("-k", metavar="K", min=1, help="Rollouts a question, the first by sample id.")]
@@ -69,8 +69,8 @@ def cost(
     """
     # They bring numpy and torch, for which --help shall not wait.
     from tracerank.evaluation.prices import read_prices
-    from tracerank.evaluation.record_folder import read_evaluation
-    from tracerank.evaluation.score_matrix import recorded_costs
+    from tracerank.evaluation.records import read_evaluation
+    from tracerank.evaluation.scores import recorded_costs
     from tracerank.evaluation.stage_times import measure_selector
 
     if prices is not None and records is None:

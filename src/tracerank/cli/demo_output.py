@@ -14,7 +14,8 @@ import typer
 
 from tracerank.cli.terminal import harmless, new_table, print_table
 from tracerank.evaluation.disagreements import Difference, Disagreement, Side, difference
-from tracerank.evaluation.evaluate import ORACLE, SINGLE, Record, fold
+from tracerank.evaluation.evaluate import ORACLE, SINGLE, fold
+from tracerank.evaluation.records import Record
 from tracerank.votes.base import Method
 
 SHOWN = 12

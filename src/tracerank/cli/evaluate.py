@@ -1,9 +1,6 @@
 """``tracerank evaluate``: the accuracy of every method for several K."""
 
-from collections import Counter
-from collections.abc import Container, Iterable, Iterator
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated
 
@@ -34,27 +31,20 @@ from tracerank.cli.arguments import (
     SplitName,
     written_place,
 )
-from tracerank.cli.escalating import Brought, BroughtByMethod, Escalated
-from tracerank.cli.labelling import Labels, labelling_named, print_labels, say_judge, warn_of_labels
+from tracerank.cli.escalating import Escalated
+from tracerank.cli.labelling import Labels, labelling_named
 from tracerank.cli.output import SOME_FAILED, fingerprint
 from tracerank.cli.reading import (
     Failures,
     Problems,
-    alike_sentence,
-    asked_sentence,
     pools_of,
-    unweighed_sentence,
 )
 from tracerank.cli.record_files import RecordsFile
-from tracerank.cli.terminal import Bar, new_table, note, print_json, print_table, working
+from tracerank.cli.terminal import harmless, new_table, note, print_json, print_table, working
 from tracerank.errors import UsageError
 from tracerank.evaluation import labels as label_rules
-from tracerank.evaluation.evaluate import MEAN_SINGLE, REFERENCES, Key, Record, Row, fold
-from tracerank.evaluation.evaluate import evaluate as evaluate_pools
-from tracerank.evaluation.fitted_questions import JudgedQuestions
-from tracerank.evaluation.labels import Labelling
-from tracerank.evaluation.record_folder import RecordFolder, read_evaluation
-from tracerank.pools.pool import PAPER_BUDGETS, Pool
+from tracerank.evaluation.evaluate import MEAN_SINGLE, REFERENCES, Row, run_evaluation
+from tracerank.pools.pool import PAPER_BUDGETS
 from tracerank.pools.subsets import split_named
 from tracerank.readers.detect import AUTO
 from tracerank.selectors.table import (
@@ -68,9 +58,7 @@ from tracerank.selectors.table import (
     model_of,
     unused_checkpoint,
 )
-from tracerank.votes.base import ALIKE, Method, OnFailure
 from tracerank.votes.selector import DEFAULT, selector_kind
-from tracerank.votes.voting import NO_CONFIDENCE
 
 _PAPER_KS = ",".join(map(str, PAPER_BUDGETS))
 Ks = Annotated[
@@ -188,100 +176,62 @@ def evaluate(
     other = Escalated.given(escalate, below, options)
     labelling = labelling_named(labels, options, watches_exact=True)
     held_out = None if split is None else split_named(split)
-    plan = _Plan(ks, subsets, seed, labelling.name)
     deciding = [*asked, *([] if other is None else [other.method])]
-    judged = JudgedQuestions(fitted_by(deciding, options), held_out, include_fitted)
-    notes = _Notes()
     records_file = None if output is None else RecordsFile.named(output, force)
     with ExitStack() as stack:
         report = stack.enter_context(Problems(problems, keep=files))
         bar = stack.enter_context(working("loading", quiet=quiet))
-        streams = [(name, pools_of(paths, reader, report)) for name, paths in sets]
+        streams = [(name, bar.over(pools_of(paths, reader, report))) for name, paths in sets]
         named = methods_named(",".join(asked), options) if asked else []
         models = {method.name: model_of(name, options) for name, method in zip(asked, named, strict=True)}
         if other is not None:
             behind = other.behind_all(asked, named)
             named, models = [*named, *behind], models | {method.name: other.model for method in behind}
-            notes.brought = BroughtByMethod([method.name for method in behind], other.below)
-        folder = None
-        if records_file is not None:
-            run = {
-                "sets": [{"backbone": name, "files": fingerprint(paths)} for name, paths in sets],
-                "reader": reader,
-                "methods": [method_identity(name) for name in asked] + [MEAN_SINGLE] * has_means,
-                "models": models,
-                "label": label,
-                "options": options.identity(),
-                **asdict(plan),
-                **({} if split is None else {"split": split}),
-                **({"include_fitted": True} if include_fitted else {}),
-                **({} if other is None else other.identity),
-            }
-            folder = stack.enter_context(RecordFolder(records_file.folder, run, force))
+        settings = {
+            "sets": [{"backbone": name, "files": fingerprint(paths)} for name, paths in sets],
+            "reader": reader,
+            "methods": [method_identity(name) for name in asked] + [MEAN_SINGLE] * has_means,
+            "models": models,
+            "label": label,
+            "options": options.identity(),
+            **({} if split is None else {"split": split}),
+            **({"include_fitted": True} if include_fitted else {}),
+            **({} if other is None else other.identity),
+        }
         bar.describe("evaluating")
-        work = _Work(named, plan, labelling, judged, folder, has_means, notes, Failures("decisions", report))
-        records = work.records(streams, bar)
-        rows = fold(notes.over(records if folder is None else _kept(records, folder)))
-        judged.check()
-        if folder is not None:
-            folder.write_labels(labelling.record())
+        summary = run_evaluation(
+            named,
+            streams,
+            ks,
+            labelling,
+            folder=None if records_file is None else records_file.folder,
+            settings=settings,
+            force=force,
+            subsets=subsets,
+            seed=seed,
+            fitted=fitted_by(deciding, options),
+            include_fitted=include_fitted,
+            split=held_out,
+            has_means=has_means,
+            on_failure=Failures("decisions", report),
+        )
     if records_file is not None:
         records_file.finish()
-    if labelling.judge is not None and labelling.failed and not any(row.questions for row in rows):
-        raise UsageError(f"not one question could be judged, the first because {labelling.judge.failed[0]}")
-    if not any(row.questions for row in rows):
-        unjudged = rows[0].unjudged if rows else 0
-        raise UsageError(f"not one of {unjudged:,} questions has a label or a reference; nothing to compare")
     if as_json:
-        told: dict[str, object] = {
-            "labels": plan.labels,
-            "labelling": {**labelling.record(), "sentence": labelling.sentence},
-            "fitted_on": {"questions": judged.met, "are_judged": include_fitted, "sentence": judged.sentence},
-        }
-        brought = {"escalation": list(map(asdict, notes.escalations))} if other is not None else {}
-        print_json({**told, **brought, "rows": [asdict(row) for row in rows]}, indent=2)
+        print_json(summary.record(), indent=2)
     else:
-        _print(rows, ks)
-        print_labels(labelling)
-        for one in notes.escalations:
-            typer.echo(f" {one.sentence}\n")
-        if judged.sentence is not None:
-            typer.echo(f" {judged.sentence}\n")
+        _print(summary.rows, ks)
+        for sentence in summary.sentences:
+            typer.echo(f" {harmless(sentence)}\n")
     if not quiet:
-        warn_of_labels(labelling)
-        say_judge(labelling)
-        _say(rows, notes, output)
-    _tell_failures(notes, labelling, judged.met + judged.new)
-
-
-def _tell_failures(notes: "_Notes", labelling: Labelling, questions: int) -> None:
-    """What methods and their servers failed on, which the exit code tells, too."""
-    for (method, then), failures in notes.failed.items():
-        failed = failures.sentence(method, notes.decided[method])
-        note(f"{failed}; they {then}; the same command tries them again")
-    if labelling.judge is not None and labelling.failed:
-        first = labelling.judge.failed[0]
-        left = f"{len(labelling.failed):,} of {questions:,} questions could not be judged, the first because {first}"
-        note(f"{left}; they are left out; the same command asks about them again")
-    if notes.failed or labelling.failed:
+        for line in summary.notes:
+            note(line)
+        if output is not None:
+            note(f"records are in {output}" + (f"; see tracerank report {output}" if output.is_dir() else ""))
+    for line in summary.failures:
+        note(line)
+    if summary.has_failures:
         raise typer.Exit(SOME_FAILED)
-
-
-def _say(rows: list[Row], notes: "_Notes", output: Path | None) -> None:
-    unjudged = min(row.unjudged for row in rows)
-    if unjudged:
-        note(f"{unjudged:,} questions have neither a label nor a reference; they are not in the figures")
-    if short := notes.short:
-        note("fewer rollouts than K: " + ", ".join(f"{short[k]:,} questions at K={k}" for k in sorted(short)))
-    for method, count in notes.unweighed.items():
-        note(unweighed_sentence(method, count, notes.decided[method]))
-    for method, count in notes.alike.items():
-        note(alike_sentence(method, count, notes.decided[method]))
-    for method, counts in notes.asked.items():
-        if asked := asked_sentence(method, counts, notes.decided[method]):
-            note(asked)
-    if output is not None:
-        note(f"records are in {output}" + (f"; see tracerank report {output}" if output.is_dir() else ""))
 
 
 def _sets(files: list[Path], backbone: str | None) -> list[tuple[str | None, list[Path]]]:
@@ -321,100 +271,6 @@ def _asked(text: str, options: MethodOptions) -> tuple[list[str], bool]:
     return names, MEAN_SINGLE in parts
 
 
-@dataclass(slots=True)
-class _Notes:
-    """What is counted while records pass, for the last lines."""
-
-    short: Counter[int] = field(default_factory=Counter)
-    """K to questions with fewer rollouts."""
-    unweighed: Counter[str] = field(default_factory=Counter)
-    """Method to decisions in which no vote could be weighed."""
-    alike: Counter[str] = field(default_factory=Counter)
-    """Method to decisions in which scores told nothing apart."""
-    failed: dict[tuple[str, str], Failures] = field(default_factory=dict)
-    """Method, and what becomes of them, to decisions that failed."""
-    brought: BroughtByMethod | None = None
-    """What escalation brought; None: nobody asked for it."""
-    asked: dict[str, Counter[str]] = field(default_factory=dict)
-    """Method to decisions by what happened while a model was asked."""
-    decided: Counter[str] = field(default_factory=Counter)
-
-    @property
-    def escalations(self) -> list[Brought]:
-        return [] if self.brought is None else self.brought.all()
-
-    def over(self, records: Iterable[Record]) -> Iterator[Record]:
-        for record in records:
-            self.decided[record.method] += 1
-            self.asked.setdefault(record.method, Counter()).update(record.counts.keys())
-            if record.note is not None and NO_CONFIDENCE in record.note:
-                self.unweighed[record.method] += 1
-            if record.note is not None and ALIKE in record.note:
-                self.alike[record.method] += 1
-            if record.failure is not None:
-                then = "count as wrong" if record.correct is not None else "are not in its figures"
-                key = record.method, then if record.problem is not None else "keep the first method's answer"
-                self.failed.setdefault(key, Failures("decisions")).add(record.failure)
-            if self.brought is not None:
-                self.brought.add(record)
-            yield record
-
-
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """On what the methods are compared."""
-
-    ks: list[int]
-    subsets: int
-    seed: int
-    labels: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Work:
-    """Everything that is done with a stream of pools."""
-
-    methods: list[Method]
-    plan: _Plan
-    labelling: Labelling
-    judged: JudgedQuestions
-    folder: RecordFolder | None
-    has_means: bool
-    notes: _Notes
-    on_failure: OnFailure
-
-    def records(self, streams: list[tuple[str | None, Iterator[Pool]]], bar: Bar) -> Iterator[Record]:
-        """What the sets of pools give that is not in the folder yet, one set after the other."""
-        for name, stream in streams:
-            pools = self.judged.over(bar.over(stream))
-            known = (pool for pool in self.labelling.pools(pools) if pool.question.id not in self.labelling.failed)
-            pools = _measured(known, self.plan.ks, self.notes.short)
-            done: Container[Key] = ()
-            if self.folder is not None:
-                pools = self.folder.noting(pools, self.plan.ks[-1], name, self.judged.fitted)
-                done = self.folder.done
-            yield from evaluate_pools(
-                self.methods,
-                pools,
-                self.plan.ks,
-                subsets=self.plan.subsets,
-                seed=self.plan.seed,
-                backbone=name,
-                done=done,
-                compare=self.labelling.answer,
-                has_means=self.has_means,
-                on_failure=self.on_failure,
-            )
-
-
-def _kept(records: Iterator[Record], folder: RecordFolder) -> Iterator[Record]:
-    """All records of the folder, those first that earlier attempts have left; new ones are written as they pass."""
-    yield from read_evaluation(folder.folder).records()
-    for record in records:
-        folder.write(record)
-        yield record
-
-
 def _parse_ks(text: str) -> list[int]:
     try:
         ks = sorted({int(part) for part in text.split(",")})
@@ -423,13 +279,6 @@ def _parse_ks(text: str) -> list[int]:
     if not ks or ks[0] < 1:
         raise UsageError(f"-k {text!r}: expected whole numbers from 1 on, separated by commas, for example 2,4,8,16")
     return ks
-
-
-def _measured(pools: Iterable[Pool], ks: list[int], short: Counter[int]) -> Iterator[Pool]:
-    """The pools; those too small for a K are counted under it."""
-    for pool in pools:
-        short.update(k for k in ks if len(pool) < k)
-        yield pool
 
 
 def _print(rows: list[Row], ks: list[int]) -> None:

@@ -126,8 +126,7 @@ class RecordsFile:
         """Make the file of the folder, which then goes."""
         if self.file is None:
             return
-        from tracerank.evaluation.evaluate import Record
-        from tracerank.evaluation.record_folder import CONFIG, RECORDS
+        from tracerank.evaluation.records import CONFIG, RECORDS, Record
 
         columns = {**_columns_of(Record), "dropped": COUNTS, "counts": COUNTS, "escalated": NESTED}
         write_records(self.file, read_lines(self.folder / RECORDS), columns)

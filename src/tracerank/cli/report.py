@@ -11,12 +11,11 @@ import typer
 from tracerank.cli.arguments import IncludeFitted, PricesFile, Quiet, written_place
 from tracerank.cli.record_files import check_format, write_records
 from tracerank.cli.terminal import harmless, json_text, new_table, note, print_json, print_table, working
-from tracerank.errors import UsageError
 from tracerank.runs.atomic import whole_file
 from tracerank.votes.decision_table import NUMBER, TEXT
 
 if TYPE_CHECKING:
-    from tracerank.evaluation.report_folder import Report
+    from tracerank.evaluation.report import Report
     from tracerank.evaluation.tables import Value
 
 
@@ -40,7 +39,7 @@ Output = Annotated[
         "--output",
         metavar="FOLDER",
         callback=written_place,
-        help="Also write index.html, report.md, report.json, a CSV per table and the plots (SVG, PNG) here; or one "
+        help="Also write index.html, report.md, report.json, a CSV per table here; or one "
         "FILE.md, .json, .csv or .parquet (a row per cell) with all tables.",
         show_default=False,
     ),
@@ -73,7 +72,6 @@ AbstainBelow = Annotated[
         show_default=False,
     ),
 ]
-NoPlots = Annotated[bool, typer.Option("--no-plots", help="Write no plots, which need matplotlib.")]
 
 
 def report(
@@ -87,7 +85,6 @@ def report(
     include_fitted: IncludeFitted = False,
     viewer: Viewer = None,
     abstain_below: AbstainBelow = None,
-    no_plots: NoPlots = False,
     quiet: Quiet = False,
 ) -> None:
     """Fold the records of evaluations into tables: accuracy, differences, budgets, coverage, pools, cost.
@@ -98,28 +95,22 @@ def report(
     """
     # They bring numpy, for which --help shall not wait.
     from tracerank.evaluation.prices import read_prices
-    from tracerank.evaluation.report import ReportPlan
-    from tracerank.evaluation.report_folder import make_report
+    from tracerank.evaluation.report import ReportPlan, make_report
 
     asked = None if prices is None else read_prices(prices)
     with working("folding", quiet=quiet) as bar:
         made = make_report(
-            folders, ReportPlan(k, against, seed, has_fitted=include_fitted, abstain_below=abstain_below), asked
+            folders, ReportPlan(k, against, seed, include_fitted=include_fitted, abstain_below=abstain_below), asked
         )
-        bar.advance(len(made.scores.questions))
+        bar.advance(len(made.figures.scores.questions))
         is_file = output is not None and output.suffix.lower() in _FILES and not output.is_dir()
         if output is not None and is_file:
             _FILES[output.suffix.lower()](made, output)
         elif output is not None:
-            made.write(output, has_plots=False, viewer=viewer)
+            made.write(output, viewer=viewer)
     _print(made, output_format)
     if made.warning is not None:
         note(f"warning: {made.warning}")
-    if output is not None and not is_file and not no_plots:
-        try:
-            made.draw(output)
-        except UsageError as error:  # their library is an extra; the tables are what matters
-            note(f"no plots: {error}")
     if output is not None and not quiet:
         note(f"written to {output}")
 
