@@ -9,7 +9,7 @@ from tests.fitting.test_ladder import cited
 from tracerank.errors import UsageError
 from tracerank.fitting.fit import Fitting, pools_to_fit
 from tracerank.fitting.folder import FitFolder
-from tracerank.votes.selector import load_selector
+from tracerank.methods import load_selector
 
 pytest.importorskip("scipy")
 

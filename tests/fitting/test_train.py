@@ -17,7 +17,7 @@ from tracerank.trace.checkpoint import CONFIG_FILE
 from tracerank.trace.recipe import NetConfig
 from tracerank.trace.selector import TraceSelector
 from tracerank.trace.train import StepReport
-from tracerank.votes.selector import fitted_on
+from tracerank.votes.folders import fitted_on
 
 
 @pytest.fixture(scope="module")

@@ -35,7 +35,7 @@ from tracerank.trace.recipe import CONTROLS, RECIPES, GraphRecipe, NetConfig, Tr
 from tracerank.trace.selector import TraceSelector
 from tracerank.trace.train import OnStep, train, train_two_stages
 from tracerank.votes.answer_groups import ExactGroups
-from tracerank.votes.selector import remember_fitted
+from tracerank.votes.folders import remember_fitted
 from tracerank.votes.voting import MajorityVote
 
 FULL = "full"

@@ -21,7 +21,7 @@ from tracerank.pools.types import BROWSING, WEBQA
 from tracerank.trace.data import prepare_examples
 from tracerank.trace.recipe import NetConfig, setting_named
 from tracerank.trace.train import OnStep, device_named, train
-from tracerank.votes.selector import remember_fitted
+from tracerank.votes.folders import remember_fitted
 
 PAPER, SMALL = "paper", "small"
 

@@ -13,7 +13,7 @@ from tracerank.embedding.base import EncoderIdentity
 from tracerank.errors import CheckpointError
 from tracerank.trace.net import TraceNet
 from tracerank.trace.recipe import GraphRecipe, NetConfig
-from tracerank.votes.selector import read_description, restore, weights_file, write_description
+from tracerank.votes.folders import read_description, restore, weights_file, write_description
 
 FORMAT = "tracerank-checkpoint/1"
 CONFIG_FILE = "config.json"

@@ -20,7 +20,8 @@ from tracerank.trace.net import TraceNet
 from tracerank.trace.official import load_official
 from tracerank.votes.base import Decision
 from tracerank.votes.explanation import Explanation, explain
-from tracerank.votes.selector import EmbedderChoice, Selector, check_finite, folder_of
+from tracerank.votes.folders import folder_of, selector_kind
+from tracerank.votes.selector import EmbedderChoice, Selector, check_finite
 
 BLOCK_POOLS = 64
 """Pools embedded and scored together: enough for efficient products, few enough for the states to stay in cache."""
@@ -42,6 +43,8 @@ class TraceSelector(Selector):
     @classmethod
     def load(cls, folder: str | Path, embedder: EmbedderChoice = None, *, allow_encoder_mismatch: bool = False) -> Self:
         """From a folder with a TRACE network, with the encoder that it was trained with unless another is given."""
+        if (kind := selector_kind(folder)) != cls.kind:
+            raise CheckpointError(f"{folder}: holds a selector of kind {kind!r}, not a TRACE network")
         checkpoint = load_checkpoint(folder_of(folder))
         found = embedder_for(checkpoint.encoder, embedder)
         return cls(checkpoint, found, allow_encoder_mismatch=allow_encoder_mismatch)
@@ -71,7 +74,7 @@ class TraceSelector(Selector):
         """Decisions for a stream of pools, in order, in bounded memory."""
         for block, graphs in self._blocks(pools):
             scores = self._scores(graphs, embedded(graphs, self.embedder))
-            yield from map(self.sure, block, map(_decision, block, graphs, scores))
+            yield from map(self.calibrated, block, map(_decision, block, graphs, scores))
             block.clear()  # the next block is read and built without this one
             graphs.clear()
 
@@ -82,7 +85,7 @@ class TraceSelector(Selector):
             scores, weights = self._scores(graphs, vectors), read_weights(self.net, graphs, vectors)
             for pool, graph, own, read in zip(block, graphs, scores, weights, strict=True):
                 kept = link_documents(graph.retained.kept, self.net.recipe.document_rules)
-                yield pool, explain(kept, self.sure(pool, _decision(pool, graph, own)), read)
+                yield pool, explain(kept, self.calibrated(pool, _decision(pool, graph, own)), read)
 
     def _blocks(self, pools: Iterable[Pool]) -> Iterator[tuple[list[Pool], list[PoolGraph]]]:
         block: list[Pool] = []

@@ -28,7 +28,7 @@ from tracerank.trace.inputs import as_tensors
 from tracerank.trace.losses import normalisers, selection_loss
 from tracerank.trace.net import TraceNet
 from tracerank.trace.recipe import GraphRecipe, NetConfig, TrainingPlan
-from tracerank.votes.selector import weights_file
+from tracerank.votes.folders import weights_file
 
 BLOCK_POOLS = 64
 """A step is computed in parts of this many pools, whose states stay in cache; the gradient is the step's."""
