@@ -94,8 +94,8 @@ def test_vectors_are_those_of_the_embedder() -> None:
 def test_a_network_is_measured_with_its_own_encoder_alone_and_what_ships_without_one(tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
     from tracerank.trace.checkpoint import Checkpoint, save_checkpoint
-    from tracerank.trace.graphs.schema import RECIPES
-    from tracerank.trace.net import NetConfig, TraceNet
+    from tracerank.trace.net import TraceNet
+    from tracerank.trace.recipe import RECIPES, NetConfig
 
     torch.manual_seed(0)
     net = TraceNet(NetConfig(width=16, hidden=8, heads=2, feed_forward=8, layers=1), RECIPES["webqa"]).eval()
