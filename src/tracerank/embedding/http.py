@@ -127,7 +127,7 @@ class HttpEmbedder(Closing):
         try:
             for batch in pack(tokens, self.config.max_items, self.config.max_tokens):
                 futures.append(self._workers.submit(self._embed_batch, sent, batch, stop))
-                if self._width is None:  # the first answer settles the width and the encoding
+                if self._width is None:  # the first answer shows the width and whether base64 is accepted
                     self._width = futures[0].result().shape[1]
             parts = [self._of_known_width(future.result()) for future in futures]
         finally:
