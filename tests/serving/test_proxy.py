@@ -373,11 +373,11 @@ def test_completions_and_decisions_share_a_method_that_is_not_thread_safe() -> N
     alone = Alone()
     with behind(method=alone) as chat, ThreadPoolExecutor(4) as clients:
         chat.upstream.rule = lambda request: said("Paris")
-        bodies = [{"question": "Q?", "answers": ["Paris"]}] * 10
-        decisions = clients.map(lambda body: httpx.post(f"{chat.url}/v1/select", json=body), bodies)
-        completions = clients.map(lambda _: chat.ask(), range(3))
-        assert all(one.status_code == 200 for one in decisions)
-        assert all(one.choices[0].message.content == "Paris" for one in completions)
+        body = {"question": "Q?", "answers": ["Paris"]}
+        completions = [clients.submit(chat.ask, extra_body={"best_of": 8, "stop": 1}) for _ in range(2)]
+        decisions = [clients.submit(httpx.post, f"{chat.url}/v1/select", json=body) for _ in range(10)]
+        assert {one.result(20).status_code for one in decisions} == {200}
+        assert {one.result(20).choices[0].message.content for one in completions} == {"Paris"}
     assert alone.most == 1
 
 
