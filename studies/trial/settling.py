@@ -54,7 +54,7 @@ def pools(trial: Trial) -> Iterator[Pool]:
 
 def asked_model(trial: Trial) -> CachedChat:
     """The model, its replies kept in the trial's folder."""
-    config = ChatConfig(trial.address, NAME, timeout=SILENCE, first_token=SILENCE, whole=10 * SILENCE)
+    config = ChatConfig(trial.address, NAME, timeout=SILENCE, whole=10 * SILENCE)
     return CachedChat(HttpChat(config), trial.folder / "replies")
 
 
@@ -97,7 +97,7 @@ def judge_step(trial: Trial) -> Row:
     for pool in pools(trial):
         answers = list(dict.fromkeys(one.answer for one in pool.rollouts if one.answer))
         judge.scores(pool.question.text, answers, pool.question.references)
-    found, asked = judge.record()["agreement_with_meaning"], judge.verdicts.total()
+    found, asked = judge.record()["agreement_with_meaning"], judge.judged.total()
     agreed = found["total"] - found["one_right"] - found["other_right"]
     failed = len(judge.failed)
     seconds = (time.monotonic() - began) / max(1, asked + failed)

@@ -2,7 +2,7 @@
 
 The paper's rules come first and find what they found in the paper. Where they find nothing, the same reply is read
 as small models write it: tags escaped as they saw them in a prompt, an answer in other marks, "Final solution 3".
-``how`` says which reading it was, so that strict figures can be told from lenient ones. Reads models' own words only.
+``how`` says which reading it was, so that strict and lenient figures can be kept apart. Reads models' own words only.
 """
 
 import re
@@ -107,9 +107,7 @@ _IS_WRONG = re.compile(
 )
 _LABEL = re.compile(rf"\W{{0,6}}(?:the )?{_OF_ONE}([0-9]{{1,3}})[ *]{{0,3}}:[ *]{{0,3}}(?=\S)", re.I)
 _STATED = re.compile(r"\banswer(?: to the question)? is\b(?:(?! because\b| since\b|[;\n]).){1,300}", re.I)
-_PLACEHOLDERS = frozenset(
-    map(normalize_answer, ("the short answer", "short answer", "the answer", "answer", "…", "..."))
-)
+_PLACEHOLDER = re.compile(r"(?:(?:(?:it|this|that|here) is )?(?:(?:short|final|exact|correct) )*answer(?: here)?|…)?")
 _LEAST_NAME = 3
 """Letters of a candidate that a reply may name in passing: shorter ones are words of any sentence."""
 
@@ -139,8 +137,8 @@ def named_in(text: str, candidates: Sequence[str]) -> Found | None:
 
 
 def is_placeholder(text: str) -> bool:
-    """Whether it is what our prompts show in the place of an answer, copied."""
-    return normalize_answer(text) in _PLACEHOLDERS
+    """Whether it is the words that our prompts show where an answer belongs, copied."""
+    return _PLACEHOLDER.fullmatch(normalize_answer(text)) is not None
 
 
 def bare_number(text: str, candidates: Sequence[str]) -> Found | None:
@@ -172,7 +170,7 @@ def _unquoted(text: str) -> str:
 
 
 def _number_in(text: str) -> int | None:
-    """The solution that a text settles on: it begins with it, calls it right, or calls all others that it names wrong.
+    """The solution that a text decides for: it begins with it, calls it right, or calls all others that it names wrong.
 
     The last one that is called right counts.
     """
