@@ -178,7 +178,7 @@ def test_an_interruption_ends_with_130(run: Run, world: Path, monkeypatch: pytes
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tracerank.trace.graphs.stats.graph_statistics", interrupted)
+    monkeypatch.setattr("tracerank.trace.stats.graph_statistics", interrupted)
     result = run("stats", world)
     assert result.exit_code == app_module.INTERRUPTED == 130
     assert result.stderr == "interrupted\n"
@@ -213,7 +213,7 @@ NOT_FOR_ONE_POOL = (
     *("tracerank.endpoints.chat_http", "tracerank.chat.asking", "tracerank.votes.weighted_vote"),
     *("tracerank.readers.calls", "tracerank.readers.browser", "tracerank.readers.formats.chat"),
     *("tracerank.readers.files.parquet", "tracerank.readers.files.agent_stores", "tracerank.readers.question_files"),
-    *("tracerank.trace", "tracerank.selectors.plus", "tracerank.selectors.unsure", "tracerank.fitting"),
+    *("tracerank.trace", "tracerank.selectors.unsure", "tracerank.fitting"),
 )
 
 

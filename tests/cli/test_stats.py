@@ -11,8 +11,8 @@ from tests.cli.test_app import error_of
 from tracerank.pools.canonical import write_pools
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, Document, Evidence, Question, Rollout, Search
-from tracerank.trace.graphs.schema import RECIPES
-from tracerank.trace.graphs.stats import graph_statistics
+from tracerank.trace.recipe import RECIPES
+from tracerank.trace.stats import graph_statistics
 
 
 @pytest.fixture

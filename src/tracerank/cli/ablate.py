@@ -82,7 +82,7 @@ def ablate(
     # Here, because this needs numpy and torch, which help should not wait for.
     from tracerank.embedding.load import load_embedder
     from tracerank.fitting.ablation import Ablation, AblationSetup, variants_named
-    from tracerank.trace.settings import setting_named
+    from tracerank.trace.recipe import setting_named
 
     chosen = variants_named(str(setting), variants)
     given = {"k": k, "epochs": epochs, "batch_pools": batch, "learning_rate": learning_rate, "vote_rate": vote_rate}
@@ -102,7 +102,7 @@ def ablate(
 
 
 def _run_all(ablation: "Ablation", variants: "tuple[Variant, ...]", seeds: int, quiet: bool) -> None:
-    from tracerank.trace.training.fit import StepReport
+    from tracerank.trace.train import StepReport
 
     todo = ablation.remaining(variants, seeds)
     with working("training", unit="runs", total=len(todo), quiet=quiet) as bar:

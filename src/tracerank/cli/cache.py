@@ -66,7 +66,7 @@ def embed(
     from tracerank.embedding.cache import VectorCache
     from tracerank.embedding.cached import CachedEmbedder
     from tracerank.embedding.load import load_embedder
-    from tracerank.trace.graphs.build import pool_texts
+    from tracerank.trace.graph import pool_texts
 
     with Problems(problems, keep=files) as report:
         with working("counting questions", quiet=quiet) as counting:

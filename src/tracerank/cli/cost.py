@@ -88,7 +88,6 @@ def cost(
             encoder=encoder,
             allow_encoder_mismatch=allow_encoder_mismatch,
             on_loaded=lambda: bar.describe("measuring"),
-            on_pass=bar.advance,
         )
     others = [] if evaluation is None else recorded_costs(evaluation, k, asked)
     if as_json:

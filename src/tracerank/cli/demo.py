@@ -80,30 +80,28 @@ def _real_questions(folder: Path, vote: Method, shipped: Method, quiet: bool) ->
 
 
 def _generated_world(output: Path, vote: Method, shipped: Method, quiet: bool) -> None:
-    """A world of invented names, on which two networks are trained: how often each is right."""
+    """A world of invented names, on which a network is trained: how often each is right."""
     from tracerank.cli.demo_output import print_right, say
     from tracerank.evaluation.evaluate import evaluate
-    from tracerank.fitting.presets import MARKS, SMALL
+    from tracerank.fitting.train import SMALL
 
     held_out = list(iter_world(WORLD, HELD_OUT_QUESTIONS, SEED + 1, max(BUDGETS)))
     write_pools(output / "pools.jsonl", held_out)
     say(
         "2. Generated questions: a world of invented names, whose agents meet namesakes and old pages, stop early and "
-        f"misread. Two networks are trained on {TRAINED_QUESTIONS} questions and judged on {len(held_out)} others."
+        f"misread. A network is trained on {TRAINED_QUESTIONS} questions and judged on {len(held_out)} others."
     )
-    marks = _trained(MARKS, output / "checkpoint", quiet)
-    paper = _trained(SMALL, output / "checkpoint-paper", quiet)
+    paper = _trained(SMALL, output / "checkpoint", quiet)
     with working("deciding", total=len(held_out), quiet=quiet) as bar:
-        records = list(evaluate([vote, shipped, marks, paper], bar.over(held_out), BUDGETS))
+        records = list(evaluate([vote, shipped, paper], bar.over(held_out), BUDGETS))
     labels = {
         shipped: "shipped selector",
-        marks: "TRACE over marks, trained here (our advice)",
         paper: "TRACE as in the paper, small, trained here",
     }
     print_right(f"right % of {len(held_out)} generated questions that no selector has seen", records, vote, labels)
     say(
-        "Why not the paper's: it reads vectors of texts and needs thousands to tens of thousands of questions to "
-        "come up to the vote (docs/paper-tables.md); for marks of where answers stand in the evidence some hundred do."
+        "The paper's network reads vectors of texts and needs thousands to tens of thousands of questions to match "
+        "the vote (docs/paper-tables.md)."
     )
 
 
@@ -117,10 +115,10 @@ def _trained(preset: str, folder: Path, quiet: bool) -> Method:
 
 def _run(preset: str, folder: Path, quiet: bool) -> Method:
     from tracerank.embedding.load import load_embedder
-    from tracerank.fitting.presets import TrainingSource, encoder_of, prepare_training
+    from tracerank.fitting.train import TrainingSource, prepare_training
     from tracerank.votes.selector import load_selector
 
-    embedder = load_embedder(encoder_of(preset, None))
+    embedder = load_embedder("default")
     k = max(BUDGETS)
     pools = list(iter_world(WORLD, TRAINED_QUESTIONS, SEED, k))
     about = f"the {WEBQA} world, {TRAINED_QUESTIONS} questions of seed {SEED}, {k} rollouts each"

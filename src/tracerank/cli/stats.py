@@ -12,7 +12,7 @@ from tracerank.pools.types import BROWSING, WEBQA
 from tracerank.readers.detect import AUTO
 
 if TYPE_CHECKING:
-    from tracerank.trace.graphs.stats import GraphStatistics
+    from tracerank.trace.stats import GraphStatistics
 
 
 class SettingName(StrEnum):
@@ -44,8 +44,8 @@ def stats(
     rollouts. Means are over question graphs; overlap is the Jaccard similarity of two rollouts' retrieved sets.
     """
     # They bring numpy, for which --help shall not wait.
-    from tracerank.trace.graphs.schema import RECIPES
-    from tracerank.trace.graphs.stats import graph_statistics, shared_setting
+    from tracerank.trace.recipe import RECIPES
+    from tracerank.trace.stats import graph_statistics, shared_setting
 
     with Problems(problems, keep=files) as report, working("counting", quiet=quiet) as bar:
         pools = bar.over(pools_of(files, reader, report, k))

@@ -1,9 +1,8 @@
-"""``tracerank train``: a network from labelled pools, by one of three presets."""
+"""``tracerank train``: a network from labelled pools, by a preset."""
 
 import json
 from collections.abc import Iterator
 from enum import StrEnum
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,8 +21,7 @@ from tracerank.pools.types import BROWSING, WEBQA
 from tracerank.readers.detect import AUTO
 
 if TYPE_CHECKING:
-    from tracerank.fitting.presets import OnStep
-    from tracerank.trace.training.fit import StepReport
+    from tracerank.trace.train import OnStep, StepReport
 
 OWN = "the preset's own, see docs/paper-map.md"
 
@@ -32,15 +30,7 @@ class PresetName(StrEnum):
     """What ``--preset`` takes."""
 
     PAPER = "paper"
-    MARKS = "marks"
-    PLUS = "plus"
-
-
-class DeviceName(StrEnum):
-    """What ``--device`` takes."""
-
-    CPU = "cpu"
-    CUDA = "cuda"
+    SMALL = "small"
 
 
 SettingAndFiles = Annotated[
@@ -67,9 +57,8 @@ Preset = Annotated[
     typer.Option(
         "--preset",
         metavar="NAME",
-        help="The network: paper (TRACE as published, for many thousand labelled pools), marks (TRACE that sees where "
-        "answers stand in the evidence instead of text vectors, on top of the vote; for some hundred pools, without an "
-        "encoder) or plus (marks, with corrections by support and form; for few pools, too).",
+        help="The network: paper (TRACE as published, for many thousand labelled pools) or small (a quarter as wide, "
+        "in a minute).",
     ),
 ]
 Encoder = Annotated[
@@ -80,41 +69,14 @@ Encoder = Annotated[
         help="Of all texts: default (all-MiniLM-L6-v2), multilingual, hash-256 (no model), folder, hub id, URL#MODEL.",
     ),
 ]
-OwnEncoder = Annotated[
-    str | None,
-    typer.Option(
-        "--encoder",
-        metavar="NAME",
-        help="Of all texts: default (all-MiniLM-L6-v2), hash-256 (no model), a folder, a hub id or URL#MODEL. Not for "
-        "marks, which reads no texts.",
-        show_default="default",
-    ),
-]
 K = Annotated[int | None, typer.Option("-k", min=2, help="Rollouts per question.", show_default=OWN)]
 Epochs = Annotated[int | None, typer.Option(min=1, help="Times that every question is seen.", show_default=OWN)]
 BatchPools = Annotated[int | None, typer.Option("--batch", min=1, help="Questions a step.", show_default=OWN)]
 LearningRate = Annotated[float | None, typer.Option(min=0.0, help="Of AdamW.", show_default=OWN)]
 Seed = Annotated[int | None, typer.Option(min=0, help="Of weights, order and dropout.", show_default=OWN)]
-Seeds = Annotated[
-    int | None, typer.Option(min=1, help="Networks that are averaged; of marks and plus.", show_default=OWN)
-]
-Identity = Annotated[
-    bool, typer.Option("--identity", help="Of paper: encoders, queries and keys begin as the identity.")
-]
-Shared = Annotated[
-    bool, typer.Option("--shared", help="Of paper: encoders begin with equal weights; so do queries and keys.")
-]
-Freeze = Annotated[
-    int | None,
-    typer.Option(
-        "--freeze", metavar="STEPS", min=0, help="Of paper: steps before the encoders learn, too.", show_default="0"
-    ),
-]
 Device = Annotated[
-    DeviceName,
-    typer.Option(
-        "--device", help="Of paper: where it is trained. With cuda each process that torchrun starts takes one card."
-    ),
+    str,
+    typer.Option("--device", metavar="NAME", help="Where it is trained, as torch names it: cpu, cuda, cuda:1."),
 ]
 Forced = Annotated[bool, typer.Option("--force", help="Train although the pools are of the other search setting.")]
 
@@ -123,18 +85,14 @@ def train(
     pools: SettingAndFiles,
     output: OutputFolder,
     preset: Preset = PresetName.PAPER,
-    encoder: OwnEncoder = None,
+    encoder: Encoder = "default",
     dims: Dims = None,
     k: K = None,
     epochs: Epochs = None,
     batch: BatchPools = None,
     learning_rate: LearningRate = None,
     seed: Seed = None,
-    seeds: Seeds = None,
-    identity: Identity = False,
-    shared: Shared = False,
-    freeze: Freeze = None,
-    device: Device = DeviceName.CPU,
+    device: Device = "cpu",
     split: SplitName = None,
     labels: Labels = label_rules.PAPER,
     reader: ReaderName = AUTO,
@@ -146,73 +104,53 @@ def train(
     """Train a network on pools with labels or references, with the preset's settings unless told otherwise.
 
     The labels are the paper's: those of the file, else exact match (--labels meaning judges by meaning).
-    Pools with only right or only wrong answers are left out, and 5% of the questions are held out. With paper they
-    choose the best epoch; an interrupted run goes on when the same command is given again, and ends with the same
-    weights. With marks and plus nothing is chosen by them, pools are also cut into random subsets, and after an
-    interruption only what was prepared is kept. --identity, --shared and --freeze change where the paper's training
-    begins, not its equations. Under torchrun the processes share every step of paper. At the end vote, shipped
-    selector, network and oracle are compared on the pools that were held out. Use the result with --checkpoint FOLDER.
+    Pools with only right or only wrong answers are left out; 5% of the questions are held out and choose the best
+    epoch. An interrupted run resumes when the same command is given again, and ends with the same weights. At the end
+    vote, shipped selector, network and oracle are compared on the pools that were held out.
     """
     # Here, because this needs numpy and torch, which help should not wait for.
     from tracerank.embedding.load import load_embedder
     from tracerank.fitting.folder import write_network_card
     from tracerank.fitting.held_out import compare_held_out
-    from tracerank.fitting.presets import TrainingSource, encoder_of, prepare_training, told_setting
-    from tracerank.trace.training.processes import device_here, joined
+    from tracerank.fitting.train import TrainingSource, guess_setting, prepare_training
 
     named, paths = _setting_and_files(pools)
     labelling = labelling_named(labels)
     held_out = None if split is None else split_named(split)
-    where = device_here(str(device))
-    with joined(where) as processes:
-        if processes.count > 1 and preset is not PresetName.PAPER:
-            raise UsageError(f"--preset {preset} is trained by one process; leave torchrun out, or take --preset paper")
-        if not processes.is_writer:  # one of them speaks
-            quiet, as_json, problems = True, False, None
-        with Problems(problems, keep=paths) as report, working("preparing", quiet=quiet) as bar:
-            found, stream = told_setting(_to_learn(pools_of(paths, reader, report), held_out))
-            setting = named or found
-            if setting != found and not force:
-                raise UsageError(
-                    f"the pools are of the setting {found}, not {setting}: a network of {setting} would learn little "
-                    f"from them; leave {setting} out, or train all the same with --force"
-                )
-            made_from = json.dumps(fingerprint(paths)) + ("" if split is None else f", without --split {split}")
-            embedder = load_embedder(encoder_of(str(preset), encoder), dims)
-            source = TrainingSource(setting, bar.over(stream), made_from, embedder, labelling)
-            prepare = partial(
-                prepare_training,
-                str(preset),
-                source,
-                output,
-                k=k,
-                epochs=epochs,
-                batch_pools=batch,
-                learning_rate=learning_rate,
-                seed=seed,
-                seeds=seeds,
-                identity=identity or None,
-                shared=shared or None,
-                frozen_steps=freeze,
-                device=where,
+    with Problems(problems, keep=paths) as report, working("preparing", quiet=quiet) as bar:
+        found, stream = guess_setting(_to_learn(pools_of(paths, reader, report), held_out))
+        setting = named or found
+        if setting != found and not force:
+            raise UsageError(
+                f"the pools are of the setting {found}, not {setting}: a network of {setting} would learn little "
+                f"from them; leave {setting} out, or train all the same with --force"
             )
-            ready = processes.first_here(prepare)
-        if not quiet:
-            note(ready.about)
-            if labelling.answers:  # none are labelled anew where examples are taken up again
-                note(labelling.sentence)
-            say_judge(labelling)
-            if ready.caution is not None:
-                note(ready.caution)
-        with working("training", unit="steps", total=ready.steps, quiet=quiet) as bar:
-            summary = ready.run(_showing(bar))
-    if not processes.is_writer:
-        return
+        made_from = json.dumps(fingerprint(paths)) + ("" if split is None else f", without --split {split}")
+        embedder = load_embedder(encoder, dims)
+        ready = prepare_training(
+            str(preset),
+            TrainingSource(setting, bar.over(stream), made_from, embedder, labelling),
+            output,
+            device=device,
+            k=k,
+            epochs=epochs,
+            batch_pools=batch,
+            learning_rate=learning_rate,
+            seed=seed,
+        )
+    if not quiet:
+        note(ready.about)
+        if ready.labelling is not None:
+            note(ready.labelling)
+        say_judge(labelling)
+        if ready.caution is not None:
+            note(ready.caution)
+    with working("training", unit="steps", total=ready.steps, quiet=quiet) as bar:
+        summary = ready.run(_showing(bar))
     with working("comparing", quiet=quiet) as bar:
         again = bar.over(_to_learn(pools_of(paths, reader, lambda _: None), held_out))
         compared = compare_held_out(output, embedder, again, ready.k, labelling_named(labels))
-    taught = labelling.sentence if labelling.answers else None  # none are labelled anew where examples are kept
-    said = (ready.about, taught, ready.outcome(summary), compared.sentence, compared.warning)
+    said = (ready.about, ready.labelling, ready.outcome(summary), compared.sentence, compared.warning)
     write_network_card(output, f"TRACE network ({preset}, {setting})", [line for line in said if line])
     if as_json:
         about = {"folder": str(output), "preset": str(preset), "setting": setting, "labels": labelling.name}
