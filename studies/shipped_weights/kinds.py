@@ -15,7 +15,7 @@ from studies.shipped_weights.lexical_data import SETS, split_of
 from studies.shipped_weights.real_pools import EVALUATION_ONLY, MAY_TRAIN, folded, real_pools, rows_of, tested_questions
 from tracerank.evidence.kinds import KINDS, WEIGHTS_FILE, cues_of, kind_of
 from tracerank.evidence.table import TableBuilder
-from tracerank.evidence.text import line_of
+from tracerank.evidence.text import Line, words_of
 from tracerank.pools.types import Rollout
 
 LEAST_COUNT = 4
@@ -35,7 +35,7 @@ def examples() -> list[tuple[str, int]]:
         question = row["question"]
         if row["answers"] and split_of(question) == "train" and folded(question) not in known:
             forms = TableBuilder.of(question, [Rollout(0, str(row["answers"][0]))]).forms()
-            found += [(question, kind_of(form, line_of(question))) for form in forms]
+            found += [(question, kind_of(form, Line(words_of(question)))) for form in forms]
     return found
 
 

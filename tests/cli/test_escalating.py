@@ -129,7 +129,7 @@ def test_gaps_lists_unsure_pools_alone(run: Run, mixed: Path) -> None:
     assert (told["questions"], told["unsure"]) == (2, 1)
     [pool] = told["pools"]
     assert pool["missing"]["repeated"] == [{"query": "Orfeo composer", "rollouts": 3, "searching": 3}]
-    assert "nobody looked up 'Heinrich Schütz'" in pool["sentences"]
+    assert "no rollout looked up 'Heinrich Schütz'" in pool["sentences"]
 
 
 def test_gaps_needs_a_method_that_tells_a_confidence(run: Run, mixed: Path) -> None:

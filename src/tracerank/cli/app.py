@@ -169,7 +169,7 @@ COMMANDS: Mapping[str, Entry] = MappingProxyType(
         ),
         "gaps": Entry(
             "gaps",
-            "Say what evidence would settle unsure pools: claims without support, names nobody looked up, "
+            "Say what evidence would settle unsure pools: claims without support, names no rollout looked up, "
             "repeated queries.",
             "tracerank gaps pools.jsonl --below 0.6",
             reads=True,

@@ -72,7 +72,7 @@ def gaps(
     problems: ProblemsFile = None,
     quiet: Quiet = False,
 ) -> None:
-    """Say what evidence would settle unsure pools: claims without support, names nobody looked up, repeated queries.
+    """Say what evidence would settle unsure pools: claims without support, names no rollout looked up, repeated queries.
 
     A pool is unsure below --below, and where its answer has no confidence. unsupported: an answer, the returned one or
     a rival, that stands in no text that any rollout saw. unasked: a name in the question or of an answer that no query
