@@ -1,421 +1,180 @@
 """``tracerank evaluate``: the accuracy of every method for several K."""
 
-from collections import Counter
-from collections.abc import Container, Iterable, Iterator
-from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field
+import os
+import shutil
+import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, get_args, get_type_hints
 
-import typer
+import click
 
-from tracerank.cli.arguments import (
-    AllowMismatch,
-    AsJson,
-    Below,
-    Chat,
-    ChatContext,
-    ChatTime,
-    ChatTokens,
-    Checkpoint,
-    CountAbstentions,
-    Equality,
-    Escalate,
-    Files,
-    Force,
-    Form,
-    IncludeFitted,
-    Methods,
-    OtherEncoder,
-    ProblemsFile,
-    Quiet,
-    ReaderName,
-    Seed,
-    SplitName,
-    written_place,
+from tracerank.cli.inputs import Inputs
+from tracerank.cli.labels import labelling_named
+from tracerank.cli.options import (
+    COUNT,
+    escalation_options,
+    example,
+    flag,
+    force_option,
+    include_fitted_option,
+    inputs_options,
+    json_option,
+    labels_option,
+    method_names,
+    method_option,
+    method_options,
+    option,
+    output_option,
+    split_option,
 )
-from tracerank.cli.escalating import Brought, BroughtByMethod, Escalated
-from tracerank.cli.labelling import Labels, labelling_named, print_labels, say_judge, warn_of_labels
-from tracerank.cli.output import SOME_FAILED, fingerprint
-from tracerank.cli.reading import (
-    Failures,
-    Problems,
-    alike_sentence,
-    asked_sentence,
-    pools_of,
-    unweighed_sentence,
-)
-from tracerank.cli.record_files import RecordsFile
-from tracerank.cli.terminal import Bar, new_table, note, print_json, print_table, working
+from tracerank.cli.output import SOME_FAILED, check_outside
+from tracerank.cli.terminal import harmless, new_table, note, print_json, print_table
 from tracerank.errors import UsageError
-from tracerank.evaluation import labels as label_rules
-from tracerank.evaluation.evaluate import MEAN_SINGLE, REFERENCES, Key, Record, Row, fold
-from tracerank.evaluation.evaluate import evaluate as evaluate_pools
-from tracerank.evaluation.fitted_questions import JudgedQuestions
-from tracerank.evaluation.labels import Labelling
-from tracerank.evaluation.record_folder import RecordFolder, read_evaluation
-from tracerank.pools.pool import PAPER_BUDGETS, Pool
+from tracerank.methods import MethodOptions, fitted_by, method_identity, methods_named, model_of
+from tracerank.pools.pool import PAPER_BUDGETS
 from tracerank.pools.subsets import split_named
-from tracerank.readers.detect import AUTO
-from tracerank.selectors.table import (
-    SELECTOR,
-    EqualityName,
-    MethodOptions,
-    checked_options,
-    fitted_by,
-    method_identity,
-    methods_named,
-    model_of,
-    unused_checkpoint,
-)
-from tracerank.votes.base import ALIKE, Method, OnFailure
-from tracerank.votes.selector import DEFAULT, selector_kind
-from tracerank.votes.voting import NO_CONFIDENCE
 
-_PAPER_KS = ",".join(map(str, PAPER_BUDGETS))
-Ks = Annotated[
-    str, typer.Option("-k", metavar="K,K,…", help="Numbers of rollouts per question: the first K by sample id.")
-]
-RecordsFolder = Annotated[
-    Path | None,
-    typer.Option(
-        "-o",
-        "--output",
-        metavar="DIR",
-        callback=written_place,
-        help="Folder for a record of every decision, written as it is made; FILE.csv, .parquet, .jsonl or .json: the "
-        "records alone, made of the folder FILE.part at the end.",
-        show_default=False,
-    ),
-]
-Subsets = Annotated[
-    int,
-    typer.Option(
-        "--subsets",
-        metavar="N",
-        min=0,
-        help="Besides the first K, also N random subsets of K rollouts, the same for every method.",
-    ),
-]
+if TYPE_CHECKING:
+    from tracerank.evaluation.evaluate import Row
+
 BY_FILE = "by-file"
-Backbone = Annotated[
-    str | None,
-    typer.Option(
-        "--backbone",
-        metavar="NAME,…",
-        help="Whose rollouts the files hold: one name for all or one a FILE (those of one name are read together), or "
-        f"{BY_FILE}: the files' own names.",
-        show_default=False,
-    ),
-]
-Label = Annotated[
-    str | None,
-    typer.Option(
-        "--label",
-        metavar="NAME",
-        help="What a report calls these runs where another folder has runs of the same methods; the folder's name if "
-        "not given.",
-        show_default=False,
-    ),
-]
-
-SHOWN_NAMES = {"trace": "TRACE"}
-NETWORKS = ("trace", "trace-plus")
-"""Kinds that go by their own name where the user names none: reports look for it."""
+BUDGETS = ",".join(map(str, PAPER_BUDGETS))
+DEFAULT_METHODS = ["majority", "evidence"]
 
 
+@click.command(epilog=example("tracerank evaluate labelled.jsonl --method majority,evidence -k 2,4,8 -o runs/mine"))
+@output_option(
+    "Folder for a record of every decision, or FILE.csv, .parquet, .jsonl or .json. Interrupted runs resume.",
+    "FOLDER|FILE",
+)
+@method_option(several=True)
+@option("-k ks K,K,…", "Numbers of rollouts: the first K by sample id.", show_default=BUDGETS)
+@flag(
+    "--stopping",
+    "Instead, replay the rollouts one after the other: what would each rule for stopping cost and bring?",
+)
+@option("--orders N", "Random orders of every pool, for --stopping.", COUNT, default=3)
+@option(
+    "--subsets N",
+    "Besides the first K, also N random subsets of K rollouts, the same for every method.",
+    click.IntRange(0),
+    default=0,
+)
+@labels_option()
+@split_option
+@include_fitted_option
+@escalation_options
+@option("--backbone NAME,…", f"Which model made the rollouts: one name for all, one for each FILE, or {BY_FILE}.")
+@option("--label NAME", "What a report calls these runs, if not by the folder's name.")
+@method_options()
+@inputs_options(k=False)
+@force_option
+@json_option
 def evaluate(
-    files: Files,
-    checkpoint: Checkpoint = None,
-    methods: Methods = "",
-    escalate: Escalate = None,
-    below: Below = None,
-    k: Ks = _PAPER_KS,
-    output: RecordsFolder = None,
-    subsets: Subsets = 0,
-    seed: Seed = 0,
-    backbone: Backbone = None,
-    label: Label = None,
-    split: SplitName = None,
-    include_fitted: IncludeFitted = False,
-    labels: Labels = label_rules.AUTO,
-    equality: Equality = EqualityName.EXACT,
-    count_abstentions: CountAbstentions = False,
-    form: Form = None,
-    chat: Chat = None,
-    chat_context: ChatContext = None,
-    chat_tokens: ChatTokens = None,
-    chat_time: ChatTime = None,
-    reader: ReaderName = AUTO,
-    encoder: OtherEncoder = None,
-    allow_encoder_mismatch: AllowMismatch = False,
-    as_json: AsJson = False,
-    force: Force = False,
-    problems: ProblemsFile = None,
-    quiet: Quiet = False,
+    output: Path | None,
+    methods: tuple[str, ...],
+    ks: str | None,
+    stopping: bool,
+    orders: int,
+    subsets: int,
+    labels: str,
+    split: str | None,
+    include_fitted: bool,
+    escalate: str | None,
+    below: float | None,
+    backbone: str | None,
+    label: str | None,
+    options: MethodOptions,
+    inputs: Inputs,
+    force: bool,
+    as_json: bool,
 ) -> None:
-    """Compare ways to decide on labelled pools, for several K.
+    """Compare methods on labelled pools, for several numbers of rollouts.
 
-    Accuracy is the label of the chosen rollout; where the file has none, whether its answer means what a reference says
-    (--labels em: exact match, as in the paper). The last line says which rule it was. F1 needs references. Questions
-    without a candidate count as wrong. The oracle chooses the right answer wherever one of the K rollouts has it;
-    single is the first rollout, mean-single the mean of all (of browsing pools, and where it is named). Without
-    --methods these are the majority vote and the selector. Questions that a selector was fitted on are left out, and
-    counted. With --escalate each method that tells a confidence is also there with the other one behind it; the report
-    has what that cost and the curve over --below. With -o every decision is recorded; an interrupted run goes on when
-    the same command is given again, and `tracerank report` makes tables and plots of a folder.
+    Accuracy is the label of the chosen rollout; without labels, whether its answer means what a reference says. The
+    first rollout (single) and the best possible choice (oracle) are always shown. Questions without a candidate count
+    as wrong; questions that a selector was fitted on are left out. `tracerank report` makes tables and a page of -o.
     """
-    ks = _parse_ks(k)
-    if output is not None and any(path.is_dir() and output.resolve().is_relative_to(path.resolve()) for path in files):
-        raise UsageError(
-            f"{output}: lies in a folder that is read; the next run would read it, too: write it elsewhere"
-        )
-    sets = _sets(files, backbone)
-    options = MethodOptions(
-        checkpoint,
-        encoder,
-        allow_encoder_mismatch,
-        equality,
-        chat,
-        seed,
-        chat_context,
-        count_abstentions,
-        form,
-        chat_tokens,
-        chat_time,
-    )
-    asked, has_means = _asked(methods, options)
-    other = Escalated.given(escalate, below, options)
-    labelling = labelling_named(labels, options, watches_exact=True)
-    held_out = None if split is None else split_named(split)
-    plan = _Plan(ks, subsets, seed, labelling.name)
-    deciding = [*asked, *([] if other is None else [other.method])]
-    judged = JudgedQuestions(fitted_by(deciding, options), held_out, include_fitted)
-    notes = _Notes()
-    records_file = None if output is None else RecordsFile.named(output, force)
-    with ExitStack() as stack:
-        report = stack.enter_context(Problems(problems, keep=files))
-        bar = stack.enter_context(working("loading", quiet=quiet))
-        streams = [(name, pools_of(paths, reader, report)) for name, paths in sets]
-        named = methods_named(",".join(asked), options) if asked else []
-        models = {method.name: model_of(name, options) for name, method in zip(asked, named, strict=True)}
-        if other is not None:
-            behind = other.behind_all(asked, named)
-            named, models = [*named, *behind], models | {method.name: other.model for method in behind}
-            notes.brought = BroughtByMethod([method.name for method in behind], other.below)
-        folder = None
-        if records_file is not None:
-            run = {
-                "sets": [{"backbone": name, "files": fingerprint(paths)} for name, paths in sets],
-                "reader": reader,
-                "methods": [method_identity(name) for name in asked] + [MEAN_SINGLE] * has_means,
-                "models": models,
-                "label": label,
-                "options": options.identity(),
-                **asdict(plan),
-                **({} if split is None else {"split": split}),
-                **({"include_fitted": True} if include_fitted else {}),
-                **({} if other is None else other.identity),
-            }
-            folder = stack.enter_context(RecordFolder(records_file.folder, run, force))
-        bar.describe("evaluating")
-        work = _Work(named, plan, labelling, judged, folder, has_means, notes, Failures("decisions", report))
-        records = work.records(streams, bar)
-        rows = fold(notes.over(records if folder is None else _kept(records, folder)))
-        judged.check()
-        if folder is not None:
-            folder.write_labels(labelling.record())
-    if records_file is not None:
-        records_file.finish()
-    if labelling.judge is not None and labelling.failed and not any(row.questions for row in rows):
-        raise UsageError(f"not one question could be judged, the first because {labelling.judge.failed[0]}")
-    if not any(row.questions for row in rows):
-        unjudged = rows[0].unjudged if rows else 0
-        raise UsageError(f"not one of {unjudged:,} questions has a label or a reference; nothing to compare")
-    if as_json:
-        told: dict[str, object] = {
-            "labels": plan.labels,
-            "labelling": {**labelling.record(), "sentence": labelling.sentence},
-            "fitted_on": {"questions": judged.met, "are_judged": include_fitted, "sentence": judged.sentence},
-        }
-        brought = {"escalation": list(map(asdict, notes.escalations))} if other is not None else {}
-        print_json({**told, **brought, "rows": [asdict(row) for row in rows]}, indent=2)
-    else:
-        _print(rows, ks)
-        print_labels(labelling)
-        for one in notes.escalations:
-            typer.echo(f" {one.sentence}\n")
-        if judged.sentence is not None:
-            typer.echo(f" {judged.sentence}\n")
-    if not quiet:
-        warn_of_labels(labelling)
-        say_judge(labelling)
-        _say(rows, notes, output)
-    _tell_failures(notes, labelling, judged.met + judged.new)
-
-
-def _tell_failures(notes: "_Notes", labelling: Labelling, questions: int) -> None:
-    """What methods and their servers failed on, which the exit code tells, too."""
-    for (method, then), failures in notes.failed.items():
-        failed = failures.sentence(method, notes.decided[method])
-        note(f"{failed}; they {then}; the same command tries them again")
-    if labelling.judge is not None and labelling.failed:
-        first = labelling.judge.failed[0]
-        left = f"{len(labelling.failed):,} of {questions:,} questions could not be judged, the first because {first}"
-        note(f"{left}; they are left out; the same command asks about them again")
-    if notes.failed or labelling.failed:
-        raise typer.Exit(SOME_FAILED)
-
-
-def _say(rows: list[Row], notes: "_Notes", output: Path | None) -> None:
-    unjudged = min(row.unjudged for row in rows)
-    if unjudged:
-        note(f"{unjudged:,} questions have neither a label nor a reference; they are not in the figures")
-    if short := notes.short:
-        note("fewer rollouts than K: " + ", ".join(f"{short[k]:,} questions at K={k}" for k in sorted(short)))
-    for method, count in notes.unweighed.items():
-        note(unweighed_sentence(method, count, notes.decided[method]))
-    for method, count in notes.alike.items():
-        note(alike_sentence(method, count, notes.decided[method]))
-    for method, counts in notes.asked.items():
-        if asked := asked_sentence(method, counts, notes.decided[method]):
-            note(asked)
     if output is not None:
-        note(f"records are in {output}" + (f"; see tracerank report {output}" if output.is_dir() else ""))
+        check_outside(output, inputs.files)
+    held_out = None if split is None else split_named(split)
+    if stopping:
+        from tracerank.cli.stopping import print_stopping
 
+        if escalate is not None or subsets or backbone is not None:
+            raise UsageError("--stopping: does not go with --escalate, --subsets or --backbone")
+        names, budgets = method_names(methods) or ["evidence"], [None] if ks is None else parse_ks(ks)
+        if len(names) > 1 or len(budgets) > 1:
+            raise UsageError("--stopping: name one method, whose confidence decides when to stop, and one -k, if any")
+        labelling = labelling_named(labels, options)
+        fitted = () if include_fitted else fitted_by(names)
+        print_stopping(inputs, names[0], options, budgets[0], orders, labelling, held_out, fitted, output, as_json)
+        return
+    from tracerank.evaluation.evaluate import MEAN_SINGLE, REFERENCES, run_evaluation
 
-def _sets(files: list[Path], backbone: str | None) -> list[tuple[str | None, list[Path]]]:
-    """Files of one backbone are read together, those of another apart: their questions may have the same ids."""
-    if backbone is None:
-        return [(None, files)]
-    names = [path.name.split(".")[0] for path in files] if backbone == BY_FILE else backbone.split(",")
-    names = names * len(files) if len(names) == 1 else names
-    if len(names) != len(files) or not all(names):
-        raise UsageError(f"--backbone {backbone!r}: expected one name, or one for each of the {len(files)} files")
-    return [
-        (name, [path for path, own in zip(files, names, strict=True) if own == name]) for name in dict.fromkeys(names)
-    ]
+    numbers, sets = parse_ks(ks or BUDGETS), _sets(inputs.files, backbone)
+    names = method_names(methods) or DEFAULT_METHODS
+    asked = [name for name in names if name not in REFERENCES]
+    folder, file = (None, None) if output is None else _records_place(output, force)
+    with inputs.opened("loading") as (_, progress, problems):
+        streams = [(name, progress.over(inputs.pools(problems, files=paths))) for name, paths in sets]
+        chosen = methods_named(asked, options)
+        models = {method.name: model_of(name, options) for name, method in zip(asked, chosen, strict=True)}
+        if escalate is not None or below is not None:
+            from tracerank.cli.escalation import EscalateOption
 
-
-def _asked(text: str, options: MethodOptions) -> tuple[list[str], bool]:
-    """The names, all of which can be built, and whether the mean of all rollouts is wanted.
-
-    Single rollout and oracle are in every evaluation, so to name them changes nothing. Nothing is loaded here.
-    """
-    if not text:
-        folder = options.checkpoint or DEFAULT
-        checked_options(SELECTOR, options)
-        kind = selector_kind(folder)
-        return ["majority", kind if kind in NETWORKS and options.checkpoint else folder], False
-    parts = [part.strip() for part in text.split(",")]
-    if not any(parts):
-        raise UsageError(f"--methods {text!r}: expected names separated by commas, for example majority,trace")
-    names = [name for name in parts if name and name not in REFERENCES]
-    for name in names:
-        checked_options(name, options)
-    if unused_checkpoint(names, options):
-        raise UsageError(
-            f"--checkpoint {options.checkpoint}: not one of the methods {text} uses it; name it among them: "
-            f"--methods {text},{SELECTOR if ',' in (options.checkpoint or '') else options.checkpoint}"
+            other = EscalateOption.given(escalate, below, options)
+            behind = other.behind_all(list(zip(asked, chosen, strict=True)))
+            models |= {method.name: model_of(other.method, options) for method in behind}
+            chosen = [*chosen, *behind]
+        settings = {
+            "sets": [{"backbone": name, **inputs.identity(paths)} for name, paths in sets],
+            "methods": [method_identity(name) for name in names],
+            "models": models,
+            "label": label,
+            "options": options.identity(),
+            "split": split,
+            "include_fitted": include_fitted,
+            "escalate": None if escalate is None else method_identity(escalate),
+            "below": below,
+        }
+        progress.describe("evaluating")
+        summary = run_evaluation(
+            chosen,
+            streams,
+            numbers,
+            labelling_named(labels, options, watches_exact=True),
+            folder=folder,
+            settings=settings,
+            force=force,
+            subsets=subsets,
+            seed=options.seed,
+            fitted=fitted_by([*asked, *([] if escalate is None else [escalate])]),
+            include_fitted=include_fitted,
+            split=held_out,
+            has_means=MEAN_SINGLE in names,
+            on_failure=problems.undecided,
         )
-    return names, MEAN_SINGLE in parts
+    if folder is not None and file is not None:
+        _write_records(folder, file)
+    if as_json:
+        print_json(summary.record(), indent=2)
+    else:
+        _print(summary.rows, numbers)
+        for sentence in summary.sentences:
+            click.echo(f" {harmless(sentence)}\n")
+    if not inputs.quiet:
+        for line in summary.notes:
+            note(line)
+        if output is not None:
+            note(f"records are in {output}" + (f"; see tracerank report {output}" if file is None else ""))
+    if summary.has_failures:
+        sys.exit(SOME_FAILED)
 
 
-@dataclass(slots=True)
-class _Notes:
-    """What is counted while records pass, for the last lines."""
-
-    short: Counter[int] = field(default_factory=Counter)
-    """K to questions with fewer rollouts."""
-    unweighed: Counter[str] = field(default_factory=Counter)
-    """Method to decisions in which no vote could be weighed."""
-    alike: Counter[str] = field(default_factory=Counter)
-    """Method to decisions in which scores told nothing apart."""
-    failed: dict[tuple[str, str], Failures] = field(default_factory=dict)
-    """Method, and what becomes of them, to decisions that failed."""
-    brought: BroughtByMethod | None = None
-    """What escalation brought; None: nobody asked for it."""
-    asked: dict[str, Counter[str]] = field(default_factory=dict)
-    """Method to decisions by what happened while a model was asked."""
-    decided: Counter[str] = field(default_factory=Counter)
-
-    @property
-    def escalations(self) -> list[Brought]:
-        return [] if self.brought is None else self.brought.all()
-
-    def over(self, records: Iterable[Record]) -> Iterator[Record]:
-        for record in records:
-            self.decided[record.method] += 1
-            self.asked.setdefault(record.method, Counter()).update(record.counts.keys())
-            if record.note is not None and NO_CONFIDENCE in record.note:
-                self.unweighed[record.method] += 1
-            if record.note is not None and ALIKE in record.note:
-                self.alike[record.method] += 1
-            if record.failure is not None:
-                then = "count as wrong" if record.correct is not None else "are not in its figures"
-                key = record.method, then if record.problem is not None else "keep the first method's answer"
-                self.failed.setdefault(key, Failures("decisions")).add(record.failure)
-            if self.brought is not None:
-                self.brought.add(record)
-            yield record
-
-
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """On what the methods are compared."""
-
-    ks: list[int]
-    subsets: int
-    seed: int
-    labels: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Work:
-    """Everything that is done with a stream of pools."""
-
-    methods: list[Method]
-    plan: _Plan
-    labelling: Labelling
-    judged: JudgedQuestions
-    folder: RecordFolder | None
-    has_means: bool
-    notes: _Notes
-    on_failure: OnFailure
-
-    def records(self, streams: list[tuple[str | None, Iterator[Pool]]], bar: Bar) -> Iterator[Record]:
-        """What the sets of pools give that is not in the folder yet, one set after the other."""
-        for name, stream in streams:
-            pools = self.judged.over(bar.over(stream))
-            known = (pool for pool in self.labelling.pools(pools) if pool.question.id not in self.labelling.failed)
-            pools = _measured(known, self.plan.ks, self.notes.short)
-            done: Container[Key] = ()
-            if self.folder is not None:
-                pools = self.folder.noting(pools, self.plan.ks[-1], name, self.judged.fitted)
-                done = self.folder.done
-            yield from evaluate_pools(
-                self.methods,
-                pools,
-                self.plan.ks,
-                subsets=self.plan.subsets,
-                seed=self.plan.seed,
-                backbone=name,
-                done=done,
-                compare=self.labelling.answer,
-                has_means=self.has_means,
-                on_failure=self.on_failure,
-            )
-
-
-def _kept(records: Iterator[Record], folder: RecordFolder) -> Iterator[Record]:
-    """All records of the folder, those first that earlier attempts have left; new ones are written as they pass."""
-    yield from read_evaluation(folder.folder).records()
-    for record in records:
-        folder.write(record)
-        yield record
-
-
-def _parse_ks(text: str) -> list[int]:
+def parse_ks(text: str) -> list[int]:
+    """The numbers of ``2,4,8``, ascending."""
     try:
         ks = sorted({int(part) for part in text.split(",")})
     except ValueError:
@@ -425,25 +184,54 @@ def _parse_ks(text: str) -> list[int]:
     return ks
 
 
-def _measured(pools: Iterable[Pool], ks: list[int], short: Counter[int]) -> Iterator[Pool]:
-    """The pools; those too small for a K are counted under it."""
-    for pool in pools:
-        short.update(k for k in ks if len(pool) < k)
-        yield pool
+def _sets(files: Sequence[Path], backbone: str | None) -> list[tuple[str | None, Sequence[Path]]]:
+    """Files by backbone: those of one are read together, those of another apart, as their ids may be the same."""
+    if backbone is None:
+        return [(None, files)]
+    names = [path.name.split(".")[0] for path in files] if backbone == BY_FILE else backbone.split(",")
+    names = names * len(files) if len(names) == 1 else names
+    if len(names) != len(files) or not all(names):
+        raise UsageError(f"--backbone {backbone!r}: expected one name, or one for each of the {len(files)} files")
+    pairs = list(zip(files, names, strict=True))
+    return [(name, [path for path, own in pairs if own == name]) for name in dict.fromkeys(names)]
 
 
-def _print(rows: list[Row], ks: list[int]) -> None:
+def _records_place(output: Path, force: bool) -> tuple[Path, Path | None]:
+    """The folder of the records, and the file that is made of it at the end, if the name is that of a file."""
+    from tracerank.cli.record_files import FORMATS, check_format
+
+    if not output.suffix or output.suffix.lower() not in FORMATS or output.is_dir():
+        return output, None
+    check_format(output)
+    if output.exists() and not force:
+        raise UsageError(f"{output}: already exists; choose another name or overwrite it with --force")
+    return output.with_name(f"{output.name}.part"), output
+
+
+def _write_records(folder: Path, file: Path) -> None:
+    from tracerank.cli.record_files import write_records
+    from tracerank.evaluation.records import CONFIG, RECORDS, Record
+    from tracerank.runs.resumable import read_lines
+    from tracerank.votes.decision_table import COUNTS, NESTED, NUMBER, TEXT, WHOLE
+
+    kinds = {str: TEXT, int: WHOLE, float: NUMBER}
+    columns = {
+        name: next((kinds[one] for one in (hint, *get_args(hint)) if one in kinds), COUNTS)
+        for name, hint in get_type_hints(Record).items()
+    }
+    write_records(file, read_lines(folder / RECORDS), {**columns, "escalated": NESTED})
+    if set(os.listdir(folder)) >= {CONFIG, RECORDS}:
+        shutil.rmtree(folder)
+
+
+def _print(rows: "Sequence[Row]", ks: list[int]) -> None:
     has_f1 = any(row.f1 is not None for row in rows)
     title = f"accuracy %{' / F1 %' if has_f1 else ''} over {max(row.questions for row in rows):,} questions"
     table = new_table("method", *(f"K={k}" for k in ks))
     for method in dict.fromkeys(row.method for row in rows):
-        cells = [_cell(row, has_f1) for row in rows if row.method == method]
-        table.add_row(SHOWN_NAMES.get(method, method), *cells)
+        shown = [(_percent(row.accuracy), _percent(row.f1)) for row in rows if row.method == method]
+        table.add_row(harmless(method), *(f"{accuracy} / {f1}" if has_f1 else accuracy for accuracy, f1 in shown))
     print_table(table, title)
-
-
-def _cell(row: Row, has_f1: bool) -> str:
-    return f"{_percent(row.accuracy)} / {_percent(row.f1)}" if has_f1 else _percent(row.accuracy)
 
 
 def _percent(value: float | None) -> str:
