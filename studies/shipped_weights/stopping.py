@@ -22,7 +22,7 @@ from tracerank.fitting.calibrate import logistic
 from tracerank.lab.lexical.presets import PRESETS
 from tracerank.pools.types import WEBQA
 from tracerank.stopping.replay import Walk, walks_of
-from tracerank.stopping.rules import COLUMNS, Mending, State, columns_of
+from tracerank.stopping.rules import COLUMNS, RecoveryModel, State, columns_of
 from tracerank.votes.selector import load_selector
 
 QUESTIONS, ORDERS = 250, 2
@@ -31,7 +31,7 @@ AHEAD = (1, 2, 3, 4, 6, 8, 12, 15)
 L2, SOURCE_WEIGHT = 10.0, 400.0
 
 
-def fit_mending(sources: Mapping[str, Sequence[Walk]]) -> Mending:
+def fit_recovery(sources: Mapping[str, Sequence[Walk]]) -> RecoveryModel:
     """From all states whose answer is wrong: whether it is right some rollouts later."""
     rows: list[tuple[float, ...]] = []
     mended, weights = [], []
@@ -50,7 +50,7 @@ def fit_mending(sources: Mapping[str, Sequence[Walk]]) -> Mending:
     found = logistic(inputs, np.array(mended), np.array(weights), penalties, np.zeros(len(COLUMNS) + 1))
     raw = found[:-1] / scale
     about = {"walks": sum(map(len, sources.values())), "sources": list(sources), "states": len(rows)}
-    return Mending(dict(zip(COLUMNS, raw.tolist(), strict=True)), float(found[-1] - raw @ center), about)
+    return RecoveryModel(dict(zip(COLUMNS, raw.tolist(), strict=True)), float(found[-1] - raw @ center), about)
 
 
 def sources_of(cache: Path) -> Mapping[str, Callable[[], Iterable[tr.Pool]]]:
@@ -87,9 +87,9 @@ def main(arguments: Sequence[str]) -> None:
     folder = cache / "stopping"
     folder.mkdir(parents=True, exist_ok=True)
     walks = {name: kept_walks(folder / f"{name}.json", pools, console) for name, pools in sources_of(cache).items()}
-    mending = fit_mending(walks)
-    mending.save(out)
-    console.print(f"{out}: {mending}")
+    recovery = fit_recovery(walks)
+    recovery.save(out)
+    console.print(f"{out}: {recovery}")
 
 
 if __name__ == "__main__":

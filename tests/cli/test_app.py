@@ -209,7 +209,7 @@ def test_the_list_of_commands_imports_none_of_them() -> None:
 MODULES_OF_ONE_POOL = 460
 """Those of Python and of other libraries included; before anybody looked there were 613."""
 NOT_FOR_ONE_POOL = (
-    *("pydantic", "httpx", "markdown_it", "lmdb", "torch", "importlib.metadata", "tracerank.evaluation"),
+    *("pydantic", "httpx", "markdown_it", "torch", "importlib.metadata", "tracerank.evaluation"),
     *("tracerank.endpoints.chat_http", "tracerank.chat.asking", "tracerank.votes.weighted_vote"),
     *("tracerank.readers.calls", "tracerank.readers.browser", "tracerank.readers.formats.chat"),
     *("tracerank.readers.files.parquet", "tracerank.readers.files.agent_stores", "tracerank.readers.question_files"),

@@ -2,17 +2,14 @@
 
 import gzip
 import json
-import os
 import shutil
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.docs.blocks import ROOT
 from tests.lab.shelves import RIVERS
 from tests.model_server import Reply, called, said
 from tests.readers.sample_records import SAMPLES
-from tests.shared_data import SHARED
 from tests.worlds import generate_pools
 from tracerank.pools.canonical import write_pools
 from tracerank.pools.subsets import is_test, is_validation
@@ -51,16 +48,6 @@ def _logs(folder: Path) -> None:
         _lines(folder / f"{name}.jsonl", [SAMPLES[name]] * 2)
 
 
-def _index(folder: Path) -> None:
-    from tracerank.lab.corpus.base import DEFAULT_RULE
-    from tracerank.lab.corpus.build import build_corpus
-
-    documents = folder.parent / "indexed.jsonl"
-    _lines(documents, RIVERS)
-    build_corpus([documents], folder, DEFAULT_RULE)
-    documents.unlink()
-
-
 def _network(folder: Path) -> None:
     """A tiny checkpoint of TRACE that nobody has trained."""
     import torch
@@ -75,23 +62,6 @@ def _network(folder: Path) -> None:
     config = NetConfig(width=64, hidden=32, heads=4, feed_forward=64, layers=2)
     net = TraceNet(config, RECIPES["webqa"]).eval()
     save_checkpoint(Checkpoint(net, EncoderIdentity(embedder.name, embedder.width)), folder)
-
-
-def _selector(folder: Path) -> None:
-    """What a fit may leave: a folder like the one that ships."""
-    shutil.copytree(ROOT / "src/tracerank/selectors/shipped/default", folder)
-
-
-def _evaluation(folder: Path) -> None:
-    from typer.testing import CliRunner
-
-    from tracerank.cli.app import app
-
-    pools = folder.parent / "evaluated.jsonl"
-    _pools(pools)
-    done = CliRunner().invoke(app, ["evaluate", str(pools), "-k", "2,4", "-o", str(folder), "--quiet"])
-    assert done.exit_code == 0, done.output
-    pools.unlink()
 
 
 RIVER, REPLIES = "Which river is under the Kessel bridge?", ("Orn", "Sava", "the Orn")
@@ -112,41 +82,37 @@ def _table(path: Path, heading: str) -> None:
     path.write_text("\n".join((heading, *rows)) + "\n", encoding="utf-8")
 
 
-def _shared(folder: Path) -> None:
-    folder.symlink_to(SHARED)
-
-
 Maker = Callable[[Path], None]
 MAKERS: dict[str, Maker] = {
-    "pools.jsonl": _labelled,
     "labelled.jsonl": _labelled,
     "new-pools.jsonl": _pools,
     "logs.jsonl": _pools,
-    "test.jsonl": _pools,
     "base.jsonl": lambda path: _pools(path, questions=2),
     "sft.jsonl": lambda path: _pools(path, seed=9, questions=2),
     "rollouts.jsonl": _pools,
     "run1.jsonl.gz": _pools,
     "run2.jsonl.gz": lambda path: _pools(path, seed=9),
     "docs.jsonl": lambda path: _lines(path, RIVERS),
-    "docs.jsonl.gz": lambda path: _lines(path, RIVERS),
     "questions.jsonl": lambda path: _lines(path, QUESTION_FILE),
     "answers.csv": lambda path: _table(path, "question,answer"),
     "table.csv": lambda path: _table(path, "prompt,reply"),
     "parquet": _parquet,
-    "answers.json": lambda path: _lines(path, [{"question": RIVER, "answers": REPLIES}]),
     "log.jsonl": lambda path: _lines(path, [{"prompt": RIVER, "data": {"reply": reply}} for reply in REPLIES]),
-    "runs/demo/almanac/questions.jsonl": lambda path: _lines(path, QUESTION_FILE),
-    "runs/demo/almanac/index": _index,
     "logs": _logs,
-    "index": _index,
     "checkpoints/webqa": _network,
-    "checkpoints/minilm": _network,
-    "checkpoints/mine": _selector,
-    "runs/evaluation": _evaluation,
-    "../shared": _shared,
 }
-"""How each file or folder comes about, by the name that documents call it."""
+"""How each file or folder is made, by the name that documents use for it."""
+GIVEN: dict[str, tuple[str, ...]] = {
+    "README.md": ("logs.jsonl", "labelled.jsonl", "logs", "table.csv", "parquet", "docs.jsonl", "questions.jsonl"),
+    "docs/quickstart.md": ("answers.csv",),
+    "docs/guides/logs.md": ("logs", "answers.csv", "log.jsonl", "rollouts.jsonl", "run1.jsonl.gz", "run2.jsonl.gz"),
+    "docs/guides/evaluate.md": ("labelled.jsonl", "new-pools.jsonl", "logs.jsonl"),
+    "docs/guides/unsure.md": ("labelled.jsonl",),
+    "docs/guides/serve.md": ("labelled.jsonl",),
+    "docs/guides/extend.md": ("parquet", "docs.jsonl", "questions.jsonl"),
+    "docs/paper.md": ("base.jsonl", "sft.jsonl", "checkpoints/webqa"),
+}
+"""Files that the reader of a page has."""
 
 
 class Shelf:
@@ -162,9 +128,7 @@ class Shelf:
             if not kept.exists():
                 MAKERS[name](kept)
             wanted.parent.mkdir(parents=True, exist_ok=True)
-            if kept.is_symlink():
-                os.symlink(os.readlink(kept), wanted)
-            elif kept.is_dir():
+            if kept.is_dir():
                 shutil.copytree(kept, wanted)
             else:
                 shutil.copy(kept, wanted)

@@ -16,7 +16,6 @@ from tracerank.lab.sample import (
     Sampled,
     Tally,
     Task,
-    has_failed,
     in_order,
     sample,
     sample_in_processes,
@@ -24,6 +23,7 @@ from tracerank.lab.sample import (
     tasks_left,
 )
 from tracerank.pools.types import Question, Rollout, Search
+from tracerank.sampling.run_log import has_failed
 
 QUESTIONS = tuple(Question(str(n), f"Who designed bridge {n} of Orrin?", ("Maren Holt",)) for n in range(6))
 

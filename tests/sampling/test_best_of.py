@@ -1,10 +1,11 @@
-"""One call: an agent is run until it is clear, whatever single runs do; what was done is counted, kept and shown."""
+"""``tr.best_of``: an agent is run until the answer is clear, whatever single runs do; runs are counted and logged."""
 
 import asyncio
 import json
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,51 +15,52 @@ import tracerank as tr
 from tests.builders import ranked, rollout
 from tests.readers.sample_records import SAMPLES
 from tests.served import awaited
+from tracerank.endpoints.chat import Usage
 from tracerank.errors import AgentError, ReadError, UsageError
-from tracerank.pools.types import Question
 from tracerank.sampling import waves
-from tracerank.sampling.best_of import Start
 from tracerank.stopping.rules import FixedK, WindowRule
-from tracerank.votes.voting import MajorityVote
 
 QUESTION = "Which city did the composer of Orfeo die in?"
-SAID = ("Venice", "Mantua", "Venice", "Cremona", "Venice", "Mantua", "Venice", "Venice")
+ANSWERS = ("Venice", "Mantua", "Venice", "Cremona", "Venice", "Mantua", "Venice", "Venice")
 
 
-def said(number: int) -> str:
-    return SAID[number % len(SAID)]
+def answer_of(number: int) -> str:
+    return ANSWERS[number % len(ANSWERS)]
 
 
 async def answering(_: str) -> str:
-    return said(tr.run_number())
+    return answer_of(tr.run_number())
+
+
+def venice(_: str) -> str:
+    return "Venice"
 
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tracerank.sampling.waves.LEAST_PATIENCE", 0.05)
-    monkeypatch.setattr("tracerank.sampling.waves.GRACE_SECONDS", 0.05)
+    monkeypatch.setattr(waves, "MIN_PATIENCE", 0.05)
+    monkeypatch.setattr(waves, "GRACE_SECONDS", 0.05)
 
 
-def test_it_stops_when_it_is_clear_and_says_what_was_saved() -> None:
-    result = awaited(tr.best_of(lambda _: "Venice", QUESTION, k=16, rule=WindowRule(3)))
+def test_it_stops_when_the_rule_has_seen_enough_and_counts_every_run() -> None:
+    result = tr.run_best_of(venice, QUESTION, k=16, rule=WindowRule(3))
     assert (result.answer, result.runs.used) == ("Venice", 3)
     assert result.stopped == "the last 3 rollouts mean the same"
     runs = result.runs
     assert runs.used + runs.failed + runs.cancelled + runs.unneeded + runs.saved == 16
     assert runs.saved >= 12
-    assert result.confidence == result.decision.confidence
 
 
 def test_the_decision_is_that_of_the_same_pool() -> None:
     result = awaited(tr.best_of(answering, QUESTION, k=8, rule=FixedK(8)))
-    assert [one.answer for one in result.pool.rollouts] == [*SAID]
-    whole = tr.decide(QUESTION, [*SAID])
+    assert [one.answer for one in result.pool.rollouts] == [*ANSWERS]
+    whole = tr.decide(QUESTION, [*ANSWERS])
     assert (result.answer, result.decision.sample_id, result.decision.group) == ("Venice", 0, whole.group)
     assert result.confidence == pytest.approx(whole.confidence)
 
 
-class Counted(MajorityVote):
-    """Says how often it was asked."""
+class Counted(tr.MajorityVote):
+    """Records the sizes of the pools that it decides."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -69,64 +71,57 @@ class Counted(MajorityVote):
         return super().decide(pool)
 
 
-@pytest.mark.parametrize(("below", "asked"), [(1.0, [8]), (0.01, [])])
-def test_who_is_asked_only_where_it_is_unsure_is_asked_once_at_the_end(below: float, asked: list[int]) -> None:
-    dear = Counted()
-    both = tr.Escalating(tr.load_selector(), dear, below=below)
+@pytest.mark.parametrize(("below", "sizes"), [(1.0, [8]), (0.01, [])])
+def test_an_escalating_method_calls_its_second_method_once_at_the_end(below: float, sizes: list[int]) -> None:
+    second = Counted()
+    both = tr.Escalating(tr.load_selector(), second, below=below)
     result = awaited(tr.best_of(answering, QUESTION, k=8, rule=FixedK(8), selector=both))
-    assert dear.pools == asked
-    assert result.answer == "Venice"
-    assert (result.decision.escalated is not None) == bool(asked)
-    session = tr.Session(QUESTION, both, budget=4)
-    for number in range(4):
-        session.add(said(number))
-    assert dear.pools == asked
-    session.decision()
-    assert dear.pools == asked + ([4] if asked else [])
+    assert second.pools == sizes
+    assert (result.decision.escalated is not None) == bool(sizes)
 
 
-def test_answers_transcripts_and_rollouts_are_taken_and_what_cannot_be_read_fails_alone() -> None:
+class Dumped:
+    """An object of a client library."""
+
+    def model_dump(self, mode: str) -> dict[str, Any]:
+        return {"messages": [{"role": "user", "content": "?"}, {"role": "assistant", "content": "Answer: Venice"}]}
+
+
+def test_whatever_can_be_read_is_an_answer_and_the_rest_fails_alone() -> None:
     given: list[Any] = [
         "Venice",
         rollout("Venice", ranked("Monteverdi death", "Monteverdi died in Venice.")),
         [{"role": "user", "content": QUESTION}, {"role": "assistant", "content": "Final answer: Venice"}],
-        SAMPLES["openai-chat"],
+        Dumped(),
         tr.AgentRun("It was Venice, I think", answer="Venice"),
+        SAMPLES["openai-chat"],
         None,
         17,
         {"nothing": "of use"},
     ]
-    result = awaited(tr.best_of(lambda _: given[tr.run_number()], QUESTION, k=8, rule=FixedK(8)))
+    result = tr.run_best_of(lambda _: given[tr.run_number()], QUESTION, k=9, rule=FixedK(9))
     answers = [one.answer for one in result.pool.rollouts]
-    assert answers[:3] == ["Venice"] * 3
-    assert answers[4:] == ["Venice", None, None, None]
-    assert answers[3]
-    assert (result.runs.used, result.runs.failed) == (6, 2)
-    assert "cannot be read" in result.decision.dropped[6]
+    assert answers[:5] == ["Venice"] * 5
+    assert answers[5]
+    assert answers[6:] == [None] * 3
+    assert (result.runs.used, result.runs.failed) == (7, 2)
+    assert "cannot be read" in result.decision.dropped[7]
 
 
-def test_objects_of_clients_are_read_by_what_they_dump() -> None:
-    class Conversation:
-        def model_dump(self, mode: str) -> dict[str, Any]:
-            return {"messages": [{"role": "user", "content": "?"}, {"role": "assistant", "content": "Answer: Venice"}]}
-
-    assert awaited(tr.best_of(lambda _: Conversation(), QUESTION, k=2)).answer == "Venice"
-
-
-@pytest.mark.parametrize("slow", [0, 1, 2, 3])
-def test_who_is_quicker_changes_nothing(slow: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(waves, "LEAST_PATIENCE", 60.0)  # a busy machine may hold up any run
+@pytest.mark.parametrize("slow", [0, 3])
+def test_which_run_is_quicker_changes_nothing(slow: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(waves, "MIN_PATIENCE", 60.0)  # a busy machine may hold up any run
 
     async def uneven(_: str) -> str:
         await asyncio.sleep(0.03 if tr.run_number() % 4 == slow else 0.0)
-        return said(tr.run_number())
+        return answer_of(tr.run_number())
 
     result = awaited(tr.best_of(uneven, QUESTION, k=8, rule=WindowRule(2)))
     alone = awaited(tr.best_of(answering, QUESTION, k=8, rule=WindowRule(2), parallel=1))
     assert (result.decision, result.pool) == (alone.decision, alone.pool)
 
 
-def test_no_more_than_parallel_runs_are_under_way() -> None:
+def test_no_more_than_parallel_runs_are_concurrent() -> None:
     busy, most = 0, 0
 
     async def counting(_: str) -> str:
@@ -141,30 +136,15 @@ def test_no_more_than_parallel_runs_are_under_way() -> None:
     assert most == 3
 
 
-def test_what_is_not_needed_any_more_is_really_cancelled() -> None:
-    ended: list[str] = []
-
-    async def agent(_: str) -> str:
-        if tr.run_number() < 2:
-            return "Venice"
-        try:
-            await asyncio.sleep(60)
-        except asyncio.CancelledError:
-            ended.append(f"run {tr.run_number()} cleaned up")
-            raise
-        return "Mantua"
-
-    result = awaited(tr.best_of(agent, QUESTION, k=8, rule=WindowRule(2)))
-    assert (result.answer, result.runs.used, result.runs.cancelled) == ("Venice", 2, 2)
-    assert sorted(ended) == ["run 2 cleaned up", "run 3 cleaned up"]
-
-
-def test_cancelling_the_call_cancels_the_runs() -> None:
-    begun: list[int] = []
+@pytest.mark.parametrize("is_caller", [False, True])
+def test_runs_are_cancelled_when_they_are_not_needed_and_with_the_call(is_caller: bool) -> None:
+    started: list[int] = []
     cancelled: list[int] = []
 
     async def agent(_: str) -> str:
-        begun.append(tr.run_number())
+        started.append(tr.run_number())
+        if tr.run_number() < 2 and not is_caller:
+            return "Venice"
         try:
             await asyncio.sleep(60)
         except asyncio.CancelledError:
@@ -172,111 +152,116 @@ def test_cancelling_the_call_cancels_the_runs() -> None:
             raise
         return ""
 
-    async def gives_up() -> None:
-        call = asyncio.create_task(tr.best_of(agent, QUESTION, k=4, parallel=2))
-        while len(begun) < 2:
-            await asyncio.sleep(0.001)
-        call.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await call
+    async def main() -> None:
+        call = asyncio.create_task(tr.best_of(agent, QUESTION, k=8, rule=WindowRule(2)))
+        if is_caller:
+            while len(started) < 4:
+                await asyncio.sleep(0.001)
+            call.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await call
+        else:
+            result = await call
+            assert (result.answer, result.runs.used, result.runs.cancelled) == ("Venice", 2, 2)
 
-    awaited(gives_up())
-    assert sorted(cancelled) == [0, 1]
+    awaited(main())
+    assert sorted(cancelled) == ([0, 1, 2, 3] if is_caller else [2, 3])
 
 
-def test_failing_runs_cost_only_themselves_and_are_told() -> None:
+def test_failing_runs_cost_only_themselves_until_all_fail() -> None:
     def agent(_: str) -> str:
-        if tr.run_number() in (0, 2):
-            raise ValueError("the search tool broke")
+        if tr.run_number() in failing:
+            raise ValueError(f"run {tr.run_number()} broke")
         return "Venice"
 
+    failing = {0, 2}
     result = tr.run_best_of(agent, QUESTION, k=4, rule=FixedK(4))
     assert (result.answer, result.runs.used, result.runs.failed) == ("Venice", 2, 2)
-    assert result.decision.dropped == dict.fromkeys((0, 2), "failed: ValueError: the search tool broke")
+    assert result.decision.dropped == {number: f"failed: ValueError: run {number} broke" for number in failing}
+    failing = {0, 1, 2, 3}
+    with pytest.raises(
+        AgentError, match="all 4 runs of the agent failed, the first because ValueError: run 0"
+    ) as found:
+        tr.run_best_of(agent, QUESTION, k=4)
+    assert isinstance(found.value.__cause__, ValueError)
 
 
-def test_when_all_fail_the_first_error_is_told() -> None:
-    def agent(_: str) -> str:
-        raise ValueError(f"run {tr.run_number()} broke")
-
-    with pytest.raises(AgentError, match="all 3 runs of the agent failed, the first because ValueError: run 0") as told:
-        tr.run_best_of(agent, QUESTION, k=3)
-    assert isinstance(told.value.__cause__, ValueError)
+class WrongKey(Exception):
+    ends_all = True
 
 
-def test_an_error_that_says_so_ends_it_at_once() -> None:
-    class WrongKey(Exception):
-        ends_all = True
-
+@pytest.mark.parametrize("has_result", [False, True])
+def test_an_error_that_ends_all_ends_it_at_once(has_result: bool) -> None:
     calls = []
 
     async def agent(_: str) -> str:
         calls.append(tr.run_number())
+        if tr.run_number() == 0 and has_result:
+            return "Venice"
         raise WrongKey("the key is wrong")
 
-    with pytest.raises(WrongKey):
-        awaited(tr.best_of(agent, QUESTION, k=16, parallel=2))
+    call = tr.best_of(agent, QUESTION, k=16, parallel=2)
+    if has_result:
+        result = awaited(call)
+        assert (result.answer, result.stopped) == ("Venice", "no run can do better: the key is wrong")
+    else:
+        with pytest.raises(WrongKey):
+            awaited(call)
     assert len(calls) == 2
 
 
-def test_a_hanging_thread_is_counted_and_does_not_hold_up_the_result() -> None:
-    release = threading.Event()
+async def _slow_first(_: str) -> str:
+    await asyncio.sleep(60 if tr.run_number() == 0 else 0)
+    return "Venice"
 
-    def agent(_: str) -> str:
-        if tr.run_number() == 1:
-            release.wait(60)
-        return "Venice"
 
+async def _stubborn_first(_: str) -> str:
+    for _turn in range(40 if tr.run_number() == 0 else 0):
+        try:
+            await asyncio.sleep(0.05)
+        except asyncio.CancelledError:
+            continue
+    return "Venice"
+
+
+def _blocked_first(_: str) -> str:
+    if tr.run_number() == 0:
+        threading.Event().wait(5)
+    return "Venice"
+
+
+@pytest.mark.parametrize("agent", [_slow_first, _stubborn_first, _blocked_first])
+def test_a_hanging_run_is_counted_and_holds_up_nothing(agent: Callable[[str], Any]) -> None:
     result = tr.run_best_of(agent, QUESTION, k=4, rule=FixedK(4), timeout=0.1)
-    release.set()
-    assert (result.runs.used, result.runs.failed, result.runs.hung) == (3, 1, 1)
-    assert result.decision.dropped == {1: "failed: no result within 0.1 s"}
+    assert (result.answer, result.runs.used, result.runs.failed, result.runs.hung) == ("Venice", 3, 1, 1)
+    assert result.decision.dropped == {0: "failed: no result within 0.1 s"}
 
 
 def test_a_run_that_takes_much_longer_is_not_waited_for() -> None:
-    async def agent(_: str) -> str:
-        await asyncio.sleep(60 if tr.run_number() == 0 else 0)
-        return "Venice"
-
-    result = awaited(tr.best_of(agent, QUESTION, k=8, rule=WindowRule(3), timeout=None))
+    result = awaited(tr.best_of(_slow_first, QUESTION, k=8, rule=WindowRule(3), timeout=None))
     assert (result.answer, result.runs.cancelled) == ("Venice", 1)
     assert 0 not in [one.sample_id for one in result.pool.rollouts]
 
 
-def test_ties_go_to_the_run_that_was_started_first_even_if_it_ended_last() -> None:
+def test_ties_go_to_the_run_that_started_first_even_if_it_ended_last() -> None:
     async def agent(_: str) -> str:
         await asyncio.sleep(0.15 if tr.run_number() == 0 else 0)
         return ("Mantua", "Venice")[tr.run_number()]
 
-    result = awaited(tr.best_of(agent, QUESTION, k=2, rule=FixedK(2), selector=MajorityVote()))
+    result = awaited(tr.best_of(agent, QUESTION, k=2, rule=FixedK(2), selector=tr.MajorityVote()))
     assert (result.answer, result.decision.sample_id) == ("Mantua", 0)
 
 
-def test_an_agent_that_refuses_to_be_cancelled_holds_up_nothing() -> None:
-    async def stubborn(_: str) -> str:
-        if tr.run_number() == 0:
-            for _turn in range(40):
-                try:
-                    await asyncio.sleep(0.05)
-                except asyncio.CancelledError:
-                    continue
-        return "Venice"
-
-    result = tr.run_best_of(stubborn, QUESTION, k=3, rule=FixedK(3), timeout=0.1)
-    assert (result.answer, result.runs.hung) == ("Venice", 1)
-
-
-def test_after_the_deadline_it_is_decided_on_what_there_is() -> None:
+def test_after_the_deadline_it_decides_on_what_there_is() -> None:
     async def agent(_: str) -> str:
         await asyncio.sleep(0 if tr.run_number() < 3 else 60)
         return "Venice"
 
     result = awaited(tr.best_of(agent, QUESTION, k=8, rule=FixedK(8), deadline=0.1))
-    assert (result.answer, result.runs.used) == ("Venice", 3)
-    assert result.stopped == "0.1 s are over"
+    assert (result.answer, result.runs.used, result.stopped) == ("Venice", 3, "0.1 s are over")
 
 
-def test_it_can_be_called_beside_an_event_loop_and_by_objects_that_are_called() -> None:
+def test_it_can_be_called_beside_an_event_loop_with_a_callable_object() -> None:
     class Agent:
         async def __call__(self, question: str) -> str:
             return f"Answer: {question}"
@@ -287,41 +272,23 @@ def test_it_can_be_called_beside_an_event_loop_and_by_objects_that_are_called() 
     assert awaited(inside()).answer == "Answer: Venice"
 
 
-def test_the_hook_hands_each_run_the_queries_that_were_asked() -> None:
-    seen: list[Start] = []
-
-    def start(known: Start) -> str:
-        seen.append(known)
-        return tr.diverse_start(known)
-
-    prompts = []
-
-    def agent(prompt: str) -> Any:
-        prompts.append(prompt)
-        return rollout("Venice", ranked(f"query {tr.run_number() // 2}", "A text."))
-
-    tr.run_best_of(agent, QUESTION, k=4, parallel=1, rule=FixedK(4), start=start)
-    assert [one.queries for one in seen] == [(), ("query 0",), ("query 0",), ("query 0", "query 1")]
-    assert prompts[0] == QUESTION
-    assert prompts[3].endswith("begin with a different one:\n- query 0\n- query 1")
-
-
 def test_tokens_are_added_up_where_they_are_known() -> None:
-    from tracerank.endpoints.chat import Usage
-
     def agent(_: str) -> Any:
         return "Venice" if tr.run_number() else tr.AgentRun("Venice", usage=Usage(10, 2, 3))
 
     assert tr.run_best_of(agent, QUESTION, k=2, rule=FixedK(2)).cost == Usage(10, 2, 3)
-    assert tr.run_best_of(lambda _: "Venice", QUESTION, k=2).cost is None
+    assert tr.run_best_of(venice, QUESTION, k=2).cost is None
 
 
-def test_the_page_of_the_pool_is_written(tmp_path: Path) -> None:
-    page = tr.run_best_of(lambda _: "Venice", QUESTION, k=2).view(tmp_path / "page.html")
-    assert b"<html" in page.read_bytes()[:200]
+def test_a_result_has_a_page_and_what_is_missing(tmp_path: Path) -> None:
+    seen = (tr.Search("Orfeo composer", (tr.Evidence("Claudio Monteverdi composed Orfeo in Mantua."),)),)
+    answers = ("Venice", "Mantua", "Cremona")
+    result = tr.run_best_of(lambda _: tr.Rollout(0, answers[tr.run_number()], seen), QUESTION, k=3, rule=FixedK(3))
+    assert {one.answer for one in result.missing.unsupported} == {"Venice", "Cremona"}
+    assert b"<html" in result.view(tmp_path / "page.html").read_bytes()[:200]
 
 
-def test_what_ended_is_in_the_log_and_the_same_call_goes_on(tmp_path: Path) -> None:
+def test_the_same_call_resumes_from_the_log_and_repeats_failed_runs(tmp_path: Path) -> None:
     log = tmp_path / "runs.jsonl"
     calls: list[int] = []
 
@@ -329,13 +296,13 @@ def test_what_ended_is_in_the_log_and_the_same_call_goes_on(tmp_path: Path) -> N
         calls.append(tr.run_number())
         if tr.run_number() == 1:
             raise ValueError("not today")
-        return said(tr.run_number())
+        return answer_of(tr.run_number())
 
     first = tr.run_best_of(agent, QUESTION, k=3, parallel=1, rule=FixedK(3), log=log)
     again = tr.run_best_of(agent, QUESTION, k=5, parallel=1, rule=FixedK(5), log=log)
     assert calls == [0, 1, 2, 3, 4, 5]
     assert (first.runs.failed, again.runs.failed, again.runs.resumed) == (1, 0, 2)
-    assert [one.answer for one in again.pool.rollouts] == [said(number) for number in (0, 2, 3, 4, 5)]
+    assert [one.answer for one in again.pool.rollouts] == [answer_of(number) for number in (0, 2, 3, 4, 5)]
     [pool] = tr.read_pools(log)
     assert (pool.question.text, len(pool)) == (QUESTION, 6)
     assert pool.rollouts[1].problem == "failed: ValueError: not today"
@@ -343,48 +310,44 @@ def test_what_ended_is_in_the_log_and_the_same_call_goes_on(tmp_path: Path) -> N
     assert (len(calls), done.decision) == (6, again.decision)
 
 
-def test_a_run_that_ended_when_it_was_clear_is_in_the_log_and_need_not_be_made_again(tmp_path: Path) -> None:
+def test_a_run_that_was_not_needed_is_logged_all_the_same(tmp_path: Path) -> None:
     log = tmp_path / "runs.jsonl"
-    calls: list[int] = []
-
-    async def agent(_: str) -> str:
-        calls.append(tr.run_number())
-        return "Venice"
-
-    first = tr.run_best_of(agent, QUESTION, k=8, parallel=4, rule=FixedK(2), log=log)
+    first = tr.run_best_of(answering, QUESTION, k=8, parallel=4, rule=FixedK(2), log=log)
     assert (first.runs.used, first.runs.unneeded) == (2, 2)
-    again = tr.run_best_of(agent, QUESTION, k=8, parallel=1, rule=FixedK(5), log=log)
-    assert (again.runs.resumed, calls) == (4, [0, 1, 2, 3, 4])
+    again = tr.run_best_of(answering, QUESTION, k=8, parallel=1, rule=FixedK(5), log=log)
+    assert again.runs.resumed == 4
 
 
-def test_what_is_missing_is_told_without_asking_anybody() -> None:
-    answers = ["Venice", "Mantua", "Cremona"]
-    seen = (tr.Search("Orfeo composer", (tr.Evidence("Claudio Monteverdi composed Orfeo in Mantua."),)),)
-    result = tr.run_best_of(lambda _: tr.Rollout(0, answers[tr.run_number()], seen), QUESTION, k=3, rule=FixedK(3))
-    assert result.decision.missing is None
-    assert {one.answer for one in result.missing.unsupported} == {"Venice", "Cremona"}
-
-
-def test_a_log_holds_many_questions_and_survives_a_cut_line(tmp_path: Path) -> None:
+def test_a_log_holds_many_questions_and_survives_a_torn_line(tmp_path: Path) -> None:
     log = tmp_path / "runs.jsonl"
-    tr.run_best_of(lambda _: "Venice", QUESTION, k=2, rule=FixedK(2), log=log)
-    tr.run_best_of(lambda _: "Paris", Question("fr", "Capital of France?"), k=1, log=log)
+    french = tr.Question("fr", "Capital of France?")
+    tr.run_best_of(lambda _: "Ven\ud800ice", QUESTION, k=2, rule=FixedK(2), log=log)
+    tr.run_best_of(lambda _: "Paris", french, k=1, log=log)
     log.write_bytes(log.read_bytes()[:-20])
-    calls = []
-    tr.run_best_of(lambda _: [calls.append(1), "Paris"][1], Question("fr", "Capital of France?"), k=1, log=log)
-    assert len(calls) == 1
-    assert tr.run_best_of(lambda _: calls.append(1), QUESTION, k=2, rule=FixedK(2), log=log).runs.resumed == 2
-    assert len(calls) == 1
+    assert tr.run_best_of(lambda _: "Paris", french, k=1, log=log).runs.resumed == 0
+    assert tr.run_best_of(lambda _: "Paris", french, k=1, log=log).runs.resumed == 1
+    assert tr.run_best_of(venice, QUESTION, k=2, rule=FixedK(2), log=log).runs.resumed == 2
+    record = json.loads(log.read_text().splitlines()[0])
+    assert (record["schema"], record["sample_id"]) == ("tracerank-rollout/1", 0)
 
 
-def test_a_file_that_is_no_log_is_refused_before_anything_is_run(tmp_path: Path) -> None:
-    other = tmp_path / "notes.txt"
-    other.write_text("not JSON\n")
-    for path, error in ((other, ReadError), (tmp_path, UsageError), (tmp_path / "runs.jsonl.gz", UsageError)):
-        with pytest.raises(error):
-            tr.run_best_of(lambda _: pytest.fail("was run"), QUESTION, k=1, log=path)
-    with pytest.raises(UsageError, match="does not exist"):
-        tr.run_best_of(lambda _: "Venice", QUESTION, k=1, log=tmp_path / "no" / "runs.jsonl")
+@pytest.mark.parametrize(
+    ("name", "text", "error"),
+    [
+        ("notes.txt", "not JSON\n", ReadError),
+        ("list.jsonl", "[1]\n", ReadError),
+        (".", None, UsageError),
+        ("runs.jsonl.gz", None, UsageError),
+        ("no/runs.jsonl", None, UsageError),
+    ],
+)
+def test_a_file_that_is_no_log_is_refused_before_any_run(
+    tmp_path: Path, name: str, text: str | None, error: type[Exception]
+) -> None:
+    if text is not None:
+        (tmp_path / name).write_text(text)
+    with pytest.raises(error):
+        tr.run_best_of(lambda _: pytest.fail("was run"), QUESTION, k=1, log=tmp_path / name)
 
 
 def test_a_hanging_thread_does_not_keep_the_interpreter_from_ending() -> None:
@@ -397,14 +360,7 @@ def test_a_hanging_thread_does_not_keep_the_interpreter_from_ending() -> None:
     assert (done.stdout, done.stderr, done.returncode) == ("Venice\n", "", 0)
 
 
-def test_lines_of_the_log_are_canonical(tmp_path: Path) -> None:
-    log = tmp_path / "runs.jsonl"
-    tr.run_best_of(lambda _: "Ven\ud800ice", QUESTION, k=1, log=log)
-    record = json.loads(log.read_text())
-    assert (record["schema"], record["sample_id"]) == ("tracerank-rollout/1", 0)
-
-
 @pytest.mark.parametrize("wrong", [{"k": 0}, {"parallel": 0}])
-def test_no_runs_cannot_be_asked_for(wrong: dict[str, int]) -> None:
+def test_at_least_one_run_must_be_allowed(wrong: dict[str, int]) -> None:
     with pytest.raises(UsageError, match="at least 1"):
-        tr.run_best_of(lambda _: "Venice", QUESTION, **wrong)
+        tr.run_best_of(venice, QUESTION, **wrong)

@@ -20,7 +20,6 @@ from tracerank.votes.base import NO_EVIDENCE, Decision, decision_to_record, told
 pytest.importorskip("fastapi")
 pytest.importorskip("prometheus_client")
 
-from tracerank.serving.adapters.langgraph_node import decide_records
 from tracerank.serving.select_service import select_app
 
 POOL = Pool.of(Question("q-1", "Capital of France?"), [Rollout(0, "Rome", ()), Rollout(1, "Paris", ())])
@@ -83,7 +82,6 @@ TOLD: dict[str, Callable[[], Any]] = {
     "POST /v1/explain": lambda: by_service("/v1/explain")["decision"],
     "select_rollout": lambda: by_mcp("select_rollout"),
     "explain_selection": lambda: by_mcp("explain_selection")["decision"],
-    "adapters": lambda: decide_records(Costly(), None, RECORDS),
 }
 
 

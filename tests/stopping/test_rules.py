@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 
 from tracerank.errors import CheckpointError, UsageError
 from tracerank.stopping.rules import (
-    MENDING,
+    RECOVERY,
     BetaRule,
     ExpectedGain,
     FixedK,
-    Mending,
+    RecoveryModel,
     State,
     WindowRule,
-    read_mending,
-    shipped_mending,
+    read_recovery,
+    shipped_recovery,
 )
 from tracerank.votes.selector import DEFAULT, folder_of
 
@@ -95,7 +95,7 @@ def test_where_nothing_is_known_it_goes_on_and_says_so() -> None:
     assert ExpectedGain().verdict(State(3), 6).reason == "no rollout has answered yet"
     silent = replace(AGREED, confidence=None)
     assert ExpectedGain(target=0.1).verdict(silent, 6)
-    assert "nothing calibrated" in ExpectedGain().verdict(silent, 6).reason
+    assert "no calibrated confidence" in ExpectedGain().verdict(silent, 6).reason
 
 
 @pytest.mark.parametrize("wrong", [{"price": 0.1, "within": 0.1}, {"within": -1.0}, {"target": 2.0}])
@@ -105,18 +105,18 @@ def test_one_wish_between_0_and_1_is_taken(wrong: dict[str, float]) -> None:
 
 
 def test_what_is_saved_is_what_is_read(tmp_path: Path) -> None:
-    shipped_mending().save(tmp_path)
-    assert read_mending(tmp_path) == shipped_mending()
+    shipped_recovery().save(tmp_path)
+    assert read_recovery(tmp_path) == shipped_recovery()
 
 
 @pytest.mark.parametrize("damage", [{"weights": {"lead": 1.0}}, {"bias": "x"}, {"format": "other"}])
 def test_a_damaged_file_is_an_error_that_names_it(damage: dict[str, object], tmp_path: Path) -> None:
-    about = json.loads((folder_of(DEFAULT) / MENDING).read_text(encoding="utf-8"))
-    (tmp_path / MENDING).write_text(json.dumps(about | damage), encoding="utf-8")
-    with pytest.raises(CheckpointError, match=MENDING):
-        read_mending(tmp_path)
+    about = json.loads((folder_of(DEFAULT) / RECOVERY).read_text(encoding="utf-8"))
+    (tmp_path / RECOVERY).write_text(json.dumps(about | damage), encoding="utf-8")
+    with pytest.raises(CheckpointError, match=RECOVERY):
+        read_recovery(tmp_path)
 
 
-def test_mending_needs_every_column() -> None:
+def test_recovery_needs_every_column() -> None:
     with pytest.raises(ValueError, match="finite weights"):
-        Mending({"lead": 1.0}, 0.0)
+        RecoveryModel({"lead": 1.0}, 0.0)

@@ -3,8 +3,7 @@
 import pytest
 from hypothesis import given, settings
 
-import tracerank as tr
-from tests.builders import pool, pool_of, ranked, rollout
+from tests.builders import ranked, rollout
 from tests.readers.sample_records import SAMPLES
 from tests.selectors.meaning.test_choosing import QUESTION, TEXTS, pools
 from tracerank.errors import UsageError
@@ -91,17 +90,7 @@ def test_agreement_ends_a_session_before_its_budget() -> None:
     assert "no more than is asked for" in session.should_continue().reason
 
 
-def test_it_is_a_public_name_and_takes_folders() -> None:
-    assert tr.Session is Session
+def test_a_folder_is_a_selector_and_a_budget_is_positive() -> None:
     assert Session(QUESTION, "default").add("Venice").answer == "Venice"
     with pytest.raises(UsageError, match="budget"):
         Session(QUESTION, budget=0)
-
-
-def test_an_order_of_rollouts_is_kept() -> None:
-    found = pool_of(*(rollout(answer) for answer in ("a", "b", "b")))
-    session = Session(found.question.text)
-    for one in reversed(found.rollouts):
-        session.add(one)
-    assert [one.answer for one in session.pool.rollouts] == ["b", "b", "a"]
-    assert pool("a", "b", "b").rollouts[0].answer == "a"

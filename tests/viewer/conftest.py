@@ -10,7 +10,7 @@ import pytest
 
 from tests.viewer.pages import page_of
 
-ARTEFACTS = Path(__file__).parents[2] / "artefacts"
+ARTEFACTS = Path(__file__).parents[2] / "build" / "pictures"
 """Screenshots; git ignores them."""
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 

@@ -58,21 +58,6 @@ def verifier(options: ChatOptions) -> Method:
     return Verifier(chat_of(options), bounded_by(VerifierConfig(), options))
 
 
-def graded_verifier(options: ChatOptions) -> Method:
-    """Meanings graded by several criteria."""
-    from tracerank.chat.graded import GradedVerifier, GradingConfig
-
-    return GradedVerifier(chat_of(options), bounded_by(GradingConfig(), options))
-
-
-def tournament_verifier(options: ChatOptions) -> Method:
-    """Meanings graded two by two."""
-    from tracerank.chat.graded import GradingConfig
-    from tracerank.chat.tournament import TournamentVerifier
-
-    return TournamentVerifier(chat_of(options), bounded_by(GradingConfig(), options))
-
-
 def solagg(options: ChatOptions, is_strict: bool = False) -> Method:
     """One answer from all solutions."""
     from tracerank.chat.solagg import AggregationConfig, SolAgg

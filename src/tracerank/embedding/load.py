@@ -25,7 +25,8 @@ def load_embedder(spec: str, dims: int | None = None, *, is_cached: bool = True)
     if not is_cached or isinstance(embedder, HashEmbedder | Sha256Embedder | BlankEmbedder):
         return embedder
     from tracerank.cache_folders import default_cache_folder
-    from tracerank.embedding.cache import CachedEmbedder, VectorCache
+    from tracerank.embedding.cache import VectorCache
+    from tracerank.embedding.cached import CachedEmbedder
 
     return CachedEmbedder(embedder, VectorCache(default_cache_folder()))
 

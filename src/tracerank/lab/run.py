@@ -22,7 +22,6 @@ from tracerank.lab.sample import (
     Samples,
     Tally,
     Task,
-    has_failed,
     in_order,
     sample,
     sample_in_processes,
@@ -34,6 +33,7 @@ from tracerank.pools.pool import PAPER_K
 from tracerank.pools.types import Question, Rollout
 from tracerank.readers.question_files import digest_of
 from tracerank.runs.atomic import write_lines
+from tracerank.sampling.run_log import has_failed
 
 
 @dataclass(frozen=True, slots=True)

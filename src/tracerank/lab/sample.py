@@ -17,6 +17,7 @@ from typing import Protocol, TypeVar
 from tracerank.endpoints.chat import Usage
 from tracerank.errors import ChatError, RetrieveError
 from tracerank.pools.types import Question, Rollout
+from tracerank.sampling.run_log import FAILED, has_failed
 
 
 class Policy(Protocol):
@@ -31,9 +32,6 @@ class Policy(Protocol):
         """The rollouts with these sample ids, in their order."""
         ...
 
-
-FAILED = "failed: "
-"""Begins the problem of a rollout that a server kept from its end: made again, it may come to one."""
 
 _TASKS_A_WORKER = 2
 """Under way or waiting, so that no worker waits for us and little is held in memory."""
@@ -83,11 +81,6 @@ def sample(policy: Policy, tasks: Iterable[Task], seed: int = 0) -> Samples:
                 if error.ends_all:
                     raise
                 yield Sampled(task.question, Rollout(left.pop(0), None, problem=f"{FAILED}{error}"))
-
-
-def has_failed(rollout: Rollout) -> bool:
-    """Whether a server kept the rollout from its end."""
-    return (rollout.problem or "").startswith(FAILED)
 
 
 def sample_in_threads(policy: Policy, tasks: Iterable[Task], seed: int, threads: int) -> Samples:

@@ -1,4 +1,4 @@
-"""ONE CALL: an agent is run as often as it pays, several times at once, and the best existing answer is returned.
+"""One call: an agent is run as often as it pays, several times at once, and the best existing answer is returned.
 
-Calling, waiting, cancelling, keeping. When to stop is said in ``stopping``, what is best by a selector; HTTP is above.
+Running, cancelling and logging. When to stop is decided in ``stopping``, which answer is best by a method.
 """

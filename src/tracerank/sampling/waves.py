@@ -1,16 +1,16 @@
-"""Runs that are under way at once: started, bounded in time, taken in order, and ended when they are needed no more.
+"""Concurrent runs: started a few at a time, bounded in time, collected in the order of starting, and cancelled.
 
-Results are taken in the order of starting, so that what is decided does not hang on who was quicker; only a run that
-takes much longer than the others is not waited for. Knows neither agents nor pools; who takes the
-results says when to stop.
+Knows neither agents nor pools; a collector takes the results and says when there are enough. Collecting in order keeps
+a decision independent of which run was quicker; only a run that takes much longer than the others is not waited for.
 """
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from concurrent.futures import Future
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
+from math import inf
 from threading import Thread
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -18,46 +18,47 @@ from tracerank.errors import TraceRankError
 from tracerank.stopping.rules import Verdict
 
 GRACE_SECONDS = 1.0
-"""How long runs that were cancelled may take to clean up; then nobody waits for them."""
+"""How long cancelled runs may take to clean up."""
 PATIENCE = 2.0
-"""A run holds back those that were started after it until it takes so many times as long as the slowest that ended."""
-LEAST_PATIENCE = 0.25
+"""A run holds back later ones until it takes this many times as long as the slowest that ended."""
+MIN_PATIENCE = 0.25
 """Seconds; where runs take less, their order is worth more than the time."""
-_LONGEST_REASON = 300
+MAX_REASON = 300
+"""Characters of an error message that are kept."""
 
 T = TypeVar("T")
 T_contra = TypeVar("T_contra", contravariant=True)
 
 _number: ContextVar[int] = ContextVar("tracerank_run_number")
-_left: set["asyncio.Task[Any]"] = set()
-"""Tasks that refuse to end; asyncio itself holds them by weak references only."""
+_abandoned: set["asyncio.Task[Any]"] = set()
+"""Cancelled tasks that have not ended yet; asyncio itself holds them by weak references only."""
 
 
 def run_number() -> int:
-    """Inside a run: its number, from 0 in the order of starting; a seed that differs between runs."""
+    """The number of the current run, from 0 in the order of starting: a seed that differs between runs."""
     return _number.get(0)
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A run that came to no result."""
+    """A run without a result."""
 
     error: BaseException
     is_late: bool = False
 
     @property
     def reason(self) -> str:
-        said = " ".join(str(self.error).split())[:_LONGEST_REASON]
+        message = " ".join(str(self.error).split())[:MAX_REASON]
         if self.is_late or isinstance(self.error, TraceRankError):
-            return said
-        return f"{type(self.error).__name__}{f': {said}' if said else ''}"
+            return message
+        return f"{type(self.error).__name__}{f': {message}' if message else ''}"
 
 
-class Taker(Protocol[T_contra]):
-    """Who takes results, one at a time, and says when there are enough; called in threads."""
+class Collector(Protocol[T_contra]):
+    """Takes results one at a time and says when there are enough; called in threads."""
 
     def take(self, number: int, ended: "T_contra | Failure") -> None:
-        """The result of a run, or why there is none."""
+        """Accept the result of a run, or the reason why it has none."""
         ...
 
     def should_continue(self) -> Verdict: ...
@@ -65,209 +66,209 @@ class Taker(Protocol[T_contra]):
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """What came of all runs."""
+    """What became of all runs, by number."""
 
     verdict: Verdict
     """Why it ended."""
     taken: tuple[int, ...]
-    """Numbers of the runs whose results were taken, in that order."""
+    """In the order of taking."""
     cancelled: tuple[int, ...]
-    """Under way when it ended."""
+    """Still running at the end."""
     unneeded: Mapping[int, object]
-    """Numbers of those that had a result, or a failure, that nobody needed any more, with it."""
+    """Finished but not taken, with their results or failures."""
     saved: tuple[int, ...]
     """Never started."""
 
 
-class _Run:
-    """One run under way; ``ended`` has its result, a failure, or that it took too long."""
-
-    def __init__(self, number: int, work: Awaitable[object], seconds: float | None) -> None:
-        loop = asyncio.get_running_loop()
-        self.began = loop.time()
-        self.ended: asyncio.Future[object] = loop.create_future()
-        context = copy_context()
-        context.run(_number.set, number)
-        self.task: asyncio.Task[object] = loop.create_task(_awaited(work), context=context)
-        self.task.add_done_callback(self._finish)
-        self._seconds = seconds
-        self._timer = None if seconds is None else loop.call_later(seconds, self._expire)
-
-    def cancel(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        self.ended.cancel()
-        if not self.task.done():
-            _left.add(self.task)
-            self.task.add_done_callback(_left.discard)
-            self.task.cancel()
-
-    def _finish(self, task: "asyncio.Task[object]") -> None:
-        error = asyncio.CancelledError("cancelled itself") if task.cancelled() else task.exception()
-        if not self.ended.done():
-            self.ended.set_result(task.result() if error is None else Failure(error))
-            self.cancel()
-
-    def _expire(self) -> None:
-        if not self.ended.done():
-            self.ended.set_result(Failure(TimeoutError(f"no result within {self._seconds:g} s"), is_late=True))
-            self.cancel()
-
-
-async def _awaited(work: Awaitable[T]) -> T:
-    return await work
-
-
 async def run_in_waves(
     run: Callable[[int], Awaitable[T]],
-    taker: Taker[T],
+    collector: Collector[T],
     numbers: Iterable[int],
     parallel: int,
     timeout: float | None = None,
     deadline: float | None = None,
 ) -> Ended:
-    """Start runs with these numbers, ``parallel`` at once, until the taker has enough.
+    """Start runs with these numbers, ``parallel`` at once, until the collector has enough.
 
-    ``timeout`` is how many seconds a run may take, ``deadline`` all of them together. An error that says that no other
-    run can do better (``ends_all``) ends it, and is raised where there is no result yet.
+    ``timeout`` is how many seconds a run may take, ``deadline`` all of them together. An error with ``ends_all`` set
+    stops everything, and is raised if there is no result yet.
     """
-    waves: _Waves[T] = _Waves(run, taker, numbers, parallel, timeout)
+    waves = _Waves(run, collector, deque(numbers), parallel, timeout)
     try:
         return await waves.ended(deadline)
     finally:
         await waves.close()
 
 
+@dataclass(frozen=True, slots=True)
+class _Running:
+    task: "asyncio.Task[Any]"
+    began: float
+
+
 class _Waves(Generic[T]):
-    """What is waiting to be started, under way, ended and taken."""
+    """The state of one call: runs that are waiting, running, and finished but not taken."""
 
     def __init__(
         self,
         run: Callable[[int], Awaitable[T]],
-        taker: Taker[T],
-        numbers: Iterable[int],
+        collector: Collector[T],
+        left: deque[int],
         parallel: int,
         timeout: float | None,
     ) -> None:
-        self._run, self._taker, self._parallel, self._timeout = run, taker, parallel, timeout
-        self._left = deque(numbers)
-        self._under_way: dict[int, _Run] = {}
-        self._held: dict[int, object] = {}
-        """Results that wait for those of runs that were started before."""
-        self._slowest = 0.0
-        """Seconds of the slowest run that has ended."""
+        self._run, self._collector, self._left, self._parallel = run, collector, left, parallel
+        self._timeout = inf if timeout is None else timeout
+        self._running: dict[int, _Running] = {}
+        self._held: dict[int, Any] = {}
+        """Results that wait for those of earlier runs."""
         self._taken: list[int] = []
+        self._slowest = 0.0
+        """Seconds of the slowest run with a result."""
         self._has_result = False
         self._fatal: BaseException | None = None
+        self._now = asyncio.get_running_loop().time
 
     async def ended(self, deadline: float | None) -> Ended:
-        loop = asyncio.get_running_loop()
-        until = None if deadline is None else loop.time() + deadline
-        verdict = await in_thread(self._taker.should_continue)
-        while verdict and (self._left or self._under_way or self._held):
+        until = inf if deadline is None else self._now() + deadline
+        verdict = await in_thread(self._collector.should_continue)
+        while verdict and (self._left or self._running or self._held):
             self._start()
-            await self._some_ended(until)
+            await self._wait(until)
+            over = None
             if self._fatal is not None:
                 if not self._has_result:
                     raise self._fatal
-                verdict = await self._take_all(
-                    sorted(self._held), Verdict(False, f"no run can do better: {self._fatal}")
-                )
-                break
-            verdict = await self._take_all(self._ready(), verdict)
-            if verdict and until is not None and loop.time() >= until:
-                verdict = await self._take_all(sorted(self._held), Verdict(False, f"{deadline:g} s are over"))
-        under_way, held = tuple(sorted(self._under_way)), dict(sorted(self._held.items()))
-        return Ended(verdict, tuple(self._taken), under_way, held, tuple(self._left))
+                over = f"no run can do better: {self._fatal}"
+            elif self._now() >= until:
+                over = f"{deadline:g} s are over"
+            for number in sorted(self._held) if over else self._ready():
+                self._taken.append(number)
+                await in_thread(self._collector.take, number, self._held.pop(number))
+                verdict = await in_thread(self._collector.should_continue)
+                if not verdict:
+                    break
+            if verdict and over:
+                verdict = Verdict(False, over)
+        held = dict(sorted(self._held.items()))
+        return Ended(verdict, tuple(self._taken), tuple(sorted(self._running)), held, tuple(self._left))
 
     async def close(self) -> None:
-        """Cancel what is under way, and let it clean up."""
-        tasks = [run.task for run in self._under_way.values() if not run.task.done()]
-        for run in self._under_way.values():
-            run.cancel()
+        """Cancel what is running, and let it clean up."""
+        tasks = [run.task for run in self._running.values() if not run.task.done()]
+        for task in tasks:
+            _cancel(task)
         if tasks:
             await asyncio.wait(tasks, timeout=GRACE_SECONDS)
 
     def _start(self) -> None:
-        # What is held counts: it may show that no further run is needed.
-        while self._left and len(self._under_way) + len(self._held) < self._parallel:
+        # Held results count: they may show that no further run is needed.
+        while self._left and len(self._running) + len(self._held) < self._parallel:
             number = self._left.popleft()
-            self._under_way[number] = _Run(number, _begun(self._run, number), self._timeout)
+            context = copy_context()
+            context.run(_number.set, number)
+            task = asyncio.get_running_loop().create_task(self._begun(number), context=context)
+            self._running[number] = _Running(task, self._now())
 
-    async def _some_ended(self, until: float | None) -> None:
-        """Wait until a result comes, one that is held need not be held any longer, or time is over."""
-        if not self._under_way:
+    async def _begun(self, number: int) -> T:
+        return await self._run(number)  # inside the task, so that an error on starting is the run's own
+
+    async def _wait(self, until: float) -> None:
+        """Wait until a run ends or is late, an earlier run is no longer waited for, or time is over."""
+        if not self._running:
             return
-        now = asyncio.get_running_loop().time()
-        times = [time for time in (until, self._next_overtaken(now)) if time is not None]
-        by_end = {run.ended: number for number, run in self._under_way.items()}
-        seconds = max(0.0, min(times) - now) if times else None
-        done, _ = await asyncio.wait(by_end, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-        for ended in done:
-            number = by_end[ended]
-            run = self._under_way.pop(number)
-            result = self._held[number] = ended.result()
-            if not isinstance(result, Failure):
-                self._has_result = True
-                self._slowest = max(self._slowest, asyncio.get_running_loop().time() - run.began)
-            elif getattr(result.error, "ends_all", False):
-                self._fatal = result.error
+        now, last = self._now(), max(self._held, default=-1)
+        times = [until, *(run.began + self._timeout for run in self._running.values())]
+        overtaken = (run.began + self._patience() for number, run in self._running.items() if number < last)
+        seconds = min([*times, *(time for time in overtaken if time > now)]) - now
+        tasks = [run.task for run in self._running.values()]
+        await asyncio.wait(
+            tasks, timeout=None if seconds == inf else max(0.0, seconds), return_when=asyncio.FIRST_COMPLETED
+        )
+        for number, run in list(self._running.items()):
+            seconds = self._now() - run.began
+            if run.task.done():
+                self._end(number, _outcome(run.task), seconds)
+            elif seconds >= self._timeout:
+                _cancel(run.task)
+                late = TimeoutError(f"no result within {self._timeout:g} s")
+                self._end(number, Failure(late, is_late=True), seconds)
+
+    def _end(self, number: int, outcome: object, seconds: float) -> None:
+        del self._running[number]
+        self._held[number] = outcome
+        if not isinstance(outcome, Failure):
+            self._has_result = True
+            self._slowest = max(self._slowest, seconds)
+        elif getattr(outcome.error, "ends_all", False):
+            self._fatal = outcome.error
 
     def _patience(self) -> float:
-        return max(LEAST_PATIENCE, PATIENCE * self._slowest)
+        return max(MIN_PATIENCE, PATIENCE * self._slowest)
 
-    def _next_overtaken(self, now: float) -> float | None:
-        """When the next run that holds back others is waited for no more."""
-        last = max(self._held, default=-1)
-        times = [run.began + self._patience() for number, run in self._under_way.items() if number < last]
-        return min((time for time in times if time > now), default=None)
-
-    def _ready(self) -> list[int]:
+    def _ready(self) -> Sequence[int]:
         """Held results whose turn it is."""
-        since = asyncio.get_running_loop().time() - self._patience()
-        first = min((number for number, run in self._under_way.items() if run.began > since), default=None)
-        return sorted(number for number in self._held if first is None or number < first)
-
-    async def _take_all(self, numbers: Sequence[int], verdict: Verdict) -> Verdict:
-        for number in numbers:
-            result: Any = self._held.pop(number)
-            self._taken.append(number)
-            await in_thread(self._taker.take, number, result)
-            if verdict:
-                verdict = await in_thread(self._taker.should_continue)
-                if not verdict:
-                    return verdict
-        return verdict
+        since = self._now() - self._patience()
+        first = min((number for number, run in self._running.items() if run.began > since), default=inf)
+        return sorted(number for number in self._held if number < first)
 
 
-async def _begun(run: Callable[[int], Awaitable[T]], number: int) -> T:
-    """Inside the run's own task: what fails in starting it is its own failure."""
-    return await run(number)
+def _outcome(task: "asyncio.Task[Any]") -> object:
+    if task.cancelled():
+        return Failure(asyncio.CancelledError("cancelled itself"))
+    error = task.exception()
+    return task.result() if error is None else Failure(error)
+
+
+def _cancel(task: "asyncio.Task[Any]") -> None:
+    _abandoned.add(task)
+    task.add_done_callback(_forget)
+    task.cancel()
+
+
+def _forget(task: "asyncio.Task[Any]") -> None:
+    _abandoned.discard(task)
+    if not task.cancelled():
+        task.exception()  # retrieved, or asyncio would log it
 
 
 async def in_thread(function: Callable[..., T], *arguments: object) -> T:
-    """What a plain function returns; in a thread that neither the event loop nor the interpreter waits for."""
-    loop = asyncio.get_running_loop()
-    ended: asyncio.Future[T] = loop.create_future()
+    """The result of a plain function, run in a thread that neither the event loop nor the interpreter waits for."""
+    ended: Future[T] = Future()
+    ended.set_running_or_notify_cancel()  # a cancelled waiter must not cancel it under the thread's feet
     context = copy_context()
-
-    def settle(error: BaseException | None, result: Any) -> None:
-        if ended.done():
-            return  # nobody waits any more
-        if error is None:
-            ended.set_result(result)
-        elif isinstance(error, Exception) and not isinstance(error, StopIteration):
-            ended.set_exception(error)
-        else:  # else it would end the event loop, or never arrive
-            ended.set_exception(RuntimeError(f"{type(error).__name__}: {error}"))
 
     def work() -> None:
         try:
-            outcome: tuple[BaseException | None, Any] = (None, context.run(function, *arguments))
+            ended.set_result(context.run(function, *arguments))
         except BaseException as error:
-            outcome = (error, None)
-        with suppress(RuntimeError):  # the event loop may be closed
-            loop.call_soon_threadsafe(settle, *outcome)
+            is_plain = isinstance(error, Exception) and not isinstance(error, StopIteration)
+            # Others would end the event loop, or could not be set on a future.
+            ended.set_exception(error if is_plain else RuntimeError(f"{type(error).__name__}: {error}"))
 
     Thread(target=work, name="tracerank-run", daemon=True).start()
-    return await ended
+    return await asyncio.wrap_future(ended)
+
+
+def run_blocking(work: Coroutine[Any, Any, T]) -> T:
+    """The result of a coroutine for a plain program, also beside a running event loop."""
+    ended: Future[T] = Future()
+    cancel: list[Callable[[], object]] = []
+
+    async def main() -> None:
+        task = asyncio.create_task(work)
+        loop = asyncio.get_running_loop()
+        cancel.append(lambda: loop.call_soon_threadsafe(task.cancel))
+        try:
+            ended.set_result(await task)
+        except BaseException as error:
+            ended.set_exception(error)
+
+    # Not in this thread: at its end, asyncio waits for tasks that refuse to be cancelled.
+    Thread(target=copy_context().run, args=(asyncio.run, main()), name="tracerank-loop", daemon=True).start()
+    try:
+        return ended.result()
+    except KeyboardInterrupt:
+        for call in cancel:
+            call()
+        raise

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tracerank.embedding.base import Embedder, Vectors, check_vectors
-from tracerank.embedding.store import KEY_BYTES, text_key
+from tracerank.embedding.cache import KEY_BYTES, text_key
 from tracerank.scale.pieces import Piece
 from tracerank.scale.places import Place
 

@@ -17,10 +17,8 @@ from tracerank.chat.named import (
     asked_confidence,
     bounded_by,
     chat_of,
-    graded_verifier,
     solagg,
     summagg,
-    tournament_verifier,
     verifier,
 )
 from tracerank.errors import UsageError
@@ -412,8 +410,6 @@ METHODS: Mapping[str, MethodRow] = MappingProxyType(
         **_fitted("features", "a feature selector"),
         **_fitted("stack", "TRACE and features together"),
         **_asking("verifier", "what a chat model judges best, one by one", verifier),
-        **_asking("verifier-graded", "the meaning that it grades best, by several criteria", graded_verifier),
-        **_asking("verifier-tournament", "the meaning that wins two by two", tournament_verifier),
         **_aggregating("solagg", "an answer written from all solutions", solagg),
         **_aggregating("summagg", "an answer written from a report on each", summagg),
         **_aggregating("aggagent", "an answer of an agent that reads the rollouts", aggagent),

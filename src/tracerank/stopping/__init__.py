@@ -1,4 +1,4 @@
 """When enough rollouts have been run: rules, a session that grows by one rollout at a time, and replays of saved pools.
 
-Whoever makes rollouts lives elsewhere and asks here whether to go on. Nothing here chooses answers: a selector does.
+Rollouts are made elsewhere, and answers are chosen by a method; here is decided whether to run another rollout.
 """

@@ -1,15 +1,16 @@
-"""Saved pools replayed in random orders: where each rule would have stopped, how right that is, and what it saves.
+"""Saved pools replayed in random orders: where each rule would have stopped, its accuracy, and what it saves.
 
-Every order is walked once, one rollout after the other; all rules then look at the same states. Decides nothing itself.
+Every order is walked once, one rollout after the other; all rules then look at the same states.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from random import Random
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import NDArray
 
 from tracerank.errors import UsageError
 from tracerank.evaluation.bootstrap import intervals
@@ -22,12 +23,15 @@ from tracerank.votes.base import Method
 
 FIXED, BETA, WINDOW, GAIN = "fixed", "Beta", "window", "gain"
 THRESHOLDS = (0.7, 0.76, 0.8, 0.85, 0.88, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99, 0.995, 0.999)
+WINDOWS = (2, 3, 4, 5)
 LOSSES = (0.2, 0.15, 0.1, 0.07, 0.05, 0.04, 0.03, 0.025, 0.02, 0.015, 0.01, 0.005)
-"""Settings that a replay tries, from few rollouts to many."""
+"""Settings that are tried, from few rollouts to many."""
 NEAR = 0.003
-"""Less accurate than all rollouts by no more is as accurate, in the sentence."""
+"""A loss of accuracy up to this much counts as none in the sentence."""
 
-Floats = npt.NDArray[np.float64]
+Floats = NDArray[np.float64]
+Interval = tuple[float, float, float]
+"""A mean with its paired 95% interval."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +39,11 @@ class Walk:
     """One order of a pool's rollouts."""
 
     question: int
-    """Number of the pool."""
+    """Index of the pool."""
     states: tuple[State, ...]
     """After each rollout."""
     right: tuple[float, ...]
-    """How right the answer is that would have been returned then."""
+    """Correctness of the answer that would have been returned then."""
 
     def end(self, rule: Rule) -> int:
         """After how many rollouts the rule stops."""
@@ -52,54 +56,52 @@ class Walk:
 def walks_of(
     pools: Iterable[Pool], method: Method, k: int | None = None, orders: int = 3, seed: int = 0
 ) -> Iterator[Walk]:
-    """Random orders of K rollouts of every pool that has so many and is labelled; the same orders for every method."""
-    for number, pool in enumerate(pools):
+    """Random orders of K rollouts of every labelled pool with at least K; the same orders for every method."""
+    for index, pool in enumerate(pools):
         if len(pool) < (k or 2):
             continue
         for order in range(orders):
             drawn = list(pool.rollouts)
             Random(f"{seed}/{order}/{pool.question.id}/{pool.question.text}").shuffle(drawn)
-            ordered = (replace(one, sample_id=place) for place, one in enumerate(drawn[:k]))
-            yield _walk(number, Pool(pool.question, tuple(ordered)), method)
+            ordered = (replace(one, sample_id=position) for position, one in enumerate(drawn[:k]))
+            yield _walk(index, Pool.of(pool.question, ordered), method)
 
 
-def _walk(number: int, pool: Pool, method: Method) -> Walk:
+def _walk(index: int, pool: Pool, method: Method) -> Walk:
     session = Session(pool.question, method, budget=len(pool))
     states, right = [], []
     for rollout in pool.rollouts:
         session.add(rollout)
         states.append(session.state)
         chosen = session.chosen
-        known = 0.0 if chosen is None else correctness(pool.rollouts[chosen], pool.question.references)
-        if known is None:
+        label = 0.0 if chosen is None else correctness(pool.rollouts[chosen], pool.question.references)
+        if label is None:
             raise UsageError(f"question {pool.question.id!r}: not labelled; give labels or references")
-        right.append(known)
-    return Walk(number, tuple(states), tuple(right))
+        right.append(label)
+    return Walk(index, tuple(states), tuple(right))
 
 
 def rules_for(k: int) -> Mapping[str, tuple[Rule, ...]]:
-    """Family to the settings that are tried where K rollouts are all there are."""
+    """Family to the settings that are tried on K rollouts."""
     return {
         FIXED: tuple(FixedK(each) for each in range(1, k + 1)),
         BETA: tuple(map(BetaRule, THRESHOLDS)),
-        WINDOW: tuple(WindowRule(size) for size in (2, 3, 4, 5) if size < k),
+        WINDOW: tuple(WindowRule(size) for size in WINDOWS if size < k),
         GAIN: tuple(ExpectedGain(within=loss) for loss in LOSSES),
     }
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What comes of one rule."""
+    """The result of one rule."""
 
     family: str
     rule: str
     rollouts: float
-    """On average."""
+    """Mean."""
     accuracy: float
-    loss: tuple[float, float, float]
-    """Accuracy less that of all rollouts, with its paired 95% interval."""
-    over_beta: tuple[float, float, float] | None
-    """Accuracy less that of the Beta rule with as many rollouts; None: it has no setting with as few or as many."""
+    loss: Interval
+    """Accuracy less that of all rollouts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +112,8 @@ class Replay:
     questions: int
     orders: float
     outcomes: tuple[Outcome, ...]
+    left_out: int = 0
+    """Questions with fewer than K rollouts."""
 
     @property
     def full(self) -> Outcome:
@@ -117,78 +121,87 @@ class Replay:
 
     @property
     def sentence(self) -> str:
-        """What it means for whoever runs these agents."""
-        ours = [one for one in self.outcomes if one.family == GAIN]
-        near = [one for one in ours if one.loss[0] >= -NEAR]
-        best = min(near, key=lambda one: one.rollouts) if near else max(ours, key=lambda one: one.accuracy)
-        lost, low, high = (100 * value for value in best.loss)
-        same = "the same accuracy as" if near else f"{-lost:.1f} points less accurate than"
+        """The setting with the fewest rollouts and no loss, or else with the highest accuracy."""
+        gains = [one for one in self.outcomes if one.family == GAIN]
+        near = [one for one in gains if one.loss[0] >= -NEAR]
+        best = min(near, key=lambda one: one.rollouts) if near else max(gains, key=lambda one: one.accuracy)
+        mean, low, high = (100 * value for value in best.loss)
+        verdict = "the same accuracy as" if near else f"{-mean:.1f} points less accurate than"
         return (
-            f"{best.rule}: {same} {self.k} rollouts ({100 * self.full.accuracy:.1f}%) with {best.rollouts:.1f} on "
-            f"average ({lost:+.1f} points [{low:+.1f}, {high:+.1f}])"
+            f"{best.rule}: {verdict} {self.k} rollouts ({100 * self.full.accuracy:.1f}%) with {best.rollouts:.1f} on "
+            f"average ({mean:+.1f} points [{low:+.1f}, {high:+.1f}])"
         )
 
-    def table(self) -> Table:
-        """A row a setting."""
+    def tables(self) -> tuple[Table, ...]:
+        """One table, a row a setting."""
         columns = (
             *(Column("rule", TEXT), Column("rollouts", NUMBER), Column("accuracy")),
             *(Column("against all", POINTS), Column("low", POINTS), Column("high", POINTS)),
-            *(Column("against Beta", POINTS), Column("low ", POINTS), Column("high ", POINTS)),
         )
-        rows = tuple(
-            (one.rule, one.rollouts, one.accuracy, *one.loss, *(one.over_beta or (None, None, None)))
-            for one in self.outcomes
-        )
-        notes = (
-            f"{self.questions:,} questions, {self.orders:g} random orders each; every rule returns what the selector "
-            "chooses among the rollouts so far. Against Beta: the Beta rule with as many rollouts on average. Points, "
-            "with paired 95% intervals over questions.",
+        rows = tuple((one.rule, one.rollouts, one.accuracy, *one.loss) for one in self.outcomes)
+        notes = [
+            f"{self.questions:,} questions, {self.orders:g} random orders each; every rule returns what the method "
+            "chooses among the rollouts so far. Points, with paired 95% intervals over questions.",
             f"{self.sentence}.",
+        ]
+        if self.left_out:
+            notes.append(f"Left out: {self.left_out:,} questions with fewer than {self.k} rollouts.")
+        return (Table("stopping", f"accuracy % and rollouts of {self.k}", columns, rows, tuple(notes)),)
+
+    def record(self) -> dict[str, Any]:
+        """In plain values."""
+        return {**asdict(self), "sentence": self.sentence}
+
+
+def replay(
+    pools: Iterable[Pool],
+    method: Method,
+    k: int | None = None,
+    orders: int = 3,
+    seed: int = 0,
+    on_walk: Callable[[], object] = lambda: None,
+) -> Replay:
+    """Every rule on random orders of labelled pools; ``k``: the budget, by default the most common size of a pool."""
+    given = list(pools)
+    if not given:
+        raise UsageError(
+            "no labelled question is left to replay; --include-fitted takes those that were fitted on, too"
         )
-        return Table("budget", f"accuracy % and rollouts of {self.k}", columns, rows, notes)
+    budget = k or Counter(map(len, given)).most_common(1)[0][0]
+    sized = [pool for pool in given if len(pool) >= budget]
+    walks = []
+    for walk in walks_of(sized, method, budget, orders, seed):
+        walks.append(walk)
+        on_walk()
+    return replace(compare_rules(walks, seed), left_out=len(given) - len(sized))
 
 
-def replay(walks: Sequence[Walk], seed: int = 0) -> Replay:
-    """Every rule on the walks, which must be equally long."""
+def compare_rules(walks: Sequence[Walk], seed: int = 0) -> Replay:
+    """Every rule on walks of one length."""
     if not walks:
         raise UsageError("no labelled pool has enough rollouts to replay; give larger pools, or a smaller -k")
     k = len(walks[0].states)
-    questions = sorted({walk.question for walk in walks})
-    place = {question: row for row, question in enumerate(questions)}
-    rows = np.array([place[walk.question] for walk in walks])
+    _, rows = np.unique([walk.question for walk in walks], return_inverse=True)
     counts = np.bincount(rows).astype(np.float64)
 
     def by_question(values: Iterable[float]) -> Floats:
-        found: Floats = np.bincount(rows, np.array(list(values), np.float64)) / counts
-        return found
+        means: Floats = np.bincount(rows, np.array(list(values), np.float64)) / counts
+        return means
 
-    found: list[tuple[str, str, Floats, Floats]] = []
+    measured: list[tuple[str, str, Floats, Floats]] = []
     for family, rules in rules_for(k).items():
         for rule in rules:
             ends = [walk.end(rule) for walk in walks]
             right = by_question(walk.right[end - 1] for walk, end in zip(walks, ends, strict=True))
-            found.append((family, rule.name, by_question(ends), right))
-    full = next(right for _, name, _, right in found if name == FixedK(k).name)
-    curve = sorted(((used.mean(), right) for family, _, used, right in found if family == BETA), key=lambda one: one[0])
-    outcomes = []
-    for family, name, used, right in found:
-        beta = _between(curve, float(used.mean())) if family == GAIN else None
-        over = None if beta is None else _interval(right - beta, seed)
-        loss = _interval(right - full, seed)
-        outcomes.append(Outcome(family, name, float(used.mean()), float(right.mean()), loss, over))
-    return Replay(k, len(questions), len(walks) / len(questions), tuple(outcomes))
+            measured.append((family, rule.name, by_question(ends), right))
+    full = next(right for _, name, _, right in measured if name == FixedK(k).name)
+    outcomes = (
+        Outcome(family, name, float(used.mean()), float(right.mean()), _interval(right - full, seed))
+        for family, name, used, right in measured
+    )
+    return Replay(k, len(counts), len(walks) / len(counts), tuple(outcomes))
 
 
-def _between(curve: Sequence[tuple[float, Floats]], rollouts: float) -> Floats | None:
-    """What a rule has with so many rollouts on average, if two of its settings are mixed."""
-    for (low, before), (high, after) in pairwise(curve):
-        if low <= rollouts <= high:
-            share = (rollouts - low) / (high - low) if high > low else 0.0
-            mixed: Floats = (1 - share) * before + share * after
-            return mixed
-    return None
-
-
-def _interval(values: Floats, seed: int) -> tuple[float, float, float]:
+def _interval(values: Floats, seed: int) -> Interval:
     found = intervals(values[:, None], seed)
     return float(values.mean()), float(found.low[0]), float(found.high[0])

@@ -1,7 +1,7 @@
-"""Rules that say when to stop, as values: a fixed number, two of the literature, and the expected gain of going on.
+"""Stopping rules as values: a fixed number, two rules from the literature, and the expected gain of continuing.
 
-A rule sees what is known after some rollouts (``State``) and how many are left, and answers with the reason in words.
-All of them count meanings, not strings.
+A rule looks at what is known after some rollouts (``State``) and how many are left, and answers with a reason in words.
+All rules count meanings, not strings.
 """
 
 import math
@@ -9,21 +9,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from tracerank.errors import CheckpointError, UsageError
 from tracerank.votes.selector import DEFAULT, checked_description, folder_of, read_description, write_description
 
 FORMAT = "tracerank-stopping/1"
-MENDING = "stopping.json"
-"""Beside the shipped weights: how often the rest of a budget mends a wrong answer."""
-LEAD, ROLLOUTS, SPREAD, AGREES, CHANGED, LEFT = "lead", "rollouts", "spread", "agrees", "changed", "left"
-COLUMNS = (LEAD, ROLLOUTS, SPREAD, AGREES, CHANGED, LEFT)
-"""Log odds that the largest meaning stays so; logs of the rollouts that there are and that are left; meanings besides
-the first over votes; whether the last rollout agrees with the choice, and whether it changed it."""
+RECOVERY = "stopping.json"
+"""Beside the shipped weights: how often the rest of a budget corrects a wrong answer."""
+COLUMNS = ("lead", "rollouts", "spread", "agrees", "changed", "left")
+"""Log odds that the largest meaning stays the largest; log of the number of rollouts; meanings besides the first over
+votes; whether the last rollout agrees with the choice, and whether it changed it; log of the rollouts left."""
 WITHIN = 0.02
-"""Accuracy that may be lost against spending the whole budget, unless the user says otherwise."""
-_ODDS = 6.2
+"""Accuracy that may be lost against spending the whole budget, by default."""
+MAX_LEAD = 6.2
+"""Log odds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,23 +31,23 @@ class State:
     """What is known after some rollouts."""
 
     rollouts: int
-    """All of them, failed ones among them."""
+    """All of them, including failed ones."""
     votes: tuple[int, ...] = ()
     """Of each meaning, the largest first."""
     confidence: float | None = None
-    """In the answer that would be returned now; None: nothing can be said."""
+    """In the answer that would be returned now; None: unknown."""
     agrees: bool = False
     """Whether the last rollout gave that answer."""
     changed: bool = False
-    """Whether it was another one before the last rollout."""
+    """Whether the last rollout changed the choice."""
     run: int = 0
-    """How many of the last rollouts in a row mean the same."""
+    """How many of the last rollouts in a row have the same meaning."""
 
     @property
     def lead(self) -> float:
-        """The chance that the largest meaning is the one that most rollouts would give, were there many.
+        """The probability that the largest meaning would also be the largest of many rollouts.
 
-        Of two meanings with a and b votes: that a coin with Beta(a + 1, b + 1) shows heads more often than not.
+        For two meanings with a and b votes: that a coin with Beta(a + 1, b + 1) shows heads more often than not.
         """
         first, second = (*self.votes, 0, 0)[:2]
         tosses = first + second + 1
@@ -56,29 +56,29 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether to go on, and why."""
+    """Whether to run another rollout, and why; true if so."""
 
-    goes_on: bool
+    continues: bool
     reason: str
 
     def __bool__(self) -> bool:
-        return self.goes_on
+        return self.continues
 
 
 class Rule(Protocol):
-    """Says when to stop; deterministic, and sees no label."""
+    """Decides when to stop; deterministic, and sees no label."""
 
     @property
     def name(self) -> str: ...
 
     def verdict(self, state: State, left: int) -> Verdict:
-        """Whether one of the rollouts that are left is to be run, of which there is at least one."""
+        """Whether to run one of the rollouts that are left; there is at least one."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class FixedK:
-    """So many rollouts, whatever they say."""
+    """A fixed number of rollouts."""
 
     k: int
 
@@ -94,7 +94,7 @@ class FixedK:
 
 @dataclass(frozen=True, slots=True)
 class BetaRule:
-    """Adaptive-Consistency (Aggarwal et al., 2023): until the largest meaning is sure to be the majority's."""
+    """Adaptive-Consistency (Aggarwal et al., 2023): until the largest meaning is likely enough to stay the largest."""
 
     threshold: float = 0.95
 
@@ -103,10 +103,10 @@ class BetaRule:
         return f"Beta {self.threshold:g}"
 
     def verdict(self, state: State, left: int) -> Verdict:
-        said = f"the largest meaning leads with {state.lead:.1%}"
+        leads = f"the largest meaning leads with {state.lead:.1%}"
         if state.votes and state.lead >= self.threshold:
-            return Verdict(False, f"{said}, at least {self.threshold:.1%}")
-        return Verdict(True, f"{said}, below {self.threshold:.1%}")
+            return Verdict(False, f"{leads}, at least {self.threshold:.1%}")
+        return Verdict(True, f"{leads}, below {self.threshold:.1%}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,67 +126,66 @@ class WindowRule:
 
 
 @dataclass(frozen=True, slots=True)
-class Mending:
-    """How likely rollouts that are left mend an answer that is wrong now: logistic in ``COLUMNS``."""
+class RecoveryModel:
+    """The probability that the rollouts left correct an answer that is wrong now: logistic in ``COLUMNS``."""
 
     weights: Mapping[str, float]
     bias: float
-    training: Mapping[str, object] = field(default_factory=dict)
+    training: Mapping[str, Any] = field(default_factory=dict)
+    """Summary of the fit."""
 
     def __post_init__(self) -> None:
         if set(self.weights) != set(COLUMNS) or not all(map(math.isfinite, (*self.weights.values(), self.bias))):
-            raise ValueError(f"mending needs finite weights of {', '.join(COLUMNS)}")
+            raise ValueError(f"a recovery model needs finite weights of {', '.join(COLUMNS)}")
 
-    def chance(self, state: State, left: int) -> float:
+    def probability(self, state: State, left: int) -> float:
         row = zip(COLUMNS, columns_of(state, left), strict=True)
-        odds = self.bias + math.fsum(self.weights[name] * value for name, value in row)
-        return 1 / (1 + math.exp(-odds))
+        return 1 / (1 + math.exp(-self.bias - math.fsum(self.weights[name] * value for name, value in row)))
 
     def save(self, folder: str | Path) -> None:
         about = {"weights": dict(self.weights), "bias": self.bias, "training": dict(self.training)}
-        write_description(Path(folder) / MENDING, {"format": FORMAT, **about})
+        write_description(Path(folder) / RECOVERY, {"format": FORMAT, **about})
 
 
 def columns_of(state: State, left: int) -> tuple[float, ...]:
-    """The values of ``COLUMNS``; some rollout must have an answer."""
-    sure = state.lead
-    odds = math.log(sure / (1 - sure)) if sure < 1 else _ODDS
+    """The values of ``COLUMNS``; at least one rollout must have an answer."""
+    lead = math.log(state.lead / (1 - state.lead)) if state.lead < 1 else MAX_LEAD
     spread = (len(state.votes) - 1) / (sum(state.votes) + 1)
-    logs = math.log(state.rollouts), math.log(left)
-    return min(odds, _ODDS), logs[0], spread, float(state.agrees), float(state.changed), logs[1]
+    flags = float(state.agrees), float(state.changed)
+    return min(lead, MAX_LEAD), math.log(state.rollouts), spread, *flags, math.log(left)
 
 
-def read_mending(folder: str | Path) -> Mending:
+def read_recovery(folder: str | Path) -> RecoveryModel:
     """From a folder that ``save`` wrote."""
-    path = folder_of(folder) / MENDING
-    about = read_description(path, FORMAT, "rule when to stop")
+    path = folder_of(folder) / RECOVERY
+    about = read_description(path, FORMAT, "stopping rule")
     with checked_description(path):
         weights = {str(name): float(weight) for name, weight in about["weights"].items()}
-        return Mending(weights, float(about["bias"]), dict(about["training"]))
+        return RecoveryModel(weights, float(about["bias"]), dict(about["training"]))
 
 
 @cache
-def shipped_mending() -> Mending:
+def shipped_recovery() -> RecoveryModel:
     """What comes with the package."""
     try:
-        return read_mending(DEFAULT)
+        return read_recovery(DEFAULT)
     except CheckpointError as error:
         raise CheckpointError(f"{error}; install the package again") from None
 
 
 @dataclass(frozen=True, slots=True)
 class ExpectedGain:
-    """Until going on is not worth it: the chance that the answer is wrong, times that more rollouts mend it.
+    """Until continuing is not worth it: P(the answer is wrong) times P(more rollouts correct it).
 
     ``within`` is the accuracy that may be lost against the whole budget, ``price`` the accuracy that one rollout must
-    bring, ``target`` a confidence that is enough; give one of them, or none for ``WITHIN``.
+    bring, ``target`` a sufficient confidence; give one of them, or none for ``WITHIN``.
     """
 
     within: float | None = None
     price: float | None = None
     target: float | None = None
-    mending: Mending | None = None
-    """None: what ships."""
+    recovery: RecoveryModel | None = None
+    """None: the shipped one."""
 
     def __post_init__(self) -> None:
         given = [value for value in (self.within, self.price, self.target) if value is not None]
@@ -204,25 +203,26 @@ class ExpectedGain:
         return WITHIN if self.within is None else self.within
 
     def gains(self, state: State, lefts: Sequence[int]) -> list[float]:
-        """Accuracy that each number of further rollouts is expected to bring; everything where nothing is known."""
+        """Expected accuracy gain of each number of further rollouts; 1 where nothing is known."""
         if state.confidence is None or not state.votes:
             return [1.0 for _ in lefts]
-        mending = self.mending or shipped_mending()
-        return [(1 - state.confidence) * mending.chance(state, left) for left in lefts]
+        recovery = self.recovery or shipped_recovery()
+        return [(1 - state.confidence) * recovery.probability(state, left) for left in lefts]
 
     def verdict(self, state: State, left: int) -> Verdict:
         if not state.votes:
             return Verdict(True, "no rollout has answered yet")
         if state.confidence is None:
-            return Verdict(True, "nothing calibrated is known of such answers")
-        sure = f"confidence {state.confidence:.0%}"
+            return Verdict(True, "such answers have no calibrated confidence")
+        known = f"confidence {state.confidence:.0%}"
         if self.target is not None:
             enough = state.confidence >= self.target
-            return Verdict(not enough, f"{sure}, {'at least' if enough else 'below'} {self.target:.0%}")
+            return Verdict(not enough, f"{known}, {'at least' if enough else 'below'} {self.target:.0%}")
         if self.price is not None:
-            best = max(gain / after for after, gain in enumerate(self.gains(state, range(1, left + 1)), start=1))
-            told = f"{sure}; a further rollout brings at most {best:.2%}"
-            return Verdict(best > self.price, f"{told}, {'more' if best > self.price else 'no more'} than its price")
-        [gain] = self.gains(state, [left])
-        told = f"{sure}; the other {left} rollouts would bring {gain:.1%}"
-        return Verdict(gain > self._within, f"{told}, {'more' if gain > self._within else 'no more'} than is asked for")
+            gains = self.gains(state, range(1, left + 1))
+            gain, limit = max(gain / count for count, gain in enumerate(gains, start=1)), self.price
+            reason = f"{known}; a further rollout brings at most {gain:.2%}"
+            return Verdict(gain > limit, f"{reason}, {'more' if gain > limit else 'no more'} than its price")
+        [gain], limit = self.gains(state, [left]), self._within
+        reason = f"{known}; the other {left} rollouts would bring {gain:.1%}"
+        return Verdict(gain > limit, f"{reason}, {'more' if gain > limit else 'no more'} than is asked for")

@@ -5,12 +5,13 @@
         session.add(run_agent())
     print(session.decision().answer)
 
-With a selector by meaning, such as the shipped one, a rollout more is read once and costs what it brings; any other
-method decides on the whole pool again.
+With an evidence selector, such as the shipped one, adding a rollout is incremental; any other method decides on the
+whole pool again.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import takewhile
 
 from tracerank.endpoints.chat import Usage
 from tracerank.errors import UsageError
@@ -19,7 +20,6 @@ from tracerank.pools.types import Question, Retained, Rollout
 from tracerank.readers.base import Record
 from tracerank.readers.detect import AUTO
 from tracerank.selectors.decide import Given, pool_of_given
-from tracerank.selectors.features.compute import FeatureTable
 from tracerank.selectors.meaning.compute import MeaningLedger
 from tracerank.selectors.meaning.selector import MeaningSelector
 from tracerank.selectors.unsure.escalation import Escalating
@@ -30,7 +30,7 @@ from tracerank.votes.voting import ANSWERED
 
 
 class Session:
-    """A pool that grows, with a selector and a rule."""
+    """A pool that grows, with a method and a stopping rule."""
 
     def __init__(
         self,
@@ -42,10 +42,9 @@ class Session:
         fields: Mapping[str, str] | None = None,
         reader: str = AUTO,
     ) -> None:
-        """``selector``: any method, or the folder of a selector; None: the shipped one. ``budget``: most rollouts.
+        """``selector``: any method, or the folder of a selector; None: the shipped one. ``budget``: maximum rollouts.
 
-        Of a method that escalates, the first one is asked after each rollout, the other one by ``decision()`` alone.
-
+        Of an escalating method, the first one decides after each rollout, and the second one only in ``decision()``.
         ``fields`` and ``reader`` are for records, as in ``tr.decide``.
         """
         if budget < 1:
@@ -53,8 +52,8 @@ class Session:
         self.question = question if isinstance(question, Question) else Question("request", question)
         self.budget = budget
         self.rule: Rule = rule or ExpectedGain()
-        self._whole = load_selector(selector) if isinstance(selector, str) else selector or load_selector()
-        self._method = self._whole.first if isinstance(self._whole, Escalating) else self._whole
+        self._final = load_selector(selector) if isinstance(selector, str) else selector or load_selector()
+        self._method = self._final.first if isinstance(self._final, Escalating) else self._final
         self._fields, self._reader = fields, reader
         self._rollouts: list[Rollout] = []
         self._dropped: dict[int, str] = {}
@@ -72,25 +71,24 @@ class Session:
         return Pool(self.question, tuple(self._rollouts))
 
     def add(self, given: Given | Sequence[Record], *, answer: str | None = None, usage: Usage | None = None) -> Rollout:
-        """One rollout more: an answer, a record in any readable form, a conversation, a rollout; None: a failed run.
+        """Add an answer, a record in any readable form, a conversation or a rollout; None: a failed run.
 
-        ``answer`` and ``usage`` are what it answers and cost, where that is known better than the record says it.
+        ``answer`` and ``usage``, if given, override those of the record.
         """
-        place = len(self._rollouts)
-        rollout = replace(self.read(given, answer=answer, usage=usage), sample_id=place)
+        index = len(self._rollouts)
+        rollout = replace(self.read(given, answer=answer, usage=usage), sample_id=index)
         self._rollouts.append(rollout)
-        reason = ANSWERED.reason_to_drop(rollout)
-        if reason is not None:
-            self._dropped[place] = reason
+        if (reason := ANSWERED.reason_to_drop(rollout)) is not None:
+            self._dropped[index] = reason
         else:
             self._ledger.add(rollout)
-        self._settle()
+        self._update()
         return rollout
 
     def read(
         self, given: Given | Sequence[Record], *, answer: str | None = None, usage: Usage | None = None
     ) -> Rollout:
-        """The rollout that ``add`` would take, which stays outside."""
+        """The rollout that ``add`` would add."""
         if isinstance(given, Sequence) and not isinstance(given, str | bytes | Mapping):
             given = {"messages": list(given)}
         [read] = pool_of_given(self.question.text, [given], self._fields, self._reader).rollouts
@@ -107,49 +105,35 @@ class Session:
 
     @property
     def chosen(self) -> int | None:
-        """The place of the rollout whose answer would be returned now; None: there is none."""
+        """The index of the rollout whose answer would be returned now; None: there is none."""
         return self._decision.sample_id
 
     def decision(self) -> Decision:
         """What would be returned now."""
-        is_settled = self._whole is self._method
-        return told(self.pool, self._decision if is_settled else self._whole.decide(self.pool))
+        decision = self._decision if self._final is self._method else self._final.decide(self.pool)
+        return told(self.pool, decision)
 
-    def _settle(self) -> None:
-        """Decide again, and look at how the meanings stand."""
-        before = self._decision.sample_id
-        table = self._ledger.table() if self._ledger.rollouts else None
-        self._decision = self._decided(table)
-        last = len(self._rollouts) - 1
+    def _update(self) -> None:
+        """Decide again, and summarise how the meanings stand."""
+        before, answered = self._decision.sample_id, self._ledger.rollouts
+        table = self._ledger.table() if answered else None
+        if isinstance(self._method, MeaningSelector) and table is not None:
+            retained = Retained(tuple(answered), dict(self._dropped))
+            self._decision = self._method.decision(self.pool, retained, table)
+        else:
+            self._decision = self._method.decide(self.pool)
         if table is None or not len(table.votes):
             self.state = State(len(self._rollouts))
             return
-        meaning_of = {
-            self._ledger.rollouts[place].sample_id: row for row, own in enumerate(table.rollouts) for place in own
-        }
-        chosen = None if self._decision.sample_id is None else meaning_of.get(self._decision.sample_id)
+        meaning = {answered[index].sample_id: row for row, members in enumerate(table.rollouts) for index in members}
+        chosen = None if self.chosen is None else meaning.get(self.chosen)
+        last = meaning.get(len(self._rollouts) - 1)
+        backwards = (meaning.get(index) for index in reversed(range(len(self._rollouts))))
         self.state = State(
             len(self._rollouts),
             tuple(sorted(table.votes.tolist(), reverse=True)),
             self._decision.confidence,
-            agrees=chosen is not None and meaning_of.get(last) == chosen,
-            changed=before is not None and meaning_of.get(before) != chosen,
-            run=_run(meaning_of, last),
+            agrees=chosen is not None and last == chosen,
+            changed=before is not None and meaning.get(before) != chosen,
+            run=0 if last is None else sum(1 for _ in takewhile(lambda each: each == last, backwards)),
         )
-
-    def _decided(self, table: FeatureTable | None) -> Decision:
-        if isinstance(self._method, MeaningSelector) and table is not None:
-            kept = tuple(self._ledger.rollouts)
-            return self._method.decision(self.pool, Retained(kept, dict(self._dropped)), table)
-        return self._method.decide(self.pool)
-
-
-def _run(meaning_of: Mapping[int, int], last: int) -> int:
-    """How many rollouts in a row, the last among them, have its meaning."""
-    meaning = meaning_of.get(last)
-    if meaning is None:
-        return 0
-    run = 0
-    while last - run >= 0 and meaning_of.get(last - run) == meaning:
-        run += 1
-    return run

@@ -15,7 +15,8 @@ import pytest
 
 from tests.lab.shelves import RIVERS, corpus_of, hostile_row, write_rows
 from tracerank.embedding.base import HashEmbedder, Vectors
-from tracerank.embedding.cache import CachedEmbedder, VectorCache
+from tracerank.embedding.cache import VectorCache
+from tracerank.embedding.cached import CachedEmbedder
 from tracerank.errors import CorpusError, UsageError
 from tracerank.lab.corpus.base import PassageRule
 from tracerank.lab.corpus.bm25 import TermReader

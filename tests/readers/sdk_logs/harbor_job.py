@@ -27,7 +27,7 @@ from harbor.models.trial.config import AgentConfig, EnvironmentConfig, TaskConfi
 
 from tests.readers.sdk_logs.questions import QUESTIONS, results, script
 
-_PLUGIN = "tracerank.serving.adapters.harbor_job:SelectionPlugin"
+_PLUGIN = "tracerank.sampling.integrations.harbor:SelectionPlugin"
 _HERE = "tests.readers.sdk_logs.harbor_job"
 _TASK = """schema_version = "1.4"
 [task]

@@ -16,8 +16,8 @@ from tracerank.answers.meaning.rightness import is_right
 from tracerank.endpoints.chat import ChatMessage, ChatModel, ChatReply, EmptyReply, PromptTooLong, Sampling, Usage
 from tracerank.errors import ChatError, RetrieveError, UsageError
 from tracerank.lab.chat.style import Session, Style, demanding
-from tracerank.lab.sample import FAILED
 from tracerank.pools.types import Question, Rollout
+from tracerank.sampling.run_log import FAILED
 
 
 @dataclass(frozen=True, slots=True)

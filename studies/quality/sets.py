@@ -1,0 +1,78 @@
+"""The labelled pools that methods are compared on, none of which anything that ships was fitted on.
+
+Real rollouts and their judgements lie in ``../shared`` (or ``TRACERANK_SHARED``); sets whose data is missing are left out.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+from studies.shipped_weights.judged import Judgements
+from studies.shipped_weights.lexical_data import QuestionSets, split_of
+from studies.shipped_weights.real_pools import ROLLOUTS, folded, real_pools, tested_questions
+from tracerank.evaluation.labels import MEANING, labelled
+from tracerank.lab.lexical.policy import LexicalPolicy
+from tracerank.lab.lexical.presets import PRESETS as AGENTS
+from tracerank.lab.worlds.presets import PRESETS, iter_world
+from tracerank.pools.pool import Pool
+from tracerank.pools.types import WEBQA
+from tracerank.readers import read_pools
+
+UNSEEN = {"search_r1": (2,), "hotpot_agent": (2, 3, 4, 8), "hotpot_agent+": (2, 3, 4, 8)}
+"""Agents that nothing was fitted on, with the K that their pools allow."""
+KNOWN = {"r1_searcher": (2,), "fireact": (2, 3), "knowagent": (2,)}
+"""Agents of the fit; only test questions are measured."""
+CHAT_POOLS = Path(__file__).with_name("chat_pools.jsonl.gz")
+"""100 questions, 4 rollouts each of our own agent with a 1.5B model: ``studies.trial MODEL --rollouts 100x4``."""
+LEXICAL_QUESTIONS = {"base": 1500, "sft": 500, "rl": 500}
+WORLD_QUESTIONS, WORLD_SEED = 500, 77
+
+Load = Callable[[Path], list[Pool]]
+"""From a cache folder to labelled pools."""
+
+
+def real(name: str, cache: Path) -> list[Pool]:
+    """Pools of a real agent, labelled by the judgements."""
+    judgements, tested = Judgements.read(), tested_questions()
+    ks = {**UNSEEN, **KNOWN}[name]
+    return [
+        judgements.labelled(pool)
+        for pool in real_pools(name)
+        if len(pool) >= ks[-1] and (name in UNSEEN or _is_tested(pool, tested))
+    ]
+
+
+def _is_tested(pool: Pool, tested: frozenset[str]) -> bool:
+    return split_of(pool.question.text) == "test" or folded(pool.question.text) in tested
+
+
+def lexical(agent: str, cache: Path) -> list[Pool]:
+    """Pools of our agent without a language model on test questions, labelled by ``is_right``."""
+    questions = QuestionSets(cache)
+    tested = [example.question for example in questions.of("test")]
+    policy = LexicalPolicy(questions.corpus, AGENTS[agent])
+    chosen = tested[:: max(1, len(tested) // LEXICAL_QUESTIONS[agent])]
+    return [labelled(pool, MEANING) for pool in policy.pools(chosen)]
+
+
+def chat(cache: Path) -> list[Pool]:
+    """Pools of our agent with a small language model, labelled by ``is_right``."""
+    return [labelled(pool, MEANING) for pool in read_pools(CHAT_POOLS)]
+
+
+def world(cache: Path) -> list[Pool]:
+    """Generated pools with their truth."""
+    return list(iter_world(PRESETS["paper"][WEBQA], WORLD_QUESTIONS, WORLD_SEED))
+
+
+def sets() -> Iterator[tuple[str, Load, tuple[int, ...]]]:
+    """Name, loader and budgets of every set whose data is here."""
+    if ROLLOUTS.is_dir():
+        for name, ks in {**UNSEEN, **KNOWN}.items():
+            yield name if name in UNSEEN else f"{name}, test questions", partial(real, name), ks
+        for agent in AGENTS:
+            yield f"lexical {agent}", partial(lexical, agent), (4, 16)
+    yield "chat agent, 1.5B", chat, (2, 4)
+    yield "world", world, (4, 16)
+
+

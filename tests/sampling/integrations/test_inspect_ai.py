@@ -1,0 +1,155 @@
+"""The solver and the reducer in a real evaluation, with Inspect's own mock model."""
+
+import warnings
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tracerank.sampling.integrations.inspect_ai import METADATA, best_of, picked_by, rollout_record
+from tracerank.votes.voting import MajorityVote
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    inspect_ai = pytest.importorskip("inspect_ai")
+    from inspect_ai.agent import AgentState, agent, react
+    from inspect_ai.dataset import Sample
+    from inspect_ai.model import ModelOutput, ModelUsage, get_model
+    from inspect_ai.scorer import Score, Target, accuracy, match, scorer
+    from inspect_ai.solver import generate, solver, system_message
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+SAMPLES = [Sample("Capital of France?", target="Paris", id="fr"), Sample("Capital of Italy?", target="Rome", id="it")]
+SAID = {"France": ["Lyon", "Paris", "Paris"], "Italy": ["Rome", "Milan", "Rome"]}
+
+
+def model() -> Any:
+    """Answers each question with what is said of it, in turn."""
+    turns: defaultdict[str, int] = defaultdict(int)
+
+    def output(messages: Any, *rest: Any) -> Any:
+        land = next(name for name in SAID if name in messages[-1].text)
+        turns[land] += 1
+        said = ModelOutput.from_content("mockllm/model", SAID[land][turns[land] - 1])
+        said.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)  # else it would be looked up online
+        return said
+
+    return get_model("mockllm/model", custom_outputs=output, memoize=False)
+
+
+def evaluated(folder: Path, **task: Any) -> Any:
+    [log] = inspect_ai.eval(
+        inspect_ai.Task(dataset=SAMPLES, **task), model=model(), log_dir=str(folder), display="none"
+    )
+    assert log.status == "success", log.error
+    return log
+
+
+def test_the_solver_goes_on_with_the_chosen_run(tmp_path: Path) -> None:
+    log = evaluated(tmp_path, solver=best_of(generate(), MajorityVote(), k=3), scorer=match())
+    assert log.results.scores[0].metrics["accuracy"].value == 1.0
+    assert {sample.output.completion for sample in log.samples} == {"Paris", "Rome"}
+    assert {tuple(sample.metadata[METADATA]["group"]) for sample in log.samples} == {(1, 2), (0, 2)}
+
+
+@scorer(metrics=[accuracy()])
+def with_rollout() -> Any:
+    """The match, with the rollout kept for the reducer."""
+
+    async def score(state: Any, target: Target) -> Score:
+        said = state.output.completion
+        kept = {METADATA: rollout_record(state)}
+        return Score(value="C" if said == target.text else "I", answer=said, metadata=kept)
+
+    return score
+
+
+@pytest.mark.parametrize("made", [match, with_rollout])
+def test_the_reducer_takes_the_score_of_the_chosen_epoch(tmp_path: Path, made: Any) -> None:
+    epochs = inspect_ai.Epochs(3, picked_by(MajorityVote()))
+    log = evaluated(tmp_path, solver=generate(), scorer=made(), epochs=epochs)
+    assert log.results.scores[0].reducer == "picked_by_majority"
+    assert log.results.scores[0].metrics["accuracy"].value == 1.0
+    assert {score.answer for score in log.reductions[0].samples} == {"Paris", "Rome"}
+
+
+def submitted(said: list[str]) -> Any:
+    """A model that submits each answer in turn, as react wants it."""
+    outputs = [ModelOutput.for_tool_call("mockllm/model", "submit", {"answer": answer}) for answer in said]
+    for output in outputs:
+        output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
+    return get_model("mockllm/model", custom_outputs=outputs, memoize=False)
+
+
+def test_an_agent_runs_as_a_solver_does(tmp_path: Path) -> None:
+    task = inspect_ai.Task(dataset=SAMPLES[:1], solver=best_of(react(), MajorityVote(), k=3), scorer=match())
+    model = submitted(["Lyon", "Paris", "Paris"])
+    [log] = inspect_ai.eval(task, model=model, log_dir=str(tmp_path), display="none")
+    assert log.status == "success", log.error
+    [sample] = log.samples
+    assert sample.output.completion.endswith("Paris")  # before it stands what the mock model says beside its call
+    assert len(sample.metadata[METADATA]["group"]) == 2
+    assert log.results.scores[0].metrics["accuracy"].value == 1.0
+
+
+def test_several_solvers_run_one_after_another_in_each_fork(tmp_path: Path) -> None:
+    inner = [system_message("Be brief."), generate()]
+    log = evaluated(tmp_path, solver=best_of(inner, MajorityVote(), k=3), scorer=match())
+    assert log.results.scores[0].metrics["accuracy"].value == 1.0
+    assert {sample.messages[0].role for sample in log.samples} == {"system"}
+
+
+def failing(times: int) -> tuple[Any, Any]:
+    """A solver and an agent that fail as many times as said, then do as the model says."""
+    left = {"solver": times, "agent": times}
+
+    def fail(kind: str) -> None:
+        left[kind] -= 1
+        if left[kind] >= 0:
+            raise ValueError("the search tool broke")
+
+    @solver(name="moody_solver")
+    def moody() -> Any:
+        async def solve(state: Any, generate: Any) -> Any:
+            fail("solver")
+            return await generate(state)
+
+        return solve
+
+    @agent(name="moody_agent")
+    def moody_agent() -> Any:
+        async def execute(state: AgentState) -> AgentState:
+            fail("agent")
+            state.output = await get_model().generate(state.messages)
+            state.messages.append(state.output.message)
+            return state
+
+        return execute
+
+    return moody(), moody_agent()
+
+
+@pytest.mark.parametrize("kind", [0, 1])
+def test_a_failing_fork_is_left_out_and_told(tmp_path: Path, kind: int) -> None:
+    inner = failing(1)[kind]
+    task = inspect_ai.Task(dataset=SAMPLES[:1], solver=best_of(inner, MajorityVote(), k=4), scorer=match())
+    [log] = inspect_ai.eval(task, model=model(), log_dir=str(tmp_path), display="none")
+    assert log.status == "success", log.error
+    [sample] = log.samples
+    assert sample.output.completion == "Paris"
+    assert list(sample.metadata[METADATA]["failed"].values()) == ["ValueError: the search tool broke"]
+    assert sample.error is None
+
+
+def test_when_every_fork_fails_the_sample_fails(tmp_path: Path) -> None:
+    inner = failing(2)[0]
+    task = inspect_ai.Task(dataset=SAMPLES[:1], solver=best_of(inner, MajorityVote(), k=2), scorer=match())
+    [log] = inspect_ai.eval(task, model=model(), log_dir=str(tmp_path), display="none")
+    assert log.status == "error"
+    assert "the search tool broke" in log.error.message

@@ -1,0 +1,209 @@
+"""``python -m tests.sampling.integrations.wrapped_agents LIBRARY``: an agent of a library in three runs of ``best_of``.
+
+The model is played by the scripted server of the readers' tests. Prints what came of it as JSON. Each library runs in a
+process of its own, because they warn, patch and start threads.
+"""
+
+import json
+import sys
+from collections.abc import Callable
+from typing import Annotated, Any, TypedDict
+
+import tracerank as tr
+from tests.readers.sdk_logs.questions import results, script
+from tests.readers.sdk_logs.server import serving
+from tracerank.sampling.integrations.dspy import dspy_agent
+from tracerank.sampling.integrations.inspect_ai import inspect_agent
+from tracerank.sampling.integrations.langgraph import langgraph_agent
+from tracerank.sampling.integrations.openai_agents import openai_agent
+from tracerank.sampling.integrations.pydantic_ai import pydantic_agent
+from tracerank.sampling.integrations.smolagents import smolagent
+
+_QUESTION, _ROLLOUT = 0, 3
+"""It asks twice, one query after the other."""
+
+
+def openai_agents(v1: str) -> Any:
+    from agents import Agent, OpenAIChatCompletionsModel, function_tool, set_tracing_disabled
+    from openai import AsyncOpenAI
+
+    set_tracing_disabled(True)
+
+    @function_tool
+    def web_search(query: str) -> str:
+        """Search the web."""
+        return _found(query)
+
+    model = OpenAIChatCompletionsModel("scripted-model", AsyncOpenAI(base_url=v1, api_key="none"))
+    return openai_agent(Agent(name="searcher", tools=[web_search], model=model), max_turns=6)
+
+
+def langgraph(v1: str) -> Any:
+    from langchain_core.messages import AIMessage, ToolMessage
+    from langgraph.graph import END, START, StateGraph
+    from langgraph.graph.message import add_messages
+    from openai import AsyncOpenAI
+
+    client = AsyncOpenAI(base_url=v1, api_key="none")
+    roles = {"human": "user", "ai": "assistant", "tool": "tool"}
+
+    class State(TypedDict):
+        messages: Annotated[list[Any], add_messages]
+
+    def sent(message: Any) -> dict[str, Any]:
+        turn = {"role": roles[message.type], "content": message.content}
+        if message.type == "tool":
+            turn["tool_call_id"] = message.tool_call_id
+        if getattr(message, "tool_calls", None):
+            turn["tool_calls"] = [
+                {
+                    "id": one["id"],
+                    "type": "function",
+                    "function": {"name": one["name"], "arguments": json.dumps(one["args"])},
+                }
+                for one in message.tool_calls
+            ]
+        return turn
+
+    async def model(state: State) -> dict[str, Any]:
+        asked: list[Any] = [sent(message) for message in state["messages"]]
+        reply = await client.chat.completions.create(model="scripted-model", messages=asked, tools=[_TOOL])
+        said, used = reply.choices[0].message, reply.usage
+        calls: list[Any] = [
+            {"id": one.id, "name": one.function.name, "args": json.loads(one.function.arguments)}
+            for one in said.tool_calls or ()
+            if one.type == "function"
+        ]
+        counted: Any = None
+        if used is not None:
+            total = used.prompt_tokens + used.completion_tokens
+            counted = {
+                "input_tokens": used.prompt_tokens,
+                "output_tokens": used.completion_tokens,
+                "total_tokens": total,
+            }
+        return {"messages": [AIMessage(said.content or "", tool_calls=calls, usage_metadata=counted)]}
+
+    def search(state: State) -> dict[str, Any]:
+        calls = state["messages"][-1].tool_calls
+        made = [ToolMessage(_found(one["args"]["query"]), tool_call_id=one["id"], name="web_search") for one in calls]
+        return {"messages": made}
+
+    graph = StateGraph(State)
+    graph.add_node("model", model)
+    graph.add_node("search", search)
+    graph.add_edge(START, "model")
+    graph.add_conditional_edges("model", lambda state: "search" if state["messages"][-1].tool_calls else END)
+    graph.add_edge("search", "model")
+    return langgraph_agent(graph.compile())
+
+
+def pydantic_ai(v1: str) -> Any:
+    from pydantic_ai import Agent
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.providers.openai import OpenAIProvider
+
+    agent: Any = Agent(OpenAIChatModel("scripted-model", provider=OpenAIProvider(base_url=v1, api_key="none")))
+
+    @agent.tool_plain  # type: ignore[untyped-decorator, unused-ignore]
+    def web_search(query: str) -> list[dict[str, str]]:
+        """Search the web."""
+        return results(query)
+
+    return pydantic_agent(agent)
+
+
+def smolagents(v1: str) -> Any:
+    from smolagents import OpenAIServerModel, ToolCallingAgent, tool
+
+    @tool  # type: ignore[untyped-decorator, unused-ignore]
+    def web_search(query: str) -> str:
+        """Search the web.
+
+        Args:
+            query: What to search for.
+        """
+        return _found(query)
+
+    model = OpenAIServerModel(model_id="scripted-model", api_base=v1, api_key="none")
+    return smolagent(lambda: ToolCallingAgent(tools=[web_search], model=model, verbosity_level=0))
+
+
+def dspy(v1: str) -> Any:
+    import dspy
+
+    def web_search(query: str) -> list[dict[str, str]]:
+        """Search the web."""
+        return results(query)
+
+    dspy.configure(lm=dspy.LM("openai/scripted-model", api_base=v1, api_key="none", cache=False, num_retries=0))
+    return dspy_agent(dspy.ReAct("question -> answer", tools=[web_search], max_iters=5))
+
+
+def inspect_ai(v1: str) -> Any:
+    from inspect_ai.agent import AgentState, agent
+    from inspect_ai.model import get_model
+    from inspect_ai.tool import tool
+
+    model = get_model("openai-api/scripted/scripted-model", base_url=v1, api_key="none", memoize=False)
+
+    @tool
+    def web_search() -> Any:
+        async def execute(query: str) -> str:
+            """Search the web.
+
+            Args:
+                query: What to search for.
+            """
+            return _found(query)
+
+        return execute
+
+    @agent
+    def searcher() -> Any:
+        async def execute(state: AgentState) -> AgentState:
+            messages, state.output = await model.generate_loop(state.messages, tools=[web_search()])
+            state.messages.extend(messages)
+            return state
+
+        return execute
+
+    return inspect_agent(searcher())
+
+
+def _found(query: str) -> str:
+    return json.dumps(results(query))
+
+
+_TOOL: Any = {
+    "type": "function",
+    "function": {
+        "name": "web_search",
+        "description": "Search the web.",
+        "parameters": {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]},
+    },
+}
+MAKERS: dict[str, Callable[[str], Any]] = {
+    made.__name__: made for made in (openai_agents, langgraph, pydantic_ai, smolagents, dspy, inspect_ai)
+}
+
+
+def main(library: str) -> None:
+    """Run it and print what came of it."""
+    played = script(_QUESTION, _ROLLOUT)
+    with serving(script) as address:
+        agent = MAKERS[library](f"{address}/q{_QUESTION}r{_ROLLOUT}/v1")
+        result = tr.run_best_of(agent, played.question, k=3, parallel=2, rule=tr.FixedK(3), timeout=60)
+    wanted = [query for step in played.steps for query in step.queries]
+    found = {
+        "answers": [one.answer for one in result.pool.rollouts],
+        "queries": [[search.query for search in one.searches] == wanted for one in result.pool.rollouts],
+        "evidence": [sum(len(search.evidence) for search in one.searches) for one in result.pool.rollouts],
+        "problems": list(result.decision.dropped.values()),
+        "calls": None if result.cost is None else result.cost.calls,
+    }
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
