@@ -78,7 +78,7 @@ class Inputs:
             yield pool if self.k is None else pool.first(self.k)
         if is_empty:
             names = ", ".join(map(str, paths))
-            raise ReadError(f"{names}: not one usable rollout; see the problems above and docs/file-formats.md")
+            raise ReadError(f"{names}: not one usable rollout; see the problems above and docs/reference/formats.md")
 
     def identity(self, files: Sequence[Path] | None = None) -> dict[str, Any]:
         """What a resumable run remembers: the files by their content, and how they are read."""
