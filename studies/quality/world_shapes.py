@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tracerank.answers.exact import normalize_answer
-from tracerank.evaluation.metrics import pass_at_k
+from tracerank.evaluation.scores import pass_at_k
 from tracerank.lab.worlds.presets import PAPER, iter_world
 from tracerank.pools.pool import PAPER_K, Pool
 from tracerank.pools.types import BROWSING, WEBQA

@@ -13,7 +13,6 @@ from tests.model_server import Reply, error, said
 from tracerank.chat.solagg import AggregationConfig, SolAgg, SummAgg
 from tracerank.endpoints.chat import ChatMessage, Usage
 from tracerank.errors import ChatError
-from tracerank.evaluation.prices import Prices
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import RetentionRule
 
@@ -326,9 +325,3 @@ def test_a_reader_that_stops_ends_the_work() -> None:
         next(stream)
         stream.close()
         assert len(server.requests) < 10
-
-
-def test_tokens_have_a_price() -> None:
-    assert Prices(2.0, 10.0).cost(Usage(500_000, 100_000, 7)) == 2.0
-    with pytest.raises(ValueError, match="negative"):
-        Prices(-1, 0)

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.evaluation.test_report import PLAN, POOLS, asked, folded, scores_of
+from tests.evaluation.folders import POOLS, Confident, asked, folded, scores_of
 from tracerank.evaluation.calibration import (
     Answering,
     Bin,
@@ -16,26 +16,13 @@ from tracerank.evaluation.calibration import (
     calibrations,
     reliability,
 )
-from tracerank.evaluation.report import cost_points, report_tables
-from tracerank.evaluation.score_matrix import MEASURES, ScoreMatrix, costs_at
-from tracerank.pools.pool import Pool
-from tracerank.votes.base import Decision
 
-
-class Sure:
-    """Takes the first rollout and is the surer the later the question."""
-
-    name = "sure"
-
-    def decide(self, pool: Pool) -> Decision:
-        told = {"1": 0.91, "2": 0.95, "3": 0.15}[pool.question.id]
-        return Decision(pool.question.id, pool.rollouts[0].answer, 0, confidence=told)
+SOME = [asked("1", "x"), asked("2", "y"), asked("3", "y")]
+CONFIDENT = Confident(**{"1": 0.91, "2": 0.95, "3": 0.15})
 
 
 def test_bins_brier_and_ece_are_those_of_the_definition(tmp_path: Path) -> None:
-    pools = [asked("1", "x"), asked("2", "y"), asked("3", "y")]
-    scores = scores_of(folded(tmp_path, pools, ks=[1], methods=[Sure()]))
-    [found] = calibrations(scores, 1)
+    [found] = calibrations(scores_of(folded(tmp_path, SOME, ks=[1], methods=[CONFIDENT])), 1)
     held = found.reliability
     low, high = held.bins
     assert low == Bin(pytest.approx(0.15), 0.0, 1)
@@ -45,10 +32,9 @@ def test_bins_brier_and_ece_are_those_of_the_definition(tmp_path: Path) -> None:
     assert held.log_loss == pytest.approx(-np.log([0.91, 0.05, 0.85]).mean())
     assert held.ece == pytest.approx((0.15 + 2 * 0.43) / 3)
     assert held.auroc == 0.5
-    table, abstaining = calibration_tables(scores, 1)
-    assert table.rows[0][:2] == ("sure", 3)
-    assert abstaining.rows[0] == ("sure", 0.0, 0.0, 0.0, 0.0)
-    assert {"calibration", "abstaining"} <= {each.name for each in report_tables(scores, PLAN)}
+    table, abstaining = calibration_tables([found], 1)
+    assert table.rows[0][:2] == ("confident", 3)
+    assert abstaining.rows[0] == ("confident", 0.0, 0.0, 0.0, 0.0)
 
 
 def test_weights_count_as_if_cases_stood_there_several_times() -> None:
@@ -63,7 +49,7 @@ def test_auroc_is_the_share_of_pairs_in_order() -> None:
     assert auroc(np.array([0.1, 0.5]), np.array([1.0, 1.0])) is None
 
 
-SILENT = Calibration(
+ABSTAINING = Calibration(
     "vote",
     reliability(np.array([0.9, 0.8, 0.8, 0.4]), np.array([1.0, 1.0, 1.0, 0.0])),
     answering(np.array([0.9, 0.8, 0.8, 0.4]), np.array([1.0, 1.0, 1.0, 0.0]), 5),
@@ -71,13 +57,13 @@ SILENT = Calibration(
 """Five questions, one of them without a confidence."""
 
 
-def test_equal_confidences_are_answered_together_and_silence_counts_as_unanswered() -> None:
-    assert SILENT.curve == (Answering(0.9, 0.2, 1.0), Answering(0.8, 0.6, 1.0), Answering(0.4, 0.8, 0.75))
-    assert SILENT.at_precision(0.95) == Answering(0.8, 0.6, 1.0)
-    assert SILENT.at_precision(0.7) == Answering(0.4, 0.8, 0.75)
-    assert SILENT.from_confidence(0.5) == Answering(0.8, 0.6, 1.0)
-    assert SILENT.from_confidence(0.95) is None
-    assert SILENT.sentence == "At 95% precision vote answers 60% of the questions (confidence 0.80 or more)."
+def test_equal_confidences_are_answered_together_and_abstaining_counts_as_unanswered() -> None:
+    assert ABSTAINING.curve == (Answering(0.9, 0.2, 1.0), Answering(0.8, 0.6, 1.0), Answering(0.4, 0.8, 0.75))
+    assert ABSTAINING.at_precision(0.95) == Answering(0.8, 0.6, 1.0)
+    assert ABSTAINING.at_precision(0.7) == Answering(0.4, 0.8, 0.75)
+    assert ABSTAINING.from_confidence(0.5) == Answering(0.8, 0.6, 1.0)
+    assert ABSTAINING.from_confidence(0.95) is None
+    assert ABSTAINING.sentence == "At 95% precision vote answers 60% of the questions (confidence 0.80 or more)."
 
 
 def test_a_precision_out_of_reach_is_said() -> None:
@@ -86,36 +72,15 @@ def test_a_precision_out_of_reach_is_said() -> None:
     assert never.sentence == "vote reaches 95% precision at no confidence."
 
 
-def test_who_abstains_below_a_confidence_is_told_what_comes_of_it(tmp_path: Path) -> None:
-    pools = [asked("1", "x"), asked("2", "y"), asked("3", "y")]
-    scores = scores_of(folded(tmp_path, pools, ks=[1], methods=[Sure()]))
-    [_, table] = calibration_tables(scores, 1, abstain_below=0.5)
+def test_the_table_says_what_abstaining_below_a_confidence_brings(tmp_path: Path) -> None:
+    found = calibrations(scores_of(folded(tmp_path, SOME, ks=[1], methods=[CONFIDENT])), 1)
+    [_, table] = calibration_tables(found, 1, abstain_below=0.5)
     assert [column.name for column in table.columns[-2:]] == ["from 0.5", "of these right"]
     assert table.rows[0][-2:] == (pytest.approx(2 / 3), 0.5)
-    [_, nothing] = calibration_tables(scores, 1, abstain_below=0.99)
+    [_, nothing] = calibration_tables(found, 1, abstain_below=0.99)
     assert nothing.rows[0][-2:] == (0.0, None)
 
 
 def test_methods_without_a_confidence_are_left_out(tmp_path: Path) -> None:
-    scores = scores_of(folded(tmp_path, POOLS))
-    assert calibrations(scores, 2) == []
-    assert calibration_tables(scores, 2) == []
-
-
-def timed(*seconds: float) -> ScoreMatrix:
-    column = np.full((len(seconds), len(MEASURES)), np.nan)
-    column[:, MEASURES.index("seconds")] = seconds
-    column[:, MEASURES.index("correct")] = 1.0
-    return ScoreMatrix(tuple([None] * len(seconds)), {("slow", 2, False): column})  # type: ignore[arg-type]
-
-
-def test_what_the_first_call_loads_does_not_move_the_time_of_a_method() -> None:
-    [point] = cost_points(timed(5.0, 1.0, 1.0, 1.0), 2)
-    assert point.seconds == 1.0
-    [cost] = costs_at(timed(5.0, 1.0, 1.0, 1.0), 2)
-    assert (cost.seconds, cost.typical_seconds) == (2.0, 1.0)
-
-
-def test_times_that_are_all_on_the_first_of_a_block_are_averaged() -> None:
-    [point] = cost_points(timed(8.0, 0.0, 0.0, 0.0), 2)
-    assert point.seconds == 2.0
+    assert calibrations(scores_of(folded(tmp_path, POOLS)), 2) == []
+    assert calibration_tables([], 2) == []

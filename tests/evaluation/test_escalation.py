@@ -1,29 +1,20 @@
-"""What escalation brought and cost, told from records alone for every threshold up to the run's."""
+"""What escalation brought and cost, computed from records for every threshold up to the run's."""
 
 from pathlib import Path
 
 import pytest
 
-from tests.evaluation.test_report import PLAN, asked, folded, scores_of
+from tests.evaluation.folders import Confident, asked, figures_of, folded, scores_of
 from tracerank.endpoints.chat import Usage
-from tracerank.evaluation.escalation import escalation_curves, escalation_tables
-from tracerank.evaluation.record_folder import read_evaluation
-from tracerank.evaluation.report import report_tables
-from tracerank.evaluation.report_page.sections import escalations
+from tracerank.evaluation.escalation import escalation_tables
+from tracerank.evaluation.records import read_evaluation
+from tracerank.evaluation.report import make_report
+from tracerank.evaluation.report_tables import report_tables
 from tracerank.pools.pool import Pool
 from tracerank.selectors.unsure.escalation import Escalating
 from tracerank.votes.base import Decision
 
-SURE = {"1": 0.1, "2": 0.3, "3": 0.5, "4": 0.9, "5": None}
-
-
-class First:
-    """The first rollout, by a confidence for each question."""
-
-    name = "first"
-
-    def decide(self, pool: Pool) -> Decision:
-        return Decision(pool.question.id, pool.rollouts[0].answer, 0, confidence=SURE[pool.question.id])
+FIRST = Confident(**{"1": 0.1, "2": 0.3, "3": 0.5, "4": 0.9})
 
 
 class Second:
@@ -43,55 +34,43 @@ class Second:
 POOLS = [asked("1", "y", "x"), asked("2", "y", "z"), asked("3", "x", "y"), asked("4", "y", "x"), asked("5", "y", "x")]
 
 
-def test_the_curve_is_told_from_the_records_without_asking_again(tmp_path: Path) -> None:
+def test_the_curve_is_computed_from_the_records_without_asking_again(tmp_path: Path) -> None:
     second = Second()
-    folder = folded(tmp_path, POOLS, ks=[2], methods=[First(), Escalating(First(), second, 0.6)])
+    folder = folded(tmp_path, POOLS, ks=[2], methods=[FIRST, Escalating(FIRST, second, 0.6)])
+    [curve] = scores_of(folder).escalations.all(2)
     assert second.asked == ["1", "2", "3", "5"]
-    [curve] = escalation_curves(scores_of(folder), 2)
-    assert (curve.method, curve.questions, curve.below, curve.before) == ("first+second", 5, 0.6, pytest.approx(0.2))
-    assert len(second.asked) == 4
-    told = {point.below: point for point in curve.points}
-    assert list(told) == [0.05, 0.15, 0.35, 0.6]  # only thresholds that ask about more than the one before
-    assert told[0.05].escalated == 1  # what has no confidence is below every threshold
-    assert [told[step].accuracy for step in told] == pytest.approx([0.4, 0.6, 0.6, 0.4])
-    last = told[0.6]
+    assert (curve.method, curve.questions, curve.below) == ("confident+second", 5, 0.6)
+    assert curve.before == pytest.approx(0.2)
+    points = {point.below: point for point in curve.points}
+    assert list(points) == [0.05, 0.15, 0.35, 0.6]  # only thresholds that ask about more than the one before
+    assert points[0.05].escalated == 1  # what has no confidence is below every threshold
+    assert [point.accuracy for point in curve.points] == pytest.approx([0.4, 0.6, 0.6, 0.4])
+    last = points[0.6]
     assert (last.recovered, last.lost, last.calls, last.tokens) == (2.0, 1.0, 8.0, 400.0)
     assert (last.each(last.calls), last.each(last.tokens)) == (4.0, 200.0)
     assert curve.sentence == (
-        "first+second: 4 of 5 questions (80%) were below 0.6; recovered answers: 2, lost: 1; 20.0% right before and "
-        "40.0% after; 4.0 calls and 200 tokens a recovered answer"
+        "confident+second at K=2: 4 of 5 questions (80%) were below 0.6; recovered answers: 2, lost: 1; 20.0% right "
+        "before and 40.0% after; 4.0 calls and 200 tokens per recovered answer"
     )
 
 
 def test_tables_and_the_page_show_it_and_are_silent_without(tmp_path: Path) -> None:
-    folder = folded(tmp_path / "a", POOLS, ks=[2], methods=[Escalating(First(), Second(), 0.6)])
-    scores = scores_of(folder)
-    [table] = escalation_tables(scores, 2)
-    assert table.shown_rows()[-1] == [
-        "first+second",
-        "0.6",
-        "80.0",
-        "40.0",
-        "+20.0",
-        "2",
-        "1",
-        "8",
-        "400",
-        "4.0",
-        "200.0",
-    ]
-    assert "escalation" in {each.name for each in report_tables(scores, PLAN)}
-    assert "200 tokens a recovered answer" in escalations(scores, 2)
-    plain = scores_of(folded(tmp_path / "b", POOLS, ks=[2], methods=[First()]))
-    assert escalation_tables(plain, 2) == []
-    assert escalations(plain, 2) == ""
+    folder = folded(tmp_path / "a", POOLS, ks=[2], methods=[Escalating(FIRST, Second(), 0.6)])
+    [table] = escalation_tables(figures_of(folder).escalations, 2, None)
+    wanted = ["confident+second", "0.6", "80.0", "40.0", "+20.0", "2", "1", "8", "400", "4.0", "200.0"]
+    assert table.shown_rows()[-1] == wanted
+    assert "escalation" in {each.name for each in report_tables(figures_of(folder))}
+    assert "200 tokens per recovered answer" in make_report([folder]).page()
+    plain = folded(tmp_path / "b", POOLS, ks=[2], methods=[FIRST])
+    assert escalation_tables(figures_of(plain).escalations, 2, None) == []
+    assert 'id="escalation"' not in make_report([plain]).page()
 
 
-def test_a_record_holds_both_answers_and_comes_back_as_it_was_written(tmp_path: Path) -> None:
-    folder = folded(tmp_path, POOLS[:1], ks=[2], methods=[Escalating(First(), Second(), 0.6)])
-    [record] = [one for one in read_evaluation(folder).records() if one.method == "first+second"]
-    assert record.escalated is not None
-    assert (record.answer, record.correct, record.confidence) == ("x", 1.0, None)
+def test_a_record_holds_both_answers(tmp_path: Path) -> None:
+    folder = folded(tmp_path, POOLS[:1], ks=[2], methods=[Escalating(FIRST, Second(), 0.6)])
+    [record] = [one for one in read_evaluation(folder).records() if one.method == "confident+second"]
     before = record.escalated
+    assert before is not None
+    assert (record.answer, record.correct, record.confidence) == ("x", 1.0, None)
     assert (before.method, before.answer, before.correct, before.confidence) == ("second", "y", 0.0, 0.1)
     assert (before.calls, before.prompt_tokens, before.completion_tokens) == (2, 90, 10)

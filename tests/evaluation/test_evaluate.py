@@ -6,10 +6,12 @@ import pytest
 
 from tests.worlds import generate_pools
 from tracerank.endpoints.chat import Usage
-from tracerank.evaluation.evaluate import Record, Row, evaluate, fold
+from tracerank.evaluation.evaluate import Row, evaluate, fold, mean_sample, oracle
+from tracerank.evaluation.records import Record
+from tracerank.pools.correctness import Outcome
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, Question, Rollout
-from tracerank.votes.base import Decision, decide_stream
+from tracerank.votes.base import Decision
 from tracerank.votes.voting import MajorityVote
 
 
@@ -87,12 +89,6 @@ def test_a_single_rollout_is_the_first_of_browsing_pools_too_and_their_mean_has_
     }
 
 
-def test_a_single_rollout_is_never_above_the_oracle_of_one() -> None:
-    browsing = pool("a", "b", "b", "b", right="b", setting=BROWSING)
-    found = outcomes(evaluate([], [browsing], [1]))
-    assert found["single", 1] == found["oracle", 1] == 0.0
-
-
 def test_the_mean_single_rollout_looks_at_all_samples_whatever_k_is() -> None:
     browsing = pool("a", "b", "b", "b", right="b", setting=BROWSING)
     found = outcomes(evaluate([], [browsing], [1, 2, 4]))
@@ -134,15 +130,6 @@ def test_a_record_says_what_deciding_cost_and_what_was_dropped() -> None:
     assert (record.note, record.dropped) == ("forced", {"no answer": 1})
     assert record.seconds is not None
     assert record.seconds >= 0
-
-
-def test_what_is_done_is_not_decided_again() -> None:
-    method = LastRollout()
-    pools = [pool("a", "b", right="b", name=str(number)) for number in range(4)]
-    whole = list(evaluate([method], pools, [1, 2], backbone="x"))
-    done = {record.key for record in whole[:11]}
-    rest = list(evaluate([method], pools, [1, 2], backbone="x", done=done))
-    assert {record.key for record in rest} == {record.key for record in whole} - done
 
 
 def test_random_subsets_are_recorded_apart_and_not_folded_into_the_first_k() -> None:
@@ -187,26 +174,6 @@ def test_f1_is_folded_where_there_are_references() -> None:
 def test_a_newly_written_answer_is_judged_by_its_text() -> None:
     referenced = Pool.of(Question("q", "?", ("Paris",)), [Rollout(0, "Rome")])
     assert outcomes(evaluate([Writer()], [referenced], [1]))["writer", 1] == 1.0
-
-
-def test_batching_methods_get_the_stream_and_keep_its_order() -> None:
-    method = LastRollout()
-    pools = [pool(str(number), name=str(number)) for number in range(7)]
-    decided = list(decide_stream(method, iter(pools)))
-    assert [(given.question.id, decision.answer) for given, decision in decided] == [(str(n), str(n)) for n in range(7)]
-    assert method.batches == [3, 3]
-
-
-def test_pools_are_taken_from_the_stream_as_records_are_asked_for() -> None:
-    taken = []
-
-    def stream() -> Iterator[Pool]:
-        for number in range(1000):
-            taken.append(number)
-            yield pool("a", right="a", name=str(number))
-
-    next(evaluate([MajorityVote()], stream(), [1]))
-    assert len(taken) < 100
 
 
 def test_a_world_gives_one_record_per_question_method_and_k() -> None:
@@ -259,3 +226,19 @@ def test_a_method_that_decides_one_by_one_has_each_decisions_own_time(monkeypatc
     records = [record for record in evaluate([Slow()], pools, [1]) if record.method == "slow"]
     assert [record.seconds for record in records] == [9.0, 1.0, 2.0]
     assert {record.confidence for record in records} == {0.7}
+
+
+def test_the_mean_of_samples_is_over_the_judged_ones_with_failed_ones_wrong() -> None:
+    mixed = Pool.of(Question("q", "?"), [*pool("a", "b", None, right="a").rollouts, Rollout(3, "c")])
+    assert mean_sample(mixed) == Outcome(None, None, 1 / 3, None)
+
+
+def test_the_oracle_looks_at_every_sample_and_is_unknown_while_an_unjudged_one_may_be_right() -> None:
+    assert oracle(pool("a", "b", right="b")) == Outcome("b", 1, 1.0, None)
+    assert oracle(pool("a", right="b")) == Outcome(None, None, 0.0, None)
+    wrong, right = (Rollout(0, "a", label=label) for label in (0.0, 1.0))
+    unjudged = Rollout(1, "b")
+    assert oracle(Pool.of(Question("q", "?"), [wrong, unjudged])).correct is None
+    assert oracle(Pool.of(Question("q", "?"), [right, unjudged])).correct == 1.0
+    wine = Pool.of(Question("q", "?", ("white wine",)), [Rollout(0, "red wine"), Rollout(1, "white wine sauce")])
+    assert (oracle(wine).correct, oracle(wine).f1) == (0.0, pytest.approx(0.8))

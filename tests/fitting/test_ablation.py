@@ -9,7 +9,7 @@ import pytest
 from tests.worlds import generate_pools
 from tracerank.embedding.base import HashEmbedder
 from tracerank.errors import UsageError
-from tracerank.evaluation.evaluate import Record
+from tracerank.evaluation.records import Record
 from tracerank.fitting import ablation as ablation_module
 from tracerank.fitting.ablation import FULL, PUBLISHED, VARIANTS, Ablation, AblationSetup, ablation_row, variants_named
 from tracerank.pools.pool import Pool

@@ -14,8 +14,8 @@ from tests.builders import pool_of, ranked, rollout
 from tests.worlds import generate_pools, planted_pools
 from tracerank.embedding.base import HashEmbedder
 from tracerank.errors import TrainingError, UsageError
-from tracerank.evaluation.record_folder import read_evaluation
-from tracerank.evaluation.score_matrix import score_matrix
+from tracerank.evaluation.records import read_evaluation
+from tracerank.evaluation.scores import score_matrix
 from tracerank.fitting import networks as ladder_networks
 from tracerank.fitting.folder import FitFolder, conclusion, fit_table
 from tracerank.fitting.ladder import Ladder, labelled_pools

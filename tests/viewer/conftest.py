@@ -78,7 +78,7 @@ def keep(request: pytest.FixtureRequest) -> Callable[..., None]:
     """Keeps a screenshot under the name of the test."""
 
     def kept(page: Any, name: str = "") -> None:
-        ARTEFACTS.mkdir(exist_ok=True)
+        ARTEFACTS.mkdir(parents=True, exist_ok=True)
         page.screenshot(path=ARTEFACTS / f"{request.node.name}{name and '-'}{name}.png")
 
     return kept

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from tests.evaluation.report_page.test_page import POOLS, Hostile, asked, written
-from tests.evaluation.test_report import Last
+from tests.evaluation.folders import Last, asked
+from tests.evaluation.test_page import POOLS, Hostile, written
 from tests.viewer.test_viewer_browser import brightness
 from tracerank.votes.voting import MajorityVote
 

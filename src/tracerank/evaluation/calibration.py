@@ -1,7 +1,7 @@
-"""Whether a confidence of 80% is right four times in five, and what is gained by keeping silent where it is low.
+"""How well confidences match accuracy, and what is gained by not answering where they are low.
 
-Bins, Brier score, log loss and expected calibration error; then precision against the share of questions that are
-answered. Only of methods that give a confidence; one that no decision carries has nothing to be checked.
+Bins, Brier score, log loss and expected calibration error; then precision against the share of questions answered. Only
+methods whose decisions carry a confidence are measured; fitting one is the matter of ``fitting/calibrate.py``.
 """
 
 from collections.abc import Sequence
@@ -10,17 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from tracerank.evaluation.score_matrix import Floats, ScoreMatrix
+from tracerank.evaluation.scores import Floats, ScoreMatrix
 from tracerank.evaluation.tables import COUNT, PRECISE, TEXT, Column, Table
 
 BINS = 10
-"""Of equal width, as in most studies; those without a question are left out."""
+"""Of equal width; empty ones are left out."""
 PRECISIONS = (0.8, 0.9, 0.95, 0.99)
-"""Shares of right answers that somebody may ask for."""
-SAID = 0.95
-"""The one that a sentence says."""
-_SURE = 1e-6
-"""A certainty that was wrong costs as much as one chance in a million."""
+"""Shares of right answers that a user may ask for."""
+MAIN_PRECISION = 0.95
+"""The one in the sentence."""
+_EPSILON = 1e-6
+"""Confidences are clipped by it for the log loss."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,21 +35,21 @@ class Bin:
 
 @dataclass(frozen=True, slots=True)
 class Reliability:
-    """Confidences against what was right."""
+    """Confidences against correctness."""
 
     questions: int
     """With a confidence and a judgement."""
     confidence: float
     accuracy: float
     brier: float
-    """Mean squared distance between confidence and truth; 0 is perfect, 0.25 is what 50% for everything gives."""
+    """Mean squared distance between confidence and correctness; 0 is perfect, always saying 50% gives 0.25."""
     base_brier: float
-    """The same of whoever says the accuracy for everything."""
+    """Of always saying the accuracy."""
     log_loss: float
     ece: float
-    """Mean distance between confidence and accuracy of a bin, weighed by its questions."""
+    """Mean distance between confidence and accuracy of a bin, weighted by questions."""
     auroc: float | None
-    """How often a right answer has more confidence than a wrong one; None: all are right, or all wrong."""
+    """Probability that a right answer has more confidence than a wrong one; None: all are right, or all wrong."""
     bins: tuple[Bin, ...]
 
     def record(self) -> dict[str, Any]:
@@ -57,40 +57,42 @@ class Reliability:
         return {name: value for name, value in asdict(self).items() if name not in ("bins", "questions")}
 
 
-def reliability(told: Floats, right: Floats, weights: Floats | None = None) -> Reliability:
-    """Of some decisions, each with its weight; all count the same where none is given."""
-    weights = np.ones(len(told)) if weights is None else weights
+def reliability(confidences: Floats, right: Floats, weights: Floats | None = None) -> Reliability:
+    """Of some decisions, each with its weight; equal weights where none are given."""
+    weights = np.ones(len(confidences)) if weights is None else weights
     whole = weights.sum()
     accuracy = float(weights @ right / whole)
-    sure = np.clip(told, _SURE, 1 - _SURE)
-    losses = -(right * np.log(sure) + (1 - right) * np.log(1 - sure))
+    clipped = np.clip(confidences, _EPSILON, 1 - _EPSILON)
+    losses = -(right * np.log(clipped) + (1 - right) * np.log(1 - clipped))
     bins, ece = [], 0.0
-    place = np.clip((told * BINS).astype(np.int64), 0, BINS - 1)
-    for each in np.unique(place).tolist():
-        own = place == each
+    index = np.clip((confidences * BINS).astype(np.int64), 0, BINS - 1)
+    for each in np.unique(index).tolist():
+        own = index == each
         share = weights[own].sum()
-        found = Bin(float(weights[own] @ told[own] / share), float(weights[own] @ right[own] / share), int(own.sum()))
+        found = Bin(
+            float(weights[own] @ confidences[own] / share), float(weights[own] @ right[own] / share), int(own.sum())
+        )
         bins.append(found)
         ece += float(share / whole) * abs(found.confidence - found.accuracy)
     return Reliability(
-        len(told),
-        float(weights @ told / whole),
+        len(confidences),
+        float(weights @ confidences / whole),
         accuracy,
-        float(weights @ (told - right) ** 2 / whole),
+        float(weights @ (confidences - right) ** 2 / whole),
         accuracy * (1 - accuracy),
         float(weights @ losses / whole),
         ece,
-        auroc(told, right, weights),
+        auroc(confidences, right, weights),
         tuple(bins),
     )
 
 
-def auroc(told: Floats, right: Floats, weights: Floats | None = None) -> float | None:
-    """The chance that a right one is told above a wrong one; ties count half."""
-    weights = np.ones(len(told)) if weights is None else weights
-    values, place = np.unique(told, return_inverse=True)
-    good = np.bincount(place, weights * right, len(values))
-    bad = np.bincount(place, weights * (1 - right), len(values))
+def auroc(confidences: Floats, right: Floats, weights: Floats | None = None) -> float | None:
+    """The probability that a right answer has more confidence than a wrong one; ties count half."""
+    weights = np.ones(len(confidences)) if weights is None else weights
+    values, index = np.unique(confidences, return_inverse=True)
+    good = np.bincount(index, weights * right, len(values))
+    bad = np.bincount(index, weights * (1 - right), len(values))
     if not good.sum() or not bad.sum():
         return None
     below = np.cumsum(bad) - bad
@@ -99,120 +101,107 @@ def auroc(told: Floats, right: Floats, weights: Floats | None = None) -> float |
 
 @dataclass(frozen=True, slots=True)
 class Answering:
-    """What comes of answering only from a confidence on."""
+    """The result of answering only from a confidence on."""
 
     threshold: float
-    """Least confidence that is answered with."""
+    """The lowest confidence that is answered with."""
     share: float
-    """Of all judged questions, also those without a confidence, that are answered."""
+    """Answered, of all judged questions, also those without a confidence."""
     precision: float
-    """Of these, what is right."""
+    """Right, of the answered."""
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """One method's confidences: how true they are, and what they are good for."""
+    """One method's confidences: how reliable they are, and what they are good for."""
 
     method: str
     reliability: Reliability
     curve: tuple[Answering, ...]
-    """From the surest questions to all that have a confidence, one point for each confidence told."""
+    """From the highest confidence to all that have one, a point for each distinct confidence."""
 
     def at_precision(self, wanted: float) -> Answering | None:
-        """Where most questions are answered and this share of the answers is right; None: nowhere."""
+        """The point with most answers at which this share of them is right; None: there is none."""
         return next((point for point in reversed(self.curve) if point.precision >= wanted), None)
 
     def from_confidence(self, least: float) -> Answering | None:
-        """What comes of keeping silent below a confidence; None: nothing is answered."""
+        """The result of answering from this confidence on; None: nothing is answered."""
         return next((point for point in reversed(self.curve) if point.threshold >= least), None)
 
     @property
     def sentence(self) -> str:
         """What a user can do with it."""
-        point = self.at_precision(SAID)
+        point = self.at_precision(MAIN_PRECISION)
         if point is None:
-            return f"{self.method} reaches {SAID:.0%} precision at no confidence."
+            return f"{self.method} reaches {MAIN_PRECISION:.0%} precision at no confidence."
         return (
-            f"At {SAID:.0%} precision {self.method} answers {point.share:.0%} of the questions "
+            f"At {MAIN_PRECISION:.0%} precision {self.method} answers {point.share:.0%} of the questions "
             f"(confidence {point.threshold:.2f} or more)."
         )
 
 
 def calibrations(scores: ScoreMatrix, k: int) -> list[Calibration]:
     """Of every method whose decisions carry a confidence at K, with the first K rollouts."""
-    found = (_calibration(method, scores, k) for method in scores.methods)
-    return [each for each in found if each is not None]
+    found = []
+    for method in scores.methods:
+        confidences, right = scores.values(method, k, "confidence"), scores.values(method, k)
+        judged = ~np.isnan(right)
+        known = judged & ~np.isnan(confidences)
+        if known.any():
+            pair = confidences[known], right[known]
+            found.append(Calibration(method, reliability(*pair), answering(*pair, int(judged.sum()))))
+    return found
 
 
-def _calibration(method: str, scores: ScoreMatrix, k: int) -> Calibration | None:
-    told, right = scores.values(method, k, "confidence"), scores.values(method, k)
-    judged = ~np.isnan(right)
-    known = judged & ~np.isnan(told)
-    if not known.any():
-        return None
-    curve = answering(told[known], right[known], int(judged.sum()))
-    return Calibration(method, reliability(told[known], right[known]), curve)
-
-
-def answering(told: Floats, right: Floats, questions: int) -> tuple[Answering, ...]:
+def answering(confidences: Floats, right: Floats, questions: int) -> tuple[Answering, ...]:
     """The curve of precision against the share of so many questions that are answered."""
-    order = np.argsort(-told, kind="stable")
-    told, rights = told[order], np.cumsum(right[order])
-    ends = np.flatnonzero(np.append(np.diff(told) != 0, True))  # equals are answered together or not at all
+    order = np.argsort(-confidences, kind="stable")
+    confidences, rights = confidences[order], np.cumsum(right[order])
+    ends = np.flatnonzero(np.append(np.diff(confidences) != 0, True))  # equals are answered together or not at all
     return tuple(
-        Answering(float(told[end]), (end + 1) / questions, float(rights[end] / (end + 1))) for end in ends.tolist()
+        Answering(float(confidences[end]), (end + 1) / questions, float(rights[end] / (end + 1)))
+        for end in ends.tolist()
     )
 
 
-def calibration_tables(scores: ScoreMatrix, k: int, abstain_below: float | None = None) -> list[Table]:
-    """The figures of all of them; no table where nobody gives a confidence."""
-    found = calibrations(scores, k)
-    return [_reliability_table(found, k), _abstaining_table(found, k, abstain_below)] if found else []
-
-
-def _reliability_table(found: Sequence[Calibration], k: int) -> Table:
+def calibration_tables(found: Sequence[Calibration], k: int, abstain_below: float | None = None) -> list[Table]:
+    """Reliability, and the share of questions that can be answered; no table without a confidence."""
+    if not found:
+        return []
     figures = [(one.method, one.reliability) for one in found]
     columns = (Column("method", TEXT), Column("questions", COUNT), Column("confidence"), Column("accuracy"))
-    return Table(
+    measures = (Column("Brier"), Column("base rate"), Column("log loss", PRECISE), Column("ECE"), Column("AUROC"))
+    reliable = Table(
         "calibration",
         f"confidence against accuracy in % at K={k}",
-        (*columns, Column("Brier"), Column("base rate"), Column("log loss", PRECISE), Column("ECE"), Column("AUROC")),
-        tuple(
-            (name, one.questions, one.confidence, one.accuracy, one.brier, one.base_brier, *_others(one))
-            for name, one in figures
-        ),
+        (*columns, *measures),
+        tuple((name, one.questions, *one.record().values()) for name, one in figures),
         (
-            "Brier: mean squared distance between confidence and truth; base rate: the same of saying the accuracy for "
-            f"every question. ECE: mean distance between confidence and accuracy in {BINS} bins of equal width, "
-            "weighed by questions. AUROC: how often a right answer is told surer than a wrong one. All in hundredths "
+            "Brier: mean squared distance between confidence and correctness; base rate: the same of always saying the "
+            f"accuracy. ECE: mean distance between confidence and accuracy in {BINS} bins of equal width, weighted by "
+            "questions. AUROC: probability that a right answer has more confidence than a wrong one. All in hundredths "
             "but the log loss.",
         ),
     )
-
-
-def _others(one: Reliability) -> tuple[float, float, float | None]:
-    return one.log_loss, one.ece, one.auroc
-
-
-def _abstaining_table(found: Sequence[Calibration], k: int, least: float | None) -> Table:
     heads = [Column(f"at {precision:.0%} right") for precision in PRECISIONS]
-    if least is not None:
-        heads += [Column(f"from {least:g}"), Column("of these right")]
-    rows = []
+    if abstain_below is not None:
+        heads += [Column(f"from {abstain_below:g}"), Column("of these right")]
+    rows: list[tuple[str | float | None, ...]] = []
     for one in found:
         points = [one.at_precision(precision) for precision in PRECISIONS]
         row: list[str | float | None] = [one.method, *(0.0 if point is None else point.share for point in points)]
-        if least is not None:
-            point = one.from_confidence(least)
-            row += [0.0 if point is None else point.share, None if point is None else point.precision]
+        if abstain_below is not None:
+            point = one.from_confidence(abstain_below)
+            row += [0.0, None] if point is None else [point.share, point.precision]
         rows.append(tuple(row))
-    return Table(
+    abstaining = Table(
         "abstaining",
         f"share of the questions that can be answered, in %, by confidence at K={k}",
         (Column("method", TEXT), *heads),
         tuple(rows),
         (
             *(one.sentence for one in found),
-            "Confidences are put where these questions would have had them: with few questions that flatters.",
+            "The thresholds were chosen on these very questions: with few questions that flatters.",
         ),
     )
+    return [reliable, abstaining]

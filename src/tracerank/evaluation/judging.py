@@ -12,6 +12,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cache
+from importlib import resources
 from typing import Any
 
 from tracerank.answers.exact import exact_match
@@ -29,11 +31,15 @@ from tracerank.chat.asking import (
     strict_reply,
     tried,
 )
-from tracerank.chat.prompts import prompt_text
 from tracerank.endpoints.chat import VERDICT_TOKENS, ChatModel, ChatReply, Sampling
 from tracerank.errors import ChatError, UsageError
 from tracerank.evaluation.agreement import Agreement
 from tracerank.pools.pool import Pool
+
+
+@cache
+def _prompt() -> str:
+    return resources.files("tracerank.evaluation").joinpath("assets", "judge.txt").read_text(encoding="utf-8").strip()
 
 
 class Verdict(StrEnum):
@@ -124,7 +130,7 @@ class AnswerJudge:
 
     def judgement(self, question: str, answer: str, references: Sequence[str]) -> "Judgement":
         """What comes of asking the model about one answer."""
-        prompt = prompt_text("grade").format(
+        prompt = _prompt().format(
             question=quoted(question),
             references=quoted(list(dict.fromkeys(references))[:MOST_REFERENCES]),
             answer=quoted(cut_words(answer, self.config.answer_words)),

@@ -1,7 +1,6 @@
-"""What tokens cost, by model, from a small file that the user keeps.
+"""Prices of tokens by model, from a small JSON or TOML file that the user keeps.
 
-The file is JSON or TOML: a model's name, or ``*`` for every other, to the prices of a million tokens read and written;
-and perhaps a currency.
+A model's name, or ``*`` for every other, maps to the prices of a million tokens; ``currency`` is optional:
 ``{"currency": "USD", "qwen3-8b": {"input": 0.1, "output": 0.4}, "*": {"input": 2, "output": 8}}``
 """
 
@@ -13,29 +12,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tracerank.endpoints.chat import Usage
 from tracerank.errors import UsageError
+
+ANY_MODEL, CURRENCY = "*", "currency"
 
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """What a provider asks for a million tokens, in whatever currency."""
+    """Prices of a million tokens."""
 
-    per_million_prompt: float
-    per_million_completion: float
-
-    def __post_init__(self) -> None:
-        if not (self.per_million_prompt >= 0 and self.per_million_completion >= 0):
-            raise ValueError("prices must not be negative")
-
-    def cost(self, usage: Usage) -> float:
-        """What the tokens cost, in the currency of the prices."""
-        prompt = usage.prompt_tokens * self.per_million_prompt
-        return (prompt + usage.completion_tokens * self.per_million_completion) / 1_000_000
-
-
-ANY_MODEL = "*"
-CURRENCY = "currency"
+    prompt: float
+    completion: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,44 +34,39 @@ class PriceTable:
     """For the heads of columns."""
 
     def of(self, model: str | None) -> Prices | None:
-        """By ``URL#name``, by the name alone, else what is asked for any model; None: nobody knows."""
+        """By ``URL#name``, by the name alone, else the price of any other model; None: unknown."""
         names = () if model is None else (model, model.rpartition("#")[2])
         return next((self.prices[name] for name in (*names, ANY_MODEL) if name in self.prices), None)
 
     def cost(self, model: str | None, prompt_tokens: int | None, completion_tokens: int | None) -> float | None:
-        """Of one decision; None: nobody counted its tokens, or the model has no price."""
+        """Of one decision; None: its tokens were not counted, or the model has no price."""
         prices = self.of(model)
         if prices is None or prompt_tokens is None or completion_tokens is None:
             return None
-        return prices.cost(Usage(prompt_tokens, completion_tokens))
+        return (prompt_tokens * prices.prompt + completion_tokens * prices.completion) / 1_000_000
 
 
 def read_prices(path: Path) -> PriceTable:
     """The table in a file."""
     try:
         text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or 'not UTF-8'})") from None
-    try:
         value = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read ({error.strerror})") from None
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"{path}: is no {'TOML' if path.suffix == '.toml' else 'JSON'} ({error})") from None
+        raise UsageError(f"{path}: not valid {'TOML' if path.suffix == '.toml' else 'JSON'} ({error})") from None
     if not isinstance(value, dict) or not set(value) - {CURRENCY}:
         raise UsageError(f'{path}: expected prices by model, such as {{"*": {{"input": 2, "output": 8}}}}')
     currency = value.pop(CURRENCY, PriceTable({}).currency)
     if not isinstance(currency, str) or not currency.strip():
         raise UsageError(f"{path}: 'currency' is {currency!r}; expected a word such as USD")
-    return PriceTable({model: _prices(path, model, asked) for model, asked in value.items()}, currency.strip())
+    return PriceTable({model: _prices(path, model, given) for model, given in value.items()}, currency.strip())
 
 
-def _prices(path: Path, model: str, asked: Any) -> Prices:
-    found: list[Any] = [asked.get(key) if isinstance(asked, dict) else None for key in ("input", "output")]
-    if not all(_is_price(price) for price in found):
+def _prices(path: Path, model: str, given: Any) -> Prices:
+    found: list[Any] = [given.get(key) if isinstance(given, dict) else None for key in ("input", "output")]
+    if not all(type(price) in (int, float) and math.isfinite(price) and price >= 0 for price in found):
         raise UsageError(
             f"{path}: {model!r} needs 'input' and 'output', the prices of a million tokens, as numbers from 0 on"
         )
     return Prices(*map(float, found))
-
-
-def _is_price(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value >= 0

@@ -20,8 +20,9 @@ from typing import Any
 from tracerank.answers.exact import normalize_text
 from tracerank.embedding.base import Embedder
 from tracerank.errors import UsageError
-from tracerank.evaluation.evaluate import Record, evaluate
+from tracerank.evaluation.evaluate import evaluate
 from tracerank.evaluation.labels import PAPER, labelled
+from tracerank.evaluation.records import Record
 from tracerank.pools.canonical import write_pools
 from tracerank.pools.pool import Pool
 from tracerank.pools.subsets import is_test

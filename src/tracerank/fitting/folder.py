@@ -16,7 +16,7 @@ from typing import Any
 from tracerank.errors import UsageError
 from tracerank.evaluation.evaluate import evaluate
 from tracerank.evaluation.labels import labels_sentence
-from tracerank.evaluation.record_folder import RecordFolder
+from tracerank.evaluation.records import RecordFolder
 from tracerank.evaluation.tables import NUMBER, PERCENT, POINTS, TEXT, Column, Table, Value, markdown, shown
 from tracerank.fitting.ladder import Fitted, LabelledPools
 from tracerank.fitting.rule import FEW_QUESTIONS, RULE, VOTE, WHOLE, Row, Verdict
@@ -107,8 +107,8 @@ class FitFolder:
         made = [
             _Replay(name, dict(zip(map(id, pools), given, strict=True))) for name, given in fitted.decisions.items()
         ]
-        with RecordFolder(self.folder / RECORDS, self.configuration, is_new=True) as folder:
-            for record in evaluate(made, folder.noting(pools, k, None), [k]):
+        with RecordFolder(self.folder / RECORDS, self.configuration, force=True) as folder:
+            for record in evaluate(made, folder.noting(pools), [k]):
                 folder.write(record)
             if data.labels is not None:
                 folder.write_labels(data.labels)

@@ -4,7 +4,7 @@ Built on starlette and uvicorn, which the ``serve`` extra brings; importing this
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -56,11 +56,11 @@ def retrieve_app(
     retriever: Retriever,
     about: Mapping[str, Any],
     limits: RequestLimits = DEFAULT_LIMITS,
-    hosts: frozenset[str] | None = None,
+    hosts: Sequence[str] = (),
 ) -> "Starlette":
     """The web application; ``about`` is what ``/health`` tells beside the status.
 
-    ``hosts`` are the names that it answers to; None: any.
+    ``hosts`` are the names that it answers to; empty: any.
     """
     with needed("serving a corpus needs", "serve", UsageError):
         from starlette.applications import Starlette
@@ -69,7 +69,7 @@ def retrieve_app(
         from starlette.responses import JSONResponse
         from starlette.routing import Route
 
-        from tracerank.serving.guards import KnownHost
+        from tracerank.serving.security import KnownHost
 
     async def retrieve(request: "Request") -> "Response":
         try:
@@ -84,14 +84,14 @@ def retrieve_app(
         return JSONResponse({"status": "ok", **about})
 
     routes = [Route("/retrieve", retrieve, methods=["POST"]), Route("/health", health, methods=["GET"])]
-    return Starlette(routes=routes, middleware=[] if hosts is None else [Middleware(KnownHost, hosts=hosts)])
+    return Starlette(routes=routes, middleware=[] if not hosts else [Middleware(KnownHost, hosts=hosts)])
 
 
 def serve(app: "Starlette", host: str, port: int) -> None:
     """Answer requests until interrupted."""
     with needed("serving a corpus needs", "serve", UsageError):
-        from tracerank.serving.listening import listen
-    listen(app, host, port)
+        from tracerank.serving.app import run
+    run(app, host, port)
 
 
 def _check_type(announced: str) -> None:

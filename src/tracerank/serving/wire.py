@@ -1,19 +1,17 @@
-"""What clients send and get: JSON bodies, and their way into a pool and out of a decision.
+"""What clients send and get: JSON bodies, and their way into a pool and out of a decision."""
 
-Ranking, in the shapes of other people's services, is in `rerank_wire.py`.
-"""
-
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tracerank.errors import ReadError, UsageError
+from tracerank.errors import ReadError, TraceRankError, UsageError
 from tracerank.pools.pool import Pool
 from tracerank.readers.detect import AUTO
 from tracerank.readers.one_pool import pool_of_rollouts
-from tracerank.serving.limits import ServiceLimits
+from tracerank.serving.settings import MAX_ROLLOUTS
 from tracerank.votes.base import Decision, decision_to_record, told
 from tracerank.votes.explanation import ExplainedRollout, Explanation
 
@@ -30,8 +28,8 @@ RolloutRecord = Annotated[
 Given = Annotated[str, Field(description="An answer without searches.")] | RolloutRecord
 
 
-class UnreadableRequest(Exception):
-    """A request out of which no pool can be made."""
+class UnreadableRequest(TraceRankError):
+    """A request that holds no pool."""
 
 
 class SelectRequest(BaseModel):
@@ -56,23 +54,20 @@ class SelectRequest(BaseModel):
             ]
         },
     )
-    question: Annotated[str | None, Field(description="May be left out when the rollouts say it.")] = None
+    question: Annotated[str | None, Field(description="May be left out where the rollouts have it.")] = None
     question_id: str | None = None
     rollouts: Annotated[
-        Sequence[Given] | None,
-        Field(min_length=1, max_length=ServiceLimits.rollouts, description="Rollouts or answers."),
+        Sequence[Given] | None, Field(min_length=1, max_length=MAX_ROLLOUTS, description="Rollouts or answers.")
     ] = None
     answers: Annotated[
         list[str | None] | None,
-        Field(min_length=1, max_length=ServiceLimits.rollouts, description="In the place of rollouts: answers alone."),
+        Field(min_length=1, max_length=MAX_ROLLOUTS, description="Instead of rollouts: answers alone."),
     ] = None
-    k: Annotated[int | None, Field(ge=1, le=ServiceLimits.rollouts, description="Use the first K rollouts only.")] = (
-        None
-    )
+    k: Annotated[int | None, Field(ge=1, le=MAX_ROLLOUTS, description="Use the first K rollouts only.")] = None
     reader: Annotated[str, Field(description="Name of the format; auto recognises it.")] = AUTO
     map: Annotated[
         dict[str, str] | None,
-        Field(description="Fields of the rollouts under other names: our name to theirs, dots lead inside."),
+        Field(description="Fields of the rollouts under other names: our name to theirs; dots lead inside."),
     ] = None
 
 
@@ -87,10 +82,10 @@ class UsageReply(BaseModel):
 class EscalationReply(BaseModel):
     """Another method was asked, because the first was unsure."""
 
-    method: Annotated[str, Field(description="Who was asked.")]
+    method: Annotated[str, Field(description="The method that was asked.")]
     why: str
     below: Annotated[float, Field(description="The confidence below which it is asked.")]
-    outcome: Annotated[str, Field(description="'changed', 'confirmed', or 'kept': it settled nothing.")]
+    outcome: Annotated[str, Field(description="'changed', 'confirmed', or 'kept': nothing came of it.")]
     answer: Annotated[str | None, Field(description="What the first method returned.")]
     sample_id: int | None
     confidence: float | None
@@ -109,13 +104,12 @@ class SelectReply(BaseModel):
     dropped: dict[str, str]
     group: list[int]
     confidence: float | None
-    usage: Annotated[UsageReply | None, Field(description="null: no model was asked, or nobody counted.")]
+    usage: Annotated[UsageReply | None, Field(description="null: no model was asked, or its tokens are unknown.")]
     note: str | None
     problems: list[str]
     escalated: Annotated[EscalationReply | None, Field(description="null: no other method was asked.")] = None
     missing: Annotated[
-        dict[str, Any] | None,
-        Field(description="What evidence would settle it, of escalated decisions: unsupported, unasked, repeated."),
+        dict[str, Any] | None, Field(description="What evidence would settle the question, of escalated decisions.")
     ] = None
 
 
@@ -142,7 +136,7 @@ class ExplainedCandidate(BaseModel):
 
 
 class ReasonReply(BaseModel):
-    """In one respect, the chosen answer beside the best other one; a negative gain spoke against it."""
+    """One respect in which the chosen answer differs from the best other one; a negative gain spoke against it."""
 
     name: str
     meaning: str
@@ -153,14 +147,43 @@ class ExplainReply(BaseModel):
     """A decision and its candidates, best first, with what spoke for each."""
 
     decision: SelectReply
-    has_weights: Annotated[bool, Field(description="false: the method weighs no evidence; order is by sharing.")]
+    has_weights: Annotated[bool, Field(description="false: the method weighs no evidence; it is ordered by sharing.")]
     weights_are: Annotated[str, Field(description="'attention' of the answer, or 'support': texts that hold it.")]
-    reasons: Annotated[list[ReasonReply], Field(description="What set the choice apart, as far as the method tells.")]
+    reasons: Annotated[list[ReasonReply], Field(description="What set the choice apart; empty if unknown.")]
     candidates: list[ExplainedCandidate]
 
 
+class RerankRequest(BaseModel):
+    """Rollouts of one question to order, in the shape of Cohere's rerank (version 2)."""
+
+    model_config = ConfigDict(
+        extra="ignore",
+        json_schema_extra={
+            "examples": [{"query": "Capital of France?", "documents": ["Paris", "Rome", "paris"], "top_n": 2}]
+        },
+    )
+    query: str
+    documents: Annotated[list[Given], Field(min_length=1, max_length=MAX_ROLLOUTS, description="Rollouts or answers.")]
+    top_n: Annotated[int | None, Field(ge=1)] = None
+
+
+class RankedRollout(BaseModel):
+    """One rollout; the relevance scores of all add up to one."""
+
+    index: int
+    relevance_score: float
+    score: Annotated[float, Field(description="The method's own.")]
+
+
+class RerankReply(BaseModel):
+    """The rollouts, best first; those that cannot be chosen come last with a relevance of 0."""
+
+    id: str
+    results: list[RankedRollout]
+
+
 class HealthReply(BaseModel):
-    """Whether requests are answered, and by what."""
+    """Whether requests are answered, and by which method."""
 
     status: Literal["ok"]
     method: str
@@ -177,13 +200,20 @@ class ErrorReply(BaseModel):
 def pool_of(request: SelectRequest) -> tuple[Pool, list[str]]:
     """The pool in a request and what could not be read as it stood."""
     if (request.rollouts is None) == (request.answers is None):
-        raise UnreadableRequest("expected 'rollouts' or 'answers': a list of what is to be chosen from")
+        raise UnreadableRequest("expected either 'rollouts' or 'answers': a list of what to choose from")
     given = request.rollouts or ["" if answer is None else answer for answer in request.answers or ()]
     try:
         pool, problems = pool_of_rollouts(request.question, given, request.question_id, request.reader, request.map)
     except (ReadError, UsageError) as error:
         raise UnreadableRequest(str(error)) from None
     return pool if request.k is None else pool.first(request.k), [str(problem) for problem in problems]
+
+
+def pool_to_rank(request: RerankRequest) -> tuple[Pool, list[str]]:
+    """The pool of the documents, numbered by their indices."""
+    records = [{"answer": item} if isinstance(item, str) else item for item in request.documents]
+    numbered = [{**record, "sample_id": index} for index, record in enumerate(records)]
+    return pool_of(SelectRequest(question=request.query, rollouts=numbered))
 
 
 def select_reply(pool: Pool, decision: Decision, problems: Sequence[str]) -> SelectReply:
@@ -205,6 +235,28 @@ def explain_reply(pool: Pool, explanation: Explanation, problems: Sequence[str])
         reasons=[ReasonReply(**asdict(reason)) for reason in explanation.reasons],
         candidates=[_candidate(each) for each in ordered],
     )
+
+
+def rerank_reply(request: RerankRequest, decision: Decision) -> RerankReply:
+    """All documents in the order of their scores, the chosen one first."""
+    shares = _softmax(decision.scores)
+    order = sorted(
+        range(len(request.documents)),
+        key=lambda index: (index != decision.sample_id, -decision.scores.get(index, -math.inf), index),
+    )
+    ranked = [
+        RankedRollout(index=index, relevance_score=shares.get(index, 0.0), score=decision.scores.get(index, 0.0))
+        for index in order
+    ]
+    return RerankReply(id=decision.question_id, results=ranked[: request.top_n])
+
+
+def _softmax(scores: Mapping[int, float]) -> dict[int, float]:
+    """Between 0 and 1 whatever the method's scale."""
+    highest = max(scores.values(), default=0.0)
+    weights = {index: math.exp(score - highest) for index, score in scores.items()}
+    total = sum(weights.values())
+    return {index: weight / total for index, weight in weights.items()}
 
 
 def _candidate(each: ExplainedRollout) -> ExplainedCandidate:

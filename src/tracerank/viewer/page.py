@@ -8,13 +8,19 @@ import base64
 import hashlib
 import json
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
-from tracerank.viewer.question_data import list_entry
+from tracerank.errors import UndecidedPool
+from tracerank.pools.pool import Pool
+from tracerank.runs.atomic import whole_file
+from tracerank.viewer.question_data import list_entry, question_data
+from tracerank.votes.base import Method, OnFailure, settled
+from tracerank.votes.explanation import explain_stream
 
 STYLES = ("theme.css", "frame.css", "question.css", "lanes.css")
 SCRIPTS = (
@@ -76,6 +82,41 @@ def page_parts(questions: Iterable[dict[str, Any]], about: About) -> Iterator[by
         "questions": entries,
     }
     yield tail.replace("{{list}}", safe_json(listed), 1).encode()
+
+
+def write_page(
+    path: Path,
+    pools: Iterable[Pool],
+    method: Method,
+    *,
+    vote: Method,
+    title: str,
+    called: str | None = None,
+    fitted: Container[Pool] = (),
+    on_failure: OnFailure | None = None,
+) -> int:
+    """Write the page of these pools as the method decides them, whole or not at all; returns its size in bytes.
+
+    ``vote`` is what decisions are compared with, ``called`` the user's name for the method. Pools on which the method
+    fails are left out and reported to ``on_failure``; without it the failure is raised.
+    """
+
+    def shown(some: Iterable[Pool]) -> Iterator[dict[str, Any] | str]:
+        for pool, explanation in explain_stream(method, some):
+            yield explanation.decision.problem or question_data(pool, explanation, vote, pool in fitted)
+
+    def questions() -> Iterator[dict[str, Any]]:
+        for pool, data in settled(shown, pools, None if on_failure is None else lambda _, error: error.reason):
+            if isinstance(data, dict):
+                yield data
+            elif on_failure is None:
+                raise UndecidedPool(pool.question.id, data)
+            else:
+                on_failure(pool, data)
+
+    about = About(title, called or method.name, is_vote=method.name == vote.name)
+    with whole_file(path) as file:
+        return sum(file.write(part) for part in page_parts(questions(), about))
 
 
 def safe_json(value: object) -> str:

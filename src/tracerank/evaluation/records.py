@@ -1,0 +1,335 @@
+"""What an evaluation records, and the folder that holds it.
+
+``records.jsonl`` has a line per decision, ``questions.jsonl`` a line per question, ``config.json`` the settings and
+``labels.json``, written last, what labelled the answers. Lines are written as results come; the same command resumes an
+interrupted run and retries decisions that failed.
+"""
+
+import json
+import os
+from collections.abc import Container, Iterable, Iterator, Mapping
+from contextlib import ExitStack, suppress
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeVar
+
+from tracerank.errors import UsageError
+from tracerank.pools.correctness import correctness, is_judged
+from tracerank.pools.pool import UNREADABLE, Pool
+from tracerank.pools.subsets import FIRST
+from tracerank.runs.atomic import line_of, write_json
+from tracerank.runs.resumable import ResumableLines, settings_file
+
+CONFIG, RECORDS, QUESTIONS, LABELS = "config.json", "records.jsonl", "questions.jsonl", "labels.json"
+T = TypeVar("T")
+
+Key = tuple[str | None, str, str, int, int]
+"""Backbone, question, method, K and subset: what a record is about."""
+
+
+@dataclass(frozen=True, slots=True)
+class EscalatedRecord:
+    """The decision before another method was asked, and what asking it cost."""
+
+    method: str
+    """The other method."""
+    below: float
+    """It is asked below this confidence."""
+    outcome: str
+    """``changed``, ``confirmed`` or ``kept``."""
+    answer: str | None
+    sample_id: int | None
+    correct: float | None
+    """Of the first answer; None: unknown."""
+    confidence: float | None
+    """None: the first decision had none, which counts as unsure."""
+    calls: int | None = None
+    """Of the other method alone; None: no model was asked, or calls were not counted. So are tokens."""
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    problem: str | None = None
+    """Why the other method failed, so that the first answer stands; running again retries it. None: it did not fail."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What one method chose on one question with K rollouts, and how good that was."""
+
+    question_id: str
+    dataset: str | None
+    method: str
+    k: int
+    answer: str | None
+    """None: the pool has no candidate, a model gave no answer (``counts``), or the figures are a mean over rollouts."""
+    sample_id: int | None
+    correct: float | None
+    """Between 0 and 1; None: unknown."""
+    f1: float | None
+    """None: the question has no references."""
+    group_correct: float | None = None
+    """Of the best answer in the group of the chosen one; None: unknown."""
+    backbone: str | None = None
+    """The model that made the rollouts; None: not given."""
+    subset: int = FIRST
+    """0: the first K rollouts; from 1 on: a random subset."""
+    seconds: float | None = None
+    """From the previous decision to this one; the time of a block is shared by its pools. Includes what a method loads
+    with its first decision. None: nothing was decided."""
+    prompt_tokens: int | None = None
+    """Tokens and calls of deciding; None: no model was asked, or they were not counted."""
+    completion_tokens: int | None = None
+    calls: int | None = None
+    note: str | None = None
+    """The method's remark on its decision."""
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    """Reason to number of rollouts that were no candidates."""
+    confidence: float | None = None
+    """The method's estimate that its answer is right; None: it gives none."""
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """What happened while a model was asked, in the words of ``votes/base.py``."""
+    reply: str | None = None
+    """The model's reply that the answer was read from; None: no model wrote an answer."""
+    problem: str | None = None
+    """Why nothing was decided: the method failed, which is wrong, or a server, which is in no figure. Running again
+    retries such a decision."""
+    escalated: EscalatedRecord | None = None
+    """Another method was asked, because the first was unsure; None: it was not."""
+
+    @property
+    def key(self) -> Key:
+        return self.backbone, self.question_id, self.method, self.k, self.subset
+
+    @property
+    def failure(self) -> str | None:
+        """What failed, also where a decision was possible all the same; None: nothing did."""
+        return self.problem or (None if self.escalated is None else self.escalated.problem)
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionFacts:
+    """One question and all its samples, in sampling order."""
+
+    question_id: str
+    dataset: str | None
+    backbone: str | None
+    setting: str
+    correct: tuple[float | None, ...]
+    """Per sample; None: unknown."""
+    dropped: tuple[str | None, ...]
+    """Per sample: why it is no candidate; None: it is retained."""
+    searches: tuple[int, ...]
+    """Per sample."""
+    is_fitted: bool = False
+    """Whether a selector that was evaluated was fitted on the question."""
+
+    @property
+    def key(self) -> tuple[str | None, str]:
+        return self.backbone, self.question_id
+
+    @classmethod
+    def of(cls, pool: Pool, backbone: str | None = None, is_fitted: bool = False) -> "QuestionFacts":
+        """The facts of a labelled pool."""
+        retained, is_known = pool.retained(), is_judged(pool)
+        references = pool.question.references
+        return cls(
+            pool.question.id,
+            pool.question.dataset,
+            backbone,
+            pool.setting,
+            tuple(correctness(one, references) if is_known else None for one in pool.rollouts),
+            tuple(UNREADABLE if one.problem else retained.dropped.get(one.sample_id) for one in pool.rollouts),
+            tuple(sum(not search.is_orphan for search in one.searches) for one in pool.rollouts),
+            is_fitted,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """What a folder holds; the records are many and read anew each time."""
+
+    folder: Path
+    config: Mapping[str, Any]
+    questions: tuple[QuestionFacts, ...]
+    left_out: frozenset[tuple[str | None, str]] = frozenset()
+    """Keys of questions that are passed over."""
+
+    def without(self, keys: frozenset[tuple[str | None, str]]) -> "Evaluation":
+        """The same without some questions."""
+        kept = tuple(facts for facts in self.questions if facts.key not in keys)
+        return replace(self, questions=kept, left_out=self.left_out | keys)
+
+    @property
+    def label(self) -> str | None:
+        """The user's name for it; None: not given."""
+        label = self.config.get("label")
+        return None if label is None else str(label)
+
+    @property
+    def labels(self) -> Mapping[str, Any] | None:
+        """What labelled the answers, as ``Labelling.record`` has it; None: the run is not complete."""
+        return _json_object(self.folder / LABELS)
+
+    @property
+    def models(self) -> Mapping[str, str | None]:
+        """Method to the checkpoint or chat model that decided; None: the method has none."""
+        models = self.config.get("models")
+        return models if isinstance(models, dict) else {}
+
+    def records(self) -> Iterator[Record]:
+        """The records as they were written; a line that a kill has torn is left out."""
+        for line in _lines(self.folder / RECORDS):
+            record = _record(line)
+            if (record.backbone, record.question_id) not in self.left_out:
+                yield record
+
+
+def read_evaluation(folder: Path) -> Evaluation:
+    """The evaluation in a folder, complete or not."""
+    config = _json_object(folder / CONFIG)
+    if config is None:
+        raise UsageError(f"{folder}: holds no evaluation; make one with `tracerank evaluate FILE -o {folder}`")
+    facts = []
+    for line in _lines(folder / QUESTIONS):
+        lists = {name: tuple(line.get(name, ())) for name in ("correct", "dropped", "searches")}
+        facts.append(_restored(QuestionFacts, {**line, **lists}))
+    return Evaluation(folder, config, tuple(facts))
+
+
+class RecordFolder:
+    """Writes the records of one run, and knows those that an interrupted run has left.
+
+    Other settings than those in the folder are refused, unless ``force`` is set. A run in which a decision failed stays
+    incomplete, so that running it again retries from there.
+    """
+
+    def __init__(self, folder: Path, settings: Mapping[str, Any], force: bool = False) -> None:
+        self.folder = folder
+        self.done: set[Key] = set()
+        self._noted: set[tuple[str | None, str]] = set()
+        self._settings = json.loads(json.dumps(settings))
+        self._force = force
+        self._is_incomplete = False
+        self._stack = ExitStack()
+        self._records: ResumableLines | None = None
+        self._questions: ResumableLines | None = None
+
+    def __enter__(self) -> "RecordFolder":
+        if self.folder.exists() and not self.folder.is_dir():
+            raise UsageError(f"{self.folder}: is a file; name a folder")
+        is_same = not self._force and _json_object(self.folder / CONFIG) == self._settings
+        if not (is_same or self._force) and (self.folder / CONFIG).exists():
+            raise UsageError(
+                f"{self.folder}: holds an evaluation of other files, methods or settings ({CONFIG} says which); "
+                "choose another folder, or start over with --force"
+            )
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with ExitStack() as stack:
+            # The questions first, so that they are finished last: complete records mean a complete folder.
+            self._questions = self._opened(QUESTIONS, is_same, stack)
+            self._records = self._opened(RECORDS, is_same, stack)
+            write_json(self.folder / CONFIG, self._settings)
+            kept = _lines(self.folder / RECORDS) if self._records is None else self._records.kept(_is_good)
+            self.done = {_record(line).key for line in kept}
+            found = _lines(self.folder / QUESTIONS) if self._questions is None else self._questions.kept()
+            self._noted = {(line["backbone"], line["question_id"]) for line in found}
+            self._stack = stack.pop_all()
+        return self
+
+    def _opened(self, name: str, is_same: bool, stack: ExitStack) -> ResumableLines | None:
+        """The lines to write; None: the same run has finished them."""
+        path = self.folder / name
+        if is_same and path.exists():
+            return None
+        if self._force:
+            path.unlink(missing_ok=True)
+        lines = ResumableLines(path, self._settings, force=self._force, finish=self._finish)
+        return stack.enter_context(lines)
+
+    def _finish(self, part: Path, path: Path) -> None:
+        if not self._is_incomplete:
+            os.replace(part, path)
+
+    def leave_incomplete(self) -> None:
+        """Let the same run retry what failed."""
+        self._is_incomplete = True
+        for lines in filter(None, (self._records, self._questions)):
+            lines.keep_part = True
+
+    def write(self, record: Record) -> None:
+        """Append one record and hand it to the operating system."""
+        if self._records is None:
+            raise UsageError(f"{self.folder}: is complete, but has no question {record.question_id!r}; use --force")
+        if record.failure is not None:
+            self.leave_incomplete()
+        self._records.write(line_of(asdict(record)))
+
+    def write_labels(self, record: Mapping[str, Any]) -> None:
+        """What labelled the answers of the whole run."""
+        write_json(self.folder / LABELS, record)
+
+    def noting(
+        self, pools: Iterable[Pool], backbone: str | None = None, fitted: Container[Pool] = ()
+    ) -> Iterator[Pool]:
+        """The pools, with the facts about each new question written as it passes."""
+        for pool in pools:
+            key = backbone, pool.question.id
+            if key not in self._noted and self._questions is not None:
+                self._noted.add(key)
+                self._questions.write(line_of(asdict(QuestionFacts.of(pool, backbone, pool in fitted))))
+            yield pool
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.__exit__(kind, error, trace)
+        has_records = any(path.exists() for path in (self.folder / RECORDS, _part(self.folder / RECORDS)))
+        if kind is not None and not has_records:
+            # A run that failed before its first record leaves nothing in the way of the next.
+            for name in (QUESTIONS, CONFIG):
+                for path in (self.folder / name, _part(self.folder / name), settings_file(self.folder / name)):
+                    path.unlink(missing_ok=True)
+            with suppress(OSError):
+                self.folder.rmdir()
+
+
+def _part(path: Path) -> Path:
+    return path.with_name(f"{path.name}.part")
+
+
+def _is_good(line: Mapping[str, Any]) -> bool:
+    return _record(line).failure is None
+
+
+def _record(line: Mapping[str, Any]) -> Record:
+    escalated = line.get("escalated")
+    restored = None if escalated is None else _restored(EscalatedRecord, escalated)
+    return _restored(Record, {**line, "escalated": restored})
+
+
+def _restored(kind: type[T], line: Mapping[str, Any]) -> T:
+    try:
+        return kind(**{one.name: line[one.name] for one in fields(kind) if one.name in line})  # type: ignore[arg-type]
+    except TypeError as error:
+        raise UsageError(f"a line of the evaluation is damaged ({error}); evaluate again with --force") from None
+
+
+def _json_object(path: Path) -> dict[str, Any] | None:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _lines(path: Path) -> Iterator[dict[str, Any]]:
+    """The whole lines of a finished file, else of the part that a run is writing or has left, if any."""
+    for found in (path, _part(path)):
+        if found.exists():
+            with open(found, "rb") as file:
+                for line in file:
+                    try:
+                        yield json.loads(line)
+                    except ValueError:
+                        return
+            return

@@ -1,0 +1,63 @@
+"""What users should know about a method's decisions, counted as they pass and said in a few lines."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from tracerank.evaluation.records import Record
+from tracerank.votes.base import ALIKE, ASKED_AGAIN, FORCED, LENIENT, NO_ANSWER, Decision
+from tracerank.votes.voting import NO_CONFIDENCE
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts of one method's decisions."""
+
+    method: str
+    decided: int = 0
+    unweighed: int = 0
+    """Decisions in which no vote could be weighted by a confidence."""
+    alike: int = 0
+    """Decisions in which all scores were equal."""
+    counts: Counter[str] = field(default_factory=Counter)
+    """Decisions by what happened while a model was asked."""
+    failed: int = 0
+    first_failure: str | None = None
+
+    def add(self, made: Decision | Record) -> None:
+        """One more decision."""
+        note = made.note or ""
+        self.decided += 1
+        self.unweighed += NO_CONFIDENCE in note
+        self.alike += ALIKE in note
+        self.counts.update(made.counts.keys())
+        self.failed += made.failure is not None
+        self.first_failure = self.first_failure or made.failure
+
+    def notes(self) -> list[str]:
+        """One line for each thing worth saying, without failures."""
+        made = []
+        if self.unweighed:
+            where = "" if self.unweighed == self.decided else f" in {self.unweighed:,} of {self.decided:,} decisions"
+            made.append(
+                f"{self.method}: no rollout states a confidence{where}, so it equals the majority vote there; "
+                "--chat URL#MODEL asks for it"
+            )
+        if self.alike:
+            made.append(
+                f"warning: {self.method}: in {self.alike:,} of {self.decided:,} decisions all scores are equal, so the "
+                "first candidate or the first decision stands; behind a reasoning parser, log probabilities may be "
+                "those of the reasoning"
+            )
+        parts = [f"{self.counts[name]:,} {name}" for name in (ASKED_AGAIN, LENIENT, FORCED) if self.counts[name]]
+        if self.counts[NO_ANSWER]:
+            parts.append(f"{self.counts[NO_ANSWER]:,} without an answer from the model")
+        if parts:
+            made.append(f"{self.method}: of {self.decided:,} decisions {', '.join(parts)}")
+        return made
+
+    def failures(self, then: str) -> str | None:
+        """How many decisions failed and what that means for the figures; None: none failed."""
+        if not self.failed:
+            return None
+        failed = f"{self.failed:,} of {self.decided:,} decisions failed, the first because {self.first_failure}"
+        return f"{self.method}: {failed}; {then}; the same command tries them again"

@@ -1,0 +1,271 @@
+"""The selector as a web service: deciding, explaining, a page to look at, reranking, health and metrics."""
+
+import asyncio
+import gc
+import json
+import logging
+import socket
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from typing import Any
+
+import orjson
+import uvicorn
+from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse, JSONResponse
+from fastapi.routing import APIRoute
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from pydantic import BaseModel
+
+from tracerank.errors import ChatError, EmbeddingError, TraceRankError, UndecidedPool, UsageError
+from tracerank.pools.pool import Pool
+from tracerank.serving.decider import Decided, Decider, QueueFull
+from tracerank.serving.metrics import Counted, ServiceMetrics
+from tracerank.serving.proxy import ChatProxy
+from tracerank.serving.security import BodyLimit, KnownHost, KnownToken
+from tracerank.serving.settings import DEFAULT_SETTINGS, ServiceSettings, service_version
+from tracerank.serving.wire import (
+    ErrorReply,
+    ExplainReply,
+    HealthReply,
+    RerankReply,
+    RerankRequest,
+    SelectReply,
+    SelectRequest,
+    explain_reply,
+    pool_of,
+    pool_to_rank,
+    rerank_reply,
+    select_reply,
+)
+from tracerank.viewer.page import About, content_security_policy, page
+from tracerank.viewer.question_data import question_data
+from tracerank.votes.base import Method
+from tracerank.votes.explanation import Explanation
+
+MAX_MISTAKES = 5
+"""Mistakes of a request that are listed."""
+CLOSING_SECONDS = 20
+"""Seconds to finish what was accepted when the service ends; Kubernetes grants 30."""
+COLLECT_AFTER = 20_000
+
+REFUSALS: Mapping[int | str, dict[str, Any]] = {
+    status: {"model": ErrorReply, "description": reason}
+    for status, reason in {
+        401: "Missing or invalid token.",
+        413: "The body is too long.",
+        421: "The service does not answer to this host.",
+        422: "The request holds no readable pool.",
+        429: "Too many requests wait; try again.",
+        500: "The method fails on this very pool.",
+        503: "The encoder or chat server behind the method failed; try again.",
+        504: "Not decided in time.",
+    }.items()
+}
+_log = logging.getLogger(__name__)
+
+
+def create_app(method: Method, settings: ServiceSettings = DEFAULT_SETTINGS) -> FastAPI:
+    """The web application; raises where the upstream server's address cannot be used."""
+    metrics = ServiceMetrics()
+    proxy = None if settings.upstream is None else ChatProxy(method, settings, metrics)
+    decider = Decider(method, settings.waiting, metrics.batches.observe)
+    metrics.watch_waiting(decider.waiting)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        decider.close()
+        if proxy is not None:
+            await proxy.close()
+
+    app = FastAPI(
+        title="tracerank",
+        version=service_version(),
+        summary="Choose among finished rollouts of a question.",
+        lifespan=lifespan,
+        redoc_url=None,
+    )
+    for error in (*_STATUSES, RequestValidationError, Exception):
+        app.add_exception_handler(error, _refused)
+    app.include_router(_decisions(decider, method.name, settings.seconds, metrics))
+    app.include_router(_monitoring(decider, method.name, metrics))
+    if proxy is not None:
+        app.include_router(proxy.router())
+    # Added last is outermost: refusals are counted, too.
+    app.add_middleware(BodyLimit, limit=settings.body_bytes)
+    if settings.token is not None:
+        app.add_middleware(KnownToken, token=settings.token)
+    if settings.hosts:
+        app.add_middleware(KnownHost, hosts=settings.hosts)
+    app.add_middleware(Counted, metrics=metrics)
+    return app
+
+
+def run(
+    app: Any,
+    host: str,
+    port: int,
+    *,
+    seconds: int = CLOSING_SECONDS,
+    announce: Callable[[str], object] = lambda _: None,
+) -> None:
+    """Serve until SIGINT or SIGTERM; ``announce`` gets the address once it accepts connections.
+
+    Accepted requests are finished within ``seconds``. Port 0 takes a free one.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        listening = socket.create_server((host, port), family=family, backlog=2048)
+    except (OSError, OverflowError) as error:
+        raise UsageError(f"cannot listen on {host}:{port}: {error}; choose another --host or --port") from None
+    # asyncio sets it only on sockets that it made itself; without it each reply waits 40 ms for an acknowledgement.
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    name = f"[{host}]" if ":" in host else host
+    config = uvicorn.Config(
+        app,
+        http="h11",
+        ws="none",
+        access_log=False,
+        log_level="warning",
+        timeout_graceful_shutdown=seconds,
+        server_header=False,
+    )
+    # A request makes thousands of objects and no cycles; looking for cycles at the usual pace costs a third of the CPU.
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(COLLECT_AFTER, 20, 50)
+    with listening, suppress(KeyboardInterrupt):
+        announce(f"http://{name}:{listening.getsockname()[1]}")
+        uvicorn.Server(config).run(sockets=[listening])
+
+
+def _decisions(decider: Decider, method: str, seconds: float, metrics: ServiceMetrics) -> APIRouter:
+    router = APIRouter(route_class=_LenientRoute, responses=dict(REFUSALS))
+
+    async def decided(read: Callable[[], tuple[Pool, list[str]]], wants_reasons: bool = False) -> Decided:
+        async with asyncio.timeout(seconds):
+            found = await asyncio.wrap_future(decider.submit(read, wants_reasons))
+        if found.decision.problem is not None:
+            raise ChatError(found.decision.problem)
+        metrics.dropped.inc(len(found.decision.dropped))
+        return found
+
+    @router.post("/v1/select", response_model=SelectReply)
+    async def select(request: SelectRequest) -> Response:
+        """The best existing answer to one question."""
+        found = await decided(partial(pool_of, request))
+        return _reply(select_reply(found.pool, found.decision, found.problems))
+
+    @router.post("/v1/explain", response_model=ExplainReply)
+    async def explain(request: SelectRequest) -> Response:
+        """The decision on one question, and what spoke for each candidate."""
+        found = await decided(partial(pool_of, request), wants_reasons=True)
+        return _reply(explain_reply(found.pool, found.explanation, found.problems))
+
+    @router.post("/v1/view", response_class=Response, responses={200: {"content": {"text/html": {}}}})
+    async def view(request: SelectRequest) -> Response:
+        """The decision on one question as a page: rollouts side by side, and the evidence that they share."""
+        found = await decided(partial(pool_of, request), wants_reasons=True)
+        return await run_in_threadpool(_page, found.pool, found.explanation, method)
+
+    @router.post("/v2/rerank", response_model=RerankReply)
+    async def rerank(request: RerankRequest) -> Response:
+        """The rollouts of one question, best first, as Cohere's clients expect them."""
+        found = await decided(partial(pool_to_rank, request))
+        return _reply(rerank_reply(request, found.decision))
+
+    return router
+
+
+def _monitoring(decider: Decider, method: str, metrics: ServiceMetrics) -> APIRouter:
+    router = APIRouter()
+
+    @router.get("/health")
+    async def health() -> HealthReply:
+        """Whether requests are answered, and by which method."""
+        return HealthReply(status="ok", method=method, waiting=decider.waiting(), version=service_version())
+
+    @router.get(
+        "/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}, 401: REFUSALS[401]}
+    )
+    async def counts() -> Response:
+        """Counters for Prometheus."""
+        return Response(generate_latest(metrics.registry), media_type=CONTENT_TYPE_LATEST)
+
+    return router
+
+
+def _reply(reply: BaseModel) -> Response:
+    """Checked when it was made, so FastAPI need not check it again."""
+    return Response(reply.model_dump_json(), media_type="application/json")
+
+
+def _page(pool: Pool, explanation: Explanation, method: str) -> Response:
+    content = page([question_data(pool, explanation)], About(pool.question.id, method))
+    # A page cannot forbid by itself to be framed; only the header can.
+    policy = f"{content_security_policy()}; frame-ancestors 'none'"
+    return HTMLResponse(content, headers={"Content-Security-Policy": policy, "X-Content-Type-Options": "nosniff"})
+
+
+class _LenientRequest(Request):
+    """Read by orjson; lone surrogates, which pages hold and UTF-8 cannot express, become question marks."""
+
+    async def json(self) -> Any:
+        body = await self.body()
+        try:
+            return orjson.loads(body)
+        except orjson.JSONDecodeError:
+            if b"\\u" not in body:
+                raise
+        try:
+            whole = json.dumps(json.loads(body), ensure_ascii=False)
+        except (RecursionError, UnicodeDecodeError) as error:
+            raise json.JSONDecodeError(str(error), "", 0) from None
+        return orjson.loads(whole.encode("utf-8", "replace"))
+
+
+class _LenientRoute(APIRoute):
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+
+        async def handle_leniently(request: Request) -> Response:
+            return await handle(_LenientRequest(request.scope, request.receive))
+
+        return handle_leniently
+
+
+_STATUSES: Mapping[type[Exception], int] = {
+    UndecidedPool: 500,
+    EmbeddingError: 503,
+    ChatError: 503,
+    TraceRankError: 422,
+    QueueFull: 429,
+    TimeoutError: 504,
+}
+
+
+async def _refused(_: Request, error: Exception) -> Response:
+    """What went wrong, in one line."""
+    status = next((status for kind, status in _STATUSES.items() if isinstance(error, kind)), 500)
+    headers = {"Retry-After": "1"} if status in (429, 503) else None
+    match error:
+        case RequestValidationError():  # FastAPI's own answer repeats the whole body
+            status = 422
+            found = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()[:MAX_MISTAKES]]
+            detail = "; ".join(found)
+        case QueueFull():
+            detail = "too many requests wait; try again"
+        case TimeoutError():
+            detail = "not decided in time"
+        case EmbeddingError() | ChatError():
+            _log.warning("%s: %s", type(error).__name__, error)  # it may name addresses: not for clients
+            detail = "the encoder or chat server behind this service failed; try again"
+        case TraceRankError():
+            detail = str(error)
+        case _:
+            detail = "the service failed; its log has the reason"
+    return JSONResponse({"detail": detail}, status, headers)

@@ -1,0 +1,146 @@
+"""The report as a page: what it says, what may run in it, and that names are text."""
+
+import base64
+import hashlib
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from tests.evaluation.folders import Last, asked, folded
+from tracerank.errors import UsageError
+from tracerank.evaluation.charts import Axis, Scale, Series, chart
+from tracerank.evaluation.page import content_security_policy
+from tracerank.evaluation.report import make_report
+from tracerank.pools.pool import Pool
+from tracerank.votes.answer_groups import DefaultGroups
+from tracerank.votes.base import Decision
+from tracerank.votes.voting import MajorityVote
+
+SCRIPT = "</style></title><script>window.hacked=1</script><img src=x onerror='window.hacked=1'>\"'&{{$title}} \ud800"
+POOLS = tuple(asked(f"q{n}", "x" if n % 2 else "y", "x", "y" if n % 3 else "x") for n in range(12))
+METHODS = (MajorityVote(), Last())
+
+
+class Hostile:
+    """Takes the first rollout; its name is markup."""
+
+    name = SCRIPT
+
+    def decide(self, pool: Pool) -> Decision:
+        return Decision(pool.question.id, pool.rollouts[0].answer, 0, confidence=0.75)
+
+
+class Tags(HTMLParser):
+    """Elements with their attributes, and the text of the style."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.style = self.words = self._open = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+        self._open = tag
+
+    def handle_endtag(self, tag: str) -> None:
+        self._open = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._open == "style":
+            self.style += data
+        else:
+            self.words += data
+
+
+def written(tmp_path: Path, pools=POOLS, methods=METHODS, ks=(1, 2, 3), **options) -> Path:
+    folder = folded(tmp_path / "e", pools, ks=ks, methods=methods)
+    make_report([folder]).write(tmp_path / "r", **options)
+    return tmp_path / "r"
+
+
+def page_in(folder: Path) -> str:
+    return (folder / "index.html").read_text(encoding="utf-8")
+
+
+def test_the_page_holds_every_table_and_a_chart_of_each_kind(tmp_path: Path) -> None:
+    page = page_in(written(tmp_path, methods=(MajorityVote(), MajorityVote(DefaultGroups()), Hostile())))
+    for table in make_report([tmp_path / "e"]).tables:
+        assert f'id="table-{table.name}"' in page
+    words = Tags(page).words
+    for said in ("Against majority", "Gain over majority", "Calibration at K=3", "Brier", "ECE", "All tables"):
+        assert said in words
+    assert "majority = majority-default" in words
+    assert page.count('class="interval"') == 2  # the other method and the single rollout
+    make_report([tmp_path / "e"]).write(tmp_path / "again")
+    assert page_in(tmp_path / "again") == page
+
+
+def test_no_script_no_style_in_elements_and_nothing_is_fetched(tmp_path: Path) -> None:
+    tags = Tags(page_in(written(tmp_path)))
+    digest = base64.b64encode(hashlib.sha256(tags.style.encode()).digest()).decode()
+    [policy] = [attrs["content"] for _, attrs in tags.found if attrs.get("http-equiv")]
+    assert policy == content_security_policy()
+    assert policy.startswith(f"default-src 'none'; style-src 'sha256-{digest}'")
+    assert "script" not in {tag for tag, _ in tags.found}
+    assert not any(name == "style" or name.startswith("on") for _, attrs in tags.found for name in attrs)
+    assert not re.search(r'(src|href)="(?!#|data:)', page_in(tmp_path / "r"))
+
+
+def test_hostile_names_of_methods_datasets_and_questions_add_no_element(tmp_path: Path) -> None:
+    plain = Tags(page_in(written(tmp_path / "plain")))
+    pools = tuple(asked(f"{SCRIPT}{n}", "x" if n % 2 else "y", "x", "y", dataset=SCRIPT) for n in range(12))
+    tags = Tags(page_in(written(tmp_path / "hostile", pools, (MajorityVote(), Hostile()))))
+    assert {tag for tag, _ in tags.found} <= {tag for tag, _ in plain.found} | {"dl", "dt", "dd"}
+    assert "window.hacked=1" in tags.words
+
+
+def viewer_page(path: Path, *ids: str) -> Path:
+    listed = ",".join(f'{{"id":"{name}","question":"Which \\u003cb\\u003e is {name}?"}}' for name in ids)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f'<script type="application/json" id="list-data">{{"questions":[{listed}]}}</script>')
+    return path
+
+
+def test_questions_link_into_the_page_of_the_viewer_that_is_given(tmp_path: Path) -> None:
+    given = viewer_page(tmp_path / "pages" / "my view.html", "q5", "q1", "q2", "q4")
+    page = page_in(written(tmp_path, viewer=given))
+    links = re.findall(r'href="\.\./pages/my%20view\.html#/(\d+)"', page)
+    assert links
+    assert set(map(int, links)) <= {1, 2, 3, 4}
+    assert "Which &lt;b&gt; is q" in page
+
+
+def test_a_page_beside_the_records_is_found_and_another_page_refused(tmp_path: Path) -> None:
+    viewer_page(tmp_path / "e" / "v.html", "q1", "q2")
+    (tmp_path / "e" / "a.html").write_text("another page")
+    assert 'href="../e/v.html"' in page_in(written(tmp_path))
+    with pytest.raises(UsageError, match="no page of tracerank view"):
+        make_report([tmp_path / "e"]).write(tmp_path / "new", viewer=tmp_path / "e" / "a.html")
+    assert not (tmp_path / "new").exists()
+
+
+def test_one_k_one_method_and_no_baseline_make_a_page_too(tmp_path: Path) -> None:
+    assert "There is no method to compare with" in page_in(written(tmp_path, ks=(2,), methods=[Last()]))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "ticks"),
+    [(0.0, 1.0, [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]), (0.3, 0.8, [0.3, 0.4, 0.5, 0.6, 0.7, 0.8]), (-1.2, 1.9, [-1, 0, 1])],
+)
+def test_ticks_are_round_and_include_both_ends_where_these_are_round(
+    low: float, high: float, ticks: list[float]
+) -> None:
+    assert Scale(low, high).ticks() == pytest.approx(ticks)
+
+
+def test_values_stand_at_their_share_of_the_axis() -> None:
+    unit = Axis("x", Scale(0.0, 2.0), [(1.0, "one")])
+    drawn = chart([Series([(0.5, 2.0), (1.0, 0.0)], "s1", ["<a>", "b"])], unit, unit)
+    assert 'points="25.0,0.0 50.0,100.0"' in drawn
+    assert 'cx="25.0%" cy="0.0%" r="4.0"><title>&lt;a&gt;</title>' in drawn
+    assert '<text x="50.0%" y="14" text-anchor="middle">one</text>' in drawn
+    assert Scale.around([]).low < 0.0 < 1.0 < Scale.around([]).high
+    assert Scale(1.0, 1.0).at(1.0) == 50.0

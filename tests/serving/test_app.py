@@ -1,0 +1,230 @@
+"""The service behind a real server: decisions, wrong requests, overload, failures."""
+
+import json
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.escalated import Judge
+from tests.served import served
+from tests.serving.held import BODY, Held, asked, post
+from tests.viewer.pages import hostile_pool
+from tracerank.errors import ChatError, EmbeddingError, TraceRankError
+from tracerank.lab.worlds.presets import PRESETS, iter_world
+from tracerank.pools.pool import Pool
+from tracerank.selectors.unsure.escalation import Escalating
+from tracerank.votes.base import Decision
+from tracerank.votes.selector import load_selector
+from tracerank.votes.voting import MajorityVote
+
+pytest.importorskip("fastapi")
+pytest.importorskip("prometheus_client")
+
+from tracerank.serving.app import create_app
+from tracerank.serving.settings import MAX_ROLLOUTS, ServiceSettings
+
+POOLS = list(iter_world(PRESETS["paper"]["webqa"], 20, 3, 6))
+ROLLOUTS = BODY["rollouts"]
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    with served(create_app(MajorityVote(), ServiceSettings(body_bytes=200_000))) as address:
+        yield address
+
+
+def test_many_clients_get_the_decisions_of_the_method(url: str) -> None:
+    def client(number: int) -> None:
+        with httpx.Client() as http:
+            for pool in POOLS[number % 5 :: 2]:
+                reply = http.post(f"{url}/v1/select", json=asked(pool)).json()
+                decision = MajorityVote().decide(pool)
+                assert (reply["answer"], reply["sample_id"]) == (decision.answer, decision.sample_id)
+                assert {int(name): score for name, score in reply["scores"].items()} == decision.scores
+                assert reply["question"] == pool.question.text
+
+    with ThreadPoolExecutor(16) as clients:
+        list(clients.map(client, range(16)))
+
+
+def test_texts_are_answers_and_without_evidence_the_reply_says_so(url: str) -> None:
+    texts = ["Rome", "    Paris\n    (France)", "Paris (France)"]
+    for body in ({"rollouts": texts}, {"answers": texts}, {"rollouts": [texts[0], {"answer": texts[1]}, texts[2]]}):
+        reply = post(url, "/v1/select", {"question": "Q?", **body}).json()
+        assert (reply["answer"], reply["group"], reply["problems"]) == (texts[1], [1, 2], [])
+        assert reply["note"] == "no evidence: only the answers were compared"
+    said = [{"said": {"last": text}} for text in texts]
+    reply = post(url, "/v1/select", {"question": "Q?", "rollouts": said, "map": {"answer": "said.last"}}).json()
+    assert (reply["answer"], reply["problems"]) == (texts[1], [])
+
+
+def test_chat_messages_are_understood_and_k_limits_them(url: str) -> None:
+    chats = [
+        {"messages": [{"role": "user", "content": "Capital?"}, {"role": "assistant", "content": answer}]}
+        for answer in ("Answer: Rome", "Answer: Paris", "Answer: Paris")
+    ]
+    reply = post(url, "/v1/select", {"rollouts": chats}).json()
+    assert (reply["answer"], reply["question"], reply["escalated"]) == ("Paris", "Capital?", None)
+    assert post(url, "/v1/select", {"question": "Q?", "rollouts": chats, "k": 1}).json()["answer"] == "Rome"
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "reason"),
+    [
+        (b"{", 422, "JSON"),
+        ({"question": "Q?"}, 422, "expected either 'rollouts' or 'answers'"),
+        ({"rollouts": ["a"], "answers": ["a"]}, 422, "expected either 'rollouts' or 'answers'"),
+        ({"rollouts": []}, 422, "rollouts"),
+        ({"rollouts": ["a"] * (MAX_ROLLOUTS + 1)}, 422, f"at most {MAX_ROLLOUTS} items"),
+        ({"rollouts": [{"nothing": 1}]}, 422, "no known format"),
+        ({"rollouts": [{"answer": 3, "searches": []}]}, 200, "expected a string"),
+        ({"rollouts": ROLLOUTS, "reader": "nonsense"}, 422, "nonsense"),
+        ({"rollouts": ROLLOUTS, "unknown": 1}, 422, "unknown"),
+        ({"question": 3, "rollouts": "x" * 100_000}, 422, "body.question: "),
+        ({"rollouts": [{"question_id": "a", **ROLLOUTS[0]}, {"question_id": "b", **ROLLOUTS[1]}]}, 422, "2 questions"),
+        (b"[" * 100_000 + b'"\\ud800"', 422, "JSON"),
+    ],
+)
+def test_a_wrong_request_gets_one_line_about_what_is_wrong(url: str, body: Any, status: int, reason: str) -> None:
+    reply = post(url, "/v1/select", body)
+    assert reply.status_code == status
+    assert reason in reply.text
+    assert len(reply.content) < 600
+    assert "\n" not in reply.text
+
+
+def test_lone_surrogates_of_a_page_do_no_harm(url: str) -> None:
+    reply = post(url, "/v1/select", {"question": "Q \ud800?", "rollouts": [{"answer": "Paris \udfff"}]})
+    assert (reply.status_code, reply.json()["answer"]) == (200, "Paris ?")
+
+
+def test_an_explanation_says_what_the_candidates_rest_on(url: str) -> None:
+    pool = POOLS[0]
+    reply = post(url, "/v1/explain", asked(pool)).json()
+    decision = MajorityVote().decide(pool)
+    assert reply["decision"]["answer"] == decision.answer
+    assert reply["candidates"][0]["sample_id"] == decision.sample_id
+    assert any(seen["same_text"] for each in reply["candidates"] for seen in each["evidence"])
+
+
+def test_a_hostile_pool_is_a_page_that_may_run_only_our_own_script(url: str) -> None:
+    pool = hostile_pool()
+    with served(create_app(MajorityVote())) as roomy:
+        reply = post(roomy, "/v1/view", asked(pool))
+    assert reply.status_code == 200
+    assert reply.headers["content-type"].startswith("text/html")
+    policy = reply.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "script-src 'sha256-" in policy
+    assert "frame-ancestors 'none'" in policy
+    assert reply.headers["x-content-type-options"] == "nosniff"
+    assert "<script>window.hacked" not in reply.text
+    assert "<img src=x" not in reply.text
+
+
+def test_health_and_metrics_say_what_happened(url: str) -> None:
+    post(url, "/v1/select", BODY)
+    httpx.get(f"{url}/made/up")
+    health = httpx.get(f"{url}/health").json()
+    assert (health["status"], health["method"], health["waiting"]) == ("ok", "majority", 0)
+    text = httpx.get(f"{url}/metrics").text
+    assert 'tracerank_requests_total{path="/v1/select",status="200"}' in text
+    assert 'tracerank_requests_total{path="other",status="404"}' in text
+    assert "made/up" not in text
+    assert "tracerank_batch_pools_count" in text
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "detail"),
+    [
+        (EmbeddingError("http://10.0.0.7/v1: connection refused"), 503, "behind this service failed"),
+        (ChatError("http://10.0.0.7/v1: connection refused"), 503, "behind this service failed"),
+        (TraceRankError("the pool mixes settings"), 422, "mixes settings"),
+        (ZeroDivisionError("a bug"), 500, "not decided: ZeroDivisionError: a bug"),
+        (OSError("/etc/secret: disk full"), 500, "its log has the reason"),
+    ],
+)
+@pytest.mark.parametrize("path", ["/v1/select", "/v1/explain", "/v1/view", "/v2/rerank"])
+def test_the_status_says_whose_fault_it_is(error: Exception, status: int, detail: str, path: str) -> None:
+    class Failing:
+        name = "failing"
+
+        def decide(self, pool: Pool) -> Decision:
+            raise error
+
+    with served(create_app(Failing())) as url:
+        body = {"query": "Q?", "documents": ["Paris"]} if path == "/v2/rerank" else BODY
+        reply = post(url, path, body)
+        assert reply.status_code == status
+        assert detail in reply.json()["detail"]
+        assert "10.0.0.7" not in reply.text
+        assert "secret" not in reply.text
+        assert ("retry-after" in reply.headers) == (status == 503)
+        assert httpx.get(f"{url}/health").status_code == 200
+
+
+def test_a_full_queue_gets_429_and_everything_accepted_is_answered() -> None:
+    held = Held()
+    with ThreadPoolExecutor(8) as clients, served(create_app(held, ServiceSettings(waiting=2))) as url:
+        accepted = [clients.submit(post, url, "/v1/select", BODY)]
+        assert held.begun.wait(10)
+        accepted += [clients.submit(post, url, "/v1/select", BODY) for _ in range(2)]
+        while httpx.get(f"{url}/health").json()["waiting"] < 2:  # a pool that takes its time does not block this
+            pass
+        full = post(url, "/v1/select", BODY)
+        assert (full.status_code, full.headers["retry-after"]) == (429, "1")
+        held.gate.set()
+        assert [future.result(20).status_code for future in accepted] == [200] * 3
+
+
+def test_a_decision_that_takes_too_long_gets_504() -> None:
+    held = Held()
+    with served(create_app(held, ServiceSettings(seconds=0.05))) as url:
+        assert post(url, "/v1/select", BODY).status_code == 504
+        held.gate.set()
+        while httpx.get(f"{url}/health").json()["waiting"]:
+            pass
+        assert post(url, "/v1/select", BODY).status_code == 200
+
+
+def test_what_was_accepted_is_finished_when_the_service_ends() -> None:
+    held = Held()
+    with ThreadPoolExecutor(1) as clients:
+        with served(create_app(held)) as url:
+            waiting = clients.submit(post, url, "/v1/select", BODY)
+            assert held.begun.wait(10)
+            threading.Timer(0.3, held.gate.set).start()
+        assert waiting.result(10).json()["answer"] == "Paris"
+
+
+def test_the_reply_says_which_other_method_was_asked_and_its_cost() -> None:
+    with served(create_app(Escalating(load_selector(), Judge("Rome"), 1.0))) as url:
+        found = post(url, "/v1/select", BODY).json()
+        explained = post(url, "/v1/explain", BODY).json()["decision"]
+    assert found["answer"] == "Rome"
+    assert (found["escalated"]["method"], found["escalated"]["outcome"]) == ("judge", "changed")
+    assert found["escalated"]["usage"] == {"prompt_tokens": 30, "completion_tokens": 2, "calls": 1}
+    assert explained["escalated"] == found["escalated"]
+
+
+def test_a_body_that_grows_over_the_limit_is_cut_off(url: str) -> None:
+    def endless() -> Iterator[bytes]:
+        yield b'{"rollouts": ["'
+        for _ in range(10):
+            yield b"x" * 50_000
+
+    headers = {"content-type": "application/json"}
+    assert httpx.post(f"{url}/v1/select", content=endless(), headers=headers).status_code == 413
+    announced = post(url, "/v1/select", {"rollouts": ["x" * 200_000]})
+    assert (announced.status_code, "longer than 200000 bytes" in announced.json()["detail"]) == (413, True)
+
+
+def test_the_description_has_the_example_that_works(url: str) -> None:
+    described = httpx.get(f"{url}/openapi.json").json()
+    [example] = described["components"]["schemas"]["SelectRequest"]["examples"]
+    assert post(url, "/v1/select", json.loads(json.dumps(example))).status_code == 200
+    assert httpx.get(f"{url}/docs").status_code == 200

@@ -1,0 +1,129 @@
+"""A real MCP client over stdin and stdout."""
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.served import awaited
+
+mcp = pytest.importorskip("mcp")
+
+ROLLOUTS = [
+    {"answer": "Paris", "searches": [{"query": "capital", "evidence": [{"text": "Paris is the capital."}]}]},
+    {"answer": "Rome", "searches": []},
+    {"answer": "paris", "searches": [{"query": "capital of France", "evidence": [{"text": "Paris is the capital."}]}]},
+]
+
+
+def call(*calls: tuple[str, dict[str, Any]]) -> list[Any]:
+    """The tools' names, then the result of each call, of a server in a process of its own."""
+
+    async def talk() -> list[Any]:
+        environment = {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+        arguments = ["-m", "tracerank", "mcp", "--method", "majority"]
+        server = mcp.StdioServerParameters(command=sys.executable, args=arguments, env=environment)
+        async with mcp.Client(server) as client:
+            listed = await client.list_tools()
+            return [{tool.name: tool for tool in listed.tools}, *[await client.call_tool(*each) for each in calls]]
+
+    return awaited(talk())
+
+
+def content(result: Any) -> dict[str, Any]:
+    found = result.structured_content
+    return found if found is not None else json.loads(result.content[0].text)
+
+
+def test_an_agent_can_select_and_ask_why(tmp_path: Path) -> None:
+    body = {"question": "Capital of France?", "rollouts": ROLLOUTS}
+    tools, selected, explained, wrong = call(
+        ("select_rollout", body),
+        ("explain_selection", body),
+        ("select_rollout", {"question": "Q?", "rollouts": [{"nonsense": 1}]}),
+    )
+    assert set(tools) == {"select_rollout", "explain_selection"}
+    assert (content(selected)["answer"], content(selected)["group"]) == ("Paris", [0, 2])
+    assert content(explained)["candidates"][0]["evidence"][0]["same_text"] == 1
+    assert wrong.is_error
+    assert "rollouts[0]: expected 'answer' and 'searches', or 'messages'" in wrong.content[0].text
+
+
+def test_the_tools_say_field_by_field_what_a_rollout_looks_like_and_their_examples_are_read() -> None:
+    [tools] = call()
+    for tool in tools.values():
+        kinds = {kind.get("title"): kind for kind in tool.input_schema["properties"]["rollouts"]["items"]["anyOf"]}
+        search = kinds["Rollout"]["properties"]["searches"]["items"]
+        assert search["properties"]["evidence"]["items"]["properties"].keys() == {"text", "title", "url", "rank"}
+        examples = [example for kind in ("Rollout", "Chat") for example in kinds[kind]["examples"]]
+        tools, found = call(("select_rollout", {"question": "Who wrote it?", "rollouts": examples}))
+        assert not found.is_error
+        assert (content(found)["answer"], content(found)["group"]) == ("Ada Lovelace", [0, 1])
+
+
+BAD: list[tuple[Any, str]] = [
+    ({"nonsense": 1}, "expected 'answer' and 'searches', or 'messages'; the keys are nonsense"),
+    ({"answer": "Rome", "searches": "none"}, "field 'searches': expected a list, got a string"),
+    (
+        {"answer": "Rome", "searches": [{"query": "q", "evidence": [{"txt": "Rome."}]}]},
+        "field 'searches[0].evidence[0].text': expected a string",
+    ),
+    ({"answer": "Rome", "searches": [{"query": "q", "results": ["Rome."]}]}, "field 'searches[0].evidence'"),
+    ({"answer": "Rome", "evidence": [{"text": "Rome."}]}, "field 'evidence': belongs into a search"),
+    ({"messages": []}, "field 'messages': expected at least one message"),
+    ({"messages": "Rome"}, "field 'messages': expected a list, got a string"),
+]
+
+
+def test_a_bad_item_among_good_ones_is_an_error_with_its_place() -> None:
+    calls = [("select_rollout", {"question": "Q?", "rollouts": [*ROLLOUTS, bad]}) for bad, _ in BAD]
+    _, *found = call(*calls, ("explain_selection", calls[0][1]))
+    for result, (_, reason) in zip(found, [*BAD, BAD[0]], strict=True):
+        assert result.is_error
+        assert f"rollouts[3]: {reason}" in result.content[0].text
+
+
+def test_a_rollout_that_gave_no_answer_is_no_mistake() -> None:
+    _, found = call(
+        ("select_rollout", {"question": "Q?", "rollouts": [*ROLLOUTS, {"answer": None, "searches": []}, ""]})
+    )
+    assert not found.is_error
+    assert content(found)["dropped"].keys() == {"3", "4"}
+
+
+def test_an_agent_whose_pool_cannot_be_decided_is_told_so() -> None:
+    from tracerank.pools.pool import Pool
+    from tracerank.serving.mcp import create_server
+    from tracerank.votes.base import Decision
+
+    class Failing:
+        name = "failing"
+
+        def decide(self, pool: Pool) -> Decision:
+            raise OverflowError("math range error")
+
+    async def talk() -> Any:
+        async with mcp.Client(create_server(Failing())) as client:
+            return await client.call_tool("select_rollout", {"question": "Q?", "rollouts": ["Paris"]})
+
+    result = awaited(talk())
+    assert result.is_error
+    assert "not decided: OverflowError: math range error" in result.content[0].text
+
+
+def test_an_agent_is_told_that_another_method_was_asked() -> None:
+    from tests.escalated import Judge
+    from tracerank.selectors.unsure.escalation import Escalating
+    from tracerank.serving.mcp import create_server
+    from tracerank.votes.selector import load_selector
+
+    async def talk() -> Any:
+        async with mcp.Client(create_server(Escalating(load_selector(), Judge("Rome"), 1.0))) as client:
+            return await client.call_tool("select_rollout", {"question": "Capital of France?", "rollouts": ROLLOUTS})
+
+    told = content(awaited(talk()))["escalated"]
+    assert (told["method"], told["outcome"], told["answer"]) == ("judge", "changed", "Paris")
+    assert told["usage"] == {"prompt_tokens": 30, "completion_tokens": 2, "calls": 1}

@@ -1,0 +1,442 @@
+"""The chat proxy asked by OpenAI's own client, with a scripted server behind it."""
+
+import asyncio
+import json
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.escalated import Judge
+from tests.llama import llama_server
+from tests.model_server import Reply, Server, called, error, said
+from tests.served import awaited, served
+
+pytest.importorskip("fastapi")
+pytest.importorskip("prometheus_client")
+pytest.importorskip("openai", reason="the extra readers-test has it")
+
+import openai
+
+from tracerank.errors import TraceRankError
+from tracerank.selectors.unsure.escalation import Escalating
+from tracerank.serving.app import create_app
+from tracerank.serving.settings import MAX_SAMPLES, ServiceSettings
+from tracerank.votes.base import Method
+from tracerank.votes.selector import load_selector
+
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+
+KEY = "sk-of-the-client-0123456789"
+QUESTION: Any = [{"role": "user", "content": "What is the capital of France?"}]
+TOOLS: Any = [{"type": "function", "function": {"name": "search", "parameters": {"type": "object"}}}]
+
+
+class Behind:
+    """The endpoint, the server behind it, and a client before it."""
+
+    def __init__(self, upstream: Server, url: str) -> None:
+        self.upstream = upstream
+        self.url = url
+        self.client = openai.OpenAI(base_url=f"{url}/v1", api_key=KEY, max_retries=0)
+
+    def ask(self, messages: Any = QUESTION, **options: Any) -> Any:
+        return self.client.chat.completions.create(model="small", messages=messages, **options)
+
+
+def app_of(upstream: str, method: Method | None = None, best_of: int = 4, **settings: Any) -> Any:
+    return create_app(method or load_selector(), ServiceSettings(upstream=upstream, best_of=best_of, **settings))
+
+
+@contextmanager
+def behind(model: str = "#small", **options: Any) -> Iterator[Behind]:
+    upstream = Server()
+    with served(app_of(f"{upstream.url}{model}", **options)) as url:
+        yield Behind(upstream, url)
+    upstream.close()
+
+
+@pytest.fixture
+def chat() -> Iterator[Behind]:
+    with behind() as made:
+        yield made
+
+
+def in_turn(*replies: Reply) -> Callable[[dict[str, Any]], Reply]:
+    """Each sample has its reply, whichever arrives first: they are about apart by their seeds, which begin with 0."""
+    return lambda request: replies[request["seed"]]
+
+
+def call(arguments: str, name: str = "search") -> dict[str, Any]:
+    return {"id": "c1", "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def test_the_most_supported_completion_is_returned_unchanged(chat: Behind) -> None:
+    texts = ["Lyon", "It is **Paris**.", "Paris", "Answer: Paris"]
+    chat.upstream.rule = in_turn(*map(said, texts))
+    reply = chat.ask(temperature=0.7, seed=0, extra_body={"best_of": 4, "stop": 0.999})
+    about = reply.tracerank
+    assert about["chosen"] > 0
+    assert reply.choices[0].message.content == texts[about["chosen"]]
+    assert (about["n"], about["saved"], about["failed"], about["groups"], about["agree"]) == (4, 0, 0, [3, 1], 3)
+    assert about["cost"] == {"prompt_tokens": 28, "completion_tokens": 8, "calls": 4}
+    assert 0 < about["confidence"] < 1
+    assert reply.usage.prompt_tokens == 7  # the chosen one's own
+    sent = {"model": "small", "messages": QUESTION, "temperature": 0.7}
+    assert sorted(one["seed"] for one in chat.upstream.requests) == [0, 1, 2, 3]
+    assert all(one == {**sent, "seed": one["seed"]} for one in chat.upstream.requests)
+
+
+def test_headers_say_the_same(chat: Behind) -> None:
+    chat.upstream.rule = lambda request: said("Paris")
+    raw = chat.client.chat.completions.with_raw_response.create(model="small", messages=QUESTION)
+    about = raw.parse().tracerank
+    assert raw.headers["x-tracerank-n"] == str(about["n"])
+    assert raw.headers["x-tracerank-groups"] == str(about["n"])
+    assert raw.headers["x-tracerank-tokens"] == str(9 * about["n"])
+    assert float(raw.headers["x-tracerank-confidence"]) == pytest.approx(about["confidence"], abs=1e-4)
+
+
+def test_sampling_stops_at_the_confidence_asked_for() -> None:
+    with behind(best_of=16, stop=0.5) as chat:
+        chat.upstream.rule = lambda request: said("Paris")
+        about = chat.ask().tracerank
+        assert about["n"] < 5
+        assert about["confidence"] >= 0.5
+        assert about["saved"] >= 8
+        assert chat.ask(extra_body={"tracerank": {"best_of": 2, "stop": 1}}, stop=["\n"]).tracerank["n"] == 2
+        # Those of the first that were no longer needed may still be on their way.
+        assert [one["stop"] for one in chat.upstream.requests if "stop" in one] == [["\n"]] * 2
+
+
+def test_tool_messages_of_the_conversation_and_citations_are_evidence(chat: Behind) -> None:
+    searched = [
+        *QUESTION,
+        {"role": "assistant", "content": None, "tool_calls": [call('{"query": "capital of France"}')]},
+        {"role": "tool", "tool_call_id": "c1", "content": "Paris is the capital of France."},
+    ]
+    chat.upstream.rule = lambda request: said("Paris")
+    assert chat.ask(searched).tracerank["note"] is None
+    assert "no evidence" in chat.ask().tracerank["note"]
+    cited = {"url": "https://example.org/paris", "title": "Paris", "start_index": 0, "end_index": 5}
+    annotation = {"type": "url_citation", "url_citation": cited}
+    message = {"role": "assistant", "content": "Paris", "annotations": [annotation]}
+    chat.upstream.rule = lambda request: Reply(body={"choices": [{"message": message, "finish_reason": "stop"}]})
+    assert chat.ask().tracerank["note"] is None
+    listed = {"search_results": [{"url": "https://example.org", "title": "P", "snippet": "Paris is the capital."}]}
+    plain = {"choices": [{"message": {"role": "assistant", "content": "Paris"}, "finish_reason": "stop"}]}
+    chat.upstream.rule = lambda request: Reply(body={**plain, **listed})
+    assert chat.ask().tracerank["note"] is None
+
+
+def test_calls_are_compared_by_tool_and_arguments() -> None:
+    with behind(best_of=6) as chat:
+        chat.upstream.rule = in_turn(
+            called(call('{"query": "Lyon"}')),
+            called(call('{"page": 1, "query": "Paris"}')),
+            said("Paris"),
+            called(call('{"query":"Paris","page":1}')),
+            called(call('{"url": "x"}', "open")),
+            called(call('{"query": "Nice"}')),
+        )
+        reply = chat.ask(tools=TOOLS, seed=0, extra_body={"stop": 1})
+        assert json.loads(reply.choices[0].message.tool_calls[0].function.arguments) == {"page": 1, "query": "Paris"}
+        assert reply.choices[0].finish_reason == "tool_calls"
+        about = reply.tracerank
+        assert (about["chosen"], about["agree"], about["groups"]) == (1, 2, [2, 1, 1, 1, 1])
+        assert about["confidence"] is None
+
+
+def test_samples_that_call_the_same_tool_are_soon_enough() -> None:
+    with behind(best_of=16) as chat:
+        numbers = iter(range(100))
+        chat.upstream.rule = lambda request: called(call(json.dumps({"query": f"way {next(numbers)}"})))
+        about = chat.ask(tools=TOOLS).tracerank
+        assert (about["n"], about["chosen"]) == (3, 0)
+
+
+def test_answers_outvote_a_call(chat: Behind) -> None:
+    chat.upstream.rule = in_turn(called(call("{}")), said("Paris"), said("Paris"), said("Paris"))
+    assert chat.ask(tools=TOOLS, seed=0, extra_body={"stop": 1}).choices[0].message.content == "Paris"
+
+
+def test_a_stream_comes_after_the_decision_and_is_put_together_as_any_other(chat: Behind) -> None:
+    long = "Paris, " + "which lies on the Seine, " * 40
+    chat.upstream.rule = lambda request: said(long)
+    with chat.client.chat.completions.stream(
+        model="small", messages=QUESTION, stream_options={"include_usage": True}
+    ) as stream:
+        pieces = [one.chunk for one in stream if one.type == "chunk"]
+        whole = stream.get_final_completion()
+    assert whole.choices[0].message.content == long
+    assert whole.usage.completion_tokens == 2
+    assert len(pieces) > 4
+    assert pieces[-2].tracerank["n"] >= 1
+    assert "stream" not in chat.upstream.requests[0]
+
+
+def test_calls_are_streamed_too(chat: Behind) -> None:
+    chat.upstream.rule = lambda request: called(call('{"query": "Paris"}'), call("{}", "open"))
+    with chat.client.chat.completions.stream(model="small", messages=QUESTION, tools=TOOLS) as stream:
+        message = stream.get_final_completion().choices[0].message
+    assert [one.function.name for one in message.tool_calls] == ["search", "open"]
+    assert message.tool_calls[0].function.arguments == '{"query": "Paris"}'
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [
+        (400, "BadRequestError"),
+        (401, "AuthenticationError"),
+        (403, "PermissionDeniedError"),
+        (404, "NotFoundError"),
+        (422, "UnprocessableEntityError"),
+    ],
+)
+def test_a_refusal_of_the_server_reaches_the_client_at_once(chat: Behind, status: int, kind: str) -> None:
+    chat.upstream.rule = lambda request: Reply(status, {"error": {"message": "no way", "code": "x1"}}, x_request_id="r")
+    with pytest.raises(getattr(openai, kind)) as about:
+        chat.ask(extra_body={"best_of": 16})
+    assert (about.value.code, about.value.message.count("no way"), about.value.request_id) == ("x1", 1, "r")
+    assert len(chat.upstream.requests) <= 4
+
+
+def test_a_server_that_asks_for_a_pause_gets_one(chat: Behind) -> None:
+    chat.upstream.rule = lambda request: error(429, "slow down", retry_after="7")
+    with pytest.raises(openai.RateLimitError) as about:
+        chat.ask(extra_body={"best_of": 16})
+    assert about.value.response.headers["retry-after"] == "7"
+    assert len(chat.upstream.requests) <= 4
+
+
+def test_samples_that_fail_cost_only_themselves(chat: Behind) -> None:
+    chat.upstream.planned = [error(500, "oops"), said("Paris"), error(429, "slow down"), Reply(body={"choices": []})]
+    chat.upstream.rule = lambda request: said("Paris")
+    about = chat.ask(extra_body={"stop": 1}).tracerank
+    assert (about["n"], about["failed"]) == (1, 3)
+
+
+@pytest.mark.parametrize(("reply", "status"), [(error(503, "no"), 503), (Reply(body=b"<html>"), 502)])
+def test_when_all_samples_fail_the_client_may_retry(chat: Behind, reply: Reply, status: int) -> None:
+    chat.upstream.rule = lambda request: reply
+    with pytest.raises(openai.InternalServerError) as about:
+        chat.ask()
+    assert about.value.status_code == status
+
+
+def test_an_unreachable_server_is_reported_without_its_address() -> None:
+    with served(app_of("http://127.0.0.1:9#small")) as url:
+        reply = httpx.post(f"{url}/v1/chat/completions", json={"messages": QUESTION})
+    assert reply.status_code == 502
+    assert "127.0.0.1" not in reply.text
+
+
+@pytest.mark.parametrize(
+    ("body", "param"),
+    [
+        ({"messages": []}, "messages"),
+        ({"messages": ["x"]}, "messages"),
+        ({"messages": QUESTION, "n": 2}, "n"),
+        ({"messages": QUESTION, "best_of": 0}, "best_of"),
+        ({"messages": QUESTION, "best_of": MAX_SAMPLES + 1}, "best_of"),
+        ({"messages": QUESTION, "best_of": True}, "best_of"),
+        ({"messages": QUESTION, "stop": 1.5}, "stop"),
+        ({"messages": QUESTION, "tracerank": {"k": 3}}, "tracerank"),
+        ({"messages": QUESTION, "model": 3}, "model"),
+        ([], None),
+    ],
+)
+def test_mistakes_are_refused_before_anything_is_sampled(chat: Behind, body: Any, param: str | None) -> None:
+    reply = httpx.post(f"{chat.url}/v1/chat/completions", json=body)
+    about = reply.json()["error"]
+    assert (reply.status_code, about["type"], about["param"]) == (400, "invalid_request_error", param)
+    assert chat.upstream.requests == []
+
+
+def test_a_greedy_request_is_sent_once_and_seeds_differ_otherwise(chat: Behind) -> None:
+    about = chat.ask(temperature=0).tracerank
+    assert (about["n"], about["note"].split(":")[0]) == (1, "temperature 0")
+    chat.upstream.requests.clear()
+    chat.ask(seed=5, extra_body={"best_of": 3, "stop": 1})
+    assert sorted(one["seed"] for one in chat.upstream.requests) == [5, 6, 7]
+
+
+def test_empty_replies_come_back_as_they_are(chat: Behind) -> None:
+    chat.upstream.rule = lambda request: said(None, "length")
+    reply = chat.ask()
+    assert (reply.choices[0].message.content, reply.choices[0].finish_reason) == (None, "length")
+    assert reply.tracerank["note"].startswith("no sample has an answer")
+
+
+def test_only_the_model_that_was_named_is_there(chat: Behind) -> None:
+    assert [one.id for one in chat.client.models.list()] == ["small"]
+    with pytest.raises(openai.NotFoundError) as about:
+        chat.client.chat.completions.create(model="other", messages=QUESTION)
+    assert about.value.code == "model_not_found"
+
+
+def test_without_a_named_model_requests_and_lists_are_passed_on() -> None:
+    with behind(model="") as chat:
+        chat.upstream.models = Reply(body={"object": "list", "data": [{"id": "big", "object": "model"}]})
+        assert [one.id for one in chat.client.models.list()] == ["big"]
+        chat.client.chat.completions.create(model="big", messages=QUESTION)
+        assert chat.upstream.requests[0]["model"] == "big"
+
+
+def test_the_clients_key_is_passed_on_where_the_service_has_none(
+    chat: Behind, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.DEBUG):
+        chat.ask()
+        chat.upstream.rule = lambda request: error(500, f"key {KEY} broke")
+        with pytest.raises(openai.InternalServerError):
+            chat.ask()
+    assert set(chat.upstream.authorizations) == {f"Bearer {KEY}"}
+    assert KEY not in caplog.text
+
+
+def test_the_services_own_key_is_sent_and_never_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = "sk-of-the-service-0123456789"
+    monkeypatch.setenv("TRACERANK_API_KEY", own)
+    with behind(token="let-me-in") as chat:
+        chat.client = chat.client.with_options(api_key="let-me-in")
+        chat.upstream.rule = lambda request: said(f"Your key is {own}")
+        assert chat.ask().choices[0].message.content == "Your key is ***"
+        assert set(chat.upstream.authorizations) == {f"Bearer {own}"}
+        chat.upstream.rule = lambda request: error(401, f"Incorrect API key provided: {own}")
+        with pytest.raises(openai.InternalServerError) as about:
+            chat.ask()
+        assert own not in str(about.value.body)
+        with pytest.raises(openai.AuthenticationError):
+            chat.client.with_options(api_key="wrong").chat.completions.create(model="small", messages=QUESTION)
+
+
+def test_the_token_is_not_passed_on_as_a_key() -> None:
+    with behind(token="let-me-in") as chat:
+        chat.client.with_options(api_key="let-me-in").chat.completions.create(model="small", messages=QUESTION)
+        assert set(chat.upstream.authorizations) == {None}
+
+
+def test_after_its_time_a_request_gets_what_there_is_or_504() -> None:
+    held = threading.Event()
+    with behind(upstream_seconds=1.0) as chat:
+        chat.upstream.planned = [said("Paris")]
+        chat.upstream.rule = lambda request: (held.wait(20), said("Late"))[1]
+        about = chat.ask(extra_body={"stop": 1}).tracerank
+        assert (about["n"], about["stopped"]) == (1, "1 s are over")
+        with pytest.raises(openai.InternalServerError) as late:
+            chat.ask()
+        held.set()
+        assert late.value.status_code == 504
+
+
+def test_no_more_requests_are_taken_than_may_wait() -> None:
+    with behind(waiting=1) as chat:
+        held = threading.Event()
+        chat.upstream.rule = lambda request: (held.wait(10), said("Paris"))[1]
+        first = threading.Thread(target=chat.ask)
+        first.start()
+        while not chat.upstream.requests:
+            time.sleep(0.005)
+        with pytest.raises(openai.RateLimitError) as about:
+            chat.ask()
+        held.set()
+        first.join(10)
+        assert about.value.response.headers["retry-after"] == "1"
+
+
+class Waiting:
+    """A server that answers nobody, and notes who leaves."""
+
+    def __init__(self) -> None:
+        self.came = self.left = 0
+
+    async def __call__(self, scope: Any, receive: Callable[[], Any], send: Callable[[Any], Any]) -> None:
+        if scope["type"] != "http":
+            return
+        while (await receive()).get("more_body"):
+            pass
+        self.came += 1
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        self.left += 1
+
+
+def test_a_client_that_leaves_ends_what_is_under_way_for_it() -> None:
+    silent = Waiting()
+    with served(silent, lifespan="off") as upstream, served(app_of(f"{upstream}#small")) as url:
+
+        async def gives_up() -> None:
+            client = openai.AsyncOpenAI(base_url=f"{url}/v1", api_key=KEY, max_retries=0)
+            asking = asyncio.create_task(client.chat.completions.create(model="small", messages=QUESTION))
+            while silent.came < 4:
+                await asyncio.sleep(0.01)
+            asking.cancel()
+            await asyncio.wait([asking])
+            await client.close()
+            for _ in range(500):
+                if silent.left == 4:
+                    break
+                await asyncio.sleep(0.01)
+
+        awaited(gives_up())
+        assert (silent.came, silent.left) == (4, 4)
+
+
+def test_samples_are_counted_for_monitors(chat: Behind) -> None:
+    chat.ask(extra_body={"best_of": 4, "stop": 1})
+    page = httpx.get(f"{chat.url}/metrics").text
+    assert 'tracerank_samples_total{outcome="used"} 4.0' in page
+
+
+def test_a_bad_address_is_refused_before_the_service_starts() -> None:
+    with pytest.raises(TraceRankError, match="no server"):
+        app_of("localhost:80#small")
+
+
+@pytest.mark.slow  # sixteen seconds
+def test_a_llama_server_is_sampled() -> None:
+    with llama_server(embeds=False) as address, served(app_of(f"{address}#smollm2", best_of=3)) as url:
+        client = openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0)
+        asked: Any = [{"role": "user", "content": "Answer in one word: what is the capital of France?"}]
+        reply = client.chat.completions.create(model="smollm2", messages=asked, max_tokens=8, temperature=0.8, seed=1)
+        assert reply.choices[0].message.content
+        assert 1 <= reply.tracerank["n"] <= 3
+        assert reply.tracerank["cost"]["completion_tokens"] > 0
+        pieces = client.chat.completions.create(
+            model="smollm2", messages=asked, max_tokens=4, stream=True, extra_body={"best_of": 1}
+        )
+        assert "".join(piece.choices[0].delta.content or "" for piece in pieces if piece.choices)
+        with pytest.raises(openai.BadRequestError):
+            client.chat.completions.create(model="smollm2", messages=[{"role": "user", "content": "word " * 3000}])
+
+
+def escalating(says: str) -> Method:
+    return Escalating(load_selector(), Judge(says), 1.0)
+
+
+def test_the_reply_says_which_other_method_chose_and_its_cost() -> None:
+    with behind(method=escalating("Rome"), best_of=3, stop=0.999) as made:
+        made.upstream.rule = in_turn(said("Paris"), said("Rome"), said("Paris"))
+        raw = made.client.chat.completions.with_raw_response.create(model="small", messages=QUESTION, seed=0)
+        found = raw.parse()
+    assert found.choices[0].message.content == "Rome"
+    about = found.tracerank["escalated"]
+    assert (about["method"], about["outcome"], about["answer"]) == ("judge", "changed", "Paris")
+    assert about["usage"] == {"prompt_tokens": 30, "completion_tokens": 2, "calls": 1}
+    assert raw.headers["x-tracerank-escalated"] == "changed"
+
+
+def test_an_answer_that_another_method_wrote_is_no_completion() -> None:
+    with behind(method=escalating("Lyon"), best_of=3, stop=0.999) as made:
+        made.upstream.rule = in_turn(said("Rome"), said("Paris"), said("Paris"))
+        found = made.ask(seed=0)
+    assert found.choices[0].message.content == "Paris"
+    assert (found.tracerank["chosen"], found.tracerank["agree"]) == (1, 2)
+    assert "wrote an answer of its own" in found.tracerank["note"]
+    assert found.tracerank["escalated"]["outcome"] == "changed"
