@@ -52,7 +52,7 @@ def python(script: str, *arguments: object) -> subprocess.CompletedProcess[str]:
 def test_there_are_twelve_commands_and_a_laboratory() -> None:
     wanted = "demo inspect select view evaluate report fit train serve mcp convert cache"
     assert sorted(COMMANDS) == sorted(["lab", *wanted.split()])
-    assert sorted(LAB) == sorted("ablate stats cost embed world corpus rollout sft".split())
+    assert sorted(LAB) == sorted(["ablate", "stats", "cost", "embed", "world", "corpus", "rollout", "sft"])
 
 
 @pytest.mark.parametrize("path", ALL)

@@ -34,9 +34,7 @@ def test_scattered_rollouts_come_out_grouped(run: Run, world: Path, pools: list[
 
 
 @pytest.mark.parametrize("to", ["canonical", "atif"])
-def test_what_comes_out_reads_back_the_same(
-    run: Run, world: Path, pools: list[Pool], tmp_path: Path, to: str
-) -> None:
+def test_what_comes_out_reads_back_the_same(run: Run, world: Path, pools: list[Pool], tmp_path: Path, to: str) -> None:
     output = tmp_path / "pools.jsonl"
     assert run("convert", world, "-o", output, "--to", to).exit_code == 0
     first = json.loads(output.read_text().splitlines()[0])

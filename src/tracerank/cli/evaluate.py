@@ -169,6 +169,8 @@ def evaluate(
             note(line)
         if output is not None:
             note(f"records are in {output}" + (f"; see tracerank report {output}" if file is None else ""))
+    for line in summary.failures:
+        note(line)
     if summary.has_failures:
         sys.exit(SOME_FAILED)
 

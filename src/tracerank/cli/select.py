@@ -32,7 +32,7 @@ from tracerank.cli.record_files import check_format, finish_as
 from tracerank.cli.terminal import json_text, note, print_text, working
 from tracerank.errors import UsageError
 from tracerank.evaluation.tally import Tally
-from tracerank.methods import EqualityName, MethodOptions, called, load_method, method_identity
+from tracerank.methods import METHODS, EqualityName, MethodOptions, load_method, method_identity
 from tracerank.pools.pool import Pool, drop_reasons
 from tracerank.readers.files.records import Problem
 from tracerank.runs.process_map import ordered_map
@@ -98,7 +98,6 @@ def select(
         chosen = setup.load()
         if (workers or 1) > 1:
             setup.refuse_workers(chosen)
-        setup.name = setup.name or chosen.name
         write: Callable[[bytes], None] = _write_stdout
         summary = Summary(Tally(setup.name))
         if output is not None:
@@ -159,7 +158,7 @@ class _Setup:
 
     def load(self) -> Method:
         chosen = load_method(self.method, self.options)
-        self.name = called(self.method) or chosen.name
+        self.name = chosen.name if self.method in METHODS else self.method
         if self.escalate is not None or self.below is not None:
             from tracerank.cli.escalation import EscalateOption
 

@@ -43,8 +43,8 @@ def print_stopping(
         pools = list(labelling.pools(judged(stream)))
     if not pools:
         raise UsageError("no question is left to replay; --include-fitted takes those that were fitted on, too")
-    with working("replaying", total=len(pools), quiet=inputs.quiet) as progress:
-        made = replay(pools, chosen, k, orders, options.seed, lambda pool: progress.advance())
+    with working("replaying", "orders", quiet=inputs.quiet) as progress:
+        made = replay(pools, chosen, k, orders, options.seed, progress.advance)
     if as_json:
         print_json({**made.record(), "labels": labelling.record()}, indent=2)
     else:
