@@ -23,9 +23,9 @@ LAYERS = (
     ("pools",),
     ("readers", "embedding"),
     ("votes",),
-    ("chat",),
-    ("trace",),
-    ("selectors",),
+    ("chat", "evidence", "trace"),
+    ("methods",),
+    ("deciding",),
     ("evaluation",),
     ("stopping", "viewer"),
     ("fitting",),
@@ -36,12 +36,12 @@ LAYERS = (
 )
 RANK = {name: rank for rank, row in enumerate(LAYERS) for name in row}
 # Until the redesign is done: each pair goes with the module that needs it.
-IN_TRANSIT = {("votes", "chat")}
+IN_TRANSIT: set[tuple[str, str]] = set()
 MAX_LINES = 450
 FORBIDDEN_NAMES = {"utils", "helpers", "common", "manager"}
 BASE_LIBRARIES = {"httpx", "msgspec", "numpy", "orjson", "rich", "safetensors", "tenacity", "typer"}
 # Importing a module outside these loads no library of an extra; commands import what they need when they run.
-MAY_LOAD_EXTRAS = ("trace", "embedding", "serving", "scale", "fitting", "lab", "selectors")
+MAY_LOAD_EXTRAS = ("trace", "embedding", "serving", "scale", "fitting", "lab")
 WITHOUT_NUMPY = ("errors", "answers", "pools")
 
 

@@ -14,9 +14,9 @@ import pytest
 
 from tests.test_architecture import SRC
 from tracerank.errors import UsageError
+from tracerank.methods import load_method, methods_named
 from tracerank.plugins import READER_GROUP, plugins
 from tracerank.readers import read_pools
-from tracerank.selectors.table import method_named, methods_named
 
 PAGE = Path(__file__).parents[1] / "docs" / "plug-ins.md"
 MODULE, ENTRIES = (
@@ -68,7 +68,7 @@ def tracerank(site: Path, *arguments: object) -> subprocess.CompletedProcess[str
 def test_a_reader_and_a_method_of_a_plug_in_are_used_by_name(site: Path, log: Path) -> None:
     [pool] = read_pools(log, "lab")
     assert [rollout.answer for rollout in pool.rollouts] == ["Rome", "Paris", "paris"]
-    assert method_named("last").decide(pool).answer == "paris"
+    assert load_method("last").decide(pool).answer == "paris"
     assert [method.name for method in methods_named("majority,last")] == ["majority", "last"]
     result = tracerank(site, "select", log, "--reader", "lab", "--method", "last", "--quiet")
     assert result.returncode == 0, result.stderr
@@ -97,7 +97,7 @@ def test_a_broken_plug_in_that_is_asked_for_is_one_line(site: Path, log: Path) -
     with pytest.raises(UsageError, match=r"plug-in 'torn' of torn_lab 1.2 cannot be used: RuntimeError"):
         read_pools(log, "torn")
     with pytest.raises(UsageError, match=r"plug-in 'torn-vote' of torn_lab 1.2 cannot be used"):
-        method_named("torn-vote")
+        load_method("torn-vote")
     result = tracerank(site, "select", log, "--reader", "torn")
     assert (result.returncode, "Traceback" in result.stderr) == (2, False)
 
@@ -106,7 +106,7 @@ def test_what_is_unknown_is_told_with_the_names_of_plug_ins(site: Path, log: Pat
     with pytest.raises(UsageError, match=r"unknown reader 'nobody'; known are auto, .*lab"):
         read_pools(log, "nobody")
     with pytest.raises(UsageError, match=r"no method or folder is called 'nobody'; known are .*last"):
-        method_named("nobody")
+        load_method("nobody")
 
 
 def test_none_is_imported_unless_it_is_asked_for(site: Path, tmp_path: Path) -> None:

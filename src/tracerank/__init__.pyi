@@ -8,10 +8,13 @@ from tracerank.answers.meaning.rightness import is_right
 from tracerank.chat.aggagent import AggAgent, AggAgentConfig
 from tracerank.chat.solagg import AggregationConfig, SolAgg, SummAgg
 from tracerank.chat.verifier import Verifier, VerifierConfig
+from tracerank.deciding import decide
 from tracerank.embedding.load import load_embedder
 from tracerank.endpoints.chat_cache import CachedChat
 from tracerank.endpoints.chat_http import ChatConfig, HttpChat
 from tracerank.errors import TraceRankError
+from tracerank.evidence.gaps import gaps
+from tracerank.methods import MethodOptions, load_method, load_selector
 from tracerank.pools.atif_export import write_atif
 from tracerank.pools.canonical import write_pools
 from tracerank.pools.pool import Pool
@@ -19,21 +22,18 @@ from tracerank.pools.types import Candidate, Document, Evidence, Question, Rollo
 from tracerank.readers import iter_pools, read_pools
 from tracerank.sampling.best_of import AgentRun, Result, best_of, run_best_of
 from tracerank.sampling.waves import run_number
-from tracerank.selectors.decide import decide
-from tracerank.selectors.table import MethodOptions, method_named
-from tracerank.selectors.unsure.escalation import Escalating
-from tracerank.selectors.unsure.gaps import gaps
 from tracerank.stopping.rules import BetaRule, ExpectedGain, FixedK, WindowRule
 from tracerank.stopping.session import Session
 from tracerank.trace.selector import TraceSelector
-from tracerank.votes.answer_groups import ContainmentGroups, DefaultGroups, ExactGroups, MeaningGroups
+from tracerank.votes.answer_groups import DefaultGroups, ExactGroups, MeaningGroups
 from tracerank.votes.base import Decision, Method, decide_stream
+from tracerank.votes.escalation import Escalating
 from tracerank.votes.explanation import Explanation, explain_stream
 from tracerank.votes.missing import Missing
-from tracerank.votes.selector import Selector, load_selector
+from tracerank.votes.selector import Selector
 from tracerank.votes.simple import FewestTools, RandomRollout, SingleRollout
 from tracerank.votes.voting import MajorityVote, WithoutAbstentions
-from tracerank.votes.weighted_vote import WeightedVote
+from tracerank.votes.weighted import WeightedVote
 
 __version__: str
 
@@ -46,7 +46,6 @@ __all__ = [
     "CachedChat",
     "Candidate",
     "ChatConfig",
-    "ContainmentGroups",
     "Core",
     "Decision",
     "DefaultGroups",
@@ -96,8 +95,8 @@ __all__ = [
     "is_right",
     "iter_pools",
     "load_embedder",
+    "load_method",
     "load_selector",
-    "method_named",
     "read_pools",
     "run_best_of",
     "run_number",

@@ -17,7 +17,7 @@ from tracerank.endpoints.chat_http import ChatConfig, HttpChat
 from tracerank.errors import ChatError
 from tracerank.pools.pool import Pool
 from tracerank.votes.base import ASKED_AGAIN, Decision
-from tracerank.votes.weighted_vote import AskedConfidence, AskedConfidenceConfig
+from tracerank.votes.weighted import AskedConfidence, AskedConfidenceConfig
 
 Made = TypeVar("Made")
 

@@ -11,7 +11,7 @@ from tracerank.endpoints.chat import ChatMessage, ChatTool, Sampling, arguments_
 from tracerank.endpoints.chat_cache import CachedChat
 from tracerank.endpoints.chat_http import ChatConfig, HttpChat
 from tracerank.errors import ChatError
-from tracerank.votes.judged_groups import LlmGroups
+from tracerank.chat.llm_groups import LlmGroups
 
 HELLO = [ChatMessage("user", "Say hello.")]
 

@@ -11,8 +11,8 @@ from tracerank.evaluation.records import read_evaluation
 from tracerank.evaluation.report import make_report
 from tracerank.evaluation.report_tables import report_tables
 from tracerank.pools.pool import Pool
-from tracerank.selectors.unsure.escalation import Escalating
 from tracerank.votes.base import Decision
+from tracerank.votes.escalation import Escalating
 
 FIRST = Confident(**{"1": 0.1, "2": 0.3, "3": 0.5, "4": 0.9})
 

@@ -7,6 +7,7 @@ import pytest
 
 from tests.worlds import generate_pools
 from tracerank.errors import UsageError
+from tracerank.evidence.confidence import COLUMNS, shipped_confidence
 from tracerank.fitting.calibrate import (
     AS_IT_IS,
     ISOTONIC,
@@ -20,8 +21,7 @@ from tracerank.fitting.calibrate import (
     fit_shifted,
     subsets_of,
 )
-from tracerank.selectors.meaning.confidence import COLUMNS, shipped_confidence
-from tracerank.votes.selector import load_selector
+from tracerank.methods import load_selector
 
 pytest.importorskip("scipy")
 

@@ -10,7 +10,7 @@ from tracerank.embedding.base import HashEmbedder
 from tracerank.errors import UsageError
 from tracerank.fitting.fit import Fitting, pools_to_fit
 from tracerank.fitting.folder import FitFolder
-from tracerank.votes.selector import load_selector
+from tracerank.methods import load_selector
 
 pytest.importorskip("scipy")
 

@@ -21,12 +21,12 @@ from tracerank.fitting.folder import FitFolder, conclusion, fit_table
 from tracerank.fitting.ladder import Ladder, labelled_pools
 from tracerank.fitting.rule import VOTE, WHOLE, Outcomes, judge
 from tracerank.fitting.rungs import Rung, feature_rungs
+from tracerank.methods import load_selector
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question, Rollout
 from tracerank.selectors.gate.selector import CalibratedVote, GatedSelector
 from tracerank.selectors.plus.fit import PlusPlan
 from tracerank.votes.base import Decision
-from tracerank.votes.selector import load_selector
 
 pytest.importorskip("scipy")
 CITIES = ("Paris", "Rome", "Oslo", "Bern", "Riga", "Kyiv")

@@ -12,12 +12,13 @@ from tracerank.embedding.base import BlankEmbedder, HashEmbedder, Vectors
 from tracerank.errors import TrainingError, UsageError
 from tracerank.fitting import presets
 from tracerank.fitting.presets import ENOUGH_POOLS, PRESETS, TrainingSource, encoder_of, prepare_training, told_setting
+from tracerank.methods import load_selector
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA, Question, Rollout
 from tracerank.trace.checkpoint import CONFIG_FILE
 from tracerank.trace.net import NetConfig
 from tracerank.trace.training.fit import StepReport
-from tracerank.votes.selector import load_selector, selector_kind
+from tracerank.votes.folders import selector_kind
 
 KINDS = [("paper", "trace"), ("marks", "trace-plus"), ("plus", "trace-plus"), ("small", "trace")]
 

@@ -19,16 +19,17 @@ import numpy as np
 
 from tests.shared_data import ROLLOUTS
 from tracerank.lab.worlds.presets import PAPER, iter_world
+from tracerank.methods import load_method
 from tracerank.pools.canonical import write_pools
 from tracerank.pools.pool import Pool
 from tracerank.readers import read_pools
-from tracerank.selectors.table import method_named
 from tracerank.votes.base import decide_stream
 
 HERE = Path(__file__).parent
 DECISIONS, DUMPS = HERE / "decisions.npz", HERE / "dumps.json.gz"
 SDK_LOGS = HERE.parent / "readers" / "sdk_logs"
-METHODS = ("default", "majority", "majority-paper")
+METHODS = {"default": "evidence", "majority": "majority", "majority-paper": "majority-paper"}
+"""Name of the frozen arrays to the method."""
 SETTINGS = ("webqa", "browsing")
 WORLDS = {"world-webqa": ("webqa", 120, 8), "world-browsing": ("browsing", 40, 8)}
 REAL = ("fireact", "hotpot_agent", "knowagent", "r1_searcher", "search_r1", "tts_simpleqa", "webdancer")
@@ -54,7 +55,7 @@ def real_pools(folder: str) -> list[Pool]:
 def decisions(pools: Sequence[Pool], method: str) -> tuple[np.ndarray, np.ndarray]:
     """A digest of answer and rollout, and the confidence, of each pool's decision."""
     digests, confidences = [], []
-    for _, decision in decide_stream(method_named(method), pools):
+    for _, decision in decide_stream(load_method(METHODS[method]), pools):
         said = json.dumps([decision.question_id, decision.answer, decision.sample_id], ensure_ascii=False)
         digests.append(int.from_bytes(hashlib.sha256(said.encode()).digest()[:4], "little"))
         confidences.append(np.nan if decision.confidence is None else decision.confidence)

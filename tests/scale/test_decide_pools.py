@@ -11,12 +11,12 @@ from tests.cli.conftest import Run
 from tests.scale.tables import rows_of, write_rows
 from tracerank.cli.terminal import json_text
 from tracerank.errors import UsageError
+from tracerank.methods import MethodOptions
 from tracerank.pools.pool import Pool
 from tracerank.readers import RolloutWarning
 from tracerank.readers.files.inputs import iter_input
 from tracerank.scale import DecidePools
 from tracerank.scale.decide_pools import _loaded
-from tracerank.selectors.table import MethodOptions
 from tracerank.votes.decision_table import DECISION
 
 
@@ -64,8 +64,8 @@ def test_it_is_pickled_without_what_it_has_loaded_and_loads_once_a_process(
     _loaded.cache_clear()
     from tracerank.scale import decide_pools
 
-    whole = decide_pools.method_named
-    monkeypatch.setattr(decide_pools, "method_named", lambda *given: calls.append(given[0]) or whole(*given))
+    whole = decide_pools.load_method
+    monkeypatch.setattr(decide_pools, "load_method", lambda *given: calls.append(given[0]) or whole(*given))
     decide = DecidePools("default", MethodOptions(seed=3))
     table = pa.Table.from_pylist(rows_of(pools[:1]))
     decide(table)

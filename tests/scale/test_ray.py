@@ -15,10 +15,10 @@ from tests.cli.conftest import Run
 from tests.scale.callables import KilledOnce
 from tests.scale.tables import scattered, sharded
 from tracerank.errors import UsageError
+from tracerank.methods import MethodOptions
 from tracerank.pools.pool import Pool
 from tracerank.scale.decide_pools import DecidePools
 from tracerank.scale.run import EngineOptions, select_on_engine
-from tracerank.selectors.table import MethodOptions
 
 ray = pytest.importorskip("ray")
 # One cluster for all of them.

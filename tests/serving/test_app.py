@@ -15,10 +15,10 @@ from tests.serving.held import BODY, Held, asked, post
 from tests.viewer.pages import hostile_pool
 from tracerank.errors import ChatError, EmbeddingError, TraceRankError
 from tracerank.lab.worlds.presets import PRESETS, iter_world
+from tracerank.methods import load_selector
 from tracerank.pools.pool import Pool
-from tracerank.selectors.unsure.escalation import Escalating
 from tracerank.votes.base import Decision
-from tracerank.votes.selector import load_selector
+from tracerank.votes.escalation import Escalating
 from tracerank.votes.voting import MajorityVote
 
 pytest.importorskip("fastapi")

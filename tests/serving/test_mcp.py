@@ -116,9 +116,9 @@ def test_an_agent_whose_pool_cannot_be_decided_is_told_so() -> None:
 
 def test_an_agent_is_told_that_another_method_was_asked() -> None:
     from tests.escalated import Judge
-    from tracerank.selectors.unsure.escalation import Escalating
+    from tracerank.methods import load_selector
     from tracerank.serving.mcp import create_server
-    from tracerank.votes.selector import load_selector
+    from tracerank.votes.escalation import Escalating
 
     async def talk() -> Any:
         async with mcp.Client(create_server(Escalating(load_selector(), Judge("Rome"), 1.0))) as client:

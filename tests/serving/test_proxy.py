@@ -24,11 +24,11 @@ pytest.importorskip("openai", reason="the extra readers-test has it")
 import openai
 
 from tracerank.errors import TraceRankError
-from tracerank.selectors.unsure.escalation import Escalating
+from tracerank.methods import load_selector
 from tracerank.serving.app import create_app
 from tracerank.serving.settings import MAX_SAMPLES, ServiceSettings
 from tracerank.votes.base import Method
-from tracerank.votes.selector import load_selector
+from tracerank.votes.escalation import Escalating
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 

@@ -20,7 +20,7 @@ from tracerank.stopping.rules import (
     read_recovery,
     shipped_recovery,
 )
-from tracerank.votes.selector import DEFAULT, folder_of
+from tracerank.votes.folders import SHIPPED, folder_of
 
 AGREED = State(4, (4,), 0.9, agrees=True, run=4)
 SPLIT = State(4, (2, 2), 0.4, agrees=True, run=1)
@@ -111,7 +111,7 @@ def test_what_is_saved_is_what_is_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("damage", [{"weights": {"lead": 1.0}}, {"bias": "x"}, {"format": "other"}])
 def test_a_damaged_file_is_an_error_that_names_it(damage: dict[str, object], tmp_path: Path) -> None:
-    about = json.loads((folder_of(DEFAULT) / RECOVERY).read_text(encoding="utf-8"))
+    about = json.loads((folder_of(SHIPPED) / RECOVERY).read_text(encoding="utf-8"))
     (tmp_path / RECOVERY).write_text(json.dumps(about | damage), encoding="utf-8")
     with pytest.raises(CheckpointError, match=RECOVERY):
         read_recovery(tmp_path)

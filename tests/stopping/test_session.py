@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given, settings
 
 from tests.builders import ranked, rollout
+from tests.evidence.test_choosing import QUESTION, TEXTS, pools
 from tests.readers.sample_records import SAMPLES
-from tests.selectors.meaning.test_choosing import QUESTION, TEXTS, pools
 from tracerank.errors import UsageError
+from tracerank.methods import load_selector
 from tracerank.pools.pool import Pool
 from tracerank.stopping.rules import FixedK, State, WindowRule
 from tracerank.stopping.session import Session
-from tracerank.votes.selector import load_selector
 from tracerank.votes.voting import MajorityVote
 
 
@@ -91,6 +91,6 @@ def test_agreement_ends_a_session_before_its_budget() -> None:
 
 
 def test_a_folder_is_a_selector_and_a_budget_is_positive() -> None:
-    assert Session(QUESTION, "default").add("Venice").answer == "Venice"
+    assert Session(QUESTION, "evidence").add("Venice").answer == "Venice"
     with pytest.raises(UsageError, match="budget"):
         Session(QUESTION, budget=0)

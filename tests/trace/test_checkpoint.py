@@ -21,7 +21,7 @@ from tracerank.trace.checkpoint import (
     save_checkpoint,
 )
 from tracerank.trace.graphs.schema import BROWSING_RECIPE, WEBQA_RECIPE, GraphRecipe
-from tracerank.votes.selector import write_description
+from tracerank.votes.folders import write_description
 
 ENCODER = EncoderIdentity("hash-32", WIDTH)
 

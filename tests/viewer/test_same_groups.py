@@ -14,13 +14,12 @@ from tests.worlds import generate_pools
 from tracerank.answers.equivalence import NO_GROUP
 from tracerank.cli.select import select
 from tracerank.cli.view import view
+from tracerank.methods import MethodOptions, load_method, load_selector
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import WEBQA
-from tracerank.selectors.table import MethodOptions, method_named
 from tracerank.viewer.question_data import list_entry, question_data
 from tracerank.votes.base import Method
 from tracerank.votes.explanation import explain_stream
-from tracerank.votes.selector import load_selector
 
 WORDINGS = ("{}", "{}.", "It is {}.", "The answer is {}.", "**{}**", "Based on the pages, the answer is {}.")
 
@@ -43,7 +42,7 @@ def _reworded(made: Pool, rng: Random) -> Pool:
 
 
 def shown(method: Method, pools: Sequence[Pool]) -> list[dict[str, Any]]:
-    vote = method_named("majority")
+    vote = load_method("majority")
     return [question_data(pool, explanation, vote) for pool, explanation in explain_stream(method, pools)]
 
 
@@ -52,7 +51,7 @@ METHODS = ("selector", "majority", "majority-meaning", "majority-default", "weig
 
 @pytest.mark.parametrize("name", METHODS)
 def test_groups_votes_and_vote_differs_are_those_of_the_decisions(name: str, pools: list[Pool]) -> None:
-    method, vote = method_named(name), method_named("majority")
+    method, vote = load_method(name), load_method("majority")
     for made, data in zip(pools, shown(method, pools), strict=True):
         decision, voted = method.decide(made), vote.decide(made)
         candidates = [one for one in data["rollouts"] if one["dropped"] is None]
@@ -67,7 +66,7 @@ def test_groups_votes_and_vote_differs_are_those_of_the_decisions(name: str, poo
 
 
 def test_a_vote_by_exact_words_keeps_the_groups_that_it_counted(pools: list[Pool]) -> None:
-    vote = method_named("majority")
+    vote = load_method("majority")
     for data in shown(vote, pools):
         sizes = {one["group"]: one["score"] for one in data["rollouts"] if one["group"] != NO_GROUP}
         for number, votes in sizes.items():

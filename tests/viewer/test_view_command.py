@@ -12,12 +12,12 @@ from tests.viewer.markup import Elements, unpacked
 from tests.viewer.pages import bridge_pool, selector, voted
 from tracerank.cli.app import Commands
 from tracerank.cli.view import view, write_page
+from tracerank.methods import MethodOptions, load_method
 from tracerank.pools.canonical import write_pools
 from tracerank.pools.types import BROWSING
-from tracerank.selectors.table import MethodOptions, method_named
 from tracerank.viewer.question_data import question_data
 from tracerank.votes.explanation import explain_stream
-from tracerank.votes.selector import remember_fitted
+from tracerank.votes.folders import remember_fitted
 
 try:
     from playwright.sync_api import expect
@@ -107,7 +107,7 @@ def test_the_vote_is_not_compared_with_itself(pools: Path, tmp_path: Path) -> No
 
 def test_the_page_says_how_many_questions_were_fitted_on(pools: Path, tmp_path: Path, open_page) -> None:
     known = bridge_pool()
-    vote = method_named("majority")
+    vote = load_method("majority")
     write_page(tmp_path / "p.html", [known, pool("a", "b")], vote, MethodOptions(), [pools], fitted=[known])
     assert listed(tmp_path / "p.html")["fitted"] == 1
     assert data_of(tmp_path / "p.html")["is_fitted"]

@@ -7,12 +7,12 @@ import pytest
 
 from tests.viewer.pages import bridge_pool, explained, many_questions, voted, wide_pool
 from tracerank.lab.worlds.presets import PAPER, iter_world
+from tracerank.methods import load_selector
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING
 from tracerank.viewer.question_data import question_data
 from tracerank.votes.base import Decision
 from tracerank.votes.explanation import explain_stream as reasoned
-from tracerank.votes.selector import load_selector
 
 try:
     from playwright.sync_api import expect

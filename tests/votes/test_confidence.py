@@ -6,7 +6,7 @@ import pytest
 
 from tracerank.endpoints.chat import ChatMessage
 from tracerank.pools.types import Rollout
-from tracerank.votes.weighted_vote import (
+from tracerank.votes.weighted import (
     READ_SOURCES,
     ConfidenceSource,
     Estimate,

@@ -6,13 +6,13 @@ from tests.builders import pool
 from tests.viewer.pages import selector
 from tracerank.embedding.base import Embedder, Vectors
 from tracerank.lab.worlds.presets import PAPER, iter_world
+from tracerank.methods import load_selector
 from tracerank.pools.pool import Pool
 from tracerank.selectors.gate.selector import BY_VOTE, Chance, Gate, GatedSelector
 from tracerank.trace.bridge import BLOCK_POOLS
 from tracerank.trace.selector import TraceSelector
 from tracerank.votes.base import Decision
 from tracerank.votes.explanation import explain_stream
-from tracerank.votes.selector import load_selector
 from tracerank.votes.voting import MajorityVote
 
 

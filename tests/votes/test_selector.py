@@ -13,25 +13,17 @@ from tests.viewer.pages import selector
 from tracerank.embedding import load
 from tracerank.embedding.base import HashEmbedder, Vectors, identify
 from tracerank.errors import CheckpointError
+from tracerank.evidence.selector import EvidenceSelector
+from tracerank.methods import load_selector
 from tracerank.selectors.features.model import load_model, save_model
 from tracerank.selectors.features.table import Feature, FeatureSet
 from tracerank.selectors.meaning import compute
 from tracerank.selectors.meaning import selector as deciding
-from tracerank.selectors.meaning.selector import MeaningSelector
 from tracerank.selectors.meaning.table import MEANING_FEATURES
 from tracerank.trace.checkpoint import Checkpoint
 from tracerank.trace.selector import TraceSelector
-from tracerank.votes.selector import (
-    ABOUT,
-    CHECKSUMS,
-    DEFAULT,
-    KINDS,
-    Selector,
-    folder_of,
-    load_selector,
-    selector_digest,
-    selector_kind,
-)
+from tracerank.votes.folders import ABOUT, CHECKSUMS, KINDS, SHIPPED, folder_of, selector_digest, selector_kind
+from tracerank.votes.selector import Selector
 
 
 class Counting:
@@ -95,13 +87,13 @@ def test_every_kind_of_the_table_is_a_selector_of_that_kind() -> None:
 def test_the_shipped_selectors_come_by_their_names() -> None:
     for name in ("default", "browsing"):
         assert selector_kind(name) == "meaning"
-        assert isinstance(tr.load_selector(name), MeaningSelector)
+        assert isinstance(tr.load_selector(name), EvidenceSelector)
     assert selector_digest(None) == selector_digest("default") != selector_digest("browsing")
 
 
 def test_trace_selector_still_loads_other_kinds_for_one_version_with_a_warning() -> None:
     with pytest.warns(DeprecationWarning, match=r"use tracerank\.load_selector"):
-        assert isinstance(TraceSelector.load("default"), MeaningSelector)
+        assert isinstance(TraceSelector.load("default"), EvidenceSelector)
 
 
 def test_a_fitted_folder_works_after_a_feature_was_added(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,15 +105,15 @@ def test_a_fitted_folder_works_after_a_feature_was_added(monkeypatch: pytest.Mon
     monkeypatch.setattr(deciding, "MEANING_FEATURES", more)
     monkeypatch.setattr(compute, "COLUMNS", more.names)
     monkeypatch.setattr(compute, "_PLACE_OF", {name: place for place, name in enumerate(more.names)})
-    counted = compute.MeaningLedger._row
+    counted = compute.TableBuilder._row
 
-    def with_new(self: compute.MeaningLedger, *given: Any) -> tuple[float, ...]:
+    def with_new(self: compute.TableBuilder, *given: Any) -> tuple[float, ...]:
         row = counted(self, *given)
         return *row[:5], 7.0, *row[5:]
 
-    monkeypatch.setattr(compute.MeaningLedger, "_row", with_new)
+    monkeypatch.setattr(compute.TableBuilder, "_row", with_new)
     again = load_selector()
-    assert isinstance(again, MeaningSelector)
+    assert isinstance(again, EvidenceSelector)
     assert again.model.fitted_on == MEANING_FEATURES.names
     assert again.decide_many(pools) == before
     explained = again.explain(pools[1])
@@ -138,7 +130,7 @@ def test_a_folder_with_a_feature_that_is_unknown_names_it(tmp_path: Path) -> Non
 
 
 def test_one_flipped_bit_in_the_weights_is_found(tmp_path: Path) -> None:
-    save_model(load_model(folder_of(DEFAULT), columns=MEANING_FEATURES), tmp_path, "meaning")
+    save_model(load_model(folder_of(SHIPPED), columns=MEANING_FEATURES), tmp_path, "meaning")
     weights = tmp_path / "selector.safetensors"
     sound = weights.read_bytes()
     load_selector(tmp_path)
@@ -151,7 +143,7 @@ def test_one_flipped_bit_in_the_weights_is_found(tmp_path: Path) -> None:
 
 
 def test_a_folder_made_before_checksums_is_read(tmp_path: Path) -> None:
-    save_model(load_model(folder_of(DEFAULT), columns=MEANING_FEATURES), tmp_path, "meaning")
+    save_model(load_model(folder_of(SHIPPED), columns=MEANING_FEATURES), tmp_path, "meaning")
     about = json.loads((tmp_path / ABOUT).read_text())
     del about[CHECKSUMS]
     (tmp_path / ABOUT).write_text(json.dumps(about))

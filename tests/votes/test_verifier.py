@@ -13,7 +13,7 @@ from tracerank.endpoints.chat_cache import CachedChat
 from tracerank.errors import ChatError
 from tracerank.pools.types import Rollout
 from tracerank.votes.answer_groups import ExactGroups
-from tracerank.votes.weighted_vote import AskedConfidence, AskedConfidenceConfig, WeightedVote, percentage
+from tracerank.votes.weighted import AskedConfidence, AskedConfidenceConfig, WeightedVote, percentage
 
 
 def sure(**chances: float) -> ChatReply:

@@ -13,7 +13,7 @@ from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question, Rollout
 from tracerank.votes.answer_groups import DefaultGroups, ExactGroups
 from tracerank.votes.voting import MajorityVote
-from tracerank.votes.weighted_vote import Estimate, WeightedVote
+from tracerank.votes.weighted import Estimate, WeightedVote
 
 
 def sure(*answers: tuple[str | None, float | None]) -> Pool:

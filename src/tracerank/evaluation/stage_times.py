@@ -13,9 +13,11 @@ from statistics import median
 import numpy as np
 
 from tracerank.embedding.base import Embedder, EncoderIdentity, Vectors
+from tracerank.methods import load_selector
 from tracerank.pools.pool import Pool
 from tracerank.votes.base import StreamingMethod
-from tracerank.votes.selector import Selector, existing_folder, folder_of, load_selector, selector_kind
+from tracerank.votes.folders import existing_folder, folder_of, selector_kind
+from tracerank.votes.selector import Selector
 
 READ, ENCODE, BUILD, SCORE = "read and parse", "encode texts", "build graphs", "score and choose"
 STAGES = (READ, ENCODE, BUILD, SCORE)

@@ -37,7 +37,7 @@ from tracerank.trace.training.examples import ExampleSet, prepare_examples
 from tracerank.trace.training.fit import StepReport, train, train_two_stages
 from tracerank.trace.training.losses import TrainingPlan
 from tracerank.votes.answer_groups import ExactGroups
-from tracerank.votes.selector import remember_fitted
+from tracerank.votes.folders import remember_fitted
 from tracerank.votes.voting import MajorityVote
 
 FULL = "full"

@@ -10,12 +10,12 @@ from typing import Any
 
 from tracerank.evaluation.evaluate import ORACLE, evaluate, fold
 from tracerank.evaluation.labels import Labelling
+from tracerank.methods import load_selector
 from tracerank.pools.pool import Pool
 from tracerank.pools.subsets import is_validation
-from tracerank.pools.types import BROWSING, Rollout
+from tracerank.pools.types import Rollout
 from tracerank.votes.explanation import Called
-from tracerank.votes.selector import BROWSING as SHIPPED_BROWSING
-from tracerank.votes.selector import DEFAULT, EmbedderChoice, load_selector
+from tracerank.votes.selector import EmbedderChoice
 from tracerank.votes.voting import MajorityVote
 
 NETWORK, SHIPPED, VOTE = "network", "shipped selector", "majority"
@@ -65,9 +65,8 @@ def compare_held_out(
     held_out = list(_mixed(pools, k, labels))
     if not held_out:
         return HeldOut()
-    is_browsing = sum(pool.setting == BROWSING for pool in held_out) * 2 > len(held_out)
     network = Called(load_selector(folder, embedder), NETWORK)
-    shipped = Called(load_selector(SHIPPED_BROWSING if is_browsing else DEFAULT), SHIPPED)
+    shipped = Called(load_selector(), SHIPPED)
     largest = max(map(len, held_out))
     rows = fold(evaluate([MajorityVote(), shipped, network], held_out, [largest]))
     found = {row.method: row.accuracy for row in rows}

@@ -18,8 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from tracerank.answers.exact import normalize_text
+from tracerank.deciding import Given
 from tracerank.endpoints.chat import Usage
 from tracerank.errors import AgentError, MalformedRollout, ReadError, UsageError
+from tracerank.evidence.gaps import gaps
+from tracerank.methods import load_selector
 from tracerank.pools.pool import PAPER_K, Pool
 from tracerank.pools.types import Question, Rollout
 from tracerank.readers.base import Record
@@ -27,16 +30,13 @@ from tracerank.readers.detect import AUTO
 from tracerank.runs.atomic import whole_file
 from tracerank.sampling.run_log import FAILED, RunLog, has_failed
 from tracerank.sampling.waves import Ended, Failure, in_thread, run_blocking, run_in_waves
-from tracerank.selectors.decide import Given
-from tracerank.selectors.unsure.gaps import gaps
 from tracerank.stopping.rules import Rule, Verdict
 from tracerank.stopping.session import Session
 from tracerank.viewer.page import About, page
 from tracerank.viewer.question_data import question_data
-from tracerank.votes.base import Decision, Method, told
+from tracerank.votes.base import Decision, Method, with_evidence_note
 from tracerank.votes.explanation import explain_stream
 from tracerank.votes.missing import Missing
-from tracerank.votes.selector import load_selector
 
 PARALLEL = 4
 """Concurrent runs."""
@@ -243,7 +243,7 @@ class _Collected:
             raise AgentError(f"all {failed} runs of the agent failed, the first because {why}") from self._first_error
         cancelled, unneeded, saved = map(len, (ended.cancelled, ended.unneeded, ended.saved))
         runs = Runs(len(pool) - failed, failed, cancelled, unneeded, saved, self._hung, self._resumed)
-        return Result(told(pool, method.decide(pool)), pool, runs, ended.verdict.reason, method)
+        return Result(with_evidence_note(pool, method.decide(pool)), pool, runs, ended.verdict.reason, method)
 
 
 def _as_run(ended: Any) -> AgentRun:

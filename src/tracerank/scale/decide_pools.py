@@ -11,16 +11,16 @@ from typing import Any, cast
 
 from tracerank.errors import UsageError
 from tracerank.extras import needed
+from tracerank.methods import EVIDENCE, MethodOptions, load_method
 from tracerank.pools.pool import Pool
 from tracerank.readers import pools_of_placed
 from tracerank.readers.detect import AUTO
 from tracerank.readers.files.parquet import plain_value
 from tracerank.readers.files.records import Problem, RecordAt
 from tracerank.readers.grouping import Report
-from tracerank.selectors.table import SELECTOR, MethodOptions, method_named, own_options
-from tracerank.votes.base import Method, decide_stream, decision_line, told
+from tracerank.votes.base import Method, decide_stream, decision_line, with_evidence_note
 from tracerank.votes.decision_table import DECISION, arrow_table
-from tracerank.votes.selector import DEFAULT, EmbedderChoice
+from tracerank.votes.selector import EmbedderChoice
 
 SOURCE = "_source"
 """Column that says where a row stood, for messages and for the decision's ``source``."""
@@ -35,7 +35,7 @@ class DecidePools:
     A batch must hold all rollouts of each of its questions, in the order in which they were sampled.
     """
 
-    method: str = SELECTOR
+    method: str = EVIDENCE
     """A method, or the folder of a selector, as ``tracerank select --method`` takes it."""
     options: MethodOptions = field(default_factory=MethodOptions)
     k: int | None = None
@@ -82,7 +82,7 @@ class DecidePools:
 
         name, method = self.loaded(embedder)
         for pool, decision in decide_stream(method, pools, failed):
-            yield pool, decision_line(pool, told(pool, decision), name)
+            yield pool, decision_line(pool, with_evidence_note(pool, decision), name)
 
     def loaded(self, embedder: EmbedderChoice = None) -> tuple[str, Method]:
         """What decides, and what its rows call it; ``embedder`` stands for the selector's own encoder."""
@@ -92,12 +92,11 @@ class DecidePools:
 @lru_cache(maxsize=_LOADED)
 def _loaded(method: str, options: MethodOptions, embedder: Hashable) -> tuple[str, Method]:
     """Once a process, however often an engine pickles the callable."""
-    name, own = own_options(method, options)
+    own = options
     if embedder is not None:
         # Whoever made its vectors has compared them with the selector's. An object passes where a name would.
         own = replace(own, encoder=cast(str, embedder), allow_encoder_mismatch=True)
-    chosen = method_named(name, own)
-    return own.checkpoint or DEFAULT if name == SELECTOR else chosen.name, chosen
+    return method, load_method(method, own)
 
 
 def records_of(batch: Any) -> Iterator[RecordAt]:

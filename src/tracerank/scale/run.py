@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from tracerank.cache_folders import default_cache_folder
 from tracerank.errors import ReadError, UsageError
+from tracerank.methods import method_identity
 from tracerank.readers.files.inputs import find_files
 from tracerank.readers.files.remote import is_remote, remote_identity
 from tracerank.runs.locks import alone_with
@@ -21,7 +22,6 @@ from tracerank.scale.pieces import PIECE_BYTES, SMALL_PIECE_BYTES, Piece, Plan, 
 from tracerank.scale.places import Place
 from tracerank.scale.questions import digest
 from tracerank.scale.shards import Counts, DecideShard, ShardFolder
-from tracerank.selectors.table import own_options
 
 FEWEST_PARTITIONS = 8
 """Into which rows are gathered where they are few, so that several workers have something to do."""
@@ -189,13 +189,12 @@ class _Run:
 
 def _identity(files: Sequence[str], decide: DecidePools, options: EngineOptions) -> dict[str, Any]:
     """What tells one run from another: files by size and time, since terabytes are not read twice."""
-    method, own = own_options(decide.method, decide.options)
     return {
         "files": [_file(name) for name in files],
         "reader": decide.reader,
         "k": decide.k,
-        "method": method,
-        "options": own.identity(),
+        "method": method_identity(decide.method),
+        "options": decide.options.identity(),
         "sharded": options.is_sharded,
         "partitions": options.partitions,
     }

@@ -12,7 +12,7 @@ from tracerank.pools.pool import Pool
 from tracerank.readers.detect import AUTO
 from tracerank.readers.one_pool import pool_of_rollouts
 from tracerank.serving.settings import MAX_ROLLOUTS
-from tracerank.votes.base import Decision, decision_to_record, told
+from tracerank.votes.base import Decision, decision_to_record, with_evidence_note
 from tracerank.votes.explanation import ExplainedRollout, Explanation
 
 EXPLAINED_TEXTS = 5
@@ -218,7 +218,7 @@ def pool_to_rank(request: RerankRequest) -> tuple[Pool, list[str]]:
 
 def select_reply(pool: Pool, decision: Decision, problems: Sequence[str]) -> SelectReply:
     """The decision as a client gets it."""
-    return SelectReply(**decision_to_record(pool.question, told(pool, decision)), problems=list(problems))
+    return SelectReply(**decision_to_record(pool.question, with_evidence_note(pool, decision)), problems=list(problems))
 
 
 def explain_reply(pool: Pool, explanation: Explanation, problems: Sequence[str]) -> ExplainReply:

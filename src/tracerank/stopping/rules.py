@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from tracerank.errors import CheckpointError, UsageError
-from tracerank.votes.selector import DEFAULT, checked_description, folder_of, read_description, write_description
+from tracerank.votes.folders import SHIPPED, checked_description, folder_of, read_description, write_description
 
 FORMAT = "tracerank-stopping/1"
 RECOVERY = "stopping.json"
@@ -168,7 +168,7 @@ def read_recovery(folder: str | Path) -> RecoveryModel:
 def shipped_recovery() -> RecoveryModel:
     """What comes with the package."""
     try:
-        return read_recovery(DEFAULT)
+        return read_recovery(SHIPPED)
     except CheckpointError as error:
         raise CheckpointError(f"{error}; install the package again") from None
 

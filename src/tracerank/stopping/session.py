@@ -13,19 +13,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
 
+from tracerank.deciding import Given, pool_of_given
 from tracerank.endpoints.chat import Usage
 from tracerank.errors import UsageError
+from tracerank.evidence.selector import EvidenceSelector
+from tracerank.evidence.table import TableBuilder
+from tracerank.methods import load_selector
 from tracerank.pools.pool import PAPER_K, Pool
 from tracerank.pools.types import Question, Retained, Rollout
 from tracerank.readers.base import Record
 from tracerank.readers.detect import AUTO
-from tracerank.selectors.decide import Given, pool_of_given
-from tracerank.selectors.meaning.compute import MeaningLedger
-from tracerank.selectors.meaning.selector import MeaningSelector
-from tracerank.selectors.unsure.escalation import Escalating
 from tracerank.stopping.rules import ExpectedGain, Rule, State, Verdict
-from tracerank.votes.base import Decision, Method, told
-from tracerank.votes.selector import load_selector
+from tracerank.votes.base import Decision, Method, with_evidence_note
+from tracerank.votes.escalation import Escalating
 from tracerank.votes.voting import ANSWERED
 
 
@@ -57,7 +57,7 @@ class Session:
         self._fields, self._reader = fields, reader
         self._rollouts: list[Rollout] = []
         self._dropped: dict[int, str] = {}
-        self._ledger = MeaningLedger(self.question.text)
+        self._ledger = TableBuilder(self.question.text)
         self._decision = Decision(self.question.id, None, None)
         self.state = State(0)
         """What the rule looks at."""
@@ -111,13 +111,13 @@ class Session:
     def decision(self) -> Decision:
         """What would be returned now."""
         decision = self._decision if self._final is self._method else self._final.decide(self.pool)
-        return told(self.pool, decision)
+        return with_evidence_note(self.pool, decision)
 
     def _update(self) -> None:
         """Decide again, and summarise how the meanings stand."""
         before, answered = self._decision.sample_id, self._ledger.rollouts
         table = self._ledger.table() if answered else None
-        if isinstance(self._method, MeaningSelector) and table is not None:
+        if isinstance(self._method, EvidenceSelector) and table is not None:
             retained = Retained(tuple(answered), dict(self._dropped))
             self._decision = self._method.decision(self.pool, retained, table)
         else:

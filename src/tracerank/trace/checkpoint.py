@@ -14,7 +14,7 @@ from tracerank.errors import CheckpointError
 from tracerank.trace.graphs.schema import GraphRecipe
 from tracerank.trace.net import TraceNet
 from tracerank.trace.sizes import NetConfig
-from tracerank.votes.selector import read_description, restore, weights_file, write_description
+from tracerank.votes.folders import read_description, restore, weights_file, write_description
 
 FORMAT = "tracerank-checkpoint/1"
 CONFIG_FILE = "config.json"

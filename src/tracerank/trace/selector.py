@@ -1,6 +1,5 @@
 """TRACE as a method: scores every retained rollout of a pool and returns the best existing answer."""
 
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -21,7 +20,8 @@ from tracerank.trace.net import TraceNet
 from tracerank.trace.official import load_official
 from tracerank.votes.base import Decision
 from tracerank.votes.explanation import Explanation, explain
-from tracerank.votes.selector import EmbedderChoice, Selector, check_finite, folder_of, load_selector, selector_kind
+from tracerank.votes.folders import folder_of, selector_kind
+from tracerank.votes.selector import EmbedderChoice, Selector, check_finite
 
 
 class TraceSelector(NetworkSelector[Checkpoint]):
@@ -36,13 +36,7 @@ class TraceSelector(NetworkSelector[Checkpoint]):
     ) -> Selector:
         """From a folder with a TRACE network, with the encoder that it was trained with unless another is given."""
         if (kind := selector_kind(folder)) != cls.kind:
-            warnings.warn(
-                f"{folder}: holds a selector of kind {kind!r}, which TraceSelector.load will refuse from the next "
-                "version on; use tracerank.load_selector",
-                DeprecationWarning,
-                stacklevel=2,
-            )
-            return load_selector(folder, embedder, allow_encoder_mismatch=allow_encoder_mismatch)
+            raise CheckpointError(f"{folder}: holds a selector of kind {kind!r}, not a TRACE network")
         checkpoint = load_checkpoint(folder_of(folder))
         return cls.from_checkpoint(checkpoint, embedder, allow_encoder_mismatch=allow_encoder_mismatch)
 
@@ -71,11 +65,11 @@ class TraceSelector(NetworkSelector[Checkpoint]):
             weights = read_weights(self.net, graphs, vectors)
             for pool, graph, part, read in zip(block, graphs, scores, weights, strict=True):
                 kept = link_documents(graph.retained.kept, self.net.recipe.document_rules)
-                yield pool, explain(kept, self.sure(pool, _decision(pool, graph, part)), read)
+                yield pool, explain(kept, self.calibrated(pool, _decision(pool, graph, part)), read)
 
     def _decided(self, pools: Sequence[Pool], graphs: Sequence[PoolGraph]) -> Iterator[Decision]:
         return map(
-            self.sure, pools, map(_decision, pools, graphs, self._scores(graphs, embedded(graphs, self.embedder)))
+            self.calibrated, pools, map(_decision, pools, graphs, self._scores(graphs, embedded(graphs, self.embedder)))
         )
 
     def _scores(self, graphs: Sequence[PoolGraph], vectors: Vectors) -> list[np.ndarray]:

@@ -1,5 +1,4 @@
-"""POOL -> DECISION: the protocol that everything which decides on a pool satisfies, and the methods that learn nothing.
+"""POOL -> DECISION: the ``Method`` protocol, votes and simple choices, groups of equal answers, explanations.
 
-Votes, groups of equal answers, simple choices, explanations; chat models that aggregate have their room, as have
-prompts. Whatever is fitted on labelled pools lives in `selectors/`, and nothing here knows of it.
+Also what every fitted method shares: its base class and its folder. Nothing here asks a chat model.
 """

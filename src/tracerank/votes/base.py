@@ -31,9 +31,9 @@ class Decision:
     group: tuple[int, ...] = ()
     """Sample ids whose answers count as the same as the returned one; empty: the method does not group."""
     confidence: float | None = None
-    """Calibrated chance that the answer is right by meaning; None: nothing can be said, and the note has the reason."""
+    """Calibrated probability that the answer is right by meaning; None: unknown, and the note may say why."""
     usage: Usage | None = None
-    """Tokens that deciding cost; None: no model was asked, or nobody counted."""
+    """Tokens that deciding cost; None: no model was asked, or the cost is unknown."""
     note: str | None = None
     """What the user should know about how it was decided, such as a forced end."""
     problem: str | None = None
@@ -43,11 +43,11 @@ class Decision:
     counts: Mapping[str, int] = field(default_factory=dict)
     """What happened while a model was asked, in the words below; empty: nothing out of the ordinary."""
     is_fault: bool = False
-    """Whether the method itself failed, and would again; a server may do better when it is asked again."""
+    """Whether the method itself failed, and would again; a server may succeed on another try."""
     escalated: "Escalation | None" = None
-    """That another method was asked, because the first was unsure, and what came of it; None: it was not."""
+    """That another method was asked, because the first was unsure, and the outcome; None: it was not."""
     missing: Missing | None = None
-    """What evidence would settle the pool; None: nobody has looked."""
+    """What evidence would decide the pool; None: not looked for."""
 
     @property
     def failure(self) -> str | None:
@@ -56,7 +56,7 @@ class Decision:
 
 
 CHANGED, CONFIRMED, KEPT = "changed", "confirmed", "kept"
-"""What came of an escalation: another answer; the same one; nothing that could be used, so the first one stays."""
+"""Outcomes of an escalation: another answer; the same one; no usable answer, so the first one stays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +64,16 @@ class Escalation:
     """That a decision was too unsure to stand by itself, and another method was asked."""
 
     method: str
-    """Who was asked."""
+    """The method that was asked."""
     why: str
     below: float
     """The confidence below which it is asked."""
     outcome: str
     """``changed``, ``confirmed`` or ``kept``."""
     before: Decision
-    """What stood until then."""
+    """The first decision."""
     usage: Usage | None = None
-    """What the other method alone cost; None: no model was asked, or nobody counted."""
+    """What the other method alone cost; None: no model was asked, or the cost is unknown."""
     problem: str | None = None
     """Why the other method failed; None: it did not."""
 
@@ -93,7 +93,7 @@ class Escalation:
 
 
 NO_ANSWER = "no answer"
-"""The model was asked and gave none; whatever answer the decision has is the vote's. No candidate is another thing."""
+"""The model was asked and gave none; an answer of the decision is the vote's."""
 LENIENT = "read leniently"
 """The answer was found where the paper's rules do not look."""
 ASKED_AGAIN = "asked again"
@@ -101,26 +101,26 @@ CALLS, MISSES = "calls", "misses"
 """Calls of tools that were carried out; replies that led to none."""
 FORCED = "forced to finish"
 ESCALATED, NOT_SETTLED = "escalated", "escalation settled nothing"
-"""Another method was asked, because the first was unsure; and it failed or could tell nothing, so the first stays."""
+"""Another method was asked, because the first was unsure; and its result could not be used, so the first stays."""
 
 ALIKE = "all scores are alike"
-"""Begins the note of a decision in which scores told nothing apart: the first candidate was taken."""
-_LONGEST_REASON = 200
+"""Begins the note of a decision whose scores were all equal, so that the first candidate was taken."""
+_MAX_REASON = 200
 T = TypeVar("T")
 
 NO_EVIDENCE = "no evidence: only the answers were compared"
 """Note of a decision among rollouts that show none."""
 
 
-def told(pool: Pool, decision: Decision) -> Decision:
-    """The decision as a user is told it: with a note where no rollout shows any evidence."""
+def with_evidence_note(pool: Pool, decision: Decision) -> Decision:
+    """The decision, with a note where no rollout shows any evidence."""
     if decision.answer is None or any(rollout.has_evidence for rollout in pool.rollouts):
         return decision
     return replace(decision, note="; ".join(filter(None, (decision.note, NO_EVIDENCE))))
 
 
 def decision_to_record(question: Question, decision: Decision) -> dict[str, Any]:
-    """The decision in plain values: what ``tracerank select`` writes on a line, and what services tell.
+    """The decision in plain values: what ``tracerank select`` writes on a line, and what services return.
 
     ``escalated`` and ``missing`` are there only where the decision has them.
     """
@@ -142,7 +142,7 @@ def decision_to_record(question: Question, decision: Decision) -> dict[str, Any]
 
 
 def decision_line(pool: Pool, decision: Decision, method: str) -> dict[str, Any]:
-    """The decision as services tell it, and what only a file needs: what a model wrote, who decided, and on what."""
+    """The decision as services return it, with the reply, the method, and the chosen rollout's source."""
     chosen = next((one for one in pool.rollouts if one.sample_id == decision.sample_id), None)
     is_plain = decision.escalated is None and decision.missing is None
     return {
@@ -157,11 +157,11 @@ def decision_line(pool: Pool, decision: Decision, method: str) -> dict[str, Any]
     }
 
 
-class Sure(Protocol):
-    """Whatever tells how sure a decision is; ``selectors/meaning/confidence.py`` has it."""
+class Calibrator(Protocol):
+    """Anything that estimates how likely a decision is right; ``evidence/confidence.py`` has it."""
 
-    def told(self, pool: Pool, decision: Decision, known: Any = None) -> Decision:
-        """The decision with its confidence, or why there is none; ``known``: what was counted of the pool already."""
+    def calibrate(self, pool: Pool, decision: Decision, known: Any = None) -> Decision:
+        """The decision with its confidence, or a note why there is none; ``known``: what was counted of the pool."""
         ...
 
 
@@ -184,23 +184,23 @@ class StreamingMethod(Method, Protocol):
 
 
 OnFailure = Callable[[Pool, str], None]
-"""Is told of a pool that could not be decided, and why."""
+"""Called with a pool that could not be decided, and the reason."""
 Settle = Callable[[Iterable[Pool]], Iterator[T]]
-"""What makes something of each pool of a stream, in order."""
+"""Maps a stream of pools, in order."""
 Failed = Callable[[Pool, UndecidedPool], T]
-"""What stands in its place where that fails."""
+"""The substitute for a pool where that fails."""
 
 _ABORTING = (TraceRankError, OSError, ImportError)
-"""What no other pool would fare better with: a wrong key, a full disk, a missing library."""
+"""Errors that every other pool would meet, too: a wrong key, a full disk, a missing library."""
 
 
 def undecided(pool: Pool, error: UndecidedPool) -> Decision:
-    """What stands in the place of a decision, so that every question has its line."""
+    """The substitute for a decision that failed, so that every question has its line."""
     return Decision(pool.question.id, None, None, problem=error.reason, is_fault=error.is_fault)
 
 
 def recorded(decide: Callable[[Pool], Decision], pool: Pool) -> Decision:
-    """The decision, or that a chat server failed on this pool; raises where no other pool can fare better."""
+    """The decision, or a failed one where a chat server failed on this pool; raises what every pool would meet."""
     try:
         return decide(pool)
     except ChatError as error:
@@ -216,18 +216,18 @@ def decide_stream(
     """Each pool with its decision, in order; a method that works in batches gets the stream itself.
 
     A pool on which a chat server fails costs only itself: its decision says so (``problem``). So does one on which the
-    method fails where ``on_failure`` is there to be told of both; else it raises ``UndecidedPool``.
+    method fails, if ``on_failure`` is given, which is called for both; else it raises ``UndecidedPool``.
     """
     one_by_one = partial(map, partial(recorded, method.decide))
     settle = method.iter_decisions if isinstance(method, StreamingMethod) else one_by_one
     found = settled(settle, pools, None if on_failure is None else undecided)
-    return telling(found, lambda decision: decision.failure, on_failure)
+    return reporting(found, lambda decision: decision.failure, on_failure)
 
 
-def telling(
+def reporting(
     found: Iterable[tuple[Pool, T]], problem_of: Callable[[T], str | None], on_failure: OnFailure | None
 ) -> Iterator[tuple[Pool, T]]:
-    """The same, after what failed was told."""
+    """The same stream, calling ``on_failure`` for what failed."""
     for pool, made in found:
         if on_failure is not None and (problem := problem_of(made)) is not None:
             on_failure(pool, problem)
@@ -237,9 +237,9 @@ def telling(
 def settled(settle: Settle[T], pools: Iterable[Pool], failed: Failed[T] | None = None) -> Iterator[tuple[Pool, T]]:
     """Each pool with what is made of it, or what ``failed`` puts in its place; without that it raises.
 
-    What was drawn together with a bad pool is tried once more, pool by pool, and the stream goes on behind it.
+    Pools that were drawn together with a bad one are tried once more, one by one, and the stream continues after it.
     """
-    stream = _Drawn(iter(pools))
+    stream = _Stream(iter(pools))
     while not stream.is_over:
         try:
             for found in settle(stream):
@@ -259,10 +259,10 @@ def _alone(settle: Settle[T], pool: Pool, failed: Failed[T] | None) -> T:
     except Exception as error:
         if _aborts(error):
             raise
-        told = _failure(pool, error)
+        failure = _failure(pool, error)
         if failed is None:
-            raise (error if isinstance(error, ChatError) else told) from error
-        return failed(pool, told)
+            raise (error if isinstance(error, ChatError) else failure) from error
+        return failed(pool, failure)
 
 
 def _aborts(error: Exception) -> bool:
@@ -272,26 +272,26 @@ def _aborts(error: Exception) -> bool:
 
 
 def _failure(pool: Pool, error: Exception) -> UndecidedPool:
-    """The question, the error and the line that raised it; of a server, what it said."""
+    """The question, the error and the line that raised it; of a server, its message."""
     if isinstance(error, UndecidedPool):
         return error
     if isinstance(error, ChatError):
         return UndecidedPool(pool.question.id, str(error), is_fault=False)
     *_, (frame, line) = walk_tb(error.__traceback__)
-    said = " ".join(str(error).split())[:_LONGEST_REASON]
+    said = " ".join(str(error).split())[:_MAX_REASON]
     place = f"{Path(frame.f_code.co_filename).name}:{line}"
     return UndecidedPool(pool.question.id, f"{type(error).__name__}{f': {said}' if said else ''} ({place})")
 
 
-class _Drawn:
-    """A stream of pools that remembers those which were drawn and not settled yet."""
+class _Stream:
+    """A stream of pools with those which were drawn and are not decided yet."""
 
     def __init__(self, pools: Iterator[Pool]) -> None:
         self._pools = pools
         self.waiting: deque[Pool] = deque()
         self.is_over = False
         self.is_broken = False
-        """Whether drawing itself has failed, which is no method's fault."""
+        """Whether drawing itself has failed, rather than the method."""
 
     def __iter__(self) -> Iterator[Pool]:
         self.is_broken = True

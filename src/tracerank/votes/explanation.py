@@ -1,4 +1,4 @@
-"""Why a decision fell: scores, how much each answer read of its evidence, and how widely that evidence is shared.
+"""Why a decision was made: scores, how much each answer read of its evidence, and how widely it is shared.
 
 A shape that any method can fill. Weights come from methods that read evidence; the vote has none. Formats nothing.
 """
@@ -14,10 +14,10 @@ from tracerank.pools.documents import link_documents
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Evidence, Rollout
 from tracerank.votes.answer_groups import AnswerGrouping
-from tracerank.votes.base import Decision, Method, OnFailure, decide_stream, settled, telling, undecided
+from tracerank.votes.base import Decision, Method, OnFailure, decide_stream, reporting, settled, undecided
 
 ATTENTION, SUPPORT = "attention", "support"
-"""What weights may be: where an answer looked, or which texts hold it beside what was asked."""
+"""What weights mean: where an answer looked, or which texts hold it beside what was asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +35,9 @@ class ExplainedEvidence:
     """One occurrence of evidence, with what it weighed and who else saw it."""
 
     search: int
-    """Place of its search in the rollout, from 0."""
+    """Index of its search in the rollout."""
     place: int
-    """Place among the evidence of that search, from 0."""
+    """Index among the evidence of that search."""
     evidence: Evidence
     weight: float | None
     """None: the method weighs no evidence."""
@@ -81,7 +81,7 @@ class Reason:
     name: str
     meaning: str
     gain: float
-    """By how much it moved the score; negative: it spoke against the choice."""
+    """By how much it moved the score; negative: against the choice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class Explanation:
     weights_are: str = ATTENTION
     """What weights mean, where there are any."""
     reasons: tuple[Reason, ...] = ()
-    """The strongest first, then what spoke against it; empty: the method gives none."""
+    """The strongest first, then those against it; empty: the method gives none."""
     groups: Mapping[int, int] = field(default_factory=dict)
     """Sample id to the number of the answer that it counts for; -1: it has no vote; empty: the method groups none."""
 
@@ -130,7 +130,7 @@ def explain_stream(
 ) -> Iterator[tuple[Pool, Explanation]]:
     """Each pool with any method's decision explained, in order; of a pool on which it fails as ``decide_stream``."""
     found = settled(partial(_explanations, method), pools, None if on_failure is None else _unexplained)
-    return telling(found, lambda explanation: explanation.decision.problem, on_failure)
+    return reporting(found, lambda explanation: explanation.decision.problem, on_failure)
 
 
 def _explanations(method: Method, pools: Iterable[Pool]) -> Iterator[Explanation]:

@@ -1,4 +1,4 @@
-"""Answer-level votes: what a selector has to beat. Weights other than one are ``weighted_vote.py``'s matter."""
+"""Votes over answers: what a selector has to beat. Weights other than one are in ``weighted.py``."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from tracerank.answers.exact import normalize_answer
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Retained, RetentionRule, Rollout
 from tracerank.votes.answer_groups import AnswerGrouping, ExactGroups, MeaningGroups
-from tracerank.votes.base import Decision, Sure
+from tracerank.votes.base import Calibrator, Decision
 
 ANSWERED = RetentionRule(needs_evidence=False)
 """A vote needs no evidence: every nonempty answer counts."""
@@ -19,9 +19,9 @@ ANSWERED = RetentionRule(needs_evidence=False)
 FORMS = ("first", "shortest", "longest", "commonest")
 """Which member of the winning group is returned; equals go to the earliest."""
 
-NOBODY_ANSWERS = "every rollout abstains"
+ALL_ABSTAIN = "every rollout abstains"
 NO_CONFIDENCE = "no confidence known: every vote weighs one"
-"""The note of a weighted vote that equals the plain one."""
+"""Note of a weighted vote that equals the plain one."""
 PAPER, NO_ABSTENTIONS = "paper", "no-abstentions"
 """How votes call exact equality, and exact equality without abstentions."""
 
@@ -65,14 +65,14 @@ class Ballot:
         return cls(pool, retained, grouping.groups(pool.question.text, answers), note)
 
     def decision(self, weights: Sequence[float], form: str) -> Decision:
-        """The heaviest group by one of its forms; where nobody has a vote, all have, as the paper counts."""
+        """The heaviest group by one of its forms; where every rollout abstains, abstentions count like answers."""
         kept, identity = self.retained.kept, self.pool.question.id
         if not kept:
             return Decision(identity, None, None, dropped=self.retained.dropped)
         if all(group == NO_GROUP for group in self.groups):
             numbers: dict[str, int] = {}
             groups = tuple(numbers.setdefault(normalize_answer(rollout.answer), len(numbers)) for rollout in kept)
-            return replace(replace(self, groups=groups).decision(weights, form), note=NOBODY_ANSWERS)
+            return replace(replace(self, groups=groups).decision(weights, form), note=ALL_ABSTAIN)
         sums = self._sums(weights)
         scores = {
             rollout.sample_id: sums.get(group, 0.0) for rollout, group in zip(kept, self.groups, strict=True)
@@ -96,25 +96,27 @@ class MajorityVote:
     """A rollout of the largest group of equal answers; ties go to the earliest group.
 
     Which answers are equal is the grouping's decision, which of their forms is returned a separate one: ``first`` is
-    the paper's. What no group holds (abstentions) has no vote, unless nobody answers: then the commonest abstention
-    wins. ``MajorityVote(ExactGroups())`` is the paper's vote, in which abstentions count like answers. ``sure`` tells
-    the confidence, which a vote by itself has none of.
+    the paper's. Abstentions, which are in no group, have no vote, unless every rollout abstains.
+    ``MajorityVote(ExactGroups())`` is the paper's vote, in which abstentions count like answers.
     """
 
-    def __init__(self, grouping: AnswerGrouping | None = None, form: str = "first", sure: Sure | None = None) -> None:
+    def __init__(
+        self, grouping: AnswerGrouping | None = None, form: str = "first", calibrator: Calibrator | None = None
+    ) -> None:
+        """``calibrator`` gives the confidence; without one there is none."""
         self.grouping = WithoutAbstentions() if grouping is None else grouping
         self.form = form
-        self.sure = sure
+        self.calibrator = calibrator
         self.name = vote_name("majority", self.grouping, form)
 
     def decide(self, pool: Pool) -> Decision:
         ballot = Ballot.of(pool, self.grouping)
         decision = ballot.decision([1.0] * len(ballot.groups), self.form)
-        return decision if self.sure is None else self.sure.told(pool, decision)
+        return decision if self.calibrator is None else self.calibrator.calibrate(pool, decision)
 
 
 def vote_name(kind: str, grouping: AnswerGrouping, form: str) -> str:
-    """The name of a vote by what differs from the default; refuses a form that there is not."""
+    """The name of a vote by what differs from the default; refuses an unknown form."""
     if form not in FORMS:
         raise ValueError(f"form must be one of {', '.join(FORMS)}, got {form!r}")
     equality = {EXACT: PAPER, NO_ABSTENTIONS: ""}.get(grouping.name, grouping.name)

@@ -11,8 +11,8 @@ from tracerank.answers.meaning import blocks, grouping
 from tracerank.answers.meaning.blocks import FEW
 from tracerank.answers.meaning.grouping import group_by_meaning
 from tracerank.answers.meaning.values import agreeing_values, likeness
-from tracerank.selectors.features import forms, view
-from tracerank.selectors.table import MethodOptions, method_named
+from tracerank.evidence import forms
+from tracerank.methods import EqualityName, MethodOptions, load_method
 from tracerank.votes import answer_groups
 from tracerank.votes.base import Method
 
@@ -90,13 +90,13 @@ def test_the_order_of_many_answers_does_not_matter() -> None:
     assert alike[0] == alike[1]
 
 
-@pytest.mark.parametrize("name", ["selector", "majority-meaning"])
+@pytest.mark.parametrize("name", ["evidence", "majority"])
 def test_beyond_the_cap_the_commonest_are_compared_and_the_decision_says_so(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (blocks, grouping, forms, view, answer_groups):
+    for module in (blocks, grouping, forms, answer_groups):
         monkeypatch.setattr(module, "MOST_ANSWERS", 40)
-    method: Method = method_named(name, MethodOptions())
+    method: Method = load_method(name, MethodOptions(equality=EqualityName.MEANING))
     crowd = [f"Zz{number}" for number in range(50)]
     decision = method.decide(pool(*crowd, "Paris", "It is Paris."))
     assert decision.note == "52 distinct answers: only the 40 commonest were compared by meaning"

@@ -165,7 +165,7 @@ def test_aliases_join_groups_by_meaning() -> None:
 def test_votes_by_meaning_are_a_method() -> None:
     question = tr.Question("q", QUESTION, ())
     pool = tr.Pool.of(question, [tr.Rollout(place, text) for place, text in enumerate(("Helsinki", *ANSWERS[:2]))])
-    assert tr.method_named("majority-meaning").decide(pool).answer == "Vantaa"
+    assert tr.load_method("majority-meaning").decide(pool).answer == "Vantaa"
     assert tr.MajorityVote(tr.MeaningGroups()).decide(pool).answer == "Vantaa"
 
 

@@ -11,12 +11,13 @@ import pytest
 
 from tests.builders import pool
 from tracerank.errors import ReadError
+from tracerank.methods import load_selector
 from tracerank.pools.canonical import write_pools
 from tracerank.readers import read_pools
 from tracerank.readers.files.inputs import find_files
 from tracerank.readers.files.remote import address, is_remote, remote_identity
 from tracerank.readers.question_files import read_questions
-from tracerank.votes.selector import folder_of, load_selector, selector_digest
+from tracerank.votes.folders import folder_of, selector_digest
 
 fsspec = pytest.importorskip("fsspec")
 

@@ -10,7 +10,7 @@ from tracerank.errors import UsageError
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question, Rollout
 from tracerank.sampling.integrations.langgraph import selection_node
-from tracerank.votes.base import decision_to_record, told
+from tracerank.votes.base import decision_to_record, with_evidence_note
 from tracerank.votes.voting import MajorityVote
 
 with warnings.catch_warnings():
@@ -56,7 +56,7 @@ def test_the_decision_is_what_select_writes() -> None:
     found = selection_node(MajorityVote())(
         {"question": "Capital?", "rollouts": [{"answer": one} for one in ("Rome", "Paris", "paris")]}
     )
-    record = decision_to_record(pool.question, told(pool, MajorityVote().decide(pool)))
+    record = decision_to_record(pool.question, with_evidence_note(pool, MajorityVote().decide(pool)))
     assert found["decision"] == {**record, "problems": []}
 
 

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from tracerank.errors import TraceRankError
+from tracerank.methods import load_method
 from tracerank.readers import read_pools
 from tracerank.readers.files.trial_folders import DECISIONS
 from tracerank.runs.atomic import write_lines
-from tracerank.selectors.table import method_named
-from tracerank.votes.base import Method, decision_to_record, told
-from tracerank.votes.selector import DEFAULT
+from tracerank.votes.base import Method, decision_to_record, with_evidence_note
+from tracerank.votes.folders import SHIPPED
 
 _log = logging.getLogger(__name__)
 
@@ -23,8 +23,8 @@ _log = logging.getLogger(__name__)
 class SelectionPlugin:
     """Writes a decision a task, with the name of the chosen trial, into the job folder."""
 
-    def __init__(self, method: str = DEFAULT) -> None:
-        self._method = method_named(method)  # an unknown name stops the job before it starts
+    def __init__(self, method: str = SHIPPED) -> None:
+        self._method = load_method(method)  # an unknown name stops the job before it starts
         self._folder: Path | None = None
 
     async def on_job_start(self, job: Any) -> None:
@@ -42,7 +42,7 @@ class SelectionPlugin:
 def _write_decisions(folder: Path, method: Method) -> None:
     rows = []
     for pool in read_pools(folder, on_problem=lambda problem: _log.warning("%s", problem)):
-        decision = told(pool, method.decide(pool))
+        decision = with_evidence_note(pool, method.decide(pool))
         chosen = next((one for one in pool.rollouts if one.sample_id == decision.sample_id), None)
         source = None if chosen is None else chosen.source
         trial = None if source is None else source.removeprefix(f"{folder}/").partition("/")[0]

@@ -10,7 +10,7 @@ from tracerank.errors import ReadError, UsageError
 from tracerank.extras import pip_install
 from tracerank.pools.pool import Pool
 from tracerank.readers.one_pool import pool_of_rollouts
-from tracerank.votes.base import Method, decision_to_record, told
+from tracerank.votes.base import Method, decision_to_record, with_evidence_note
 
 
 def decide_records(
@@ -27,7 +27,7 @@ def decide_records(
         raise UsageError(f"the rollouts cannot be read: {error}") from None
     if answers:
         pool = Pool.of(pool.question, (replace(one, answer=answers[one.sample_id]) for one in pool.rollouts))
-    record = decision_to_record(pool.question, told(pool, method.decide(pool)))
+    record = decision_to_record(pool.question, with_evidence_note(pool, method.decide(pool)))
     return {**record, "problems": [str(problem) for problem in problems]}
 
 

@@ -30,7 +30,7 @@ from tracerank.trace.training.beginning import AS_PUBLISHED, Beginning, set_begi
 from tracerank.trace.training.examples import ExampleSet
 from tracerank.trace.training.losses import TrainingPlan, normalisers, selection_loss
 from tracerank.trace.training.processes import CUDA, PROCESSOR, Processes
-from tracerank.votes.selector import weights_file
+from tracerank.votes.folders import weights_file
 
 
 @dataclass(frozen=True, slots=True)

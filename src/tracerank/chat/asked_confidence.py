@@ -1,0 +1,67 @@
+"""Confidence that a chat model states after reading a rollout, for weighted votes (App. A.2)."""
+
+import re
+from dataclasses import dataclass, replace
+
+from tracerank.chat.asking import CountedChat, cut_words, quoted, room_in, strict_reply
+from tracerank.chat.prompts import prompt_text
+from tracerank.chat.transcripts import steps_of, transcript_lines
+from tracerank.endpoints.chat import VERDICT_TOKENS, ChatModel, ChatReply, Sampling
+from tracerank.pools.types import Rollout
+from tracerank.votes.weighted import Estimate
+
+_STATED = re.compile(r"\bconfidence[ *]{0,4}:[ *]{0,4}([0-9]{1,3})(?![0-9/]|[.,][0-9])", re.I)
+_BARE = re.compile(r"\s*([0-9]{1,3})\s*%?\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class AskedConfidenceConfig:
+    """How confidence is asked for."""
+
+    max_tokens: int = VERDICT_TOKENS
+    prompt_words: int = 15_000
+    """Words of the rollout in one prompt, about 20,000 tokens; longer texts are cut where a mark says so."""
+    answer_words: int = 300
+
+    def within(self, context: int) -> "AskedConfidenceConfig":
+        """The same for a model that holds so many tokens."""
+        room = room_in(context)
+        answer_words = min(self.answer_words, room.prompt_words // 4)
+        return replace(
+            self,
+            max_tokens=min(self.max_tokens, room.reply_tokens),
+            prompt_words=min(self.prompt_words, room.prompt_words - answer_words),
+            answer_words=answer_words,
+        )
+
+
+class AskedConfidence:
+    """A source of confidences; wrap the chat in a ``CachedChat`` to ask about a rollout once."""
+
+    name = "asked"
+
+    def __init__(self, chat: ChatModel, config: AskedConfidenceConfig | None = None) -> None:
+        self.chat = chat
+        self.config = config or AskedConfidenceConfig()
+
+    def estimate(self, question: str, rollout: Rollout) -> Estimate | None:
+        """The stated number between 0 and 1; None: the rollout has no answer."""
+        if not rollout.answer:
+            return None
+        chat = CountedChat(self.chat)
+        prompt = prompt_text("confidence").format(
+            question=quoted(question),
+            transcript=transcript_lines(steps_of(rollout), self.config.prompt_words),
+            answer=quoted(cut_words(rollout.answer, self.config.answer_words)),
+        )
+        wanted = "a line 'Confidence: N' with N between 0 and 100"
+        value = strict_reply(chat, prompt, Sampling(self.config.max_tokens, seed=0), percentage, wanted)
+        return Estimate(value, chat.usage)
+
+
+def percentage(reply: ChatReply) -> float | None:
+    """The last number stated as asked, between 0 and 1; None: there is none, or it lies outside 0 to 100."""
+    said = reply.spoken
+    bare = _BARE.fullmatch(said)
+    found = [bare[1]] if bare else _STATED.findall(said)
+    return int(found[-1]) / 100 if found and int(found[-1]) <= 100 else None

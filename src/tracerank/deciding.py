@@ -1,0 +1,81 @@
+"""One question and its answers, decided in one call: ``tr.decide``.
+
+For a stream of pools there is ``decide_stream``. A method that was named is kept, since loading it takes longer than
+deciding.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+
+from tracerank.errors import UsageError
+from tracerank.methods import EVIDENCE, load_method
+from tracerank.pools.pool import Pool
+from tracerank.pools.types import Question, Rollout
+from tracerank.readers.base import Record
+from tracerank.readers.detect import AUTO
+from tracerank.readers.one_pool import pool_of_rollouts
+from tracerank.votes.base import Decision, Method, with_evidence_note
+
+Given = str | Rollout | Record | None
+"""An answer, a rollout, or a record in any readable form; None: a run without an answer."""
+
+
+def decide(
+    question: str,
+    answers: Sequence[Given] | None = None,
+    *,
+    rollouts: Sequence[Given] | None = None,
+    method: str | Method = EVIDENCE,
+    fields: Mapping[str, str] | None = None,
+    reader: str = AUTO,
+) -> Decision:
+    """The best existing answer to a question: ``decide("Capital of France?", ["Paris", "Rome", "Paris."])``.
+
+    ``rollouts`` may be given in place of ``answers``: records in any format that can be read. ``sample_id`` is the
+    index in the list. ``method`` is a name such as ``majority``, a folder, or any method. Without evidence the
+    decision's note says so.
+    """
+    if (answers is None) == (rollouts is None):
+        raise UsageError("give answers or rollouts: tr.decide(question, [answer, answer, …])")
+    given = answers if answers is not None else rollouts
+    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Sequence):
+        raise UsageError(f"expected a list of answers or rollouts, got {type(given).__name__}")
+    pool = pool_of_given(question, given, fields, reader)
+    chosen = _named(method) if isinstance(method, str) else method
+    return with_evidence_note(pool, chosen.decide(pool))
+
+
+def pool_of_given(question: str, given: Sequence[Given], fields: Mapping[str, str] | None, reader: str) -> Pool:
+    """The pool, each rollout numbered by its index; texts and rollouts are taken as they are, records are read."""
+    known: dict[int, Rollout] = {}
+    records: list[Record] = []
+    for index, one in enumerate(given):
+        if one is None or isinstance(one, str):
+            known[index] = Rollout(index, one)
+        elif isinstance(one, Rollout):
+            known[index] = replace(one, sample_id=index)
+        elif isinstance(one, Mapping):
+            records.append({**one, "sample_id": index})
+        else:
+            raise UsageError(f"item {index}: expected a text, a rollout or a record, got {type(one).__name__}")
+    asked = Question("request", question)
+    if records:
+        pool, problems = pool_of_rollouts(question, records, "request", reader, fields)
+        asked = replace(pool.question, text=question)
+        numbered = {rollout.sample_id: rollout for rollout in pool.rollouts}
+        if not numbered.keys() <= {record["sample_id"] for record in records}:  # the format has numbers of its own
+            alone = (
+                (one["sample_id"], pool_of_rollouts(question, [one], "request", reader, fields)) for one in records
+            )
+            numbered = {index: replace(read.rollouts[0], sample_id=index) for index, (read, _) in alone}
+        known |= numbered
+        lost = "; ".join(map(str, problems)) or "could not be read"
+        for index in range(len(given)):
+            known.setdefault(index, Rollout(index, None, problem=lost))
+    return Pool.of(asked, known.values())
+
+
+@lru_cache(maxsize=4)
+def _named(name: str) -> Method:
+    return load_method(name)

@@ -1,0 +1,162 @@
+"""Forms of answers, and how they stand in texts and in queries.
+
+A form is one way in which an answer is written, looked for as a line of plain words (``text.py``). No pools here, and
+no features.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import takewhile
+from typing import NamedTuple
+
+from tracerank.answers.asked import Asked
+from tracerank.answers.english import AUXILIARIES, BOUNDARIES, PREPOSITIONS, VERBS
+from tracerank.answers.exact import normalize_answer
+from tracerank.answers.meaning.blocks import MOST_ANSWERS
+from tracerank.answers.scripts import counted_words, has_unspaced
+from tracerank.evidence.text import Line, content_words, words_held, words_of
+
+HEAD = 80
+"""Characters of a text where its title stands."""
+_ENDS_PHRASE = AUXILIARIES | VERBS | PREPOSITIONS | BOUNDARIES | {"of", "for"}
+_WINDOW = 160
+"""Characters on either side of the answer, about 25 words; in scripts whose characters stand apart, two for each."""
+_CLOSE = 50
+_MAX_OCCURRENCES = 3
+
+
+class Form(NamedTuple):
+    """One way in which an answer is written: the rollouts whose answers are equal under the paper's normalisation."""
+
+    answer: str
+    """As most of its rollouts wrote it."""
+    line: str
+    """Its words with single spaces between and around them."""
+    words: tuple[str, ...]
+    size: int
+    """In words as a reader counts them, also where characters are the words."""
+    content: frozenset[str]
+    group: int
+    """Number of its meaning."""
+    rollouts: tuple[int, ...]
+    """Indices of the rollouts that wrote it."""
+    is_polar: bool = False
+    """Yes or no, which cannot be looked for in texts."""
+
+
+def commonest(rollouts_of: Mapping[str, Sequence[int]]) -> Sequence[str]:
+    """The keys of the answers that are compared, in their order: all, or the commonest of very many."""
+    if len(rollouts_of) <= MOST_ANSWERS:
+        return list(rollouts_of)
+    kept = set(sorted(rollouts_of, key=lambda answer: (-len(rollouts_of[answer]), answer))[:MOST_ANSWERS])
+    return [answer for answer in rollouts_of if answer in kept]
+
+
+def form_key(answer: str) -> str:
+    """Equal for answers that are one form."""
+    return normalize_answer(answer) or answer.strip()
+
+
+def spelling(counts: Mapping[str, int]) -> str:
+    """The commonest spelling, independent of the order; of equals the one that begins with a capital."""
+    return min(counts, key=lambda answer: (-counts[answer], answer))
+
+
+def form_of(answer: str, group: int, rollouts: Sequence[int], asked: Asked) -> Form:
+    """The form of an answer that some rollouts wrote."""
+    words = words_of(answer) or answer.lower().split()
+    is_polar = words[0] in ("yes", "no") and (len(words) == 1 or asked.may_be_polar is not False)
+    size = counted_words(words) if not answer.isascii() and has_unspaced(answer) else len(words)
+    line, content = f" {' '.join(words)} ", frozenset(content_words(words))
+    return Form(answer, line, tuple(words), size, content, group, tuple(rollouts), is_polar)
+
+
+def asked_kind_of(words: Sequence[str]) -> str | None:
+    """The noun after what or which: "city" of "Which large city is …"."""
+    at = next((index for index, word in enumerate(words) if word in ("what", "which")), None)
+    if at is None:
+        return None
+    phrase = list(takewhile(lambda word: word not in _ENDS_PHRASE, words[at + 1 : at + 5]))
+    return phrase[-1] if phrase else None
+
+
+class Position(NamedTuple):
+    """How an answer stands in a text that holds it."""
+
+    window: float
+    """Share of the question's words in the window around it."""
+    close: float
+    """The same for a few words around it."""
+    is_kind: bool
+    """Whether the kind of thing that is asked for stands next to it."""
+
+
+def position_of(text: Line, needle: str, wanted: frozenset[str], kind: str | None) -> Position:
+    """How the needle, which stands in the text, stands there; ``wanted`` has no word of the needle."""
+    line = text.text
+    window = close = 0
+    is_kind = False
+    for at, end in _occurrences(line, needle):
+        is_all = at <= _WINDOW and len(line) <= end + _WINDOW and text.is_ascii  # all of a short text is around
+        window = max(window, len(wanted & (text.words if is_all else _around(line, at, end, _WINDOW))))
+        close = max(close, len(wanted & _around(line, at, end, _CLOSE)))
+        is_kind = is_kind or (kind is not None and f" {kind}" in line[max(0, at - _CLOSE) : end + _CLOSE])
+    total = len(wanted) or 1
+    return Position(window / total, close / total, is_kind)
+
+
+def windows(text: Line, needle: str) -> Iterator[set[str]]:
+    """The words around each occurrence of the needle in a text."""
+    return (_around(text.text, at, end, _WINDOW) for at, end in _occurrences(text.text, needle))
+
+
+def _occurrences(text: str, needle: str) -> Iterator[tuple[int, int]]:
+    start = 0
+    for _ in range(_MAX_OCCURRENCES):
+        at = text.find(needle, start)
+        if at < 0:
+            return
+        start = at + len(needle) - 1
+        yield at, start
+
+
+def _around(text: str, at: int, end: int, reach: int) -> set[str]:
+    return words_held(f"{text[max(0, at - reach) : at]} | {text[end : end + reach]}")  # no term across the answer
+
+
+def near(text: Line, needle: str) -> frozenset[str]:
+    """Words around the first occurrence of the needle in the text; empty without one."""
+    at = text.text.find(needle)
+    if at < 0:
+        return frozenset()
+    end = at + len(needle) + _WINDOW
+    if at <= _WINDOW and len(text.text) <= end:
+        return text.words
+    return frozenset(words_held(text.text[max(0, at - _WINDOW) : end]))
+
+
+class Queries:
+    """The distinct queries of a pool, and which rollouts asked each."""
+
+    def __init__(self, question: str) -> None:
+        self._question = question
+        self._asking: dict[str, set[int]] = {}
+        self._all = ""
+
+    def add(self, query: str, rollouts: Iterable[int]) -> None:
+        """A query, as a line, of some rollouts."""
+        asking = self._asking.get(query)
+        if asking is None:
+            self._asking[query] = set(rollouts)
+            self._all = ""
+        else:
+            asking.update(rollouts)
+
+    def asking(self, form: Form) -> set[int]:
+        """Indices of the rollouts that searched for the answer itself."""
+        # One look at all of them: most answers are not searched for. A line break is in no line.
+        self._all = self._all or "\n".join(self._asking)
+        line = form.line
+        # A query that repeats the question contains what the question names: that is no sign of anything.
+        if line not in self._all or line in self._question:
+            return set()
+        return set().union(*(asking for query, asking in self._asking.items() if line in query))

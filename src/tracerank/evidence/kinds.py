@@ -1,0 +1,193 @@
+"""The kind of answer that is wanted: whether a form looks like what the question asks for.
+
+What kind of answer a question of this wording tends to have is estimated by a small log-linear model over cues of the
+question. Its weights were fitted on the train questions of public question sets (``python -m
+studies.shipped_weights.kinds``), on the wording of questions and the look of their answers alone. Cues are English;
+other languages give none and no preference.
+"""
+
+import re
+from functools import cache, cached_property
+from pathlib import Path
+from typing import NamedTuple
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors.numpy import load_file
+
+from tracerank.answers.asked import Asked
+from tracerank.answers.english import AUXILIARIES, MONTHS, ONES, QUESTION_WORDS, TENS
+from tracerank.answers.scripts import is_unspaced
+from tracerank.evidence.forms import Form
+from tracerank.evidence.text import Line, question_words
+
+KINDS = (
+    *("polar", "option", "in question", "year", "date", "number", "with digits", "sentence"),
+    *("name of 1", "name of 2", "name of 3", "name of 4+", "words of 1", "words of 2", "words of 3+", "mixed of 2-3"),
+    "mixed of 4+",
+)
+"""What an answer looks like; capitals make a name, a mixture of both is mixed."""
+_INDEX_OF = {kind: index for index, kind in enumerate(KINDS)}
+WEIGHTS_FILE = Path(__file__).with_name("kinds.safetensors")
+
+_WRITTEN = re.compile(r"\w\S*")
+_YEAR = re.compile(r"1[0-9]{3}|20[0-9]{2}")
+_NUMBER_WORDS = frozenset((*ONES, *TENS, "hundred", "thousand", "million", "billion", "dozen"))
+_MONTHS = frozenset((*MONTHS, "月", "월"))
+_YEAR_SIGNS = ("年", "년")
+_MAX_PHRASE = 8
+_LINKS = frozenset(("of", "and", "in", "on", "de", "for", "to", "&", "the", "a", "von", "van", "la"))
+_OR = re.compile(r"\bor\b", re.I)
+NAN = float("nan")
+
+
+def kind_of(form: Form, question: Line) -> int:
+    """The index in ``KINDS``."""
+    return _INDEX_OF[_kind(form, question)]
+
+
+def _kind(form: Form, question: Line) -> str:
+    words = form.words
+    if form.is_polar:
+        return "polar"
+    if form.line in question.text:
+        return "option" if " or " in question.text else "in question"
+    if form.size > _MAX_PHRASE:
+        return "sentence"
+    if _YEAR.fullmatch(words[0]) and (len(words) == 1 or (len(words) == 2 and words[1] in _YEAR_SIGNS)):
+        return "year"
+    if not "".join(words).isalpha() and any(char.isdigit() for word in words for char in word):
+        if not _MONTHS.isdisjoint(words):
+            return "date"
+        return "number" if words[0][0].isdigit() and form.size <= 3 else "with digits"
+    if words[0] in _NUMBER_WORDS and form.size <= 3:
+        return "number"
+    return _phrase(form)
+
+
+def _phrase(form: Form) -> str:
+    written = [word for word in _WRITTEN.findall(form.answer) if word not in _LINKS] or form.answer.split() or [""]
+    capitals = sum(word[0].isupper() for word in written)
+    count = form.size
+    if capitals == len(written):
+        return f"name of {count}" if count < 4 else "name of 4+"
+    if not capitals:
+        return f"words of {count}" if count < 3 else "words of 3+"
+    return "mixed of 2-3" if count < 4 else "mixed of 4+"
+
+
+def cues_of(question: str) -> list[int]:
+    """Hashes of what in a question hints at the kind of its answer: the words around its question word."""
+    words = question_words(question)
+    if not words or (not question.isascii() and is_unspaced(question)):
+        return []  # the absence of English question words means nothing in another script
+    at = next((index for index, word in enumerate(words) if word in QUESTION_WORDS), None)
+    cues = [f"first {words[0]}", f"last {words[-1]}", f"end {' '.join(words[-2:])}"]
+    cues += [f"any {word}" for word in dict.fromkeys(words)]  # in order: sums of floats depend on it
+    if " or " in f" {' '.join(words)} ":
+        cues.append("or")
+    if at is None:
+        cues.append("no question word" + (" polar" if words[0] in AUXILIARIES else ""))
+    else:
+        following = words[at + 1 : at + 6]
+        cues += [f"asks {words[at]}", f"asks {' '.join(words[at : at + 2])}", f"asks {' '.join(words[at : at + 3])}"]
+        cues += [f"{words[at]} then {word}" for word in following]
+        cues.append(f"at {min(at, 5)} of {words[at]}")
+    return [crc32(cue.encode()) for cue in cues]
+
+
+class KindModel:
+    """Log probabilities of kinds given a question."""
+
+    def __init__(self, cues: NDArray[np.int64], weights: NDArray[np.float32]) -> None:
+        self._rows = {cue: row for row, cue in enumerate(cues.tolist(), start=1)}
+        self._weights = weights
+        """[1 + cues, kinds]; the first row is the bias."""
+
+    def log_probabilities(self, question: str) -> NDArray[np.float32]:
+        """Per kind."""
+        rows = [0, *(row for cue in cues_of(question) if (row := self._rows.get(cue)) is not None)]
+        logits: NDArray[np.float32] = np.add.reduce(self._weights.take(rows, axis=0))
+        shifted = logits - np.maximum.reduce(logits)
+        found: NDArray[np.float32] = shifted - np.log(np.add.reduce(np.exp(shifted)))
+        return found
+
+    @cached_property
+    def log_prior(self) -> NDArray[np.float32]:
+        """Without any cue."""
+        return self.log_probabilities("")
+
+
+@cache
+def kind_model() -> KindModel:
+    """The model that comes with the package."""
+    arrays = load_file(WEIGHTS_FILE)
+    return KindModel(arrays["cues"], arrays["weights"].astype(np.float32))
+
+
+class Fit(NamedTuple):
+    """How a form fits what is asked for, the columns of ``table.py``; NaN: the question does not arise."""
+
+    fits_kind: float
+    misfit: float
+    kind_log_probability: float
+    kind_lift: float
+    is_polar: float
+    is_option: float
+    repeats_question: float
+
+
+class AnswerFits:
+    """How forms fit a question; each is looked at once."""
+
+    def __init__(self, question: Line, asked: Asked, text: str) -> None:
+        """The question as a line, as it was read, and as it was written."""
+        self._question, self._asked, self._text = question, asked, text
+        self._has_options = " or " in question.text and bool(_OR.search(text))
+        self._known: dict[str, Fit] = {}
+        self._log_probabilities: tuple[list[float], list[float]] | None = None
+
+    def of(self, form: Form) -> Fit:
+        found = self._known.get(form.answer)
+        if found is None:
+            found = self._known[form.answer] = self._fit(form)
+        return found
+
+    def _fit(self, form: Form) -> Fit:
+        if self._log_probabilities is None:
+            model = kind_model()
+            known = model.log_probabilities(self._text)
+            self._log_probabilities = known.tolist(), (known - model.log_prior).tolist()
+        has_options, question = self._has_options, self._question
+        kind = kind_of(form, question)
+        fits = _fits(self._asked, form, has_options)
+        is_named = has_options and not form.is_polar
+        is_new = has_options or form.is_polar
+        return Fit(
+            fits_kind=fits,
+            misfit=float(fits < 0),
+            kind_log_probability=self._log_probabilities[0][kind],
+            kind_lift=self._log_probabilities[1][kind],
+            is_polar=float(form.is_polar),
+            is_option=float(form.line in question.text) if is_named else NAN,
+            repeats_question=NAN if is_new else len(form.content & question.words) / max(1, len(form.content)),
+        )
+
+
+def _fits(asked: Asked, form: Form, has_options: bool) -> float:
+    """1 when the form is of the kind that is asked for, -1 when it is not, 0 when that is unknown."""
+    if asked.may_be_polar is None:
+        return 0.0
+    if form.is_polar:
+        return 1.0 if asked.may_be_polar and not has_options else -1.0
+    if asked.may_be_polar and not asked.wants:
+        return 0.0 if has_options else -1.0
+    is_number = any(word[0].isdigit() or word in _NUMBER_WORDS for word in form.words)
+    if asked.wants == "number":
+        return 1.0 if is_number else -1.0
+    if asked.wants == "date":
+        return 1.0 if is_number or any(word in _MONTHS for word in form.words) else -1.0
+    if asked.wants == "name":
+        return -1.0 if is_number and form.size == 1 else float(any(char.isupper() for char in form.answer))
+    return 0.0

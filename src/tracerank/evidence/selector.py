@@ -1,0 +1,254 @@
+"""The selector that ships: which meaning is right, by votes and evidence; then which of its wordings is returned.
+
+The first is a fitted model's matter (``table.py``), with one rule on top: few votes overturn many only with support
+that the many lack. The second is taste, and declared: ``form``. Neither depends on the order of the rollouts.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import fsum  # independent of the order, which sets do not keep
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tracerank.answers.exact import normalize_answer
+from tracerank.answers.meaning.grouping import answer_core
+from tracerank.errors import UsageError
+from tracerank.evidence.confidence import read_confidence, shipped_confidence
+from tracerank.evidence.forms import Form, windows
+from tracerank.evidence.model import Floats, Logistic, softmax
+from tracerank.evidence.table import (
+    CHAINS,
+    COLUMNS,
+    CROSS,
+    FAMILIES,
+    FEATURES,
+    SUPPORT,
+    VERSION,
+    EvidenceTable,
+    TableBuilder,
+    evidence_table,
+)
+from tracerank.evidence.text import Line, TextLines, question_words, rarity_of, words_of
+from tracerank.pools.documents import link_documents
+from tracerank.pools.pool import Pool
+from tracerank.pools.types import Retained, Rollout
+from tracerank.votes.answer_groups import MeaningGroups
+from tracerank.votes.base import Calibrator, Decision
+from tracerank.votes.explanation import SUPPORT as BY_SUPPORT
+from tracerank.votes.explanation import Explanation, ReadWeights, Reason, explain
+from tracerank.votes.folders import ABOUT, checked_description, read_description, write_description
+from tracerank.votes.selector import EmbedderChoice, Selector
+from tracerank.votes.voting import ANSWERED, FORMS
+
+FORMAT = "tracerank-evidence/1"
+COMMONEST = "commonest"
+NO_ANSWERS = "every rollout abstains; the first is returned"
+FEW, MANY = 0.25, 0.6
+"""Shares of votes: below the first a meaning overturns one from the second on only with support of its own."""
+MIN_GAIN = 0.05
+"""Log odds; what moves the score by less is no reason."""
+HELD = 0.25
+"""What a text that holds the answer weighs without any word of the question near it."""
+_SUPPORTING = tuple(
+    (index, feature.direction or 1)
+    for index, feature in enumerate(FEATURES)
+    if feature.family in (SUPPORT, CROSS, CHAINS) or feature.name in ("fits_kind", "misfit")
+)
+"""Columns that show support: evidence that holds the answer, and being what was asked for at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The meanings of a pool with their probabilities, and the row that is chosen."""
+
+    probabilities: Floats
+    row: int
+
+
+class EvidenceSelector(Selector):
+    """Returns an existing answer of the meaning that a model finds likeliest."""
+
+    kind = "evidence"
+    name = "evidence"
+    grouping = MeaningGroups()
+
+    def __init__(
+        self,
+        model: Logistic,
+        form: str = COMMONEST,
+        calibrator: Calibrator | None = None,
+        training: Mapping[str, Any] | None = None,
+    ) -> None:
+        """``training``: a summary of the fit, kept in the folder."""
+        if form not in FORMS:
+            raise UsageError(f"form must be one of {', '.join(FORMS)}, got {form!r}")
+        self.model, self.form, self.calibrator, self.training = model, form, calibrator, training or {}
+
+    @classmethod
+    def load(
+        cls, folder: str | Path, embedder: EmbedderChoice = None, *, allow_encoder_mismatch: bool = False
+    ) -> "EvidenceSelector":
+        """From a folder that ``save`` wrote; it needs no encoder and ignores the one that is given."""
+        path = Path(folder) / ABOUT
+        about = read_description(path, FORMAT, "evidence selector")
+        with checked_description(path):
+            if about["features"] != VERSION:
+                raise ValueError(f"fitted on features of version {about['features']}, this version has {VERSION}")
+            model = Logistic.of_record(about, COLUMNS)
+            training = dict(about["training"])
+        return cls(model, calibrator=read_confidence(folder) or shipped_confidence(), training=training)
+
+    def save(self, folder: str | Path) -> None:
+        about = {"format": FORMAT, "kind": self.kind, "features": VERSION, **self.model.record()}
+        write_description(Path(folder) / ABOUT, {**about, "training": dict(self.training)})
+
+    def of_form(self, form: str) -> "EvidenceSelector":
+        """The same choice of meaning, returned in another form."""
+        return EvidenceSelector(self.model, form, self.calibrator, self.training)
+
+    def iter_decisions(self, pools: Iterable[Pool]) -> Iterator[Decision]:
+        """Decisions for a stream of pools, in order; every answered rollout is a candidate."""
+        for pool in pools:
+            retained = pool.unlinked(ANSWERED)  # texts count here, documents do not
+            yield self.decision(pool, retained, evidence_table(pool.question.text, retained.kept))
+
+    def explain_stream(self, pools: Iterable[Pool]) -> Iterator[tuple[Pool, Explanation]]:
+        """Each pool with its decision, the evidence for each answer, and what set the chosen one apart."""
+        for pool in pools:
+            retained = pool.retained(ANSWERED)
+            kept, lines = retained.kept, TextLines()
+            builder = TableBuilder.of(pool.question.text, kept, lines)
+            table = builder.table()
+            decided = self.decision(pool, retained, table)
+            weights = Grounds(builder, lines).of(kept)
+            linked = link_documents(kept) if kept else ()
+            yield pool, explain(linked, decided, weights, BY_SUPPORT, self._reasons(table))
+
+    def decision(self, pool: Pool, retained: Retained, table: EvidenceTable) -> Decision:
+        """The decision on a pool whose table is known."""
+        kept, identity = retained.kept, pool.question.id
+        if not kept:
+            return Decision(identity, None, None, dropped=retained.dropped)
+        scores = {rollout.sample_id: 0.0 for rollout in kept}
+        if not len(table.values):
+            first = kept[0]
+            alone = (first.sample_id,)
+            return Decision(identity, first.answer, first.sample_id, scores, retained.dropped, alone, note=NO_ANSWERS)
+        chosen = choose(self.model, table)
+        for indices, probability in zip(table.rollouts, chosen.probabilities.tolist(), strict=True):
+            for index in indices:
+                scores[kept[index].sample_id] = probability
+        members = [kept[index] for index in table.rollouts[chosen.row]]
+        winner = member_of(members, self.form, pool.question.text)
+        group = tuple(sorted(member.sample_id for member in members))
+        decided = Decision(identity, winner.answer, winner.sample_id, scores, retained.dropped, group, note=table.note)
+        return self.calibrated(pool, decided, (kept, table))
+
+    def _reasons(self, table: EvidenceTable) -> tuple[Reason, ...]:
+        """What set the chosen meaning apart from the likeliest other one, the strongest first."""
+        if len(table.values) < 2:
+            return ()
+        chosen = choose(self.model, table)
+        rival = int(np.where(np.arange(len(table.values)) == chosen.row, -1.0, chosen.probabilities).argmax())
+        own, other = table.named(chosen.row), table.named(rival)
+        # Features of one family go together, and the model splits their weight: only their sum means something.
+        gains = dict.fromkeys(FAMILIES, 0.0)
+        for feature in FEATURES:
+            gains[feature.family] += self.model.weights.get(feature.name, 0.0) * (
+                own[feature.name] - other[feature.name]
+            )
+        ordered = sorted(gains.items(), key=lambda item: -item[1])
+        return tuple(Reason(name, FAMILIES[name], gain) for name, gain in ordered if abs(gain) >= MIN_GAIN)
+
+
+def choose(model: Logistic, table: EvidenceTable) -> Choice:
+    """The likeliest meaning, where few votes count against a clear majority only with support that it lacks.
+
+    The probabilities of all that few voted for, without such support, go to the majority, chosen or not, so that it
+    never loses by a further vote.
+    """
+    probabilities = softmax(model.scores(table.values, COLUMNS))
+    votes = table.votes.tolist()
+    total, top = sum(votes), votes.index(max(votes))
+    if votes[top] / total >= MANY:
+        weak = [row for row, own in enumerate(votes) if own / total < FEW and not _is_supported(table, row, top)]
+        probabilities[top] += probabilities[weak].sum()
+        probabilities[weak] = 0.0
+    return Choice(probabilities, int(probabilities.argmax()))
+
+
+def _is_supported(table: EvidenceTable, row: int, rival: int) -> bool:
+    """Whether a meaning has any support that the rival lacks."""
+    own, other = table.values[row].tolist(), table.values[rival].tolist()
+    return any(sign * own[index] > sign * other[index] for index, sign in _SUPPORTING)
+
+
+def member_of(members: Sequence[Rollout], form: str, question: str) -> Rollout:
+    """The rollout whose wording is returned, independent of the order, but for ``first``.
+
+    Of wordings that are equally common, or long, it is the one whose core shares most words with the question, then the
+    shorter one, then the first alphabetically.
+    """
+    if form == "first":
+        return members[0]
+    wordings = {member.answer or "": member for member in reversed(members)}  # the first of each
+    if len(wordings) == 1:
+        return members[0]
+    if form == COMMONEST:
+        key = {answer: normalize_answer(answer) for answer in wordings}
+        counts = Counter(key[member.answer or ""] for member in members)
+        rank = {answer: -counts[key[answer]] for answer in wordings}
+    else:
+        rank = {answer: len(answer) if form == "shortest" else -len(answer) for answer in wordings}
+    best = min(rank.values())
+    # Cores are read only where several are left.
+    left = {answer: member for answer, member in wordings.items() if rank[answer] == best}
+    if len(left) == 1:
+        return next(iter(left.values()))
+    asked = frozenset(question_words(question))
+    return left[min(left, key=lambda answer: (-_nearness(answer, question, asked), len(answer), answer))]
+
+
+def _nearness(answer: str, question: str, asked: frozenset[str]) -> float:
+    """The share of all their words that the core of an answer and the question have in common."""
+    words = frozenset(words_of(answer_core(question, answer).text))
+    return len(words & asked) / len(words | asked) if words else 0.0
+
+
+class Grounds:
+    """Which texts speak for an answer: those that hold it, by the question's rare words around it."""
+
+    def __init__(self, builder: TableBuilder, lines: TextLines) -> None:
+        self._lines = lines
+        self._rarity: Mapping[str, float] = rarity_of(builder.sources.texts, builder.sources.subject)
+        self._forms = {index: form for form in builder.forms() for index in form.rollouts}
+
+    def of(self, rollouts: Sequence[Rollout]) -> dict[int, ReadWeights]:
+        """Sample id to the weights of its evidence, which sum to one; all 0: no text speaks for its answer."""
+        return {
+            rollout.sample_id: self._read(rollout, self._forms.get(index)) for index, rollout in enumerate(rollouts)
+        }
+
+    def _read(self, rollout: Rollout, form: Form | None) -> ReadWeights:
+        times = Counter(seen.text for search in rollout.searches for seen in search.evidence)
+        weights = {text: 0.0 if form is None else self._weight(form, self._lines.of(text)) for text in times}
+        total = sum(weights.values()) or 1.0
+        shares = {text: weight / total / times[text] for text, weight in weights.items()}
+        evidence = (tuple(shares[seen.text] for seen in search.evidence) for search in rollout.searches)
+        return ReadWeights((None,) * len(rollout.searches), tuple(evidence))
+
+    def _weight(self, form: Form, text: Line) -> float:
+        if form.is_polar:  # texts hold no yes or no, but what the question is about
+            return self._share(self._rarity.keys(), text.words)
+        asked = [word for word in self._rarity if f" {word} " not in form.line]
+        shares = [self._share(asked, words) for words in windows(text, form.line)]
+        return HELD + max(shares) if shares else 0.0
+
+    def _share(self, asked: Iterable[str], words: Iterable[str]) -> float:
+        """The share of the asked words, by rarity, that are among the words."""
+        held = frozenset(words)
+        total = fsum(self._rarity[word] for word in asked)
+        return fsum(self._rarity[word] for word in asked if word in held) / total if total else 0.0

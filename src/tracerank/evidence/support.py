@@ -1,0 +1,300 @@
+"""What rollouts searched for and saw, and how that supports an answer: where it stands, and what leads to it.
+
+Sets of texts are the bits of one integer, so that the texts of a rollout, or those with some words, are one operation.
+Everything is read once and kept: adding a rollout is incremental. How answers are grouped is not known here.
+"""
+
+import math
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import NamedTuple
+
+from tracerank.evidence.forms import Form, Position, Queries, asked_kind_of, near, position_of
+from tracerank.evidence.text import FUNCTION_WORDS, Line, TextLines, subject_of, terms
+from tracerank.pools.types import Rollout
+
+MAX_TEXTS = 400
+"""Distinct texts of a pool that are searched; further ones of a very long browsing pool are ignored."""
+
+
+class Trail(NamedTuple):
+    """What one rollout searched for and saw."""
+
+    queries: tuple[str, ...]
+    """As they were asked, distinct."""
+    ranks: dict[int, int]
+    """Number of a text to its best rank; unranked evidence counts as first."""
+    texts: int
+    """A bit for each text that is searched."""
+
+
+class Support(NamedTuple):
+    """How the evidence supports a meaning; the columns of ``table.py``."""
+
+    best_rank: float = 0.0
+    window: float = 0.0
+    close: float = 0.0
+    question_recall: float = 0.0
+    all_texts: float = 0.0
+    kind_stated: float = 0.0
+
+
+class Chains(NamedTuple):
+    """How it follows in two steps, through what its rollouts searched for; the columns of ``table.py``."""
+
+    bridge_near: float = 0.0
+    chain_recall: float = 0.0
+
+
+_NO_CHAINS = Chains()
+
+
+@dataclass(slots=True)
+class Finds:
+    """Where one form was looked for, and what was found there."""
+
+    own: frozenset[str]
+    """Its words."""
+    wanted: frozenset[str]
+    """The question's words that are not in the form itself."""
+    looked: int = 0
+    """Number of texts that were looked at."""
+    held: int = 0
+    """The texts that hold it."""
+    positions: dict[int, Position] = field(default_factory=dict)
+    """Text that holds it to how it stands there."""
+    around: dict[int, tuple[frozenset[str], frozenset[str]]] = field(default_factory=dict)
+    """Text that holds it to the words around it, and those of them that are asked for."""
+    met: dict[tuple[int, str], tuple[float, frozenset[str]]] = field(default_factory=dict)
+    """Text and query to the query's words around the answer that the question lacks: their share, and the words."""
+
+
+class Sources:
+    """The texts that rollouts saw, in order, of which the first ``MAX_TEXTS`` are searched; and the queries.
+
+    What is looked for in a text is known of whole pools only, so texts are read when something is looked for.
+    """
+
+    def __init__(self, question: str, lines: TextLines) -> None:
+        self._lines, self._line, self._question = lines, lines.of(question), question
+        self._kind = asked_kind_of(self._line.text.split())
+        self._numbers: dict[str, int] = {}
+        self._trails: list[Trail] = []
+        self.texts: list[Line] = []
+        """Those that were read."""
+        self._words: list[Container[str]] = []
+        self._foreign = 0
+        """The texts that are not ASCII."""
+        self._queries = Queries(self._line.text)
+        self._queried = 0
+        self._bridges: dict[str, frozenset[str]] = {}
+        """Query to its words that the question lacks."""
+        self.subject: frozenset[str] = frozenset()
+        """The content words of the question."""
+        self._holding: dict[str, tuple[int, int]] = {}
+        """Word to the number of texts that were looked at, and the texts that hold it."""
+        self._levels: list[int] = []
+        self._finds: dict[str, Finds] = {}
+
+    def add(self, rollout: Rollout) -> None:
+        """Add what one rollout did."""
+        queries: dict[str, None] = {}
+        ranks: dict[int, int] = {}
+        texts = 0
+        numbers = self._numbers
+        for search in rollout.searches:
+            if search.query:
+                queries[search.query] = None
+            for evidence in search.evidence:
+                rank, number = evidence.rank or 1, numbers.get(evidence.text)
+                if number is None:
+                    number = numbers[evidence.text] = len(numbers)
+                known = ranks.get(number)
+                if known is None or rank < known:
+                    ranks[number] = rank
+                if number < MAX_TEXTS:
+                    texts |= 1 << number
+        self._trails.append(Trail(tuple(queries), ranks, texts))
+
+    def read(self) -> bool:
+        """Read what is new; whether the question's subject has changed, so that earlier finds are void."""
+        asking: dict[str, list[int]] = {}
+        for index, trail in enumerate(self._trails[self._queried :], self._queried):
+            for query in trail.queries:
+                asking.setdefault(query, []).append(index)
+        self._queried = len(self._trails)
+        texts = list(islice(self._numbers, len(self.texts), MAX_TEXTS))
+        self._lines.read([*texts, *asking])
+        for query, rollouts in asking.items():
+            self._queries.add(self._lines.of(query).text, rollouts)
+        for text in texts:
+            line = self._lines.of(text)
+            if not line.is_ascii:
+                self._foreign |= 1 << len(self.texts)
+            self.texts.append(line)
+            self._words.append(line.held)
+        return self._look_at_subject(is_new=bool(texts))
+
+    def _look_at_subject(self, *, is_new: bool) -> bool:
+        """The question's words; in scripts without spaces they depend on the texts, and all is looked for again."""
+        has_changed = False
+        if not self.subject or not self._question.isascii():
+            subject = frozenset(subject_of(self._question, self.texts))
+            if has_changed := subject != self.subject:
+                self.subject = subject
+                self._finds.clear()
+        if is_new or has_changed:
+            self._levels = _levels(map(self._texts_with, self.subject))
+        return has_changed
+
+    def _texts_with(self, word: str) -> int:
+        """The texts that hold a word."""
+        looked, found = self._holding.get(word, (0, 0))
+        if looked < len(self.texts):
+            bit = 1 << looked
+            for words in self._words[looked:] if looked else self._words:
+                if word in words:
+                    found |= bit
+                bit <<= 1
+            self._holding[word] = len(self.texts), found
+        return found
+
+    def seen_by(self, rollouts: Iterable[int]) -> int:
+        """The texts that some rollouts saw."""
+        texts = 0
+        for index in rollouts:
+            texts |= self._trails[index].texts
+        return texts
+
+    def found(self, form: Form) -> Finds:
+        """What is known of a form, with every text looked at."""
+        line = form.line
+        finds = self._finds.get(line)
+        if finds is None:
+            wanted = frozenset([word for word in self.subject if f" {word} " not in line])
+            finds = self._finds[line] = Finds(frozenset(terms(form.words)), wanted)
+        if finds.looked < len(self.texts):
+            # Few have its first word; where characters are words, sets hold other terms.
+            having = self._texts_with(form.words[0]) | self._foreign
+            for number in _numbers_of(having >> finds.looked << finds.looked):
+                text = self.texts[number]
+                if line in text.text:
+                    finds.held |= 1 << number
+                    finds.positions[number] = position_of(text, line, finds.wanted, self._kind)
+            finds.looked = len(self.texts)
+        return finds
+
+    def support(self, sought: Sequence[tuple[Form, Finds]], members: Sequence[int], own_texts: int) -> Support:
+        """How the texts of the members, and of all rollouts, support their forms."""
+        recall = _most(self._levels, own_texts) / len(self.subject) if self.subject else 0.0
+        held = 0
+        best_rank = window = close = 0.0
+        is_kind = False
+        for _, finds in sought:
+            held |= finds.held
+            for number, position in finds.positions.items():
+                is_kind |= position.is_kind
+                if own_texts >> number & 1:
+                    window, close = max(window, position.window), max(close, position.close)
+        if own := _numbers_of(held & own_texts):
+            ranks = [self._trails[index].ranks for index in members]
+            best_rank = 1 / min([known[number] for known in ranks for number in own if number in known])
+        return Support(best_rank, window, close, recall, math.log1p(held.bit_count()), float(is_kind))
+
+    def chains(self, sought: Sequence[tuple[Form, Finds]]) -> Chains:
+        """The best over the forms, their rollouts' queries and texts that hold them; more of any never lowers it."""
+        best = _NO_CHAINS
+        for form, finds in sought:
+            if finds.held and (found := self._chains(form, finds)) is not _NO_CHAINS:
+                best = Chains(*map(max, best, found))
+        return best
+
+    def _chains(self, form: Form, finds: Finds) -> Chains:
+        """Of each text that holds the answer and each query, once: rollouts often do the same."""
+        through: dict[tuple[int, str], int] = {}
+        reading = 0
+        for index in form.rollouts:
+            trail = self._trails[index]
+            if held := trail.texts & finds.held:
+                reading |= held
+                for number in _numbers_of(held):
+                    for query in trail.queries:
+                        through[number, query] = through.get((number, query), 0) | trail.texts
+        if not reading:
+            return _NO_CHAINS
+        asked = self.subject - finds.own
+        bridge_near = 0.0
+        recall = 0
+        for number in _numbers_of(reading):
+            if number not in finds.around:
+                around = near(self.texts[number], form.line)
+                finds.around[number] = around, asked & around
+            recall = max(recall, len(finds.around[number][1]))
+        for (number, query), texts in through.items():
+            bridged, crossed = finds.met.get((number, query)) or self._meet(finds, number, query)
+            bridge_near = max(bridge_near, bridged)
+            # Through a text that has all bridge words which stand there: the question's words here or there.
+            if crossed and recall < len(asked):
+                for word in crossed:
+                    texts &= self._texts_with(word)
+                recall = max(recall, self._reached(texts, finds.around[number][1], asked))
+        return Chains(bridge_near, recall / len(asked) if asked else 0.0)
+
+    def _meet(self, finds: Finds, number: int, query: str) -> tuple[float, frozenset[str]]:
+        """The words of a query that the question lacks and that stand around the answer in a text."""
+        bridge = self._bridge(query) - finds.own
+        crossed = bridge & finds.around[number][0]
+        found = finds.met[number, query] = len(crossed) / len(bridge) if bridge else 0.0, crossed
+        return found
+
+    def _bridge(self, query: str) -> frozenset[str]:
+        found = self._bridges.get(query)
+        if found is None:
+            found = self._bridges[query] = self._lines.of(query).words - FUNCTION_WORDS - self._line.words
+        return found
+
+    def _reached(self, texts: int, here: frozenset[str], asked: frozenset[str]) -> int:
+        """The most words of the question that stand around the answer or in one of some texts."""
+        if not texts:
+            return 0
+        return len(here) + _most(_levels([self._texts_with(word) & texts for word in asked - here]), texts)
+
+    def searched_by_others(self, forms: Iterable[Form], members: Sequence[int]) -> float:
+        """Whether rollouts with another answer than the members' searched for it."""
+        for form in forms:
+            if (asking := self._queries.asking(form)) and not asking.issubset(members):
+                return 1.0
+        return 0.0
+
+
+def _numbers_of(texts: int) -> list[int]:
+    """The numbers of the texts in a set, in order."""
+    found = []
+    while texts:
+        last = texts & -texts
+        found.append(last.bit_length() - 1)
+        texts ^= last
+    return found
+
+
+def _levels(holding: Iterable[int]) -> list[int]:
+    """Of the texts that hold each of some words: those that hold one or more, two or more, and so on."""
+    found: list[int] = []
+    for texts in holding:
+        for index, before in enumerate(found):
+            if not texts:
+                break
+            found[index] = before | texts
+            texts &= before
+        if texts:
+            found.append(texts)
+    return found
+
+
+def _most(levels: Sequence[int], texts: int) -> int:
+    """The most words that one of these texts holds."""
+    for count in range(len(levels), 0, -1):
+        if levels[count - 1] & texts:
+            return count
+    return 0

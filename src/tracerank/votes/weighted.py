@@ -1,0 +1,151 @@
+"""Confidence-weighted voting (App. A.2), and confidences that a rollout states or its log holds.
+
+Sources are tried in order; ``chat/asked_confidence.py`` has one that asks a model. Labels are never looked at.
+"""
+
+import re
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial, reduce
+from operator import add
+from statistics import fmean
+from typing import Protocol
+
+from tracerank.answers.extraction import stated_confidence
+from tracerank.endpoints.chat import Usage
+from tracerank.errors import ChatError
+from tracerank.pools.pool import Pool
+from tracerank.pools.types import Rollout
+from tracerank.votes.answer_groups import AnswerGrouping
+from tracerank.votes.base import Calibrator, Decision
+from tracerank.votes.voting import NO_CONFIDENCE, Ballot, WithoutAbstentions, vote_name
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A confidence and what it cost to get."""
+
+    value: float
+    """Between 0 and 1."""
+    usage: Usage | None = None
+    """None: no model was asked, or the cost is unknown."""
+
+
+class ConfidenceSource(Protocol):
+    """Anything that estimates how sure a rollout is; sees the question's text and never its references."""
+
+    @property
+    def name(self) -> str: ...
+
+    def estimate(self, question: str, rollout: Rollout) -> Estimate | None:
+        """The confidence in the rollout's answer; None: unknown to this source."""
+        ...
+
+
+# "confidence": 0.85 and 'confidence_score': "85%" of an answer written as JSON or as Python.
+_JSON_FIELD = re.compile(
+    r"""["']confidence(?:[_ ](?:score|level))?["']\s{0,3}:\s{0,3}["']?([0-9]{1,3}(?:\.[0-9]{1,12})?\s?[%％]?)""", re.I
+)
+
+
+class StatedConfidence:
+    """What the agent states in its answer or in its last message: "Confidence: 85%", or a JSON field."""
+
+    name = "stated"
+
+    def estimate(self, question: str, rollout: Rollout) -> Estimate | None:
+        final = rollout.messages[-1] if rollout.messages else None
+        last = [final.content] if final is not None and final.role == "assistant" else []
+        for text in (rollout.answer or "", *last):
+            found = stated_confidence(_JSON_FIELD.sub(r" confidence: \1", text))
+            if found is not None:
+                return Estimate(found)
+        return None
+
+
+class LoggedConfidence:
+    """The rollout's ``confidence``: a field of the log, or the mean token probability."""
+
+    name = "logged"
+
+    def estimate(self, question: str, rollout: Rollout) -> Estimate | None:
+        value = rollout.confidence
+        return Estimate(value) if value is not None and 0 <= value <= 1 else None
+
+
+READ_SOURCES: tuple[ConfidenceSource, ...] = (StatedConfidence(), LoggedConfidence())
+"""What needs no model, in the order in which it is believed: the agent's words before a field of the log."""
+
+
+def first_estimate(sources: Sequence[ConfidenceSource], question: str, rollout: Rollout) -> Estimate | None:
+    """The estimate of the first source that has one."""
+    return next((found for source in sources if (found := source.estimate(question, rollout)) is not None), None)
+
+
+class WeightedVote:
+    """A rollout of the group with the largest sum of confidences; ties go to the earliest group.
+
+    A rollout of unknown confidence weighs the mean of the others; where all are unknown each weighs one, which is the
+    plain vote. The decision's note says so. Abstentions have no vote, as in ``MajorityVote``.
+    """
+
+    def __init__(
+        self,
+        sources: Sequence[ConfidenceSource] = READ_SOURCES,
+        grouping: AnswerGrouping | None = None,
+        form: str = "first",
+        concurrency: int = 1,
+        kind: str = "weighted",
+        calibrator: Calibrator | None = None,
+    ) -> None:
+        """``concurrency``: rollouts of a question that are estimated at once; ``kind``: what its name begins with."""
+        self.sources = tuple(sources)
+        self.grouping = WithoutAbstentions() if grouping is None else grouping
+        self.form = form
+        self.concurrency = concurrency
+        self.calibrator = calibrator
+        self.name = vote_name(kind, self.grouping, form)
+
+    def decide(self, pool: Pool) -> Decision:
+        ballot = Ballot.of(pool, self.grouping)
+        kept = ballot.retained.kept
+        estimate = partial(self._tried, pool.question.text)
+        if self.concurrency == 1:
+            found = list(map(estimate, kept))
+        else:
+            with ThreadPoolExecutor(self.concurrency, thread_name_prefix="tracerank-ask") as workers:
+                found = list(workers.map(estimate, kept))
+        weights, note, usage = _weigh(found)
+        decision = ballot.decision(weights, self.form)
+        decision = replace(decision, note="; ".join(filter(None, (decision.note, note))) or None, usage=usage)
+        return decision if self.calibrator is None else self.calibrator.calibrate(pool, decision)
+
+    def _tried(self, question: str, rollout: Rollout) -> "Estimate | ChatError | None":
+        """The estimate, or why this rollout could not be asked about; raises what every rollout would meet."""
+        try:
+            return first_estimate(self.sources, question, rollout)
+        except ChatError as error:
+            if error.ends_all:
+                raise
+            return error
+
+
+def _weigh(found: Sequence[Estimate | ChatError | None]) -> tuple[tuple[float, ...], str | None, Usage | None]:
+    """A weight for each rollout, a note about unknown ones, and the cost of all."""
+    known = [one for one in found if isinstance(one, Estimate)]
+    failed = [one for one in found if isinstance(one, ChatError)]
+    if failed and not known:  # an outage is no plain vote
+        raise failed[0]
+    mean = fmean(one.value for one in known) if known else 1.0
+    unknown = len(found) - len(known)
+    note = None
+    if unknown and known:
+        note = f"{unknown} of {len(found)} confidences unknown, taken as the mean of the others ({mean:.3g})"
+    elif unknown:
+        note = NO_CONFIDENCE
+    if failed:
+        note = f"{note}; {len(failed)} could not be asked for ({failed[0]})"
+    spent = [one.usage for one in known if one.usage is not None]
+    weights = tuple(one.value if isinstance(one, Estimate) else mean for one in found)
+    return weights, note, reduce(add, spent) if spent else None

@@ -1,0 +1,189 @@
+"""How sure a decision is: agreement in meaning, evidence, kinds of answers that were never seen; whoever decides."""
+
+import json
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tracerank as tr
+from tests.builders import pool, pool_of, ranked, rollout
+from tests.evidence.test_choosing import ANSWERS, QUESTION, TEXTS, pools
+from tracerank.errors import CheckpointError
+from tracerank.evidence.confidence import (
+    Confidence,
+    agreement,
+    is_code,
+    read_confidence,
+    shipped_confidence,
+    standing_in,
+    stepped,
+)
+from tracerank.methods import load_selector
+from tracerank.pools.pool import Pool
+from tracerank.votes.base import Decision
+from tracerank.votes.folders import CONFIDENCE, SHIPPED, folder_of
+
+votes = st.lists(st.integers(1, 20), min_size=1, max_size=8)
+
+
+@given(votes)
+def test_a_vote_more_never_lowers_the_agreement_of_its_meaning(counts: list[int]) -> None:
+    more = [counts[0] + 1, *counts[1:]]
+    assert agreement(more)[0] >= agreement(counts)[0] - 1e-9
+
+
+@given(votes)
+def test_a_rival_more_never_raises_that_of_the_leading_meaning(counts: list[int]) -> None:
+    counts = sorted(counts, reverse=True)
+    assert agreement([*counts, 1])[0] <= agreement(counts)[0] + 1e-9
+
+
+@given(votes, st.randoms())
+def test_agreement_does_not_hang_on_the_order_of_meanings(counts: list[int], random: Random) -> None:
+    order = list(range(len(counts)))
+    random.shuffle(order)
+    found = agreement(counts)
+    assert agreement([counts[place] for place in order]) == pytest.approx([found[place] for place in order])
+
+
+def test_sixteen_of_sixteen_say_more_than_two_of_two_but_nothing_is_certain() -> None:
+    alone = [agreement([count])[0] for count in (1, 2, 4, 16, 64, 10_000)]
+    assert alone == sorted(alone)
+    assert alone[0] == pytest.approx(0.0)
+    assert alone[-1] < 6
+
+
+def confidence_of(found: Pool, method: str = "selector") -> float | None:
+    return tr.load_method(method).decide(found).confidence
+
+
+def test_confidence_grows_with_agreement_and_evidence() -> None:
+    split = [confidence_of(pool(*answers)) or 0 for answers in (("a", "b", "c"), ("a", "a", "b"), ("a", "a", "a"))]
+    assert split == sorted(split)
+    bare = pool_of(*(rollout("Venice", ranked("Orfeo", TEXTS[4])) for _ in range(3)), question=QUESTION)
+    told = pool_of(*(rollout("Venice", ranked("Orfeo", TEXTS[0])) for _ in range(3)), question=QUESTION)
+    assert (confidence_of(told) or 0) > (confidence_of(bare) or 0)
+
+
+def test_answers_in_other_words_agree() -> None:
+    plain = pool_of(*(rollout(answer) for answer in ("Venice", "Venice", "Venice")), question=QUESTION)
+    wordy = pool_of(*(rollout(answer) for answer in ("Venice", "It was Venice.", "Venice, Italy")), question=QUESTION)
+    for method in ("majority", "selector"):
+        assert confidence_of(wordy, method) == pytest.approx(confidence_of(plain, method), abs=0.1)
+
+
+@pytest.mark.parametrize("method", ["majority", "majority-paper", "majority-meaning-shortest", "weighted", "selector"])
+def test_votes_and_selectors_alike_say_how_sure_they_are(method: str) -> None:
+    found = confidence_of(pool_of(rollout("Venice"), rollout("Venice"), rollout("Mantua"), question=QUESTION), method)
+    assert found is not None
+    assert 0 < found < 1
+
+
+@pytest.mark.parametrize("name", [DEFAULT, BROWSING])
+@settings(max_examples=30, deadline=None)
+@given(pools, st.data())
+def test_who_agrees_with_the_returned_answer_makes_it_no_less_sure(name: str, found: Pool, data: st.DataObject) -> None:
+    selector = load_selector(name)
+    before = selector.decide(found)
+    again = next(one for one in found.rollouts if one.sample_id == before.sample_id)
+    more = Pool(found.question, (*found.rollouts, tr.Rollout(len(found), again.answer, again.searches)))
+    after = selector.decide(more)
+    if after.answer == before.answer and before.confidence is not None:
+        assert after.confidence is not None
+        assert after.confidence >= before.confidence - 1e-9
+
+
+def test_the_same_meaning_is_as_sure_whoever_returns_it() -> None:
+    found = pool_of(rollout("Venice"), rollout("Venice"), rollout("Mantua"), question=QUESTION)
+    assert confidence_of(found, "majority") == pytest.approx(confidence_of(found))
+
+
+def test_of_long_reports_and_code_nothing_is_said_and_the_reason_is() -> None:
+    report = " ".join(["The composer lived in many towns."] * 60)
+    code = "def place(opera):\n    return 'Venice'\n"
+    for answer, why in ((report, "words, this one has 360"), (code, "is code")):
+        for method in ("selector", "majority"):
+            decision = tr.load_method(method).decide(pool_of(rollout(answer), rollout(answer), question=QUESTION))
+            assert decision.confidence is None
+            assert why in (decision.note or "")
+            assert "tracerank calibrate" in (decision.note or "")
+
+
+@pytest.mark.parametrize("answer", ["Venice; Mantua; Cremona", "It was {unknown}", "return to sender", *ANSWERS])
+def test_words_are_no_code(answer: str) -> None:
+    assert not is_code(answer)
+
+
+@pytest.mark.parametrize(
+    "answer", ["```python\nx\n```", "int main() {\n  return 0;\n}", "import os\nos.getcwd()\nreturn 1"]
+)
+def test_code_is_told(answer: str) -> None:
+    assert is_code(answer)
+
+
+def test_an_abstention_has_no_confidence() -> None:
+    nobody = pool_of(rollout("I could not find it."), rollout("I don't know."), question=QUESTION)
+    assert confidence_of(nobody) is None
+    assert confidence_of(nobody, "majority") is None
+
+
+def test_a_written_answer_and_an_empty_pool_stay_as_they_are() -> None:
+    found, sure = pool("a", "b"), shipped_confidence()
+    for decision in (Decision("q", "written", None), Decision("q", None, None)):
+        assert sure.told(found, decision) is decision
+
+
+def test_steps_are_straight_lines_and_flat_outside() -> None:
+    steps = ((0.2, 0.1), (0.6, 0.5), (0.6, 0.7))
+    assert [stepped(steps, at) for at in (0.0, 0.2, 0.4, 0.6, 0.9)] == pytest.approx([0.1, 0.1, 0.3, 0.5, 0.7])
+    assert stepped((), 0.4) == 0.4
+
+
+def test_what_is_saved_is_what_is_read(tmp_path: Path) -> None:
+    made = Confidence({"agreement": 0.7, "score_lead": 0.1}, -0.2, 40, True, ((0.1, 0.2), (0.9, 0.8)), {"form": "x"})
+    made.save(tmp_path)
+    assert read_confidence(tmp_path) == made
+    assert read_confidence(tmp_path / "nowhere") is None
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"weights": {"unknown": 1.0}},
+        {"weights": {"agreement": float("nan")}},
+        {"bias": None},
+        {"steps": [[0.5, 0.5], [0.1, 0.2]]},
+        {"steps": [[0.5, 2.0]]},
+        {"longest": 0},
+        {"format": "other/1"},
+    ],
+)
+def test_a_damaged_file_is_an_error_that_names_it(damage: dict[str, object], tmp_path: Path) -> None:
+    about = json.loads((folder_of(SHIPPED) / CONFIDENCE).read_text(encoding="utf-8"))
+    (tmp_path / CONFIDENCE).write_text(json.dumps(about | damage), encoding="utf-8")
+    with pytest.raises(CheckpointError, match=CONFIDENCE):
+        read_confidence(tmp_path)
+
+
+def test_a_folder_with_a_confidence_of_its_own_tells_it(tmp_path: Path) -> None:
+    load_selector().save(tmp_path)
+    found = pool_of(rollout("Venice"), rollout("Mantua"), rollout("Venice"), question=QUESTION)
+    assert load_selector(tmp_path).decide(found) == load_selector().decide(found)
+    Confidence({}, 0.0, 5).save(tmp_path)
+    own = load_selector(tmp_path)
+    assert own.decide(found).confidence == 0.5
+    assert own.of_form("longest").decide(found).confidence == 0.5
+    assert own.decide(found).scores == load_selector().decide(found).scores
+
+
+def test_the_scores_of_the_method_count_where_they_are_weighed() -> None:
+    found = pool_of(rollout("Venice"), rollout("Mantua"), question=QUESTION)
+    decision = Decision("q", "Venice", 0, {0: 3.0, 1: 1.0})
+    standing = standing_in(found, decision)
+    assert standing is not None
+    assert standing["score_lead"] == 2.0
+    plain, weighed = Confidence({"agreement": 1.0}, 0.0, 9), Confidence({"agreement": 1.0, "score_lead": 1.0}, 0.0, 9)
+    assert weighed.of(standing) > plain.of(standing)

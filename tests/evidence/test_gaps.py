@@ -1,0 +1,151 @@
+"""What an unsure pool lacks: told in data, whatever the language, within bounds."""
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tracerank as tr
+from tests.builders import pool_of, ranked, rollout
+from tracerank.evidence.gaps import MOST_RIVALS, NO_QUERIES, NO_TEXTS, gaps
+from tracerank.evidence.names import MOST, names_in
+from tracerank.pools.pool import Pool
+from tracerank.votes.base import Decision
+from tracerank.votes.missing import ANSWER, QUESTION, Missing, Repeated, Unasked
+
+ASKED = "Which city did the composer of Orfeo and teacher of Heinrich Schütz die in?"
+
+
+def looked(pool: Pool, sample: int = 0) -> Missing:
+    """The gaps of a pool in which a rollout was chosen."""
+    return gaps(pool, Decision(pool.question.id, pool.rollouts[sample].answer, sample))
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        (ASKED, ["Orfeo", "Heinrich Schütz"]),
+        ("Were Scott Derrickson and Ed Wood of the same nationality?", ["Scott Derrickson and Ed Wood"]),
+        ('Who wrote "the old man and the sea"?', ["the old man and the sea"]),
+        ("When was the Battle of the Somme fought?", ["Battle of the Somme"]),
+        ("Who designed the MOS Technology 6502 8-bit CPU?", ["MOS Technology 6502 8-bit CPU"]),
+        ("When did Steven A. Cohen join the U.S. Army?", ["Steven A. Cohen", "U.S. Army"]),
+        ("Is Ludwig van Beethoven's father older?", ["Ludwig van Beethoven"]),
+        ("Кто написал роман Война и мир?", ["Война"]),
+        ("《红楼梦》的作者出生在哪里？", ["红楼梦"]),
+        ("映画「羅生門」の監督とスティーヴン・スピルバーグの関係は？", ["羅生門", "スティーヴン・スピルバーグ"]),
+        ("من كتب هذا الكتاب؟", []),
+        ("what is the capital of france", []),
+        ("The", []),
+        ("", []),
+    ],
+)
+def test_names_are_what_writing_marks(text: str, names: list[str]) -> None:
+    found = names_in(text)
+    assert [name for name in found if name != "Кто"] == names
+    assert all(name in text for name in found)
+
+
+def test_a_rival_that_no_text_has_is_named_with_those_who_gave_it() -> None:
+    seen = pool_of(
+        rollout("Venice", ranked("composer Orfeo", "Monteverdi, composer of Orfeo, died in Venice.")),
+        rollout("Venice", ranked("composer Orfeo", "Monteverdi, composer of Orfeo, died in Venice.")),
+        rollout("Mantua", ranked("where did Monteverdi die Mantua", "Monteverdi was born in Cremona.")),
+        rollout("Dresden", ranked("Heinrich Schütz teacher", "Schütz studied with Monteverdi.")),
+        question=ASKED,
+    )
+    found = looked(seen).unsupported
+    assert [(one.answer, one.rollouts, one.is_chosen, one.was_asked) for one in found] == [
+        ("Mantua", (2,), False, True),
+        ("Dresden", (3,), False, False),
+    ]
+    assert str(found[1]) == "no text supports the rival 'Dresden' (1 rollout), and nobody looked it up"
+
+
+def test_words_in_another_order_and_yes_and_no_are_not_called_unsupported() -> None:
+    seen = pool_of(
+        rollout("15 May 1990", ranked("q", "It opened on May 15, 1990, in Bern.")),
+        rollout("no", ranked("q", "It opened.")),
+        question="When did it open?",
+    )
+    assert looked(seen).unsupported == ()
+
+
+def test_a_name_of_the_question_that_nobody_looked_up_is_a_missing_hop() -> None:
+    repeated = "composer of Orfeo, teacher of Heinrich Schütz, which city die in"
+    seen = pool_of(
+        rollout("Venice", ranked(repeated, "Some page."), ranked("Orfeo composer", "Orfeo is an opera.")),
+        rollout("Mantua", ranked(repeated, "Some page."), ranked("orfeo", "Orfeo is an opera.")),
+        question=ASKED,
+    )
+    assert [one for one in looked(seen).unasked if one.where == QUESTION] == [Unasked("Heinrich Schütz", QUESTION)]
+    page = rollout("Venice", ranked(repeated, "Heinrich Schutz (1585 to 1672) was a composer."))
+    both = pool_of(*seen.rollouts, page, question=ASKED)
+    assert not [one for one in looked(both).unasked if one.where == QUESTION]  # a page about it was seen
+
+
+def test_a_supported_answer_that_nobody_looked_up_is_named_where_there_is_a_rival() -> None:
+    begins = "Claudio Monteverdi, a composer of operas and madrigals, is known above all for his first works. "
+    text = f"{begins}He lived in Mantua and Venice."
+    one = rollout("Venice", ranked("Monteverdi life", text))
+    other = rollout("Mantua", ranked("Monteverdi life", text), ranked("Mantua history", text))
+    assert [gap.phrase for gap in looked(pool_of(one, other, question=ASKED)).unasked if gap.where == ANSWER] == [
+        "Venice"
+    ]
+    assert not [gap for gap in looked(pool_of(one, one, question=ASKED)).unasked if gap.where == ANSWER]
+
+
+def test_a_query_that_all_asked_in_any_order_of_words_is_repeated() -> None:
+    seen = pool_of(
+        rollout("a", ranked("Orfeo composer", "x")),
+        rollout("b", ranked("the composer of Orfeo", "x"), ranked("Monteverdi", "y")),
+        rollout(None, ranked("composer Orfeo", "x")),
+        question=ASKED,
+    )
+    assert looked(seen).repeated == (Repeated("Orfeo composer", 3, 3),)
+
+
+def test_bare_answers_lack_nothing_that_can_be_told_and_say_so() -> None:
+    found = looked(pool_of(rollout("Venice"), rollout("Mantua"), question=ASKED))
+    assert not found
+    assert found.note == f"{NO_TEXTS}; {NO_QUERIES}"
+
+
+def test_answers_in_scripts_without_spaces_are_found_in_texts() -> None:
+    seen = pool_of(
+        rollout("北京", ranked("红楼梦 作者", "曹雪芹后来住在北京。")),
+        rollout("南京", ranked("红楼梦 作者", "曹雪芹是作家。")),
+        question="《红楼梦》的作者去世于哪座城市？",
+    )
+    found = looked(seen)
+    assert [one.answer for one in found.unsupported] == ["南京"]
+    assert found.repeated
+
+
+def test_gaps_are_plain_values_the_same_each_time_and_change_no_decision() -> None:
+    seen = pool_of(*(rollout(f"Answer {n}", ranked(f"query {n}", "text")) for n in range(20)), question=ASKED)
+    decision = tr.load_selector().decide(seen)
+    found = tr.gaps(seen, decision)
+    assert found == tr.gaps(seen, decision)
+    assert decision.missing is None
+    assert len(found.unsupported) <= MOST_RIVALS
+    assert json.loads(json.dumps(found.record()))["unsupported"]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(max_size=300), st.lists(st.text(max_size=60), min_size=1, max_size=4), st.text(max_size=200))
+def test_no_text_breaks_it(question: str, answers: list[str], text: str) -> None:
+    seen = pool_of(*(rollout(answer or "x", ranked(text, text)) for answer in answers), question=question or "?")
+    found = looked(seen)
+    list(map(str, found))
+    json.dumps(found.record())
+    assert len(names_in(question)) <= MOST
+
+
+def test_endless_text_is_bounded() -> None:
+    flood = "Aa " * 200_000 + '"' * 100_000
+    searches = [ranked(f"{flood[:2000]} {number}", flood[:3000]) for number in range(50)]
+    seen = pool_of(rollout(flood[:5000], *searches), rollout("Rome", *searches), question=flood)
+    assert len(names_in(flood)) <= MOST
+    looked(seen)

@@ -1,0 +1,122 @@
+"""Answers that nobody would give and any page may hold: every method decides, and every figure stays a figure."""
+
+import math
+
+import numpy as np
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from tests.builders import pool_of, ranked, rollout
+from tracerank.evidence.table import evidence_table
+from tracerank.methods import MethodOptions, load_method
+from tracerank.pools.pool import Pool
+from tracerank.selectors.features.compute import feature_table
+from tracerank.selectors.features.model import FeatureModel, LinearScorer
+from tracerank.selectors.features.selector import FeatureSelector
+from tracerank.selectors.features.table import LIMIT, NAMES
+from tracerank.votes.voting import ANSWERED
+
+LIST_OF_NUMBERS = f"[{','.join(map(str, range(1700)))}]"
+PIECES = (
+    *(
+        "9",
+        "1,",
+        "0.",
+        ".",
+        ",",
+        "-",
+        "/",
+        " ",
+        "\n",
+        "(",
+        "[",
+        "*",
+        "**",
+        "'",
+        '"',
+        "é",
+        "²",
+        "٣",
+        "漢",
+        "\U0001f600",
+        "\0",
+    ),
+    *(
+        "million ",
+        "th ",
+        " km",
+        "%",
+        "$",
+        " January ",
+        " century",
+        "yes ",
+        "no ",
+        "or ",
+        "IV",
+        "a",
+        "Answer: ",
+        "\\boxed{",
+    ),
+    *(
+        "nineteen ",
+        "hundred ",
+        "and ",
+        "Paris",
+        "U.S.",
+        "1e9",
+        "https://x.y/",
+        "https://",
+        "[1]",
+        "not known",
+        "\u200b",
+    ),
+)
+wild = st.lists(st.tuples(st.sampled_from(PIECES), st.sampled_from((1, 1, 1, 2, 17, 400, 5000))), max_size=6).map(
+    lambda runs: "".join(piece * (count if len(piece) < 3 else min(count, 400)) for piece, count in runs)[:9000]
+)
+QUESTIONS = (
+    *("", "What is it?", "How many people live there?", "When was it built?", "Is it so?", "How long is the river?"),
+    *("Which is larger, 3 or 4?", "Where is it, " + "why " * 3000),
+)
+
+
+def steep() -> FeatureSelector:
+    """A selector whose odds are as far from even as any."""
+    width = len(NAMES)
+    scorer = LinearScorer(np.zeros(width), np.full(width, 1e-3), np.full(width, -50.0))
+    calibration = LinearScorer(np.zeros(width + 2), np.full(width + 2, 1e-3), np.full(width + 2, -50.0))
+    return FeatureSelector(FeatureModel(((scorer, 1.0),), calibration))
+
+
+DECIDING = {
+    **{name: load_method(name, MethodOptions()) for name in ("selector", "majority-meaning", "majority")},
+    "rules": load_method("majority", MethodOptions(equality="default")),
+    "steep": steep(),
+}
+
+
+def asked(question: str, answers: list[str]) -> Pool:
+    told = pool_of(*(rollout(answer, ranked("q", answer[:50], "a text of 3 km")) for answer in answers))
+    return Pool(type(told.question)("q", question), told.rollouts)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.sampled_from(QUESTIONS), st.lists(wild, min_size=1, max_size=4))
+@example("What is the list?", [LIST_OF_NUMBERS, "Paris", "Paris"])
+@example("How many?", ["9" * 400, "9" * 400 + " million", "1" * 5000 + "th", "3"])
+@example("How long is it?", ["9" * 190 + " km", "1 km", "0." + "0" * 300 + "1"])
+def test_any_text_may_be_an_answer(question: str, answers: list[str]) -> None:
+    pool = asked(question, answers)
+    kept = pool.retained(ANSWERED).kept
+    for values in (feature_table(question, kept).values, evidence_table(question, kept).values):
+        assert np.nanmax(np.abs(values), initial=0.0) <= LIMIT
+    for method in DECIDING.values():
+        decision = method.decide(pool)
+        assert decision.answer is None or decision.answer in answers
+        assert all(math.isfinite(score) for score in decision.scores.values())
+        assert decision.confidence is None or 0 <= decision.confidence <= 1
+
+
+def test_a_list_of_numbers_without_spaces_has_no_more_signs_than_the_limit() -> None:
+    values = feature_table("What is the list?", asked("", [LIST_OF_NUMBERS]).rollouts).values
+    assert values[0, NAMES.index("signs")] == LIMIT
