@@ -10,6 +10,7 @@ import tracerank as tr
 from tests.builders import pool_of, ranked, rollout
 from tracerank.evidence.gaps import MOST_RIVALS, NO_QUERIES, NO_TEXTS, gaps
 from tracerank.evidence.names import MOST, names_in
+from tracerank.methods import load_selector
 from tracerank.pools.pool import Pool
 from tracerank.votes.base import Decision
 from tracerank.votes.missing import ANSWER, QUESTION, Missing, Repeated, Unasked
@@ -125,7 +126,7 @@ def test_answers_in_scripts_without_spaces_are_found_in_texts() -> None:
 
 def test_gaps_are_plain_values_the_same_each_time_and_change_no_decision() -> None:
     seen = pool_of(*(rollout(f"Answer {n}", ranked(f"query {n}", "text")) for n in range(20)), question=ASKED)
-    decision = tr.load_selector().decide(seen)
+    decision = load_selector().decide(seen)
     found = tr.gaps(seen, decision)
     assert found == tr.gaps(seen, decision)
     assert decision.missing is None

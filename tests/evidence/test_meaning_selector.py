@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-import tracerank as tr
 from tests.builders import pool_of, ranked, rollout
 from tracerank.errors import CheckpointError, UsageError
 from tracerank.evidence.selector import EvidenceSelector, member_of
@@ -80,7 +79,7 @@ def test_reasons_name_families_and_the_evidence_that_holds_the_answer_is_read() 
 def test_deciding_with_what_ships_imports_no_torch() -> None:
     script = (
         "import sys, tracerank as tr; from tracerank.pools.types import Rollout, Question;"
-        "tr.load_selector().decide(tr.Pool.of(Question('q', 'Who?'), [Rollout(0, 'A'), Rollout(1, 'B')]));"
+        "load_selector().decide(tr.Pool.of(Question('q', 'Who?'), [Rollout(0, 'A'), Rollout(1, 'B')]));"
         "assert 'torch' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
@@ -93,4 +92,4 @@ def test_what_ships_is_small_and_says_what_it_was_fitted_on() -> None:
         about = json.loads((folder / "selector.json").read_text())
         assert (about["kind"], about["equality"]) == ("meaning", "meaning")
         assert about["training"]["real"] == ["r1_searcher", "fireact", "knowagent"]
-    assert isinstance(tr.load_selector(), EvidenceSelector)
+    assert isinstance(load_selector(), EvidenceSelector)

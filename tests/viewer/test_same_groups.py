@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from inspect import signature
 from random import Random
 from typing import Any
 
@@ -12,9 +11,7 @@ from tests.builders import pool
 from tests.viewer.pages import selector
 from tests.worlds import generate_pools
 from tracerank.answers.equivalence import NO_GROUP
-from tracerank.cli.select import select
-from tracerank.cli.view import view
-from tracerank.methods import MethodOptions, load_method, load_selector
+from tracerank.methods import load_method, load_selector
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import WEBQA
 from tracerank.viewer.question_data import list_entry, question_data
@@ -84,8 +81,3 @@ def test_a_method_without_groups_is_shown_by_meaning() -> None:
     made = pool("Paris", "It is Paris.", "Rome")
     [data] = shown(selector(WEBQA), [made])
     assert len({one["group"] for one in data["rollouts"]} - {NO_GROUP}) <= 2
-
-
-def test_the_vote_that_is_shown_is_the_default_of_select() -> None:
-    view_default, select_default = (signature(command).parameters["equality"].default for command in (view, select))
-    assert view_default == select_default == MethodOptions().equality

@@ -4,17 +4,16 @@ import json
 from pathlib import Path
 
 import pytest
-import typer
-from typer.testing import CliRunner, Result
+from click.testing import CliRunner, Result
 
 from tests.builders import pool
 from tests.viewer.markup import Elements, unpacked
 from tests.viewer.pages import bridge_pool, selector, voted
-from tracerank.cli.app import Commands
-from tracerank.cli.view import view, write_page
-from tracerank.methods import MethodOptions, load_method
+from tracerank.cli.app import app
+from tracerank.methods import load_method
 from tracerank.pools.canonical import write_pools
 from tracerank.pools.types import BROWSING
+from tracerank.viewer.page import write_page
 from tracerank.viewer.question_data import question_data
 from tracerank.votes.explanation import explain_stream
 from tracerank.votes.folders import remember_fitted
@@ -24,13 +23,9 @@ try:
 except ImportError:  # the browser fixture then says so
     expect = None
 
-program = typer.Typer(cls=Commands, add_completion=False)
-program.callback()(lambda: None)
-program.command()(view)
-
 
 def run(*arguments: object) -> Result:
-    return CliRunner().invoke(program, ["view", *map(str, arguments)])
+    return CliRunner().invoke(app, ["view", *map(str, arguments)])
 
 
 @pytest.fixture
@@ -54,9 +49,9 @@ def test_without_a_method_the_shipped_selector_decides_and_gives_reasons(pools: 
     assert data["reasons"]
 
 
-def test_a_checkpoint_brings_attention(pools: Path, tmp_path: Path) -> None:
+def test_a_network_brings_attention(pools: Path, tmp_path: Path) -> None:
     selector(BROWSING).save(tmp_path / "checkpoint")
-    result = run(pools, "--checkpoint", tmp_path / "checkpoint", "-k", 2, "-o", tmp_path / "report.html", "-q")
+    result = run(pools, "--method", tmp_path / "checkpoint", "-k", 2, "-o", tmp_path / "report.html", "-q")
     assert result.exit_code == 0, result.output
     data = data_of(tmp_path / "report.html")
     assert data["has_weights"]
@@ -81,11 +76,9 @@ def listed(page: Path) -> dict[str, object]:
 @pytest.mark.parametrize(
     ("options", "called"),
     [
-        ((), "the shipped selector"),
-        (("--checkpoint", "browsing"), "the shipped selector browsing"),
-        (("--method", "majority-meaning"), "majority-meaning"),
-        (("--method", "trace=mine"), "trace mine"),
-        (("--checkpoint", "mine"), "selector mine"),
+        ((), "evidence"),
+        (("--method", "majority-paper"), "majority-paper"),
+        (("--method", "mine"), "mine"),
     ],
 )
 def test_the_page_uses_the_names_that_the_user_gave(
@@ -100,7 +93,7 @@ def test_the_page_uses_the_names_that_the_user_gave(
 
 
 def test_the_vote_is_not_compared_with_itself(pools: Path, tmp_path: Path) -> None:
-    for method, is_vote in (("majority", True), ("majority-meaning", False)):
+    for method, is_vote in (("majority", True), ("weighted", False)):
         assert run(pools, "--method", method, "-o", tmp_path / f"{method}.html", "-q").exit_code == 0
         assert listed(tmp_path / f"{method}.html")["is_vote"] == is_vote
 
@@ -108,7 +101,7 @@ def test_the_vote_is_not_compared_with_itself(pools: Path, tmp_path: Path) -> No
 def test_the_page_says_how_many_questions_were_fitted_on(pools: Path, tmp_path: Path, open_page) -> None:
     known = bridge_pool()
     vote = load_method("majority")
-    write_page(tmp_path / "p.html", [known, pool("a", "b")], vote, MethodOptions(), [pools], fitted=[known])
+    write_page(tmp_path / "p.html", [known, pool("a", "b")], vote, vote=vote, title="pools", fitted=[known])
     assert listed(tmp_path / "p.html")["fitted"] == 1
     assert data_of(tmp_path / "p.html")["is_fitted"]
     ((made, explanation),) = explain_stream(vote, [known])
@@ -118,8 +111,8 @@ def test_the_page_says_how_many_questions_were_fitted_on(pools: Path, tmp_path: 
     expect(open_page(voted([known])).locator(".about-fitted")).to_have_count(0)
 
 
-def test_a_checkpoint_that_remembers_its_questions_is_told_apart(pools: Path, tmp_path: Path) -> None:
+def test_a_folder_that_remembers_its_questions_is_told_apart(pools: Path, tmp_path: Path) -> None:
     selector(BROWSING).save(tmp_path / "mine")
     remember_fitted(tmp_path / "mine", [bridge_pool().question.text, "another question"])
-    assert run(pools, "--checkpoint", tmp_path / "mine", "-o", tmp_path / "p.html", "-q").exit_code == 0
+    assert run(pools, "--method", tmp_path / "mine", "-o", tmp_path / "p.html", "-q").exit_code == 0
     assert listed(tmp_path / "p.html")["fitted"] == 1

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import tracerank as tr
 from tests.builders import pool
 from tests.viewer.pages import selector
 from tracerank.embedding import load
@@ -87,7 +86,7 @@ def test_every_kind_of_the_table_is_a_selector_of_that_kind() -> None:
 def test_the_shipped_selectors_come_by_their_names() -> None:
     for name in ("default", "browsing"):
         assert selector_kind(name) == "meaning"
-        assert isinstance(tr.load_selector(name), EvidenceSelector)
+        assert isinstance(load_selector(name), EvidenceSelector)
     assert selector_digest(None) == selector_digest("default") != selector_digest("browsing")
 
 

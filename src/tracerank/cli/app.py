@@ -142,9 +142,9 @@ class Program(Table):
 
 def _show_version(ctx: click.Context, parameter: click.Parameter, is_given: bool) -> None:
     if is_given:
-        from tracerank import __version__
+        from importlib.metadata import version
 
-        click.echo(f"tracerank {__version__}")
+        click.echo(f"tracerank {version('tracerank')}")
         ctx.exit()
 
 

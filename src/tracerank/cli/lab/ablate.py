@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     "--test FILE",
     "Pools to measure on; by default a fixed fifth of the questions is held out. May be repeated.",
     PATH,
-    SECONDS,
     multiple=True,
 )
 @encoder_option
