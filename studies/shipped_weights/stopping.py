@@ -18,12 +18,12 @@ from rich.console import Console
 import tracerank as tr
 from studies.shipped_weights.confidence import lexical_pools
 from studies.shipped_weights.meaning_selector import generated_pools
-from tracerank.fitting.calibrate import logistic
+from tracerank.evidence.model import Logistic, fit_logistic
 from tracerank.lab.lexical.presets import PRESETS
+from tracerank.methods import load_selector
 from tracerank.pools.types import WEBQA
 from tracerank.stopping.replay import Walk, walks_of
 from tracerank.stopping.rules import COLUMNS, RecoveryModel, State, columns_of
-from tracerank.votes.selector import load_selector
 
 QUESTIONS, ORDERS = 250, 2
 AHEAD = (1, 2, 3, 4, 6, 8, 12, 15)
@@ -40,17 +40,18 @@ def fit_recovery(sources: Mapping[str, Sequence[Walk]]) -> RecoveryModel:
             for state, right in zip(walk.states[:-1], walk.right[:-1], strict=True):
                 ahead = [left for left in AHEAD if state.rollouts + left <= len(walk.states)]
                 if right < 0.5 and state.votes:
-                    rows += [columns_of(state, left) for left in ahead]
+                    rows += [tuple(columns_of(state, left).values()) for left in ahead]
                     mended += [walk.right[state.rollouts + left - 1] for left in ahead]
                     weights += [SOURCE_WEIGHT / len(walks) / len(walk.states) / len(ahead)] * len(ahead)
     values = np.array(rows)
     center, scale = values.mean(axis=0), values.std(axis=0)
     inputs = np.column_stack([(values - center) / scale, np.ones(len(values))])
     penalties = np.append(np.full(len(COLUMNS), L2), 0.0)
-    found = logistic(inputs, np.array(mended), np.array(weights), penalties, np.zeros(len(COLUMNS) + 1))
+    found = fit_logistic(inputs, np.array(mended), np.array(weights), penalties, np.zeros(len(COLUMNS) + 1))
     raw = found[:-1] / scale
     about = {"walks": sum(map(len, sources.values())), "sources": list(sources), "states": len(rows)}
-    return RecoveryModel(dict(zip(COLUMNS, raw.tolist(), strict=True)), float(found[-1] - raw @ center), about)
+    model = Logistic(dict(zip(COLUMNS, raw.tolist(), strict=True)), float(found[-1] - raw @ center))
+    return RecoveryModel(model, about)
 
 
 def sources_of(cache: Path) -> Mapping[str, Callable[[], Iterable[tr.Pool]]]:

@@ -1,46 +1,145 @@
-"""Fitting from Python: pools in, a folder out that ``load_selector`` takes."""
+"""``fit`` from labelled pools to a folder: what is chosen, what it holds, and what it refuses."""
 
+import json
 from pathlib import Path
+from random import Random
 
 import pytest
 
-from tests.builders import pool
-from tests.fitting.test_ladder import cited
-from tracerank.embedding.base import HashEmbedder
+import tracerank as tr
+from tests.builders import pool, pool_of, ranked, rollout
 from tracerank.errors import UsageError
-from tracerank.fitting.fit import Fitting, pools_to_fit
-from tracerank.fitting.folder import FitFolder
+from tracerank.evaluation.records import read_evaluation
+from tracerank.evaluation.scores import score_matrix
+from tracerank.evidence.selector import EvidenceSelector
+from tracerank.fitting.candidates import FREE, MONOTONE, SHIPPED, VOTE, candidates_for
+from tracerank.fitting.fit import LabelledPools, fit
+from tracerank.fitting.nested import FIT
 from tracerank.methods import load_selector
+from tracerank.votes.folders import fitted_on
 
-pytest.importorskip("scipy")
-
-
-def test_a_selector_is_fitted_saved_and_reported(tmp_path: Path) -> None:
-    done: list[str] = []
-    fitting = Fitting(pools_to_fit(cited(40)), FitFolder(tmp_path / "mine", {}), folds=2)
-    report = fitting.run(done.append)
-    assert len(done) == fitting.work
-    assert report["winner"] == "shipped"
-    assert FitFolder(tmp_path / "mine", {}).finished == report
-    asked = cited(1, seed=7)[0]
-    assert load_selector(tmp_path / "mine").decide(asked).sample_id is not None
+CITIES = ("Paris", "Rome", "Oslo", "Bern", "Riga", "Kyiv")
 
 
-def test_rungs_that_read_texts_are_there_only_with_an_embedder(tmp_path: Path) -> None:
-    data = pools_to_fit(cited(8))
-    without, beside = (
-        [rung.name for rung in Fitting(data, FitFolder(tmp_path / "f", {}), embedder).ladder.rungs]
-        for embedder in (None, HashEmbedder(8))
-    )
-    assert without == ["shipped", "meaning", "features", "features-boosted"]
-    assert beside[:4] == without
-    assert beside[4:] == ["trace-marks", "trace-paper", "trace-plus", "stack"]
+def cited(count: int, seed: int = 0, shows: str = "right") -> list[tr.Pool]:
+    """Pools of four answers, one right; one answer stands in its own evidence: the right one, a wrong one, or any."""
+    rng = Random(seed)
+    pools = []
+    for number in range(count):
+        right, *wrong = answers = rng.sample(CITIES, 4)
+        rng.shuffle(answers)
+        cited = {"right": right, "wrong": wrong[0], "any": rng.choice(answers)}[shows]
+        rollouts = (
+            rollout(city, ranked(f"q{number}", f"It is {city}." if city == cited else "Nothing."), label=city == right)
+            for city in answers
+        )
+        pools.append(pool_of(*rollouts, question=f"Which city is number {number} of {seed}?"))
+    return pools
 
 
-def test_pools_without_a_label_are_refused_and_the_rule_decides_what_a_label_is() -> None:
-    with pytest.raises(UsageError, match="not one of 2 questions is labelled"):
-        pools_to_fit([pool("a", "b"), pool("c")])
-    [judged] = cited(1)
-    with pytest.raises(UsageError, match="not one of 1"):
-        pools_to_fit([judged], "em")  # has labels, but no references to compare with
-    assert pools_to_fit([judged], "given").pools
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A fit on pools that what ships decides rightly."""
+    folder = tmp_path_factory.mktemp("fit") / "mine"
+    assert fit(cited(40), folder, folds=3, settings={"files": "a"}).is_new
+    return folder
+
+
+def test_what_ships_is_kept_where_nothing_is_surely_better(kept: Path) -> None:
+    report = json.loads((kept / "report.json").read_text())
+    assert (report["winner"], report["picked"]) == (SHIPPED, SHIPPED)
+    saved, shipped = load_selector(kept), load_selector(SHIPPED)
+    assert isinstance(saved, EvidenceSelector)
+    assert isinstance(shipped, EvidenceSelector)
+    assert saved.model == shipped.model
+    assert all(one in fitted_on(kept) for one in cited(40))
+    readme = (kept / "README.md").read_text()
+    assert readme.startswith("---\nlibrary_name: tracerank\n")  # where a hub looks for it
+    assert "Nothing is surely better than what ships: keep it." in readme
+
+
+def test_held_out_decisions_are_an_evaluation(kept: Path) -> None:
+    matrix = score_matrix([read_evaluation(kept / "records")])
+    rows = {row["name"]: row for row in json.loads((kept / "report.json").read_text())["rows"]}
+    assert set(rows) == {VOTE, SHIPPED, MONOTONE, FREE, FIT}
+    for name, row in rows.items():
+        assert matrix.values(name, 4).mean() == pytest.approx(row["accuracy"])
+
+
+def test_the_same_fit_is_found_again_and_another_is_refused(kept: Path, tmp_path: Path) -> None:
+    again = fit([], kept, folds=3, settings={"files": "a"})
+    assert not again.is_new
+    assert again.record() == json.loads((kept / "report.json").read_text())
+    for other in ({"settings": {"files": "b"}}, {"folds": 4}, {"seed": 1}, {"labels": "em"}):
+        with pytest.raises(UsageError, match="--force"):
+            fit([], kept, **{"folds": 3, "settings": {"files": "a"}, **other})  # type: ignore[arg-type]
+
+
+def test_a_folder_with_anything_else_is_refused_also_by_force(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("precious")
+    for force in (False, True):
+        with pytest.raises(UsageError, match="not empty"):
+            fit([], tmp_path, force=force)
+    assert (tmp_path / "thesis.tex").read_text() == "precious"
+
+
+def test_an_interrupted_fit_ends_in_the_same_bytes(kept: Path, tmp_path: Path) -> None:
+    def stop(text: str) -> None:
+        if text == "confidence":
+            raise KeyboardInterrupt
+
+    folder = tmp_path / "mine"
+    with pytest.raises(KeyboardInterrupt):
+        fit(cited(40), folder, folds=3, settings={"files": "a"}, on_step=stop)
+    folder.mkdir(exist_ok=True)
+    (folder / "selector.json").write_text("{}")  # as a kill between two files would leave it
+    fit(cited(40), folder, folds=3, settings={"files": "a"})
+    assert {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()} == {
+        path.name: path.read_bytes() for path in kept.iterdir() if path.is_file()
+    }
+    assert sorted(path.name for path in folder.rglob("*")) == sorted(path.name for path in kept.rglob("*"))
+
+
+def test_free_signs_win_where_evidence_speaks_against_an_answer(tmp_path: Path) -> None:
+    report = fit(cited(60, shows="wrong"), tmp_path / "mine", folds=3)
+    assert report.record()["winner"] == FREE
+    assert "free refit is surely better than what ships" in " ".join(report.conclusion())
+    rows = {row.name: row for row in report.rows}
+    assert rows[FIT].low > 0
+    assert rows[FIT].accuracy > rows[MONOTONE].accuracy
+    new = cited(20, seed=9, shows="wrong")
+    decisions = load_selector(tmp_path / "mine").decide_many(new)
+    right = [one.rollouts[decision.sample_id or 0].label for one, decision in zip(new, decisions, strict=True)]
+    assert sum(filter(None, right)) >= 3  # what ships takes the cited answer, which is always wrong
+
+
+def test_nothing_wins_on_noise_and_a_vote_is_a_candidate_like_others(tmp_path: Path) -> None:
+    pools = cited(30, shows="any")
+    report = fit(pools, tmp_path / "mine", folds=3)
+    assert report.record()["winner"] == SHIPPED
+    vote = candidates_for(pools)[0]
+    fitted = vote.fit(range(30))
+    assert fitted.decide(pools[3]) == vote.decide(fitted, 3)
+
+
+def test_refits_decide_on_tables_as_they_do_on_pools() -> None:
+    pools = cited(12)
+    for candidate in candidates_for(pools)[1:]:
+        selector = candidate.fit(range(8))
+        assert [candidate.decide(selector, index) for index in range(12)] == selector.decide_many(pools)
+
+
+def test_a_refit_without_mixed_pools_is_what_ships() -> None:
+    pools = [pool_of(rollout("a", label=1.0), rollout("a", label=1.0), question=f"{n}?") for n in range(3)]
+    shipped, refit = candidates_for(pools)[1:3]
+    assert refit.fit(range(3)).model == shipped.fit(range(3)).model  # type: ignore[attr-defined]
+
+
+def test_pools_without_all_labels_are_left_out_with_a_reason() -> None:
+    from tracerank.evaluation.labels import Labelling
+
+    half = pool_of(rollout("a", label=1.0), rollout("b"), question="half?")
+    data = LabelledPools.of([*cited(2), pool("a", "b"), half], Labelling("given"))
+    assert (len(data.pools), data.left_out) == (2, {"no label": 1, "some answers without a label": 1})
+    with pytest.raises(UsageError, match="none of 1 questions is labelled"):
+        LabelledPools.of([pool("a")], Labelling())

@@ -138,33 +138,42 @@ def test_health_and_metrics_say_what_happened(url: str) -> None:
     assert "tracerank_batch_pools_count" in text
 
 
-@pytest.mark.parametrize(
-    ("error", "status", "detail"),
-    [
-        (EmbeddingError("http://10.0.0.7/v1: connection refused"), 503, "behind this service failed"),
-        (ChatError("http://10.0.0.7/v1: connection refused"), 503, "behind this service failed"),
-        (TraceRankError("the pool mixes settings"), 422, "mixes settings"),
-        (ZeroDivisionError("a bug"), 500, "not decided: ZeroDivisionError: a bug"),
-        (OSError("/etc/secret: disk full"), 500, "its log has the reason"),
-    ],
-)
+FAILURES: dict[str, tuple[Exception, int, str]] = {
+    "encoder": (EmbeddingError("http://10.0.0.7/v1: connection refused"), 503, "behind this service failed"),
+    "chat": (ChatError("http://10.0.0.7/v1: connection refused"), 503, "behind this service failed"),
+    "request": (TraceRankError("the pool mixes settings"), 422, "mixes settings"),
+    "bug": (ZeroDivisionError("a bug"), 500, "not decided: ZeroDivisionError: a bug"),
+    "disk": (OSError("/etc/secret: disk full"), 500, "its log has the reason"),
+}
+
+
+class Failing:
+    """A method that fails as the question says."""
+
+    name = "failing"
+
+    def decide(self, pool: Pool) -> Decision:
+        raise FAILURES[pool.question.text][0]
+
+
+@pytest.fixture(scope="module")
+def failing() -> Iterator[str]:
+    with served(create_app(Failing())) as address:
+        yield address
+
+
+@pytest.mark.parametrize("failure", FAILURES)
 @pytest.mark.parametrize("path", ["/v1/select", "/v1/explain", "/v1/view", "/v2/rerank"])
-def test_the_status_says_whose_fault_it_is(error: Exception, status: int, detail: str, path: str) -> None:
-    class Failing:
-        name = "failing"
-
-        def decide(self, pool: Pool) -> Decision:
-            raise error
-
-    with served(create_app(Failing())) as url:
-        body = {"query": "Q?", "documents": ["Paris"]} if path == "/v2/rerank" else BODY
-        reply = post(url, path, body)
-        assert reply.status_code == status
-        assert detail in reply.json()["detail"]
-        assert "10.0.0.7" not in reply.text
-        assert "secret" not in reply.text
-        assert ("retry-after" in reply.headers) == (status == 503)
-        assert httpx.get(f"{url}/health").status_code == 200
+def test_the_status_says_whose_fault_it_is(failing: str, failure: str, path: str) -> None:
+    _, status, detail = FAILURES[failure]
+    key, items = ("query", "documents") if path == "/v2/rerank" else ("question", "answers")
+    reply = post(failing, path, {key: failure, items: ["Paris"]})
+    assert reply.status_code == status
+    assert detail in reply.json()["detail"]
+    assert "10.0.0.7" not in reply.text
+    assert "secret" not in reply.text
+    assert ("retry-after" in reply.headers) == (status == 503)
+    assert httpx.get(f"{failing}/health").status_code == 200
 
 
 def test_a_full_queue_gets_429_and_everything_accepted_is_answered() -> None:
@@ -183,7 +192,7 @@ def test_a_full_queue_gets_429_and_everything_accepted_is_answered() -> None:
 
 def test_a_decision_that_takes_too_long_gets_504() -> None:
     held = Held()
-    with served(create_app(held, ServiceSettings(seconds=0.05))) as url:
+    with served(create_app(held, ServiceSettings(seconds=1.0))) as url:
         assert post(url, "/v1/select", BODY).status_code == 504
         held.gate.set()
         while httpx.get(f"{url}/health").json()["waiting"]:
@@ -208,6 +217,7 @@ def test_the_reply_says_which_other_method_was_asked_and_its_cost() -> None:
     assert found["answer"] == "Rome"
     assert (found["escalated"]["method"], found["escalated"]["outcome"]) == ("judge", "changed")
     assert found["escalated"]["usage"] == {"prompt_tokens": 30, "completion_tokens": 2, "calls": 1}
+    assert found["missing"]["note"]
     assert explained["escalated"] == found["escalated"]
 
 

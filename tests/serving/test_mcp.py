@@ -1,16 +1,25 @@
-"""A real MCP client over stdin and stdout."""
+"""The MCP tools asked by the official client."""
 
 import json
 import os
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.escalated import Judge
 from tests.served import awaited
+from tracerank.methods import load_selector
+from tracerank.pools.pool import Pool
+from tracerank.votes.base import Decision, Method
+from tracerank.votes.escalation import Escalating
+from tracerank.votes.voting import MajorityVote
 
-mcp = pytest.importorskip("mcp")
+pytest.importorskip("mcp")
+
+import mcp
+
+from tracerank.serving.mcp import create_server
 
 ROLLOUTS = [
     {"answer": "Paris", "searches": [{"query": "capital", "evidence": [{"text": "Paris is the capital."}]}]},
@@ -19,14 +28,16 @@ ROLLOUTS = [
 ]
 
 
-def call(*calls: tuple[str, dict[str, Any]]) -> list[Any]:
-    """The tools' names, then the result of each call, of a server in a process of its own."""
+SERVER = "from tracerank.serving.mcp import run; from tracerank.votes.voting import MajorityVote; run(MajorityVote())"
+
+
+def call(*calls: tuple[str, dict[str, Any]], method: Method | None = None, is_apart: bool = False) -> list[Any]:
+    """The tools by name, then the result of each call; ``is_apart``: over stdin and stdout of a process."""
+    environment = {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    process = mcp.StdioServerParameters(command=sys.executable, args=["-c", SERVER], env=environment)
 
     async def talk() -> list[Any]:
-        environment = {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-        arguments = ["-m", "tracerank", "mcp", "--method", "majority"]
-        server = mcp.StdioServerParameters(command=sys.executable, args=arguments, env=environment)
-        async with mcp.Client(server) as client:
+        async with mcp.Client(process if is_apart else create_server(method or MajorityVote())) as client:
             listed = await client.list_tools()
             return [{tool.name: tool for tool in listed.tools}, *[await client.call_tool(*each) for each in calls]]
 
@@ -38,12 +49,13 @@ def content(result: Any) -> dict[str, Any]:
     return found if found is not None else json.loads(result.content[0].text)
 
 
-def test_an_agent_can_select_and_ask_why(tmp_path: Path) -> None:
+def test_an_agent_can_select_and_ask_why() -> None:
     body = {"question": "Capital of France?", "rollouts": ROLLOUTS}
     tools, selected, explained, wrong = call(
         ("select_rollout", body),
         ("explain_selection", body),
         ("select_rollout", {"question": "Q?", "rollouts": [{"nonsense": 1}]}),
+        is_apart=True,
     )
     assert set(tools) == {"select_rollout", "explain_selection"}
     assert (content(selected)["answer"], content(selected)["group"]) == ("Paris", [0, 2])
@@ -94,36 +106,24 @@ def test_a_rollout_that_gave_no_answer_is_no_mistake() -> None:
     assert content(found)["dropped"].keys() == {"3", "4"}
 
 
-def test_an_agent_whose_pool_cannot_be_decided_is_told_so() -> None:
-    from tracerank.pools.pool import Pool
-    from tracerank.serving.mcp import create_server
-    from tracerank.votes.base import Decision
+class Failing:
+    """A method that fails."""
 
-    class Failing:
-        name = "failing"
+    name = "failing"
 
-        def decide(self, pool: Pool) -> Decision:
-            raise OverflowError("math range error")
+    def decide(self, pool: Pool) -> Decision:
+        raise OverflowError("math range error")
 
-    async def talk() -> Any:
-        async with mcp.Client(create_server(Failing())) as client:
-            return await client.call_tool("select_rollout", {"question": "Q?", "rollouts": ["Paris"]})
 
-    result = awaited(talk())
+def test_a_pool_that_cannot_be_decided_is_an_error_with_the_reason() -> None:
+    _, result = call(("select_rollout", {"question": "Q?", "rollouts": ["Paris"]}), method=Failing())
     assert result.is_error
     assert "not decided: OverflowError: math range error" in result.content[0].text
 
 
-def test_an_agent_is_told_that_another_method_was_asked() -> None:
-    from tests.escalated import Judge
-    from tracerank.methods import load_selector
-    from tracerank.serving.mcp import create_server
-    from tracerank.votes.escalation import Escalating
-
-    async def talk() -> Any:
-        async with mcp.Client(create_server(Escalating(load_selector(), Judge("Rome"), 1.0))) as client:
-            return await client.call_tool("select_rollout", {"question": "Capital of France?", "rollouts": ROLLOUTS})
-
-    told = content(awaited(talk()))["escalated"]
-    assert (told["method"], told["outcome"], told["answer"]) == ("judge", "changed", "Paris")
-    assert told["usage"] == {"prompt_tokens": 30, "completion_tokens": 2, "calls": 1}
+def test_the_result_says_which_other_method_was_asked() -> None:
+    asked = ("select_rollout", {"question": "Capital of France?", "rollouts": ROLLOUTS})
+    _, result = call(asked, method=Escalating(load_selector(), Judge("Rome"), 1.0))
+    escalated = content(result)["escalated"]
+    assert (escalated["method"], escalated["outcome"], escalated["answer"]) == ("judge", "changed", "Paris")
+    assert escalated["usage"] == {"prompt_tokens": 30, "completion_tokens": 2, "calls": 1}

@@ -68,7 +68,7 @@ def chat() -> Iterator[Behind]:
 
 
 def in_turn(*replies: Reply) -> Callable[[dict[str, Any]], Reply]:
-    """Each sample has its reply, whichever arrives first: they are about apart by their seeds, which begin with 0."""
+    """Replies by sample, whichever arrives first: seeds, which begin at 0, identify them."""
     return lambda request: replies[request["seed"]]
 
 
@@ -79,7 +79,10 @@ def call(arguments: str, name: str = "search") -> dict[str, Any]:
 def test_the_most_supported_completion_is_returned_unchanged(chat: Behind) -> None:
     texts = ["Lyon", "It is **Paris**.", "Paris", "Answer: Paris"]
     chat.upstream.rule = in_turn(*map(said, texts))
-    reply = chat.ask(temperature=0.7, seed=0, extra_body={"best_of": 4, "stop": 0.999})
+    raw = chat.client.chat.completions.with_raw_response.create(
+        model="small", messages=QUESTION, temperature=0.7, seed=0, extra_body={"best_of": 4, "stop": 0.999}
+    )
+    reply = raw.parse()
     about = reply.tracerank
     assert about["chosen"] > 0
     assert reply.choices[0].message.content == texts[about["chosen"]]
@@ -87,19 +90,12 @@ def test_the_most_supported_completion_is_returned_unchanged(chat: Behind) -> No
     assert about["cost"] == {"prompt_tokens": 28, "completion_tokens": 8, "calls": 4}
     assert 0 < about["confidence"] < 1
     assert reply.usage.prompt_tokens == 7  # the chosen one's own
+    headers = {name: raw.headers[f"x-tracerank-{name}"] for name in ("n", "groups", "tokens")}
+    assert headers == {"n": "4", "groups": "3,1", "tokens": "36"}
+    assert float(raw.headers["x-tracerank-confidence"]) == pytest.approx(about["confidence"], abs=1e-4)
     sent = {"model": "small", "messages": QUESTION, "temperature": 0.7}
     assert sorted(one["seed"] for one in chat.upstream.requests) == [0, 1, 2, 3]
     assert all(one == {**sent, "seed": one["seed"]} for one in chat.upstream.requests)
-
-
-def test_headers_say_the_same(chat: Behind) -> None:
-    chat.upstream.rule = lambda request: said("Paris")
-    raw = chat.client.chat.completions.with_raw_response.create(model="small", messages=QUESTION)
-    about = raw.parse().tracerank
-    assert raw.headers["x-tracerank-n"] == str(about["n"])
-    assert raw.headers["x-tracerank-groups"] == str(about["n"])
-    assert raw.headers["x-tracerank-tokens"] == str(9 * about["n"])
-    assert float(raw.headers["x-tracerank-confidence"]) == pytest.approx(about["confidence"], abs=1e-4)
 
 
 def test_sampling_stops_at_the_confidence_asked_for() -> None:
@@ -200,17 +196,17 @@ def test_calls_are_streamed_too(chat: Behind) -> None:
 )
 def test_a_refusal_of_the_server_reaches_the_client_at_once(chat: Behind, status: int, kind: str) -> None:
     chat.upstream.rule = lambda request: Reply(status, {"error": {"message": "no way", "code": "x1"}}, x_request_id="r")
-    with pytest.raises(getattr(openai, kind)) as about:
+    with pytest.raises(getattr(openai, kind)) as refused:
         chat.ask(extra_body={"best_of": 16})
-    assert (about.value.code, about.value.message.count("no way"), about.value.request_id) == ("x1", 1, "r")
+    assert (refused.value.code, refused.value.message.count("no way"), refused.value.request_id) == ("x1", 1, "r")
     assert len(chat.upstream.requests) <= 4
 
 
 def test_a_server_that_asks_for_a_pause_gets_one(chat: Behind) -> None:
     chat.upstream.rule = lambda request: error(429, "slow down", retry_after="7")
-    with pytest.raises(openai.RateLimitError) as about:
+    with pytest.raises(openai.RateLimitError) as refused:
         chat.ask(extra_body={"best_of": 16})
-    assert about.value.response.headers["retry-after"] == "7"
+    assert refused.value.response.headers["retry-after"] == "7"
     assert len(chat.upstream.requests) <= 4
 
 
@@ -224,14 +220,19 @@ def test_samples_that_fail_cost_only_themselves(chat: Behind) -> None:
 @pytest.mark.parametrize(("reply", "status"), [(error(503, "no"), 503), (Reply(body=b"<html>"), 502)])
 def test_when_all_samples_fail_the_client_may_retry(chat: Behind, reply: Reply, status: int) -> None:
     chat.upstream.rule = lambda request: reply
-    with pytest.raises(openai.InternalServerError) as about:
+    with pytest.raises(openai.InternalServerError) as refused:
         chat.ask()
-    assert about.value.status_code == status
+    assert refused.value.status_code == status
 
 
-def test_an_unreachable_server_is_reported_without_its_address() -> None:
+@pytest.fixture(scope="module")
+def unreachable() -> Iterator[str]:
     with served(app_of("http://127.0.0.1:9#small")) as url:
-        reply = httpx.post(f"{url}/v1/chat/completions", json={"messages": QUESTION})
+        yield url
+
+
+def test_an_unreachable_server_is_reported_without_its_address(unreachable: str) -> None:
+    reply = httpx.post(f"{unreachable}/v1/chat/completions", json={"messages": QUESTION})
     assert reply.status_code == 502
     assert "127.0.0.1" not in reply.text
 
@@ -251,11 +252,10 @@ def test_an_unreachable_server_is_reported_without_its_address() -> None:
         ([], None),
     ],
 )
-def test_mistakes_are_refused_before_anything_is_sampled(chat: Behind, body: Any, param: str | None) -> None:
-    reply = httpx.post(f"{chat.url}/v1/chat/completions", json=body)
-    about = reply.json()["error"]
-    assert (reply.status_code, about["type"], about["param"]) == (400, "invalid_request_error", param)
-    assert chat.upstream.requests == []
+def test_mistakes_are_refused_before_anything_is_sampled(unreachable: str, body: Any, param: str | None) -> None:
+    reply = httpx.post(f"{unreachable}/v1/chat/completions", json=body)
+    error = reply.json()["error"]
+    assert (reply.status_code, error["type"], error["param"]) == (400, "invalid_request_error", param)
 
 
 def test_a_greedy_request_is_sent_once_and_seeds_differ_otherwise(chat: Behind) -> None:
@@ -275,9 +275,9 @@ def test_empty_replies_come_back_as_they_are(chat: Behind) -> None:
 
 def test_only_the_model_that_was_named_is_there(chat: Behind) -> None:
     assert [one.id for one in chat.client.models.list()] == ["small"]
-    with pytest.raises(openai.NotFoundError) as about:
+    with pytest.raises(openai.NotFoundError) as refused:
         chat.client.chat.completions.create(model="other", messages=QUESTION)
-    assert about.value.code == "model_not_found"
+    assert refused.value.code == "model_not_found"
 
 
 def test_without_a_named_model_requests_and_lists_are_passed_on() -> None:
@@ -309,9 +309,9 @@ def test_the_services_own_key_is_sent_and_never_repeated(monkeypatch: pytest.Mon
         assert chat.ask().choices[0].message.content == "Your key is ***"
         assert set(chat.upstream.authorizations) == {f"Bearer {own}"}
         chat.upstream.rule = lambda request: error(401, f"Incorrect API key provided: {own}")
-        with pytest.raises(openai.InternalServerError) as about:
+        with pytest.raises(openai.InternalServerError) as refused:
             chat.ask()
-        assert own not in str(about.value.body)
+        assert own not in str(refused.value.body)
         with pytest.raises(openai.AuthenticationError):
             chat.client.with_options(api_key="wrong").chat.completions.create(model="small", messages=QUESTION)
 
@@ -343,11 +343,11 @@ def test_no_more_requests_are_taken_than_may_wait() -> None:
         first.start()
         while not chat.upstream.requests:
             time.sleep(0.005)
-        with pytest.raises(openai.RateLimitError) as about:
+        with pytest.raises(openai.RateLimitError) as refused:
             chat.ask()
         held.set()
         first.join(10)
-        assert about.value.response.headers["retry-after"] == "1"
+        assert refused.value.response.headers["retry-after"] == "1"
 
 
 class Waiting:

@@ -14,7 +14,6 @@ from tracerank.stopping.rules import (
     BetaRule,
     ExpectedGain,
     FixedK,
-    RecoveryModel,
     State,
     WindowRule,
     read_recovery,
@@ -109,14 +108,11 @@ def test_what_is_saved_is_what_is_read(tmp_path: Path) -> None:
     assert read_recovery(tmp_path) == shipped_recovery()
 
 
-@pytest.mark.parametrize("damage", [{"weights": {"lead": 1.0}}, {"bias": "x"}, {"format": "other"}])
+@pytest.mark.parametrize(
+    "damage", [{"weights": {"lead": 1.0}, "checksum": None}, {"bias": "x"}, {"bias": 2.0}, {"format": "other"}]
+)
 def test_a_damaged_file_is_an_error_that_names_it(damage: dict[str, object], tmp_path: Path) -> None:
     about = json.loads((folder_of(SHIPPED) / RECOVERY).read_text(encoding="utf-8"))
     (tmp_path / RECOVERY).write_text(json.dumps(about | damage), encoding="utf-8")
     with pytest.raises(CheckpointError, match=RECOVERY):
         read_recovery(tmp_path)
-
-
-def test_recovery_needs_every_column() -> None:
-    with pytest.raises(ValueError, match="finite weights"):
-        RecoveryModel({"lead": 1.0}, 0.0)

@@ -25,6 +25,8 @@ CHECKSUM = "checksum"
 _MAX_STEPS, _MAX_HALVINGS = 500, 40
 _TOLERANCE = 1e-9
 """Of the projected gradient, per unit of the loss."""
+_ROUNDING = 1e-15
+"""Of a step's gain, per unit of the loss."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,5 +172,8 @@ def minimised(loss: Callable[[Floats], tuple[float, Floats]], start: Floats, bou
         if bent > 1e-12 * float(moved @ moved):
             pushed = hessian @ moved
             hessian += np.outer(turned, turned) / bent - np.outer(pushed, pushed) / float(moved @ pushed)
+        gained = value - new_value
         at, value, slope = there, new_value, new_slope
+        if gained <= _ROUNDING * max(1.0, abs(value)):
+            break  # what is left of the gradient is rounding
     return at

@@ -1,5 +1,5 @@
-"""WHICH FAMILY PAYS: the ladder of selectors cross-validated on a user's pools, the rule that picks one, ablations.
+"""Selectors from the user's own labelled pools: nested comparison of refits, confidence, training, ablations.
 
-Calls the rooms of `selectors/` to fit and `evaluation/` to measure, and writes the folder that comes out. How a family
-is fitted stands with the family; no model and no feature is defined here.
+Models and features live in ``evidence`` and ``trace``, measures in ``evaluation``; this fits and compares them, and
+writes the folders that come out.
 """

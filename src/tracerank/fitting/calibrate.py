@@ -1,14 +1,16 @@
-"""Confidence fitted on the user's own labelled pools, in the form that holds best on questions that were left out.
+"""A confidence fitted on the user's labelled pools, in the form that holds best on questions that were left out.
 
-Every pool counts whole and in random subsets, so that a confidence holds for any number of rollouts. The selector's
-choices stay as they are; questions that it was fitted on must be left out by the caller, as it is surer of these.
+Every pool counts whole and in random subsets, so that a confidence holds for any number of rollouts. What a method
+chooses stays as it is.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from pathlib import Path
 from random import Random
 from types import MappingProxyType
+from typing import Any
 from zlib import crc32
 
 import numpy as np
@@ -16,32 +18,29 @@ from numpy.typing import NDArray
 
 from tracerank.errors import UsageError
 from tracerank.evaluation.calibration import Reliability, reliability
-from tracerank.extras import needed
+from tracerank.evaluation.labels import AUTO, Labelling
+from tracerank.evaluation.tables import PERCENT, PRECISE, TEXT, Column, Table
+from tracerank.evidence.confidence import COLUMNS, Calibration, is_code, shipped_confidence, standing_in, stepped
+from tracerank.evidence.fit import BUDGETS, folds_of
+from tracerank.evidence.model import Logistic, fit_logistic, sigmoid
+from tracerank.methods import EVIDENCE, load_selector
 from tracerank.pools.correctness import choice
 from tracerank.pools.pool import Pool
 from tracerank.pools.subsets import question_key
-from tracerank.selectors.features.fit import BUDGETS, folds_of
-from tracerank.selectors.meaning.confidence import (
-    COLUMNS,
-    Confidence,
-    is_code,
-    shipped_confidence,
-    standing_in,
-    stepped,
-)
-from tracerank.votes.base import decide_stream
-from tracerank.votes.selector import Selector
+from tracerank.votes.base import Decision, decide_stream
+from tracerank.votes.folders import existing_folder, fitted_on, remember_fitted
+from tracerank.votes.selector import EmbedderChoice
 
 Floats = NDArray[np.float64]
 
 AS_IT_IS, SHIFTED, LOGISTIC, ISOTONIC = "as it is", "temperature", "logistic", "isotonic"
-LEAST: Mapping[str, int] = MappingProxyType({SHIFTED: 20, LOGISTIC: 100, ISOTONIC: 300})
-"""Questions from which each form is tried: fewer settle two numbers, but not a curve."""
+MIN_QUESTIONS: Mapping[str, int] = MappingProxyType({SHIFTED: 20, LOGISTIC: 100, ISOTONIC: 300})
+"""Questions from which each form is tried: few can determine two numbers, but not a curve."""
 FOLDS = 5
-_TOWARD_SHIPPED = 10.0
-"""Penalty of weights that leave the shipped ones, in standard deviations of their columns."""
-_IMAGINED = 1.0
-"""Questions as sure as they were told that each step is given besides its own: no run of luck makes it certain."""
+TOWARD_SHIPPED = 10.0
+"""Penalty of weights that leave the shipped ones, for standardised columns."""
+PRIOR = 1.0
+"""Questions that each isotonic step is given besides its own, at its own probability: no run of luck is certain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +49,13 @@ class Cases:
 
     standings: Floats
     """[cases, columns]"""
-    told: Floats
-    """What the selector says today; NaN: nothing."""
+    known: Floats
+    """The confidence today; NaN: none."""
     right: Floats
     weights: Floats
-    """A question's cases share one."""
+    """Those of a question add up to one."""
     questions: tuple[str, ...]
-    """What tells the question of each case."""
+    """The key of each case's question."""
     longest: int
     """Words of the longest answer."""
     has_code: bool
@@ -65,174 +64,215 @@ class Cases:
         return len(self.right)
 
     @property
-    def asked(self) -> int:
+    def question_count(self) -> int:
         return len(set(self.questions))
 
+    @property
+    def is_enough(self) -> bool:
+        """Whether there is anything to fit a confidence on."""
+        return self.question_count >= MIN_QUESTIONS[SHIFTED] and len(set(self.right.tolist())) == 2
+
     def take(self, where: NDArray[np.bool_]) -> "Cases":
-        names = tuple(name for name, is_in in zip(self.questions, where.tolist(), strict=True) if is_in)
-        rows = (self.standings[where], self.told[where], self.right[where], self.weights[where])
-        return Cases(*rows, names, self.longest, self.has_code)
+        questions = tuple(name for name, is_in in zip(self.questions, where.tolist(), strict=True) if is_in)
+        rows = (self.standings[where], self.known[where], self.right[where], self.weights[where])
+        return Cases(*rows, questions, self.longest, self.has_code)
 
 
 def subsets_of(pool: Pool, seed: int = 0) -> list[Pool]:
-    """The pool, one random rollout of it, and one random subset for each smaller budget."""
+    """The pool, one random rollout of it, and one random subset of each smaller budget."""
     rng = Random(crc32(f"{seed}|{pool.question.text}".encode()))
     sizes = [k for k in (1, *BUDGETS) if k < len(pool)]
     return [pool, *(Pool(pool.question, tuple(rng.sample(pool.rollouts, k))) for k in sizes)]
 
 
-def cases_of(selector: Selector, pools: Iterable[Pool], seed: int = 0) -> Cases:
-    """What the selector returns on labelled pools and their subsets; what cannot be judged is left out."""
+def cases_of(decided: Iterable[tuple[Pool, Decision]]) -> Cases:
+    """Decisions on labelled pools as cases; what cannot be judged is left out."""
     rows: list[tuple[list[float], float, float, str]] = []
     longest, has_code = 1, False
-    cut = (subset for pool in pools for subset in subsets_of(pool, seed))
-    for pool, decision in decide_stream(selector, cut):
-        right = choice(pool, decision.sample_id).correct
-        standing = standing_in(pool, decision)
+    for pool, decision in decided:
+        right, standing = choice(pool, decision.sample_id).correct, standing_in(pool, decision)
         if right is None or standing is None:
             continue
-        answer = decision.answer or ""
+        answer, known = decision.answer or "", decision.confidence
         longest, has_code = max(longest, len(answer.split())), has_code or is_code(answer)
-        told = np.nan if decision.confidence is None else decision.confidence
-        rows.append(([standing[name] for name in COLUMNS], told, float(right > 0.5), question_key(pool.question.text)))
-    counts: dict[str, int] = {}
-    for row in rows:
-        counts[row[3]] = counts.get(row[3], 0) + 1
+        key = question_key(pool.question.text)
+        rows.append(([standing[name] for name in COLUMNS], np.nan if known is None else known, float(right > 0.5), key))
+    questions = tuple(row[3] for row in rows)
+    counts = {name: questions.count(name) for name in set(questions)}
     return Cases(
         np.array([row[0] for row in rows], np.float64).reshape(len(rows), len(COLUMNS)),
         np.array([row[1] for row in rows], np.float64),
         np.array([row[2] for row in rows], np.float64),
-        np.array([1 / counts[row[3]] for row in rows], np.float64),
-        tuple(row[3] for row in rows),
+        np.array([1 / counts[name] for name in questions], np.float64),
+        questions,
         longest,
         has_code,
     )
 
 
-def logistic(
-    rows: Floats,
-    right: Floats,
-    weights: Floats,
-    penalties: Floats,
-    toward: Floats,
-    bounds: Sequence[tuple[float | None, float | None]] | None = None,
-) -> Floats:
-    """Weights of the columns: a logistic regression whose weights are drawn toward given ones."""
-    with needed("fitting needs", "fit", UsageError):
-        from scipy.optimize import minimize
-
-    def loss(found: Floats) -> tuple[float, Floats]:
-        odds = rows @ found
-        away = found - toward
-        value = (weights * (np.logaddexp(0, odds) - right * odds)).sum() + 0.5 * (penalties * away**2).sum()
-        chances = 1 / (1 + np.exp(-np.clip(odds, -30, 30)))
-        return float(value), rows.T @ (weights * (chances - right)) + penalties * away
-
-    return np.asarray(minimize(loss, toward.copy(), jac=True, method="L-BFGS-B", bounds=bounds).x, np.float64)
-
-
-def fit_shifted(cases: Cases, start: Confidence) -> Confidence:
-    """The log odds of what ships, stretched and shifted: right for an agent that is better or worse than others."""
-    odds = _odds(cases, start)
+def fit_shifted(cases: Cases, start: Calibration) -> Calibration:
+    """The shipped log odds, scaled and shifted: right for an agent that is better or worse than others."""
+    odds = start.model.scores(cases.standings, COLUMNS)
     rows = np.stack([odds, np.ones(len(odds))], axis=1)
-    found = logistic(
-        rows, cases.right, cases.weights, np.array([3.0, 0.1]), np.array([1.0, 0.0]), [(0.05, None), (None, None)]
-    )
-    stretch, shift = found.tolist()
-    weights = {name: weight * stretch for name, weight in start.weights.items()}
-    return replace(start, weights=weights, bias=start.bias * stretch + shift, steps=())
+    penalties, toward = np.array([3.0, 0.1]), np.array([1.0, 0.0])
+    bounds = [(0.05, None), (None, None)]
+    scale, shift = fit_logistic(rows, cases.right, cases.weights, penalties, toward, bounds).tolist()
+    weights = {name: weight * scale for name, weight in start.model.weights.items()}
+    return replace(start, model=Logistic(weights, start.model.bias * scale + shift), steps=())
 
 
-def fit_logistic(cases: Cases, start: Confidence) -> Confidence:
-    """Every column weighed anew, the method's own scores among them, each drawn toward what ships."""
-    center, scale = cases.standings.mean(axis=0), cases.standings.std(axis=0)
-    scale = np.where(scale > 1e-6, scale, 1.0)
+def fit_columns(cases: Cases, start: Calibration) -> Calibration:
+    """Every column weighed anew, including the method's own scores, drawn toward the shipped weights."""
+    center, spread = cases.standings.mean(axis=0), cases.standings.std(axis=0)
+    scale = np.where(spread > 1e-6, spread, 1.0)
     rows = np.column_stack([(cases.standings - center) / scale, np.ones(len(cases))])
-    shipped = np.array([start.weights.get(name, 0.0) for name in COLUMNS])
-    toward = np.append(shipped * scale, start.bias + shipped @ center)
-    found = logistic(rows, cases.right, cases.weights, np.append(np.full(len(COLUMNS), _TOWARD_SHIPPED), 0.1), toward)
+    shipped = np.array([start.model.weights.get(name, 0.0) for name in COLUMNS])
+    toward = np.append(shipped * scale, start.model.bias + shipped @ center)
+    penalties = np.append(np.full(len(COLUMNS), TOWARD_SHIPPED), 0.1)
+    found = fit_logistic(rows, cases.right, cases.weights, penalties, toward)
     weights = found[:-1] / scale
     bias = float(found[-1] - weights @ center)
-    return replace(start, weights=dict(zip(COLUMNS, weights.tolist(), strict=True)), bias=bias, steps=())
+    return replace(start, model=Logistic(dict(zip(COLUMNS, weights.tolist(), strict=True)), bias), steps=())
 
 
-def fit_isotonic(cases: Cases, start: Confidence) -> Confidence:
-    """The logistic form, then whatever rising curve its chances turned out to follow."""
-    model = fit_logistic(cases, start)
-    chances = _chances(cases, model)
-    order = np.argsort(chances, kind="stable")
-    return replace(model, steps=_rising(chances[order], cases.right[order], cases.weights[order]))
-
-
-def _rising(chances: Floats, right: Floats, weights: Floats) -> tuple[tuple[float, float], ...]:
-    """Neighbours pooled until their shares rise: mean chance and share of each block."""
-    blocks: list[list[float]] = []  # weight, right, chance
-    for chance, is_right, weight in zip(chances.tolist(), right.tolist(), weights.tolist(), strict=True):
-        blocks.append([weight, weight * is_right, weight * chance])
+def fit_isotonic(cases: Cases, start: Calibration) -> Calibration:
+    """The same, then the rising curve that its probabilities turned out to follow."""
+    fitted = fit_columns(cases, start)
+    probabilities = _probabilities(cases, fitted)
+    order = np.argsort(probabilities, kind="stable")
+    blocks: list[list[float]] = []  # weight, right, probability: neighbours are pooled until their shares rise
+    for at in order.tolist():
+        weight = cases.weights[at]
+        blocks.append([weight, weight * cases.right[at], weight * probabilities[at]])
         while len(blocks) > 1 and blocks[-2][1] * blocks[-1][0] >= blocks[-1][1] * blocks[-2][0]:
             last = blocks.pop()
             blocks[-1] = [one + other for one, other in zip(blocks[-1], last, strict=True)]
-    steps = [
-        (part / weight, (rights + _IMAGINED * part / weight) / (weight + _IMAGINED)) for weight, rights, part in blocks
-    ]
-    rising: list[tuple[float, float]] = []
-    for at, share in steps:
-        rising.append((at, max(share, rising[-1][1]) if rising else share))
-    return tuple(rising)
+    steps: list[tuple[float, float]] = []
+    for weight, rights, part in blocks:
+        share = (rights + PRIOR * part / weight) / (weight + PRIOR)
+        steps.append((part / weight, max(share, steps[-1][1]) if steps else share))
+    return replace(fitted, steps=tuple(steps))
 
 
-def _odds(cases: Cases, model: Confidence) -> Floats:
-    found: Floats = cases.standings @ np.array([model.weights.get(name, 0.0) for name in COLUMNS]) + model.bias
-    return found
+def _probabilities(cases: Cases, calibration: Calibration) -> Floats:
+    odds = calibration.model.scores(cases.standings, COLUMNS).tolist()
+    return np.array([stepped(calibration.steps, sigmoid(one)) for one in odds], np.float64)
 
 
-def _chances(cases: Cases, model: Confidence) -> Floats:
-    chances = 1 / (1 + np.exp(-np.clip(_odds(cases, model), -30, 30)))
-    return np.array([stepped(model.steps, chance) for chance in chances.tolist()], np.float64)
-
-
-FORMS: Mapping[str, Callable[[Cases, Confidence], Confidence]] = MappingProxyType(
-    {SHIFTED: fit_shifted, LOGISTIC: fit_logistic, ISOTONIC: fit_isotonic}
+FORMS: Mapping[str, Callable[[Cases, Calibration], Calibration]] = MappingProxyType(
+    {SHIFTED: fit_shifted, LOGISTIC: fit_columns, ISOTONIC: fit_isotonic}
 )
 """From simple to free."""
 
 
 @dataclass(frozen=True, slots=True)
 class Calibrated:
-    """What calibrating found."""
+    """The result of a calibration."""
 
     chosen: str
-    """The form that holds best on questions that were left out."""
-    confidence: Confidence | None
-    """Fitted on all cases; None: what the selector says today holds best."""
+    """The form with the least log loss on questions that were left out."""
+    calibration: Calibration | None
+    """Fitted on all cases; None: the confidence of today is best."""
     held: Mapping[str, Reliability]
-    """Form to how well it held on questions that were left out."""
+    """Form to its figures on questions that were left out."""
     questions: int
     cases: int
+    saved_in: Path | None = None
+
+    def table(self) -> Table:
+        """A row a form."""
+        columns = (
+            Column("confidence", TEXT),
+            *(Column(name, PRECISE) for name in ("Brier", "base rate", "log loss", "ECE", "AUROC")),
+            *(Column(name, PERCENT) for name in ("mean", "right")),
+        )
+        rows = tuple(
+            (
+                f"{name} ←" if name == self.chosen else name,
+                *(one.brier, one.base_brier, one.log_loss, one.ece, one.auroc, one.confidence, one.accuracy),
+            )
+            for name, one in self.held.items()
+        )
+        title = f"on questions that were left out: {self.questions:,} questions, {self.cases:,} pools and subsets"
+        return Table("confidence", title, columns, rows)
+
+    def record(self) -> dict[str, Any]:
+        """In plain values."""
+        fitted = None if self.calibration is None else self.calibration.model.record()
+        held = {name: one.record() for name, one in self.held.items()}
+        saved = None if self.saved_in is None else str(self.saved_in)
+        counts = {"questions": self.questions, "cases": self.cases}
+        return {"chosen": self.chosen, "held": held, "confidence": fitted, **counts, "saved_in": saved}
 
 
-def calibrate(cases: Cases, folds: int = FOLDS) -> Calibrated:
-    """The form with the least log loss on questions that were left out; equals go to the simpler one."""
-    if cases.asked < LEAST[SHIFTED] or len(set(cases.right.tolist())) < 2:
+def best_calibration(cases: Cases, folds: int = FOLDS) -> Calibrated:
+    """The form with the least log loss on questions that were left out; ties go to the simpler one."""
+    if not cases.is_enough:
         raise UsageError(
-            f"{cases.asked:,} questions are too few to calibrate on, or all are right or all wrong; give at least "
-            f"{LEAST[SHIFTED]} labelled ones of both kinds that the selector was not fitted on"
+            f"{cases.question_count:,} questions are too few to calibrate on, or all are right or all wrong; give at "
+            f"least {MIN_QUESTIONS[SHIFTED]} labelled ones of both kinds that the method was not fitted on"
         )
     start = replace(shipped_confidence(), longest=cases.longest, has_code=cases.has_code)
-    tried = {name: form for name, form in FORMS.items() if cases.asked >= LEAST[name]}
+    count = cases.question_count
+    forms = {name: form for name, form in FORMS.items() if count >= MIN_QUESTIONS[name]}
     fold_of = folds_of(list(cases.questions), folds)
-    held: dict[str, Floats] = {name: np.zeros(len(cases)) for name in tried}
+    held = {name: np.zeros(len(cases)) for name in forms}
     for fold in range(folds):
         inside, outside = cases.take(fold_of != fold), cases.take(fold_of == fold)
-        for name, form in tried.items():
-            held[name][fold_of == fold] = _chances(outside, form(inside, start))
-    judge = partial(reliability, right=cases.right, weights=cases.weights)
-    figures = {name: judge(told) for name, told in held.items()}
-    if not np.isnan(cases.told).any():
-        figures = {AS_IT_IS: judge(cases.told), **figures}
+        for name, form in forms.items():
+            held[name][fold_of == fold] = _probabilities(outside, form(inside, start))
+    if not np.isnan(cases.known).any():
+        held = {AS_IT_IS: cases.known, **held}
+    figures = {name: reliability(known, cases.right, cases.weights) for name, known in held.items()}
     chosen = min(figures, key=lambda name: round(figures[name].log_loss, 4))
-    summary = {"form": chosen, "questions": cases.asked, "cases": len(cases)}
-    if chosen == AS_IT_IS:
-        return Calibrated(chosen, None, figures, cases.asked, len(cases))
-    fitted = replace(tried[chosen](cases, start), training=summary | figures[chosen].record())
-    return Calibrated(chosen, fitted, figures, cases.asked, len(cases))
+    fitted = None
+    if chosen != AS_IT_IS:
+        summary = {"form": chosen, "questions": count, "cases": len(cases), **figures[chosen].record()}
+        fitted = replace(forms[chosen](cases, start), training=summary)
+    return Calibrated(chosen, fitted, figures, count, len(cases))
+
+
+def calibrate(
+    pools: Iterable[Pool],
+    folder: str | Path = EVIDENCE,
+    output: str | Path | None = None,
+    *,
+    embedder: EmbedderChoice = None,
+    labels: str | Labelling = AUTO,
+    seed: int = 0,
+) -> Calibrated:
+    """Fit the confidence of the method in a folder, and save it there or in a copy of the folder.
+
+    Questions that the method was fitted on are left out; those calibrated on are remembered with them.
+    """
+    source = existing_folder(folder)
+    target = _target(folder, source, output)
+    method, fitted = load_selector(source, embedder), fitted_on(source)
+    labelling = labels if isinstance(labels, Labelling) else Labelling(labels)
+    questions: list[str] = []
+
+    def subsets() -> Iterator[Pool]:
+        for pool in labelling.pools(pools):
+            if pool not in fitted:
+                questions.append(pool.question.text)
+                yield from subsets_of(pool, seed)
+
+    found = best_calibration(cases_of(decide_stream(method, subsets())))
+    if found.calibration is None:
+        return found
+    if target != source:
+        shutil.copytree(source, target, dirs_exist_ok=True)
+    remember_fitted(target, questions, fitted)
+    found.calibration.save(target)
+    return replace(found, saved_in=target)
+
+
+def _target(name: str | Path, source: Path, output: str | Path | None) -> Path:
+    if output is None:
+        if Path(name).resolve() != source.resolve():
+            raise UsageError(f"{name}: comes with tracerank or from the hub and cannot be changed; add -o FOLDER")
+        return source
+    target = Path(output)
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise UsageError(f"{target}: already exists; choose another name")
+    return target

@@ -1,68 +1,165 @@
-"""From pools to a fitted selector: which pools can be learned from, which rungs are tried on them, what is saved.
+"""``fit``: from labelled pools to the folder of the selector that is surely best on them, or of what ships.
 
-The rungs, the ladder that compares them and the folder are modules of their own; this puts them together:
-``Fitting(pools_to_fit(pools), FitFolder("mine", {})).run()``.
+report = fit(tr.iter_pools("labelled.jsonl"), "mine")
+print(report.conclusion())
 """
 
-from collections.abc import Iterable
-from dataclasses import replace
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any
 
-from tracerank.embedding.base import Embedder
 from tracerank.errors import UsageError
-from tracerank.evaluation.labels import Labelling
-from tracerank.fitting.folder import FitFolder
-from tracerank.fitting.ladder import LabelledPools, Ladder, OnDone, labelled_pools
-from tracerank.fitting.rungs import Rung, feature_rungs, shipped_rung
+from tracerank.evaluation.labels import AUTO, Labelling
+from tracerank.evidence.confidence import shipped_confidence
+from tracerank.fitting.calibrate import Calibrated, best_calibration, cases_of, subsets_of
+from tracerank.fitting.candidates import SHIPPED, candidates_for
+from tracerank.fitting.folder import FORMAT, README, REPORT, FitReport, write_records
+from tracerank.fitting.nested import Comparison, NestedValidation
+from tracerank.pools.correctness import correctness
 from tracerank.pools.pool import Pool
+from tracerank.runs.atomic import is_draft, write_json, write_text
+from tracerank.votes.base import Decision, decide_stream
+from tracerank.votes.folders import ABOUT, CONFIDENCE, FITTED_ON, fitted_on, remember_fitted
 
 FOLDS = 5
-"""Parts that the questions are cut into, unless said otherwise."""
+RECORDS = "records"
+OWN = (REPORT, README, ABOUT, CONFIDENCE, FITTED_ON, RECORDS)
+"""What a fit writes; a folder with anything else is refused."""
 
 
-def pools_to_fit(pools: Iterable[Pool], labels: str | Labelling | None = None) -> LabelledPools:
-    """The pools whose answers are all known to be right or wrong, by a rule of ``evaluation/labels.py``; None: auto."""
-    labelling = labels if isinstance(labels, Labelling) else Labelling() if labels is None else Labelling(labels)
-    data = replace(labelled_pools(labelling.pools(pools)), labels=labelling.record())
-    if not data.pools:
+@dataclass(frozen=True, slots=True)
+class LabelledPools:
+    """Pools with a label on every rollout, and why others are left out."""
+
+    pools: tuple[Pool, ...]
+    left_out: Mapping[str, int]
+    labels: Mapping[str, Any]
+    """As ``Labelling.record`` has it."""
+
+    @classmethod
+    def of(cls, pools: Iterable[Pool], labelling: Labelling) -> "LabelledPools":
+        kept: list[Pool] = []
+        left_out: dict[str, int] = {}
+        for pool in labelling.pools(pools):
+            right = [correctness(rollout, pool.question.references) for rollout in pool.rollouts]
+            if None not in right:
+                rollouts = (replace(rollout, label=label) for rollout, label in zip(pool.rollouts, right, strict=True))
+                kept.append(Pool.of(pool.question, rollouts))
+            else:
+                is_known = any(right)
+                reason = "some answers without a label" if is_known else "no label"
+                left_out[reason] = left_out.get(reason, 0) + 1
+        if not kept:
+            raise UsageError(
+                f"none of {sum(left_out.values()):,} questions is labelled; give pools with labels, or with references "
+                "to compare answers with"
+            )
+        return cls(tuple(kept), left_out, labelling.record())
+
+
+def fit(
+    pools: Iterable[Pool],
+    output: str | Path,
+    *,
+    labels: str | Labelling = AUTO,
+    folds: int = FOLDS,
+    seed: int = 0,
+    settings: Mapping[str, Any] | None = None,
+    force: bool = False,
+    on_step: Callable[[str], object] = lambda text: None,
+) -> FitReport:
+    """Compare the candidates by nested cross-validation, and write the winner's folder.
+
+    ``settings`` describe the input; a finished folder with the same settings is returned as it is, one with others is
+    refused unless ``force`` is set.
+    """
+    labelling = labels if isinstance(labels, Labelling) else Labelling(labels)
+    folder = Path(output)
+    identity = json.loads(json.dumps({**(settings or {}), "labels": labelling.name, "folds": folds, "seed": seed}))
+    if (finished := _finished(folder, identity, force)) is not None:
+        return FitReport(finished, is_new=False)
+    data = LabelledPools.of(pools, labelling)
+    on_step("reading evidence")
+    validation = NestedValidation(data.pools, candidates_for(data.pools, seed), folds, seed, on_step)
+    comparison = validation.run()
+    on_step("confidence")
+    calibrated = _calibrated(validation, comparison.winner, seed)
+    selector = validation.fit(comparison.winner, range(len(data.pools)))
+    # Written first: without it the selector's own questions would count as new ones.
+    known = fitted_on(SHIPPED) if comparison.winner == SHIPPED else None
+    remember_fitted(folder, (pool.question.text for pool in data.pools), known)
+    selector.save(folder)
+    if calibrated is not None and calibrated.calibration is not None:
+        calibrated.calibration.save(folder)
+    write_records(folder / RECORDS, comparison, data.pools, data.labels, identity)
+    report = FitReport(_record(comparison, data, calibrated, identity), is_new=True)
+    write_text(folder / README, report.card())
+    write_json(folder / REPORT, report.record())
+    return report
+
+
+def _calibrated(validation: NestedValidation, winner: str, seed: int) -> Calibrated | None:
+    """The confidence of the winner, by its decisions on folds that it was not fitted on; None: too few questions."""
+
+    def decided() -> Iterator[tuple[Pool, Decision]]:
+        for train, held_out in validation.parts:
+            selector = validation.fit(winner, train)
+            selector.calibrator = shipped_confidence()
+            cut = (subset for index in held_out for subset in subsets_of(validation.pools[index], seed))
+            yield from decide_stream(selector, cut)
+
+    cases = cases_of(decided())
+    return best_calibration(cases) if cases.is_enough else None
+
+
+def _finished(folder: Path, settings: Mapping[str, Any], force: bool) -> dict[str, Any] | None:
+    """The report of the same fit in the folder; refuses other contents, and removes those of another fit by force."""
+    if not folder.exists():
+        return None
+    if not folder.is_dir():
+        raise UsageError(f"{folder}: is a file; name a folder")
+    if not all(name in OWN or is_draft(name) for name in os.listdir(folder)):
+        raise UsageError(f"{folder}: is not empty and holds no fit; choose another folder")
+    report = _read_report(folder / REPORT)
+    if report is not None and not force:
+        if report.get("settings") == settings:
+            return report
         raise UsageError(
-            f"not one of {sum(data.left_out.values()):,} questions is labelled; give pools with labels or with "
-            "references to compare answers with"
+            f"{folder}: holds a fit on other files or settings; choose another folder, or replace it with --force"
         )
-    return data
+    for name in OWN:  # of another fit, or of one that was interrupted
+        path = folder / name
+        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+    return None
 
 
-class Fitting:
-    """The ladder over some pools, set up and still to climb, and the folder that its end is written to."""
-
-    def __init__(
-        self,
-        data: LabelledPools,
-        folder: FitFolder,
-        embedder: Embedder | None = None,
-        *,
-        folds: int = FOLDS,
-        seed: int = 0,
-    ) -> None:
-        """``embedder`` is for the rungs that read texts; None leaves them out. ``seed`` is of folds and weights."""
-        self.data, self.folder = data, folder
-        self.ladder = Ladder(data.pools, _rungs(data.pools, folder, embedder, seed), folds, seed, folder.work)
-
-    @property
-    def work(self) -> int:
-        """How often ``on_done`` will be called."""
-        return self.ladder.work
-
-    def run(self, on_done: OnDone = lambda _: None) -> dict[str, Any]:
-        """Compare, fit the winner on all pools and save it; the report that lies beside it."""
-        return self.folder.write(self.ladder.run(on_done), self.data)
+def _read_report(path: Path) -> dict[str, Any] | None:
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return value if isinstance(value, dict) and value.get("format") == FORMAT else None
 
 
-def _rungs(pools: tuple[Pool, ...], folder: FitFolder, embedder: Embedder | None, seed: int) -> tuple[Rung, ...]:
-    """From simple to complex."""
-    rungs = (shipped_rung(), *feature_rungs(pools, seed))
-    if embedder is None:
-        return rungs
-    from tracerank.fitting.networks import network_rungs  # brings torch, which the other rungs do without
-
-    return rungs + network_rungs(pools, embedder, seed, folder.work)
+def _record(
+    comparison: Comparison, data: LabelledPools, calibrated: Calibrated | None, settings: Mapping[str, Any]
+) -> dict[str, Any]:
+    sizes = [len(pool) for pool in data.pools]
+    return {
+        "format": FORMAT,
+        "winner": comparison.winner,
+        "picked": comparison.final,
+        "picks": list(comparison.picks),
+        "rows": [asdict(row) for row in comparison.rows],
+        "confidence": None if calibrated is None else calibrated.record(),
+        "questions": comparison.questions,
+        "pools": len(sizes),
+        "rollouts": [min(sizes), max(sizes)],
+        "left_out": dict(data.left_out),
+        "labels": dict(data.labels),
+        "settings": dict(settings),
+    }

@@ -1,6 +1,6 @@
-"""What a trained network is worth: on the pools that its training held out, beside the vote, what ships and the oracle.
+"""A trained network on the pools that its training held out, beside the vote, what ships and the oracle.
 
-A figure alone says nothing: 30% can be twice the vote or half of it. Pools are read again, so nothing is kept of them.
+Its accuracy alone says little: 30% can be twice that of the vote, or half of it.
 """
 
 from collections.abc import Iterable, Iterator
@@ -33,11 +33,11 @@ class HeldOut:
 
     @property
     def sentence(self) -> str | None:
-        """All of them side by side; None: there is nothing to say."""
+        """All of them side by side; None: nothing was held out."""
         if self.network is None:
             return None
-        told = {"the network": self.network, "the vote": self.vote, "the shipped selector": self.shipped}
-        figures = ", ".join(f"{name} {100 * (value or 0):.1f}%" for name, value in told.items())
+        figures_of = {"the network": self.network, "the vote": self.vote, "the shipped selector": self.shipped}
+        figures = ", ".join(f"{name} {100 * (value or 0):.1f}%" for name, value in figures_of.items())
         return (
             f"on the same {self.pools:,} held-out pools with right and wrong answers: {figures}, the oracle "
             f"{100 * (self.oracle or 0):.1f}%"
@@ -45,16 +45,16 @@ class HeldOut:
 
     @property
     def warning(self) -> str | None:
-        """What speaks against using the network; None: nothing that can be seen here."""
+        """Why not to use the network; None: it is not below the vote."""
         if self.network is None or self.vote is None or self.network >= self.vote:
             return None
         return (
-            f"the network is below the vote, {100 * self.network:.1f}% against {100 * self.vote:.1f}%: answers get "
-            "worse by it; `tracerank fit` chooses among votes and selectors by held-out questions"
+            f"the network is below the vote, {100 * self.network:.1f}% against {100 * self.vote:.1f}%: it makes "
+            "answers worse; `tracerank fit` chooses between the vote and selectors on held-out questions"
         )
 
     def record(self) -> dict[str, Any]:
-        """The same in plain values."""
+        """In plain values."""
         return {**asdict(self), "warning": self.warning}
 
 

@@ -1,7 +1,6 @@
 """The selector as a web service: deciding, explaining, a page to look at, reranking, health and metrics."""
 
 import asyncio
-import gc
 import json
 import logging
 import socket
@@ -50,7 +49,6 @@ MAX_MISTAKES = 5
 """Mistakes of a request that are listed."""
 CLOSING_SECONDS = 20
 """Seconds to finish what was accepted when the service ends; Kubernetes grants 30."""
-COLLECT_AFTER = 20_000
 
 REFUSALS: Mapping[int | str, dict[str, Any]] = {
     status: {"model": ErrorReply, "description": reason}
@@ -134,10 +132,6 @@ def run(
         timeout_graceful_shutdown=seconds,
         server_header=False,
     )
-    # A request makes thousands of objects and no cycles; looking for cycles at the usual pace costs a third of the CPU.
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(COLLECT_AFTER, 20, 50)
     with listening, suppress(KeyboardInterrupt):
         announce(f"http://{name}:{listening.getsockname()[1]}")
         uvicorn.Server(config).run(sockets=[listening])

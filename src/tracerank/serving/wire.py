@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from tracerank.errors import ReadError, TraceRankError, UsageError
+from tracerank.evidence.gaps import gaps
 from tracerank.pools.pool import Pool
 from tracerank.readers.detect import AUTO
 from tracerank.readers.one_pool import pool_of_rollouts
@@ -218,6 +219,8 @@ def pool_to_rank(request: RerankRequest) -> tuple[Pool, list[str]]:
 
 def select_reply(pool: Pool, decision: Decision, problems: Sequence[str]) -> SelectReply:
     """The decision as a client gets it."""
+    if decision.escalated is not None and decision.missing is None:
+        decision = replace(decision, missing=gaps(pool, decision.escalated.before))
     return SelectReply(**decision_to_record(pool.question, with_evidence_note(pool, decision)), problems=list(problems))
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from tracerank.errors import CheckpointError, UsageError
+from tracerank.evidence.model import Logistic
 from tracerank.votes.folders import SHIPPED, checked_description, folder_of, read_description, write_description
 
 FORMAT = "tracerank-stopping/1"
@@ -127,32 +128,28 @@ class WindowRule:
 
 @dataclass(frozen=True, slots=True)
 class RecoveryModel:
-    """The probability that the rollouts left correct an answer that is wrong now: logistic in ``COLUMNS``."""
+    """The probability that the rollouts left correct an answer that is wrong now."""
 
-    weights: Mapping[str, float]
-    bias: float
+    model: Logistic
+    """In ``COLUMNS``."""
     training: Mapping[str, Any] = field(default_factory=dict)
     """Summary of the fit."""
 
-    def __post_init__(self) -> None:
-        if set(self.weights) != set(COLUMNS) or not all(map(math.isfinite, (*self.weights.values(), self.bias))):
-            raise ValueError(f"a recovery model needs finite weights of {', '.join(COLUMNS)}")
-
     def probability(self, state: State, left: int) -> float:
-        row = zip(COLUMNS, columns_of(state, left), strict=True)
-        return 1 / (1 + math.exp(-self.bias - math.fsum(self.weights[name] * value for name, value in row)))
+        return self.model.probability(columns_of(state, left))
 
     def save(self, folder: str | Path) -> None:
-        about = {"weights": dict(self.weights), "bias": self.bias, "training": dict(self.training)}
-        write_description(Path(folder) / RECOVERY, {"format": FORMAT, **about})
+        about = {"format": FORMAT, **self.model.record(), "training": dict(self.training)}
+        write_description(Path(folder) / RECOVERY, about)
 
 
-def columns_of(state: State, left: int) -> tuple[float, ...]:
+def columns_of(state: State, left: int) -> dict[str, float]:
     """The values of ``COLUMNS``; at least one rollout must have an answer."""
     lead = math.log(state.lead / (1 - state.lead)) if state.lead < 1 else MAX_LEAD
     spread = (len(state.votes) - 1) / (sum(state.votes) + 1)
     flags = float(state.agrees), float(state.changed)
-    return min(lead, MAX_LEAD), math.log(state.rollouts), spread, *flags, math.log(left)
+    values = (min(lead, MAX_LEAD), math.log(state.rollouts), spread, *flags, math.log(left))
+    return dict(zip(COLUMNS, values, strict=True))
 
 
 def read_recovery(folder: str | Path) -> RecoveryModel:
@@ -160,8 +157,10 @@ def read_recovery(folder: str | Path) -> RecoveryModel:
     path = folder_of(folder) / RECOVERY
     about = read_description(path, FORMAT, "stopping rule")
     with checked_description(path):
-        weights = {str(name): float(weight) for name, weight in about["weights"].items()}
-        return RecoveryModel(weights, float(about["bias"]), dict(about["training"]))
+        model = Logistic.of_record(about, COLUMNS)
+        if set(model.weights) != set(COLUMNS):
+            raise ValueError(f"expected weights of {', '.join(COLUMNS)}")
+        return RecoveryModel(model, dict(about["training"]))
 
 
 @cache

@@ -1,0 +1,159 @@
+"""Nested cross-validation: what a rule that picks among candidates is worth on questions that it has not seen.
+
+Questions are cut into outer folds. For each, an inner cross-validation on the other questions picks a candidate, which
+is fitted on all of them and decides the fold. So no label of a fold reaches anything that decides it: neither a fit,
+nor a choice of vote, nor the pick. The figures of the procedure are those of these decisions alone.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracerank.errors import UsageError
+from tracerank.evaluation.bootstrap import intervals
+from tracerank.evidence.fit import folds_of
+from tracerank.fitting.candidates import SHIPPED, Candidate, correct
+from tracerank.pools.pool import Pool
+from tracerank.pools.subsets import question_key
+from tracerank.votes.base import Decision
+from tracerank.votes.selector import Selector
+
+MIN_QUESTIONS = 20
+FIT = "fit"
+"""The row of the whole procedure: of each fold, what was picked on the others."""
+RULE = (
+    "of the candidates whose gain over what ships has a 95% interval above zero, the one with the largest; without "
+    "one, or if the gain of the whole procedure is not above zero, what ships"
+)
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Accuracy on questions that a candidate was not fitted on, between 0 and 1."""
+
+    name: str
+    accuracy: float
+    gain: float
+    """Over what ships."""
+    low: float
+    high: float
+    """Paired 95% interval of the gain, over questions."""
+
+    @property
+    def is_better(self) -> bool:
+        return self.low > 0
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What came of the nested cross-validation."""
+
+    rows: tuple[Row, ...]
+    """Of the candidates, from simple to complex, and last of the procedure."""
+    picks: tuple[str, ...]
+    """The candidate that decided each outer fold."""
+    final: str
+    """The candidate that is picked on all questions."""
+    decisions: Mapping[str, tuple[Decision, ...]]
+    """Row to its decisions on all pools, each on an outer fold."""
+    questions: int
+
+    def row(self, name: str) -> Row:
+        return next(row for row in self.rows if row.name == name)
+
+    @property
+    def winner(self) -> str:
+        """The candidate to use; what ships unless the procedure is surely better."""
+        return self.final if self.row(FIT).is_better else SHIPPED
+
+
+class NestedValidation:
+    """Candidates on the same folds of the same pools."""
+
+    def __init__(
+        self,
+        pools: Sequence[Pool],
+        candidates: Sequence[Candidate],
+        folds: int = 5,
+        seed: int = 0,
+        on_step: Callable[[str], object] = lambda text: None,
+    ) -> None:
+        self.pools, self.candidates = pools, {candidate.name: candidate for candidate in candidates}
+        self._folds, self._seed, self._on_step = folds, seed, on_step
+        self._keys = [question_key(pool.question.text) for pool in pools]
+        self.questions = len(set(self._keys))
+        if self.questions < MIN_QUESTIONS:
+            raise UsageError(
+                f"{self.questions} labelled questions are too few to fit on; at least {MIN_QUESTIONS} are needed, and "
+                "about 100 to tell one selector from another"
+            )
+        everything = range(len(pools))
+        self.parts = tuple(self._split(everything, "outer"))
+        """Training and held-out pools of each outer fold, by index."""
+
+    def run(self) -> Comparison:
+        """Pick, fit and decide on each outer fold, then pick on all questions."""
+        decided: dict[str, dict[int, Decision]] = {name: {} for name in (*self.candidates, FIT)}
+        picks = []
+        for number, (train, held_out) in enumerate(self.parts, start=1):
+            self._on_step(f"fold {number} of {len(self.parts)}")
+            picks.append(self.pick(train))
+            for name in self.candidates:
+                found = self._decide(name, train, held_out)
+                decided[name] |= found
+                if name == picks[-1]:
+                    decided[FIT] |= found
+        self._on_step("all questions")
+        everything = range(len(self.pools))
+        decisions = {name: tuple(found[index] for index in everything) for name, found in decided.items()}
+        rows = self._rows({name: dict(enumerate(found)) for name, found in decisions.items()})
+        return Comparison(rows, tuple(picks), self.pick(everything), decisions, self.questions)
+
+    def pick(self, train: Sequence[int]) -> str:
+        """The candidate for some pools, by cross-validation on these alone."""
+        decided: dict[str, dict[int, Decision]] = {name: {} for name in self.candidates}
+        for inside, outside in self._split(train, "inner"):
+            for name in self.candidates:
+                decided[name] |= self._decide(name, inside, outside)
+        better = [row for row in self._rows(decided) if row.is_better]
+        return max(better, key=lambda row: row.gain).name if better else SHIPPED
+
+    def fit(self, name: str, train: Sequence[int]) -> Selector:
+        """A candidate's selector of some pools."""
+        return self.candidates[name].fit(train)
+
+    def _decide(self, name: str, train: Sequence[int], held_out: Sequence[int]) -> dict[int, Decision]:
+        selector = self.fit(name, train)
+        return {index: self.candidates[name].decide(selector, index) for index in held_out}
+
+    def _split(self, indices: Sequence[int], salt: str) -> list[tuple[list[int], list[int]]]:
+        """Training and held-out pools of each fold; a question is in one fold, however it is spelled."""
+        keys = [f"{self._seed}|{salt}|{self._keys[index]}" for index in indices]
+        fold_of = folds_of(keys, self._folds).tolist()
+        return [
+            (
+                [index for index, own in zip(indices, fold_of, strict=True) if own != fold],
+                [index for index, own in zip(indices, fold_of, strict=True) if own == fold],
+            )
+            for fold in sorted(set(fold_of))
+        ]
+
+    def _rows(self, decided: Mapping[str, Mapping[int, Decision]]) -> tuple[Row, ...]:
+        """Figures over questions; pools of one question share its weight."""
+        indices = sorted(decided[SHIPPED])
+        _, question = np.unique([self._keys[index] for index in indices], return_inverse=True)
+        counts = np.bincount(question)
+        means: dict[str, Floats] = {}
+        for name, found in decided.items():
+            right = [correct(self.pools[index], found[index]) for index in indices]
+            means[name] = np.bincount(question, right) / counts
+        gains = np.column_stack([mean - means[SHIPPED] for mean in means.values()])
+        bounds = intervals(gains, self._seed)
+        return tuple(
+            Row(name, float(mean.mean()), float(gains[:, at].mean()), float(bounds.low[at]), float(bounds.high[at]))
+            for at, (name, mean) in enumerate(means.items())
+        )

@@ -1,0 +1,161 @@
+"""Nested cross-validation: no label of a fold reaches what decides it, and only sure gains leave what ships."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import pytest
+
+from tests.builders import pool
+from tracerank.errors import UsageError
+from tracerank.fitting.candidates import SHIPPED
+from tracerank.fitting.nested import FIT, MIN_QUESTIONS, Comparison, NestedValidation, Row
+from tracerank.pools.pool import Pool
+from tracerank.pools.types import Question
+from tracerank.votes.base import Decision
+
+QUESTIONS = 60
+
+
+def labelled(number: int, *labels: bool) -> Pool:
+    """A pool whose rollouts are right or wrong as given."""
+    rollouts = pool(*(f"answer {position}" for position in range(len(labels)))).rollouts
+    labelled = (replace(one, label=float(label)) for one, label in zip(rollouts, labels, strict=True))
+    return Pool(Question(f"q{number}", f"Question number {number}?"), tuple(labelled))
+
+
+def noisy(seed: int = 0) -> list[Pool]:
+    """The first rollout is seldom right; the second and third are right at random, in half of the pools."""
+    rng = Random(seed)
+    return [labelled(n, rng.random() < 0.1, *(rng.random() < 0.5 for _ in range(2))) for n in range(QUESTIONS)]
+
+
+class Position:
+    """Chooses the rollout at a position; of several, the one that was right most often in training."""
+
+    def __init__(self, name: str, pools: Sequence[Pool], *positions: int) -> None:
+        self.name, self.pools, self.positions = name, pools, positions
+        self.fits: list[set[int]] = []
+
+    def fit(self, train: Sequence[int]) -> Any:
+        self.fits.append(set(train))
+        return max(self.positions, key=lambda at: sum(self.pools[index].rollouts[at].label or 0 for index in train))
+
+    def decide(self, selector: Any, index: int) -> Decision:
+        return Decision(self.pools[index].question.id, "", selector)
+
+
+class Memory(Position):
+    """Knows the right rollout of every pool that it was fitted on, and takes the first of any other."""
+
+    def fit(self, train: Sequence[int]) -> Any:
+        return set(train)
+
+    def decide(self, selector: Any, index: int) -> Decision:
+        labels = [one.label or 0.0 for one in self.pools[index].rollouts]
+        return Decision(self.pools[index].question.id, "", labels.index(max(labels)) if index in selector else 0)
+
+
+def spies(pools: Sequence[Pool]) -> list[Position]:
+    shipped, second, third = Position(SHIPPED, pools, 0), Position("second", pools, 1), Position("third", pools, 2)
+    return [shipped, second, third, Position("learned", pools, 1, 2)]
+
+
+def compared(pools: Sequence[Pool], folds: int = 4) -> tuple[NestedValidation, Comparison]:
+    validation = NestedValidation(pools, spies(pools), folds)
+    return validation, validation.run()
+
+
+def flipped(pools: Sequence[Pool], indices: Sequence[int]) -> list[Pool]:
+    """The same pools with every label of some of them turned round."""
+    changed = list(pools)
+    for index in indices:
+        rollouts = tuple(replace(one, label=1 - (one.label or 0)) for one in pools[index].rollouts)
+        changed[index] = replace(pools[index], rollouts=rollouts)
+    return changed
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_labels_of_a_fold_change_nothing_about_its_own_decisions(seed: int) -> None:
+    pools = noisy(seed)
+    validation, before = compared(pools)
+    elsewhere = 0
+    for fold, (train, held_out) in enumerate(validation.parts):
+        _, after = compared(flipped(pools, held_out))
+        assert after.picks[fold] == before.picks[fold]
+        for name, decisions in before.decisions.items():
+            assert [decisions[index] for index in held_out] == [after.decisions[name][index] for index in held_out]
+        elsewhere += sum(before.decisions[FIT][index] != after.decisions[FIT][index] for index in train)
+    assert elsewhere  # what is picked and fitted does depend on labels, so the above says something
+
+
+def test_no_fit_of_a_fold_sees_a_pool_of_it() -> None:
+    pools = noisy()
+    seen: dict[str, list[set[int]]] = {}
+    step: list[str] = []
+    candidates = spies(pools)
+
+    def fits_of(text: str) -> None:
+        if step:
+            seen[step[-1]] = [train for spy in candidates for train in spy.fits]
+        for spy in candidates:
+            spy.fits.clear()
+        step.append(text)
+
+    validation = NestedValidation(pools, candidates, 4, on_step=fits_of)
+    validation.run()
+    assert len(validation.parts) == 4
+    for number, (train, held_out) in enumerate(validation.parts, start=1):
+        fits = seen[f"fold {number} of 4"]
+        assert len(fits) == len(candidates) * (4 + 1)
+        assert all(not fit & set(held_out) for fit in fits)
+        assert sum(fit == set(train) for fit in fits) == len(candidates)
+    assert sorted(index for _, held_out in validation.parts for index in held_out) == [*range(QUESTIONS)]
+
+
+def test_a_memorised_label_is_worth_nothing() -> None:
+    pools = noisy()
+    found = NestedValidation(pools, [Position(SHIPPED, pools, 0), Memory("memory", pools)]).run()
+    assert found.row("memory").gain == 0
+    assert (found.winner, found.row(FIT).gain) == (SHIPPED, 0)
+
+
+def test_a_sure_gain_is_picked_and_its_figure_is_of_the_outer_folds() -> None:
+    rng = Random(1)
+    pools = [labelled(n, rng.random() < 0.3, rng.random() < 0.8) for n in range(QUESTIONS)]
+    found = NestedValidation(pools, [Position(SHIPPED, pools, 0), Position("second", pools, 1)]).run()
+    assert found.winner == found.final == "second"
+    assert set(found.picks) == {"second"}
+    right = sum(bool(one.rollouts[1].label) for one in pools) / QUESTIONS
+    assert found.row(FIT).accuracy == found.row("second").accuracy == pytest.approx(right)
+    assert found.row(FIT).low > 0
+
+
+def test_a_gain_that_is_not_sure_keeps_what_ships() -> None:
+    pools = [labelled(n, n % 2 == 0, n % 2 == 1 or n < 6) for n in range(QUESTIONS)]
+    found = NestedValidation(pools, [Position(SHIPPED, pools, 0), Position("second", pools, 1)]).run()
+    assert found.row("second").gain > 0 > found.row("second").low
+    assert (found.winner, set(found.picks)) == (SHIPPED, {SHIPPED})
+
+
+def test_a_pick_whose_procedure_is_not_surely_better_keeps_what_ships() -> None:
+    rows = (Row(SHIPPED, 0.5, 0, 0, 0), Row("second", 0.6, 0.1, 0.01, 0.2), Row(FIT, 0.55, 0.05, -0.01, 0.1))
+    assert Comparison(rows, ("second", SHIPPED), "second", {}, 99).winner == SHIPPED
+
+
+def test_pools_of_one_question_share_a_fold_and_a_weight() -> None:
+    pools = [labelled(n, True, False) for n in range(QUESTIONS)]
+    again = [replace(labelled(0, False, True), question=Question("other", "question  NUMBER 0 ?"))] * 1
+    validation = NestedValidation([*pools, *again], spies([labelled(0, True, False, False)] * 61), 5)
+    assert validation.questions == QUESTIONS
+    assert all(((0 in held_out) == (QUESTIONS in held_out)) for _, held_out in validation.parts)
+    both = [*pools, *again]
+    found = NestedValidation(both, [Position(SHIPPED, both, 0), Position("second", both, 1)]).run()
+    assert found.row(SHIPPED).accuracy == pytest.approx((QUESTIONS - 0.5) / QUESTIONS)
+
+
+def test_too_few_questions_are_refused() -> None:
+    pools = [labelled(n, True, False) for n in range(MIN_QUESTIONS - 1)]
+    with pytest.raises(UsageError, match="too few to fit"):
+        NestedValidation(pools, spies(pools))
