@@ -118,7 +118,7 @@ def test_records_can_be_a_file(run: Run, world: Path, tmp_path: Path) -> None:
     answers = [record["answer"] for record in wanted]
     assert [record["answer"] for record in json_lines((tmp_path / "records.jsonl").read_text())] == answers
     with (tmp_path / "records.csv").open(encoding="utf-8-sig", newline="") as file:
-        assert [row["answer"] for row in csv.DictReader(file)] == answers
+        assert [row["answer"] or None for row in csv.DictReader(file)] == answers
     assert parquet.read_table(tmp_path / "records.parquet")["answer"].to_pylist() == answers
     assert sorted(os.listdir(tmp_path)) == sorted(["folder", *names])
     assert "already exists" in error_of(run(*asked, "-o", tmp_path / "records.csv"))
@@ -194,7 +194,7 @@ def chat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 
 
 def test_a_model_can_judge(run: Run, bare: Path, chat: Server) -> None:
-    chat.rule = lambda request: said("C" if "It is" in str(request["messages"]) else "I")
+    chat.rule = lambda request: said("CORRECT" if "It is" in str(request["messages"]) else "INCORRECT")
     result = run("evaluate", bare, "-k", "4", "--labels", f"judge:{chat.url}#toy", "--method", "majority")
     assert result.exit_code == 0, result.output
     assert chat.requests
@@ -266,7 +266,7 @@ def test_rules_for_stopping_are_compared_on_labelled_pools(run: Run, world: Path
         (("--method", "majority,evidence"), "name one method"),
         (("-k", "2,4"), "name one method"),
         (("--subsets", "2"), "does not go with"),
-        (("-k", "9"), "9"),
+        (("-k", "9"), "no labelled pool has enough rollouts"),
     ],
 )
 def test_what_cannot_be_replayed_is_refused(run: Run, world: Path, options: tuple[str, ...], words: str) -> None:

@@ -34,7 +34,7 @@ def test_the_result_is_a_method_whose_questions_are_known(
     command = ("fit", labelled, "-o", folder, "--folds", "3")
     result = run(*command)
     assert result.exit_code == 0, result.output
-    assert "majority" in result.stdout
+    assert "accuracy on questions not fitted on: 60 questions" in result.stdout
     assert f"--method majority,{folder}" in result.stderr
     again = run(*command)
     assert again.stdout == result.stdout

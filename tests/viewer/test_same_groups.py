@@ -43,7 +43,7 @@ def shown(method: Method, pools: Sequence[Pool]) -> list[dict[str, Any]]:
     return [question_data(pool, explanation, vote) for pool, explanation in explain_stream(method, pools)]
 
 
-METHODS = ("selector", "majority", "majority-meaning", "majority-default", "weighted", "single")
+METHODS = ("evidence", "majority", "majority-paper", "weighted", "single")
 
 
 @pytest.mark.parametrize("name", METHODS)

@@ -1,4 +1,4 @@
-"""``docs/cli.md``, written from the commands themselves: ``python -m tracerank.cli.docs docs/cli.md``."""
+"""``docs/reference/cli.md``, written from the commands themselves by ``make docs``."""
 
 import sys
 from collections.abc import Iterator

@@ -119,7 +119,7 @@ def evaluate(
     folder, file = (None, None) if output is None else _records_place(output, force)
     with inputs.opened("loading") as (_, progress, problems):
         streams = [(name, progress.over(inputs.pools(problems, files=paths))) for name, paths in sets]
-        chosen = methods_named(asked, options)
+        chosen = methods_named(asked, options) if asked else []
         models = {method.name: model_of(name, options) for name, method in zip(asked, chosen, strict=True)}
         if escalate is not None or below is not None:
             from tracerank.cli.escalation import EscalateOption
@@ -221,7 +221,9 @@ def _write_records(folder: Path, file: Path) -> None:
         name: next((kinds[one] for one in (hint, *get_args(hint)) if one in kinds), COUNTS)
         for name, hint in get_type_hints(Record).items()
     }
-    write_records(file, read_lines(folder / RECORDS), {**columns, "escalated": NESTED})
+    write_records(
+        file, read_lines(folder / RECORDS), {**columns, "dropped": COUNTS, "counts": COUNTS, "escalated": NESTED}
+    )
     if set(os.listdir(folder)) >= {CONFIG, RECORDS}:
         shutil.rmtree(folder)
 

@@ -73,7 +73,7 @@ def report(
     if kind == PARQUET and output is not None:
         check_format(output)
     with working("folding", quiet=quiet):
-        plan = ReportPlan(k, against, seed, has_fitted=include_fitted, abstain_below=abstain_below)
+        plan = ReportPlan(k, against, seed, include_fitted=include_fitted, abstain_below=abstain_below)
         made = make_report(folders, plan, read)
         if output is not None and kind not in FILES:
             made.write(output, viewer=viewer)

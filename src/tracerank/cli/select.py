@@ -77,7 +77,7 @@ def select(
     """Choose the best existing answer of every question.
 
     Writes one JSON object per question: the answer, the rollout (sample_id) that gave it, its confidence, the scores,
-    and what docs/decisions.md lists. Exits with 3 if the method or its server failed on some questions.
+    and what docs/reference/formats.md lists. Exits with 3 if the method or its server failed on some questions.
     """
     if engine != LOCAL:
         if escalate is not None or gaps:

@@ -77,14 +77,14 @@ def train(
     and the vote, the shipped selector, the network and the oracle are compared on them at the end. Use the result with
     --method FOLDER.
     """
+    first = inputs.files[0]
+    if str(first) in (WEBQA, BROWSING) and not first.exists():
+        raise UsageError(f"train {first}: now train --setting {first}")
     from tracerank.embedding.load import load_embedder
     from tracerank.fitting.folder import write_network_card
     from tracerank.fitting.held_out import compare_held_out
     from tracerank.fitting.train import TrainingSource, guess_setting, prepare_training
 
-    first = inputs.files[0]
-    if str(first) in (WEBQA, BROWSING) and not first.exists():
-        raise UsageError(f"train {first}: now train --setting {first}")
     labelling = labelling_named(labels)
     held_out = None if split is None else split_named(split)
 
