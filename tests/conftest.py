@@ -79,6 +79,10 @@ def no_key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def slept() -> list[float]:
-    """Seconds of every wait of a client; nobody waits."""
-    return []
+def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Seconds of every wait between attempts; none is waited for."""
+    from tracerank.endpoints import client
+
+    waits: list[float] = []
+    monkeypatch.setattr(client, "sleep_using_event", lambda stop: waits.append)
+    return waits

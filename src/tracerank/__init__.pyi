@@ -3,6 +3,7 @@
 from tracerank.answers.meaning.grouping import group_answers, same_answer
 from tracerank.answers.meaning.rightness import is_right
 from tracerank.deciding import decide
+from tracerank.embedding.load import load_embedder
 from tracerank.errors import TraceRankError
 from tracerank.evidence.gaps import gaps
 from tracerank.methods import MethodOptions, load_method
@@ -46,6 +47,7 @@ __all__ = [
     "group_answers",
     "is_right",
     "iter_pools",
+    "load_embedder",
     "load_method",
     "read_pools",
     "run_best_of",

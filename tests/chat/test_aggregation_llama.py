@@ -9,6 +9,7 @@ import pytest
 from tests.builders import pool_of, ranked, rollout
 from tests.llama import llama_server
 from tracerank.chat.aggagent import AggAgent, AggAgentConfig
+from tracerank.chat.asked_confidence import AskedConfidence, AskedConfidenceConfig
 from tracerank.chat.asking import AskingMethod
 from tracerank.chat.solagg import AggregationConfig, SolAgg, SummAgg
 from tracerank.chat.verifier import Verifier, VerifierConfig
@@ -17,7 +18,6 @@ from tracerank.endpoints.chat_http import ChatConfig, HttpChat
 from tracerank.errors import ChatError
 from tracerank.pools.pool import Pool
 from tracerank.votes.base import ASKED_AGAIN, Decision
-from tracerank.votes.weighted import AskedConfidence, AskedConfidenceConfig
 
 Made = TypeVar("Made")
 

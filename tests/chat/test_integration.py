@@ -35,6 +35,12 @@ def test_an_answer_that_a_rollout_gave_belongs_to_the_first_that_gave_it() -> No
     ]
 
 
+def test_an_answer_belongs_to_the_rollout_that_wrote_the_same_bytes_before_one_in_another_case() -> None:
+    with served(said("<answer>Paris</answer>")) as (chat, _):
+        decision = SolAgg(chat).decide(asked_pool("Lyon", "paris", "Paris"))
+    assert (decision.answer, decision.sample_id, decision.group) == ("Paris", 2, (1, 2))
+
+
 def test_a_newly_written_answer_belongs_to_no_rollout() -> None:
     with served(said("<answer>Marseille</answer>")) as (chat, _):
         decision = SolAgg(chat).decide(POOL)
@@ -98,7 +104,16 @@ def test_a_number_without_a_word_is_an_answer_and_no_place() -> None:
         assert SolAgg(chat).decide(pool).answer == "7"
 
 
-@pytest.mark.parametrize("first", [said("I am not sure."), said("<answer>the short answer</answer>"), said("")])
+@pytest.mark.parametrize(
+    "first",
+    [
+        said("I am not sure."),
+        said("<answer>the short answer</answer>"),
+        said("<answer>It is the short answer</answer>"),
+        said("<answer>This is the final answer.</answer>"),
+        said(""),
+    ],
+)
 def test_a_reply_without_an_answer_is_asked_for_once_more(first: Reply) -> None:
     with served(first, said("<answer>Paris</answer>")) as (chat, server):
         decision = SolAgg(chat).decide(POOL)
@@ -164,7 +179,7 @@ def test_a_failed_call_raises_and_decides_nothing(reply: Reply) -> None:
 def test_a_server_that_does_not_answer_in_time_is_an_error() -> None:
     late = said("<answer>Paris</answer>")
     late.delay = 0.5
-    with served(late, first_token=0.1) as (chat, _), pytest.raises(ChatError, match=r"no first token within 0\.1 s"):
+    with served(late, timeout=0.1) as (chat, _), pytest.raises(ChatError, match=r"no answer within 0\.1 s"):
         SolAgg(chat).decide(POOL)
 
 
@@ -239,6 +254,16 @@ def test_an_empty_report_is_left_out_and_told(nothing: str) -> None:
         decision = SummAgg(chat).decide(POOL)
     assert (decision.answer, decision.note) == ("Paris", "1 of 3 reports are empty")
     assert "Report 3" not in last_text(server.requests[-1])
+
+
+def test_a_declared_placeholder_is_no_answer_of_summagg() -> None:
+    def rule(request: dict[str, Any]) -> Reply:
+        prompt = last_text(request)
+        return reports(request) if "report tags" in prompt else said("The correct answer is: It is the short answer.")
+
+    with served(rule=rule) as (chat, _):
+        decision = SummAgg(chat).decide(POOL)
+    assert (decision.answer, decision.counts["no answer"]) == ("Paris", 1)
 
 
 def test_without_any_report_nothing_is_integrated() -> None:

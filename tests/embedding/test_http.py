@@ -1,7 +1,6 @@
 """Vectors from a server that misbehaves in every way we know of."""
 
 import base64
-import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -14,7 +13,6 @@ from tests.model_server import Reply, Server, error
 from tracerank.embedding.base import Embedder, HashEmbedder
 from tracerank.embedding.http import HttpConfig, HttpEmbedder, pack
 from tracerank.endpoints.chat import sendable
-from tracerank.endpoints.client import retry_after
 from tracerank.errors import EmbeddingError
 
 KEY = "sk-very-secret-0123456789"
@@ -43,7 +41,7 @@ def make(server: Server, slept: list[float]) -> Iterator[Callable[..., HttpEmbed
 
     def make(**values: Any) -> HttpEmbedder:
         config = HttpConfig(**({"url": server.url, "model": "words"} | values))
-        made.append(HttpEmbedder(config, pause=lambda _, seconds: slept.append(seconds), chance=lambda: 0.0))
+        made.append(HttpEmbedder(config))
         return made[-1]
 
     yield make
@@ -167,74 +165,12 @@ def test_concurrency_is_bounded_and_leaves_the_order_alone(server: Server, make:
 # --- failures that pass ---
 
 
-def test_retry_after_is_honoured_and_the_rest_backs_off(server: Server, make: Make, slept: list[float]) -> None:
-    server.planned = [error(429, "slow down", Retry_After="7"), error(500, "oops"), error(503, "loading")]
-    assert np.array_equal(make().embed(["a"]), WORDS.embed(["a"]))
-    assert slept == [7.0, 1.0, 2.0]
-
-
-def test_chance_shortens_a_wait_by_up_to_half(server: Server) -> None:
-    slept: list[float] = []
-    server.planned = [error(500, "oops")]
-    with HttpEmbedder(
-        HttpConfig(server.url, "words"), pause=lambda _, seconds: slept.append(seconds), chance=lambda: 1.0
-    ) as embedder:
-        embedder.embed(["a"])
-    assert slept == [0.25]
-
-
-def test_a_wait_beyond_the_bound_is_an_error(server: Server, make: Make, slept: list[float]) -> None:
-    server.planned = [error(429, "daily limit", Retry_After="3600")]
-    assert "asks to wait 3600 s, more than 60 s (HTTP 429: daily limit)" in failure(make(), ["a"])
-    assert slept == []
-
-
-def test_retry_after_may_be_a_date_or_nonsense() -> None:
-    assert 0.0 == retry_after(None) == retry_after("soon") == retry_after("Wed, 21 Oct 2015 07:28:00 GMT")
-    assert retry_after("1.5") == 1.5
-    assert retry_after("Wed, 21 Oct 2099 07:28:00 GMT") > 1e9
-
-
-def test_errors_that_stay_are_given_up(server: Server, make: Make, slept: list[float]) -> None:
-    server.rule = lambda _: error(502, "bad gateway")
-    message = failure(make(retries=2), ["a"])
-    assert message == f"{server.url}/v1/embeddings: gave up after 3 attempts: HTTP 502: bad gateway"
-    assert len(server.requests) == 3
-    assert len(slept) == 2
-
-
-def test_an_exhausted_quota_is_not_tried_again(server: Server, make: Make) -> None:
-    server.rule = lambda _: Reply(429, {"error": {"message": "pay first", "code": "insufficient_quota"}})
-    assert "HTTP 429: pay first" in failure(make(), ["a"])
-    assert len(server.requests) == 1
-
-
 def test_cut_connections_are_tried_again(server: Server, make: Make) -> None:
     whole = good({"input": ["a"]}).body
     # Cut before the promised length, and a body that is short from the start.
     server.planned = [Reply(body=whole, cut=True), Reply(body=whole[:-9]), Reply(body=b"")]
     assert np.array_equal(make().embed(["a"]), WORDS.embed(["a"]))
     assert len(server.requests) == 4
-
-
-def test_timeouts_are_tried_again(server: Server, make: Make) -> None:
-    calls = iter(range(9))
-
-    def late(request: dict[str, Any]) -> Reply:
-        if next(calls) == 0:
-            time.sleep(0.4)
-        return good(request)
-
-    server.rule = late
-    assert np.array_equal(make(timeout=0.2).embed(["a"]), WORDS.embed(["a"]))
-    server.rule = lambda request: time.sleep(0.3) or good(request)  # type: ignore[func-returns-value]
-    assert "gave up after 1 attempt: no answer within 0.1 s" in failure(make(timeout=0.1, retries=0), ["a"])
-
-
-def test_nobody_at_the_address_is_said(make: Make) -> None:
-    assert "http://127.0.0.1:9/v1/embeddings: gave up after 2 attempts: no connection" in failure(
-        make(url="http://127.0.0.1:9", retries=1), ["a"]
-    )
 
 
 def test_one_failed_request_ends_the_call_and_the_waits_of_the_others(server: Server) -> None:
@@ -297,78 +233,6 @@ def test_a_width_that_changes_between_requests_is_an_error(server: Server, make:
 
 
 # --- refusals ---
-
-
-@pytest.mark.parametrize("status", [401, 403])
-def test_a_refused_key_is_named_by_its_variable_and_not_tried_again(
-    server: Server, make: Make, monkeypatch: pytest.MonkeyPatch, status: int
-) -> None:
-    server.rule = lambda _: error(status, f"Incorrect API key provided: {KEY}")
-    assert "the server wants a key" in failure(make(), ["a"])
-    monkeypatch.setenv("TRACERANK_API_KEY", KEY)
-    assert f"the server refuses the key in $TRACERANK_API_KEY (HTTP {status})" in failure(make(), ["a"])
-    monkeypatch.setenv("MY_KEY", KEY)
-    assert "the key in $MY_KEY" in failure(make(key_variable="MY_KEY"), ["a"])
-    assert len(server.requests) == 3
-
-
-def test_a_key_is_taken_from_its_variable_and_openais_only_goes_to_openai(
-    server: Server, make: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    embedder = make()
-    embedder.embed(["a"])
-    monkeypatch.setenv("OPENAI_API_KEY", "second")
-    embedder.embed(["a"])
-    monkeypatch.setenv("TRACERANK_API_KEY", "first\n")
-    embedder.embed(["a"])
-    assert server.authorizations == [None, None, "Bearer first"]
-    monkeypatch.delenv("TRACERANK_API_KEY")
-    assert HttpConfig("https://api.openai.com/v1", "m").key_source == "OPENAI_API_KEY"
-    assert HttpConfig("https://api.openai.com.evil.org/v1", "m").key_source is None
-    assert "$ELSEWHERE is not set" in failure(make(key_variable="ELSEWHERE"), ["a"])
-
-
-def test_the_key_appears_nowhere(
-    server: Server, make: Make, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.DEBUG)
-    monkeypatch.setenv("TRACERANK_API_KEY", KEY)
-    embedder = make(retries=0)
-    embedder.embed(["a"])
-    echo = f"you sent Bearer {KEY}, why?"
-    messages = []
-    for status in (400, 401, 403, 404, 413, 418, 429, 500):
-        server.rule = lambda _, status=status: error(status, echo)  # type: ignore[misc]
-        messages.append(failure(embedder, ["a"]))
-    server.rule = lambda _: Reply(body={"error": echo})
-    messages.append(failure(embedder, ["a"]))
-    server.rule = lambda _: Reply(500, f"{'x' * 290}{KEY}".encode())  # not even its beginning, where a message is cut
-    messages.append(failure(embedder, ["a"]))
-    assert server.authorizations[-1] == f"Bearer {KEY}"
-    shown = [*messages, repr(embedder), repr(embedder.config), embedder.name, str(vars(embedder)), caplog.text]
-    assert not [text for text in shown if KEY[:8] in text]
-    assert "you sent Bearer ***" in messages[0]
-
-
-def test_a_key_that_cannot_be_sent_is_not_quoted(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    for damaged in (f"{KEY}\n{KEY}", f"{KEY}é"):
-        monkeypatch.setenv("TRACERANK_API_KEY", damaged)
-        message = failure(make(), ["a"])
-        assert "the key in $TRACERANK_API_KEY holds a character no key has" in message
-        assert KEY not in message
-
-
-@pytest.mark.parametrize("url", [f"http://me:{KEY}@host", f"http://host/v1?api-key={KEY}", f"http://host:{KEY}/v1"])
-def test_an_address_with_a_key_in_it_is_refused_without_repeating_it(url: str) -> None:
-    with pytest.raises(EmbeddingError) as caught:
-        HttpConfig(url, "words")
-    assert KEY not in str(caught.value)
-
-
-@pytest.mark.parametrize("url", ["localhost:8080", "ftp://host", "", "http://", "http://[::1"])
-def test_what_is_no_address_is_refused(url: str) -> None:
-    with pytest.raises(EmbeddingError, match="expected http://HOST"):
-        HttpConfig(url, "words")
 
 
 def test_limits_below_one_are_refused() -> None:

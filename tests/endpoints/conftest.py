@@ -15,7 +15,7 @@ def make(server: Server, slept: list[float]) -> Iterator[Callable[..., HttpChat]
 
     def build(**settings: Any) -> HttpChat:
         config = ChatConfig(**{"url": server.url, "model": "m"} | settings)
-        made.append(HttpChat(config, pause=lambda _, seconds: slept.append(seconds), chance=lambda: 0.0))
+        made.append(HttpChat(config))
         return made[-1]
 
     yield build

@@ -46,12 +46,6 @@ def test_everything_in_a_reply_is_kept_and_still_tells_what_it_cost(tmp_path: Pa
 TOOL = ChatTool("search", "Finds.", {"type": "object", "properties": {}})
 
 
-def test_replies_that_earlier_versions_kept_are_found() -> None:
-    kept = "bb4d7c33b698e4cb427fe984b833af57462fafe69a132b402f4130bd142dc1bc"
-    assert request_key("m", ASKED, Sampling(5)) == kept
-    assert request_key("m", ASKED, Sampling(5, one_call=True)) != kept
-
-
 def test_whatever_changes_the_reply_asks_again() -> None:
     usual = ("m", ASKED, Sampling(5))
     others = [

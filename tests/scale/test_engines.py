@@ -1,6 +1,12 @@
-"""Engines write what ``tracerank select`` writes, in shards, and go on where a dead run has stopped."""
+"""Engines decide as the local loop does, whatever the order of the rows, and complete a run that was killed."""
 
 import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -8,212 +14,211 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.cli.conftest import Run
-from tests.scale.callables import Failing, KilledOnce
-from tests.scale.tables import rows_of, scattered, sharded, write_rows
+from tests.scale.tables import rows_of, scattered, write_rows
+from tests.worlds import generate_pools
 from tracerank.errors import ReadError, UsageError
+from tracerank.methods import load_method
 from tracerank.pools.pool import Pool
-from tracerank.scale.decide_pools import DecidePools
-from tracerank.scale.pieces import plan
-from tracerank.scale.places import Place
-from tracerank.scale.run import EngineOptions, select_on_engine
-from tracerank.scale.shards import DecideShard, ShardFolder
+from tracerank.readers import iter_pools
+from tracerank.scale import DecidePools, select_on_engine
 
-pytest.importorskip("daft")
-# Daft leaves the pipes of its worker processes to the collector.
-pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")
-DAFT = EngineOptions("daft", 1)
+ROOT = Path(__file__).parents[2]
 DECIDE = DecidePools("majority")
+pytestmark = [
+    # Daft leaves the pipes of its worker processes to the collector, Ray its files.
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning"),
+]
+ENGINES = ["daft", pytest.param("ray", marks=[pytest.mark.slow, pytest.mark.xdist_group("ray")])]
 
 
-def shards(folder: Path) -> pa.Table:
-    return pa.concat_tables(pq.read_table(path) for path in sorted(folder.glob("part-*.parquet")))
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[None]:
+    """One Ray for all tests, since starting takes seconds."""
+    ray = pytest.importorskip("ray")
+    paths = os.pathsep.join((str(ROOT), str(ROOT / "src")))
+    ray.init(
+        num_cpus=3,
+        object_store_memory=256 * 2**20,
+        include_dashboard=False,
+        log_to_driver=False,
+        runtime_env={"env_vars": {"PYTHONPATH": paths}},
+    )
+    yield
+    ray.shutdown()
 
 
-def selected(run: Run, source: Path, folder: Path) -> pa.Table:
-    """What select itself writes."""
-    file = folder / "expected.parquet"
-    assert run("select", source, "--method", "majority", "--engine", "local", "-o", file, "-q").exit_code == 0
-    return pq.read_table(file)
+@pytest.fixture(params=ENGINES)
+def engine(request: pytest.FixtureRequest) -> str:
+    name = str(request.param)
+    pytest.importorskip(name)
+    if name == "ray":
+        request.getfixturevalue("cluster")
+    return name
 
 
-def test_whole_questions_are_decided_without_a_shuffle_and_in_order(
-    run: Run, pools: list[Pool], tmp_path: Path
+def decisions(folder: Path) -> list[dict[str, Any]]:
+    return [row for path in sorted(folder.glob("part-*.parquet")) for row in pq.read_table(path).to_pylist()]
+
+
+def by_question(rows: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """By question, without the source, which an engine knows by file and the local loop by row."""
+    assert len({row["question_id"] for row in rows}) == len(rows)
+    return {row["question_id"]: {**row, "source": None} for row in rows}
+
+
+def local(source: Path, decide: DecidePools = DECIDE) -> dict[str, dict[str, Any]]:
+    """What the local loop decides: files in order."""
+    tables = [pq.read_table(path) for path in sorted(source.glob("*.parquet"))]
+    return by_question(decide(pa.concat_tables(tables, promote_options="default")).to_pylist())
+
+
+@pytest.mark.parametrize("method", ["evidence", "majority"])
+def test_scattered_rollouts_are_decided_as_the_local_loop_decides_them(
+    engine: str, method: str, pools: list[Pool], tmp_path: Path
 ) -> None:
-    source = sharded(tmp_path / "in", pools)
-    counts = select_on_engine([source], tmp_path / "out", DECIDE, DAFT)
-    assert shards(tmp_path / "out").equals(selected(run, source, tmp_path))
-    assert (counts.questions, counts.rows, counts.problems) == (12, 72, 0)
-    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
-    assert [one["questions"] for one in manifest["shards"]] == [4, 4, 4]
-    assert not (tmp_path / "out" / "gathered").exists()
-
-
-def test_scattered_rollouts_are_gathered_by_question_first(run: Run, pools: list[Pool], tmp_path: Path) -> None:
     source = scattered(tmp_path / "in", pools)
-    select_on_engine([source], tmp_path / "out", DECIDE, EngineOptions("daft", 1, partitions=3))
-    expected = {row["question_id"]: row for row in selected(run, source, tmp_path).to_pylist()}
-    found = shards(tmp_path / "out").to_pylist()
-    assert {row["question_id"]: row for row in found} == expected
-    assert len(found) == 12
-    assert len(list((tmp_path / "out").glob("part-*.parquet"))) == 3
-    assert not (tmp_path / "out" / "gathered").exists()
+    progress: list[tuple[int, int]] = []
+    decide = DecidePools(method)
+    counts = select_on_engine(
+        engine, [source], tmp_path / "out", decide, workers=1, on_progress=lambda *done: progress.append(done)
+    )
+    found = by_question(decisions(tmp_path / "out"))
+    assert found == local(source, decide)
+    chosen = load_method(method)
+    assert {id: row["answer"] for id, row in found.items()} == {
+        pool.question.id: chosen.decide(pool).answer for pool in iter_pools(source)
+    }
+    assert (counts.questions, counts.failed, counts.problems) == (12, 0, 0)
+    assert progress[-1][0] == len(progress)
+    assert {path.name.split("-")[0] for path in (tmp_path / "out").iterdir()} == {"part", "run.json"}
+    assert not list(tmp_path.glob(".*"))
 
 
-def test_rollouts_without_a_number_keep_the_order_of_the_input(run: Run, pools: list[Pool], tmp_path: Path) -> None:
+def test_unnumbered_rollouts_keep_their_order_or_are_refused(engine: str, pools: list[Pool], tmp_path: Path) -> None:
     rows = [{name: value for name, value in row.items() if name != "sample_id"} for row in rows_of(pools)]
     for number in range(3):
         write_rows(tmp_path / "in" / f"{number}.parquet", rows[number::3], group=5)
-    select_on_engine([tmp_path / "in"], tmp_path / "out", DECIDE, EngineOptions("daft", 1, partitions=2))
-    expected = {row["question_id"]: row for row in selected(run, tmp_path / "in", tmp_path).to_pylist()}
-    assert {row["question_id"]: row for row in shards(tmp_path / "out").to_pylist()} == expected
+    if engine == "daft":
+        with pytest.raises(ReadError, match="no sample_id"):
+            select_on_engine(engine, [tmp_path / "in"], tmp_path / "out", DECIDE, workers=1)
+        return
+    select_on_engine(engine, [tmp_path / "in"], tmp_path / "out", DecidePools("single", k=4), workers=1)
+    assert by_question(decisions(tmp_path / "out")) == local(tmp_path / "in", DecidePools("single", k=4))
 
 
-def test_a_run_that_died_goes_on_with_what_is_left(
-    pools: list[Pool], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    source, out = sharded(tmp_path / "in", pools), tmp_path / "out"
-    select_on_engine([source], out, DECIDE, DAFT)
-    whole = {path.name: path.read_bytes() for path in out.glob("part-*")}
-    assert select_on_engine([source], out, DECIDE, EngineOptions("none", 1)).questions == 12  # nothing is left to do
-    (out / "manifest.json").unlink()
-    (out / "part-00001.parquet").unlink()
-    kept = (out / "part-00000.parquet").stat().st_mtime_ns
-    told: list[str] = []
-    select_on_engine([source], out, DECIDE, DAFT, on_shard=told.append)
-    assert [json.loads(one)["shard"] for one in told] == ["part-00001.parquet"]
-    assert {path.name: path.read_bytes() for path in out.glob("part-*")} == whole
-    assert (out / "part-00000.parquet").stat().st_mtime_ns == kept
-    assert (out / "manifest.json").exists()
+def test_a_row_may_be_a_whole_pool(engine: str, pools: list[Pool], tmp_path: Path) -> None:
+    rows = [
+        {
+            "question": pool.question.text,
+            "question_id": pool.question.id,
+            "rollouts": [{"answer": one.answer or "unknown"} for one in pool.rollouts],
+        }
+        for pool in pools
+    ]
+    write_rows(tmp_path / "in" / "0.parquet", rows)
+    select_on_engine(engine, [tmp_path / "in"], tmp_path / "out", DECIDE, workers=1)
+    assert by_question(decisions(tmp_path / "out")) == local(tmp_path / "in")
 
 
-def test_another_run_does_not_touch_the_folder(pools: list[Pool], tmp_path: Path) -> None:
-    source, out = sharded(tmp_path / "in", pools), tmp_path / "out"
-    select_on_engine([source], out, DECIDE, DAFT)
-    with pytest.raises(UsageError, match="other arguments or inputs"):
-        select_on_engine([source], out, DecidePools("majority", k=2), DAFT)
-    select_on_engine([source], out, DecidePools("majority", k=2), DAFT, force=True)
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "notes.txt").touch()
-    with pytest.raises(UsageError, match="no folder of ours"):
-        select_on_engine([source], tmp_path / "mine", DECIDE, DAFT)
+def test_an_interrupted_run_decides_only_on_what_is_missing(engine: str, pools: list[Pool], tmp_path: Path) -> None:
+    source, out = scattered(tmp_path / "in", pools), tmp_path / "out"
+    select = partial(select_on_engine, engine, [source], out, DECIDE, workers=1)
+    select()
+    whole = by_question(decisions(out))
+    assert select().questions == 12  # complete: the engine is not even started
+    run = json.loads((out / "run.json").read_text())
+    del run["counts"]
+    (out / "run.json").write_text(json.dumps(run))
+    first, second, *rest = sorted(out.glob("part-*.parquet"))
+    first.unlink()
+    (out / "_draft-half").write_bytes(b"PAR1")
+    (out / "rows").mkdir()
+    kept = {path: path.stat().st_mtime_ns for path in (second, *rest)}
+    assert select().questions == 12
+    assert by_question(decisions(out)) == whole
+    assert {path: path.stat().st_mtime_ns for path in kept} == kept
+    assert {path.name.split("-")[0] for path in out.iterdir()} == {"part", "run.json"}
 
 
-def test_rows_that_cannot_be_told_apart_by_their_id_are_refused(tmp_path: Path) -> None:
-    rows = [{"id": number % 2, "question": f"Who built bridge {number}?", "answer": "x"} for number in range(4)]
-    file = write_rows(tmp_path / "a.parquet", rows)
-    with pytest.raises(UsageError, match="same id and ask different things"):
-        plan([str(file)], "auto")
+def test_another_run_is_refused_and_force_starts_over(pools: list[Pool], tmp_path: Path) -> None:
+    source, out = scattered(tmp_path / "in", pools), tmp_path / "out"
+    select_on_engine("daft", [source], out, DECIDE, workers=1)
+    with pytest.raises(UsageError, match="holds another run"):
+        select_on_engine("daft", [source], out, DecidePools("single"), workers=1)
+    select_on_engine("daft", [source], out, DecidePools("single"), workers=1, force=True)
+    assert by_question(decisions(out)) == local(source, DecidePools("single"))
 
 
-def test_a_question_that_only_its_conversation_tells_is_found_by_the_reader(run: Run, tmp_path: Path) -> None:
-    def talk(question: str, answer: str) -> dict[str, Any]:
-        return {"messages": [{"role": "user", "content": question}, {"role": "assistant", "content": answer}]}
+def test_what_is_no_input_or_output_is_refused(pools: list[Pool], tmp_path: Path) -> None:
+    source = scattered(tmp_path / "in", pools)
+    (tmp_path / "x.jsonl").write_text("{}")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "mine").touch()
+    write_rows(tmp_path / "bare" / "0.parquet", [{"colour": "red"}])
+    for name, inputs, output, expected in (
+        ("spark", source, "out", "expected one of daft, ray"),
+        ("daft", tmp_path / "x.jsonl", "out", "Parquet files only"),
+        ("daft", source, "x.jsonl", "is a file"),
+        ("daft", source, "full", "not empty"),
+        ("daft", source, "in", "holds files that are read"),
+        ("daft", tmp_path / "bare", "out", "--map question_id=COLUMN"),
+    ):
+        with pytest.raises((UsageError, ReadError), match=expected):
+            select_on_engine(name, [inputs], tmp_path / output, DECIDE, workers=1)
 
-    asked = [f"Who built the bridge number {number}?" for number in range(6)]
-    rows = [talk(question, f"Ada {turn}") for turn in range(3) for question in asked]
-    source = write_rows(tmp_path / "in" / "a.parquet", rows).parent
-    counts = select_on_engine([source], tmp_path / "out", DECIDE, EngineOptions("daft", 1, partitions=2))
-    assert (counts.questions, counts.rows) == (6, 18)
-    expected = {row["question_id"]: row for row in selected(run, source, tmp_path).to_pylist()}
-    assert {row["question_id"]: row for row in shards(tmp_path / "out").to_pylist()} == expected
+
+def test_a_row_that_cannot_be_used_is_listed_and_costs_only_itself(pools: list[Pool], tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [*rows_of(pools), {"answer": "x"}]
+    write_rows(tmp_path / "in" / "0.parquet", [{name: row.get(name) for name in rows[0]} for row in rows])
+    counts = select_on_engine("daft", [tmp_path / "in"], tmp_path / "out", DECIDE, workers=1)
+    assert (counts.questions, counts.problems) == (12, 1)
+    (listed,) = (tmp_path / "out").glob("problems-*.jsonl")
+    assert "was dropped" in json.loads(listed.read_text())["reason"]
 
 
-def test_files_of_a_folder_that_are_none_are_left_out_and_told(pools: list[Pool], tmp_path: Path) -> None:
-    source = sharded(tmp_path / "in", pools)
-    (source / "_SUCCESS").touch()
-    (source / "9.parquet").write_bytes(b"PAR1 and nothing more")
-    counts = select_on_engine([source], tmp_path / "out", DECIDE, DAFT)
+class NoServer(DecidePools):
+    """Fails as a method does whose server is gone."""
+
+    def decided(self, *given: Any) -> Any:
+        raise ReadError("the server is gone")
+
+
+def test_an_error_that_ends_everything_is_one_line(pools: list[Pool], tmp_path: Path) -> None:
+    source = scattered(tmp_path / "in", pools)
+    with pytest.raises(ReadError, match=r"^the server is gone$"):
+        select_on_engine("daft", [source], tmp_path / "out", NoServer("majority"), workers=1)
+    counts = select_on_engine("daft", [source], tmp_path / "out", DECIDE, workers=1)
     assert counts.questions == 12
-    [problem] = ShardFolder(Place(str(tmp_path / "out"))).problems()
-    assert problem.source.endswith("9.parquet")
-    assert "left out" in problem.reason
-    with pytest.raises(ReadError, match=r"9\.parquet: cannot be read as Parquet"):
-        select_on_engine([source / "9.parquet"], tmp_path / "other", DECIDE, DAFT)
 
 
-def test_a_piece_that_fails_is_told_when_the_others_are_done(pools: list[Pool], tmp_path: Path) -> None:
-    source, out = sharded(tmp_path / "in", pools), tmp_path / "out"
-    with pytest.raises(ReadError, match="the server is gone"):
-        select_on_engine([source], out, Failing("majority"), DAFT)
-    assert sorted(path.name for path in out.glob("part-*")) == ["part-00000.parquet", "part-00002.parquet"]
-    select_on_engine([source], out, DECIDE, EngineOptions("daft", 2))
-    assert len(shards(out)) == 12
+_SCRIPT = """
+import sys
+from tracerank.scale import DecidePools, select_on_engine
+if __name__ == "__main__":
+    print(select_on_engine(sys.argv[1], [sys.argv[2]], sys.argv[3], DecidePools("majority"), workers=2))
+"""
 
 
-def test_a_worker_killed_with_9_loses_nothing(run: Run, pools: list[Pool], tmp_path: Path) -> None:
-    source, mark = sharded(tmp_path / "in", pools), tmp_path / "killed"
-    decide = KilledOnce("majority", mark=str(mark))
-    select_on_engine([source], tmp_path / "out", decide, EngineOptions("daft", 2))
-    assert mark.exists()
-    assert shards(tmp_path / "out").equals(selected(run, source, tmp_path))
-
-
-def test_what_is_wrong_with_rows_lies_beside_the_shard(pools: list[Pool], tmp_path: Path) -> None:
-    rows = [*rows_of(pools[:2]), {"answer": "nobody asked"}]
-    write_rows(tmp_path / "in" / "a.parquet", rows)
-    counts = select_on_engine([tmp_path / "in"], tmp_path / "out", DECIDE, DAFT)
-    assert (counts.rows, counts.questions, counts.problems) == (13, 2, 1)
-    [problem] = ShardFolder(Place(str(tmp_path / "out"))).problems()
-    assert problem.source.endswith("a.parquet:row 13")
-
-
-def test_a_large_file_is_cut_between_questions_only(
-    pools: list[Pool], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tracerank.scale.pieces.PIECE_BYTES", 1)
-    file = write_rows(tmp_path / "a.parquet", rows_of(pools), group=3)  # two row groups a question
-    found = plan([str(file)], "auto")
-    assert found.is_sharded
-    assert [(piece.groups, piece.first, piece.rows) for piece in found.pieces[:2]] == [((0, 2), 0, 6), ((2, 4), 6, 6)]
-    assert len(found.pieces) == 12
-    split = plan([str(write_rows(tmp_path / "b.parquet", rows_of(pools)[::-1] + rows_of(pools), group=3))], "auto")
-    assert not split.is_sharded
-    assert split.rows == 144
-
-
-def test_a_question_in_two_files_is_noticed_and_a_declaration_believed(pools: list[Pool], tmp_path: Path) -> None:
-    rows = rows_of(pools)
-    files = [str(write_rows(tmp_path / f"{n}.parquet", part)) for n, part in enumerate((rows[:40], rows[40:]))]
-    assert not plan(files, "auto").is_sharded
-    declared = plan(files, "auto", is_declared=True)
-    assert declared.is_sharded
-    assert [piece.rows for piece in declared.pieces] == [40, 32]
-    with pytest.raises(ReadError, match=r"both in part-00000\.parquet and in part-00001\.parquet"):
-        select_on_engine([tmp_path], tmp_path.with_name("out"), DECIDE, EngineOptions("daft", 1, is_sharded=True))
-
-
-def test_rows_that_do_not_say_their_question_are_refused_with_the_way_out(tmp_path: Path) -> None:
-    file = write_rows(tmp_path / "a.parquet", [{"prompt_number": "7", "reply": "x"}])
-    with pytest.raises(UsageError, match=r"--map question_id=COLUMN"):
-        plan([str(file)], "auto")
-    assert plan([str(file)], "auto?question_id=prompt_number").is_sharded
-
-
-def test_a_file_that_changed_under_the_run_is_not_half_decided(pools: list[Pool], tmp_path: Path) -> None:
-    file = write_rows(tmp_path / "a.parquet", rows_of(pools))
-    [piece] = plan([str(file)], "auto").pieces
-    write_rows(file, rows_of(pools[:11]), group=14)
-    told = DecideShard(DECIDE, str(tmp_path))(json.dumps(piece.record()))
-    assert "of 72 in piece 00000" in json.loads(told)["error"]
-    assert not list(tmp_path.glob("part-*"))
-
-
-def test_folders_of_parquet_go_to_daft_unless_a_file_is_written(run: Run, pools: list[Pool], tmp_path: Path) -> None:
-    source = sharded(tmp_path / "in", pools)
-    result = run("select", source, "--method", "majority", "--workers", 1, "-o", tmp_path / "out")
-    assert result.exit_code == 0, result.output
-    assert "nothing is shuffled" in result.output
-    assert len(shards(tmp_path / "out")) == 12
-    assert run("select", source, "--method", "majority", "-o", tmp_path / "out.jsonl").exit_code == 0
-    assert (tmp_path / "out.jsonl").is_file()
-    assert run("select", source, "--engine", "local", "--method", "majority", "-o", tmp_path / "x").exit_code == 0
-    assert (tmp_path / "x").is_file()
-
-
-def test_an_engine_without_a_folder_is_refused(run: Run, world: Path, tmp_path: Path) -> None:
-    result = run("select", world, "--engine", "daft")
-    assert (result.exit_code, "-o FOLDER" in result.output) == (2, True)
-    assert "expected one of local, daft, ray" in run("select", world, "--engine", "spark").output
-    result = run("select", world, "--engine", "daft", "-o", tmp_path / "out")
-    assert (result.exit_code, "engines read Parquet files only" in result.output) == (2, True)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["daft", "ray"])
+def test_runs_killed_at_any_moment_end_complete_and_without_double_questions(name: str, tmp_path: Path) -> None:
+    pytest.importorskip(name)
+    source, out = tmp_path / "in", tmp_path / "out"
+    rows = rows_of(generate_pools(3000, seed=9, k=4))
+    for number in range(3):
+        write_rows(source / f"{number}.parquet", rows[number::3], group=1000)
+    command = [sys.executable, "-c", _SCRIPT, name, str(source), str(out)]
+    env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    seen: list[int] = []
+    for parts in (1, 3, 5):
+        process = subprocess.Popen(command, env=env, stderr=subprocess.DEVNULL)
+        while process.poll() is None and len(list(out.glob("part-*.parquet"))) < parts:
+            time.sleep(0.05)
+        process.kill()
+        process.wait()
+        seen.append(len(decisions(out)))
+    subprocess.run(command, env=env, check=True, capture_output=True)
+    assert 0 < seen[0] < 3000
+    assert by_question(decisions(out)) == local(source)
+    assert {path.name.split("-")[0] for path in out.iterdir()} == {"part", "run.json"}

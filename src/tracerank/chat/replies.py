@@ -107,9 +107,7 @@ _IS_WRONG = re.compile(
 )
 _LABEL = re.compile(rf"\W{{0,6}}(?:the )?{_OF_ONE}([0-9]{{1,3}})[ *]{{0,3}}:[ *]{{0,3}}(?=\S)", re.I)
 _STATED = re.compile(r"\banswer(?: to the question)? is\b(?:(?! because\b| since\b|[;\n]).){1,300}", re.I)
-_PLACEHOLDERS = frozenset(
-    map(normalize_answer, ("the short answer", "short answer", "the answer", "answer", "…", "..."))
-)
+_PLACEHOLDER = re.compile(r"(?:(?:(?:it|this|that|here) is )?(?:(?:short|final|exact|correct) )*answer(?: here)?|…)?")
 _LEAST_NAME = 3
 """Letters of a candidate that a reply may name in passing: shorter ones are words of any sentence."""
 
@@ -140,7 +138,7 @@ def named_in(text: str, candidates: Sequence[str]) -> Found | None:
 
 def is_placeholder(text: str) -> bool:
     """Whether it is what our prompts show in the place of an answer, copied."""
-    return normalize_answer(text) in _PLACEHOLDERS
+    return _PLACEHOLDER.fullmatch(normalize_answer(text)) is not None
 
 
 def bare_number(text: str, candidates: Sequence[str]) -> Found | None:

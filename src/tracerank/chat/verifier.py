@@ -1,6 +1,6 @@
 """An LLM verifier: each candidate is judged alone, right or wrong, and the likeliest one is chosen.
 
-The score is the probability of yes where the endpoint tells log-probabilities, else 1 or 0. A reply that says neither
+The score is the probability of yes where the endpoint gives log probabilities, else 1 or 0. A reply that says neither
 yes nor no is asked for again and then a missing score, never a guess.
 """
 
@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from tracerank.answers.equivalence import NO_GROUP
 from tracerank.chat.asking import (
     AskingMethod,
     CountedChat,
@@ -27,7 +26,6 @@ from tracerank.endpoints.chat import VERDICT_TOKENS, ChatModel, ChatReply, Sampl
 from tracerank.errors import ChatError
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Evidence, Retained, RetentionRule, Rollout
-from tracerank.votes.answer_groups import AnswerGrouping
 from tracerank.votes.base import ALIKE, Decision
 
 # In capitals anywhere, else at the beginning of a line and parted from what follows: "There is no proof" is no verdict.
@@ -35,7 +33,7 @@ _VERDICT = re.compile(r"""\b(YES|NO)\b|^[\s*_"'(]{0,8}((?i:yes|no))(?=[\s*_"')]{
 _LIKELY_TOKENS = 5  # what every server allows
 _ALIKE_WITHIN = 1e-6
 _MOST_LIKELY = 1.05
-"""Sum of the probabilities at one place, from which they are none: some servers fill in zeros for logarithms."""
+"""Sum of the probabilities of one token above which they are not probabilities: some servers fill in zeros."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,17 +60,12 @@ class VerifierConfig:
 
 
 class Verifier(AskingMethod):
-    """The candidate with the best score; ties go to the first.
+    """The candidate with the best score; ties go to the first."""
 
-    With a grouping the scores of equal answers are summed, which makes it a vote weighted by the verifier.
-    """
+    name = "verifier"
 
-    def __init__(
-        self, chat: ChatModel, config: VerifierConfig | None = None, grouping: AnswerGrouping | None = None
-    ) -> None:
+    def __init__(self, chat: ChatModel, config: VerifierConfig | None = None) -> None:
         self.config = config or VerifierConfig()
-        self.grouping = grouping
-        self.name = "verifier" if grouping is None else f"verifier-sum-{grouping.name}"
         super().__init__(chat, self.config.concurrency, self.config.rule)
 
     def ask(self, pool: Pool, retained: Retained, chat: CountedChat) -> Decision:
@@ -83,37 +76,23 @@ class Verifier(AskingMethod):
         failed = [score for score in found if isinstance(score, ChatError)]
         if len(failed) == len(found):
             raise failed[0]
-        of_prompt = dict(zip(distinct, found, strict=True))
-        groups = self._groups(pool.question.text, kept)
-        sums: dict[int, float] = {}  # of the groups with a score
-        for group, prompt in zip(groups, prompts, strict=True):
-            if not isinstance(score := of_prompt[prompt], ChatError):
-                sums[group] = sums.get(group, 0.0) + score
-        place = max(range(len(kept)), key=lambda index: sums.get(groups[index], -1.0))  # the first of equals
-        winner = kept[place]
-        members = tuple(one.sample_id for one, group in zip(kept, groups, strict=True) if group == groups[place])
-        missing = sum(isinstance(of_prompt[prompt], ChatError) for prompt in prompts)
+        score_of = {
+            prompt: score for prompt, score in zip(distinct, found, strict=True) if not isinstance(score, ChatError)
+        }
+        winner = max(range(len(kept)), key=lambda index: score_of.get(prompts[index], -1.0))  # the first of equals
+        missing = sum(prompt not in score_of for prompt in prompts)
         notes = [f"{missing} of {len(kept)} candidates have no score ({failed[0]})"] if missing else []
-        if len(sums) > 1 and max(sums.values()) - min(sums.values()) < _ALIKE_WITHIN:
-            notes.append(f"{ALIKE} ({sums[groups[place]]:.3g}): the first candidate was taken")
+        if len(score_of) > 1 and max(score_of.values()) - min(score_of.values()) < _ALIKE_WITHIN:
+            notes.append(f"{ALIKE} ({score_of[prompts[winner]]:.3g}): the first candidate was taken")
         return Decision(
             pool.question.id,
-            winner.answer,
-            winner.sample_id,
-            {one.sample_id: sums[group] for one, group in zip(kept, groups, strict=True) if group in sums},
+            kept[winner].answer,
+            kept[winner].sample_id,
+            {one.sample_id: score_of[prompt] for one, prompt in zip(kept, prompts, strict=True) if prompt in score_of},
             retained.dropped,
-            () if self.grouping is None else members,
             usage=chat.usage,
             note="; ".join(notes) or None,
         )
-
-    def _groups(self, question: str, kept: Sequence[Rollout]) -> list[int]:
-        """A number per rollout, equal where scores are summed."""
-        if self.grouping is None:
-            return list(range(len(kept)))
-        groups = self.grouping.groups(question, [rollout.answer for rollout in kept])
-        # What no group holds stands alone.
-        return [-2 - place if group == NO_GROUP else group for place, group in enumerate(groups)]
 
     def _prompt(self, question: str, rollout: Rollout) -> str:
         evidence = dict.fromkeys(_shown(one) for search in rollout.searches for one in search.evidence)
@@ -137,10 +116,10 @@ def probability_of_yes(reply: ChatReply) -> float | None:
         return None
     token = _verdict_token(reply.logprobs or (), said.word)
     likely = () if token is None else token.likely or (token,)
-    chances = [(one.token, math.exp(min(one.logprob, 0.0))) for one in likely]
-    if not 0 < sum(chance for _, chance in chances) < _MOST_LIKELY:
+    probabilities = [(one.token, math.exp(min(one.logprob, 0.0))) for one in likely]
+    if not 0 < sum(value for _, value in probabilities) < _MOST_LIKELY:
         return float(said.word == "yes")
-    yes, no = (sum(chance for token, chance in chances if _begins(token, word)) for word in ("yes", "no"))
+    yes, no = (sum(value for token, value in probabilities if _begins(token, word)) for word in ("yes", "no"))
     if yes and no:
         return yes / (yes + no)
     # Only one of them is listed: what it leaves is the other's at most.

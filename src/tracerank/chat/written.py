@@ -85,15 +85,17 @@ def written_decision(
     if written.found.how != BY_RULE:
         counts[LENIENT] = 1
         notes.append(f"{LENIENT}: {written.found.how}")
-    key = normalize_answer(written.found.answer)
-    same = tuple(rollout.sample_id for rollout in retained.kept if key and normalize_answer(rollout.answer) == key)
+    answer = written.found.answer
+    key = normalize_answer(answer)
+    same = [rollout for rollout in retained.kept if key and normalize_answer(rollout.answer) == key]
+    first = next((rollout for rollout in same if rollout.answer == answer), same[0] if same else None)
     return Decision(
         pool.question.id,
-        written.found.answer,
-        same[0] if same else None,
+        answer,
+        None if first is None else first.sample_id,
         {},
         retained.dropped,
-        same,
+        tuple(rollout.sample_id for rollout in same),
         usage=usage,
         note="; ".join(notes) or None,
         reply=written.reply,

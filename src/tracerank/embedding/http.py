@@ -6,7 +6,6 @@ the server gives them, neither cut nor normalised.
 
 import base64
 import binascii
-import random
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -18,7 +17,8 @@ import numpy as np
 
 from tracerank.embedding.base import Vectors, check_vectors
 from tracerank.endpoints.chat import estimated_tokens, sendable
-from tracerank.endpoints.client import Closing, EndpointClient, Pause, Server, says_too_long
+from tracerank.endpoints.client import Closing, EndpointClient, says_too_long
+from tracerank.endpoints.server import Server
 from tracerank.errors import EmbeddingError, TraceRankError
 
 
@@ -89,9 +89,9 @@ class TooLong(EmbeddingError):
 class EmbeddingsClient:
     """Sends texts to one server and gives back their vectors; safe to share between threads."""
 
-    def __init__(self, config: HttpConfig, pause: Pause = Event.wait, chance: Callable[[], float] = random.random):
+    def __init__(self, config: HttpConfig) -> None:
         self.config = config
-        self._endpoint = EndpointClient(config, pause, chance)
+        self._endpoint = EndpointClient(config)
         # OpenAI's default is a list of numbers, so the fallback leaves the field out: some servers do not know it.
         self._wants_base64 = True
         self._base64_accepted = False
@@ -134,16 +134,10 @@ class EmbeddingsClient:
 class HttpEmbedder(Closing):
     """Embeds through a server; rows follow the texts whatever the order of the answers."""
 
-    def __init__(
-        self,
-        config: HttpConfig,
-        count_tokens: Callable[[str], int] = estimated_tokens,
-        pause: Pause = Event.wait,
-        chance: Callable[[], float] = random.random,
-    ) -> None:
+    def __init__(self, config: HttpConfig, count_tokens: Callable[[str], int] = estimated_tokens) -> None:
         self.config = config
         self._count_tokens = count_tokens
-        self._client = EmbeddingsClient(config, pause, chance)
+        self._client = EmbeddingsClient(config)
         # One pool for all calls, so that the bound holds when several threads embed.
         self._workers = ThreadPoolExecutor(config.concurrency, thread_name_prefix="tracerank-embed")
         self._width = config.dimensions

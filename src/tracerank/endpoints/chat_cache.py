@@ -1,8 +1,7 @@
-"""Replies of chat models on disk: what was paid for once is never asked again, whoever asks and however it ended.
+"""Replies of chat models on disk, so that no reply is paid for twice.
 
-One SQLite file: replies are looked up by key without being held in memory (reports of thousands of rollouts would be
-hundreds of megabytes), several threads and processes may write, and each reply is synced before it is used, so that a
-kill costs the calls under way. Failures and empty replies are never kept.
+One SQLite file in WAL mode: several threads and processes may use it, and each reply is synced before it is used, so
+that a kill costs the calls under way. Failures and empty replies are not kept.
 """
 
 import hashlib
@@ -29,8 +28,6 @@ from tracerank.errors import TraceRankError
 
 FILE_NAME = "replies.sqlite"
 _BUSY_SECONDS = 60.0
-_LATER_FIELDS = ("one_call",)
-"""Of a sampling, left out where they are off: replies that were kept before there were such fields are still found."""
 _TABLE = "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, model TEXT, reply TEXT NOT NULL) WITHOUT ROWID"
 
 
@@ -58,7 +55,7 @@ class ReplyFile:
         try:
             return None if row is None else _reply(json.loads(row[0]))
         except (ValueError, KeyError, TypeError):
-            return None  # of another version: it is asked again and replaced
+            return None  # of another version: asked again and replaced
 
     def put(self, key: str, model: str, reply: ChatReply) -> None:
         with self._open() as file:
@@ -77,7 +74,7 @@ class ReplyFile:
 
 
 class CachedChat:
-    """A chat model that is asked the same only once; replies from the file report what they cost when they were made.
+    """A chat model that is asked the same only once; stored replies report what they cost when they were made.
 
     The key is the model's name, the messages, the sampling and the tools. Where a temperature makes replies differ,
     another seed asks again; without a seed equal requests share one reply.
@@ -101,8 +98,7 @@ class CachedChat:
         if known is not None:
             return known
         with self._alone(key):
-            # Cuts of one pool to several K ask the same at the same time: the second finds the first one's reply.
-            known = self.file.get(key)
+            known = self.file.get(key)  # another thread may have asked the same meanwhile
             if known is None:
                 with self._lock:
                     self.asked += 1
@@ -125,8 +121,7 @@ class CachedChat:
 def request_key(model: str, messages: Sequence[ChatMessage], sampling: Sampling, tools: Sequence[ChatTool] = ()) -> str:
     """A digest of everything that settles how a reply is drawn."""
     offered = [[tool.name, tool.description, dict(tool.parameters)] for tool in tools]
-    drawn = {name: value for name, value in asdict(sampling).items() if value or name not in _LATER_FIELDS}
-    request = [model, [message_to_record(message) for message in messages], drawn, offered]
+    request = [model, [message_to_record(message) for message in messages], asdict(sampling), offered]
     return hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()
 
 
@@ -139,7 +134,7 @@ def _reply(value: Any) -> ChatReply:
         None if logprobs is None else tuple(map(_token, logprobs)),
         tuple(ToolCall(**call) for call in value["tool_calls"]),
         value["is_cut"],
-        value.get("reasoning", ""),  # of an earlier version: none was kept
+        value["reasoning"],
     )
 
 

@@ -1,15 +1,14 @@
 """Chat with any OpenAI-compatible server: OpenAI, vLLM, llama.cpp, Ollama.
 
-Replies are streamed, so that a server that is at work is told from one that is stuck; one that does not stream is
-taken as it is. What a server does not understand is left out from then on.
+Replies are streamed, so that a working server is told from a stuck one; a server that does not stream is taken as it
+is. Parts of a request that a server refuses are left out from then on.
 """
 
 import json
-import random
 import re
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from threading import Event
 from typing import Any, ClassVar
 
 import httpx
@@ -26,14 +25,13 @@ from tracerank.endpoints.chat import (
     message_to_record,
     record_to_message,
 )
-from tracerank.endpoints.client import Closing, CutReply, EndpointClient, Pause, Server, says_too_long
-from tracerank.endpoints.receiving import MILLION, Incoming, LateAnswer, Patience
+from tracerank.endpoints.client import Closing, CutReply, EndpointClient, PassingFailure, says_too_long
+from tracerank.endpoints.server import MILLION, Server
 from tracerank.endpoints.spelling import ChatTime, read_address, read_chat_time
 from tracerank.endpoints.streaming import Assembly, Malformed, is_event_line, lines_of
 from tracerank.errors import ChatError, TraceRankError
 
 _USUAL_TIME = ChatTime()
-_MORE_TIME = "--chat-time allows more"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +44,11 @@ class ChatConfig(Server):
     """Of an answer: 10,000 tokens with their log probabilities are 20 million."""
     late_retries: ClassVar[int | None] = 1
     """With another seed; more would cost hours."""
+    more_time: ClassVar[str] = "; --chat-time allows more"
 
     timeout: float = _USUAL_TIME.silence
-    """Seconds without a token after which a request counts as failed, once the first has come."""
-    first_token: float = _USUAL_TIME.first
-    """Seconds to the first token."""
+    """Seconds without a token after which an attempt has failed."""
     whole: float = _USUAL_TIME.whole
-    """Seconds that a whole reply may take."""
     wants_logprobs: bool = False
     """Ask for the log probability of each token of the reply."""
 
@@ -60,46 +56,38 @@ class ChatConfig(Server):
 def chat_config(address: str, time: str | None = None, **settings: Any) -> ChatConfig:
     """The model behind ``URL#MODEL``; ``time`` as ``--chat-time`` has it."""
     url, model = read_address(address)
-    first, silence, whole = read_chat_time(time)
-    return ChatConfig(url, model, timeout=silence, first_token=first, whole=whole, **settings)
+    silence, whole = read_chat_time(time)
+    return ChatConfig(url, model, timeout=silence, whole=whole, **settings)
 
 
 class _ChatEndpoint(EndpointClient):
     """Takes replies as they are streamed."""
 
-    def __init__(self, config: ChatConfig, pause: Pause, chance: Callable[[], float]) -> None:
-        self.config = config
-        silence = config.timeout
-        self._more = Patience(silence, f"no token for {silence:g} s; {_MORE_TIME}")
-        # The count of tokens may follow, or nothing, not even the end.
-        self._last_words = Patience(min(silence, _LAST_WORDS_SECONDS), "")
-        super().__init__(config, pause, chance)
-
-    def patience(self, body: dict[str, Any] | None) -> Patience:
-        streams = body is not None and "stream" in body
-        seconds = self.config.first_token if streams else self.config.whole
-        return Patience(seconds, f"no {'first token' if streams else 'reply'} within {seconds:g} s; {_MORE_TIME}")
-
-    def after_late(self, body: dict[str, Any], late: int) -> dict[str, Any]:
+    def after_late(self, body: dict[str, Any]) -> dict[str, Any]:
         # The same seed might take as long again: a model that repeats itself does so for ever.
-        return body | {"seed": (body["seed"] + _OTHER_SEED * late) % 2**31} if "seed" in body else body
+        return body | {"seed": (body["seed"] + _OTHER_SEED) % 2**31} if "seed" in body else body
 
     def is_final(self, words: str) -> bool:
         return _MISWRITTEN.search(words) is not None
 
-    def received(self, incoming: Incoming) -> tuple[int, bytes]:
-        if incoming.reply.status_code != 200:
-            return super().received(incoming)
+    def received(self, reply: httpx.Response, chunks: Iterator[bytes]) -> tuple[int, bytes]:
+        if reply.status_code != 200:
+            return super().received(reply, chunks)
         assembly, plain = Assembly(), bytearray()
+        silence, last = self.server.timeout, time.monotonic()
         try:
-            for line in lines_of(incoming.chunks()):
+            for line in lines_of(chunks):
                 if plain or not (assembly.has_lines or is_event_line(line)):
                     plain += line + b"\n" if plain or line.strip() else b""
-                elif assembly.take(line) and (assembly.is_begun or assembly.is_finished):
-                    incoming.expect(self._last_words if assembly.is_finished else self._more)
+                elif assembly.take(line):
+                    last = time.monotonic()
+                elif time.monotonic() - last > silence:  # only signs that the connection is alive
+                    raise PassingFailure(f"no token for {silence:g} s{self.server.more_time}", is_late=True)
+                if assembly.is_closed:
+                    break
         except Malformed:
             raise CutReply from None
-        except (LateAnswer, httpx.RequestError):
+        except (PassingFailure, httpx.RequestError):
             if not assembly.is_finished:
                 raise
         if plain:
@@ -114,8 +102,6 @@ class _ChatEndpoint(EndpointClient):
 _MISWRITTEN = re.compile(r"model produced output that does not match|failed to parse (?:tool call|input at pos)", re.I)
 """What llama.cpp says where the model has called a tool in a form that it cannot read."""
 _OTHER_SEED = 1_000_003
-_LAST_WORDS_SECONDS = 5.0
-"""What may come after the end of a reply comes at once."""
 
 
 def _status_of(error: object) -> int:
@@ -127,11 +113,9 @@ def _status_of(error: object) -> int:
 class HttpChat(Closing):
     """A chat model behind a server; safe to share between threads."""
 
-    def __init__(
-        self, config: ChatConfig, pause: Pause = Event.wait, chance: Callable[[], float] = random.random
-    ) -> None:
+    def __init__(self, config: ChatConfig) -> None:
         self.config = config
-        self._endpoint = _ChatEndpoint(config, pause, chance)
+        self._endpoint = _ChatEndpoint(config)
         self._without: frozenset[str] = frozenset()
         """Parts of a request that the server has refused."""
         self._thinks_in = REASONING_FIELDS[0]
@@ -146,26 +130,24 @@ class HttpChat(Closing):
 
     def reply(self, messages: Sequence[ChatMessage], sampling: Sampling, tools: Sequence[ChatTool] = ()) -> ChatReply:
         """The model's reply; one that says nothing is an error, because nothing can be concluded from it."""
-        body = self._request(messages, sampling, tools)
-        reply = self._endpoint.post(body)
-        while reply.status_code in (400, 422):
+        while True:
+            body = self._request(messages, sampling, tools)
+            reply = self._endpoint.post(body)
+            if reply.status_code == 200:
+                return self._read(self._endpoint.value(reply), sampling)
             words = self._endpoint.words(reply)
+            if reply.status_code not in (400, 422):
+                break
             if (unwanted := _unwanted(body, words)) is not None:
                 self._without |= unwanted
-                body = self._request(messages, sampling, tools)
             elif (room := _room(words, sampling.max_tokens)) is not None:
                 sampling = replace(sampling, max_tokens=room)
-                body = self._request(messages, sampling, tools)
             else:
                 break
-            reply = self._endpoint.post(body)
-        if reply.status_code != 200:
-            error, words = self._endpoint.refusal(reply), self._endpoint.words(reply)
-            if self._endpoint.is_final(words):  # the model's doing; what it wrote and what it cost is not told
-                raise EmptyReply(f"{error}; the model called a tool in a form of its own", ChatReply("", 0, 0))
-            is_long = says_too_long(reply.status_code, words)
-            raise PromptTooLong(str(error)) if is_long else error
-        return self._read(self._endpoint.value(reply), sampling)
+        error = self._endpoint.refusal(reply)
+        if self._endpoint.is_final(words):  # what the model wrote and what it cost is not reported
+            raise EmptyReply(f"{error}; the model called a tool in a form of its own", ChatReply("", 0, 0))
+        raise PromptTooLong(str(error)) if says_too_long(reply.status_code, words) else error
 
     def close(self) -> None:
         """Ends the connections; the model cannot be asked afterwards."""
@@ -190,10 +172,7 @@ class HttpChat(Closing):
             "stream": True,
             "stream_options": {"include_usage": True},
         }
-        without = self._without
-        if tools and parts["logprobs"] and _STREAM_OF_CALLS in without:
-            without |= _STREAMING
-        return {name: value for name, value in parts.items() if value is not None and name not in without}
+        return {name: value for name, value in parts.items() if value is not None and name not in self._without}
 
     def _turn(self, message: ChatMessage) -> dict[str, Any]:
         """The turn as the server takes it: with its thoughts if it calls a tool, for which some servers want them
@@ -230,11 +209,6 @@ class HttpChat(Closing):
         return reply
 
 
-_STREAMING = frozenset(("stream", "stream_options"))
-_STREAM_OF_CALLS = "stream of calls with logprobs"
-"""What llama.cpp refuses: two of them go together, not all three."""
-
-
 def _silence(reply: ChatReply, max_tokens: int) -> str:
     """Why a reply says nothing."""
     if reply.is_cut:
@@ -248,25 +222,29 @@ def _function(tool: ChatTool) -> dict[str, Any]:
     return {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)}
 
 
+_OPTIONAL = (
+    "stream_options",
+    "parallel_tool_calls",
+    "temperature",
+    "top_p",
+    "seed",
+    "top_logprobs",
+    "logprobs",
+)
+"""Parts of a request that can be left out, as servers name them."""
+
+
 def _unwanted(body: dict[str, Any], words: str) -> frozenset[str] | None:
     """What a stricter server wants left out of the request, in its words; None: nothing that could be."""
     if "max_tokens" in body and "max_completion_tokens" in words and "too large" not in words:
         return frozenset(("max_tokens",))
-    if "stream" in body and "tools" in body and "logprobs" in body and re.search(r"logprobs\b.*\bstream", words):
-        return frozenset((_STREAM_OF_CALLS,))  # llama.cpp; the log probabilities are worth more than the stream
-    for name in (
-        "stream_options",
-        "parallel_tool_calls",
-        "temperature",
-        "top_p",
-        "seed",
-        "top_logprobs",
-        "logprobs",
-    ):
+    # llama.cpp refuses log probabilities with tools in a stream; they are worth more than the stream.
+    names_stream = re.search(r"\bstream(ing|ed|s)?\b", words, re.I) is not None
+    if "stream" in body and names_stream:
+        return frozenset(("stream", "stream_options"))
+    for name in _OPTIONAL:
         if name in body and re.search(rf"\b{name}\b", words):
             return frozenset(("logprobs", "top_logprobs") if name == "logprobs" else (name,))
-    if "stream" in body and re.search(r"\bstream(ing|ed|s)?\b", words, re.I):
-        return _STREAMING
     is_thinking_sent = any(name in turn for turn in body["messages"] for name in REASONING_FIELDS)
     if is_thinking_sent and re.search(r"\breasoning(_content)?\b", words):
         return frozenset(REASONING_FIELDS)

@@ -3,13 +3,12 @@
 A failed request raises after its retries; it never passes for a search that found nothing.
 """
 
-import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from threading import Event
 from typing import Any, ClassVar
 
-from tracerank.endpoints.client import EndpointClient, Pause, Server
+from tracerank.endpoints.client import EndpointClient
+from tracerank.endpoints.server import Server
 from tracerank.errors import RetrieveError, TraceRankError
 from tracerank.lab.corpus.base import Passage, split_contents
 from tracerank.readers.values import encodable
@@ -45,11 +44,9 @@ class RetrieveConfig(Server):
 class RetrieveClient:
     """A retriever behind a server; safe to share between threads."""
 
-    def __init__(
-        self, config: RetrieveConfig, pause: Pause = Event.wait, chance: Callable[[], float] = random.random
-    ) -> None:
+    def __init__(self, config: RetrieveConfig) -> None:
         self.config = config
-        self._endpoint = EndpointClient(config, pause, chance)
+        self._endpoint = EndpointClient(config)
 
     def search(self, query: str, k: int = 3) -> tuple[Passage, ...]:
         """The server's passages for one query, best first."""

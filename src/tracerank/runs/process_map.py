@@ -7,7 +7,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from itertools import islice
 from multiprocessing import get_context
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from tracerank.errors import TraceRankError
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 AHEAD = 4
 """Blocks per worker that are submitted before their turn has come."""
-_function: Callable[[list[object]], list[object]]
+_function: Callable[[list[Any]], Iterable[Any]]
 """In a worker: what is applied to the blocks."""
 
 
@@ -49,11 +49,11 @@ def ordered_map(
         executor.shutdown(wait=True, cancel_futures=True)
 
 
-def _start(setup: Callable[[], Callable[[list[object]], list[object]]]) -> None:
+def _start(setup: Callable[[], Callable[[list[Any]], Iterable[Any]]]) -> None:
     global _function
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches every process; the parent ends the others
     _function = setup()
 
 
 def _apply(block: list[T]) -> list[R]:
-    return list(_function(block))  # type: ignore[arg-type]
+    return list(_function(block))

@@ -1,10 +1,6 @@
-"""PAST ONE MACHINE: deciding on batches of rows, on engines that exist, with shards that a dead run leaves whole.
-
-One picklable callable decides (`decide_pools.py`); which rows belong together is planned from Parquet footers and the
-columns that name the question (`pieces.py`); what is written and taken up again lies in `shards.py`; Daft and Ray Data
-have a module each. No method and no reader lives here, and nothing is computed that `tracerank select` would not.
-"""
+"""Selection on Daft and Ray Data: the engines read, partition, schedule and retry; one callable decides."""
 
 from tracerank.scale.decide_pools import DecidePools
+from tracerank.scale.select import Counts, select_on_engine
 
-__all__ = ["DecidePools"]
+__all__ = ["Counts", "DecidePools", "select_on_engine"]

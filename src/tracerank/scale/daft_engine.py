@@ -1,103 +1,51 @@
-"""Daft: pieces as rows of a frame, workers as processes of their own; its Ray runner takes the same frame to a cluster.
+"""Daft: a partitioned write puts the rows of a part together, worker processes decide on parts.
 
-Gathering rows by question is Daft's partitioned write, which streams: no more than a few rows are in memory.
+The write streams, so memory depends on the size of a part. ``DAFT_RUNNER=ray`` takes the same frames to a cluster.
 """
 
-import json
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator
 from typing import Any
 
-from tracerank.errors import TraceRankError, UsageError
+from tracerank.errors import UsageError
 from tracerank.extras import needed
-from tracerank.scale.gathering import GATHERED, ORDER, PARTITION, PROBLEM, RECORD, SIZE, SOURCE, rows_to_gather
-from tracerank.scale.pieces import Piece
-from tracerank.scale.places import Place
-from tracerank.scale.shards import DecideShard
+from tracerank.scale.decide_pools import SOURCE
+from tracerank.scale.job import PART, ROW, ROWS, Job, OutputFolder
 
-OnShard = Callable[[str], None]
-"""Is told of each piece that was tried, as JSON."""
+ROW_GROUP_BYTES = 32 * 2**10
+"""Rows that Daft holds for each part before it writes them; by default it would hold the whole input."""
 
-
-class EngineStopped(Exception):
-    """An engine gave up; what its workers had done is there."""
+UNORDERED = "rollouts have no sample_id and Daft keeps no order of rows: add the column, or use --engine ray or local"
 
 
-@contextmanager
-def stopping(engine: str) -> Iterator[None]:
-    """Whatever an engine raises, in one line; our own errors pass."""
-    try:
-        yield
-    except TraceRankError:
-        raise
-    except Exception as error:
-        lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
-        raise EngineStopped(f"{engine} stopped ({lines[-1][:300]})") from error
+def decide_on_daft(job: Job) -> Iterator[dict[str, Any]]:
+    """Decide on the missing parts, yielding each with its error."""
+    daft: Any
+    with needed("--engine daft needs", "daft", UsageError):
+        import daft
+        from daft.functions import monotonically_increasing_id
+    is_on_ray = daft.get_or_infer_runner_type() == "ray"
+    processes = {} if is_on_ray else {"use_process": job.workers > 1}
 
+    @daft.func.batch(return_dtype=daft.DataType.int64())  # type: ignore[untyped-decorator]
+    def part_of(keys: Any) -> list[int]:
+        return job.parts_of(keys.to_pylist())
 
-class Daft:
-    """Runs on Daft: here, or on Ray where Daft was told to (``DAFT_RUNNER=ray``)."""
+    @daft.cls(max_concurrency=job.workers, **processes)
+    class Worker:
+        @daft.method(return_dtype=daft.DataType.string())  # type: ignore[untyped-decorator]
+        def decided(self, part: int) -> str:
+            rows = OutputFolder(job.output).table(f"{ROWS}/{PART}={part}")
+            is_ordered = job.is_numbered(rows.column_names) or len(rows.column(name).unique()) == len(rows)
+            return job.decide_part(rows) if is_ordered else UNORDERED
 
-    name = "daft"
-
-    def __init__(self, workers: int) -> None:
-        with needed("--engine daft needs", "daft", UsageError):
-            import daft
-        self._daft: Any = daft
-        self._is_on_ray = daft.get_or_infer_runner_type() == "ray"
-        self._how: dict[str, Any] = {"max_concurrency": workers}
-        if not self._is_on_ray:
-            self._how["use_process"] = workers > 1
-
-    def decide(self, shard: DecideShard, pieces: Sequence[Piece], on_shard: OnShard) -> None:
-        """A shard for each of the pieces."""
-        daft = self._daft
-
-        @daft.cls(**self._how)
-        class Worker:
-            @daft.method(return_dtype=daft.DataType.string())  # type: ignore[untyped-decorator]
-            def decided(self, piece: str) -> str:
-                return shard(piece)
-
-        for row in self._rows(self._pieces(pieces).select(Worker().decided(daft.col("piece")).alias("found"))):
-            on_shard(row["found"])
-
-    def gather(self, place: Place, pieces: Sequence[Piece], partitions: int, reader: str) -> None:
-        """Write the rows by the partition of their question, into a folder each."""
-        daft = self._daft
-        kind = daft.DataType
-        columns = {
-            PARTITION: kind.int64(),
-            ORDER: kind.int64(),
-            SOURCE: kind.string(),
-            SIZE: kind.int64(),
-            RECORD: kind.binary(),
-            PROBLEM: kind.string(),
-        }
-
-        @daft.cls(**self._how)
-        class Splitter:
-            @daft.method(return_dtype=kind.struct(columns))  # type: ignore[untyped-decorator]
-            def rows(self, piece: str, number: int) -> Iterator[dict[str, Any]]:
-                yield from rows_to_gather(Piece.of(json.loads(piece)), number, partitions, reader)
-
-        split = Splitter().rows(daft.col("piece"), daft.col("number")).alias("found")
-        frame = self._pieces(pieces).select(split)
-        frame = frame.select(*(daft.col("found").get(name).alias(name) for name in columns))
-        with stopping(self.name):
-            frame.write_parquet(place.at(GATHERED), partition_cols=[daft.col(PARTITION)], write_mode="append")
-
-    def _pieces(self, pieces: Sequence[Piece]) -> Any:
-        """One a batch, so that workers share them evenly."""
-        told = [json.dumps(piece.record()) for piece in pieces]
-        frame = self._daft.from_pydict({"piece": told, "number": list(range(len(pieces)))})
-        return frame.into_partitions(len(pieces)) if self._is_on_ray else frame.into_batches(1)
-
-    def _rows(self, frame: Any) -> Iterator[dict[str, Any]]:
-        rows = frame.iter_rows()
-        while True:
-            with stopping(self.name):
-                row = next(rows, None)
-            if row is None:
-                return
-            yield row
+    rows = daft.read_parquet(list(job.files), file_path_column=SOURCE)
+    name = job.key_column(rows.column_names)
+    rows = rows.with_column(ROW, monotonically_increasing_id()).with_column(PART, part_of(daft.col(name)))
+    rows = rows.where(daft.col(PART).is_in(sorted(job.missing)))
+    with daft.execution_config_ctx(parquet_target_row_group_size=ROW_GROUP_BYTES, scantask_max_parallel=job.workers):
+        written = rows.write_parquet(f"{job.output}/{ROWS}", partition_cols=[PART]).to_pydict()
+    if parts := sorted(set(written.get(PART, []))):
+        frame = daft.from_pydict({"part": parts})
+        # One part a batch, so that workers share them evenly.
+        frame = frame.into_partitions(len(parts)) if is_on_ray else frame.into_batches(1)
+        yield from frame.with_column("error", Worker().decided(daft.col("part"))).iter_rows()

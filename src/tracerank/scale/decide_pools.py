@@ -1,133 +1,83 @@
-"""One picklable callable: a batch of rollout rows with whole questions in it to one decision row a question.
+"""A picklable callable from a batch of rollout rows to a batch of decisions.
 
-A batch is an Arrow table, a pandas frame or a dict of columns, as engines hand them out; what comes back is of the same
-kind. Knows no engine and no file.
+A batch is an Arrow table, a pandas frame or a dict of columns, as engines pass them; the result is of the same kind.
 """
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, cast
+from typing import Any
 
 from tracerank.errors import UsageError
 from tracerank.extras import needed
 from tracerank.methods import EVIDENCE, MethodOptions, load_method
-from tracerank.pools.pool import Pool
 from tracerank.readers import pools_of_placed
 from tracerank.readers.detect import AUTO
 from tracerank.readers.files.parquet import plain_value
-from tracerank.readers.files.records import Problem, RecordAt
+from tracerank.readers.files.records import RecordAt
 from tracerank.readers.grouping import Report
-from tracerank.votes.base import Method, decide_stream, decision_line, with_evidence_note
+from tracerank.votes.base import decide_stream, decision_line, with_evidence_note
 from tracerank.votes.decision_table import DECISION, arrow_table
-from tracerank.votes.selector import EmbedderChoice
 
 SOURCE = "_source"
-"""Column that says where a row stood, for messages and for the decision's ``source``."""
-_LOADED = 2
-"""Methods that a worker keeps."""
+"""Optional column with the file of a row, for messages and for the ``source`` of a decision."""
+_AT_ONCE = 256
+"""Rows that are turned into Python objects together."""
 
 
 @dataclass(frozen=True)
 class DecidePools:
-    """Rows in, decisions out: ``DecidePools("default")(batch)``. Loads what decides once a process, when first called.
+    """Rows in, decisions out: ``DecidePools("majority")(batch)``. The method is loaded once a process, on first use.
 
     A batch must hold all rollouts of each of its questions, in the order in which they were sampled.
     """
 
     method: str = EVIDENCE
-    """A method, or the folder of a selector, as ``tracerank select --method`` takes it."""
+    """A method's name or folder, as ``tracerank select --method`` takes it."""
     options: MethodOptions = field(default_factory=MethodOptions)
     k: int | None = None
-    """Rollouts of a question that count; None: all."""
+    """Only the first ``k`` rollouts of a question count; None: all."""
     reader: str = AUTO
 
     def __call__(self, batch: Any) -> Any:
-        """The decisions on a batch, one row a question, in the columns that ``tracerank select -o x.parquet`` has."""
-        lines = self.lines(records_of(batch))
-        with needed("decision rows need", "readers", UsageError):
-            import pyarrow
-        table = arrow_table(pyarrow, lines, DECISION)
-        if _is_of(batch, "pandas"):
-            return table.to_pandas()
-        return table if _is_of(batch, "pyarrow") else table.to_pydict()
+        """One row a question, in the columns of ``tracerank select -o x.parquet``."""
+        table = self.decided(_arrow(batch))
+        if isinstance(batch, Mapping):
+            return table.to_pydict()
+        return table.to_pandas() if hasattr(batch, "iloc") else table
 
-    def lines(
-        self,
-        records: Iterable[RecordAt],
-        report: Report | None = None,
-        window_bytes: int | None = None,
-        embedder: EmbedderChoice = None,
-    ) -> Iterator[dict[str, Any]]:
-        """The same of records that stand somewhere, as ``tracerank select`` writes them; problems are reported."""
-        for _, line in self.decided(self.pools(records, report, window_bytes), report, embedder):
-            yield line
+    def decided(self, rows: Any, report: Report | None = None) -> Any:
+        """The same of an Arrow table; ``report`` receives rows that cannot be read."""
+        import pyarrow
 
-    def pools(
-        self, records: Iterable[RecordAt], report: Report | None = None, window_bytes: int | None = None
-    ) -> Iterator[Pool]:
-        """The pools of the records, cut to their first K rollouts."""
-        for pool in pools_of_placed(records, self.reader, report, window_bytes):
-            yield pool if self.k is None else pool.first(self.k)
+        return arrow_table(pyarrow, self._lines(rows, report), DECISION)
 
-    def decided(
-        self, pools: Iterable[Pool], report: Report | None = None, embedder: EmbedderChoice = None
-    ) -> Iterator[tuple[Pool, dict[str, Any]]]:
-        """Each pool with its decision's row; a pool on which the method fails costs only itself, and is reported."""
-
-        def failed(pool: Pool, reason: str) -> None:
-            if report is not None:
-                source = next((one.source for one in pool.rollouts if one.source), None)
-                report(Problem(source or "the input", f"question {pool.question.id!r}: not decided: {reason}"))
-
-        name, method = self.loaded(embedder)
-        for pool, decision in decide_stream(method, pools, failed):
-            yield pool, decision_line(pool, with_evidence_note(pool, decision), name)
-
-    def loaded(self, embedder: EmbedderChoice = None) -> tuple[str, Method]:
-        """What decides, and what its rows call it; ``embedder`` stands for the selector's own encoder."""
-        return _loaded(self.method, self.options, cast(Hashable, embedder))
+    def _lines(self, rows: Any, report: Report | None) -> Iterator[dict[str, Any]]:
+        pools = pools_of_placed(_records(rows), self.reader, report)
+        first = pools if self.k is None else (pool.first(self.k) for pool in pools)
+        method = _loaded(self.method, self.options)
+        for pool, decision in decide_stream(method, first, lambda pool, reason: None):  # the row has the reason
+            yield decision_line(pool, with_evidence_note(pool, decision), self.method)
 
 
-@lru_cache(maxsize=_LOADED)
-def _loaded(method: str, options: MethodOptions, embedder: Hashable) -> tuple[str, Method]:
-    """Once a process, however often an engine pickles the callable."""
-    own = options
-    if embedder is not None:
-        # Whoever made its vectors has compared them with the selector's. An object passes where a name would.
-        own = replace(own, encoder=cast(str, embedder), allow_encoder_mismatch=True)
-    return method, load_method(method, own)
+_loaded = lru_cache(maxsize=2)(load_method)
 
 
-def records_of(batch: Any) -> Iterator[RecordAt]:
-    """The rows of a batch as records, each cell as JSON would hold it."""
-    if _is_of(batch, "pandas"):
-        batch = {name: _cells(batch[name]) for name in batch.columns}
-    if isinstance(batch, Mapping):
-        columns = {
-            str(name): values.tolist() if hasattr(values, "tolist") else values for name, values in batch.items()
-        }
-        if len({len(values) for values in columns.values()}) > 1:
-            raise UsageError("the columns of a batch differ in length; give one value a row to each")
-        rows = [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
-    elif _is_of(batch, "pyarrow"):
-        rows = batch.to_pylist()
-    else:
-        raise UsageError(f"expected an Arrow table, a pandas frame or a dict of columns, got {type(batch).__name__}")
-    for place, row in enumerate(rows):
+def _arrow(batch: Any) -> Any:
+    with needed("batches need", "readers", UsageError):
+        import pyarrow
+    try:
+        if isinstance(batch, Mapping):
+            return pyarrow.table({name: pyarrow.array(list(each), from_pandas=True) for name, each in batch.items()})
+        return batch if isinstance(batch, pyarrow.Table) else pyarrow.Table.from_pandas(batch, preserve_index=False)
+    except (pyarrow.ArrowException, AttributeError, TypeError) as error:
+        raise UsageError(
+            f"expected an Arrow table, a pandas frame or a dict of columns, got {type(batch).__name__} ({error})"
+        ) from None
+
+
+def _records(rows: Any) -> Iterator[RecordAt]:
+    """The rows of an Arrow table as records, each cell as JSON would hold it."""
+    for index, row in enumerate(row for batch in rows.to_batches(_AT_ONCE) for row in batch.to_pylist()):
         record = {str(name): plain_value(value) for name, value in row.items()}
-        yield RecordAt(record, str(record.pop(SOURCE, None) or f"batch:row {place + 1}"), 0)
-
-
-def _cells(column: Any) -> list[Any]:
-    """The values of a frame's column, None for what is missing; whole numbers that a gap made fractions are whole."""
-    is_there = column.notna().tolist()
-    cells = [value if has else None for value, has in zip(column.tolist(), is_there, strict=True)]
-    there = [value for value in cells if value is not None]
-    if not all(is_there) and there and all(isinstance(value, float) and value.is_integer() for value in there):
-        return [None if value is None else int(value) for value in cells]
-    return cells
-
-
-def _is_of(batch: Any, library: str) -> bool:
-    return type(batch).__module__.partition(".")[0] == library
+        yield RecordAt(record, str(record.pop(SOURCE, None) or f"batch:row {index + 1}"), 0)

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from tests.builders import pool, pool_of, ranked, rollout
+from tracerank.chat.asked_confidence import AskedConfidence, AskedConfidenceConfig, percentage
 from tracerank.chat.verifier import Verifier, VerifierConfig, probability_of_yes
 from tracerank.endpoints.chat import ChatReply, EmptyReply, FakeChat, TokenLogprob, Usage
 from tracerank.endpoints.chat_cache import CachedChat
 from tracerank.errors import ChatError
 from tracerank.pools.types import Rollout
-from tracerank.votes.answer_groups import ExactGroups
-from tracerank.votes.weighted import AskedConfidence, AskedConfidenceConfig, WeightedVote, percentage
+from tracerank.votes.weighted import WeightedVote
 
 
 def sure(**chances: float) -> ChatReply:
@@ -73,14 +73,6 @@ def test_equal_candidates_are_asked_about_once() -> None:
     assert len(chat.asked) == 1
 
 
-def test_scores_of_equal_answers_are_summed_when_a_grouping_is_given() -> None:
-    chat = by_answer(Paris=sure(YES=0.4, NO=0.6), Rome=sure(YES=0.7, NO=0.3))
-    verifier = Verifier(chat, grouping=ExactGroups())
-    decision = verifier.decide(pool("Rome", "Paris", "Paris"))
-    assert (verifier.name, decision.sample_id, decision.group) == ("verifier-sum-exact", 1, (1, 2))
-    assert decision.scores == pytest.approx({0: 0.7, 1: 0.8, 2: 0.8})
-
-
 def test_a_reply_without_a_verdict_is_asked_for_again_and_none_at_all_is_an_error() -> None:
     replies = iter(["Hm.", "Hm.", "YES", *["Hm."] * 3])
     chat = FakeChat(lambda asked: next(replies))
@@ -101,7 +93,9 @@ def test_scores_that_tell_nothing_apart_are_said() -> None:
     decision = Verifier(by_answer(Paris=half, Rome=half)).decide(pool("Rome", "Paris"))
     assert decision.answer == "Rome"
     assert decision.note == "all scores are alike (0.5): the first candidate was taken"
-    assert Verifier(by_answer(Paris=half)).decide(pool("Paris")).note is None  # one candidate, nothing to tell apart
+    same = rollout("Paris", ranked("q", "chunk"))
+    for alone in (pool("Paris"), pool_of(same, same)):  # one prompt, nothing to tell apart
+        assert Verifier(by_answer(Paris=half)).decide(alone).note is None
 
 
 @pytest.mark.parametrize(

@@ -7,20 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tracerank.answers.exact import normalize_text
-from tracerank.evidence.forms import HEAD, place_of, plain_place
 from tracerank.evidence.text import Line, TextLines, line_of, words_of
 
-PARTS = ("the", "city", "of", "paris", "rome", "lies", "on", "river", "1,000", "it's", "x")
-WORDS = st.lists(st.sampled_from(PARTS), max_size=80)
 ANY = st.text(st.sampled_from(" \t\n\u00a0\u2028\x1cab,.'’_-019Éé漢"), max_size=40)
-
-
-@given(WORDS, st.sampled_from(("paris", "rome lies", "1000", "x")), st.sets(st.sampled_from(("city", "river", "on"))))
-def test_equal_weights_need_no_sums(words: list[str], answer: str, wanted: set[str]) -> None:
-    line, needle = line_of(" ".join(words)), f" {answer} "
-    if needle in line.text:
-        long = place_of(line.text, line.text[:HEAD], needle, dict.fromkeys(wanted, 1.0), "city")
-        assert plain_place(line, line.text[:HEAD], needle, frozenset(wanted), "city") == long
 
 
 @given(ANY)
@@ -68,6 +57,6 @@ def test_a_long_text_has_the_words_of_any_other(text: str) -> None:
 
 def test_every_character_of_a_long_text_is_read_as_in_a_short_one() -> None:
     filler = "x" * 1000
-    for code in range(1 << 14):
+    for code in range(1 << 12):
         text = f"a{chr(code)}b {chr(code)}c'{chr(code)}s 1,{chr(code)}000"
         assert line_of(f"{text} {filler}").text == f"{line_of(text).text}{filler} ", hex(code)

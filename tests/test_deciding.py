@@ -7,7 +7,6 @@ from tests.builders import ranked, rollout
 from tests.readers.sample_records import SAMPLES
 from tracerank.errors import ReadError, UsageError
 from tracerank.votes.base import NO_EVIDENCE
-from tracerank.votes.voting import MajorityVote
 
 QUESTION = "What is the capital of France?"
 
@@ -46,8 +45,8 @@ def test_fields_may_have_other_names() -> None:
 def test_a_method_is_named_or_given() -> None:
     answers = ["Rome", "Paris", "paris"]
     assert tr.decide(QUESTION, answers, method="single").answer == "Rome"
-    assert tr.decide(QUESTION, answers, method=MajorityVote()).answer == "Paris"
-    assert tr.decide(QUESTION, answers, checkpoint="default").answer == tr.decide(QUESTION, answers).answer
+    assert tr.decide(QUESTION, answers, method=tr.load_method("majority")).answer == "Paris"
+    assert tr.decide(QUESTION, answers, method="evidence").answer == tr.decide(QUESTION, answers).answer
     seen = rollout("Rome", ranked("capital", "Rome it is."))
     assert tr.decide(QUESTION, [seen, "Paris"], method="majority").note is None
 

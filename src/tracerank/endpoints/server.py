@@ -1,0 +1,107 @@
+"""A server as the user names it: its address, its key, and the limits within which it is asked.
+
+Imports no HTTP library.
+"""
+
+import os
+import re
+from dataclasses import dataclass
+from typing import ClassVar
+from urllib.parse import urlsplit
+
+from tracerank.errors import TraceRankError
+
+KEY_VARIABLE = "TRACERANK_API_KEY"
+OPENAI_VARIABLE, OPENAI_DOMAIN = "OPENAI_API_KEY", "openai.com"
+"""OpenAI's key is sent to OpenAI only: any other server could keep it."""
+MILLION = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """One model behind one OpenAI-compatible server; holds the name of the key's variable, never the key."""
+
+    path: ClassVar[str] = ""
+    """What follows the version in the address of the endpoint."""
+    error: ClassVar[type[TraceRankError]] = TraceRankError
+    """What is raised when the server cannot be used."""
+    kind: ClassVar[str] = "an OpenAI-compatible server"
+    form: ClassVar[str] = "http://HOST[:PORT][/v1]"
+    """How its address is written."""
+    usual_key: ClassVar[str] = KEY_VARIABLE
+    """The variable whose key is sent if it is set."""
+    most_bytes: ClassVar[int] = 256 * MILLION
+    """Of an answer."""
+    late_retries: ClassVar[int | None] = None
+    """Retries after an attempt that took too long; None: as many as after any other failure."""
+    more_time: ClassVar[str] = ""
+    """How the user allows more time, for messages."""
+
+    url: str
+    """Address of the server, with or without ``/v1`` or the whole endpoint; without user name or query."""
+    model: str
+    """The model's name as the server knows it; empty: it serves one thing only."""
+    timeout: float = 60.0
+    """Seconds without a byte after which an attempt has failed."""
+    retries: int = 5
+    """Further attempts after 408, 429, 5xx, a timeout or a cut connection."""
+    first_delay: float = 0.5
+    """Seconds before the first retry; doubled each time, with jitter."""
+    longest_delay: float = 60.0
+    """Seconds that any wait may take; a server that asks for more with Retry-After ends the attempt."""
+    key_variable: str | None = None
+    """Environment variable with the key, which must then be set; None takes ``usual_key`` if that is set."""
+    concurrency: int = 4
+    """Requests under way at once."""
+    whole: float = 600.0
+    """Seconds that one attempt may take, however busy the connection is."""
+
+    def __post_init__(self) -> None:
+        try:
+            parts = urlsplit(self.url)
+            is_server = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        except ValueError:
+            raise self.error(f"the server's address is damaged; expected {self.form}") from None
+        if parts.username or parts.password or parts.query or parts.fragment:
+            # The address is not repeated: it may hold a key.
+            variable = self.key_variable or self.usual_key
+            raise self.error(f"the server's address must have no user, query or fragment; put the key in ${variable}")
+        if not is_server:
+            raise self.error(f"{self.url!r} is no server; expected {self.form} or https://…")
+        if self.concurrency < 1:
+            raise ValueError(f"concurrency must be at least 1, got {self.concurrency}")
+        if self.timeout <= 0 or self.whole <= 0 or self.retries < 0 or self.first_delay < 0 or self.longest_delay < 0:
+            raise ValueError("timeout and whole must be positive; retries and delays must not be negative")
+
+    @property
+    def root(self) -> str:
+        """The address up to and with its version: ``http://host/v1``."""
+        address = self.url.rstrip("/")
+        if self.path and address.endswith(f"/{self.path}"):
+            return address.removesuffix(self.path).rstrip("/")
+        return address if re.search(r"/v\d+$", address) else f"{address}/v1"
+
+    @property
+    def endpoint(self) -> str:
+        return f"{self.root}/{self.path}"
+
+    @property
+    def key_source(self) -> str | None:
+        """The variable that holds the key; None when no key is to be sent."""
+        if self.key_variable is not None:
+            return self.key_variable
+        host = urlsplit(self.url).hostname or ""
+        is_openai = host == OPENAI_DOMAIN or host.endswith(f".{OPENAI_DOMAIN}")
+        names = (self.usual_key, OPENAI_VARIABLE) if is_openai else (self.usual_key,)
+        return next((name for name in names if os.environ.get(name, "").strip()), None)
+
+    def read_key(self) -> str | None:
+        """The key as the environment has it now; None when the server is used without one."""
+        if self.key_source is None:
+            return None
+        key = os.environ.get(self.key_source, "").strip()
+        if not key:
+            raise self.error(f"{self.endpoint}: ${self.key_source} is not set; put the server's key in it")
+        if not re.fullmatch(r"[!-~]+", key):  # httpx would quote the key while complaining
+            raise self.error(f"{self.endpoint}: the key in ${self.key_source} holds a character no key has")
+        return key
