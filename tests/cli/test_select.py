@@ -4,6 +4,7 @@ import csv
 import json
 import os
 import shutil
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,11 @@ KEYS = [
 MAJORITY = ("--method", "majority")
 
 
+def near(scores: Mapping[int, float]) -> Any:
+    """The same scores; those of a network depend on the batch in their last digits."""
+    return pytest.approx(dict(scores), abs=1e-5)
+
+
 def test_every_question_gets_one_line_with_the_decision_of_the_method(
     run: Run, world: Path, network: Path, pools: list[Pool]
 ) -> None:
@@ -43,11 +49,9 @@ def test_every_question_gets_one_line_with_the_decision_of_the_method(
             decision = chosen.decide(pool)
             assert (record["question_id"], record["question"]) == (pool.question.id, pool.question.text)
             assert (record["answer"], record["sample_id"]) == (decision.answer, decision.sample_id)
-            assert {int(key): score for key, score in record["scores"].items()} == pytest.approx(dict(decision.scores))
+            assert {int(key): score for key, score in record["scores"].items()} == near(decision.scores)
             assert {int(key): reason for key, reason in record["dropped"].items()} == decision.dropped
-            assert {each["sample_id"]: each["score"] for each in record["score_list"]} == pytest.approx(
-                dict(decision.scores)
-            )
+            assert {each["sample_id"]: each["score"] for each in record["score_list"]} == near(decision.scores)
             assert record["method"] == method
     assert run("select", world).stdout == run("select", world, "--method", "evidence").stdout
 
