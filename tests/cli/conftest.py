@@ -13,7 +13,7 @@ from tracerank.cli.app import app
 from tracerank.embedding.base import EncoderIdentity, HashEmbedder
 from tracerank.pools.canonical import write_pools
 from tracerank.pools.pool import Pool
-from tracerank.trace.graphs.schema import RECIPES
+from tracerank.trace.recipe import RECIPES
 
 Run = Callable[..., Result]
 
@@ -36,7 +36,8 @@ def network(tmp_path_factory: pytest.TempPathFactory) -> Path:
     import torch
 
     from tracerank.trace.checkpoint import Checkpoint, save_checkpoint
-    from tracerank.trace.net import NetConfig, TraceNet
+    from tracerank.trace.net import TraceNet
+    from tracerank.trace.recipe import NetConfig
 
     torch.manual_seed(0)
     embedder = HashEmbedder(64)

@@ -48,6 +48,6 @@ def test_a_judges_labels_that_agree_are_no_matter() -> None:
 
 def test_of_a_long_file_only_the_first_answers_are_compared() -> None:
     found = FileLabels()
-    for number in range(agreement.COMPARED + 5):
+    for number in range(agreement.MAX_COMPARED + 5):
         found.add(labelled_by_file((f"{number}", 1.0), references=(f"{number}",)))
-    assert found.agreement.total == agreement.COMPARED
+    assert found.agreement.total == agreement.MAX_COMPARED

@@ -153,7 +153,7 @@ class _Run:
         self._has_checked = False
         """Whether it has looked at more than the solutions."""
         self._checking_call = _CHECKING_CALL.replace("QUERY", quoted(cut_words(question, _QUERY_WORDS)))
-        lines = [f"Trajectory {place}: {described(one.steps)}" for place, one in enumerate(trajectories, start=1)]
+        lines = [f"Trajectory {number}: {described(one.steps)}" for number, one in enumerate(trajectories, start=1)]
         asked = prompt_text("aggagent_user").format(
             question=quoted(question), count=len(trajectories), trajectories="\n".join(lines)
         )
@@ -224,11 +224,11 @@ class _Run:
         if reply.tool_calls:
             self._add(ChatMessage("assistant", reply.text, (ToolCall(call.id, call.name, written),)), reply)
             self._add(ChatMessage("tool", returned.text, tool_call_id=call.id))
-        else:  # who writes its calls is answered in words: shown as a tool's, it takes the return for its own turn
+        else:  # a model that writes its calls takes a tool's turn for its own, so it is answered in words
             called = json.dumps({"name": call.name, "arguments": call.arguments or {}}, ensure_ascii=False)
-            told = _filled("aggagent_returned", tool=call.name, returned=returned.text, call=self._next_call())
+            answered = _filled("aggagent_returned", tool=call.name, returned=returned.text, call=self._next_call())
             self._add(ChatMessage("assistant", called), reply)
-            self._add(ChatMessage("user", told))
+            self._add(ChatMessage("user", answered))
         return answer
 
     def _next_call(self) -> str:

@@ -1,6 +1,6 @@
 """What AggAgent may look with: the solutions, a search in one trajectory, a segment of it; and the call that ends.
 
-A call never raises: what is wrong with it is told to the model as the tool's return. Returns are JSON in which the
+A call never raises: what is wrong with it goes to the model as the tool's return. Returns are JSON in which the
 texts of others are quoted, and no return is longer than the model's context can bear.
 """
 
@@ -59,7 +59,7 @@ class ToolLimits:
         return replace(self, return_words=min(self.return_words, words))
 
     def tools(self) -> tuple[ChatTool, ...]:
-        """The tools as the model is told of them."""
+        """The tools as they are described to the model."""
         which = number_argument("Number of the trajectory, from 1.")
         search = _object(
             ("query",),
@@ -95,7 +95,7 @@ class Returned:
 
 
 class _Wrong(Exception):
-    """What the model has to be told about its call."""
+    """What is wrong with the model's call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ class TrajectoryTools:
     def _shown(self, steps: Sequence[tuple[int, Step]], words: int) -> list[dict[str, object]]:
         texts = self._cut([step.text for _, step in steps], words)
         return [
-            {"step": place, "role": step.role, "text": text} for (place, step), text in zip(steps, texts, strict=True)
+            {"step": number, "role": step.role, "text": text} for (number, step), text in zip(steps, texts, strict=True)
         ]
 
     def _search(self, arguments: Mapping[str, Any]) -> object:
@@ -155,15 +155,15 @@ class TrajectoryTools:
             raise _Wrong(f"'role' must be one of {', '.join(ROLES)}, or left out")
         most = max(1, min(_integer(arguments, "k", self.limits.usual_matches), self.limits.matches))
         found = [
-            (place, step, rouge_recall(wanted, step.text), number)
+            (index, step, rouge_recall(wanted, step.text), number)
             for number in numbers
-            for place, step in enumerate(self.trajectories[number - 1].steps, start=1)
+            for index, step in enumerate(self.trajectories[number - 1].steps, start=1)
             if role is None or step.role == role
         ]
         best = sorted((row for row in found if row[2] > 0), key=lambda row: -row[2])[:most]  # equals: the earlier step
         if not best:
             return {"matches": [], "hint": "no step has any of these words; try others, or another trajectory"}
-        shown = self._shown([(place, step) for place, step, _, _ in best], self.limits.excerpt_words)
+        shown = self._shown([(index, step) for index, step, _, _ in best], self.limits.excerpt_words)
         matches = [
             {"trajectory": number, **one, "score": round(recall, 3)}
             for one, (_, _, recall, number) in zip(shown, best, strict=True)
@@ -212,7 +212,7 @@ def rouge_recall(wanted: Sequence[str], text: str) -> float:
 
 
 def longest_common() -> Callable[[Sequence[str], Sequence[str]], int]:
-    """The length of the longest common subsequence, from the library that has it fastest."""
+    """The length of the longest common subsequence, by rapidfuzz."""
     with needed("AggAgent searches with", "aggregation", UsageError):
         from rapidfuzz.distance import LCSseq
     return LCSseq.similarity

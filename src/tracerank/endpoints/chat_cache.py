@@ -119,7 +119,7 @@ class CachedChat:
 
 
 def request_key(model: str, messages: Sequence[ChatMessage], sampling: Sampling, tools: Sequence[ChatTool] = ()) -> str:
-    """A digest of everything that settles how a reply is drawn."""
+    """A digest of everything that determines a reply."""
     offered = [[tool.name, tool.description, dict(tool.parameters)] for tool in tools]
     request = [model, [message_to_record(message) for message in messages], asdict(sampling), offered]
     return hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()

@@ -12,17 +12,17 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from tracerank.embedding.base import HashEmbedder
-from tracerank.trace.net import NetConfig
 from tests.worlds import generate_pools
-from tracerank.trace.settings import WEBQA
-from tracerank.trace.training.examples import ExampleSet, prepare_examples
-from tracerank.trace.training.fit import train
+from tracerank.trace.recipe import SETTINGS, NetConfig
+from tracerank.trace.data import ExampleSet, prepare_examples
+from tracerank.trace.train import train
 
 folder, questions, phase = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
 # As many steps whatever the size: the allocator's high-water mark creeps up with every step.
-plan = replace(WEBQA.plan, epochs=10_000 // questions, batch_pools=64)
+plan = replace(SETTINGS["webqa"].plan, epochs=10_000 // questions, batch_pools=64)
 if phase == "prepare":
-    prepare_examples(generate_pools(questions, seed=3), WEBQA.recipe, plan, HashEmbedder(64), folder / "x", "world")
+    pools = generate_pools(questions, seed=3)
+    prepare_examples(pools, SETTINGS["webqa"].recipe, plan, HashEmbedder(64), folder / "x", "world")
 else:
     peak = 0
 
@@ -31,7 +31,7 @@ else:
         status = Path("/proc/self/status").read_text()
         peak = max(peak, int(next(line for line in status.splitlines() if line.startswith("RssAnon:")).split()[1]))
 
-    train(ExampleSet(folder / "x"), NetConfig(64, hidden=16, layers=2, feed_forward=32), WEBQA.recipe, plan,
+    train(ExampleSet(folder / "x"), NetConfig(64, hidden=16, layers=2, feed_forward=32), SETTINGS["webqa"].recipe, plan,
           folder / "run", on_step=own_memory)
     print(peak)
 """
@@ -39,7 +39,7 @@ else:
 
 def run(folder: Path, questions: int, phase: str) -> str:
     command = [sys.executable, "-c", SCRIPT, str(folder), str(questions), phase]
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[4] / "src")}
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "src")}
     return subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout
 
 

@@ -7,18 +7,16 @@ import pytest
 
 from tests.builders import EVERY_RECIPE, batch_of, graphs_of, pool, random_pools, setting_of
 from tracerank.pools.types import BROWSING, WEBQA
-from tracerank.trace.graphs.build import PoolGraph
-from tracerank.trace.graphs.packed import (
+from tracerank.trace.graph import (
     COLUMNS,
-    DISTINCT,
+    COUNTS,
     HEADER,
     NO_TEXT,
     GraphBatch,
+    PoolGraph,
     collate,
-    pack,
-    unpack,
 )
-from tracerank.trace.graphs.schema import WEBQA_RECIPE
+from tracerank.trace.recipe import WEBQA_RECIPE
 
 NUMBERED_BY = {
     "rollout_candidate": "candidates",
@@ -38,8 +36,8 @@ def slow_collate(graphs: list[PoolGraph]) -> dict[str, list[int]]:
     before = dict.fromkeys(("candidates", "answers", "rollouts", "queries", "searches", "contents", "documents"), 0)
     for number, graph in enumerate(graphs):
         values = graph.packed.tolist()
-        distinct = dict(zip(DISTINCT, values, strict=False))
-        lengths = dict(zip(COLUMNS, values[len(DISTINCT) : HEADER], strict=True))
+        distinct = dict(zip(COUNTS, values, strict=False))
+        lengths = dict(zip(COLUMNS, values[len(COUNTS) : HEADER], strict=True))
         begin = HEADER
         for name in COLUMNS:
             shift = before[NUMBERED_BY[name]] if name in NUMBERED_BY else 0
@@ -54,7 +52,7 @@ def slow_collate(graphs: list[PoolGraph]) -> dict[str, list[int]]:
         before["candidates"] += lengths["candidate_answer"]
         before["rollouts"] += lengths["rollout_candidate"]
         before["searches"] += lengths["search_rollout"]
-    return joined | {name: [before[name]] for name in DISTINCT}
+    return joined | {name: [before[name]] for name in COUNTS}
 
 
 def as_lists(batch: GraphBatch) -> dict[str, list[int]]:
@@ -68,14 +66,6 @@ def test_a_batch_is_its_graphs_numbered_through(name: str) -> None:
     batch = collate([graph.packed for graph in graphs])
     assert batch.pools == 25
     assert as_lists(batch) == slow_collate(graphs)
-
-
-def test_packing_and_unpacking_gives_back_every_column() -> None:
-    columns = {name: list(range(number)) for number, name in enumerate(COLUMNS)}
-    distinct, lengths, joined = unpack([pack((7, 8, 9, 10), **columns)])
-    assert {name: values.tolist() for name, values in joined.items()} == columns
-    assert [int(distinct[name][0]) for name in DISTINCT] == [7, 8, 9, 10]
-    assert [int(lengths[name][0]) for name in COLUMNS] == list(range(len(COLUMNS)))
 
 
 def test_a_search_without_text_stays_without_text_in_a_later_graph() -> None:

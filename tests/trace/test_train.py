@@ -18,24 +18,23 @@ from tests.worlds import generate_pools, planted_pools
 from tracerank.embedding.base import HashEmbedder
 from tracerank.errors import TrainingError
 from tracerank.pools.pool import Pool
+from tracerank.trace import train as training
 from tracerank.trace.checkpoint import Checkpoint
-from tracerank.trace.graphs.schema import CONTROLS, GraphRecipe
-from tracerank.trace.net import NetConfig, TraceNet
+from tracerank.trace.data import ExampleSet, prepare_examples
+from tracerank.trace.net import TraceNet
+from tracerank.trace.recipe import CONTROLS, SETTINGS, WEBQA_RECIPE, GraphRecipe, NetConfig
 from tracerank.trace.selector import TraceSelector
-from tracerank.trace.settings import WEBQA
-from tracerank.trace.training import fit
-from tracerank.trace.training.examples import ExampleSet, prepare_examples
-from tracerank.trace.training.fit import StepReport, train, train_two_stages
+from tracerank.trace.train import StepReport, train, train_two_stages
 from tracerank.votes.voting import MajorityVote
 
 SMALL = NetConfig(width=32, hidden=16, layers=2, feed_forward=32)
-PLAN = replace(WEBQA.plan, epochs=2, batch_pools=16, learning_rate=1e-3)
+PLAN = replace(SETTINGS["webqa"].plan, epochs=2, batch_pools=16, learning_rate=1e-3)
 
 
 @pytest.fixture(scope="module")
 def examples(tmp_path_factory: pytest.TempPathFactory) -> ExampleSet:
     folder = tmp_path_factory.mktemp("examples")
-    return prepare_examples(generate_pools(200, seed=3), WEBQA.recipe, PLAN, HashEmbedder(32), folder, "world")
+    return prepare_examples(generate_pools(200, seed=3), WEBQA_RECIPE, PLAN, HashEmbedder(32), folder, "world")
 
 
 def weights(folder: Path) -> dict[str, torch.Tensor]:
@@ -64,9 +63,9 @@ def stop_after(steps: int) -> object:
 
 
 def test_the_same_seed_gives_the_same_weights_and_another_seed_others(examples: ExampleSet, tmp_path: Path) -> None:
-    train(examples, SMALL, WEBQA.recipe, PLAN, tmp_path / "a")
-    train(examples, SMALL, WEBQA.recipe, PLAN, tmp_path / "b")
-    train(examples, SMALL, WEBQA.recipe, replace(PLAN, seed=7), tmp_path / "c")
+    train(examples, SMALL, WEBQA_RECIPE, PLAN, tmp_path / "a")
+    train(examples, SMALL, WEBQA_RECIPE, PLAN, tmp_path / "b")
+    train(examples, SMALL, WEBQA_RECIPE, replace(PLAN, seed=7), tmp_path / "c")
     assert same(tmp_path / "a", tmp_path / "b")
     assert not same(tmp_path / "a", tmp_path / "c")
 
@@ -75,27 +74,27 @@ def test_the_same_seed_gives_the_same_weights_and_another_seed_others(examples: 
 def test_a_run_stopped_anywhere_ends_with_identical_weights_and_metrics(
     examples: ExampleSet, tmp_path: Path, steps: int
 ) -> None:
-    train(examples, SMALL, WEBQA.recipe, PLAN, tmp_path / "whole")
+    train(examples, SMALL, WEBQA_RECIPE, PLAN, tmp_path / "whole")
     with pytest.raises(Stop):
-        train(examples, SMALL, WEBQA.recipe, PLAN, tmp_path / "cut", on_step=stop_after(steps), save_seconds=0.0)  # type: ignore[arg-type]
-    train(examples, SMALL, WEBQA.recipe, PLAN, tmp_path / "cut")
+        train(examples, SMALL, WEBQA_RECIPE, PLAN, tmp_path / "cut", on_step=stop_after(steps), save_seconds=0.0)  # type: ignore[arg-type]
+    train(examples, SMALL, WEBQA_RECIPE, PLAN, tmp_path / "cut")
     assert same(tmp_path / "whole", tmp_path / "cut")
     metrics = [(tmp_path / name / "training" / "metrics.jsonl").read_text() for name in ("whole", "cut")]
     assert metrics[0] == metrics[1]
 
 
 def test_a_run_killed_by_the_system_ends_with_identical_weights(examples: ExampleSet, tmp_path: Path) -> None:
-    train(examples, SMALL, WEBQA.recipe, PLAN, tmp_path / "whole")
+    train(examples, SMALL, WEBQA_RECIPE, PLAN, tmp_path / "whole")
     script = (
         "import sys\n"
-        "from tests.training.test_fit import PLAN, SMALL\n"
-        "from tracerank.trace.settings import WEBQA\n"
-        "from tracerank.trace.training.examples import ExampleSet\n"
-        "from tracerank.trace.training.fit import train\n"
-        "train(ExampleSet(sys.argv[1]), SMALL, WEBQA.recipe, PLAN, sys.argv[2], save_seconds=0.0,\n"
+        "from tests.trace.test_train import PLAN, SMALL\n"
+        "from tracerank.trace.recipe import WEBQA_RECIPE\n"
+        "from tracerank.trace.data import ExampleSet\n"
+        "from tracerank.trace.train import train\n"
+        "train(ExampleSet(sys.argv[1]), SMALL, WEBQA_RECIPE, PLAN, sys.argv[2], save_seconds=0.0,\n"
         "      on_step=lambda report: print(report.step, flush=True))\n"
     )
-    root = Path(__file__).parents[4]
+    root = Path(__file__).parents[2]
     environment = {**os.environ, "PYTHONPATH": f"{root / 'src'}:{root}"}
     command = [sys.executable, "-c", script, str(examples.folder), str(tmp_path / "killed")]
     for seen in (2, 3):
@@ -107,31 +106,31 @@ def test_a_run_killed_by_the_system_ends_with_identical_weights(examples: Exampl
         child.send_signal(signal.SIGKILL)
         child.wait()
         child.stdout.close()
-    train(examples, SMALL, WEBQA.recipe, PLAN, tmp_path / "killed")
+    train(examples, SMALL, WEBQA_RECIPE, PLAN, tmp_path / "killed")
     assert same(tmp_path / "whole", tmp_path / "killed")
 
 
 def test_another_plan_does_not_continue_a_run(examples: ExampleSet, tmp_path: Path) -> None:
     with pytest.raises(Stop):
-        train(examples, SMALL, WEBQA.recipe, PLAN, tmp_path, on_step=stop_after(2))  # type: ignore[arg-type]
+        train(examples, SMALL, WEBQA_RECIPE, PLAN, tmp_path, on_step=stop_after(2))  # type: ignore[arg-type]
     with pytest.raises(TrainingError, match="another plan"):
-        train(examples, SMALL, WEBQA.recipe, replace(PLAN, learning_rate=1e-2), tmp_path)
+        train(examples, SMALL, WEBQA_RECIPE, replace(PLAN, learning_rate=1e-2), tmp_path)
 
 
 def test_a_loss_that_is_not_finite_stops_the_run_before_it_spoils_the_weights(
     examples: ExampleSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps = 0
-    real = fit.selection_loss
+    real = training.selection_loss
 
     def breaks_late(*args: object) -> torch.Tensor:
         nonlocal steps
         steps += 1
         return real(*args) * (float("nan") if steps == 3 else 1.0)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(fit, "selection_loss", breaks_late)
+    monkeypatch.setattr(training, "selection_loss", breaks_late)
     with pytest.raises(TrainingError, match=r"loss is nan at epoch 1, step 3"):
-        train(examples, SMALL, WEBQA.recipe, PLAN, tmp_path, save_seconds=0.0)
+        train(examples, SMALL, WEBQA_RECIPE, PLAN, tmp_path, save_seconds=0.0)
     state = load_file(tmp_path / "training" / "state.safetensors")
     assert all(torch.isfinite(tensor).all() for tensor in state.values())
 
@@ -140,8 +139,8 @@ def test_the_best_epoch_is_chosen_by_accuracy_then_f1_then_the_earlier(
     examples: ExampleSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     figures = iter([(0.5, 0.6), (0.6, 0.6), (0.6, 0.7), (0.6, 0.7), (0.4, 0.9)])
-    monkeypatch.setattr(fit, "validate", lambda *_: fit.Validation(9, *next(figures)))
-    checkpoint = train(examples, SMALL, WEBQA.recipe, replace(PLAN, epochs=5), tmp_path)
+    monkeypatch.setattr(training, "validate", lambda *_: training.Validation(9, *next(figures)))
+    checkpoint = train(examples, SMALL, WEBQA_RECIPE, replace(PLAN, epochs=5), tmp_path)
     assert checkpoint.training["best_epoch"] == 3
     lines = [json.loads(line) for line in (tmp_path / "training" / "metrics.jsonl").read_text().splitlines()]
     assert [line["accuracy"] for line in lines if "accuracy" in line] == [0.5, 0.6, 0.6, 0.6, 0.4]
@@ -153,23 +152,23 @@ def test_a_step_in_parts_is_the_whole_step(
     config, plan = replace(SMALL, dropout=0.0), replace(PLAN, epochs=3, batch_pools=64)
     losses = {}
     for pools in (5, 64):
-        monkeypatch.setattr(fit, "BLOCK_POOLS", pools)
-        train(examples, config, WEBQA.recipe, plan, tmp_path / str(pools))
+        monkeypatch.setattr(training, "BLOCK_POOLS", pools)
+        train(examples, config, WEBQA_RECIPE, plan, tmp_path / str(pools))
         lines = (tmp_path / str(pools) / "training" / "metrics.jsonl").read_text().splitlines()
         losses[pools] = [json.loads(line)["loss"] for line in lines if "loss" in json.loads(line)]
     assert losses[5] == pytest.approx(losses[64], abs=2e-3)  # AdamW amplifies rounding of small gradients
 
 
 def test_training_without_held_out_questions_is_refused(tmp_path: Path) -> None:
-    few = prepare_examples(generate_pools(3, seed=3), WEBQA.recipe, PLAN, HashEmbedder(32), tmp_path / "few", "world")
+    few = prepare_examples(generate_pools(3, seed=3), WEBQA_RECIPE, PLAN, HashEmbedder(32), tmp_path / "few", "world")
     with pytest.raises(TrainingError, match="95/5 split"):
-        train(few, SMALL, WEBQA.recipe, PLAN, tmp_path / "run")
+        train(few, SMALL, WEBQA_RECIPE, PLAN, tmp_path / "run")
 
 
 def test_two_stage_training_changes_only_the_attention_in_its_second_stage(
     examples: ExampleSet, tmp_path: Path
 ) -> None:
-    checkpoint = train_two_stages(examples, SMALL, WEBQA.recipe, PLAN, tmp_path)
+    checkpoint = train_two_stages(examples, SMALL, WEBQA_RECIPE, PLAN, tmp_path)
     first = weights(tmp_path / "stage-1")
     last = checkpoint.net.state_dict()
     assert all(torch.equal(first[name], last[name]) for name in first)
@@ -196,32 +195,32 @@ def learned(folder: Path, recipe: GraphRecipe, told_to: str) -> float:
 
 
 def test_what_a_rollout_has_read_tells_where_votes_do_not(tmp_path: Path) -> None:
-    assert learned(tmp_path, WEBQA.recipe, "own") > 0.9
+    assert learned(tmp_path, WEBQA_RECIPE, "own") > 0.9
 
 
 def test_what_others_have_read_is_heard_over_shared_evidence_and_only_so(tmp_path: Path) -> None:
-    assert learned(tmp_path / "full", WEBQA.recipe, "others") > 0.9
+    assert learned(tmp_path / "full", WEBQA_RECIPE, "others") > 0.9
     assert learned(tmp_path / "cut", CONTROLS["webqa"]["no cross-rollout"], "others") < 0.65
 
 
 def test_the_vote_can_be_learned_before_the_texts_are_known_by_heart(examples: ExampleSet, tmp_path: Path) -> None:
     sizes = {}
     for rate in (1.0, 100.0):
-        train(examples, SMALL, WEBQA.recipe, replace(PLAN, vote_rate=rate), tmp_path / str(rate))
+        train(examples, SMALL, WEBQA_RECIPE, replace(PLAN, vote_rate=rate), tmp_path / str(rate))
         sizes[rate] = float(weights(tmp_path / str(rate))["votes.weight"].abs().mean())
     assert sizes[100.0] > 10 * sizes[1.0]
 
 
 def test_one_batch_can_be_overfitted(tmp_path: Path) -> None:
     pools = generate_pools(40, seed=31)
-    examples = prepare_examples(pools, WEBQA.recipe, PLAN, HashEmbedder(64), tmp_path / "x", "world")
+    examples = prepare_examples(pools, WEBQA_RECIPE, PLAN, HashEmbedder(64), tmp_path / "x", "world")
     plan = replace(PLAN, epochs=60, batch_pools=64, learning_rate=3e-3)
     config = NetConfig(width=64, hidden=32, layers=2, feed_forward=64, dropout=0.0)
-    train(examples, config, WEBQA.recipe, plan, tmp_path / "run")
+    train(examples, config, WEBQA_RECIPE, plan, tmp_path / "run")
     state = load_file(tmp_path / "run" / "training" / "state.safetensors")
-    net = TraceNet(config, WEBQA.recipe)
+    net = TraceNet(config, WEBQA_RECIPE)
     net.load_state_dict({name.removeprefix("net."): t for name, t in state.items() if name.startswith("net.")})
-    assert fit.validate(net, examples, examples.train()).accuracy > 0.97
+    assert training.validate(net, examples, examples.train()).accuracy > 0.97
 
 
 @pytest.mark.parametrize("control", CONTROLS["webqa"])

@@ -1,13 +1,12 @@
-"""The three objectives of learning to select, with their eligibility rules (Eq. 11, App. A.4), and the paper's plan."""
+"""The three objectives of learning to select, with their eligibility rules (Eq. 11, App. A.4)."""
 
 from dataclasses import dataclass
-from typing import Literal
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-from tracerank.pools.pool import PAPER_K
+from tracerank.trace.recipe import LossRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,14 +18,6 @@ class Normalisers:
     """Pools that the listwise term counts."""
     mixed: int
     """Pools with correct and incorrect candidates, which the hard-ranking term counts."""
-
-
-@dataclass(frozen=True, slots=True)
-class LossRule:
-    """What the paper chooses per search setting."""
-
-    listwise_needs_negatives: bool
-    """Browsing averages listwise terms over mixed pools only; WebQA over pools with a correct candidate."""
 
 
 def is_positive(labels: Tensor) -> Tensor:
@@ -60,9 +51,9 @@ def selection_loss(
     mixed = has_positive & has_negative
     listed = mixed if rule.listwise_needs_negatives else has_positive
     if over.listwise:
-        everyone = _pool_logsumexp(scores, candidate_pool, pools)
+        whole = _pool_logsumexp(scores, candidate_pool, pools)
         correct = _pool_logsumexp(scores[positive], candidate_pool[positive], pools)
-        loss = loss + (everyone - correct)[listed].sum() / over.listwise
+        loss = loss + (whole - correct)[listed].sum() / over.listwise
     if over.mixed:
         best_right = _pool_max(scores[positive], candidate_pool[positive], pools)
         best_wrong = _pool_max(scores[~positive], candidate_pool[~positive], pools)
@@ -88,26 +79,3 @@ def _pool_logsumexp(scores: Tensor, pool: Tensor, pools: int) -> Tensor:
     highest = torch.where(torch.isfinite(highest), highest, 0.0)
     summed = scores.new_zeros(pools).index_add(0, pool, (scores - highest[pool]).exp())
     return highest + summed.clamp_min(torch.finfo(scores.dtype).tiny).log()
-
-
-@dataclass(frozen=True, slots=True)
-class TrainingPlan:
-    """Optimisation settings of one run (Sec. 4.1)."""
-
-    loss: LossRule
-    batch_pools: int
-    """Question graphs a step."""
-    mixed_among: Literal["samples", "retained"]
-    """Pools are kept when correct and incorrect answers occur among the first K samples, or among the retained."""
-    k: int = PAPER_K
-    epochs: int = 3
-    learning_rate: float = 3e-4
-    weight_decay: float = 1e-4
-    vote_rate: float = 1.0
-    """Factor on the learning rate of the vote features' weights. They start at zero: with few steps they stay small
-    while texts are learned by heart; much more than 1 lets the selector start from the vote."""
-    seed: int = 42
-
-    def __post_init__(self) -> None:
-        if self.vote_rate <= 0:
-            raise ValueError(f"vote_rate must be positive, got {self.vote_rate}")

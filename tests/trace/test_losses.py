@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from tracerank.trace.training.losses import LossRule, Normalisers, normalisers, selection_loss
+from tracerank.trace.losses import Normalisers, normalisers, selection_loss
+from tracerank.trace.recipe import LossRule
 
 WEBQA = LossRule(listwise_needs_negatives=False)
 BROWSING = LossRule(listwise_needs_negatives=True)

@@ -7,7 +7,7 @@ import pytest
 from tests.builders import EVERY_RECIPE, SETTINGS
 from tracerank.pools.documents import DEFAULT_RULES, OFFICIAL_RULES
 from tracerank.pools.types import BROWSING, RETENTION_RULES, WEBQA
-from tracerank.trace.graphs.schema import (
+from tracerank.trace.recipe import (
     BROWSING_RECIPE,
     CONTROLS,
     OFFICIAL_RECIPES,

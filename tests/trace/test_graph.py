@@ -23,9 +23,8 @@ from tests.builders import (
 from tests.slow_twin import SlowGraph, slow_graph
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA, Evidence, Search
-from tracerank.trace.graphs.build import build_graph, pool_texts
-from tracerank.trace.graphs.packed import NO_TEXT, unpack
-from tracerank.trace.graphs.schema import (
+from tracerank.trace.graph import NO_TEXT, build_graph, pool_texts, unpack
+from tracerank.trace.recipe import (
     BROWSING_RECIPE,
     CONTROLS,
     OFFICIAL_RECIPES,

@@ -4,19 +4,16 @@ import pytest
 from hypothesis import given, settings
 
 from tests.builders import EVERY_RECIPE, batch_of, pool, pool_of, pools_of, random_pools, ranked, rollout, setting_of
+from tests.edges import listed_edges
 from tests.slow_twin import slow_graph
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA
-from tracerank.trace.graphs.edges import evidence_nodes, list_edges
-from tracerank.trace.graphs.schema import BROWSING_RECIPE, CONTROLS, WEBQA_RECIPE, GraphRecipe, relations
+from tracerank.trace.recipe import BROWSING_RECIPE, CONTROLS, WEBQA_RECIPE, GraphRecipe, relations
 
 
 def listed(pools: list[Pool], recipe: GraphRecipe) -> dict[str, list[tuple[int, int]]]:
-    edges = list_edges(batch_of(pools, recipe), recipe)
-    return {
-        relation.name: list(zip(source.tolist(), target.tolist(), strict=True))
-        for relation, (source, target) in edges.items()
-    }
+    edges = listed_edges(batch_of(pools, recipe), recipe)
+    return {relation.name: pairs for relation, pairs in edges.items()}
 
 
 def assert_same_edges(pools: list[Pool], recipe: GraphRecipe) -> None:
@@ -77,7 +74,7 @@ def test_an_occurrence_is_not_linked_to_itself() -> None:
 def test_merging_evidence_gives_each_content_of_a_pool_one_node() -> None:
     recipe = CONTROLS[WEBQA]["merge evidence"]
     pools = [pool_of(rollout("x", ranked("a", "c", "d")), rollout("y", ranked("b", "d", "c")))] * 2
-    assert evidence_nodes(batch_of(pools, recipe), recipe).tolist() == [0, 1, 1, 0, 2, 3, 3, 2]
+    assert batch_of(pools, recipe).evidence_nodes(recipe).tolist() == [0, 1, 1, 0, 2, 3, 3, 2]
     edges = listed(pools[:1], recipe)
     assert edges["rank1"] == [(0, 0), (1, 1)]
     assert edges["rank2"] == [(0, 1), (1, 0)]

@@ -9,14 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.builders import batch_of
+from tests.edges import listed_edges
 from tracerank.errors import UsageError
 from tracerank.pools.pool import UNREADABLE, Pool
 from tracerank.pools.types import BROWSING, WEBQA, Document, Evidence, Question, Rollout, Search
-from tracerank.trace.graphs.build import build_graph
-from tracerank.trace.graphs.edges import list_edges
-from tracerank.trace.graphs.packed import collate
-from tracerank.trace.graphs.schema import BROWSING_RECIPE, CONTROLS, RECIPES, WEBQA_RECIPE, GraphRecipe
-from tracerank.trace.graphs.stats import IDENTICAL_CONTENT, SAME_DOCUMENT, graph_statistics, shared_setting
+from tracerank.trace.recipe import BROWSING_RECIPE, CONTROLS, RECIPES, WEBQA_RECIPE, GraphRecipe
+from tracerank.trace.stats import IDENTICAL_CONTENT, SAME_DOCUMENT, graph_statistics, shared_setting
 
 
 def webqa_pool(*rollouts: list[str], name: str = "q") -> Pool:
@@ -189,8 +188,8 @@ def random_pool(name: int, rollouts: list[list[list[Evidence]]]) -> Pool:
 @settings(max_examples=150, deadline=None)
 def test_edge_counts_equal_the_listed_edges(pools: list[list[list[list[Evidence]]]], recipe: GraphRecipe) -> None:
     made = [random_pool(number, rollouts) for number, rollouts in enumerate(pools)]
-    batch = collate([build_graph(pool, recipe).packed for pool in made])
-    listed = {relation: len(source) / len(made) for relation, (source, _) in list_edges(batch, recipe).items()}
+    edges = listed_edges(batch_of(made, recipe), recipe)
+    listed = {relation: len(found) / len(made) for relation, found in edges.items()}
     assert graph_statistics(made, recipe).edges_mean == pytest.approx(listed)
 
 

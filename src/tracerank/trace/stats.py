@@ -13,10 +13,8 @@ import numpy as np
 
 from tracerank.errors import UsageError
 from tracerank.pools.pool import Pool, drop_reasons
-from tracerank.trace.graphs.build import build_graph
-from tracerank.trace.graphs.edges import evidence_nodes
-from tracerank.trace.graphs.packed import GraphBatch, Ints, Longs, collate, segments_of
-from tracerank.trace.graphs.schema import GraphRecipe, Relation, relations
+from tracerank.trace.graph import GraphBatch, Ints, Longs, build_graph, collate
+from tracerank.trace.recipe import GraphRecipe, Relation, relations
 
 IDENTICAL_CONTENT = "identical content"
 SAME_DOCUMENT = "same document"
@@ -171,21 +169,20 @@ class _Tally:
 def _count(group: Ints | Longs, batch: GraphBatch, overlaps: bool = True) -> _Counts:
     """Counts for one matching rule, from n_gr: the occurrences of group g in rollout r."""
     rollouts = max(len(batch.rollout_pool), 1)
-    rollout = batch.search_rollout[batch.evidence_search]
-    cells, size = np.unique(group.astype(np.int64) * rollouts + rollout, return_counts=True)
-    groups = segments_of(np.arange(len(cells)), cells // rollouts)
-    total = np.add.reduceat(size, groups.offsets)
-    squares = np.add.reduceat(size**2, groups.offsets)
-    pool = batch.rollout_pool[cells[groups.offsets] % rollouts]
+    cells, size = np.unique(group.astype(np.int64) * rollouts + batch.evidence_rollout(), return_counts=True)
+    _, begins, of_cell, saw = np.unique(cells // rollouts, return_index=True, return_inverse=True, return_counts=True)
+    total = np.bincount(of_cell, size).astype(np.int64)
+    squares = np.bincount(of_cell, size**2).astype(np.int64)
+    pool = batch.rollout_pool[cells[begins] % rollouts]
 
     def per_graph(values: Longs) -> Longs:
         return np.bincount(pool, weights=values, minlength=batch.pools).astype(np.int64)
 
     return _Counts(
-        groups=per_graph((groups.lengths() > 1).astype(np.int64)),
+        groups=per_graph((saw > 1).astype(np.int64)),
         pairs=per_graph((total**2 - squares) // 2),  # sum over r < s of n_gr n_gs
         within=per_graph(squares - total),
-        overlaps=tuple(_overlaps(groups.segment, cells % rollouts, batch)) if overlaps else (),
+        overlaps=tuple(_overlaps(of_cell, cells % rollouts, batch)) if overlaps else (),
     )
 
 
@@ -211,8 +208,8 @@ def _overlaps(group: Longs, rollout: Longs, batch: GraphBatch) -> Iterator[float
 
 
 def _edge_counts(batch: GraphBatch, recipe: GraphRecipe, contents: _Counts) -> dict[Relation, int]:
-    """Directed edges per relation, equal to the lengths of ``list_edges``."""
-    node = evidence_nodes(batch, recipe)
+    """Directed edges per relation, each counted once."""
+    node = batch.evidence_nodes(recipe)
     starting = len(np.unique(batch.search_rollout))
     found = {
         "starts": starting,
