@@ -186,8 +186,7 @@ _METHOD_OPTIONS: Mapping[str, Decorator[Any]] = {
     "chat_context": option("--chat-context N", "Tokens that the chat model holds.", click.IntRange(512)),
     "chat_tokens": option("--chat-tokens N", "Most tokens of a reply, thinking included.", COUNT),
     "chat_time": option(
-        "--chat-time S,S,S",
-        "Seconds to the first token, between two tokens, and for a whole reply; 600,60,3600 by default.",
+        "--chat-time S,S", "Seconds without a sign of life, and for a whole reply; 600,3600 by default."
     ),
 }
 
