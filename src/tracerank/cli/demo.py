@@ -66,7 +66,7 @@ def demo(output: Path, quiet: bool) -> None:
 
 def _real_pools(quiet: bool) -> list[Pool]:
     with (
-        resources.as_file(resources.files("tracerank.cli") / "demo.jsonl.gz") as path,
+        resources.as_file(resources.files("tracerank") / "demo_pools.jsonl.gz") as path,
         working("reading", quiet=quiet) as progress,
     ):
         return list(Labelling(MEANING).pools(progress.over(read_pools(path))))

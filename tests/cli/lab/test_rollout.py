@@ -150,7 +150,7 @@ def test_a_retrieval_server_gives_what_the_index_gives(asked: Path, index: Path,
 def test_a_chat_agent_is_sampled_at_once_and_written_in_order(
     asked: Path, index: Path, tmp_path: Path, chat: Server
 ) -> None:
-    policy = f"chat:{chat.url},toy"  # as it was once written
+    policy = f"chat:{chat.url}#toy"
     output = tmp_path / "pools.jsonl"
     result = sampled(asked, "--corpus", index, "-k", 4, "-o", output, "--concurrency", 3, "--json", policy=policy)
     rows = json_lines(output.read_text())
@@ -225,7 +225,7 @@ def test_where_nothing_can_work_at_all_one_line_says_so(
 def test_chat_options_reach_the_server(asked: Path, index: Path, tmp_path: Path, chat: Server) -> None:
     chat.rule = lambda request: said("<answer>Ada Korn</answer>")
     options = ("--temperature", 0.3, "--top-p", 0.9, "--max-tokens", 77, "--style", "browser", "-k", 1)
-    sampled(asked, "--corpus", index, "-o", tmp_path / "p.jsonl", *options, policy=f"chat:{chat.url},toy")
+    sampled(asked, "--corpus", index, "-o", tmp_path / "p.jsonl", *options, policy=f"chat:{chat.url}#toy")
     request = chat.requests[0]
     assert (request["temperature"], request["top_p"], request["max_tokens"]) == (0.3, 0.9, 77)
     assert len(request["tools"]) == 3
@@ -242,8 +242,8 @@ def test_chat_options_reach_the_server(asked: Path, index: Path, tmp_path: Path,
         (("--policy", "chat:"), "no such policy"),
         (("--policy", "lexical:base", "--retriever", "http://host"), "either --corpus INDEX or --retriever URL"),
         (("--policy", "lexical:base", "--style", "tags", "--top-p", "1"), "--style, --top-p: of use only beside"),
-        (("--policy", "chat:http://host,m", "--workers", "2"), "--concurrency"),
-        (("--policy", "chat:host,m"), "is no server"),
+        (("--policy", "chat:http://host#m", "--workers", "2"), "--concurrency"),
+        (("--policy", "chat:host#m"), "is no server"),
     ],
 )
 def test_mistakes_end_in_one_line_before_any_work(
@@ -254,7 +254,7 @@ def test_mistakes_end_in_one_line_before_any_work(
 
 
 def test_what_cannot_go_together_is_refused(asked: Path, index: Path, tmp_path: Path) -> None:
-    output, chosen = ("-o", tmp_path / "p.jsonl"), ("--policy", "chat:http://host,m")
+    output, chosen = ("-o", tmp_path / "p.jsonl"), ("--policy", "chat:http://host#m")
     server = ("--retriever", "http://host")
     assert "cannot open pages" in error_of(run(asked, *output, *chosen, *server, "--style", "browser"))
     assert "--rerank works on an index" in error_of(run(asked, *output, *chosen, *server, "--rerank", "hash-64"))
