@@ -30,8 +30,8 @@ LAYERS = (
     ("stopping", "viewer"),
     ("fitting",),
     ("sampling",),
-    ("lab",),
     ("scale", "serving"),
+    ("lab",),
     ("cli",),
 )
 RANK = {name: rank for rank, row in enumerate(LAYERS) for name in row}

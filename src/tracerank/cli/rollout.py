@@ -205,8 +205,7 @@ def rollout(
         run = stack.enter_context(PolicyRun(plan))
         finish = partial(write_in_order, questions=asked)
         lines = stack.enter_context(ResumableLines(output, run.identity(), force, finish))
-        left = partial(run.account.seconds_left, plan.rollouts)
-        bar = stack.enter_context(working("sampling", "rollouts", plan.rollouts, quiet, left=left))
+        bar = stack.enter_context(working("sampling", "rollouts", plan.rollouts, quiet))
         bar.advance(run.take_up(lines.done()))
         for record in run.records():
             lines.write(record)
