@@ -10,11 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Lock
 from types import TracebackType
 from typing import Any
 
-from tracerank.endpoints.chat import ChatReply
 from tracerank.errors import UsageError
 from tracerank.lab.policies import PolicyChoice
 from tracerank.lab.sample import (
@@ -68,9 +66,8 @@ class RunAccount:
     resumed: int = 0
     """Of the rollouts, those of earlier attempts."""
     tokens: int = 0
-    """Written by the model in this attempt, also in rollouts under way."""
+    """Written by the model in the rollouts of this attempt."""
     began: float = field(default_factory=time.monotonic)
-    _lock: Lock = field(default_factory=Lock)
 
     @property
     def seconds(self) -> float:
@@ -80,11 +77,6 @@ class RunAccount:
     def made(self) -> int:
         """Rollouts of this attempt."""
         return self.tally.rollouts - self.resumed
-
-    def hear(self, reply: ChatReply) -> None:
-        """A reply of a rollout under way."""
-        with self._lock:  # rollouts under way are in threads of their own
-            self.tokens += reply.completion_tokens or 0
 
     @property
     def speed(self) -> float:
@@ -124,7 +116,7 @@ class PolicyRun:
 
     def __enter__(self) -> "PolicyRun":
         self._stack = ExitStack()
-        self._agent: Policy = self._stack.enter_context(self.plan.choice.opened(self.account.hear))
+        self._agent: Policy = self._stack.enter_context(self.plan.choice.opened())
         return self
 
     def __exit__(
@@ -167,6 +159,7 @@ class PolicyRun:
         tasks = tasks_left(self.plan.questions, self.plan.k, self._done)
         for one in self._stack.enter_context(closing(self._sampled(tasks))):
             self.account.tally.add(one.rollout)
+            self.account.tokens += 0 if one.rollout.usage is None else one.rollout.usage.completion_tokens
             yield rollout_to_record(one.question, one.rollout)
 
     def _sampled(self, tasks: Iterator[Task]) -> Samples:

@@ -77,10 +77,6 @@ class Journey:
 
     rollout: Rollout
     mistakes: tuple[Mistake, ...]
-    readings: int
-    """How often the agent settled on a value it had read."""
-    could_stop_early: bool
-    """It found a first fact when more were needed."""
 
 
 class Agents(Protocol):
@@ -99,8 +95,6 @@ class Agent:
         self.rng = rng
         self.errors = errors
         self.mistakes: list[Mistake] = []
-        self.readings = 0
-        self.could_stop_early = False
         self._read: dict[str, list[tuple[Statement, int]]] = {}
         self._passages: set[int] = set()
         self._judged: dict[int, bool] = {}
@@ -140,7 +134,6 @@ class Agent:
             return self.rng.choice(others).value
         if not stated:
             return None
-        self.readings += 1
         statement = self._preferred(stated)
         if statement.source is Source.NAMESAKE:
             self._note(Mistake.NAMESAKE)
@@ -150,7 +143,6 @@ class Agent:
 
     def stops_early(self) -> bool:
         """Whether it answers now, though more facts are needed."""
-        self.could_stop_early = True
         if self._stops_early:
             self._note(Mistake.EARLY_STOP)
         return self._stops_early

@@ -170,7 +170,7 @@ class BrowsingSearch:
             setting=BROWSING,
             views=tuple(visit.session.views),
         )
-        return Journey(rollout, tuple(agent.mistakes), agent.readings, agent.could_stop_early)
+        return Journey(rollout, tuple(agent.mistakes))
 
     def _investigate(self, agent: Agent, visit: "_Visit") -> str | None:
         name, place = "", None
@@ -288,7 +288,7 @@ class RankedSearch:
         answer = None if fate is Mistake.NO_ANSWER else agent.written(answer)
         label = exact_match(answer, case.question.references)
         rollout = Rollout(sample_id, answer, tuple(searches), label)
-        return Journey(rollout, tuple(agent.mistakes), agent.readings, agent.could_stop_early)
+        return Journey(rollout, tuple(agent.mistakes))
 
     def _investigate(self, agent: Agent, searches: list[Search], is_served: bool) -> str | None:
         name, place = "", None
