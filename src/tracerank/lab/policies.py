@@ -181,5 +181,4 @@ class PolicyChoice:
             limits if said.chat_context is None else limits.within(said.chat_context),
             temperature=TEMPERATURE if said.temperature is None else said.temperature,
             top_p=said.top_p,
-            concurrency=1,  # which rollouts are under way at once is the runner's business
         )
