@@ -1,7 +1,7 @@
-"""One run of a policy: K rollouts of every question, taken up where an earlier attempt stopped, and what it came to.
+"""One run of a policy: K rollouts of every question, resumed after an interruption, and what it came to.
 
-Where rollouts are kept meanwhile is the caller's matter: he writes each one down and gives the lines back after an
-interruption; those that failed are then made again. The finished file does not show in which order rollouts were made.
+The caller keeps the rollouts meanwhile, by ``runs.ResumableLines``, and gives them back after an interruption; failed
+ones are then made again. The finished file is in the order of the questions.
 """
 
 import json
@@ -53,7 +53,7 @@ class RunPlan:
 
     @property
     def rollouts(self) -> int:
-        """How many there will be."""
+        """How many rollouts there will be."""
         return len(self.questions) * self.k
 
 
@@ -125,7 +125,7 @@ class PolicyRun:
         self._stack.close()
 
     def identity(self) -> dict[str, Any]:
-        """What two attempts must share for one to go on with the other's rollouts."""
+        """What two attempts must share for the second to resume the first."""
         plan = self.plan
         return {
             "policy": self._agent.name,
