@@ -273,9 +273,9 @@ def test_a_conversation_that_outgrows_the_context_is_made_to_finish_without_its_
 
 def test_returns_of_a_small_context_are_short() -> None:
     config = AggAgentConfig().within(4096)
-    assert (config.max_tokens, config.token_cap, config.limits.return_words) == (512, 3072, 256)
+    assert (config.max_tokens, config.token_cap, config.return_words) == (512, 3072, 256)
     many = pool_of(*(rollout("word " * 200, ranked("q", "word " * 400)) for _ in range(8)))
-    _, requests = run(call("get_solution", {}), PARIS, pool=many, limits=config.limits)
+    _, requests = run(call("get_solution", {}), PARIS, pool=many, return_words=config.return_words)
     shown = json.loads(requests[1]["messages"][-1]["content"])
     assert [len(one["solution"].partition(" […")[0].split()) for one in shown] == [32] * 8
 

@@ -1,37 +1,24 @@
-"""``tracerank rollout``: the same file however often it was interrupted and by how many it was made."""
+"""``tracerank lab rollout``: the same file however often it was interrupted and by how many it was made."""
 
 import gzip
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
-from typer.testing import CliRunner, Result
+from click.testing import CliRunner, Result
 
 from tests.cli.conftest import json_lines
 from tests.cli.test_app import error_of
 from tests.lab.shelves import RIVERS, corpus_of, write_rows
 from tests.model_server import Reply, Server, error, said
 from tests.served import served
-from tracerank.cli.app import Commands
-from tracerank.cli.rollout import rollout
+from tracerank.cli.app import app
 from tracerank.lab.corpus.index import Corpus
 from tracerank.lab.lexical.policy import LexicalPolicy
+from tracerank.lab.retrieve_server import retrieve_app
 from tracerank.readers import iter_pools
-from tracerank.serving.retrieve_server import retrieve_app
-
-ROOT = Path(__file__).parents[2]
-app = typer.Typer(cls=Commands)
-app.command()(lambda: None)
-app.command()(rollout)
 
 QUESTIONS: list[dict[str, Any]] = [
     {"id": 1, "question": "Who charted the Velm River?", "answers": ["Ada Korn"]},
@@ -67,7 +54,7 @@ def searching(request: dict[str, Any]) -> Reply:
 
 
 def run(*arguments: object) -> Result:
-    return CliRunner().invoke(app, ["rollout", *map(str, arguments)])
+    return CliRunner().invoke(app, ["lab", "rollout", *map(str, arguments)])
 
 
 def sampled(*arguments: object, policy: str = "lexical:base") -> Result:
@@ -87,24 +74,13 @@ def test_pools_are_written_and_summed_up(asked: Path, index: Path, tmp_path: Pat
     assert list(tmp_path.glob("pools.jsonl.*")) == []
 
 
-def test_the_summary_as_json_agrees_with_the_file(asked: Path, index: Path, tmp_path: Path) -> None:
-    output = tmp_path / "pools.jsonl"
-    summary = json.loads(sampled(asked, "--corpus", index, "-k", 6, "-o", output, "--json").stdout)
-    rows = json_lines(output.read_text())
-    assert summary["rollouts"] == len(rows) == 18
-    assert summary["empty"] == sum(not row.get("answer") for row in rows)
-    assert summary["without_search"] == sum("searches" not in row for row in rows)
-    assert summary["accuracy"] == pytest.approx(sum(row["label"] for row in rows) / 18)
-    assert summary["prompt_tokens"] is None
-
-
 def test_the_bytes_follow_from_the_seed_and_not_from_the_processes(asked: Path, index: Path, tmp_path: Path) -> None:
     def made(name: str, *arguments: object) -> bytes:
         sampled(asked, "--corpus", index, "-k", 4, "-o", tmp_path / name, *arguments)
         return (tmp_path / name).read_bytes()
 
     alone = made("a.jsonl")
-    assert made("b.jsonl", "--jobs", 2) == alone
+    assert made("b.jsonl", "--workers", 2) == alone
     assert made("c.jsonl", "--seed", 1) != alone
     assert gzip.decompress(made("d.jsonl.gz")) == alone
 
@@ -126,7 +102,6 @@ def test_an_interrupted_run_goes_on_and_ends_with_the_same_bytes(
         patch.setattr(LexicalPolicy, "_rollout", interrupted)
         result = run(*arguments, "-o", output, "--policy", "lexical:base")
     assert result.exit_code == 130
-    assert "the same command goes on from there" in result.stderr
     assert not output.exists()
     part = tmp_path / "pools.jsonl.part"
     assert len(part.read_text().splitlines()) == 6
@@ -139,39 +114,6 @@ def test_an_interrupted_run_goes_on_and_ends_with_the_same_bytes(
     assert (summary["rollouts"], summary["resumed"]) == (12, 6)
     assert output.read_bytes() == whole.read_bytes()
     assert list(tmp_path.glob("pools.jsonl.*")) == []
-
-
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
-def test_a_run_that_is_really_killed_goes_on(index: Path, tmp_path: Path, how: signal.Signals) -> None:
-    rows = [
-        row | {"id": number, "question": f"{row['question']} {number}"} for number in range(60) for row in QUESTIONS
-    ]
-    asked, output, part = write_rows(tmp_path / "q.jsonl", rows), tmp_path / "p.jsonl", tmp_path / "p.jsonl.part"
-    arguments = [str(asked), "--corpus", str(index), "-k", "3", "--policy", "lexical:rl"]
-    script = (
-        "import typer\nfrom tracerank.cli.app import Commands\nfrom tracerank.cli.rollout import rollout\n"
-        "app = typer.Typer(cls=Commands)\napp.callback()(lambda: None)\napp.command()(rollout)\napp()\n"
-    )
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
-    command = [sys.executable, "-c", script, "rollout", *arguments, "--jobs", "2", "-o", str(output)]
-    # A suite that was started in the background ignores interrupts, and so would its children.
-    heed = partial(signal.signal, signal.SIGINT, signal.default_int_handler)
-    process = subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment, preexec_fn=heed
-    )
-    while (not part.exists() or part.stat().st_size < 5_000) and process.poll() is None:
-        time.sleep(0.005)
-    process.send_signal(how)
-    _, words = process.communicate(timeout=60)
-    assert process.returncode == (130 if how == signal.SIGINT else -how)
-    assert how == signal.SIGKILL or b"Traceback" not in words
-    saved = part.read_bytes().count(b"\n")
-    assert 0 < saved < 3 * len(rows)
-
-    summary = json.loads(run(*arguments, "-o", output, "--json").stdout)
-    assert (summary["resumed"], summary["rollouts"]) == (saved, 3 * len(rows))
-    sampled(*arguments[:5], "-o", tmp_path / "whole.jsonl", policy="lexical:rl")
-    assert output.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
 
 
 def test_a_run_that_was_all_but_finished_is_only_put_in_order(asked: Path, index: Path, tmp_path: Path) -> None:
@@ -208,7 +150,7 @@ def test_a_retrieval_server_gives_what_the_index_gives(asked: Path, index: Path,
 def test_a_chat_agent_is_sampled_at_once_and_written_in_order(
     asked: Path, index: Path, tmp_path: Path, chat: Server
 ) -> None:
-    policy = f"chat:{chat.url},toy"  # as it was once written
+    policy = f"chat:{chat.url}#toy"
     output = tmp_path / "pools.jsonl"
     result = sampled(asked, "--corpus", index, "-k", 4, "-o", output, "--concurrency", 3, "--json", policy=policy)
     rows = json_lines(output.read_text())
@@ -264,7 +206,7 @@ def test_what_failed_is_made_again_by_the_same_command_and_by_no_other(
     assert (summary["failed"], summary["rollouts"]) == (0, 12)
     assert output.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
     assert list(tmp_path.glob("pools.jsonl.*")) == []
-    assert "exists already" in error_of(run(*arguments, "-o", output, "--policy", policy))
+    assert "already exists" in error_of(run(*arguments, "-o", output, "--policy", policy))
 
 
 @pytest.mark.parametrize(
@@ -283,7 +225,7 @@ def test_where_nothing_can_work_at_all_one_line_says_so(
 def test_chat_options_reach_the_server(asked: Path, index: Path, tmp_path: Path, chat: Server) -> None:
     chat.rule = lambda request: said("<answer>Ada Korn</answer>")
     options = ("--temperature", 0.3, "--top-p", 0.9, "--max-tokens", 77, "--style", "browser", "-k", 1)
-    sampled(asked, "--corpus", index, "-o", tmp_path / "p.jsonl", *options, policy=f"chat:{chat.url},toy")
+    sampled(asked, "--corpus", index, "-o", tmp_path / "p.jsonl", *options, policy=f"chat:{chat.url}#toy")
     request = chat.requests[0]
     assert (request["temperature"], request["top_p"], request["max_tokens"]) == (0.3, 0.9, 77)
     assert len(request["tools"]) == 3
@@ -300,8 +242,8 @@ def test_chat_options_reach_the_server(asked: Path, index: Path, tmp_path: Path,
         (("--policy", "chat:"), "no such policy"),
         (("--policy", "lexical:base", "--retriever", "http://host"), "either --corpus INDEX or --retriever URL"),
         (("--policy", "lexical:base", "--style", "tags", "--top-p", "1"), "--style, --top-p: of use only beside"),
-        (("--policy", "chat:http://host,m", "--jobs", "2"), "--concurrency"),
-        (("--policy", "chat:host,m"), "is no server"),
+        (("--policy", "chat:http://host#m", "--workers", "2"), "--concurrency"),
+        (("--policy", "chat:host#m"), "is no server"),
     ],
 )
 def test_mistakes_end_in_one_line_before_any_work(
@@ -312,7 +254,7 @@ def test_mistakes_end_in_one_line_before_any_work(
 
 
 def test_what_cannot_go_together_is_refused(asked: Path, index: Path, tmp_path: Path) -> None:
-    output, chosen = ("-o", tmp_path / "p.jsonl"), ("--policy", "chat:http://host,m")
+    output, chosen = ("-o", tmp_path / "p.jsonl"), ("--policy", "chat:http://host#m")
     server = ("--retriever", "http://host")
     assert "cannot open pages" in error_of(run(asked, *output, *chosen, *server, "--style", "browser"))
     assert "--rerank works on an index" in error_of(run(asked, *output, *chosen, *server, "--rerank", "hash-64"))

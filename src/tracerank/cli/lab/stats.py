@@ -1,58 +1,36 @@
-"""``tracerank stats``: how much the rollouts of a question share (App. A.3)."""
+"""``tracerank lab stats``: how much the rollouts of a question share (App. A.3)."""
 
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
-from tracerank.cli.arguments import AsJson, Files, FirstK, ProblemsFile, Quiet, ReaderName
-from tracerank.cli.reading import Problems, pools_of
-from tracerank.cli.terminal import new_table, print_json, print_table, working
+from tracerank.cli.inputs import Inputs
+from tracerank.cli.options import choice, example, inputs_options, json_option
+from tracerank.cli.terminal import new_table, print_json, print_table
 from tracerank.pools.types import BROWSING, WEBQA
-from tracerank.readers.detect import AUTO
 
 if TYPE_CHECKING:
     from tracerank.trace.stats import GraphStatistics
 
 
-class SettingName(StrEnum):
-    """What ``--setting`` takes."""
-
-    AUTO = "auto"
-    WEBQA = WEBQA
-    BROWSING = BROWSING
-
-
-Setting = Annotated[
-    SettingName,
-    typer.Option("--setting", metavar="NAME", help="Whose graphs to build: webqa, browsing, or auto: by the rollouts."),
-]
-
-
-def stats(
-    files: Files,
-    setting: Setting = SettingName.AUTO,
-    k: FirstK = None,
-    reader: ReaderName = AUTO,
-    as_json: AsJson = False,
-    problems: ProblemsFile = None,
-    quiet: Quiet = False,
-) -> None:
-    """Count what the rollouts of a question share: groups, pairs, message edges, overlap.
+@click.command(epilog=example("tracerank lab stats pools.jsonl -k 16"))
+@choice("--setting", (WEBQA, BROWSING), "Whose graphs to build, recognised from the rollouts by default.")
+@inputs_options()
+@json_option
+def stats(setting: str | None, inputs: Inputs, as_json: bool) -> None:
+    """Count what the rollouts of a question share.
 
     Groups are contents or documents that at least two rollouts saw; pairs are occurrences of one group in different
-    rollouts. Means are over question graphs; overlap is the Jaccard similarity of two rollouts' retrieved sets.
+    rollouts; overlap is the Jaccard similarity of two rollouts' retrieved sets. Means are over question graphs.
     """
-    # They bring numpy, for which --help shall not wait.
     from tracerank.trace.recipe import RECIPES
     from tracerank.trace.stats import graph_statistics, shared_setting
 
-    with Problems(problems, keep=files) as report, working("counting", quiet=quiet) as bar:
-        pools = bar.over(pools_of(files, reader, report, k))
-        name, pools = shared_setting(pools) if setting is SettingName.AUTO else (str(setting), pools)
+    with inputs.opened("counting") as (pools, _, _):
+        name, pools = shared_setting(pools) if setting is None else (setting, pools)
         statistics = graph_statistics(pools, RECIPES[name])
     if as_json:
-        print_json({"setting": name, "k": k, **statistics.record()}, indent=2)
+        print_json({"setting": name, "k": inputs.k, **statistics.record()}, indent=2)
     else:
         _print(statistics, name)
 
@@ -81,8 +59,7 @@ def _print(statistics: "GraphStatistics", setting: str) -> None:
         )
     print_table(shared)
     if statistics.differing_content is not None:
-        share = f"{100 * statistics.differing_content:.1f} %"
-        typer.echo(f" same-document pairs with different content: {share}\n")
+        click.echo(f" same-document pairs with different content: {100 * statistics.differing_content:.1f} %\n")
     edges = new_table("directed message edges", "a graph")
     for relation, mean in statistics.edges_mean.items():
         edges.add_row(f"{relation.source} → {relation.target} ({relation.name})", f"{mean:,.1f}")

@@ -1,4 +1,4 @@
-"""``tracerank corpus``."""
+"""``tracerank lab corpus``."""
 
 import json
 from dataclasses import asdict
@@ -6,23 +6,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
-from typer.testing import CliRunner, Result
+from click.testing import CliRunner, Result
 
 from tests.cli.test_app import error_of
 from tests.lab.shelves import RIVERS, corpus_of, write_rows
-from tracerank.cli.app import Commands
-from tracerank.cli.corpus import corpus as commands
+from tracerank.cli.app import app
 from tracerank.lab.corpus.index import Corpus
-from tracerank.serving import retrieve_server
-
-app = typer.Typer(cls=Commands)
-app.command()(lambda: None)
-app.add_typer(commands, name="corpus")
+from tracerank.serving import app as service
 
 
 def run(*arguments: object) -> Result:
-    return CliRunner().invoke(app, ["corpus", *map(str, arguments)])
+    return CliRunner().invoke(app, ["lab", "corpus", *map(str, arguments)])
 
 
 @pytest.fixture(scope="module")
@@ -77,20 +71,24 @@ def test_a_page_cannot_steer_the_terminal(tmp_path: Path) -> None:
 
 def test_serve_answers_on_the_port_that_was_asked_for(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     served: list[Any] = []
-    monkeypatch.setattr(retrieve_server, "serve", lambda *arguments: served.append(arguments))
+
+    def serve(app: Any, host: str, port: int, *, announce: Any) -> None:
+        served.append((host, port))
+        announce(f"http://{host}:{port}")
+
+    monkeypatch.setattr(service, "run", serve)
     result = run("serve", index, "--port", 8123)
     assert result.exit_code == 0, result.output
     assert "http://127.0.0.1:8123/retrieve" in result.stderr
-    ((_, host, port),) = served
-    assert (host, port) == ("127.0.0.1", 8123)
+    assert served == [("127.0.0.1", 8123)]
 
 
 def test_mistakes_end_in_one_line(index: Path, tmp_path: Path) -> None:
     docs = write_rows(tmp_path / "docs.jsonl", RIVERS)
-    assert "no index; make one with tracerank corpus build" in error_of(run("info", tmp_path))
+    assert "no index; make one with tracerank" in error_of(run("info", tmp_path))
     assert "no index" in error_of(run("search", tmp_path / "none", "x"))
     assert "--force" in error_of(run("build", docs, "-o", index))
     assert "cannot be cut" in error_of(run("build", docs, "-o", tmp_path / "i", "--words", 5))
     assert "no such file" in error_of(run("build", tmp_path / "none.jsonl", "-o", tmp_path / "i"))
-    assert "only beside --rerank" in error_of(run("search", index, "x", "--depth", 3))
+    assert "--depth needs --rerank" in error_of(run("search", index, "x", "--depth", 3))
     assert not (tmp_path / "i").exists()
