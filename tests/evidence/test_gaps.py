@@ -125,7 +125,7 @@ def test_answers_in_scripts_without_spaces_are_found_in_texts() -> None:
 
 def test_gaps_are_plain_values_the_same_each_time_and_change_no_decision() -> None:
     seen = pool_of(*(rollout(f"Answer {n}", ranked(f"query {n}", "text")) for n in range(20)), question=ASKED)
-    decision = tr.load_selector().decide(seen)
+    decision = tr.load_method().decide(seen)
     found = tr.gaps(seen, decision)
     assert found == tr.gaps(seen, decision)
     assert decision.missing is None

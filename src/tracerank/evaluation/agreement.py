@@ -1,4 +1,4 @@
-"""How often two ways of judging agree on an answer: a judge and the rule by meaning, or the file's labels and the rule."""
+"""How often two ways of judging agree: a judge and the rule by meaning, or the file's labels and the rule."""
 
 from collections import Counter
 from dataclasses import asdict, dataclass, field

@@ -106,8 +106,11 @@ class AnswerJudge:
     def scores(self, question: str, answers: Sequence[str], references: Sequence[str]) -> list[float | None]:
         """1 for each answer that is right, else 0; None: asking about it failed."""
         open_answers = [answer for answer in answers if not exact_match(answer, references)]
-        ask = tried(lambda answer: self.judgement(question, answer, references))
-        found = all_of(ask, open_answers, self.config.concurrency)
+
+        def ask(answer: str) -> Judgement:
+            return self.judgement(question, answer, references)
+
+        found = all_of(tried(ask), open_answers, self.config.concurrency)
         labels: dict[str, float | None] = {}
         with self._lock:
             self.exact += len(answers) - len(open_answers)
