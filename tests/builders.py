@@ -14,10 +14,8 @@ from hypothesis import strategies as st
 
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA, Document, Evidence, Question, Rollout, Search
-from tracerank.trace.graphs.build import PoolGraph, build_graph
-from tracerank.trace.graphs.layout import Layout, Nodes, content_cells, distinct_nodes, lay_out
-from tracerank.trace.graphs.packed import GraphBatch, collate
-from tracerank.trace.graphs.schema import CONTROLS, OFFICIAL_RECIPES, RECIPES, GraphRecipe
+from tracerank.trace.graph import GraphBatch, PoolGraph, build_graph, collate
+from tracerank.trace.recipe import CONTROLS, OFFICIAL_RECIPES, RECIPES, GraphRecipe
 
 if TYPE_CHECKING:
     import torch
@@ -35,9 +33,6 @@ EVERY_RECIPE = {
     **{f"{setting}: {name}": recipe for setting in SETTINGS for name, recipe in CONTROLS[setting].items()},
 }
 """Name to recipe; the name begins with the setting."""
-
-SEPARATE_RECIPES = {name: recipe for name, recipe in EVERY_RECIPE.items() if not recipe.merge_evidence}
-"""Those whose evidence is not merged, which the layout without edges can express."""
 
 
 def setting_of(name: str) -> str:
@@ -162,7 +157,8 @@ def small_net(recipe: GraphRecipe, seed: int = 0, **changes: object) -> "TraceNe
     """A small net in evaluation mode whose every parameter is nonzero, so that none hides a mistake."""
     import torch
 
-    from tracerank.trace.net import NetConfig, TraceNet
+    from tracerank.trace.net import TraceNet
+    from tracerank.trace.recipe import NetConfig
 
     sizes: dict[str, object] = {"width": WIDTH, "hidden": 16, "heads": 4, "feed_forward": 32, "layers": 3}
     torch.manual_seed(seed)
@@ -181,22 +177,13 @@ def batch_of(pools: Sequence[Pool], recipe: GraphRecipe) -> GraphBatch:
     return collate([graph.packed for graph in graphs_of(pools, recipe)])
 
 
-def distinct_of(batch: GraphBatch, recipe: GraphRecipe, layers: int) -> Nodes:
-    """The rows that are computed when indistinguishable occurrences share one."""
-    return distinct_nodes(batch, recipe, content_cells(batch), layers)
-
-
-def layout_of(batch: GraphBatch, recipe: GraphRecipe, nodes: Nodes) -> Layout:
-    return lay_out(batch, recipe, content_cells(batch), nodes)
-
-
 def vectors_of(
     graphs: Sequence[PoolGraph], dtype: "torch.dtype | None" = None, embed: Callable[[str], np.ndarray] = vector
 ) -> "Vectors":
     """A table of all texts of the graphs and where each lies, in float32 unless told otherwise."""
     import torch
 
-    from tracerank.trace.bridge import look_up
+    from tracerank.trace.inputs import look_up
 
     rows: dict[str, int] = {}
     for graph in graphs:
@@ -206,30 +193,17 @@ def vectors_of(
     return look_up(graphs, rows, table)
 
 
-def inputs_of(
-    pools: Sequence[Pool], recipe: GraphRecipe, *, sharing_layers: int | None = None, explicit_edges: bool = False
-) -> "tuple[GraphTensors, Vectors]":
+def inputs_of(pools: Sequence[Pool], recipe: GraphRecipe) -> "tuple[GraphTensors, Vectors]":
     """What a net takes."""
     from tracerank.trace.inputs import as_tensors
 
-    graphs = graphs_of(pools, recipe)
-    batch = collate([graph.packed for graph in graphs])
-    tensors = as_tensors(batch, recipe, sharing_layers=sharing_layers, explicit_edges=explicit_edges)
-    return tensors, vectors_of(graphs)
+    return as_tensors(batch_of(pools, recipe), recipe), vectors_of(graphs_of(pools, recipe))
 
 
-def score(
-    net: "TraceNet", pools: Sequence[Pool], *, is_shared: bool = False, explicit_edges: bool = False
-) -> "list[Tensor]":
-    """The scores of each pool's candidates; ``is_shared``: indistinguishable occurrences are computed once."""
+def score(net: "TraceNet", pools: Sequence[Pool]) -> "list[Tensor]":
+    """The scores of each pool's candidates."""
     import torch
 
-    from tracerank.trace.inputs import as_tensors
-
-    graphs = graphs_of(pools, net.recipe)
-    batch = collate([graph.packed for graph in graphs])
-    layers = len(net.layers) if is_shared else None
     with torch.no_grad():
-        tensors = as_tensors(batch, net.recipe, sharing_layers=layers, explicit_edges=explicit_edges)
-        scores: Tensor = net(tensors, vectors_of(graphs))
-    return list(scores.split(np.diff(batch.candidate_offsets()).tolist()))
+        scores: Tensor = net(*inputs_of(pools, net.recipe))
+    return list(scores.split(np.diff(batch_of(pools, net.recipe).candidate_offsets()).tolist()))

@@ -16,9 +16,8 @@ from tests.builders import vector
 from tracerank.answers.exact import normalize_answer
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Evidence, Rollout
-from tracerank.trace.graphs.schema import GraphRecipe, relations
-from tracerank.trace.net import TraceNet
-from tracerank.trace.propagate import RelationLayer
+from tracerank.trace.net import RelationLayer, TraceNet
+from tracerank.trace.recipe import GraphRecipe, relations
 
 
 @dataclass
@@ -161,17 +160,6 @@ def initial_states(net: TraceNet, graph: SlowGraph) -> SlowStates:
     return SlowStates(searches, evidence, [net.document for _ in range(graph.documents)])  # type: ignore[misc]
 
 
-def weight_and_bias(layer: RelationLayer, recipe: GraphRecipe, relation: str) -> tuple[Tensor, Tensor]:
-    """W_r and b_r, with messages as row vectors: h @ W_r + b_r."""
-    if relation in recipe.slots:
-        number = recipe.slots.index(relation)
-        return layer.slot_weight[:, number], layer.slot_bias[number]
-    if relation.removesuffix("_of") in recipe.slots:
-        number = recipe.slots.index(relation.removesuffix("_of"))
-        return layer.slot_of_weight[number], layer.slot_of_bias[number]
-    return layer.weight[relation], layer.bias[relation]
-
-
 def propagated(net: TraceNet, graph: SlowGraph, states: SlowStates) -> SlowStates:
     """Eq. 4, node by node and relation by relation."""
     queries = [encoded(net, "query", text) for text in graph.questions]
@@ -182,12 +170,12 @@ def propagated(net: TraceNet, graph: SlowGraph, states: SlowStates) -> SlowState
             norm = getattr(layer, f"{kind}_norm")
             for node, state in enumerate(states.of(kind)):
                 message = torch.zeros_like(state)
-                for source, name, target in relations(net.recipe):
-                    if target != kind:
+                for relation in relations(net.recipe):
+                    if relation.target != kind:
                         continue
-                    weight, bias = weight_and_bias(layer, net.recipe, name)
-                    heard = queries if source == "query" else states.of(source)
-                    neighbours = [heard[number] for number in graph.neighbours(name, node)]
+                    weight, bias = layer.parameters_of(relation)
+                    heard = queries if relation.source == "query" else states.of(relation.source)
+                    neighbours = [heard[number] for number in graph.neighbours(relation.name, node)]
                     mean = sum(neighbours) / len(neighbours) if neighbours else torch.zeros_like(state)
                     message = message + mean @ weight + bias
                 new.of(kind).append(norm(state + functional.gelu(message)))
@@ -200,7 +188,7 @@ def attended(net: TraceNet, answer: Tensor, context: list[Tensor]) -> Tensor:
     block = net.attention
     assert block is not None
     asks = answer if block.fixed_query is None else block.fixed_query
-    width = block.head_width
+    width = net.config.hidden // block.heads
     heads = []
     for head in range(block.heads):
         rows = slice(head * width, (head + 1) * width)

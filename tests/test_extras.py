@@ -118,8 +118,8 @@ def test_every_library_is_in_the_extra_that_it_is_said_to_be_in() -> None:
 
 
 def test_a_missing_library_raises_the_error_that_was_asked_for() -> None:
-    asked = pytest.raises(CorpusError, match=r"^searching needs bm25s; install it: .*corpus.*$")
-    with asked as found, needed("searching needs", "corpus", CorpusError):
+    asked = pytest.raises(CorpusError, match=r"^searching needs bm25s; install it: .*lab.*$")
+    with asked as found, needed("searching needs", "lab", CorpusError):
         raise ModuleNotFoundError(name="bm25s.stopwords")
     assert "\n" not in str(found.value)
 

@@ -24,23 +24,24 @@ from tests.builders import (
     small_net,
     vector,
 )
+from tests.edges import Edges, listed_edges
 from tracerank.embedding.base import EncoderIdentity, HashEmbedder
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA
 from tracerank.trace.checkpoint import Checkpoint
-from tracerank.trace.graphs.edges import list_edges
-from tracerank.trace.graphs.schema import (
+from tracerank.trace.losses import normalisers
+from tracerank.trace.net import RelationLayer, TraceNet
+from tracerank.trace.recipe import (
     BROWSING_RECIPE,
     CONTROLS,
     RECIPES,
     WEBQA_RECIPE,
     GraphRecipe,
+    LossRule,
+    NetConfig,
     relations,
 )
-from tracerank.trace.net import NetConfig, TraceNet
-from tracerank.trace.propagate import RelationLayer
 from tracerank.trace.selector import TraceSelector
-from tracerank.trace.training.losses import LossRule, normalisers
 
 BOTH = pytest.mark.parametrize("recipe", [WEBQA_RECIPE, BROWSING_RECIPE], ids=[WEBQA, BROWSING])
 
@@ -51,8 +52,13 @@ def selector(recipe: GraphRecipe = WEBQA_RECIPE) -> TraceSelector:
 
 
 def edge_count(pool: Pool, recipe: GraphRecipe, relation: str) -> int:
-    edges = list_edges(batch_of([pool], recipe), recipe)
-    return next(len(ends[0]) for found, ends in edges.items() if found.name == relation)
+    return len(edges_of(pool, recipe)[relation])
+
+
+def edges_of(pool: Pool, recipe: GraphRecipe) -> dict[str, Edges]:
+    """Directed edges by the name of the relation."""
+    listed = listed_edges(batch_of([pool], recipe), recipe)
+    return {relation.name: edges for relation, edges in listed.items()}
 
 
 def first_layer(net: TraceNet) -> RelationLayer:
@@ -128,10 +134,7 @@ def test_ranks_are_relations_in_both_directions() -> None:
 
 def test_the_query_reaches_the_first_search_of_every_webqa_rollout_only() -> None:
     samples = pool_of(rollout("x", ranked("a", "c"), ranked("b", "d")), rollout("y", ranked("e", "f")))
-    edges = {
-        relation.name: ends for relation, ends in list_edges(batch_of([samples], WEBQA_RECIPE), WEBQA_RECIPE).items()
-    }
-    assert edges["starts"][1].tolist() == [0, 2]
+    assert edges_of(samples, WEBQA_RECIPE)["starts"] == [(0, 0), (0, 2)]
     assert "starts" not in {relation.name for relation in relations(BROWSING_RECIPE)}
 
 
@@ -194,7 +197,7 @@ def test_an_answer_begins_as_its_encoded_text_plus_its_votes() -> None:
     net = small_net(WEBQA_RECIPE)
     tensors, vectors = inputs_of([pool("Paris", "Rome", "Rome")], WEBQA_RECIPE)
     with torch.no_grad():
-        _, answers, _ = net.encode(tensors, vectors)
+        answers, _ = net.encode(tensors, vectors)
         encoder = net.answer_encoder
         x = torch.from_numpy(vector("Rome"))
         phi = functional.gelu(encoder.norm(encoder.project.weight @ x + encoder.project.bias))
@@ -210,10 +213,10 @@ def test_documents_share_one_initial_state_which_begins_as_zero() -> None:
     tensors, vectors = inputs_of(
         [pool_of(rollout("x", browsed("a", opened("p", "url:1"), opened("q", "url:2"))))], BROWSING_RECIPE
     )
-    states = net.encode(tensors, vectors)[2]
-    assert states.documents is not None
+    states = net.encode(tensors, vectors)[1]
+    assert states["document"] is not None
     assert net.document is not None
-    assert torch.equal(states.documents, net.document.expand(2, -1))
+    assert torch.equal(states["document"], net.document.expand(2, -1))
 
 
 def test_an_orphan_has_a_zero_input_and_an_indicator_that_begins_as_zero() -> None:
@@ -224,7 +227,7 @@ def test_an_orphan_has_a_zero_input_and_an_indicator_that_begins_as_zero() -> No
     searches = (browsed(None, opened("p")), browsed("", opened("p")), browsed("a", opened("p")))
     samples = pool_of(rollout("x", *searches))
     tensors, vectors = inputs_of([samples], BROWSING_RECIPE)
-    states = net.encode(tensors, vectors)[2].searches
+    states = net.encode(tensors, vectors)[1]["search"]
     encoder = net.search_encoder
     of_zero = functional.gelu(encoder.norm(encoder.project.weight @ torch.zeros(WIDTH) + encoder.project.bias))
     torch.testing.assert_close(states[0], of_zero + net.orphan, atol=1e-6, rtol=0)
@@ -243,8 +246,8 @@ def test_an_empty_neighbourhood_keeps_the_bias(recipe: GraphRecipe) -> None:
 
     def searched() -> torch.Tensor:
         with torch.no_grad():
-            query, _, states = net.encode(tensors, vectors)
-            return net.propagate(states, query, tensors).searches
+            _, states = net.encode(tensors, vectors)
+            return net.propagate(states, tensors)["search"]
 
     before = searched()
     with torch.no_grad():
@@ -264,13 +267,13 @@ def test_queries_and_answers_receive_no_messages(recipe: GraphRecipe) -> None:
     net = small_net(recipe)
     tensors, vectors = inputs_of([pool("Paris", "Rome")], recipe)
     with torch.no_grad():
-        query, answers, states = net.encode(tensors, vectors)
-        kept = query.clone(), answers.clone()
-        propagated = net.propagate(states, query, tensors)
+        answers, states = net.encode(tensors, vectors)
+        kept = states["query"].clone(), answers.clone()
+        propagated = net.propagate(states, tensors)
         # The states that enter the readout and the score are the initial ones.
         read = net.read(kept[1], propagated, tensors)
         torch.testing.assert_close(net(tensors, vectors), net.score(kept[0], read, tensors.candidate_pool))
-        assert torch.equal(query, kept[0])
+        assert torch.equal(states["query"], kept[0])
         assert torch.equal(answers, kept[1])
 
 
@@ -279,10 +282,10 @@ def test_updates_are_synchronous() -> None:
     net = small_net(WEBQA_RECIPE, layers=1)
     tensors, vectors = inputs_of([pool_of(rollout("x", ranked("a", "c", "d", "e")))], WEBQA_RECIPE)
     with torch.no_grad():
-        query, _, states = net.encode(tensors, vectors)
-        before = net.propagate(states, query, tensors).searches
+        _, states = net.encode(tensors, vectors)
+        before = net.propagate(states, tensors)["search"]
         first_layer(net).slot_weight += 1.0
-        torch.testing.assert_close(net.propagate(states, query, tensors).searches, before)
+        torch.testing.assert_close(net.propagate(states, tensors)["search"], before)
 
 
 def test_matching_chunks_talk_in_one_hop_and_observations_of_a_document_in_two() -> None:
@@ -311,12 +314,12 @@ def test_answers_read_only_their_own_rollout(recipe: GraphRecipe) -> None:
     samples = pool_of(rollout("x", ranked("a", "c", "d", "e")), rollout("y", ranked("b", "c", "d", "e")))
     tensors, vectors = inputs_of([samples], recipe)
     with torch.no_grad():
-        query, answers, states = net.encode(tensors, vectors)
-        states = net.propagate(states, query, tensors)
+        answers, states = net.encode(tensors, vectors)
+        states = net.propagate(states, tensors)
         before = net.read(answers, states, tensors)
-        searches, evidence = states.searches.clone(), states.evidence.clone()
+        searches, evidence = states["search"].clone(), states["evidence"].clone()
         searches[1], evidence[3:] = 7.0, -7.0
-        after = net.read(answers, states._replace(searches=searches, evidence=evidence), tensors)
+        after = net.read(answers, states | {"search": searches, "evidence": evidence}, tensors)
     torch.testing.assert_close(after[0], before[0])
     assert (after[1] - before[1]).abs().max() > 1e-3
 
@@ -324,17 +327,11 @@ def test_answers_read_only_their_own_rollout(recipe: GraphRecipe) -> None:
 def test_documents_are_not_read() -> None:
     net = small_net(BROWSING_RECIPE)
     tensors, vectors = inputs_of([pool_of(rollout("x", browsed("a", opened("p", "url:1"))))], BROWSING_RECIPE)
-    rows = torch.cat(
-        [
-            bucket.rows[~bucket.padding] if bucket.padding is not None else bucket.rows.flatten()
-            for bucket in tensors.contexts
-        ]
-    )
+    rows = torch.cat([context.nodes[~context.is_padding] for context in tensors.contexts])
     assert sorted(rows.tolist()) == [0, 1]  # one search, one evidence
     with torch.no_grad():
-        _, answers, states = net.encode(tensors, vectors)
-        assert states.documents is not None
-        other = states._replace(documents=states.documents + 9.0)
+        answers, states = net.encode(tensors, vectors)
+        other = states | {"document": states["document"] + 9.0}
         assert torch.equal(net.read(answers, other, tensors), net.read(answers, states, tensors))
 
 
@@ -342,7 +339,7 @@ def test_an_empty_context_adds_nothing_and_is_still_scored() -> None:
     net = small_net(BROWSING_RECIPE)
     tensors, vectors = inputs_of([pool_of(rollout("x"))], BROWSING_RECIPE)
     with torch.no_grad():
-        _, answers, states = net.encode(tensors, vectors)
+        answers, states = net.encode(tensors, vectors)
         assert net.attention is not None
         block = net.attention
         normed = block.attention_norm(answers)
@@ -365,9 +362,9 @@ def test_a_score_is_gamma_times_a_cosine() -> None:
     net = small_net(WEBQA_RECIPE)
     tensors, vectors = inputs_of([pool("Paris", "Rome")], WEBQA_RECIPE)
     with torch.no_grad():
-        query, answers, states = net.encode(tensors, vectors)
-        read = net.read(answers, net.propagate(states, query, tensors), tensors)
-        cosine = functional.cosine_similarity(net.query_readout(query), net.answer_readout(read))
+        answers, states = net.encode(tensors, vectors)
+        read = net.read(answers, net.propagate(states, tensors), tensors)
+        cosine = functional.cosine_similarity(net.query_readout(states["query"]), net.answer_readout(read))
         torch.testing.assert_close(net(tensors, vectors), net.scale() * cosine, atol=1e-5, rtol=0)
 
 
@@ -396,7 +393,7 @@ def test_parameters_have_the_papers_shapes(recipe: GraphRecipe) -> None:
 def test_the_readout_has_four_heads_of_width_64_and_dropout_is_a_tenth() -> None:
     net = TraceNet(NetConfig(WIDTH), WEBQA_RECIPE)
     assert net.attention is not None
-    assert (net.attention.heads, net.attention.head_width) == (4, 64)
+    assert (net.attention.heads, net.config.hidden // net.attention.heads) == (4, 64)
     assert {net.attention.dropout, first_layer(net).dropout} == {0.1}
 
 

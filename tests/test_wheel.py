@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
@@ -85,3 +86,9 @@ def test_the_wheel_tells_who_and_what_it_is(wheel: Path, tmp_path: Path) -> None
     shipped = {path.relative_to(ROOT / "src") for path in (ROOT / "src/tracerank").rglob("*") if path.is_file()}
     left_out = {path for path in shipped if "__pycache__" not in path.parts and not (tmp_path / path).exists()}
     assert not left_out
+
+
+def test_the_wheel_comes_without_the_data_of_the_laboratory(wheel: Path) -> None:
+    names = ZipFile(wheel).namelist()
+    assert any(name.startswith("tracerank/lab/") for name in names)
+    assert not [name for name in names if name.startswith("tracerank/lab/") and not name.endswith((".py", ".txt"))]

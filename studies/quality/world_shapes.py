@@ -18,8 +18,8 @@ from tracerank.evaluation.scores import pass_at_k
 from tracerank.lab.worlds.presets import PAPER, iter_world
 from tracerank.pools.pool import PAPER_K, Pool
 from tracerank.pools.types import BROWSING, WEBQA
-from tracerank.trace.graphs.schema import RECIPES
-from tracerank.trace.graphs.stats import IDENTICAL_CONTENT, SAME_DOCUMENT, GraphStatistics, graph_statistics
+from tracerank.trace.recipe import RECIPES
+from tracerank.trace.stats import IDENTICAL_CONTENT, SAME_DOCUMENT, GraphStatistics, graph_statistics
 from tracerank.votes.answer_groups import ExactGroups
 from tracerank.votes.simple import FewestTools
 from tracerank.votes.voting import MajorityVote

@@ -10,13 +10,12 @@ from torch import Tensor
 from studies.speed.paper_pools import browsing_pools, webqa_pools
 from studies.speed.twin import Twin, build_twin, collate_twin
 from tracerank.pools.pool import Pool
-from tracerank.trace.bridge import BLOCK_POOLS, look_up
-from tracerank.trace.graphs.build import build_graph
-from tracerank.trace.graphs.packed import collate
-from tracerank.trace.inputs import GraphTensors, Vectors, as_tensors
-from tracerank.trace.net import NetConfig, TraceNet
-from tracerank.trace.settings import SETTINGS, SearchSetting
-from tracerank.trace.training.losses import normalisers, selection_loss
+from tracerank.trace.graph import build_graph, collate
+from tracerank.trace.inputs import GraphTensors, Vectors, as_tensors, look_up
+from tracerank.trace.losses import normalisers, selection_loss
+from tracerank.trace.net import TraceNet
+from tracerank.trace.recipe import SETTINGS, NetConfig, SearchSetting
+from tracerank.trace.selector import BLOCK_POOLS
 
 WIDTH = 4096
 POOLS = {"webqa": webqa_pools, "browsing": browsing_pools}
@@ -51,16 +50,13 @@ class Bench:
         chosen = self.pools if pools is None else pools
         return collate_twin([build_twin(pool, self.setting.recipe, self.rows, self.table) for pool in chosen])
 
-    def build_ours(
-        self, pools: Sequence[Pool] | None = None, *, for_training: bool = False
-    ) -> list[tuple[GraphTensors, Vectors]]:
+    def build_ours(self, pools: Sequence[Pool] | None = None) -> list[tuple[GraphTensors, Vectors]]:
         chosen = self.pools if pools is None else pools
-        sharing = None if for_training else len(self.net.layers)
         built = []
         for begin in range(0, len(chosen), BLOCK_POOLS):
             graphs = [build_graph(pool, self.setting.recipe) for pool in chosen[begin : begin + BLOCK_POOLS]]
             batch = collate([graph.packed for graph in graphs])
-            tensors = as_tensors(batch, self.setting.recipe, sharing_layers=sharing)
+            tensors = as_tensors(batch, self.setting.recipe)
             built.append((tensors, look_up(graphs, self.rows, self.table)))
         return built
 
@@ -77,7 +73,7 @@ class Bench:
         labels = [torch.tensor([rollout.label or 0.0 for rollout in pool.rollouts]) for pool in pools]
         return (
             TwinStep(self, self.build_twin(pools), labels),
-            OurStep(self, self.build_ours(pools, for_training=True), labels),
+            OurStep(self, self.build_ours(pools), labels),
         )
 
 

@@ -13,8 +13,8 @@ from torch_geometric.utils import scatter, softmax
 
 from tracerank.answers.exact import normalize_answer
 from tracerank.pools.pool import Pool
-from tracerank.trace.graphs.schema import GraphRecipe, relations
 from tracerank.trace.net import TraceNet
+from tracerank.trace.recipe import GraphRecipe, relations
 
 Rows = dict[str, int]
 """Text to row of the vector table."""
@@ -142,15 +142,8 @@ class Twin(nn.Module):
     def _conv(self, layer: nn.Module) -> HeteroConv:
         convs = {}
         for relation in relations(self.recipe):
-            conv = SAGEConv((layer.hidden, layer.hidden), layer.hidden, root_weight=False)
-            if relation.name in self.recipe.slots:
-                number = self.recipe.slots.index(relation.name)
-                weight, bias = layer.slot_weight[:, number], layer.slot_bias[number]
-            elif relation.name.removesuffix("_of") in self.recipe.slots:
-                number = self.recipe.slots.index(relation.name.removesuffix("_of"))
-                weight, bias = layer.slot_of_weight[number], layer.slot_of_bias[number]
-            else:
-                weight, bias = layer.weight[relation.name], layer.bias[relation.name]
+            weight, bias = layer.parameters_of(relation)
+            conv = SAGEConv((len(bias), len(bias)), len(bias), root_weight=False)
             conv.lin_l.load_state_dict({"weight": weight.detach().t(), "bias": bias.detach()})
             convs[tuple(relation)] = conv
         return HeteroConv(convs, aggr="sum")

@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
+from click.testing import CliRunner, Result
 
 from tests.worlds import generate_pools
 from tracerank.cli.app import app
 from tracerank.embedding.base import EncoderIdentity, HashEmbedder
 from tracerank.pools.canonical import write_pools
 from tracerank.pools.pool import Pool
-from tracerank.trace.graphs.schema import RECIPES
+from tracerank.trace.recipe import RECIPES
 
 Run = Callable[..., Result]
 
@@ -31,18 +31,19 @@ def world(pools: list[Pool], tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def network(tmp_path_factory: pytest.TempPathFactory) -> Path:
     # Here, because tests of the base installation have no torch.
     import torch
 
     from tracerank.trace.checkpoint import Checkpoint, save_checkpoint
-    from tracerank.trace.net import NetConfig, TraceNet
+    from tracerank.trace.net import TraceNet
+    from tracerank.trace.recipe import NetConfig
 
     torch.manual_seed(0)
     embedder = HashEmbedder(64)
     config = NetConfig(width=64, hidden=32, heads=4, feed_forward=64, layers=2)
     net = TraceNet(config, RECIPES["webqa"]).eval()
-    folder = tmp_path_factory.mktemp("checkpoint")
+    folder = tmp_path_factory.mktemp("network")
     save_checkpoint(Checkpoint(net, EncoderIdentity(embedder.name, embedder.width)), folder)
     return folder
 

@@ -54,8 +54,8 @@ def _network(folder: Path) -> None:
 
     from tracerank.embedding.base import EncoderIdentity, HashEmbedder
     from tracerank.trace.checkpoint import Checkpoint, save_checkpoint
-    from tracerank.trace.graphs.schema import RECIPES
-    from tracerank.trace.net import NetConfig, TraceNet
+    from tracerank.trace.net import TraceNet
+    from tracerank.trace.recipe import RECIPES, NetConfig
 
     torch.manual_seed(0)
     embedder = HashEmbedder(64)

@@ -9,8 +9,8 @@ from tracerank.embedding.base import REFERENCE_TEXTS, EncoderIdentity, HashEmbed
 from tracerank.embedding.load import embedder_for, load_embedder
 from tracerank.errors import CheckpointError, EmbeddingError
 from tracerank.trace.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
-from tracerank.trace.graphs.schema import WEBQA_RECIPE
-from tracerank.trace.net import NetConfig, TraceNet
+from tracerank.trace.net import TraceNet
+from tracerank.trace.recipe import WEBQA_RECIPE, NetConfig
 from tracerank.trace.selector import TraceSelector
 
 WIDTH = 32

@@ -13,7 +13,7 @@ from tests.builders import pool, pool_of, ranked, rollout
 from tests.evidence.test_choosing import ANSWERS, QUESTION, TEXTS, pools
 from tracerank.errors import CheckpointError
 from tracerank.evidence.confidence import (
-    Confidence,
+    Calibration,
     agreement,
     is_code,
     read_confidence,
@@ -21,6 +21,7 @@ from tracerank.evidence.confidence import (
     standing_in,
     stepped,
 )
+from tracerank.evidence.model import Logistic
 from tracerank.methods import load_selector
 from tracerank.pools.pool import Pool
 from tracerank.votes.base import Decision
@@ -56,7 +57,7 @@ def test_sixteen_of_sixteen_say_more_than_two_of_two_but_nothing_is_certain() ->
     assert alone[-1] < 6
 
 
-def confidence_of(found: Pool, method: str = "selector") -> float | None:
+def confidence_of(found: Pool, method: str = "evidence") -> float | None:
     return tr.load_method(method).decide(found).confidence
 
 
@@ -71,22 +72,21 @@ def test_confidence_grows_with_agreement_and_evidence() -> None:
 def test_answers_in_other_words_agree() -> None:
     plain = pool_of(*(rollout(answer) for answer in ("Venice", "Venice", "Venice")), question=QUESTION)
     wordy = pool_of(*(rollout(answer) for answer in ("Venice", "It was Venice.", "Venice, Italy")), question=QUESTION)
-    for method in ("majority", "selector"):
+    for method in ("majority", "evidence"):
         assert confidence_of(wordy, method) == pytest.approx(confidence_of(plain, method), abs=0.1)
 
 
-@pytest.mark.parametrize("method", ["majority", "majority-paper", "majority-meaning-shortest", "weighted", "selector"])
+@pytest.mark.parametrize("method", ["majority", "majority-paper", "weighted", "evidence"])
 def test_votes_and_selectors_alike_say_how_sure_they_are(method: str) -> None:
     found = confidence_of(pool_of(rollout("Venice"), rollout("Venice"), rollout("Mantua"), question=QUESTION), method)
     assert found is not None
     assert 0 < found < 1
 
 
-@pytest.mark.parametrize("name", [DEFAULT, BROWSING])
 @settings(max_examples=30, deadline=None)
 @given(pools, st.data())
-def test_who_agrees_with_the_returned_answer_makes_it_no_less_sure(name: str, found: Pool, data: st.DataObject) -> None:
-    selector = load_selector(name)
+def test_who_agrees_with_the_returned_answer_makes_it_no_less_sure(found: Pool, data: st.DataObject) -> None:
+    selector = load_selector()
     before = selector.decide(found)
     again = next(one for one in found.rollouts if one.sample_id == before.sample_id)
     more = Pool(found.question, (*found.rollouts, tr.Rollout(len(found), again.answer, again.searches)))
@@ -105,11 +105,11 @@ def test_of_long_reports_and_code_nothing_is_said_and_the_reason_is() -> None:
     report = " ".join(["The composer lived in many towns."] * 60)
     code = "def place(opera):\n    return 'Venice'\n"
     for answer, why in ((report, "words, this one has 360"), (code, "is code")):
-        for method in ("selector", "majority"):
+        for method in ("evidence", "majority"):
             decision = tr.load_method(method).decide(pool_of(rollout(answer), rollout(answer), question=QUESTION))
             assert decision.confidence is None
             assert why in (decision.note or "")
-            assert "tracerank calibrate" in (decision.note or "")
+            assert "tracerank fit --only confidence" in (decision.note or "")
 
 
 @pytest.mark.parametrize("answer", ["Venice; Mantua; Cremona", "It was {unknown}", "return to sender", *ANSWERS])
@@ -133,7 +133,7 @@ def test_an_abstention_has_no_confidence() -> None:
 def test_a_written_answer_and_an_empty_pool_stay_as_they_are() -> None:
     found, sure = pool("a", "b"), shipped_confidence()
     for decision in (Decision("q", "written", None), Decision("q", None, None)):
-        assert sure.told(found, decision) is decision
+        assert sure.calibrate(found, decision) is decision
 
 
 def test_steps_are_straight_lines_and_flat_outside() -> None:
@@ -143,7 +143,9 @@ def test_steps_are_straight_lines_and_flat_outside() -> None:
 
 
 def test_what_is_saved_is_what_is_read(tmp_path: Path) -> None:
-    made = Confidence({"agreement": 0.7, "score_lead": 0.1}, -0.2, 40, True, ((0.1, 0.2), (0.9, 0.8)), {"form": "x"})
+    made = Calibration(
+        Logistic({"agreement": 0.7, "score_lead": 0.1}, -0.2), 40, True, ((0.1, 0.2), (0.9, 0.8)), {"form": "x"}
+    )
     made.save(tmp_path)
     assert read_confidence(tmp_path) == made
     assert read_confidence(tmp_path / "nowhere") is None
@@ -153,7 +155,8 @@ def test_what_is_saved_is_what_is_read(tmp_path: Path) -> None:
     "damage",
     [
         {"weights": {"unknown": 1.0}},
-        {"weights": {"agreement": float("nan")}},
+        {"bias": 0.5},
+        {"weights": {"agreement": float("nan")}, "checksum": None},
         {"bias": None},
         {"steps": [[0.5, 0.5], [0.1, 0.2]]},
         {"steps": [[0.5, 2.0]]},
@@ -172,7 +175,7 @@ def test_a_folder_with_a_confidence_of_its_own_tells_it(tmp_path: Path) -> None:
     load_selector().save(tmp_path)
     found = pool_of(rollout("Venice"), rollout("Mantua"), rollout("Venice"), question=QUESTION)
     assert load_selector(tmp_path).decide(found) == load_selector().decide(found)
-    Confidence({}, 0.0, 5).save(tmp_path)
+    Calibration(Logistic({}), 5).save(tmp_path)
     own = load_selector(tmp_path)
     assert own.decide(found).confidence == 0.5
     assert own.of_form("longest").decide(found).confidence == 0.5
@@ -185,5 +188,7 @@ def test_the_scores_of_the_method_count_where_they_are_weighed() -> None:
     standing = standing_in(found, decision)
     assert standing is not None
     assert standing["score_lead"] == 2.0
-    plain, weighed = Confidence({"agreement": 1.0}, 0.0, 9), Confidence({"agreement": 1.0, "score_lead": 1.0}, 0.0, 9)
+    plain, weighed = (
+        Calibration(Logistic(each), 9) for each in ({"agreement": 1.0}, {"agreement": 1.0, "score_lead": 1.0})
+    )
     assert weighed.of(standing) > plain.of(standing)

@@ -1,4 +1,4 @@
-"""What an unsure pool lacks: told in data, whatever the language, within bounds."""
+"""What an unsure pool lacks, in any language, within bounds."""
 
 import json
 
@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 import tracerank as tr
 from tests.builders import pool_of, ranked, rollout
-from tracerank.evidence.gaps import MOST_RIVALS, NO_QUERIES, NO_TEXTS, gaps
-from tracerank.evidence.names import MOST, names_in
+from tracerank.evidence.gaps import MAX_RIVALS, NO_QUERIES, NO_TEXTS, gaps
+from tracerank.evidence.names import MAX_NAMES, names_in
 from tracerank.pools.pool import Pool
 from tracerank.votes.base import Decision
 from tracerank.votes.missing import ANSWER, QUESTION, Missing, Repeated, Unasked
@@ -125,11 +125,11 @@ def test_answers_in_scripts_without_spaces_are_found_in_texts() -> None:
 
 def test_gaps_are_plain_values_the_same_each_time_and_change_no_decision() -> None:
     seen = pool_of(*(rollout(f"Answer {n}", ranked(f"query {n}", "text")) for n in range(20)), question=ASKED)
-    decision = tr.load_selector().decide(seen)
+    decision = tr.load_method().decide(seen)
     found = tr.gaps(seen, decision)
     assert found == tr.gaps(seen, decision)
     assert decision.missing is None
-    assert len(found.unsupported) <= MOST_RIVALS
+    assert len(found.unsupported) <= MAX_RIVALS
     assert json.loads(json.dumps(found.record()))["unsupported"]
 
 
@@ -140,12 +140,12 @@ def test_no_text_breaks_it(question: str, answers: list[str], text: str) -> None
     found = looked(seen)
     list(map(str, found))
     json.dumps(found.record())
-    assert len(names_in(question)) <= MOST
+    assert len(names_in(question)) <= MAX_NAMES
 
 
 def test_endless_text_is_bounded() -> None:
     flood = "Aa " * 200_000 + '"' * 100_000
     searches = [ranked(f"{flood[:2000]} {number}", flood[:3000]) for number in range(50)]
     seen = pool_of(rollout(flood[:5000], *searches), rollout("Rome", *searches), question=flood)
-    assert len(names_in(flood)) <= MOST
+    assert len(names_in(flood)) <= MAX_NAMES
     looked(seen)

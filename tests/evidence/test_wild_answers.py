@@ -7,70 +7,45 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.builders import pool_of, ranked, rollout
-from tracerank.evidence.table import evidence_table
-from tracerank.methods import MethodOptions, load_method
+from tracerank.evidence.confidence import COLUMNS as STANDINGS
+from tracerank.evidence.confidence import Calibration
+from tracerank.evidence.model import Logistic
+from tracerank.evidence.selector import EvidenceSelector
+from tracerank.evidence.table import COLUMNS, LIMIT, evidence_table
+from tracerank.methods import EqualityName, MethodOptions, load_method
 from tracerank.pools.pool import Pool
-from tracerank.selectors.features.compute import feature_table
-from tracerank.selectors.features.model import FeatureModel, LinearScorer
-from tracerank.selectors.features.selector import FeatureSelector
-from tracerank.selectors.features.table import LIMIT, NAMES
 from tracerank.votes.voting import ANSWERED
 
 LIST_OF_NUMBERS = f"[{','.join(map(str, range(1700)))}]"
-PIECES = (
-    *(
-        "9",
-        "1,",
-        "0.",
-        ".",
-        ",",
-        "-",
-        "/",
-        " ",
-        "\n",
-        "(",
-        "[",
-        "*",
-        "**",
-        "'",
-        '"',
-        "é",
-        "²",
-        "٣",
-        "漢",
-        "\U0001f600",
-        "\0",
-    ),
-    *(
-        "million ",
-        "th ",
-        " km",
-        "%",
-        "$",
-        " January ",
-        " century",
-        "yes ",
-        "no ",
-        "or ",
-        "IV",
-        "a",
-        "Answer: ",
-        "\\boxed{",
-    ),
-    *(
-        "nineteen ",
-        "hundred ",
-        "and ",
-        "Paris",
-        "U.S.",
-        "1e9",
-        "https://x.y/",
-        "https://",
-        "[1]",
-        "not known",
-        "\u200b",
-    ),
+SHORT = (
+    "9",
+    "1,",
+    "0.",
+    ".",
+    ",",
+    "-",
+    "/",
+    " ",
+    "\n",
+    "(",
+    "[",
+    "*",
+    "**",
+    "'",
+    '"',
+    "é",
+    "²",
+    "٣",
+    "漢",
+    "😀",
+    "\x00",
 )
+LONG = (
+    *("million ", "th ", " km", "%", "$", " January ", " century", "yes ", "no ", "or ", "IV", "a", "Answer: ", "U.S."),
+    *("\\boxed{", "nineteen ", "hundred ", "and ", "Paris", "1e9", "https://x.y/", "https://", "[1]", "not known"),
+    "\u200b",
+)
+PIECES = (*SHORT, *LONG)
 wild = st.lists(st.tuples(st.sampled_from(PIECES), st.sampled_from((1, 1, 1, 2, 17, 400, 5000))), max_size=6).map(
     lambda runs: "".join(piece * (count if len(piece) < 3 else min(count, 400)) for piece, count in runs)[:9000]
 )
@@ -80,17 +55,16 @@ QUESTIONS = (
 )
 
 
-def steep() -> FeatureSelector:
+def steep() -> EvidenceSelector:
     """A selector whose odds are as far from even as any."""
-    width = len(NAMES)
-    scorer = LinearScorer(np.zeros(width), np.full(width, 1e-3), np.full(width, -50.0))
-    calibration = LinearScorer(np.zeros(width + 2), np.full(width + 2, 1e-3), np.full(width + 2, -50.0))
-    return FeatureSelector(FeatureModel(((scorer, 1.0),), calibration))
+    calibration = Calibration(Logistic(dict.fromkeys(STANDINGS, -5e4)), 10**6, has_code=True)
+    return EvidenceSelector(Logistic(dict.fromkeys(COLUMNS, -5e4)), calibrator=calibration)
 
 
+ASKING = (EqualityName.SEMANTIC, EqualityName.LLM)
 DECIDING = {
-    **{name: load_method(name, MethodOptions()) for name in ("selector", "majority-meaning", "majority")},
-    "rules": load_method("majority", MethodOptions(equality="default")),
+    **{name: load_method(name) for name in ("evidence", "majority")},
+    **{level: load_method("majority", MethodOptions(equality=level)) for level in EqualityName if level not in ASKING},
     "steep": steep(),
 }
 
@@ -108,15 +82,9 @@ def asked(question: str, answers: list[str]) -> Pool:
 def test_any_text_may_be_an_answer(question: str, answers: list[str]) -> None:
     pool = asked(question, answers)
     kept = pool.retained(ANSWERED).kept
-    for values in (feature_table(question, kept).values, evidence_table(question, kept).values):
-        assert np.nanmax(np.abs(values), initial=0.0) <= LIMIT
+    assert np.max(np.abs(evidence_table(question, kept).values), initial=0.0) <= LIMIT
     for method in DECIDING.values():
         decision = method.decide(pool)
         assert decision.answer is None or decision.answer in answers
         assert all(math.isfinite(score) for score in decision.scores.values())
         assert decision.confidence is None or 0 <= decision.confidence <= 1
-
-
-def test_a_list_of_numbers_without_spaces_has_no_more_signs_than_the_limit() -> None:
-    values = feature_table("What is the list?", asked("", [LIST_OF_NUMBERS]).rollouts).values
-    assert values[0, NAMES.index("signs")] == LIMIT

@@ -14,8 +14,7 @@ from tracerank.fitting import ablation as ablation_module
 from tracerank.fitting.ablation import FULL, PUBLISHED, VARIANTS, Ablation, AblationSetup, ablation_row, variants_named
 from tracerank.pools.pool import Pool
 from tracerank.pools.subsets import TEST_SHARE, is_test, is_validation
-from tracerank.trace.net import NetConfig
-from tracerank.trace.settings import SETTINGS
+from tracerank.trace.recipe import SETTINGS, NetConfig
 
 SETTING_NAMES = tuple(VARIANTS)
 PLAN = replace(SETTINGS["webqa"].plan, k=6, epochs=1, batch_pools=16)

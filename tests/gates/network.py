@@ -13,21 +13,17 @@ from tests.gates.frozen import HERE, SETTINGS, golden_pools
 from tracerank.embedding.base import EncoderIdentity
 from tracerank.embedding.load import load_embedder
 from tracerank.evaluation.labels import PAPER, labelled
-from tracerank.trace.bridge import look_up
 from tracerank.trace.checkpoint import Checkpoint
-from tracerank.trace.graphs.build import build_graph
-from tracerank.trace.graphs.packed import collate
-from tracerank.trace.graphs.schema import RECIPES
-from tracerank.trace.inputs import as_tensors
+from tracerank.trace.data import candidate_labels
+from tracerank.trace.graph import build_graph, collate
+from tracerank.trace.inputs import as_tensors, look_up
+from tracerank.trace.losses import selection_loss
 from tracerank.trace.net import TraceNet
+from tracerank.trace.recipe import RECIPES, NetConfig
+from tracerank.trace.recipe import SETTINGS as SEARCH_SETTINGS
 from tracerank.trace.selector import TraceSelector
-from tracerank.trace.settings import BROWSING, WEBQA
-from tracerank.trace.sizes import NetConfig
-from tracerank.trace.training.examples import candidate_labels
-from tracerank.trace.training.losses import selection_loss
 
 ENCODER = "hash-32"
-PLANS = {"webqa": WEBQA.plan, "browsing": BROWSING.plan}
 
 
 def folder_of(setting: str) -> Path:
@@ -44,12 +40,12 @@ def learned(selector: TraceSelector, setting: str) -> dict[str, np.ndarray]:
     texts = {text: None for graph in graphs for text in graph.texts.all()}
     rows = {text: row for row, text in enumerate(texts)}
     batch = collate([graph.packed for graph in graphs])
-    labels = torch.from_numpy(np.concatenate([candidate_labels(pool, graph)[0] for pool, graph in built]))
+    labels = torch.from_numpy(np.concatenate([candidate_labels(pool, graph)[:, 0] for pool, graph in built]))
     net.zero_grad()
     vectors = torch.from_numpy(selector.embedder.embed(list(rows)))
     scores = net(as_tensors(batch, net.recipe), look_up(graphs, rows, vectors))
     pool = torch.from_numpy(batch.candidate_pool.astype(np.int64))
-    loss = selection_loss(scores, labels, pool, batch.pools, 2.0, PLANS[setting].loss)
+    loss = selection_loss(scores, labels, pool, batch.pools, 2.0, SEARCH_SETTINGS[setting].plan.loss)
     loss.backward()
     found = {"scores": scores.detach().numpy(), "loss": loss.detach().numpy()[None]}
     for name, parameter in net.named_parameters():

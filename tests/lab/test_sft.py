@@ -27,7 +27,6 @@ from tracerank.pools.pool import Pool
 from tracerank.pools.types import Evidence, Question, Rollout, Search
 from tracerank.readers.formats.chat import ChatReader
 from tracerank.readers.formats.search_r1 import SearchR1Reader
-from tracerank.votes.base import Decision
 from tracerank.votes.voting import MajorityVote
 
 QUESTION = Question("q", "Who designed the Silver Bridge of Orrin?", ("Maren Holt",))
@@ -103,13 +102,6 @@ def test_the_selected_rollout_goes_first_then_those_that_agree() -> None:
         1: "selected by majority with 3 of 4 votes",
         2: "same answer as sample 1, selected by majority with 3 of 4 votes",
     }
-
-
-def test_a_method_without_groups_gives_its_score_and_one_that_chooses_nothing_gives_nothing() -> None:
-    pool = pool_of(found("Maren Holt", "a"), found("Peder Lind", "b"))
-    [choice] = selected_rollouts(pool, Decision("q", "Peder Lind", 1, {0: 0.25, 1: 0.75}), "trace")
-    assert choice.reason == "selected by trace with the score 0.75, of 2 candidates"
-    assert selected_rollouts(pool, Decision("q", None, None), "trace") == []
 
 
 def test_a_kept_conversation_is_written_verbatim() -> None:

@@ -40,14 +40,14 @@ def test_turning_every_verdict_round_changes_no_score(name: str) -> None:
     torch = pytest.importorskip("torch")
     from tracerank.embedding.base import HashEmbedder, identify
     from tracerank.trace.checkpoint import Checkpoint
-    from tracerank.trace.net import NetConfig, TraceNet
+    from tracerank.trace.net import TraceNet
+    from tracerank.trace.recipe import BROWSING_RECIPE, NetConfig
     from tracerank.trace.selector import TraceSelector
-    from tracerank.trace.settings import BROWSING
     from tracerank.votes.voting import MajorityVote
 
     torch.manual_seed(0)
     embedder = HashEmbedder(32)
-    net = TraceNet(NetConfig(32, hidden=16, layers=1, feed_forward=32), BROWSING.recipe)
+    net = TraceNet(NetConfig(32, hidden=16, layers=1, feed_forward=32), BROWSING_RECIPE)
     chooser = TraceSelector(Checkpoint(net.eval(), identify(embedder)), embedder)
     decided = []
     for record in VERDICTS[name]:

@@ -20,7 +20,7 @@ from tracerank.trace.checkpoint import (
     load_checkpoint,
     save_checkpoint,
 )
-from tracerank.trace.graphs.schema import BROWSING_RECIPE, WEBQA_RECIPE, GraphRecipe
+from tracerank.trace.recipe import BROWSING_RECIPE, WEBQA_RECIPE, GraphRecipe
 from tracerank.votes.folders import write_description
 
 ENCODER = EncoderIdentity("hash-32", WIDTH)

@@ -26,8 +26,8 @@ from tracerank.lab.worlds.presets import PAPER, iter_world
 from tracerank.pools.pool import Pool
 from tracerank.trace.checkpoint import Checkpoint
 from tracerank.trace.explain import read_weights
-from tracerank.trace.graphs.schema import BROWSING_RECIPE, WEBQA_RECIPE, GraphRecipe
 from tracerank.trace.net import TraceNet
+from tracerank.trace.recipe import BROWSING_RECIPE, WEBQA_RECIPE, GraphRecipe
 from tracerank.trace.selector import TraceSelector
 from tracerank.votes.explanation import explain_pool, explain_stream
 from tracerank.votes.voting import MajorityVote

@@ -31,11 +31,10 @@ from tests.builders import (
 from tests.slow_twin import slow_graph, slow_scores
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA
-from tracerank.trace.graphs.packed import collate
-from tracerank.trace.graphs.schema import BROWSING_RECIPE, CONTROLS, RECIPES, WEBQA_RECIPE
+from tracerank.trace.graph import collate
 from tracerank.trace.inputs import as_tensors
-from tracerank.trace.net import TraceNet, TypeEncoder
-from tracerank.trace.products import LOOKUP_ROWS
+from tracerank.trace.net import LOOKUP_ROWS, TraceNet, TypeEncoder
+from tracerank.trace.recipe import BROWSING_RECIPE, CONTROLS, RECIPES, WEBQA_RECIPE
 
 NETS = {setting: small_net(RECIPES[setting]) for setting in SETTINGS}
 
@@ -99,7 +98,6 @@ def test_a_batch_without_candidates_can_be_trained_on() -> None:
 # What travels between rollouts.
 
 
-@pytest.mark.parametrize("explicit_edges", [False, True], ids=["without edges", "along edges"])
 @pytest.mark.parametrize(
     ("setting", "control"),
     [
@@ -109,9 +107,7 @@ def test_a_batch_without_candidates_can_be_trained_on() -> None:
         (BROWSING, "no Doc or content links"),
     ],
 )
-def test_without_cross_rollout_links_editing_one_rollout_leaves_the_others_alone(
-    setting: str, control: str, explicit_edges: bool
-) -> None:
+def test_without_cross_rollout_links_editing_one_rollout_leaves_the_others_alone(setting: str, control: str) -> None:
     net = small_net(CONTROLS[setting][control])
     rng = Random(3)
     compared = 0
@@ -124,7 +120,7 @@ def test_without_cross_rollout_links_editing_one_rollout_leaves_the_others_alone
         before = pool_of(*kept)
         # The answer stays, so the votes stay; everything else of the last rollout is another's.
         after = pool_of(*kept[:-1], replace(kept[-1], searches=donated[0]))
-        was, now = (score(net, [each], explicit_edges=explicit_edges)[0] for each in (before, after))
+        was, now = (score(net, [each])[0] for each in (before, after))
         close(now[:-1], was[:-1])
         compared += 1
     assert compared >= 8
@@ -271,9 +267,8 @@ def test_sixty_four_rollouts_are_scored(setting: str) -> None:
     large = pool_of(*(replace(r, answer=r.answer or "Oslo", problem=None) for r in rollouts))
     assert len(large) == 64
     net = small_net(RECIPES[setting], layers=1)
-    scores, shared = (score(net, [large], is_shared=is_shared)[0] for is_shared in (False, True))
+    scores = score(net, [large])[0]
     assert len(scores) > 32
-    close(shared, scores)
     with torch.no_grad():
         close(scores, slow_scores(net, slow_graph([large], net.recipe)))
 

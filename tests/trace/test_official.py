@@ -15,10 +15,9 @@ from torch import Tensor
 
 from tracerank.errors import CheckpointError
 from tracerank.pools.types import BROWSING, WEBQA
-from tracerank.trace.graphs.schema import OFFICIAL_RECIPES
-from tracerank.trace.net import NetConfig, TraceNet
+from tracerank.trace.net import RelationLayer, TraceNet
 from tracerank.trace.official import TASKS, load_official, translate
-from tracerank.trace.propagate import RelationLayer
+from tracerank.trace.recipe import OFFICIAL_RECIPES, NetConfig
 
 WIDTH, HIDDEN, LAYERS = 8, 256, 4
 

@@ -12,10 +12,10 @@ from tracerank.embedding.base import EncoderIdentity, HashEmbedder
 from tracerank.errors import CheckpointError, EmbeddingError, TraceRankError
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question, Rollout
-from tracerank.trace import bridge
+from tracerank.trace import selector as module
 from tracerank.trace.checkpoint import Checkpoint
-from tracerank.trace.graphs.schema import CONTROLS, WEBQA_RECIPE
-from tracerank.trace.net import NetConfig, TraceNet
+from tracerank.trace.net import TraceNet
+from tracerank.trace.recipe import CONTROLS, WEBQA_RECIPE, NetConfig
 from tracerank.trace.selector import TraceSelector
 
 WIDTH = 32
@@ -62,7 +62,7 @@ def test_empty_pools_between_others_do_not_shift_scores(monkeypatch: pytest.Monk
     nobody = Pool(Question("q", "who?"), ())
     mixed = [nobody, pools[0], nobody, nobody, pools[1], pools[2], nobody, pools[3]]
     alone = [chooser.decide(each) for each in pools]
-    monkeypatch.setattr(bridge, "BLOCK_POOLS", 3)
+    monkeypatch.setattr(module, "BLOCK_POOLS", 3)
     together = [decision for decision in chooser.decide_many(mixed) if decision.answer is not None]
     for left, right in zip(alone, together, strict=True):
         assert left.scores == pytest.approx(right.scores, abs=1e-5)
@@ -78,7 +78,7 @@ def test_equal_scores_go_to_the_first_rollout() -> None:
 def test_streaming_gives_the_same_as_deciding_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     chooser = selector()
     pools = generate_pools(11, seed=2)
-    monkeypatch.setattr(bridge, "BLOCK_POOLS", 4)
+    monkeypatch.setattr(module, "BLOCK_POOLS", 4)
     streamed = list(chooser.iter_decisions(iter(pools)))
     assert [decision.sample_id for decision in streamed] == [chooser.decide(each).sample_id for each in pools]
 

@@ -9,7 +9,7 @@ from tracerank.embedding.base import EncoderIdentity, HashEmbedder
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA, Document, Evidence, Question, Rollout, Search
 from tracerank.trace.checkpoint import Checkpoint
-from tracerank.trace.graphs.schema import RECIPES
+from tracerank.trace.recipe import RECIPES
 from tracerank.trace.selector import TraceSelector
 from tracerank.viewer.page import About, page
 from tracerank.viewer.question_data import question_data

@@ -1,4 +1,4 @@
-"""Another method where the first is unsure: who is asked, what stands afterwards, and what is told."""
+"""Another method where the first is unsure: when it is asked, what stays, and what is reported."""
 
 from collections.abc import Iterable, Iterator
 
@@ -10,6 +10,7 @@ from tracerank.chat.solagg import SolAgg
 from tracerank.chat.verifier import Verifier
 from tracerank.endpoints.chat import FakeChat, Usage
 from tracerank.errors import ChatError, UsageError
+from tracerank.methods import load_selector
 from tracerank.pools.pool import Pool
 from tracerank.votes.base import ESCALATED, NOT_SETTLED, Decision, Method, decide_stream, decision_to_record
 from tracerank.votes.escalation import Escalating
@@ -65,7 +66,7 @@ def test_only_what_is_below_or_has_no_confidence_is_asked_about() -> None:
     decisions = both(second)
     assert second.asked == ["unsure", "silent"]
     assert [decision.answer for decision in decisions] == ["Rome", "Oslo", "Oslo", "Rome"]
-    assert decisions[0].escalated is decisions[0].missing is None
+    assert decisions[0].escalated is None
 
 
 def test_a_decision_says_that_it_was_escalated_why_and_what_was_before() -> None:
@@ -84,10 +85,8 @@ def test_a_decision_says_that_it_was_escalated_why_and_what_was_before() -> None
     }
     assert changed.note == "last was asked, for confidence 0.30 is below 0.6: it was 'Rome'"
     assert (changed.confidence, changed.usage, changed.counts) == (None, Usage(100, 5, 2), {ESCALATED: 1})
-    assert changed.missing is not None
     record = decision_to_record(POOLS[1].question, changed)
     assert record["escalated"]["answer"] == "Rome"
-    assert set(record["missing"]) == {"unsupported", "unasked", "repeated", "note"}
 
 
 def test_the_same_answer_in_other_words_confirms_and_keeps_its_confidence() -> None:
@@ -145,7 +144,7 @@ def test_a_verifier_and_an_aggregator_stand_behind_the_shipped_selector() -> Non
     judge = FakeChat(lambda asked: "YES" if 'Answer: "Bern"' in asked else "NO")
     writer = FakeChat(lambda asked: "<answer>Bern</answer>")
     for second in (Verifier(judge), SolAgg(writer)):
-        decision = tr.Escalating(tr.load_selector(), second, below=1.0).decide(pool)
+        decision = tr.Escalating(load_selector(), second, below=1.0).decide(pool)
         assert decision.answer == "Bern"
         assert decision.escalated is not None
         assert decision.usage is not None

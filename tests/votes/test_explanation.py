@@ -1,73 +1,73 @@
-"""Reasons cost no second embedding, and a gate passes them on."""
+"""What can be said of any method's decision: who saw what, how it weighs, and which answers count as one."""
 
 import pytest
 
-from tests.builders import pool
-from tests.viewer.pages import selector
-from tracerank.embedding.base import Embedder, Vectors
-from tracerank.lab.worlds.presets import PAPER, iter_world
-from tracerank.methods import load_selector
+from tests.builders import browsed, opened, pool, pool_of, ranked, rollout
 from tracerank.pools.pool import Pool
-from tracerank.selectors.gate.selector import BY_VOTE, Chance, Gate, GatedSelector
-from tracerank.trace.bridge import BLOCK_POOLS
-from tracerank.trace.selector import TraceSelector
 from tracerank.votes.base import Decision
-from tracerank.votes.explanation import explain_stream
+from tracerank.votes.explanation import Called, ReadWeights, explain, explain_pool, explain_stream
 from tracerank.votes.voting import MajorityVote
 
 
-class Counting:
-    """Counts how often it is asked."""
+class Own:
+    """A method of a user, which explains nothing, under a name of ours."""
 
-    def __init__(self, embedder: Embedder) -> None:
-        self.embedder = embedder
-        self.name = embedder.name
-        self.width = embedder.width
-        self.calls = 0
+    name = "trace"
 
-    def embed(self, texts: list[str]) -> Vectors:
-        self.calls += 1
-        return self.embedder.embed(texts)
+    def decide(self, pool: Pool) -> Decision:
+        first = pool.rollouts[0]
+        return Decision(pool.question.id, first.answer, first.sample_id, {one.sample_id: 0.5 for one in pool.rollouts})
 
 
-def test_texts_are_embedded_once_a_block_and_the_reasons_stay_the_same() -> None:
-    chooser = selector("webqa")
-    counting = Counting(chooser.embedder)
-    pools = list(iter_world(PAPER["webqa"], BLOCK_POOLS + 2, 3, 4))
-    found = list(explain_stream(TraceSelector(chooser.checkpoint, counting), pools))
-    assert counting.calls == 2
-    assert found == list(explain_stream(chooser, pools))
-
-
-@pytest.mark.parametrize("threshold", [None, 0.0])
-def test_behind_a_gate_reasons_are_given_where_the_selector_has_its_way(threshold: float | None) -> None:
-    by_score, even = Chance((4.0, 0.0, 0.0, 0.0)), Chance((0.0, 0.0, 0.0, 0.0))
-    gated = GatedSelector(MajorityVote(), load_selector(), Gate(threshold, BY_VOTE, by_score, even))
-    pools = list(iter_world(PAPER["webqa"], 30, 3, 4))
-    found = [explanation for _, explanation in explain_stream(gated, pools)]
-    assert [each.decision for each in found] == gated.decide_many(pools)
-    own = load_selector().decide_many(pools)
-    kept = [
-        each
-        for each, choice in zip(found, own, strict=True)
-        # A tie is none of the selector's business: the vote's first stays.
-        if choice.sample_id not in each.decision.group
-        and choice.scores[choice.sample_id or 0] > choice.scores.get(each.decision.sample_id or 0, 0.0)
+def test_texts_and_documents_that_other_rollouts_saw_are_counted() -> None:
+    shared, alone = "seen by both", "seen by one"
+    found = pool_of(
+        rollout("Paris", ranked("q", shared, alone), ranked("r", shared)),
+        rollout("Rome", ranked("q", shared)),
+    )
+    explanation = explain_pool(found, Own().decide(found))
+    assert [(seen.search, seen.place, seen.same_text) for seen in explanation.rollouts[0].evidence] == [
+        (0, 0, 1),
+        (0, 1, 0),
+        (1, 0, 1),
     ]
-    assert all(each.reasons == () for each in kept)
-    assert bool(kept) is (threshold is None)
-    assert any(each.reasons for each in found)
-    assert all(each.has_weights for each in found)
+    assert not explanation.has_weights
+    assert explanation.selected is explanation.rollouts[0]
+    assert [seen.evidence.text for seen in explanation.rollouts[0].strongest(2)] == [shared, alone]
+    pages = pool_of(
+        rollout("a", browsed("q", opened("one part", "https://x.org/p"))),
+        rollout("b", browsed("q", opened("another part", "https://x.org/p"))),
+    )
+    (seen,) = explain_pool(pages, Own().decide(pages)).rollouts[0].evidence
+    assert (seen.same_text, seen.same_document) == (0, 1)
 
 
-def test_a_users_own_method_is_explained_whatever_its_name_is() -> None:
-    class Own:
-        name = "trace"
+def test_the_strongest_evidence_is_that_with_most_weight_each_text_once() -> None:
+    one = rollout("Paris", ranked("q", "a", "b"), ranked("r", "a", "c"))
+    weights = {0: ReadWeights((0.1, 0.2), ((0.2, 0.3), (0.2, 0.0)))}
+    explanation = explain([one], Decision("q", "Paris", 0, {0: 1.0}), weights)
+    assert explanation.has_weights
+    assert [seen.evidence.text for seen in explanation.rollouts[0].strongest(2)] == ["a", "b"]
+    assert explanation.rollouts[0].search_weights == (0.1, 0.2)
 
-        def decide(self, pool: Pool) -> Decision:
-            first = pool.rollouts[0]
-            return Decision(pool.question.id, first.answer, first.sample_id)
 
-    [(_, explanation)] = explain_stream(Own(), [pool("Paris", "Rome")])
-    assert explanation.decision.answer == "Paris"
-    assert explanation.reasons == ()
+def test_groups_are_those_of_a_method_that_groups() -> None:
+    said = pool("Paris", "Rome", "Paris.", "unknown")
+    [(_, voted)] = explain_stream(MajorityVote(), [said])
+    assert voted.groups == {0: 0, 1: 1, 2: 0, 3: -1}
+    [(_, own)] = explain_stream(Own(), [said])
+    assert (own.groups, own.reasons, own.decision.answer) == ({}, (), "Paris")
+
+
+@pytest.mark.parametrize("method", [MajorityVote(), Own()])
+def test_a_method_under_another_name_decides_and_explains_the_same(method: MajorityVote | Own) -> None:
+    said = [pool("Paris", "Rome"), pool("Oslo")]
+    called = Called(method, "mine")
+    assert called.name == "mine"
+    assert list(called.iter_decisions(said)) == [called.decide(one) for one in said] == [*map(method.decide, said)]
+    assert list(explain_stream(called, said)) == list(explain_stream(method, said))
+
+
+def test_a_written_answer_belongs_to_no_rollout() -> None:
+    explanation = explain_pool(pool("Paris"), Decision("q", "Lyon", None, {0: 1.0}))
+    assert explanation.selected is None

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.builders import pool
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question, Rollout
-from tracerank.votes.answer_groups import AnswerGrouping, ContainmentGroups, DefaultGroups, ExactGroups
+from tracerank.votes.answer_groups import AnswerGrouping, DefaultGroups, ExactGroups
 from tracerank.votes.voting import ANSWERED, MajorityVote, WithoutAbstentions
 
 
@@ -58,9 +58,7 @@ def test_abstentions_are_left_out_unless_the_papers_grouping_is_asked_for() -> N
     assert decision.scores == {0: 0.0, 1: 0.0, 2: 1.0, 3: 1.0}
 
 
-@pytest.mark.parametrize(
-    "grouping", [None, DefaultGroups(), ContainmentGroups()], ids=lambda given: given.name if given else "none"
-)
+@pytest.mark.parametrize("grouping", [None, DefaultGroups()], ids=lambda given: given.name if given else "none")
 def test_where_everybody_abstains_the_papers_rule_decides_and_the_note_says_so(grouping: AnswerGrouping | None) -> None:
     decision = MajorityVote(grouping).decide(pool("unknown", "N/A", "I don't know.", "i don't know"))
     assert (decision.answer, decision.group, decision.note) == ("I don't know.", (2, 3), "every rollout abstains")
@@ -69,7 +67,7 @@ def test_where_everybody_abstains_the_papers_rule_decides_and_the_note_says_so(g
     assert (tied.answer, tied.group, tied.note) == ("unknown", (0,), "every rollout abstains")
 
 
-def test_answers_of_nothing_but_space_are_settled_too() -> None:
+def test_answers_of_nothing_but_space_are_decided_too() -> None:
     blank = Pool(Question("q", "?"), (Rollout(0, " "), Rollout(1, "\t")))
     for grouping in (None, ExactGroups()):
         assert MajorityVote(grouping).decide(blank).sample_id == 0
@@ -98,7 +96,6 @@ def test_an_unknown_form_is_refused() -> None:
 def test_votes_are_named_by_what_differs_from_the_default() -> None:
     assert MajorityVote().name == MajorityVote(WithoutAbstentions()).name == "majority"
     assert MajorityVote(ExactGroups()).name == "majority-paper"
-    assert MajorityVote(ContainmentGroups(), "shortest").name == "majority-containment-shortest"
     assert MajorityVote(DefaultGroups(), "shortest").name == "majority-default-shortest"
     assert MajorityVote(WithoutAbstentions(DefaultGroups())).name == "majority-default-no-abstentions"
 

@@ -9,7 +9,7 @@ records is never trained again.
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from math import sqrt
 from pathlib import Path
@@ -30,12 +30,10 @@ from tracerank.pools.types import BROWSING, WEBQA
 from tracerank.readers import iter_pools
 from tracerank.runs.atomic import write_json, write_lines
 from tracerank.trace.checkpoint import Checkpoint
-from tracerank.trace.graphs.schema import CONTROLS, RECIPES, GraphRecipe
+from tracerank.trace.data import ExampleSet, prepare_examples
+from tracerank.trace.recipe import CONTROLS, RECIPES, GraphRecipe, NetConfig, TrainingPlan
 from tracerank.trace.selector import TraceSelector
-from tracerank.trace.sizes import NetConfig
-from tracerank.trace.training.examples import ExampleSet, prepare_examples
-from tracerank.trace.training.fit import StepReport, train, train_two_stages
-from tracerank.trace.training.losses import TrainingPlan
+from tracerank.trace.train import OnStep, train, train_two_stages
 from tracerank.votes.answer_groups import ExactGroups
 from tracerank.votes.folders import remember_fitted
 from tracerank.votes.voting import MajorityVote
@@ -183,7 +181,6 @@ def _over_seeds(by_seed: Sequence[Sequence[Record]]) -> Mapping[str, float]:
     return {question: fmean(each[question] for each in judged) for question in judged[0]}
 
 
-OnStep = Callable[[StepReport], None]
 RECORDS = "records.jsonl"
 
 

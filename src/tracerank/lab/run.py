@@ -44,14 +44,14 @@ class RunPlan:
     questions: tuple[Question, ...]
     k: int = PAPER_K
     seed: int = 0
-    jobs: int = 1
-    """Processes of a lexical agent; the rollouts are the same for any."""
+    workers: int = 1
+    """Processes of a lexical agent; the rollouts are the same for any number."""
     keeps_failed: bool = False
     """Whether what failed in an earlier attempt is left as it is, not made again."""
 
     def __post_init__(self) -> None:
-        if self.choice.is_chat and self.jobs > 1:
-            raise UsageError("--jobs is for lexical agents; --concurrency says how many chat rollouts are under way")
+        if self.choice.is_chat and self.workers > 1:
+            raise UsageError("--workers is for lexical agents; --concurrency says how many chat rollouts are under way")
 
     @property
     def rollouts(self) -> int:
@@ -67,10 +67,8 @@ class RunAccount:
     tally: Tally = field(default_factory=Tally)
     resumed: int = 0
     """Of the rollouts, those of earlier attempts."""
-    finished_tokens: int = 0
-    """Written by the model in the finished rollouts of this attempt."""
     tokens: int = 0
-    """The same, with those of the rollouts under way."""
+    """Written by the model in this attempt, also in rollouts under way."""
     began: float = field(default_factory=time.monotonic)
     _lock: Lock = field(default_factory=Lock)
 
@@ -87,25 +85,6 @@ class RunAccount:
         """A reply of a rollout under way."""
         with self._lock:  # rollouts under way are in threads of their own
             self.tokens += reply.completion_tokens or 0
-
-    def add(self, rollout: Rollout) -> None:
-        """A rollout of this attempt."""
-        self.tally.add(rollout)
-        self.finished_tokens += 0 if rollout.usage is None else rollout.usage.completion_tokens
-
-    def seconds_left(self, rollouts: int) -> float | None:
-        """Until there are so many rollouts, from those that are finished; None: not one is.
-
-        By tokens where a server counts them: what is under way has part of them already.
-        """
-        if not self.made:
-            return None
-        left = max(0, rollouts - self.tally.rollouts)
-        if not self.finished_tokens:
-            return self.seconds / self.made * left
-        under_way = max(0, self.tokens - self.finished_tokens)
-        tokens_left = max(0.0, self.finished_tokens / self.made * left - under_way)
-        return tokens_left * self.seconds / (self.finished_tokens + under_way)
 
     @property
     def speed(self) -> float:
@@ -187,16 +166,16 @@ class PolicyRun:
         """The rollouts that are still to make, each as soon as it is made, as canonical records."""
         tasks = tasks_left(self.plan.questions, self.plan.k, self._done)
         for one in self._stack.enter_context(closing(self._sampled(tasks))):
-            self.account.add(one.rollout)
+            self.account.tally.add(one.rollout)
             yield rollout_to_record(one.question, one.rollout)
 
     def _sampled(self, tasks: Iterator[Task]) -> Samples:
-        choice, seed, jobs = self.plan.choice, self.plan.seed, self.plan.jobs
+        choice, seed, workers = self.plan.choice, self.plan.seed, self.plan.workers
         if choice.is_chat:
             return sample_in_threads(self._agent, tasks, seed, choice.concurrency)
-        if jobs == 1:
+        if workers == 1:
             return sample(self._agent, tasks, seed)
-        return sample_in_processes(choice.load_lexical, tasks, seed, jobs)
+        return sample_in_processes(choice.load_lexical, tasks, seed, workers)
 
 
 def write_in_order(part: Path, path: Path, questions: Sequence[Question]) -> None:

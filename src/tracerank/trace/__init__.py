@@ -1,5 +1,5 @@
-"""TRACE, the paper's selector: encode, propagate, read and score over a graph of what the rollouts share (Sec. 3).
+"""TRACE, the paper's selector, module by module as Section 3: recipe, graph, inputs, net, losses, data, train.
 
-Inside, `graphs/` know no vectors, the net never sees a pool, and `selector.py` is the one bridge between them;
-`training/` learns. Variations that are not the paper's belong to `plus/` or are recipes in `graphs/schema.py`.
+Graphs know no vectors, the network never sees a pool, and ``selector.py`` is the bridge between them. Every variation
+of the paper is a row of values in ``recipe.py``.
 """

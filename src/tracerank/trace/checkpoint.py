@@ -11,9 +11,8 @@ from torch import nn
 
 from tracerank.embedding.base import EncoderIdentity
 from tracerank.errors import CheckpointError
-from tracerank.trace.graphs.schema import GraphRecipe
 from tracerank.trace.net import TraceNet
-from tracerank.trace.sizes import NetConfig
+from tracerank.trace.recipe import GraphRecipe, NetConfig
 from tracerank.votes.folders import read_description, restore, weights_file, write_description
 
 FORMAT = "tracerank-checkpoint/1"

@@ -1,34 +1,25 @@
-"""A batch as tensors: index arrays for propagation and readout, and where the vectors of its texts lie."""
+"""A batch of graphs as tensors: neighbourhoods by relation, what each candidate reads, and where vectors lie.
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Any, TypeVar
+Edges are never listed. Nodes with the same neighbours share one neighbourhood, and "all with this content but those of
+my rollout" is a group's sum less a cell's, so that a content that n rollouts saw costs n sums instead of n^2 edges.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.nn import functional
 
-from tracerank.trace.graphs.edges import list_edges
-from tracerank.trace.graphs.layout import (
-    ContextBucket,
-    CrossLayout,
-    Layout,
-    Nodes,
-    Pairs,
-    SlotLayout,
-    WithinLayout,
-    content_cells,
-    context_buckets,
-    distinct_nodes,
-    every_node,
-    lay_out,
-)
-from tracerank.trace.graphs.packed import GraphBatch
-from tracerank.trace.graphs.schema import GraphRecipe
-from tracerank.trace.segments import SegmentTensors
+from tracerank.trace.graph import GraphBatch, Longs, PoolGraph
+from tracerank.trace.recipe import GraphRecipe, relations
 
-T = TypeVar("T")
+Integers = NDArray[np.integer]
+
+CONTEXT_CANDIDATES = 128
+"""Candidates whose contexts are padded to one length; sorted by length first, so that little is padding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,81 +34,79 @@ class Vectors:
     answers: Tensor
 
 
-@dataclass(frozen=True, slots=True)
-class PairTensors:
-    """``Pairs`` as tensors."""
+def look_up(graphs: Sequence[PoolGraph], rows: Mapping[str, int], table: Tensor) -> Vectors:
+    """The vectors of the graphs' texts, given each text's row in a table."""
 
-    speakers: Tensor
-    listeners: Tensor
+    def rows_of(texts: Iterable[str]) -> Tensor:
+        return torch.from_numpy(np.fromiter((rows[text] for text in texts), np.int64))
 
-
-@dataclass(frozen=True, slots=True)
-class SlotTensors:
-    """``SlotLayout`` as tensors."""
-
-    pairs: SegmentTensors
-    searches: tuple[Tensor, ...]
-    """Per slot: the searches with evidence there."""
-    evidence_pair: Tensor
+    return Vectors(
+        table,
+        rows_of(graph.texts.question for graph in graphs),
+        rows_of(text for graph in graphs for text in graph.texts.queries),
+        rows_of(text for graph in graphs for text in graph.texts.contents),
+        rows_of(text for graph in graphs for text in graph.texts.answers),
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class CrossTensors:
-    """``CrossLayout`` as tensors."""
+class NodeSets:
+    """Sets of nodes, end to end."""
 
-    groups: SegmentTensors
-    group_content: Tensor
-    cells: SegmentTensors
-    cell_group: Tensor
-    cell_scale: Tensor
+    nodes: Tensor
+    begins: Tensor
+    """Where each set begins in ``nodes``."""
+
+    def sums(self, states: Tensor) -> Tensor:
+        """[sets, d]: the sum over each set."""
+        if len(self.nodes) == len(self.begins):
+            return take(states, self.nodes)
+        return functional.embedding_bag(self.nodes, states, self.begins, mode="sum")
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbourhoods:
+    """The nonempty neighbourhoods N_r(v) of one relation."""
+
+    nodes: NodeSets
+    sizes: Tensor
+    """[neighbourhoods, 1]"""
     targets: Tensor
-    target_cell: Tensor
+    """Nodes v with at least one neighbour, each once."""
+    of_target: Tensor
+    """The neighbourhood of each target."""
+    group: Tensor | None = None
+    """Content links: the set in ``nodes`` that each neighbourhood is cut from …"""
+    own: NodeSets | None = None
+    """… and the nodes of that set that are left out."""
+
+    def means(self, states: Tensor) -> Tensor:
+        """[neighbourhoods, d]: Mean over u in N_r(v) of h_u."""
+        sums = self.nodes.sums(states)
+        if self.group is not None and self.own is not None:
+            sums = take(sums, self.group) - self.own.sums(states)
+        return sums / self.sizes
+
+
+def take(states: Tensor, rows: Tensor) -> Tensor:
+    """The rows of ``states``; unlike indexing, with a backward pass that is as fast as the forward one."""
+    return functional.embedding(rows, states)
 
 
 @dataclass(frozen=True, slots=True)
-class WithinTensors:
-    """``WithinLayout`` as tensors."""
-
-    cells: SegmentTensors
-    cell_content: Tensor
-    targets: Tensor
-    target_cell: Tensor
-    target_scale: Tensor
-
-
-@dataclass(frozen=True, slots=True)
-class Links:
-    """How messages travel in graphs whose evidence is not merged."""
-
-    first: PairTensors
-    next: PairTensors
-    previous: PairTensors
-    slots: SlotTensors | None
-    cross: CrossTensors | None
-    within: WithinTensors | None
-    documents: SegmentTensors | None
-    evidence_document: Tensor
-
-
-@dataclass(frozen=True, slots=True)
-class EdgeLinks:
-    """How messages travel as explicit edges, for any graph."""
-
-    edges: Mapping[str, tuple[Tensor, Tensor]]
-
-
-@dataclass(frozen=True, slots=True)
-class Bucket:
-    """``ContextBucket`` as tensors."""
+class Context:
+    """What some candidates read: the states of their own rollouts."""
 
     candidates: Tensor
-    rows: Tensor
-    padding: Tensor | None
+    nodes: Tensor
+    """[candidates, length] into searches followed by evidence; padding repeats node 0."""
+    is_padding: Tensor
+    """[candidates, length]"""
 
 
 @dataclass(frozen=True, slots=True)
 class GraphTensors:
-    """Everything of a batch that the net needs besides vectors."""
+    """Everything of a batch that the network needs besides vectors."""
 
     pools: int
     documents: int
@@ -126,135 +115,148 @@ class GraphTensors:
     vote_features: Tensor
     """[candidates, 2]: log(1 + votes) and the share of votes (Eq. 3)."""
     search_query: Tensor
-    """Row of the query table; the row after the last stands for a search without text."""
+    """Row of the encoded queries; the row after the last stands for a search without text."""
     search_is_orphan: Tensor
     """[searches, 1]"""
-    has_orphans: bool
     evidence_content: Tensor
-    """Content row of each evidence row."""
-    links: Links | EdgeLinks
-    contexts: tuple[Bucket, ...]
+    """Row of the encoded contents, for each evidence node."""
+    neighbours: Mapping[str, Neighbourhoods]
+    """By the name of the relation."""
+    contexts: tuple[Context, ...]
 
 
-def as_tensors(
-    batch: GraphBatch, recipe: GraphRecipe, *, sharing_layers: int | None = None, explicit_edges: bool = False
-) -> GraphTensors:
-    """Index tensors of a batch.
-
-    ``sharing_layers``: for scoring only, compute occurrences that so many layers cannot tell apart once.
-    ``explicit_edges``: list every edge; slower, but independent of the layout (and needed for merged evidence).
-    """
-    lists_edges = explicit_edges or recipe.merge_evidence
-    cells = content_cells(batch)
-    nodes = every_node(batch)
-    if sharing_layers is not None and not lists_edges:
-        nodes = distinct_nodes(batch, recipe, cells, sharing_layers)
-    if recipe.merge_evidence:
-        content = np.arange(batch.contents)
-    else:
-        content = batch.evidence_content[nodes.evidence].astype(np.int64)
-    query = np.where(batch.search_query < 0, batch.queries, batch.search_query)[nodes.searches]
-    buckets = context_buckets(batch, nodes, merged_evidence=recipe.merge_evidence)
+def as_tensors(batch: GraphBatch, recipe: GraphRecipe) -> GraphTensors:
+    """The tensors of a batch, on torch's current default device."""
+    query = np.where(batch.search_query < 0, batch.queries, batch.search_query)
+    content = np.arange(batch.contents) if recipe.merge_evidence else batch.evidence_content
     return GraphTensors(
         pools=batch.pools,
         documents=batch.documents,
-        candidate_pool=_longs(batch.candidate_pool),
-        candidate_answer=_longs(batch.candidate_answer),
-        vote_features=torch.from_numpy(batch.vote_features()),
-        search_query=_longs(query),
-        search_is_orphan=torch.from_numpy(batch.search_is_orphan[nodes.searches].astype(np.float32)[:, None]),
-        has_orphans=bool(batch.search_is_orphan.any()),
-        evidence_content=torch.from_numpy(content),
-        links=_edge_links(batch, recipe) if lists_edges else _links(lay_out(batch, recipe, cells, nodes), batch, nodes),
-        contexts=tuple(map(_bucket, buckets)),
+        candidate_pool=_tensor(batch.candidate_pool),
+        candidate_answer=_tensor(batch.candidate_answer),
+        vote_features=torch.as_tensor(batch.vote_features()),
+        search_query=_tensor(query),
+        search_is_orphan=torch.as_tensor(batch.search_is_orphan.astype(np.float32)[:, None]),
+        evidence_content=_tensor(content),
+        neighbours=_neighbourhoods(batch, recipe),
+        contexts=tuple(_contexts(batch, recipe)),
     )
 
 
-def on_device(graph: GraphTensors, vectors: Vectors, device: torch.device) -> tuple[GraphTensors, Vectors]:
-    """Both as they are for a processor, else copies; a table of vectors may be larger than a card's memory."""
-    if device.type == "cpu":
-        return graph, vectors
-    rows = (vectors.questions, vectors.queries, vectors.contents, vectors.answers)
-    asked = vectors.table.index_select(0, torch.cat(rows)).to(device)
-    places = torch.split(torch.arange(len(asked), device=device), [len(part) for part in rows])
-    return _moved(graph, device), Vectors(asked, *places)
+def _tensor(values: Integers) -> Tensor:
+    return torch.as_tensor(values.astype(np.int64))
 
 
-def _moved(value: T, device: torch.device) -> T:
-    """The same with all tensors in it on the device."""
-    moved: Any = value
-    if isinstance(value, Tensor):
-        moved = value.to(device)
-    elif isinstance(value, tuple):
-        moved = tuple(_moved(part, device) for part in value)
-    elif isinstance(value, Mapping):
-        moved = {name: _moved(part, device) for name, part in value.items()}
-    elif is_dataclass(value) and not isinstance(value, type):
-        moved = replace(value, **{field.name: _moved(getattr(value, field.name), device) for field in fields(value)})
-    result: T = moved
-    return result
+def _neighbourhoods(batch: GraphBatch, recipe: GraphRecipe) -> dict[str, Neighbourhoods]:
+    node, search = batch.evidence_nodes(recipe), batch.evidence_search
+    follows = np.append(False, batch.search_rollout[1:] == batch.search_rollout[:-1])[: batch.searches]
+    first, later = np.flatnonzero(~follows), np.flatnonzero(follows)
+    edges: dict[str, tuple[Integers, Integers]] = {
+        "starts": (batch.rollout_pool[batch.search_rollout[first]], first),
+        "next": (later - 1, later),
+        "previous": (later, later - 1),
+    }
+    for number, slot in enumerate(recipe.slots):
+        shown = batch.evidence_slot == number
+        edges[slot] = search[shown], node[shown]
+        edges[f"{slot}_of"] = node[shown], search[shown]
+    if recipe.documents != "none":
+        edges["in_document"] = node, batch.evidence_document
+        edges["holds"] = batch.evidence_document, node
+    names = [relation.name for relation in relations(recipe)]
+    found = {name: _from_edges(*edges[name], repeats=recipe.merge_evidence) for name in names if name in edges}
+    if recipe.content_links and not recipe.merge_evidence:
+        found |= {name: links for name, links in _same_content(batch).items() if name in names}
+    return found
 
 
-def _longs(values: NDArray[np.integer]) -> Tensor:
-    return torch.from_numpy(values.astype(np.int64))
+def _from_edges(source: Integers, target: Integers, *, repeats: bool) -> Neighbourhoods:
+    """The neighbourhoods of directed edges; ``repeats``: an edge may be named twice, and counts once."""
+    edges: Longs = np.stack((source, target)).astype(np.int64)
+    spoken, heard = np.unique(edges, axis=1) if repeats else edges
+    order = np.argsort(heard, kind="stable")
+    begins = _begins(heard[order])
+    if len(begins) < len(heard):
+        targets = heard[order][begins]
+        return _shared(NodeSets(_tensor(spoken[order]), _tensor(begins)), targets, np.arange(len(targets)))
+    # Each target has a single neighbour, and targets with the same neighbour share it.
+    sources, of_target = np.unique(spoken, return_inverse=True)
+    return _shared(NodeSets(_tensor(sources), torch.arange(len(sources))), heard, of_target)
 
 
-def _edge_links(batch: GraphBatch, recipe: GraphRecipe) -> EdgeLinks:
-    listed = list_edges(batch, recipe)
-    return EdgeLinks({relation.name: (_longs(ends[0]), _longs(ends[1])) for relation, ends in listed.items()})
+def _shared(nodes: NodeSets, targets: Longs, of_target: Longs) -> Neighbourhoods:
+    ends = torch.cat((nodes.begins[1:], nodes.begins.new_tensor([len(nodes.nodes)][: len(nodes.begins)])))
+    return Neighbourhoods(nodes, (ends - nodes.begins).unsqueeze(1), _tensor(targets), _tensor(of_target))
 
 
-def _links(layout: Layout, batch: GraphBatch, nodes: Nodes) -> Links:
-    has_documents = layout.documents is not None
-    return Links(
-        first=_pairs(layout.first),
-        next=_pairs(layout.next),
-        previous=_pairs(layout.previous),
-        slots=None if layout.slots is None else _slots(layout.slots),
-        cross=None if layout.cross is None else _cross(layout.cross),
-        within=None if layout.within is None else _within(layout.within),
-        documents=None if layout.documents is None else SegmentTensors.of(layout.documents),
-        evidence_document=_longs(batch.evidence_document[nodes.evidence] if has_documents else nodes.evidence[:0]),
+def _same_content(batch: GraphBatch) -> dict[str, Neighbourhoods]:
+    """Occurrences of one content: those in other rollouts, and the others in the same rollout."""
+    # Occurrences are in rollout order, so a stable sort by content sorts by content and rollout.
+    order = np.argsort(batch.evidence_content, kind="stable")
+    content, rollout = batch.evidence_content[order].astype(np.int64), batch.evidence_rollout()[order]
+    cell = content * len(batch.rollout_pool) + rollout
+    return {
+        "same_content_cross": _all_but_own(order, content, cell),
+        "same_content_within": _all_but_own(order, cell, np.arange(len(order))),
+    }
+
+
+def _all_but_own(nodes: Longs, group: Longs, own: Longs) -> Neighbourhoods:
+    """Each node's neighbours are its group without its own part of the group; rows are sorted by both keys."""
+    group_sizes, own_sizes = _run_sizes(group), _run_sizes(own)
+    heard = np.flatnonzero(group_sizes > own_sizes)
+    nodes, group, own = nodes[heard], group[heard], own[heard]
+    group_begins, own_begins = _begins(group), _begins(own)
+    sizes = (group_sizes - own_sizes)[heard][own_begins]
+    of_target = np.repeat(np.arange(len(own_begins)), _lengths(own_begins, len(own)))
+    rows = _tensor(nodes)
+    return Neighbourhoods(
+        NodeSets(rows, _tensor(group_begins)),
+        _tensor(sizes).unsqueeze(1),
+        rows,
+        _tensor(of_target),
+        group=_tensor(np.searchsorted(group_begins, own_begins, side="right") - 1),
+        own=NodeSets(rows, _tensor(own_begins)),
     )
 
 
-def _pairs(pairs: Pairs) -> PairTensors:
-    return PairTensors(torch.from_numpy(pairs.speakers), torch.from_numpy(pairs.listeners))
+def _begins(keys: Longs) -> Longs:
+    """Where runs of equal keys begin."""
+    return np.flatnonzero(np.append(True, keys[1:] != keys[:-1])[: len(keys)])
 
 
-def _slots(slots: SlotLayout) -> SlotTensors:
-    return SlotTensors(
-        SegmentTensors.of(slots.pairs),
-        tuple(torch.from_numpy(part) for part in np.split(slots.searches, slots.slot_begins[1:-1])),
-        torch.from_numpy(slots.evidence_pair),
-    )
+def _lengths(begins: Longs, end: int) -> Longs:
+    return np.diff(np.append(begins, end))
 
 
-def _cross(cross: CrossLayout) -> CrossTensors:
-    return CrossTensors(
-        SegmentTensors.of(cross.groups),
-        torch.from_numpy(cross.group_content),
-        SegmentTensors.of(cross.cells),
-        torch.from_numpy(cross.cell_group),
-        torch.from_numpy(cross.cell_scale).unsqueeze(1),
-        torch.from_numpy(cross.targets),
-        torch.from_numpy(cross.target_cell),
-    )
+def _run_sizes(keys: Longs) -> Longs:
+    """For each row, the length of its run of equal keys."""
+    lengths = _lengths(_begins(keys), len(keys))
+    return np.repeat(lengths, lengths)
 
 
-def _within(within: WithinLayout) -> WithinTensors:
-    return WithinTensors(
-        SegmentTensors.of(within.cells),
-        torch.from_numpy(within.cell_content),
-        torch.from_numpy(within.targets),
-        torch.from_numpy(within.target_cell),
-        torch.from_numpy(within.target_scale).unsqueeze(1),
-    )
+def _contexts(batch: GraphBatch, recipe: GraphRecipe) -> Iterator[Context]:
+    """Contexts that cover every candidate with a nonempty one."""
+    nodes, candidate = _memberships(batch, recipe)
+    nodes = nodes[np.argsort(candidate, kind="stable")]
+    lengths = np.bincount(candidate, minlength=batch.candidates)
+    begins = np.cumsum(lengths) - lengths
+    by_length = np.argsort(lengths, kind="stable")[np.count_nonzero(lengths == 0) :]
+    for first in range(0, len(by_length), CONTEXT_CANDIDATES):
+        chosen = by_length[first : first + CONTEXT_CANDIDATES]
+        position = np.arange(lengths[chosen].max())
+        is_padding = position >= lengths[chosen, None]
+        own = np.where(is_padding, 0, nodes[np.where(is_padding, 0, begins[chosen, None] + position)])
+        yield Context(_tensor(chosen), _tensor(own), torch.as_tensor(is_padding))
 
 
-def _bucket(bucket: ContextBucket) -> Bucket:
-    return Bucket(
-        torch.from_numpy(bucket.candidates),
-        torch.from_numpy(bucket.rows),
-        None if bucket.padding is None else torch.from_numpy(bucket.padding),
+def _memberships(batch: GraphBatch, recipe: GraphRecipe) -> tuple[Longs, Longs]:
+    """Pairs of a context node and the candidate that reads it."""
+    of_search = batch.rollout_candidate[batch.search_rollout].astype(np.int64)
+    of_evidence, node = of_search[batch.evidence_search], batch.evidence_nodes(recipe)
+    if recipe.merge_evidence:
+        node, of_evidence = np.unique(np.stack((node, of_evidence)), axis=1)
+    return (
+        np.concatenate((np.arange(batch.searches), node + batch.searches)),
+        np.concatenate((of_search, of_evidence)),
     )

@@ -1,4 +1,4 @@
-"""The selector network: encode (Eq. 3), propagate, read (Eq. 5-8), score (App. A.4)."""
+"""The selector network of Section 3: encode (Eq. 3), propagate (Eq. 4), read (Eq. 5-7), score (Eq. 9)."""
 
 import math
 from collections.abc import Iterator
@@ -8,41 +8,138 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from tracerank.trace.dropout import dropout
-from tracerank.trace.graphs.schema import GraphRecipe, relations
-from tracerank.trace.inputs import Bucket, GraphTensors, Links, Vectors
-from tracerank.trace.products import SHORT_SUM, linear, linear_of
-from tracerank.trace.propagate import GraphReadout, RelationLayer, States, Tables, propagate_edges
-from tracerank.trace.sizes import NetConfig
+from tracerank.trace.inputs import Context, GraphTensors, Vectors, take
+from tracerank.trace.recipe import GraphRecipe, NetConfig, Relation, relations
+
+LOOKUP_ROWS = 256
+"""Rows of a half-precision table are widened this many at a time, which stay in cache."""
+
+States = dict[str, Tensor]
+"""By node type: query, search, evidence and, where the recipe has them, document. [nodes, hidden] each."""
 
 
 class TypeEncoder(nn.Module):
     """GELU(LN(W x + b)) for one text-bearing node type."""
 
-    def __init__(self, width: int, hidden: int, *, longest_sum: int | None = None) -> None:
+    def __init__(self, width: int, hidden: int) -> None:
         super().__init__()
-        self.longest_sum = longest_sum
         self.project = nn.Linear(width, hidden)
         self.norm = nn.LayerNorm(hidden)
 
     def forward(self, table: Tensor, rows: Tensor) -> Tensor:
-        """States [n, hidden] of n rows of a table of any float type."""
-        projected = linear_of(table, rows, self.project.weight, self.project.bias, self.longest_sum)
-        return functional.gelu(self.norm(projected))
+        """States of some rows of a table of any float type."""
+        parts = [
+            self.project(table.index_select(0, some).to(self.project.weight)) for some in torch.split(rows, LOOKUP_ROWS)
+        ]
+        return functional.gelu(self.norm(torch.cat(parts)))
 
     def of_zero(self) -> Tensor:
         """[1, hidden]: the state of a node whose input vector is zero."""
         return functional.gelu(self.norm(self.project.bias)).unsqueeze(0)
 
 
-class AttentionReadout(nn.Module):
-    """One cross-attention block: four heads, residual, LayerNorm, feed-forward, residual, LayerNorm."""
+class RelationLayer(nn.Module):
+    """One layer of Eq. 4: a weight and a bias per relation, a LayerNorm per updated node type."""
 
-    def __init__(self, hidden: int, heads: int, feed_forward: int, dropout: float, *, fixed_query: bool) -> None:
+    def __init__(self, recipe: GraphRecipe, hidden: int, dropout: float) -> None:
         super().__init__()
-        self.heads = heads
-        self.head_width = hidden // heads
+        self.relations = relations(recipe)
         self.dropout = dropout
+        bound = 1 / math.sqrt(hidden)
+
+        def parameter(*shape: int) -> nn.Parameter:
+            return nn.Parameter(torch.empty(*shape).uniform_(-bound, bound))
+
+        # The slots' relations are stacked in checkpoints: search to evidence, and evidence to search.
+        slots = len(recipe.slots)
+        self.slot_weight = parameter(hidden, slots, hidden)
+        self.slot_bias = parameter(slots, hidden)
+        self.slot_of_weight = parameter(slots, hidden, hidden)
+        self.slot_of_bias = parameter(slots, hidden)
+        self.slot = {name: number for number, name in enumerate(recipe.slots)}
+        self.slot_of = {f"{name}_of": number for name, number in self.slot.items()}
+        others = [r.name for r in self.relations if r.name not in self.slot and r.name not in self.slot_of]
+        self.weight = nn.ParameterDict({name: parameter(hidden, hidden) for name in others})
+        self.bias = nn.ParameterDict({name: parameter(hidden) for name in others})
+        self.search_norm = nn.LayerNorm(hidden)
+        self.evidence_norm = nn.LayerNorm(hidden)
+        self.document_norm = nn.LayerNorm(hidden) if recipe.documents != "none" else None
+
+    def parameters_of(self, relation: Relation) -> tuple[Tensor, Tensor]:
+        """W_r and b_r, for messages as rows: h W_r + b_r."""
+        name = relation.name
+        if name in self.slot:
+            return self.slot_weight[:, self.slot[name]], self.slot_bias[self.slot[name]]
+        if name in self.slot_of:
+            return self.slot_of_weight[self.slot_of[name]], self.slot_of_bias[self.slot_of[name]]
+        return self.weight[name], self.bias[name]
+
+    def forward(self, states: States, graph: GraphTensors) -> States:
+        """Synchronous update of all node types that hear a relation."""
+        norms = {"search": self.search_norm, "evidence": self.evidence_norm, "document": self.document_norm}
+        updated = {"query": states["query"]}
+        for kind, norm in norms.items():
+            if norm is not None:
+                moved = functional.gelu(self.message(kind, states, graph))
+                updated[kind] = norm(states[kind] + functional.dropout(moved, self.dropout, self.training))
+        return updated
+
+    def message(self, kind: str, states: States, graph: GraphTensors) -> Tensor:
+        """m_v of all nodes of a type: the sum over relations r of W_r Mean h_u + b_r; the bias also without u."""
+        heard = [(relation, *self.parameters_of(relation)) for relation in self.relations if relation.target == kind]
+        biases = torch.stack([bias for *_, bias in heard])
+        # A product instead of a sum: its backward pass gives every bias a gradient with memory of its own.
+        message = (biases.new_ones(len(biases)) @ biases).repeat(len(states[kind]), 1)
+        for relation, weight, _ in heard:
+            neighbours = graph.neighbours[relation.name]
+            transformed = neighbours.means(states[relation.source]) @ weight
+            message.index_add_(0, neighbours.targets, take(transformed, neighbours.of_target))
+        return message
+
+
+class GraphReadout(nn.Module):
+    """Control: answers hear the mean of their searches and of their evidence instead of attending to them."""
+
+    def __init__(self, hidden: int, dropout: float) -> None:
+        super().__init__()
+        self.from_searches = nn.Linear(hidden, hidden)
+        self.from_evidence = nn.Linear(hidden, hidden)
+        self.norm = nn.LayerNorm(hidden)
+        self.dropout = dropout
+
+    def forward(self, answers: Tensor, states: States, contexts: tuple[Context, ...]) -> Tensor:
+        """[candidates, hidden]"""
+        searches, nodes = len(states["search"]), torch.cat((states["search"], states["evidence"]))
+        means = nodes.new_zeros(2, *answers.shape)
+        for context in contexts:
+            own, is_search = take(nodes, context.nodes), context.nodes < searches
+            for kind, is_kind in enumerate((is_search, ~is_search)):
+                counted = (is_kind & ~context.is_padding).unsqueeze(2)
+                mean = (own * counted).sum(1) / counted.sum(1).clamp(min=1)
+                means[kind].index_copy_(0, context.candidates, mean)
+        moved = functional.gelu(self.from_searches(means[0]) + self.from_evidence(means[1]))
+        result: Tensor = self.norm(answers + functional.dropout(moved, self.dropout, self.training))
+        return result
+
+
+class ContextWeights(NamedTuple):
+    """What the heads of some candidates attend to."""
+
+    context: Context
+    states: Tensor
+    """[candidates, length, hidden]"""
+    weights: Tensor
+    """[candidates, heads, length]"""
+
+
+class AttentionReadout(nn.Module):
+    """The answer-conditioned QFormer: cross-attention and a feed-forward net, each with residual and LayerNorm."""
+
+    def __init__(self, config: NetConfig) -> None:
+        super().__init__()
+        hidden = config.hidden
+        self.heads, self.head_width = config.heads, hidden // config.heads
+        self.dropout = config.dropout
         self.query = nn.Linear(hidden, hidden, bias=False)
         self.key = nn.Linear(hidden, hidden, bias=False)
         self.value = nn.Linear(hidden, hidden, bias=False)
@@ -50,63 +147,47 @@ class AttentionReadout(nn.Module):
         self.type_embedding = nn.Parameter(torch.zeros(2, hidden))
         """Rows: searches, evidence."""
         self.attention_norm = nn.LayerNorm(hidden)
-        self.expand = nn.Linear(hidden, feed_forward)
-        self.contract = nn.Linear(feed_forward, hidden)
+        self.expand = nn.Linear(hidden, config.feed_forward)
+        self.contract = nn.Linear(config.feed_forward, hidden)
         self.output_norm = nn.LayerNorm(hidden)
-        self.fixed_query = nn.Parameter(torch.randn(hidden) * hidden**-0.5) if fixed_query else None
+        is_fixed = config.readout == "fixed"
+        self.fixed_query = nn.Parameter(torch.randn(hidden) * hidden**-0.5) if is_fixed else None
         """Control: the same learned query for every candidate instead of its answer."""
 
-    def forward(self, answers: Tensor, searches: Tensor, evidence: Tensor, contexts: tuple[Bucket, ...]) -> Tensor:
-        """[candidates, hidden] answers, updated by what they read."""
-        read = self._attend(answers, searches, evidence, contexts)
-        attended = self.attention_norm(answers + self._drop(linear(read, self.output.weight)))
-        expanded = functional.gelu(linear(attended, self.expand.weight, self.expand.bias))
-        fed = linear(self._drop(expanded), self.contract.weight, self.contract.bias)
-        result: Tensor = self.output_norm(attended + self._drop(fed))
+    def forward(self, answers: Tensor, states: States, contexts: tuple[Context, ...]) -> Tensor:
+        """[candidates, hidden]: answers, updated by what they read."""
+        attended = self.attention_norm(answers + self._drop(self.output(self._read(answers, states, contexts))))
+        expanded = self._drop(functional.gelu(self.expand(attended)))
+        result: Tensor = self.output_norm(attended + self._drop(self.contract(expanded)))
         return result
 
+    def weights(self, answers: Tensor, states: States, contexts: tuple[Context, ...]) -> Iterator[ContextWeights]:
+        """What each candidate's heads attend to (alpha of Eq. 7), some candidates at a time."""
+        queries = answers if self.fixed_query is None else self.fixed_query.expand_as(answers)
+        of_search, of_evidence = self.type_embedding
+        nodes = torch.cat((states["search"] + of_search, states["evidence"] + of_evidence))
+        # q . (W_K h) = (W_K^T q) . h: keys and values move to the few answers instead of the many states.
+        by_head = self.query(queries).view(-1, self.heads, self.head_width).transpose(0, 1)
+        sought = torch.bmm(by_head, self._by_head(self.key)).transpose(0, 1) / math.sqrt(self.head_width)
+        for context in contexts:
+            own = take(nodes, context.nodes)
+            logits = torch.bmm(sought.index_select(0, context.candidates), own.transpose(1, 2))
+            logits = logits.masked_fill(context.is_padding.unsqueeze(1), -torch.inf)
+            yield ContextWeights(context, own, logits.softmax(-1))
+
+    def _read(self, answers: Tensor, states: States, contexts: tuple[Context, ...]) -> Tensor:
+        """[candidates, hidden]: z_i of Eq. 7, head by head; zero where a rollout has neither searches nor evidence."""
+        pooled = answers.new_zeros(len(answers), self.heads, answers.shape[1])
+        for context, own, weights in self.weights(answers, states, contexts):
+            pooled = pooled.index_copy(0, context.candidates, torch.bmm(weights, own))
+        read = torch.bmm(pooled.transpose(0, 1), self._by_head(self.value).transpose(1, 2))
+        return read.transpose(0, 1).reshape(answers.shape)
+
+    def _by_head(self, layer: nn.Linear) -> Tensor:
+        return layer.weight.view(self.heads, self.head_width, -1)
+
     def _drop(self, states: Tensor) -> Tensor:
-        return dropout(states, self.dropout, training=self.training)
-
-    def weights(
-        self, answers: Tensor, searches: Tensor, evidence: Tensor, contexts: tuple[Bucket, ...]
-    ) -> Iterator["ContextWeights"]:
-        """What each candidate's heads look at, a bucket at a time."""
-        heads, width = self.heads, self.head_width
-        asks = answers if self.fixed_query is None else self.fixed_query.expand_as(answers)
-        states = torch.cat((searches + self.type_embedding[0], evidence + self.type_embedding[1]))
-        # q . (K h) = (K^T q) . h: keys and values move to the few answers instead of the many states.
-        queries = linear(asks, self.query.weight).view(-1, heads, width).transpose(0, 1)
-        keys = self.key.weight.view(heads, width, heads * width)
-        sought = torch.bmm(queries, keys).transpose(0, 1) / math.sqrt(width)
-        for bucket in contexts:
-            own = states.index_select(0, bucket.rows.view(-1)).view(*bucket.rows.shape, heads * width)
-            logits = torch.bmm(sought.index_select(0, bucket.candidates), own.transpose(1, 2))
-            if bucket.padding is not None:
-                logits = logits.masked_fill(bucket.padding.unsqueeze(1), -torch.inf)
-            yield ContextWeights(bucket, own, logits.softmax(-1))
-
-    def _attend(self, answers: Tensor, searches: Tensor, evidence: Tensor, contexts: tuple[Bucket, ...]) -> Tensor:
-        heads, width = self.heads, self.head_width
-        hidden = heads * width
-        pooled = answers.new_zeros(len(answers), heads, hidden)
-        if contexts:
-            found = [
-                torch.bmm(read.weights, read.states) for read in self.weights(answers, searches, evidence, contexts)
-            ]
-            pooled = pooled.index_copy_(0, torch.cat([bucket.candidates for bucket in contexts]), torch.cat(found))
-        values = self.value.weight.view(heads, width, hidden).transpose(1, 2)
-        return torch.bmm(pooled.transpose(0, 1), values).transpose(0, 1).reshape(-1, hidden)
-
-
-class ContextWeights(NamedTuple):
-    """Attention of the candidates of one bucket."""
-
-    bucket: Bucket
-    states: Tensor
-    """[candidates, length, hidden]: their contexts."""
-    weights: Tensor
-    """[candidates, heads, length]"""
+        return functional.dropout(states, self.dropout, self.training)
 
 
 class TraceNet(nn.Module):
@@ -117,26 +198,17 @@ class TraceNet(nn.Module):
         self.config = config
         self.recipe = recipe
         hidden = config.hidden
-        # The score compares these two with each other: what is lost by rounding here is not averaged out.
-        self.query_encoder = TypeEncoder(config.width, hidden, longest_sum=SHORT_SUM)
-        self.answer_encoder = TypeEncoder(config.width, hidden, longest_sum=SHORT_SUM)
+        self.query_encoder = TypeEncoder(config.width, hidden)
+        self.answer_encoder = TypeEncoder(config.width, hidden)
         self.search_encoder = TypeEncoder(config.width, hidden)
         self.evidence_encoder = TypeEncoder(config.width, hidden)
         self.votes = nn.Linear(2, hidden, bias=False)
         nn.init.zeros_(self.votes.weight)
         self.orphan = nn.Parameter(torch.zeros(hidden)) if recipe.keeps_bare_searches else None
         self.document = nn.Parameter(torch.zeros(hidden)) if recipe.documents != "none" else None
-        self.layers = nn.ModuleList(
-            RelationLayer(relations(recipe), len(recipe.slots), hidden, config.dropout) for _ in range(config.layers)
-        )
+        self.layers = nn.ModuleList(RelationLayer(recipe, hidden, config.dropout) for _ in range(config.layers))
         self.graph_readout = GraphReadout(hidden, config.dropout) if config.readout in ("graph", "two_stage") else None
-        self.attention = (
-            None
-            if config.readout == "graph"
-            else AttentionReadout(
-                hidden, config.heads, config.feed_forward, config.dropout, fixed_query=config.readout == "fixed"
-            )
-        )
+        self.attention = None if config.readout == "graph" else AttentionReadout(config)
         if config.readout == "two_stage" and self.attention is not None:
             nn.init.zeros_(self.attention.output_norm.weight)  # the residual starts as nothing
         self.query_readout = nn.Linear(hidden, hidden)
@@ -145,39 +217,31 @@ class TraceNet(nn.Module):
 
     def forward(self, graph: GraphTensors, vectors: Vectors) -> Tensor:
         """[candidates] scores."""
-        query, answers, states = self.encode(graph, vectors)
-        states = self.propagate(states, query, graph)
+        answers, states = self.encode(graph, vectors)
+        states = self.propagate(states, graph)
         answers = self.read(answers, states, graph)
-        return self.score(query, answers, graph.candidate_pool)
+        return self.score(states["query"], answers, graph.candidate_pool)
 
-    def encode(self, graph: GraphTensors, vectors: Vectors) -> tuple[Tensor, Tensor, States]:
-        """Initial states; each distinct text is encoded once and then taken by its occurrences."""
+    def encode(self, graph: GraphTensors, vectors: Vectors) -> tuple[Tensor, States]:
+        """Initial states of answers and of all nodes; each distinct text is encoded once."""
         table = vectors.table
         queries = torch.cat((self.search_encoder(table, vectors.queries), self.search_encoder.of_zero()))
-        searches = queries.index_select(0, graph.search_query)
-        has_orphans = self.orphan is not None and graph.has_orphans
-        if self.orphan is not None and has_orphans:
-            searches = searches + graph.search_is_orphan * self.orphan
-        contents = self.evidence_encoder(table, vectors.contents)
-        answers = self.answer_encoder(table, vectors.answers).index_select(0, graph.candidate_answer)
-        documents = None if self.document is None else self.document.expand(graph.documents, -1)
-        tables = Tables(None if has_orphans else queries, graph.search_query, contents, graph.evidence_content)
-        return (
-            self.query_encoder(table, vectors.questions),
-            answers + self.votes(graph.vote_features),
-            States(searches, contents.index_select(0, graph.evidence_content), documents, tables),
-        )
+        states = {
+            "query": self.query_encoder(table, vectors.questions),
+            "search": take(queries, graph.search_query),
+            "evidence": take(self.evidence_encoder(table, vectors.contents), graph.evidence_content),
+        }
+        if self.orphan is not None:
+            states["search"] = states["search"] + graph.search_is_orphan * self.orphan
+        if self.document is not None:
+            states["document"] = self.document.expand(graph.documents, -1)
+        answers = take(self.answer_encoder(table, vectors.answers), graph.candidate_answer)
+        return answers + self.votes(graph.vote_features), states
 
-    def propagate(self, states: States, query: Tensor, graph: GraphTensors) -> States:
+    def propagate(self, states: States, graph: GraphTensors) -> States:
         """L layers of relation-specific messages; answers take no part."""
-        for number, layer in enumerate(self.layers):
-            assert isinstance(layer, RelationLayer)
-            # Documents only speak to evidence of the next layer, so the last layer's update would go unheard.
-            last = number + 1 == len(self.layers)
-            if isinstance(graph.links, Links):
-                states = layer(states, query, graph.links, updates_documents=not last)
-            else:
-                states = propagate_edges(layer, states, query, graph.links, self.recipe.slots)
+        for layer in self.layers:
+            states = layer(states, graph)
         return states
 
     def read(self, answers: Tensor, states: States, graph: GraphTensors) -> Tensor:
@@ -185,18 +249,16 @@ class TraceNet(nn.Module):
         if self.graph_readout is not None:
             answers = self.graph_readout(answers, states, graph.contexts)
         if self.attention is not None:
-            read = self.attention(answers, states.searches, states.evidence, graph.contexts)
+            read = self.attention(answers, states, graph.contexts)
             # The second stage learns a residual on top of the frozen graph readout.
             answers = answers + read if self.config.readout == "two_stage" else read
         return answers
 
     def score(self, query: Tensor, answers: Tensor, candidate_pool: Tensor) -> Tensor:
         """Scaled cosine between the question and each candidate (Eq. 9)."""
-        asked = functional.normalize(
-            linear(query, self.query_readout.weight, self.query_readout.bias), dim=-1
-        ).index_select(0, candidate_pool)
-        given = functional.normalize(linear(answers, self.answer_readout.weight, self.answer_readout.bias), dim=-1)
-        return self.scale() * (asked * given).sum(-1)
+        question = functional.normalize(self.query_readout(query), dim=-1)
+        answer = functional.normalize(self.answer_readout(answers), dim=-1)
+        return self.scale() * (take(question, candidate_pool) * answer).sum(-1)
 
     def scale(self) -> Tensor:
         """gamma = min(exp(eta), 100)."""

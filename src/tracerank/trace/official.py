@@ -10,9 +10,8 @@ from torch import Tensor
 
 from tracerank.errors import CheckpointError
 from tracerank.pools.types import BROWSING, WEBQA
-from tracerank.trace.graphs.schema import OFFICIAL_RECIPES, GraphRecipe
 from tracerank.trace.net import TraceNet
-from tracerank.trace.sizes import NetConfig
+from tracerank.trace.recipe import OFFICIAL_RECIPES, GraphRecipe, NetConfig
 
 TASKS = MappingProxyType({"webqa": WEBQA, "long_horizon": BROWSING})
 

@@ -2,20 +2,20 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 import torch
 
-from tracerank.embedding.base import Embedder, EncoderIdentity
+from tracerank.embedding.base import AGREEMENT, Embedder, EncoderIdentity, agreement, check_stored
+from tracerank.embedding.load import embedder_for
 from tracerank.errors import CheckpointError
 from tracerank.pools.documents import link_documents
 from tracerank.pools.pool import Pool
-from tracerank.trace.bridge import NetworkSelector, embedded
 from tracerank.trace.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from tracerank.trace.explain import read_weights
-from tracerank.trace.graphs.build import PoolGraph
-from tracerank.trace.graphs.packed import collate
-from tracerank.trace.inputs import Vectors, as_tensors
+from tracerank.trace.graph import Floats, PoolGraph, build_graph, collate
+from tracerank.trace.inputs import Vectors, as_tensors, look_up
 from tracerank.trace.net import TraceNet
 from tracerank.trace.official import load_official
 from tracerank.votes.base import Decision
@@ -23,25 +23,34 @@ from tracerank.votes.explanation import Explanation, explain
 from tracerank.votes.folders import folder_of, selector_kind
 from tracerank.votes.selector import EmbedderChoice, Selector, check_finite
 
+BLOCK_POOLS = 64
+"""Pools embedded and scored together: enough for efficient products, few enough for the states to stay in cache."""
+BLOCK_TEXTS = 768
+"""Texts after which a block is full: pools of browsing rollouts have a hundred each, with a vector for every one."""
 
-class TraceSelector(NetworkSelector[Checkpoint]):
+
+class TraceSelector(Selector):
     """Scores every retained rollout of a pool and returns the best existing answer."""
 
     kind = "trace"
     name = "trace"
 
+    def __init__(self, checkpoint: Checkpoint, embedder: Embedder, *, allow_encoder_mismatch: bool = False) -> None:
+        check_encoder(checkpoint.encoder, embedder, allow_encoder_mismatch)
+        self.checkpoint = checkpoint
+        self.embedder = embedder
+
     @classmethod
-    def load(
-        cls, folder: str | Path, embedder: EmbedderChoice = None, *, allow_encoder_mismatch: bool = False
-    ) -> Selector:
+    def load(cls, folder: str | Path, embedder: EmbedderChoice = None, *, allow_encoder_mismatch: bool = False) -> Self:
         """From a folder with a TRACE network, with the encoder that it was trained with unless another is given."""
         if (kind := selector_kind(folder)) != cls.kind:
             raise CheckpointError(f"{folder}: holds a selector of kind {kind!r}, not a TRACE network")
         checkpoint = load_checkpoint(folder_of(folder))
-        return cls.from_checkpoint(checkpoint, embedder, allow_encoder_mismatch=allow_encoder_mismatch)
+        found = embedder_for(checkpoint.encoder, embedder)
+        return cls(checkpoint, found, allow_encoder_mismatch=allow_encoder_mismatch)
 
     @classmethod
-    def from_official(cls, path: str | Path, embedder: Embedder) -> "TraceSelector":
+    def from_official(cls, path: str | Path, embedder: Embedder) -> Self:
         """From the official release's ``best.pt``, with the recipe that reproduces its behaviour."""
         net = load_official(path)
         if embedder.width != net.config.width:
@@ -54,36 +63,87 @@ class TraceSelector(NetworkSelector[Checkpoint]):
         save_checkpoint(self.checkpoint, folder)
 
     @property
+    def encoder(self) -> EncoderIdentity:
+        return self.checkpoint.encoder
+
+    @property
     def net(self) -> TraceNet:
         return self.checkpoint.net
+
+    def iter_decisions(self, pools: Iterable[Pool]) -> Iterator[Decision]:
+        """Decisions for a stream of pools, in order, in bounded memory."""
+        for block, graphs in self._blocks(pools):
+            scores = self._scores(graphs, embedded(graphs, self.embedder))
+            yield from map(self.calibrated, block, map(_decision, block, graphs, scores))
+            block.clear()  # the next block is read and built without this one
+            graphs.clear()
 
     def explain_stream(self, pools: Iterable[Pool]) -> Iterator[tuple[Pool, Explanation]]:
         """Each pool with its decision and how the attention of every answer was spread, in order."""
         for block, graphs in self._blocks(pools):
             vectors = embedded(graphs, self.embedder)
-            scores = self._scores(graphs, vectors)
-            weights = read_weights(self.net, graphs, vectors)
-            for pool, graph, part, read in zip(block, graphs, scores, weights, strict=True):
+            scores, weights = self._scores(graphs, vectors), read_weights(self.net, graphs, vectors)
+            for pool, graph, own, read in zip(block, graphs, scores, weights, strict=True):
                 kept = link_documents(graph.retained.kept, self.net.recipe.document_rules)
-                yield pool, explain(kept, self.calibrated(pool, _decision(pool, graph, part)), read)
+                yield pool, explain(kept, self.calibrated(pool, _decision(pool, graph, own)), read)
 
-    def _decided(self, pools: Sequence[Pool], graphs: Sequence[PoolGraph]) -> Iterator[Decision]:
-        return map(
-            self.calibrated, pools, map(_decision, pools, graphs, self._scores(graphs, embedded(graphs, self.embedder)))
-        )
+    def _blocks(self, pools: Iterable[Pool]) -> Iterator[tuple[list[Pool], list[PoolGraph]]]:
+        block: list[Pool] = []
+        graphs: list[PoolGraph] = []
+        texts = 0
+        for pool in pools:
+            graph = build_graph(pool, self.net.recipe)
+            block.append(pool)
+            graphs.append(graph)
+            texts += graph.texts.count
+            if len(block) == BLOCK_POOLS or texts >= BLOCK_TEXTS:
+                yield block, graphs
+                block, graphs, texts = [], [], 0
+        if block:
+            yield block, graphs
 
-    def _scores(self, graphs: Sequence[PoolGraph], vectors: Vectors) -> list[np.ndarray]:
+    def _scores(self, graphs: Sequence[PoolGraph], vectors: Vectors) -> list[Floats]:
         batch = collate([graph.packed for graph in graphs])
         if batch.candidates == 0:
             return [np.zeros(0, np.float32)] * len(graphs)
         with torch.inference_mode():
-            tensors = as_tensors(batch, self.net.recipe, sharing_layers=len(self.net.layers))
-            scores = self.net(tensors, vectors)
+            scores = self.net(as_tensors(batch, self.net.recipe), vectors)
         check_finite(scores.tolist())
         return np.split(scores.numpy(), batch.candidate_offsets()[1:-1])
 
 
-def _decision(pool: Pool, graph: PoolGraph, scores: np.ndarray) -> Decision:
+def check_encoder(wanted: EncoderIdentity, embedder: Embedder, allow_mismatch: bool) -> None:
+    """Refuse an embedder whose vectors are not those that the net was trained on."""
+    both = (
+        f"the checkpoint was trained on vectors of {wanted.name!r} ({wanted.width} wide), but the embedder is "
+        f"{embedder.name!r} ({embedder.width} wide)"
+    )
+    if embedder.width != wanted.width:
+        raise CheckpointError(f"{both}; use the same encoder or train again")
+    if allow_mismatch:
+        return
+    if not wanted.reference_vectors:
+        if embedder.name != wanted.name:
+            raise CheckpointError(f"{both}; use the same encoder or train again")
+        return
+    found = agreement(wanted, embedder)
+    if found < AGREEMENT:
+        raise CheckpointError(
+            f"{both}, and their vectors disagree: cosine {found:.3f} on the reference texts, {AGREEMENT} is needed; "
+            "use the same encoder, train again, or override with allow_encoder_mismatch (--allow-encoder-mismatch)"
+        )
+
+
+def embedded(graphs: Sequence[PoolGraph], embedder: Embedder) -> Vectors:
+    """The vectors of the graphs' texts, each text embedded once."""
+    texts = list(dict.fromkeys(text for graph in graphs for text in graph.texts.all()))
+    # Vectors that a cache keeps in half precision are widened where they are encoded, some at a time.
+    embed = getattr(embedder, "embed_stored", embedder.embed)
+    checked = check_stored(embed(texts), len(texts), embedder.width, embedder.name, texts)
+    return look_up(graphs, {text: row for row, text in enumerate(texts)}, torch.from_numpy(checked))
+
+
+def _decision(pool: Pool, graph: PoolGraph, scores: Floats) -> Decision:
     kept = graph.retained.kept
     if not kept:
         return Decision(pool.question.id, None, None, dropped=graph.retained.dropped)

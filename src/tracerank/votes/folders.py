@@ -119,7 +119,7 @@ def checked_description(path: Path) -> Iterator[None]:
     """Turns what a damaged description raises into an error that names the file."""
     try:
         yield
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise CheckpointError(f"{path}: damaged ({error!r}); fit again or restore the folder") from None
 
 

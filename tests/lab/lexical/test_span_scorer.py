@@ -6,11 +6,8 @@ import numpy as np
 import pytest
 
 from tests.lab.lexical.tiny_corpus import PAGES
-from tracerank.lab.lexical import span_scorer as reader_module
 from tracerank.lab.lexical.analysis import crosses
-from tracerank.lab.lexical.span_scorer import SHIPPED, SpanScorer, dense_features, load_weights, through
-
-WEIGHTS = Path(reader_module.__file__).with_name(SHIPPED)
+from tracerank.lab.lexical.span_scorer import SpanScorer, dense_features, load_weights, through
 
 
 @pytest.fixture(scope="module")
@@ -21,10 +18,6 @@ def scorer() -> SpanScorer:
 def best(scorer: SpanScorer, question: str, page: int) -> str:
     scored = scorer.score(scorer.lens(question), scorer.analyse(*PAGES[page]))
     return scored.passage.surfaces[int(scored.spans[scored.answer.argmax()])]
-
-
-def test_the_weights_fit_into_two_megabytes() -> None:
-    assert WEIGHTS.stat().st_size <= 2_000_000
 
 
 @pytest.mark.parametrize(

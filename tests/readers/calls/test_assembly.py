@@ -12,8 +12,8 @@ from tracerank.pools.types import BROWSING, WEBQA, Document, Question, Rollout
 from tracerank.readers.calls.assembly import URL_ONLY, rollout_of, searches_of, unread
 from tracerank.readers.calls.results import Result
 from tracerank.readers.calls.tool_calls import TOOL_NAMES, ToolCall
-from tracerank.trace.graphs.build import build_graph
-from tracerank.trace.graphs.schema import RECIPES
+from tracerank.trace.graph import build_graph
+from tracerank.trace.recipe import RECIPES
 
 A, B, C = "https://a.org/x", "https://b.org/y", "https://c.org/z"
 

@@ -8,11 +8,11 @@ and nothing may be fitted here.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 
 from tracerank.lab.corpus.build import build_corpus
 from tracerank.lab.corpus.index import Corpus
+from tracerank.lab.data import read_data
 from tracerank.lab.lexical.policy import LexicalPolicy
 from tracerank.lab.lexical.presets import SFT
 from tracerank.pools.pool import Pool
@@ -46,7 +46,7 @@ class Almanac:
         folder.mkdir(parents=True, exist_ok=True)
         for name in (DOCUMENTS, QUESTIONS):
             with whole_file(folder / name) as file:
-                file.write(resources.files(__package__).joinpath(name).read_bytes())
+                file.write(read_data(f"almanac/{name}"))
         built = build_corpus([folder / DOCUMENTS], folder / INDEX, force=True)
         return cls(folder, built.documents, tuple(read_questions([folder / QUESTIONS])))
 

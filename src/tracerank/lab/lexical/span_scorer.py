@@ -6,13 +6,13 @@ Holds weights and inference in numpy; fitting is ``studies/shipped_weights/span_
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import resources
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load, save_file
 
+from tracerank.lab.data import read_data
 from tracerank.lab.lexical.analysis import (
     PASSAGE_FEATURES,
     PLAIN,
@@ -166,8 +166,7 @@ class SpanScorerWeights:
 
 def load_weights(path: Path | None = None) -> SpanScorerWeights:
     """The shipped weights, or those of a file."""
-    source = resources.files(__package__).joinpath(SHIPPED) if path is None else path
-    return SpanScorerWeights.from_arrays(load(source.read_bytes()))
+    return SpanScorerWeights.from_arrays(load(read_data(f"lexical/{SHIPPED}") if path is None else path.read_bytes()))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

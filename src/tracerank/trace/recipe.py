@@ -1,0 +1,241 @@
+"""The paper's choices as values: graphs, network sizes and training plan of each search setting, and every control.
+
+Each number of the paper stands here once. The two settings differ in nothing but these values; an ablation is another
+row of them. No torch: what does not train or score can read them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Literal, NamedTuple
+
+from tracerank.errors import UsageError
+from tracerank.pools.documents import DEFAULT_RULES, OFFICIAL_RULES, DocumentRules
+from tracerank.pools.pool import PAPER_K
+from tracerank.pools.types import BROWSING, WEBQA, RetentionRule
+
+Within = Literal["within", "cross"]
+"""Occurrences of one content in the same rollout, or in different ones."""
+
+
+class Relation(NamedTuple):
+    """A kind of directed edge along which messages flow."""
+
+    source: str
+    name: str
+    target: str
+
+    def __str__(self) -> str:
+        return "|".join(self)
+
+
+@dataclass(frozen=True, slots=True)
+class GraphRecipe:
+    """Which nodes and links a pool's graph has."""
+
+    slots: tuple[str, ...]
+    """Names of the retrieval relations between a search and its evidence, e.g. rank1, rank2, rank3."""
+    slot_by: Literal["rank", "tool"]
+    """Evidence takes its slot by its rank (beyond the last: the last) or by the tool that showed it."""
+    starts: bool
+    """The query node sends messages to the first search of every rollout."""
+    backward_time: bool
+    """Searches hear from the next search as well as from the previous one."""
+    keeps_bare_searches: bool
+    """Searches that led to no evidence are nodes too."""
+    content_links: tuple[Within, ...] = ()
+    """Which occurrences of identical content are linked to each other."""
+    documents: Literal["none", "rollout", "pool"] = "none"
+    """Doc nodes: none, one per source and rollout (no cross-rollout messages), or one per source."""
+    merge_evidence: bool = False
+    """Control: identical content becomes one node with all its retrieval links."""
+    merge_answers: bool = False
+    """Control: identical answers become one candidate that reads all its rollouts."""
+    equality: Literal["exact", "default"] = "exact"
+    """Which answers count as one, for votes and merged candidates; exact is the paper's normalisation."""
+    answer_text: Literal["own", "first_of_group"] = "own"
+    """Which surface form of an answer is embedded; the official WebQA code takes its group's first."""
+    needs_evidence: bool = True
+    """Rollouts without evidence are not candidates."""
+    source_rules: Literal["default", "official"] = "default"
+    """How document identities are established from page headers and URLs."""
+
+    @property
+    def retention(self) -> RetentionRule:
+        return RetentionRule(self.needs_evidence)
+
+    @property
+    def document_rules(self) -> DocumentRules:
+        return OFFICIAL_RULES if self.source_rules == "official" else DEFAULT_RULES
+
+
+def relations(recipe: GraphRecipe) -> tuple[Relation, ...]:
+    """The relations that carry messages, in a fixed order."""
+    found: list[Relation] = []
+    if recipe.starts:
+        found.append(Relation("query", "starts", "search"))
+    found.append(Relation("search", "next", "search"))
+    if recipe.backward_time:
+        found.append(Relation("search", "previous", "search"))
+    found += [Relation("search", slot, "evidence") for slot in recipe.slots]
+    found += [Relation("evidence", f"{slot}_of", "search") for slot in recipe.slots]
+    if not recipe.merge_evidence:
+        found += [Relation("evidence", f"same_content_{where}", "evidence") for where in recipe.content_links]
+    if recipe.documents != "none":
+        found += [Relation("evidence", "in_document", "document"), Relation("document", "holds", "evidence")]
+    return tuple(found)
+
+
+WEBQA_RECIPE = GraphRecipe(
+    slots=("rank1", "rank2", "rank3"),
+    slot_by="rank",
+    starts=True,
+    backward_time=False,
+    keeps_bare_searches=False,
+    content_links=("within", "cross"),
+    documents="none",
+    needs_evidence=True,
+)
+
+BROWSING_RECIPE = GraphRecipe(
+    slots=("open", "find"),
+    slot_by="tool",
+    starts=False,
+    backward_time=True,
+    keeps_bare_searches=True,
+    content_links=(),
+    documents="pool",
+    needs_evidence=False,
+)
+
+RECIPES: Mapping[str, GraphRecipe] = MappingProxyType({WEBQA: WEBQA_RECIPE, BROWSING: BROWSING_RECIPE})
+
+OFFICIAL_RECIPES: Mapping[str, GraphRecipe] = MappingProxyType(
+    {
+        WEBQA: replace(WEBQA_RECIPE, answer_text="first_of_group", source_rules="official"),
+        BROWSING: replace(BROWSING_RECIPE, source_rules="official"),
+    }
+)
+"""What the official release does where it differs from the paper; listed in docs/paper-map.md."""
+
+CONTROLS: Mapping[str, Mapping[str, GraphRecipe]] = MappingProxyType(
+    {
+        WEBQA: MappingProxyType(
+            {
+                "no cross-rollout": replace(WEBQA_RECIPE, content_links=("within",)),
+                "no content links": replace(WEBQA_RECIPE, content_links=()),
+                "merge evidence": replace(WEBQA_RECIPE, merge_evidence=True),
+                "merge answers": replace(WEBQA_RECIPE, merge_answers=True),
+                "merge both": replace(WEBQA_RECIPE, merge_evidence=True, merge_answers=True),
+            }
+        ),
+        BROWSING: MappingProxyType(
+            {
+                "no cross-rollout": replace(BROWSING_RECIPE, documents="rollout"),
+                "no Doc or content links": replace(BROWSING_RECIPE, documents="none"),
+                "content links only": replace(BROWSING_RECIPE, documents="none", content_links=("within", "cross")),
+                "Doc and content links": replace(BROWSING_RECIPE, content_links=("within", "cross")),
+                "merge evidence": replace(BROWSING_RECIPE, merge_evidence=True),
+                "merge answers": replace(BROWSING_RECIPE, merge_answers=True),
+                "merge both": replace(BROWSING_RECIPE, merge_evidence=True, merge_answers=True),
+            }
+        ),
+    }
+)
+"""The graph controls of Tables 3 and B.1; readout and training controls are variants of the net."""
+
+MAX_SIZE, MAX_LAYERS = 2**16, 64
+"""Far above any useful network: a damaged file must not fill the memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class NetConfig:
+    """Sizes and variants of the network; defaults are the paper's (Sec. 3.3, App. A.4)."""
+
+    width: int
+    """Length of the frozen vectors."""
+    hidden: int = 256
+    layers: int = 4
+    """0 bypasses the GNN (control)."""
+    heads: int = 4
+    feed_forward: int = 1024
+    dropout: float = 0.1
+    readout: Literal["answer", "fixed", "graph", "two_stage"] = "answer"
+    """Attention queried by the answer, by a fixed query, graph messages instead of attention, or both in two stages."""
+    initial_scale: float = 10.0
+    largest_scale: float = 100.0
+
+    def __post_init__(self) -> None:
+        if max(self.width, self.hidden, self.heads, self.feed_forward) > MAX_SIZE or self.layers > MAX_LAYERS:
+            raise ValueError(f"sizes must be at most {MAX_SIZE}, layers {MAX_LAYERS}")
+        if not 0 < self.initial_scale <= self.largest_scale <= MAX_SIZE:
+            raise ValueError(f"scales must be positive, the initial one at most the largest, that at most {MAX_SIZE}")
+        if min(self.width, self.hidden, self.heads, self.feed_forward) < 1 or self.layers < 0:
+            raise ValueError("sizes must be positive")
+        if self.hidden % self.heads:
+            raise ValueError(f"hidden ({self.hidden}) must be a multiple of heads ({self.heads})")
+        if not 0 <= self.dropout < 1:
+            raise ValueError(f"dropout must be at least 0 and below 1, got {self.dropout}")
+
+
+@dataclass(frozen=True, slots=True)
+class LossRule:
+    """What the paper chooses per search setting (App. A.4)."""
+
+    listwise_needs_negatives: bool
+    """Browsing averages listwise terms over mixed pools only; WebQA over pools with a correct candidate."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingPlan:
+    """Optimisation settings of one run (Sec. 4.1)."""
+
+    loss: LossRule
+    batch_pools: int
+    """Question graphs per step."""
+    mixed_among: Literal["samples", "retained"]
+    """Pools are kept when correct and incorrect answers occur among the first K samples, or among the retained."""
+    k: int = PAPER_K
+    epochs: int = 3
+    learning_rate: float = 3e-4
+    weight_decay: float = 1e-4
+    vote_rate: float = 1.0
+    """Factor on the learning rate of the vote features' weights. They start at zero: with few steps they stay small
+    while texts are memorised; much more than 1 lets the selector start from the vote."""
+    seed: int = 42
+
+    def __post_init__(self) -> None:
+        if self.vote_rate <= 0:
+            raise ValueError(f"vote_rate must be positive, got {self.vote_rate}")
+
+
+@dataclass(frozen=True, slots=True)
+class SearchSetting:
+    """Everything that the paper chooses per search setting."""
+
+    name: str
+    recipe: GraphRecipe
+    plan: TrainingPlan
+
+
+SETTINGS: Mapping[str, SearchSetting] = MappingProxyType(
+    {
+        WEBQA: SearchSetting(
+            WEBQA,
+            WEBQA_RECIPE,
+            TrainingPlan(loss=LossRule(listwise_needs_negatives=False), batch_pools=256, mixed_among="samples"),
+        ),
+        BROWSING: SearchSetting(
+            BROWSING,
+            BROWSING_RECIPE,
+            TrainingPlan(loss=LossRule(listwise_needs_negatives=True), batch_pools=4, mixed_among="retained"),
+        ),
+    }
+)
+
+
+def setting_named(name: str) -> SearchSetting:
+    """The setting of this name."""
+    if name not in SETTINGS:
+        raise UsageError(f"no search setting is called {name!r}; choose one of {', '.join(SETTINGS)}")
+    return SETTINGS[name]

@@ -1,0 +1,206 @@
+"""What is counted of small pools, what it must not depend on, and that a table that grows is the table of all."""
+
+from dataclasses import replace
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.builders import pool_of, random_pools, ranked, rollout
+from tests.evidence.test_choosing import QUESTION, searching
+from tracerank.evidence import support
+from tracerank.evidence.table import COLUMNS, FAMILIES, FEATURES, EvidenceTable, TableBuilder, evidence_table
+from tracerank.evidence.text import TextLines
+from tracerank.pools.pool import Pool
+from tracerank.pools.types import WEBQA, Rollout
+
+EIFFEL = "The Eiffel Tower is a wrought-iron tower in Paris, France."
+COLOSSEUM = "The Colosseum is an amphitheatre in Rome."
+WHERE = "In which city is the Eiffel Tower?"
+
+
+def table_of(*rollouts: Rollout, question: str = WHERE) -> EvidenceTable:
+    return evidence_table(question, pool_of(*rollouts, question=question).rollouts)
+
+
+def row_of(table: EvidenceTable, rollout: int) -> dict[str, float]:
+    row = table.row_of(rollout)
+    assert row is not None
+    return table.named(row)
+
+
+def answered(pool: Pool) -> list[Rollout]:
+    return [each for each in pool.rollouts if each.answer and each.problem is None]
+
+
+def test_columns_are_the_features_in_their_order() -> None:
+    assert tuple(feature.name for feature in FEATURES) == COLUMNS
+    assert {feature.family for feature in FEATURES} == set(FAMILIES)
+    free = {feature.name for feature in FEATURES if not feature.direction}
+    assert free == {"searched_by_others", "is_polar", "is_option"}
+
+
+def test_votes_are_counted_by_meaning_and_abstentions_have_no_row() -> None:
+    table = table_of(rollout("Paris"), rollout("It is Paris."), rollout("I don't know"), rollout("Rome"))
+    assert sorted(table.rollouts) == [(0, 1), (3,)]
+    assert row_of(table, 0)["vote_share"] == pytest.approx(2 / 3)
+    assert row_of(table, 0)["log_votes"] == pytest.approx(np.log(2))
+    assert table.row_of(2) is None
+    assert table_of(rollout("unknown")).values.shape == (0, len(COLUMNS))
+
+
+def test_an_answer_is_found_in_own_evidence_by_rank_and_by_the_words_around_it() -> None:
+    table = table_of(rollout("Paris", ranked("eiffel", COLOSSEUM, EIFFEL)), rollout("Rome", ranked("rome", EIFFEL)))
+    paris, rome = row_of(table, 0), row_of(table, 1)
+    assert (paris["best_rank"], rome["best_rank"]) == (0.5, 0.0)
+    assert paris["window"] == pytest.approx(2 / 3)  # eiffel and tower of city, eiffel, tower
+    assert rome["window"] == 0
+    assert paris["all_texts"] == rome["all_texts"] == pytest.approx(np.log(2))
+    assert paris["question_recall"] == pytest.approx(2 / 3)
+
+
+def test_words_far_from_the_answer_are_in_the_text_but_not_around_it() -> None:
+    text = f"The Eiffel Tower. {'filling ' * 60} Paris stands here. {'filling ' * 60}"
+    row = row_of(table_of(rollout("Paris", ranked("x", text))), 0)
+    assert (row["window"], row["close"]) == (0, 0)
+    assert row["question_recall"] == pytest.approx(2 / 3)
+    near = row_of(table_of(rollout("Paris", ranked("x", f"{'filling ' * 60} city Paris tower {'filling ' * 60}"))), 0)
+    assert near["window"] == near["close"] == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize(("answer", "text"), [("Bjork", "Björk’s album"), ("The Beatles", "by the Beatles, 1965")])
+def test_accents_possessives_and_articles_do_not_hide_an_answer(answer: str, text: str) -> None:
+    assert row_of(table_of(rollout(answer, ranked("x", text))), 0)["best_rank"] == 1
+
+
+def test_an_answer_is_not_found_inside_a_longer_word_and_yes_is_not_looked_for() -> None:
+    assert row_of(table_of(rollout("Ro", ranked("x", COLOSSEUM))), 0)["best_rank"] == 0
+    polar = table_of(rollout("yes", ranked("x", "Yes is a band.")), question="Is Yes a band?")
+    assert (row_of(polar, 0)["best_rank"], row_of(polar, 0)["is_polar"]) == (0, 1)
+
+
+def test_an_answer_two_texts_away_is_reached_by_what_the_rollout_searched_for() -> None:
+    question = "Where was the architect of the Colosseum's rival born?"
+    first = "The architect of the rival of the Colosseum was Vitalis."
+    second = "Vitalis was a quiet man from Capua."
+    table = table_of(
+        rollout("Capua", ranked("Colosseum rival architect", first), ranked("Vitalis", second)),
+        rollout("Nola", ranked("Colosseum rival architect", first), ranked("Nola", "Nola is a town.")),
+        question=question,
+    )
+    capua, nola = row_of(table, 0), row_of(table, 1)
+    assert (capua["bridge_near"], nola["bridge_near"]) == (1, 0)
+    assert capua["chain_recall"] > capua["window"]
+    assert capua["chain_recall"] > nola["chain_recall"]
+
+
+def test_the_kind_that_is_asked_for_is_read_of_the_question_and_of_texts() -> None:
+    who = table_of(rollout("yes"), rollout("Gustave Eiffel"), question="Who built the Eiffel Tower?")
+    yes, name = row_of(who, 0), row_of(who, 1)
+    assert (yes["misfit"], yes["fits_kind"], name["misfit"], name["fits_kind"]) == (1, -1, 0, 1)
+    assert yes["kind_log_probability"] < name["kind_log_probability"] - 2
+    year = table_of(rollout("1889"), rollout("Gustave Eiffel"), question="In what year was the tower finished?")
+    assert row_of(year, 0)["kind_lift"] > row_of(year, 1)["kind_lift"] + 2
+    texts = ("Oslo is a large city.", "Gustave is a name.")
+    stated = table_of(rollout("Oslo", ranked("x", *texts)), rollout("Gustave", ranked("x", *texts)))
+    assert [row_of(stated, index)["kind_stated"] for index in (0, 1)] == [1, 0]
+
+
+def test_options_of_a_question_and_its_own_words_are_told_apart() -> None:
+    either = table_of(rollout("Paris"), rollout("Oslo"), question="Which is larger, Paris or Rome?")
+    assert [row_of(either, index)["is_option"] for index in (0, 1)] == [1, 0]
+    repeated = table_of(rollout("Eiffel Tower city"), rollout("Paris"))
+    assert [row_of(repeated, index)["repeats_question"] for index in (0, 1)] == [1, 0]
+
+
+def test_an_answer_that_others_searched_for_is_marked_as_their_step() -> None:
+    table = table_of(rollout("Mantua"), rollout("Venice", ranked("Mantua city", EIFFEL)), question=QUESTION)
+    assert [row_of(table, index)["searched_by_others"] for index in (0, 1)] == [1, 0]
+    own = table_of(rollout("Mantua", ranked("Mantua city", EIFFEL)), rollout("Venice"), question=QUESTION)
+    assert [row_of(own, index)["searched_by_others"] for index in (0, 1)] == [0, 0]
+
+
+def test_the_order_and_the_ids_of_the_rollouts_change_nothing() -> None:
+    for pool in random_pools(WEBQA, 20, seed=3):
+        kept = answered(pool)
+        order = Random(1).sample(range(len(kept)), len(kept))
+        shuffled = [replace(kept[index], sample_id=100 + index) for index in order]
+        here, there = (evidence_table(pool.question.text, each) for each in (kept, shuffled))
+        for row, members in enumerate(there.rollouts):
+            same = here.rollouts.index(tuple(sorted(order[index] for index in members)))
+            np.testing.assert_array_equal(here.values[same], there.values[row])
+
+
+def test_labels_and_sources_change_nothing() -> None:
+    for pool in random_pools(WEBQA, 10, seed=4):
+        kept = answered(pool)
+        other = [replace(each, label=1.0, source="agent-7.jsonl:3") for each in kept]
+        here, there = (evidence_table(pool.question.text, each).values for each in (kept, other))
+        np.testing.assert_array_equal(here, there)
+
+
+def test_lines_that_are_kept_between_subsets_give_the_same_values() -> None:
+    lines = TextLines()
+    for pool in random_pools(WEBQA, 10, seed=5):
+        kept = answered(pool)
+        for subset in (kept, kept[:2]):
+            shared = evidence_table(pool.question.text, subset, lines).values
+            np.testing.assert_array_equal(shared, evidence_table(pool.question.text, subset).values)
+
+
+FOUND = [
+    rollout(answer, ranked("Orfeo", f"{answer} is a city where a composer died."))
+    for answer in ("Venice", "Mantua", "Venice", "I don't know.", "Rome")
+]
+
+
+@pytest.mark.parametrize("index", [0, 1, 3, 4])
+def test_a_table_of_one_meaning_has_its_row_and_zeros(index: int) -> None:
+    whole, alone = evidence_table(QUESTION, FOUND), TableBuilder.of(QUESTION, FOUND).table(only=index)
+    assert alone.rollouts == whole.rollouts
+    for row, members in enumerate(whole.rollouts):
+        expected = whole.values[row] if index in members else np.zeros_like(whole.values[row])
+        np.testing.assert_array_equal(alone.values[row], expected)
+
+
+# A table that grows by one rollout is the table of all of them: nothing that is kept becomes stale.
+
+
+def agree(question: str, found: list[Rollout]) -> None:
+    builder = TableBuilder(question)
+    for count, one in enumerate(found, start=1):
+        builder.add(one)
+        grown, afresh = builder.table(), evidence_table(question, found[:count])
+        assert grown.rollouts == afresh.rollouts
+        assert grown.votes.tolist() == afresh.votes.tolist()
+        np.testing.assert_array_equal(grown.values, afresh.values)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(searching(), min_size=1, max_size=9))
+def test_every_step_equals_a_fresh_start(found: list[Rollout]) -> None:
+    agree(QUESTION, found)
+
+
+def test_answers_that_join_groups_and_change_their_spelling_do_so_late_as_well() -> None:
+    said = ["venice", "Mantua", "It was in Venice, I think.", "Venice", "Venice", "I don't know.", "VENICE", "mantua"]
+    agree(QUESTION, [rollout(answer, ranked("Orfeo", f"{answer} is a city.")) for answer in said])
+
+
+def test_where_the_subject_depends_on_texts_they_are_looked_at_again() -> None:
+    texts = ("オルフェオの作曲家はヴェネツィアで死んだ。", "ヴェネツィアは都市である。", "作曲家はマントヴァにいた。")
+    found = [
+        rollout(answer, ranked("作曲家", text))
+        for answer, text in zip(("ヴェネツィア", "マントヴァ") * 2, (*texts, texts[0]), strict=True)
+    ]
+    agree("オルフェオの作曲家はどの都市で死んだか。", found)
+
+
+def test_texts_beyond_the_limit_are_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = [rollout("Venice", ranked("Orfeo", *(f"text {n} {m} of Venice" for m in range(2)))) for n in range(4)]
+    assert row_of(evidence_table(QUESTION, found), 0)["all_texts"] == pytest.approx(np.log1p(8))
+    monkeypatch.setattr(support, "MAX_TEXTS", 3)
+    assert row_of(evidence_table(QUESTION, found), 0)["all_texts"] == pytest.approx(np.log1p(3))
+    agree(QUESTION, found)

@@ -1,0 +1,86 @@
+"""Presets from Python: examples made once, a checkpoint in the end, and what is refused."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.worlds import generate_pools
+from tracerank.embedding.base import HashEmbedder
+from tracerank.errors import TrainingError, UsageError
+from tracerank.fitting import train as module
+from tracerank.fitting.train import ENOUGH_POOLS, PRESETS, TrainingSource, guess_setting, prepare_training
+from tracerank.pools.pool import Pool
+from tracerank.pools.types import BROWSING, WEBQA, Question, Rollout
+from tracerank.trace.checkpoint import CONFIG_FILE
+from tracerank.trace.recipe import NetConfig
+from tracerank.trace.selector import TraceSelector
+from tracerank.trace.train import StepReport
+from tracerank.votes.folders import fitted_on
+
+
+@pytest.fixture(scope="module")
+def pools() -> list[Pool]:
+    return generate_pools(60, seed=3, k=6)
+
+
+def source(pools: list[Pool], files: str = "these") -> TrainingSource:
+    return TrainingSource(WEBQA, pools, files, HashEmbedder(16))
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_preset_trains_saves_and_sums_up(pools: list[Pool], tmp_path: Path, preset: str) -> None:
+    ready = prepare_training(preset, source(pools), tmp_path / "out", epochs=1, batch_pools=32)
+    steps: list[StepReport] = []
+    summary = ready.run(steps.append)
+    assert len(steps) == ready.steps > 0
+    assert summary["plan"]["epochs"] == 1
+    assert f"{100 * summary['validation_accuracy']:.1f}% right" in ready.outcome(summary)
+    assert ready.about[0].isdigit()
+    assert TraceSelector.load(tmp_path / "out").decide(pools[0]).answer is not None
+    assert all(pool in fitted_on(tmp_path / "out") for pool in pools)
+
+
+def test_examples_are_made_once_and_say_the_same_when_reused(pools: list[Pool], tmp_path: Path) -> None:
+    first = prepare_training("paper", source(pools), tmp_path / "out")
+    again = prepare_training("paper", source([]), tmp_path / "out")
+    assert (again.about, again.labelling, again.steps) == (first.about, first.labelling, first.steps)
+    assert first.labelling is not None
+    assert all(pool in fitted_on(tmp_path / "out") for pool in pools)
+    with pytest.raises(TrainingError, match="made from another source"):
+        prepare_training("paper", source(pools, "others"), tmp_path / "out")
+
+
+def test_the_setting_of_most_pools_is_guessed_and_no_pool_is_lost(pools: list[Pool]) -> None:
+    browsing = Pool.of(Question("b", "?"), [Rollout(0, "x", setting=BROWSING)])
+    setting, stream = guess_setting(iter([browsing, *pools]))
+    assert (setting, len(list(stream))) == (WEBQA, 61)
+    with pytest.raises(UsageError, match="no pools"):
+        guess_setting([])
+
+
+def test_an_unknown_preset_and_a_device_that_is_not_there_are_refused(pools: list[Pool], tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=", ".join(PRESETS)):
+        prepare_training("large", source(pools), tmp_path)
+    for device in ("cuda:77", "toaster"):
+        with pytest.raises(UsageError, match=f"--device {device}"):
+            prepare_training("paper", source(pools), tmp_path, device=device)
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_small_preset_is_the_papers_network_at_a_quarter_of_its_width(pools: list[Pool], tmp_path: Path) -> None:
+    prepare_training("small", source(pools), tmp_path, epochs=1).run(None)
+    about = json.loads((tmp_path / CONFIG_FILE).read_text())
+    assert about["net"]["hidden"] * 4 == NetConfig(16).hidden
+    assert about["training"]["plan"]["vote_rate"] == 100.0
+
+
+def test_few_pools_are_a_caution_and_many_are_not(
+    pools: list[Pool], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = prepare_training("paper", source(pools), tmp_path)
+    assert few.caution is not None
+    assert re.match(rf"\d+ pools .* fewer than {ENOUGH_POOLS[WEBQA]:,}; `tracerank fit`", few.caution)
+    monkeypatch.setattr(module, "ENOUGH_POOLS", {WEBQA: 10})
+    assert prepare_training("paper", source(pools), tmp_path).caution is None

@@ -1,0 +1,235 @@
+"""What of a pool becomes which node, and what the graph deliberately leaves out."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from tests.builders import (
+    EVERY_RECIPE,
+    browsed,
+    found,
+    opened,
+    pool,
+    pool_of,
+    pools_of,
+    random_pools,
+    ranked,
+    rollout,
+    setting_of,
+)
+from tests.slow_twin import SlowGraph, slow_graph
+from tracerank.pools.pool import Pool
+from tracerank.pools.types import BROWSING, WEBQA, Evidence, Search
+from tracerank.trace.graph import NO_TEXT, build_graph, pool_texts, unpack
+from tracerank.trace.recipe import (
+    BROWSING_RECIPE,
+    CONTROLS,
+    OFFICIAL_RECIPES,
+    RECIPES,
+    WEBQA_RECIPE,
+    GraphRecipe,
+)
+
+
+def columns(pool: Pool, recipe: GraphRecipe) -> dict[str, list[int]]:
+    _, _, joined = unpack([build_graph(pool, recipe).packed])
+    return {name: values.tolist() for name, values in joined.items()}
+
+
+def test_answers_that_mean_the_same_vote_together_under_the_default_equality() -> None:
+    given = pool("The capital is Paris.", "Paris", "Rome", "I don't know", "unknown")
+    assert columns(given, WEBQA_RECIPE)["candidate_votes"] == [1, 1, 1, 1, 1]
+    assert columns(given, replace(WEBQA_RECIPE, equality="default"))["candidate_votes"] == [2, 2, 1, 1, 1]
+
+
+def test_searches_that_return_the_same_text_keep_their_own_evidence() -> None:
+    graph = build_graph(pool_of(rollout("x", ranked("a", "c", "d", "e"), ranked("b", "c", "d", "e"))), WEBQA_RECIPE)
+    found_columns = columns(pool_of(rollout("x", ranked("a", "c", "d", "e"), ranked("b", "c", "d", "e"))), WEBQA_RECIPE)
+    assert graph.texts.contents == ("c", "d", "e")
+    assert found_columns["evidence_content"] == [0, 1, 2, 0, 1, 2]
+    assert found_columns["evidence_search"] == [0, 0, 0, 1, 1, 1]
+
+
+def test_equal_queries_are_two_searches_with_one_text() -> None:
+    twice = pool_of(rollout("x", ranked("a", "c"), ranked("a", "d")))
+    assert build_graph(twice, WEBQA_RECIPE).texts.queries == ("a",)
+    assert columns(twice, WEBQA_RECIPE)["search_query"] == [0, 0]
+
+
+def test_a_search_without_evidence_is_a_node_in_browsing_only() -> None:
+    searches = (ranked("a", "c"), Search("nothing came back"), ranked("b", "d"))
+    assert columns(pool_of(rollout("x", *searches)), WEBQA_RECIPE)["search_rollout"] == [0, 0]
+    assert columns(pool_of(rollout("x", *searches)), BROWSING_RECIPE)["search_rollout"] == [0, 0, 0]
+
+
+def test_a_skipped_search_leaves_no_text_behind() -> None:
+    graph = build_graph(pool_of(rollout("x", Search("unused"), ranked("a", "c"))), WEBQA_RECIPE)
+    assert graph.texts.queries == ("a",)
+
+
+def test_an_orphan_and_a_search_without_text_have_no_text_but_only_one_is_an_orphan() -> None:
+    searches = (browsed(None, opened("p")), browsed("", opened("p")), browsed("a", opened("p")))
+    got = columns(pool_of(rollout("x", *searches)), BROWSING_RECIPE)
+    assert got["search_query"] == [NO_TEXT, NO_TEXT, 0]
+    assert got["search_is_orphan"] == [1, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("ranks", "slots"),
+    [((1, 2, 3), [0, 1, 2]), ((3, 1), [2, 0]), ((None, None, None), [0, 1, 2]), ((1, 2, 3, 4, 9), [0, 1, 2, 2, 2])],
+)
+def test_ranks_take_their_slot_and_those_beyond_the_last_take_the_last(
+    ranks: tuple[int | None, ...], slots: list[int]
+) -> None:
+    search = Search("a", tuple(Evidence(f"c{place}", rank=rank) for place, rank in enumerate(ranks)))
+    assert columns(pool_of(rollout("x", search)), WEBQA_RECIPE)["evidence_slot"] == slots
+
+
+def test_tools_take_their_slot_and_what_a_search_itself_showed_counts_as_opened() -> None:
+    search = browsed("a", found("f"), opened("o"), Evidence("s", tool="search"))
+    assert columns(pool_of(rollout("x", search)), BROWSING_RECIPE)["evidence_slot"] == [1, 0, 0]
+
+
+def test_documents_are_shared_across_rollouts_by_their_key() -> None:
+    shared = pool_of(
+        rollout("x", browsed("a", opened("p", "url:1"), opened("q", "url:2"))),
+        rollout("y", browsed("b", opened("r", "url:2"), opened("p", "url:1"))),
+    )
+    assert columns(shared, BROWSING_RECIPE)["evidence_document"] == [0, 1, 1, 0]
+    scoped = CONTROLS[BROWSING]["no cross-rollout"]
+    assert columns(shared, scoped)["evidence_document"] == [0, 1, 2, 3]
+    assert columns(shared, CONTROLS[BROWSING]["no Doc or content links"])["evidence_document"] == []
+
+
+def test_a_scoped_document_is_still_shared_within_its_rollout() -> None:
+    visited = pool_of(rollout("x", browsed("a", opened("p", "url:1")), browsed("b", opened("q", "url:1"))))
+    assert columns(visited, CONTROLS[BROWSING]["no cross-rollout"])["evidence_document"] == [0, 0]
+
+
+def test_evidence_without_a_document_shares_none() -> None:
+    unknown = pool_of(rollout("x", browsed("a", opened("p"), opened("p"))), rollout("y", browsed("a", opened("p"))))
+    assert columns(unknown, BROWSING_RECIPE)["evidence_document"] == [0, 1, 2]
+    assert columns(unknown, CONTROLS[BROWSING]["no cross-rollout"])["evidence_document"] == [0, 1, 2]
+
+
+def test_dropped_rollouts_leave_no_nodes_and_keep_their_reasons() -> None:
+    some = pool_of(
+        rollout(None, ranked("a", "c")), rollout("x", ranked("b", "d")), rollout("y"), rollout("", ranked("e", "f"))
+    )
+    graph = build_graph(some, WEBQA_RECIPE)
+    assert [kept.sample_id for kept in graph.retained.kept] == [1]
+    assert graph.retained.dropped == {0: "no answer", 2: "no evidence (WebQA rule)", 3: "no answer"}
+    assert graph.texts.all() == (some.question.text, "b", "d", "x")
+
+
+def test_browsing_keeps_a_rollout_that_did_nothing() -> None:
+    graph = build_graph(pool_of(rollout("x"), rollout("y", browsed("a"))), BROWSING_RECIPE)
+    assert [kept.answer for kept in graph.retained.kept] == ["x", "y"]
+    assert columns(pool_of(rollout("x"), rollout("y", browsed("a"))), BROWSING_RECIPE)["search_rollout"] == [1]
+
+
+@pytest.mark.parametrize("recipe", [WEBQA_RECIPE, BROWSING_RECIPE])
+@pytest.mark.parametrize("empty", [pool(), pool(None, "", None)])
+def test_a_pool_without_candidates_is_a_graph_without_nodes(recipe: GraphRecipe, empty: Pool) -> None:
+    graph = build_graph(empty, recipe)
+    assert graph.rollout_candidate() == []
+    assert graph.texts.all() == (empty.question.text,)
+    assert not any(columns(empty, recipe).values())
+
+
+def test_votes_count_retained_rollouts_with_the_same_normalised_answer() -> None:
+    voters = pool_of(
+        *(rollout(answer, ranked("a", "c")) for answer in ("The Paris", "paris!", "Rome")),
+        rollout("Paris"),  # no evidence: not retained, so it has no vote
+    )
+    assert columns(voters, WEBQA_RECIPE)["candidate_votes"] == [2, 2, 1]
+
+
+def test_answers_keep_their_own_words_unless_the_recipe_says_otherwise() -> None:
+    voters = pool("The Paris", "paris!", "Rome", "paris!")
+    own, official = (build_graph(voters, recipe) for recipe in (WEBQA_RECIPE, OFFICIAL_RECIPES[WEBQA]))
+    assert own.texts.answers == ("The Paris", "paris!", "Rome")
+    assert columns(voters, WEBQA_RECIPE)["candidate_answer"] == [0, 1, 2, 1]
+    assert official.texts.answers == ("The Paris", "Rome")
+    assert columns(voters, OFFICIAL_RECIPES[WEBQA])["candidate_answer"] == [0, 0, 1, 0]
+
+
+def test_merged_answers_are_one_candidate_with_its_first_members_text() -> None:
+    voters, recipe = pool("The Paris", "Rome", "paris!"), CONTROLS[WEBQA]["merge answers"]
+    graph = build_graph(voters, recipe)
+    assert graph.texts.answers == ("The Paris", "Rome")
+    assert graph.rollout_candidate() == [0, 1, 0]
+    assert columns(voters, recipe)["candidate_votes"] == [2, 1]
+
+
+def test_answers_that_normalise_to_nothing_are_one_group() -> None:
+    assert columns(pool("the", "?!", "a."), WEBQA_RECIPE)["candidate_votes"] == [3, 3, 3]
+
+
+def test_labels_do_not_enter_the_graph() -> None:
+    plain = pool("Paris", "Rome")
+    labelled = Pool(plain.question, tuple(replace(r, label=1.0, confidence=0.9) for r in plain.rollouts))
+    graphs = [build_graph(each, WEBQA_RECIPE) for each in (plain, labelled)]
+    assert np.array_equal(graphs[0].packed, graphs[1].packed)
+    assert graphs[0].texts == graphs[1].texts
+
+
+def as_slow(graph: SlowGraph) -> dict[str, Any]:
+    """The slow graph's facts that a packed graph states too."""
+    return {
+        "searches": graph.searches,
+        "evidence": graph.evidence,
+        "documents": graph.documents,
+        "candidates": [(c.answer, c.votes) for c in graph.candidates],
+    }
+
+
+def as_built(pool: Pool, recipe: GraphRecipe) -> dict[str, Any]:
+    graph, got = build_graph(pool, recipe), columns(pool, recipe)
+    distinct, _, _ = unpack([graph.packed])
+    texts = graph.texts
+    contents = dict.fromkeys(got["evidence_content"]) if recipe.merge_evidence else got["evidence_content"]
+    return {
+        "searches": [
+            (texts.queries[query] if query != NO_TEXT else "", bool(is_orphan))
+            for query, is_orphan in zip(got["search_query"], got["search_is_orphan"], strict=True)
+        ],
+        "evidence": [texts.contents[content] for content in contents],
+        "documents": int(distinct["documents"][0]),
+        "candidates": [
+            (texts.answers[answer], votes)
+            for answer, votes in zip(got["candidate_answer"], got["candidate_votes"], strict=True)
+        ],
+    }
+
+
+@pytest.mark.parametrize("name", EVERY_RECIPE)
+def test_a_graph_has_the_nodes_that_a_loop_over_the_rollouts_finds(name: str) -> None:
+    recipe = EVERY_RECIPE[name]
+    for each in random_pools(setting_of(name), 40, seed=1):
+        assert as_built(each, recipe) == as_slow(slow_graph([each], recipe))
+
+
+@settings(deadline=None, max_examples=60)
+@given(pools_of(BROWSING, at_most=1))
+def test_every_text_of_a_graph_is_distinct_and_used(pools: list[Pool]) -> None:
+    graph, got = build_graph(pools[0], BROWSING_RECIPE), columns(pools[0], BROWSING_RECIPE)
+    for texts, used in (
+        (graph.texts.queries, set(got["search_query"]) - {NO_TEXT}),
+        (graph.texts.contents, set(got["evidence_content"])),
+        (graph.texts.answers, set(got["candidate_answer"])),
+    ):
+        assert len(set(texts)) == len(texts)
+        assert used == set(range(len(texts)))
+
+
+def test_the_texts_of_pools_are_those_of_their_graphs_each_once() -> None:
+    browsing = replace(rollout("Rome", browsed("city", opened("Rome.", "url:https://a.example"))), setting=BROWSING)
+    pools = [pool("Paris", "Oslo"), pool_of(browsing, question="Which city?")]
+    wanted = {text for one in pools for text in build_graph(one, RECIPES[one.setting]).texts.all()}
+    texts = pool_texts([*pools, *pools])
+    assert len(texts) == len(set(texts))
+    assert set(texts) == wanted

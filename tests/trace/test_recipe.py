@@ -1,0 +1,140 @@
+"""The paper's two recipes, the official deviations, and the controls, as the relations they imply."""
+
+from dataclasses import fields
+
+import pytest
+
+from tests.builders import EVERY_RECIPE, SETTINGS
+from tracerank.pools.documents import DEFAULT_RULES, OFFICIAL_RULES
+from tracerank.pools.types import BROWSING, RETENTION_RULES, WEBQA
+from tracerank.trace.recipe import (
+    BROWSING_RECIPE,
+    CONTROLS,
+    OFFICIAL_RECIPES,
+    RECIPES,
+    WEBQA_RECIPE,
+    GraphRecipe,
+    Relation,
+    relations,
+)
+
+
+def names(recipe: GraphRecipe) -> list[str]:
+    return [str(relation) for relation in relations(recipe)]
+
+
+def changes(recipe: GraphRecipe, base: GraphRecipe) -> set[str]:
+    return {f.name for f in fields(recipe) if getattr(recipe, f.name) != getattr(base, f.name)}
+
+
+def test_webqa_has_ranks_forward_time_a_starting_query_and_content_links() -> None:
+    assert names(WEBQA_RECIPE) == [
+        "query|starts|search",
+        "search|next|search",
+        "search|rank1|evidence",
+        "search|rank2|evidence",
+        "search|rank3|evidence",
+        "evidence|rank1_of|search",
+        "evidence|rank2_of|search",
+        "evidence|rank3_of|search",
+        "evidence|same_content_within|evidence",
+        "evidence|same_content_cross|evidence",
+    ]
+
+
+def test_browsing_has_tools_time_in_both_directions_and_documents() -> None:
+    assert names(BROWSING_RECIPE) == [
+        "search|next|search",
+        "search|previous|search",
+        "search|open|evidence",
+        "search|find|evidence",
+        "evidence|open_of|search",
+        "evidence|find_of|search",
+        "evidence|in_document|document",
+        "document|holds|evidence",
+    ]
+
+
+@pytest.mark.parametrize("name", EVERY_RECIPE)
+def test_no_relation_speaks_to_queries_or_answers(name: str) -> None:
+    assert {relation.target for relation in relations(EVERY_RECIPE[name])} <= {"search", "evidence", "document"}
+
+
+@pytest.mark.parametrize("name", EVERY_RECIPE)
+def test_relation_names_are_distinct(name: str) -> None:
+    found = [relation.name for relation in relations(EVERY_RECIPE[name])]
+    assert len(set(found)) == len(found)
+
+
+def test_a_relation_prints_as_source_name_target() -> None:
+    assert str(Relation("search", "next", "search")) == "search|next|search"
+
+
+def test_the_official_release_differs_in_answer_words_and_source_rules_only() -> None:
+    assert changes(OFFICIAL_RECIPES[WEBQA], RECIPES[WEBQA]) == {"answer_text", "source_rules"}
+    assert changes(OFFICIAL_RECIPES[BROWSING], RECIPES[BROWSING]) == {"source_rules"}
+    assert RECIPES[BROWSING].document_rules == DEFAULT_RULES
+    assert OFFICIAL_RECIPES[BROWSING].document_rules == OFFICIAL_RULES
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_every_recipe_retains_by_the_rule_of_its_setting(setting: str) -> None:
+    recipes = (RECIPES[setting], OFFICIAL_RECIPES[setting], *CONTROLS[setting].values())
+    assert {recipe.retention for recipe in recipes} == {RETENTION_RULES[setting]}
+
+
+@pytest.mark.parametrize(
+    ("setting", "control", "lost", "gained"),
+    [
+        (WEBQA, "no cross-rollout", {"evidence|same_content_cross|evidence"}, set()),
+        (
+            WEBQA,
+            "no content links",
+            {"evidence|same_content_cross|evidence", "evidence|same_content_within|evidence"},
+            set(),
+        ),
+        (
+            WEBQA,
+            "merge evidence",
+            {"evidence|same_content_cross|evidence", "evidence|same_content_within|evidence"},
+            set(),
+        ),
+        (WEBQA, "merge answers", set(), set()),
+        (BROWSING, "no cross-rollout", set(), set()),  # documents stay, one for each rollout
+        (
+            BROWSING,
+            "no Doc or content links",
+            {"evidence|in_document|document", "document|holds|evidence"},
+            set(),
+        ),
+        (
+            BROWSING,
+            "content links only",
+            {"evidence|in_document|document", "document|holds|evidence"},
+            {"evidence|same_content_cross|evidence", "evidence|same_content_within|evidence"},
+        ),
+        (
+            BROWSING,
+            "Doc and content links",
+            set(),
+            {"evidence|same_content_cross|evidence", "evidence|same_content_within|evidence"},
+        ),
+        (BROWSING, "merge evidence", set(), set()),
+        (BROWSING, "merge answers", set(), set()),
+    ],
+)
+def test_a_control_changes_these_relations(setting: str, control: str, lost: set[str], gained: set[str]) -> None:
+    full, other = set(names(RECIPES[setting])), set(names(CONTROLS[setting][control]))
+    assert full - other == lost
+    assert other - full == gained
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_merging_both_is_both_mergings(setting: str) -> None:
+    assert changes(CONTROLS[setting]["merge both"], RECIPES[setting]) == {"merge_evidence", "merge_answers"}
+    assert changes(CONTROLS[setting]["merge evidence"], RECIPES[setting]) == {"merge_evidence"}
+    assert changes(CONTROLS[setting]["merge answers"], RECIPES[setting]) == {"merge_answers"}
+
+
+def test_recipes_can_be_compared_and_hashed() -> None:
+    assert len(set(EVERY_RECIPE.values())) == len(EVERY_RECIPE)

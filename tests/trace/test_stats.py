@@ -1,0 +1,237 @@
+"""The App. A.3 statistics on pools small enough to count by hand, and against explicitly listed edges."""
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.builders import batch_of
+from tests.edges import listed_edges
+from tracerank.errors import UsageError
+from tracerank.pools.pool import UNREADABLE, Pool
+from tracerank.pools.types import BROWSING, WEBQA, Document, Evidence, Question, Rollout, Search
+from tracerank.trace.recipe import BROWSING_RECIPE, CONTROLS, RECIPES, WEBQA_RECIPE, GraphRecipe
+from tracerank.trace.stats import IDENTICAL_CONTENT, SAME_DOCUMENT, graph_statistics, shared_setting
+
+
+def webqa_pool(*rollouts: list[str], name: str = "q") -> Pool:
+    """One rollout per list; each string is the three (or fewer) chunks of a search, one letter each."""
+    return Pool.of(
+        Question(name, f"question {name}"),
+        [
+            Rollout(
+                number,
+                f"answer {number}",
+                tuple(
+                    Search(f"look {place}", tuple(Evidence(letter, rank=r + 1) for r, letter in enumerate(chunks)))
+                    for place, chunks in enumerate(searches)
+                ),
+            )
+            for number, searches in enumerate(rollouts)
+        ],
+    )
+
+
+def page(document: str, text: str) -> Evidence:
+    return Evidence(text, tool="open", document=Document(f"url:{document}"))
+
+
+def browsing_pool(*rollouts: list[Evidence], name: str = "q") -> Pool:
+    return Pool.of(
+        Question(name, f"question {name}"),
+        [
+            Rollout(number, "answer", (Search("look", tuple(seen)),), setting=BROWSING)
+            for number, seen in enumerate(rollouts)
+        ],
+    )
+
+
+def test_pairs_are_unordered_and_leave_out_repetitions_within_a_rollout() -> None:
+    # "a": 2 occurrences in rollout 0, 1 in rollout 1, 1 in rollout 2: 2*1 + 2*1 + 1*1 = 5 pairs; "b": 1 pair.
+    pool = webqa_pool(["ab", "a"], ["ac"], ["abd"])
+    statistics = graph_statistics([pool], WEBQA_RECIPE)
+    content = statistics.sharing[IDENTICAL_CONTENT]
+    assert (content.groups_mean, content.pairs_mean, content.pairs_total) == (2, 6, 6)
+    assert content.within_edges_mean == 2
+    assert content.graphs_share == 1
+    assert (statistics.questions, statistics.retained, statistics.searches, statistics.occurrences) == (1, 3, 4, 8)
+
+
+def test_each_pair_sends_messages_in_both_directions() -> None:
+    statistics = graph_statistics([webqa_pool(["ab", "a"], ["ac"], ["abd"])], WEBQA_RECIPE)
+    edges = {relation.name: mean for relation, mean in statistics.edges_mean.items()}
+    assert edges == {
+        "starts": 3,
+        "next": 1,
+        "rank1": 4,
+        "rank2": 3,
+        "rank3": 1,
+        "rank1_of": 4,
+        "rank2_of": 3,
+        "rank3_of": 1,
+        "same_content_within": 2,
+        "same_content_cross": 12,
+    }
+
+
+def test_overlap_averages_over_pairs_then_over_questions_with_two_rollouts() -> None:
+    # Sets {a,b}, {a,c}, {a,b,d}: 1/3, 2/3, 1/4; the second question is alike; the third has one rollout only.
+    statistics = graph_statistics(
+        [webqa_pool(["ab", "a"], ["ac"], ["abd"]), webqa_pool(["a"], ["a"]), webqa_pool(["a"])], WEBQA_RECIPE
+    )
+    assert statistics.sharing[IDENTICAL_CONTENT].overlap_mean == pytest.approx(((1 / 3 + 2 / 3 + 1 / 4) / 3 + 1) / 2)
+
+
+def test_overlap_is_unknown_when_no_question_has_two_rollouts() -> None:
+    assert graph_statistics([webqa_pool(["a"])], WEBQA_RECIPE).sharing[IDENTICAL_CONTENT].overlap_mean is None
+
+
+def test_two_rollouts_that_saw_nothing_share_nothing() -> None:
+    statistics = graph_statistics([browsing_pool([], [])], BROWSING_RECIPE)
+    assert statistics.sharing[IDENTICAL_CONTENT].overlap_mean == 0
+    assert statistics.sharing[SAME_DOCUMENT].graphs_share == 0
+    assert statistics.differing_content is None
+
+
+def test_documents_link_different_passages_of_one_source() -> None:
+    # Document x: 2 occurrences in rollout 0, 2 in rollout 1: 4 pairs, of which one (p, p) has the same content.
+    pool = browsing_pool(
+        [page("x", "p"), page("x", "q"), page("y", "r")], [page("x", "p"), page("x", "s"), page("z", "r")]
+    )
+    statistics = graph_statistics([pool], BROWSING_RECIPE)
+    document, content = statistics.sharing[SAME_DOCUMENT], statistics.sharing[IDENTICAL_CONTENT]
+    assert (document.groups_mean, document.pairs_total) == (1, 4)
+    assert (content.groups_mean, content.pairs_total) == (2, 2)  # p and r; r stands in two documents
+    assert statistics.differing_content == pytest.approx(3 / 4)
+    assert document.overlap_mean == pytest.approx(1 / 3)
+    edges = {relation.name: mean for relation, mean in statistics.edges_mean.items()}
+    assert edges["in_document"] == edges["holds"] == 6
+
+
+def test_percentiles_interpolate_linearly() -> None:
+    # 0, 0, 1 and 6 pairs: median 0.5, 90th percentile 1 + 0.7 * 5.
+    pools = [webqa_pool(["a"]), webqa_pool(["a"], ["b"]), webqa_pool(["a"], ["a"]), webqa_pool(*[["a"]] * 4)]
+    content = graph_statistics(pools, WEBQA_RECIPE).sharing[IDENTICAL_CONTENT]
+    assert (content.pairs_mean, content.pairs_median, content.graphs_share) == (1.75, 0.5, 0.5)
+    assert content.pairs_p90 == pytest.approx(4.5)
+
+
+def test_dropped_rollouts_are_counted_by_reason_and_take_no_part() -> None:
+    search = (Search("look", (Evidence("a", rank=1),)),)
+    pool = Pool.of(
+        Question("q", "?"),
+        [
+            Rollout(0, "yes", search),
+            Rollout(1, None, search),
+            Rollout(2, "no"),
+            Rollout(3, None, problem="field 'steps': expected a list, got a number"),
+            Rollout(4, None, problem="field 'answer': expected a string, got a list"),
+        ],
+    )
+    statistics = graph_statistics([pool], WEBQA_RECIPE)
+    assert statistics.dropped == {UNREADABLE: 2, "no answer": 1, "no evidence (WebQA rule)": 1}
+    assert (statistics.rollouts, statistics.retained) == (5, 1)
+    assert statistics.sharing[IDENTICAL_CONTENT].pairs_total == 0
+
+
+def test_an_empty_pool_is_a_graph_with_zero_of_everything() -> None:
+    empty = Pool.of(Question("none", "?"), [Rollout(0, None)])
+    statistics = graph_statistics([webqa_pool(["a"], ["a"]), empty], WEBQA_RECIPE)
+    assert statistics.questions == 2
+    assert statistics.sharing[IDENTICAL_CONTENT].pairs_mean == 0.5
+
+
+def test_no_pools_give_zero_questions() -> None:
+    statistics = graph_statistics([], WEBQA_RECIPE)
+    assert (statistics.questions, statistics.mean(statistics.retained), statistics.sharing) == (0, 0, {})
+
+
+def test_a_stream_longer_than_a_chunk_is_counted_whole() -> None:
+    def stream() -> Iterator[Pool]:
+        return (webqa_pool(*[["a"]] * (1 + number % 3), name=str(number)) for number in range(200))
+
+    once = graph_statistics(stream(), WEBQA_RECIPE).sharing[IDENTICAL_CONTENT]
+    pairs = [(0, 1, 3)[number % 3] for number in range(200)]
+    assert once.pairs_mean == pytest.approx(np.mean(pairs))
+    assert once.pairs_p90 == np.percentile(pairs, 90)
+
+
+ALL_RECIPES = [
+    *RECIPES.values(),
+    *(recipe for setting in (WEBQA, BROWSING) for recipe in CONTROLS[setting].values()),
+]
+
+EVIDENCE = st.builds(
+    lambda text, document, tool: Evidence(text, tool=tool, document=document and Document(document)),
+    st.sampled_from("abcde"),
+    st.sampled_from(["x", "y", "z", None]),
+    st.sampled_from(["open", "find"]),
+)
+ROLLOUTS = st.lists(st.lists(st.lists(EVIDENCE, max_size=4), max_size=3), max_size=5)
+
+
+def random_pool(name: int, rollouts: list[list[list[Evidence]]]) -> Pool:
+    return Pool.of(
+        Question(str(name), "?"),
+        [
+            Rollout(number, f"answer {number % 2}", tuple(Search("look", tuple(seen)) for seen in searches))
+            for number, searches in enumerate(rollouts)
+        ],
+    )
+
+
+@given(st.lists(ROLLOUTS, min_size=1, max_size=4), st.sampled_from(ALL_RECIPES))
+@settings(max_examples=150, deadline=None)
+def test_edge_counts_equal_the_listed_edges(pools: list[list[list[list[Evidence]]]], recipe: GraphRecipe) -> None:
+    made = [random_pool(number, rollouts) for number, rollouts in enumerate(pools)]
+    edges = listed_edges(batch_of(made, recipe), recipe)
+    listed = {relation: len(found) / len(made) for relation, found in edges.items()}
+    assert graph_statistics(made, recipe).edges_mean == pytest.approx(listed)
+
+
+@given(ROLLOUTS, st.sampled_from(ALL_RECIPES))
+@settings(max_examples=150, deadline=None)
+def test_sharing_equals_a_comparison_of_every_pair(rollouts: list[list[list[Evidence]]], recipe: GraphRecipe) -> None:
+    pool = random_pool(0, rollouts)
+    recipe = replace(recipe, documents="none" if recipe.documents == "none" else "pool")
+    kept = pool.retained(recipe.retention).kept
+    seen = [[e for search in rollout.searches for e in search.evidence] for rollout in kept]
+    crossing = [pair for one, other in itertools.combinations(seen, 2) for pair in itertools.product(one, other)]
+    statistics = graph_statistics([pool], recipe)
+    content = statistics.sharing[IDENTICAL_CONTENT]
+    assert content.pairs_total == sum(a.text == b.text for a, b in crossing)
+    sets = [{e.text for e in evidence} for evidence in seen]
+    overlaps = [len(a & b) / max(len(a | b), 1) for a, b in itertools.combinations(sets, 2)]
+    assert content.overlap_mean == (pytest.approx(np.mean(overlaps)) if overlaps else None)
+    if recipe.documents == "pool":
+        same = [(a, b) for a, b in crossing if a.document is not None and a.document == b.document]
+        assert statistics.sharing[SAME_DOCUMENT].pairs_total == len(same)
+        differing = pytest.approx(np.mean([a.text != b.text for a, b in same])) if same else None
+        assert statistics.differing_content == differing
+
+
+def test_the_first_pool_that_can_be_read_settles_the_setting_and_none_is_lost() -> None:
+    broken = Pool.of(Question("0", "?"), [Rollout(0, None, problem="broken", setting=BROWSING)])
+    name, pools = shared_setting(iter([broken, webqa_pool(["a"]), broken]))
+    assert (name, [len(pool) for pool in pools]) == (WEBQA, [1, 1, 1])
+
+
+def test_pools_of_two_settings_are_refused_when_they_meet_and_none_at_all_at_once() -> None:
+    other = Pool.of(Question("1", "?"), [Rollout(0, "x", setting=BROWSING)])
+    _, pools = shared_setting([webqa_pool(["a"]), other])
+    assert next(pools).setting == WEBQA
+    with pytest.raises(UsageError, match="question '1' has browsing rollouts, those before it webqa"):
+        next(pools)
+    with pytest.raises(UsageError, match="no pools"):
+        shared_setting([])
+
+
+def test_the_record_names_relations_by_text() -> None:
+    statistics = graph_statistics([webqa_pool(["ab"], ["a"])], WEBQA_RECIPE)
+    record = statistics.record()
+    assert record["edges_mean"] == {str(relation): mean for relation, mean in statistics.edges_mean.items()}
+    assert record["sharing"][IDENTICAL_CONTENT]["pairs_total"] == 1

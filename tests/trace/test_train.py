@@ -1,0 +1,233 @@
+"""Training: it learns, and a kill changes nothing."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from tests.worlds import generate_pools, planted_pools
+from tracerank.embedding.base import HashEmbedder
+from tracerank.errors import TrainingError
+from tracerank.pools.pool import Pool
+from tracerank.trace import train as training
+from tracerank.trace.checkpoint import Checkpoint
+from tracerank.trace.data import ExampleSet, prepare_examples
+from tracerank.trace.net import TraceNet
+from tracerank.trace.recipe import CONTROLS, SETTINGS, WEBQA_RECIPE, GraphRecipe, NetConfig
+from tracerank.trace.selector import TraceSelector
+from tracerank.trace.train import StepReport, train, train_two_stages
+from tracerank.votes.voting import MajorityVote
+
+SMALL = NetConfig(width=32, hidden=16, layers=2, feed_forward=32)
+PLAN = replace(SETTINGS["webqa"].plan, epochs=2, batch_pools=16, learning_rate=1e-3)
+
+
+@pytest.fixture(scope="module")
+def examples(tmp_path_factory: pytest.TempPathFactory) -> ExampleSet:
+    folder = tmp_path_factory.mktemp("examples")
+    return prepare_examples(generate_pools(200, seed=3), WEBQA_RECIPE, PLAN, HashEmbedder(32), folder, "world")
+
+
+def weights(folder: Path) -> dict[str, torch.Tensor]:
+    return load_file(folder / "model.safetensors")
+
+
+def same(left: Path, right: Path) -> bool:
+    ours, theirs = weights(left), weights(right)
+    return ours.keys() == theirs.keys() and all(torch.equal(ours[name], theirs[name]) for name in ours)
+
+
+class Stop(Exception):
+    """A kill from inside."""
+
+
+def stop_after(steps: int) -> object:
+    seen = 0
+
+    def on_step(report: StepReport) -> None:
+        nonlocal seen
+        seen += 1
+        if seen == steps:
+            raise Stop
+
+    return on_step
+
+
+def test_the_same_seed_gives_the_same_weights_and_another_seed_others(examples: ExampleSet, tmp_path: Path) -> None:
+    train(examples, SMALL, WEBQA_RECIPE, PLAN, tmp_path / "a")
+    train(examples, SMALL, WEBQA_RECIPE, PLAN, tmp_path / "b")
+    train(examples, SMALL, WEBQA_RECIPE, replace(PLAN, seed=7), tmp_path / "c")
+    assert same(tmp_path / "a", tmp_path / "b")
+    assert not same(tmp_path / "a", tmp_path / "c")
+
+
+@pytest.mark.parametrize("steps", [1, 4, 7, 8, 11])
+def test_a_run_stopped_anywhere_ends_with_identical_weights_and_metrics(
+    examples: ExampleSet, tmp_path: Path, steps: int
+) -> None:
+    train(examples, SMALL, WEBQA_RECIPE, PLAN, tmp_path / "whole")
+    with pytest.raises(Stop):
+        train(examples, SMALL, WEBQA_RECIPE, PLAN, tmp_path / "cut", on_step=stop_after(steps), save_seconds=0.0)  # type: ignore[arg-type]
+    train(examples, SMALL, WEBQA_RECIPE, PLAN, tmp_path / "cut")
+    assert same(tmp_path / "whole", tmp_path / "cut")
+    metrics = [(tmp_path / name / "training" / "metrics.jsonl").read_text() for name in ("whole", "cut")]
+    assert metrics[0] == metrics[1]
+
+
+def test_a_run_killed_by_the_system_ends_with_identical_weights(examples: ExampleSet, tmp_path: Path) -> None:
+    train(examples, SMALL, WEBQA_RECIPE, PLAN, tmp_path / "whole")
+    script = (
+        "import sys\n"
+        "from tests.trace.test_train import PLAN, SMALL\n"
+        "from tracerank.trace.recipe import WEBQA_RECIPE\n"
+        "from tracerank.trace.data import ExampleSet\n"
+        "from tracerank.trace.train import train\n"
+        "train(ExampleSet(sys.argv[1]), SMALL, WEBQA_RECIPE, PLAN, sys.argv[2], save_seconds=0.0,\n"
+        "      on_step=lambda report: print(report.step, flush=True))\n"
+    )
+    root = Path(__file__).parents[2]
+    environment = {**os.environ, "PYTHONPATH": f"{root / 'src'}:{root}"}
+    command = [sys.executable, "-c", script, str(examples.folder), str(tmp_path / "killed")]
+    for seen in (2, 3):
+        child = subprocess.Popen(command, stdout=subprocess.PIPE, env=environment, cwd=root)
+        assert child.stdout is not None
+        for _ in range(seen):
+            child.stdout.readline()
+        time.sleep(0.01 * seen)
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+        child.stdout.close()
+    train(examples, SMALL, WEBQA_RECIPE, PLAN, tmp_path / "killed")
+    assert same(tmp_path / "whole", tmp_path / "killed")
+
+
+def test_another_plan_does_not_continue_a_run(examples: ExampleSet, tmp_path: Path) -> None:
+    with pytest.raises(Stop):
+        train(examples, SMALL, WEBQA_RECIPE, PLAN, tmp_path, on_step=stop_after(2))  # type: ignore[arg-type]
+    with pytest.raises(TrainingError, match="another plan"):
+        train(examples, SMALL, WEBQA_RECIPE, replace(PLAN, learning_rate=1e-2), tmp_path)
+
+
+def test_a_loss_that_is_not_finite_stops_the_run_before_it_spoils_the_weights(
+    examples: ExampleSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = 0
+    real = training.selection_loss
+
+    def breaks_late(*args: object) -> torch.Tensor:
+        nonlocal steps
+        steps += 1
+        return real(*args) * (float("nan") if steps == 3 else 1.0)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(training, "selection_loss", breaks_late)
+    with pytest.raises(TrainingError, match=r"loss is nan at epoch 1, step 3"):
+        train(examples, SMALL, WEBQA_RECIPE, PLAN, tmp_path, save_seconds=0.0)
+    state = load_file(tmp_path / "training" / "state.safetensors")
+    assert all(torch.isfinite(tensor).all() for tensor in state.values())
+
+
+def test_the_best_epoch_is_chosen_by_accuracy_then_f1_then_the_earlier(
+    examples: ExampleSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    figures = iter([(0.5, 0.6), (0.6, 0.6), (0.6, 0.7), (0.6, 0.7), (0.4, 0.9)])
+    monkeypatch.setattr(training, "validate", lambda *_: training.Validation(9, *next(figures)))
+    checkpoint = train(examples, SMALL, WEBQA_RECIPE, replace(PLAN, epochs=5), tmp_path)
+    assert checkpoint.training["best_epoch"] == 3
+    lines = [json.loads(line) for line in (tmp_path / "training" / "metrics.jsonl").read_text().splitlines()]
+    assert [line["accuracy"] for line in lines if "accuracy" in line] == [0.5, 0.6, 0.6, 0.6, 0.4]
+
+
+def test_a_step_in_parts_is_the_whole_step(
+    examples: ExampleSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config, plan = replace(SMALL, dropout=0.0), replace(PLAN, epochs=3, batch_pools=64)
+    losses = {}
+    for pools in (5, 64):
+        monkeypatch.setattr(training, "BLOCK_POOLS", pools)
+        train(examples, config, WEBQA_RECIPE, plan, tmp_path / str(pools))
+        lines = (tmp_path / str(pools) / "training" / "metrics.jsonl").read_text().splitlines()
+        losses[pools] = [json.loads(line)["loss"] for line in lines if "loss" in json.loads(line)]
+    assert losses[5] == pytest.approx(losses[64], abs=2e-3)  # AdamW amplifies rounding of small gradients
+
+
+def test_training_without_held_out_questions_is_refused(tmp_path: Path) -> None:
+    few = prepare_examples(generate_pools(3, seed=3), WEBQA_RECIPE, PLAN, HashEmbedder(32), tmp_path / "few", "world")
+    with pytest.raises(TrainingError, match="95/5 split"):
+        train(few, SMALL, WEBQA_RECIPE, PLAN, tmp_path / "run")
+
+
+def test_two_stage_training_changes_only_the_attention_in_its_second_stage(
+    examples: ExampleSet, tmp_path: Path
+) -> None:
+    checkpoint = train_two_stages(examples, SMALL, WEBQA_RECIPE, PLAN, tmp_path)
+    first = weights(tmp_path / "stage-1")
+    last = checkpoint.net.state_dict()
+    assert all(torch.equal(first[name], last[name]) for name in first)
+    assert any(name.startswith("attention.") for name in last)
+
+
+def accuracy(pools: list[Pool], decisions: list) -> float:
+    labels = [{rollout.sample_id: rollout.label for rollout in pool.rollouts} for pool in pools]
+    chosen = zip(labels, decisions, strict=True)
+    return float(np.mean([of.get(decision.sample_id) or 0.0 for of, decision in chosen]))
+
+
+def learned(folder: Path, recipe: GraphRecipe, told_to: str) -> float:
+    """Accuracy on unseen pools after training on pools with a planted signal."""
+    embedder = HashEmbedder(64)
+    plan = replace(PLAN, epochs=8, batch_pools=8, learning_rate=3e-3)
+    pools = planted_pools(150, 21, told_to)
+    examples = prepare_examples(pools, recipe, plan, embedder, folder / "examples", told_to)
+    config = NetConfig(width=64, hidden=32, layers=2, feed_forward=64)
+    selector = TraceSelector(train(examples, config, recipe, plan, folder), embedder)
+    unseen = planted_pools(200, 22, told_to)
+    assert accuracy(unseen, [MajorityVote().decide(pool) for pool in unseen]) < 0.65
+    return accuracy(unseen, selector.decide_many(unseen))
+
+
+def test_what_a_rollout_has_read_tells_where_votes_do_not(tmp_path: Path) -> None:
+    assert learned(tmp_path, WEBQA_RECIPE, "own") > 0.9
+
+
+def test_what_others_have_read_is_heard_over_shared_evidence_and_only_so(tmp_path: Path) -> None:
+    assert learned(tmp_path / "full", WEBQA_RECIPE, "others") > 0.9
+    assert learned(tmp_path / "cut", CONTROLS["webqa"]["no cross-rollout"], "others") < 0.65
+
+
+def test_the_vote_can_be_learned_before_the_texts_are_known_by_heart(examples: ExampleSet, tmp_path: Path) -> None:
+    sizes = {}
+    for rate in (1.0, 100.0):
+        train(examples, SMALL, WEBQA_RECIPE, replace(PLAN, vote_rate=rate), tmp_path / str(rate))
+        sizes[rate] = float(weights(tmp_path / str(rate))["votes.weight"].abs().mean())
+    assert sizes[100.0] > 10 * sizes[1.0]
+
+
+def test_one_batch_can_be_overfitted(tmp_path: Path) -> None:
+    pools = generate_pools(40, seed=31)
+    examples = prepare_examples(pools, WEBQA_RECIPE, PLAN, HashEmbedder(64), tmp_path / "x", "world")
+    plan = replace(PLAN, epochs=60, batch_pools=64, learning_rate=3e-3)
+    config = NetConfig(width=64, hidden=32, layers=2, feed_forward=64, dropout=0.0)
+    train(examples, config, WEBQA_RECIPE, plan, tmp_path / "run")
+    state = load_file(tmp_path / "run" / "training" / "state.safetensors")
+    net = TraceNet(config, WEBQA_RECIPE)
+    net.load_state_dict({name.removeprefix("net."): t for name, t in state.items() if name.startswith("net.")})
+    assert training.validate(net, examples, examples.train()).accuracy > 0.97
+
+
+@pytest.mark.parametrize("control", CONTROLS["webqa"])
+def test_every_graph_control_trains(tmp_path: Path, control: str) -> None:
+    recipe = CONTROLS["webqa"][control]
+    examples = prepare_examples(generate_pools(60, seed=3), recipe, PLAN, HashEmbedder(32), tmp_path / "x", control)
+    checkpoint = train(examples, SMALL, recipe, replace(PLAN, epochs=1), tmp_path / "run")
+    assert isinstance(checkpoint, Checkpoint)
+    reloaded = TraceSelector.load(tmp_path / "run")
+    assert reloaded.decide(generate_pools(1, seed=9)[0]).answer is not None
