@@ -163,7 +163,7 @@ def test_a_browser_is_used_and_its_views_are_those_of_our_reader(rivers: Corpus)
 
 def test_each_rollout_has_a_browser_of_its_own(rivers: Corpus) -> None:
     chat = in_turn(calling(("browser_search", '{"query": "Velm"}')), calling(("browser_open", '{"id": 0}')), ANSWER)
-    made = list(ChatPolicy(chat, browser_style(rivers), concurrency=4).rollouts(QUESTION, range(6)))
+    made = list(ChatPolicy(chat, browser_style(rivers)).rollouts(QUESTION, range(6)))
     assert {tuple(view.cursor for view in each.views) for each in made} == {(0, 1)}
     assert len({each.messages for each in made}) == 1
 
