@@ -30,8 +30,8 @@ LAYERS = (
     ("stopping", "viewer"),
     ("fitting",),
     ("sampling",),
-    ("lab",),
     ("scale", "serving"),
+    ("lab",),
     ("cli",),
 )
 RANK = {name: rank for rank, row in enumerate(LAYERS) for name in row}
@@ -39,7 +39,7 @@ RANK = {name: rank for rank, row in enumerate(LAYERS) for name in row}
 IN_TRANSIT: set[tuple[str, str]] = set()
 MAX_LINES = 450
 FORBIDDEN_NAMES = {"utils", "helpers", "common", "manager"}
-BASE_LIBRARIES = {"httpx", "msgspec", "numpy", "orjson", "rich", "safetensors", "tenacity", "typer"}
+BASE_LIBRARIES = {"click", "httpx", "msgspec", "numpy", "orjson", "rich", "safetensors", "tenacity"}
 # Importing a module outside these loads no library of an extra; commands import what they need when they run.
 MAY_LOAD_EXTRAS = ("trace", "embedding", "serving", "scale", "fitting", "lab")
 WITHOUT_NUMPY = ("errors", "answers", "pools")

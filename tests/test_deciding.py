@@ -45,7 +45,7 @@ def test_fields_may_have_other_names() -> None:
 def test_a_method_is_named_or_given() -> None:
     answers = ["Rome", "Paris", "paris"]
     assert tr.decide(QUESTION, answers, method="single").answer == "Rome"
-    assert tr.decide(QUESTION, answers, method=tr.MajorityVote()).answer == "Paris"
+    assert tr.decide(QUESTION, answers, method=tr.load_method("majority")).answer == "Paris"
     assert tr.decide(QUESTION, answers, method="evidence").answer == tr.decide(QUESTION, answers).answer
     seen = rollout("Rome", ranked("capital", "Rome it is."))
     assert tr.decide(QUESTION, [seen, "Paris"], method="majority").note is None

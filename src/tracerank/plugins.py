@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 READER_GROUP = "tracerank.readers"
-METHOD_GROUP = "tracerank.votes"
+METHOD_GROUP = "tracerank.methods"
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from studies.shipped_weights.lexical_context import fit_context, gather
 from studies.shipped_weights.lexical_data import SETS, Example, QuestionSets
 from studies.shipped_weights.lexical_heads import fit_heads, listing_of
 from studies.shipped_weights.lexical_tables import word_tables
+from studies.shipped_weights.lexical_weights import save_weights
 from tracerank.lab.corpus.index import Corpus
 from tracerank.lab.lexical import span_scorer as reader_module
 from tracerank.lab.lexical.analysis import CROSS_BUCKETS, WordTables
@@ -69,7 +70,7 @@ def fit_all_heads(sets: QuestionSets, cache: Path, console: Console) -> None:
     for fold in (None, *range(FOLDS)):
         chosen = [listing for example, listing in zip(train, listings, strict=True) if fold_of(example) != fold]
         cross, layers = fit_heads([listing for listing in chosen if listing is not None]).arrays()
-        replace(blank, cross=cross, layers=layers).save(cache / f"heads-{fold}.safetensors")
+        save_weights(replace(blank, cross=cross, layers=layers), cache / f"heads-{fold}.safetensors")
         console.print(f"heads without fold {fold}")
 
 
@@ -82,7 +83,8 @@ def fit_rest(sets: QuestionSets, cache: Path, console: Console) -> None:
     for fold in (None, *range(FOLDS)):
         path = SHIPPED_AT if fold is None else cache / f"fold-{fold}.safetensors"
         unseen = {example.question.id for example in train if fold_of(example) == fold}
-        fit_context(cases.without(unseen)).joined(load_weights(cache / f"heads-{fold}.safetensors")).save(path)
+        heads = load_weights(cache / f"heads-{fold}.safetensors")
+        save_weights(fit_context(cases.without(unseen)).joined(heads), path)
     console.print(f"wrote {SHIPPED_AT.stat().st_size / 1e6:.2f} MB")
 
 

@@ -97,7 +97,7 @@ def judge_step(trial: Trial) -> Row:
     for pool in pools(trial):
         answers = list(dict.fromkeys(one.answer for one in pool.rollouts if one.answer))
         judge.scores(pool.question.text, answers, pool.question.references)
-    found, asked = judge.record()["agreement_with_meaning"], judge.verdicts.total()
+    found, asked = judge.record()["agreement_with_meaning"], judge.judged.total()
     agreed = found["total"] - found["one_right"] - found["other_right"]
     failed = len(judge.failed)
     seconds = (time.monotonic() - began) / max(1, asked + failed)

@@ -167,22 +167,6 @@ def test_the_rule_of_retention_can_be_widened() -> None:
         assert SolAgg(chat, AggregationConfig(rule=RetentionRule(needs_evidence=False))).decide(bare).sample_id == 0
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [error(500, "broken"), error(401, "who?"), Reply(body=b"{"), Reply(body=["x"]), Reply(body={"choices": []})],
-)
-def test_a_failed_call_raises_and_decides_nothing(reply: Reply) -> None:
-    with served(reply) as (chat, _), pytest.raises(ChatError):
-        SolAgg(chat).decide(POOL)
-
-
-def test_a_server_that_does_not_answer_in_time_is_an_error() -> None:
-    late = said("<answer>Paris</answer>")
-    late.delay = 0.5
-    with served(late, timeout=0.1) as (chat, _), pytest.raises(ChatError, match=r"no answer within 0\.1 s"):
-        SolAgg(chat).decide(POOL)
-
-
 def test_the_whole_final_message_is_shown_where_it_was_kept() -> None:
     turns = (ChatMessage("user", "q"), ChatMessage("assistant", "Since 508, therefore <answer>Paris</answer>"))
     kept = Pool(POOL.question, (replace(POOL.rollouts[1], messages=turns),))
@@ -205,11 +189,6 @@ def test_a_hostile_solution_cannot_end_its_block_or_pose_as_another() -> None:
     ours = prompt.count("<answer>")  # the form that we ask for
     assert ours == 1
     assert not re.search(r"<\||</tool|\[INST", prompt)
-
-
-def test_half_a_character_can_be_sent() -> None:
-    with served(said("<answer>x</answer>")) as (chat, _):
-        assert SolAgg(chat).decide(asked_pool("half \ud83d")).answer == "x"
 
 
 def test_long_solutions_share_the_budget_and_say_that_they_are_cut() -> None:

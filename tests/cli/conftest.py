@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
+from click.testing import CliRunner, Result
 
 from tests.worlds import generate_pools
 from tracerank.cli.app import app
@@ -31,7 +31,7 @@ def world(pools: list[Pool], tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def network(tmp_path_factory: pytest.TempPathFactory) -> Path:
     # Here, because tests of the base installation have no torch.
     import torch
 
@@ -43,7 +43,7 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     embedder = HashEmbedder(64)
     config = NetConfig(width=64, hidden=32, heads=4, feed_forward=64, layers=2)
     net = TraceNet(config, RECIPES["webqa"]).eval()
-    folder = tmp_path_factory.mktemp("checkpoint")
+    folder = tmp_path_factory.mktemp("network")
     save_checkpoint(Checkpoint(net, EncoderIdentity(embedder.name, embedder.width)), folder)
     return folder
 

@@ -1,5 +1,6 @@
 """What holds for every command: help, exit codes, one line instead of a traceback, the written reference."""
 
+import json
 import re
 import subprocess
 import sys
@@ -7,19 +8,31 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
-import typer
-from typer.testing import Result
+from click.testing import Result
 
-from tests.cli.conftest import Run
+from tests.cli.conftest import Run, json_lines
 from tracerank.cli import app as app_module
+from tracerank.cli.app import COMMANDS, LAB, REMOVED_COMMANDS, REMOVED_OPTIONS, app
 from tracerank.cli.docs import reference
 
-COMMANDS = (
-    *("select", "evaluate", "inspect", "stats", "convert", "train", "report", "ablate", "cost", "view", "serve", "mcp"),
-    *("rollout", "world", "embed", "demo", "fit"),
-)
-DOCS = Path(__file__).parents[2] / "docs" / "cli.md"
+DOCS = Path(__file__).parents[2] / "docs" / "reference" / "cli.md"
+CONTEXT = click.Context(app, info_name="tracerank")
+
+
+def commands(group: click.Group, *path: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """Every command by the words that call it."""
+    for name in group.list_commands(CONTEXT):
+        command = group.get_command(CONTEXT, name)
+        assert command is not None
+        if isinstance(command, click.Group):
+            yield from commands(command, *path, name)
+        else:
+            yield (*path, name), command
+
+
+ALL = dict(commands(app))
 
 
 def error_of(result: Result) -> str:
@@ -31,93 +44,113 @@ def error_of(result: Result) -> str:
     return line.removeprefix("error: ")
 
 
-def launch(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tracerank", *map(str, arguments)]
+def python(script: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", script, *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, timeout=120)
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_help_shows_an_example(run: Run, command: str) -> None:
-    result = run(command, "--help")
-    assert result.exit_code == 0
-    assert f"tracerank {command}" in result.stdout.split("Example:")[1]
+def test_there_are_twelve_commands_and_a_laboratory() -> None:
+    wanted = "demo inspect select view evaluate report fit train serve mcp convert cache"
+    assert sorted(COMMANDS) == sorted(["lab", *wanted.split()])
+    assert sorted(LAB) == sorted(["ablate", "stats", "cost", "embed", "world", "corpus", "rollout", "sft"])
 
 
-def test_help_lists_the_commands_and_does_not_wait_for_torch() -> None:
-    script = (
-        "import sys\nfrom tracerank.cli import main\nsys.argv = ['tracerank', '--help']\n"
-        "try: main()\nexcept SystemExit: print('torch' in sys.modules)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
-    assert done.stdout.strip().endswith("False"), done.stderr
-    assert all(command in done.stdout for command in COMMANDS)
+@pytest.mark.parametrize("path", ALL)
+def test_help_begins_with_the_summary_and_ends_with_an_example(run: Run, path: tuple[str, ...]) -> None:
+    shown = run(*path, "--help")
+    assert shown.exit_code == 0
+    text = " ".join(shown.stdout.split())
+    assert f"Example: tracerank {' '.join(path)}" in text
+    entries = {(name,): entry for name, entry in COMMANDS.items()}
+    entries |= {("lab", name): entry for name, entry in LAB.items()}
+    if path in entries:
+        assert (ALL[path].help or "").split("\n\n")[0] == entries[path].summary
+    assert len(shown.stdout.splitlines()) < 130
 
 
-def writing(command: Any, *path: str) -> Iterator[tuple[str, ...]]:
-    """The commands that have ``-o``."""
-    for name in command.list_commands(None) if hasattr(command, "list_commands") else ():
-        yield from writing(command.get_command(None, name), *path, name)
-    if any("-o" in parameter.opts for parameter in command.params):
-        yield path
+def test_the_help_of_select_fits_two_screens() -> None:
+    command = ALL["select",]
+    with click.Context(command, info_name="tracerank select", parent=CONTEXT, terminal_width=100) as context:
+        assert len(command.get_help(context).splitlines()) <= 80
 
 
-WRITING = sorted(writing(typer.main.get_command(app_module.app)))
+@pytest.mark.parametrize("path", ALL)
+def test_shared_options_mean_the_same_everywhere(path: tuple[str, ...]) -> None:
+    options = {name: one for one in ALL[path].params if isinstance(one, click.Option) for name in one.opts}
+    for name, metavar in (("--questions", "FILE"), ("--workers", "N"), ("--reader", "NAME"), ("--problems", "FILE")):
+        assert name not in options or options[name].metavar == metavar
+    assert "--method" not in options or options["--method"].metavar == "NAME|FOLDER"
+    assert "--quiet" not in options or "-q" in options
+    assert not {*options} & {*REMOVED_OPTIONS}
 
 
-@pytest.mark.parametrize("command", [command for command in WRITING if command != ("select",)])
-def test_a_dash_is_no_name_of_a_file(
-    run: Run, command: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    told = error_of(run(*command, "-o", "-"))
-    assert told == "-o -: this command does not write to standard output; name a file or a folder"
-    assert not [*tmp_path.iterdir()]
-
-
-def test_a_dash_is_standard_output_where_decisions_are_printed(
-    run: Run, world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    result = run("select", world, "--output", "-")
-    assert result.exit_code == 0
-    assert result.stdout == run("select", world).stdout != ""
-    assert not [*tmp_path.iterdir()]
-
-
-def test_the_package_runs_as_a_module() -> None:
-    assert "tracerank" in launch("--version").stdout
-
-
-def test_the_reference_in_docs_is_what_the_commands_say() -> None:
-    assert DOCS.read_text(encoding="utf-8") == reference(), "docs/cli.md is out of date: run `make docs`"
-
-
-def test_the_reference_names_every_command_and_option(run: Run) -> None:
-    text = reference()
-    for command in COMMANDS:
-        section = text.split(f"## tracerank {command}\n")[1].split("\n## ")[0]
-        offered = set(re.findall(r"--[a-z-]+", run(command, "--help").stdout)) - {"--help"}
-        assert offered <= set(re.findall(r"--[a-z-]+", section))
-
-
-def test_an_unknown_command_or_option_ends_with_2(run: Run, world: Path) -> None:
-    assert run("frobnicate").exit_code == 2
-    assert run("stats", world, "--frobnicate").exit_code == 2
-    assert run("stats", world, "-k", "0").exit_code == 2
-    assert run("stats").exit_code == 2
+@pytest.mark.parametrize("name", REMOVED_COMMANDS)
+def test_a_removed_command_names_the_new_one(run: Run, name: str) -> None:
+    assert error_of(run(name, "x.jsonl")) == f"{name}: now tracerank {REMOVED_COMMANDS[name]}"
 
 
 @pytest.mark.parametrize(
-    ("content", "words"),
+    ("arguments", "words"),
     [
-        (None, "no such file"),
-        (b"", "the file is empty"),
-        (b"\x7fELF\x00\x01\xfe\xff", "is a binary file"),
-        (b'{"question_id": "1", "question": "wh', "no JSON object in it"),
-        (b'{"colour": "blue"}\n', "no known format"),
+        (("select", "x", "--checkpoint", "F"), "--checkpoint: now --method FOLDER"),
+        (("evaluate", "x", "--methods", "a,b"), "--methods: now --method NAME|FOLDER,…"),
+        (("lab", "rollout", "x", "--jobs", "2"), "--jobs: now --workers"),
+        (("train", "webqa", "x", "-o", "y"), "train webqa: now train --setting webqa"),
     ],
 )
-@pytest.mark.parametrize("command", [("select", "--method", "majority"), ("evaluate",), ("stats",), ("convert",)])
+def test_a_removed_option_names_the_new_one(run: Run, arguments: tuple[str, ...], words: str) -> None:
+    assert error_of(run(*arguments)) == words
+
+
+@pytest.mark.parametrize("path", [path for path in ALL if path != ("select",)])
+def test_a_dash_is_no_name_of_a_file(
+    run: Run, path: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not any("-o" in one.opts for one in ALL[path].params):
+        return
+    monkeypatch.chdir(tmp_path)
+    wanted = "-o -: this command does not write to standard output; name a file or a folder"
+    assert error_of(run(*path, "-o", "-")) == wanted
+    assert not [*tmp_path.iterdir()]
+
+
+def test_the_package_runs_as_a_module_and_knows_its_version() -> None:
+    done = subprocess.run([sys.executable, "-m", "tracerank", "--version"], capture_output=True, text=True, timeout=60)
+    assert re.fullmatch(r"tracerank \d+\.\d+\.\d+\n", done.stdout)
+
+
+def test_the_reference_in_docs_is_what_the_commands_say() -> None:
+    text = reference()
+    assert DOCS.read_text(encoding="utf-8") == text, f"{DOCS} is out of date: run `make docs`"
+    for path, command in ALL.items():
+        section = text.split(f"## tracerank {' '.join(path)}\n")[1].split("\n## ")[0]
+        assert all(name in section for one in command.params for name in one.opts if name.startswith("-"))
+
+
+def test_an_unknown_command_option_or_value_ends_with_2(run: Run, world: Path) -> None:
+    for arguments in (
+        ("frobnicate",),
+        ("select",),
+        ("select", world, "--frobnicate"),
+        ("select", world, "-k", "0"),
+        ("select", world, "-k", "three"),
+        ("select", world, "--escalate", "majority", "--below", "7"),
+        ("select", world, "--equality", "roughly"),
+    ):
+        assert run(*arguments).exit_code == 2
+
+
+UNUSABLE = [
+    (None, "no such file"),
+    (b"", "the file is empty"),
+    (b"\x7fELF\x00\x01\xfe\xff", "is a binary file"),
+    (b'{"question_id": "1", "question": "wh', "no JSON object in it"),
+    (b'{"colour": "blue"}\n', "no known format"),
+]
+
+
+@pytest.mark.parametrize(("content", "words"), UNUSABLE)
+@pytest.mark.parametrize("command", [("select", "--method", "majority"), ("evaluate",), ("lab", "stats"), ("convert",)])
 def test_an_unusable_file_ends_with_one_line(
     run: Run, tmp_path: Path, command: tuple[str, ...], content: bytes | None, words: str
 ) -> None:
@@ -131,45 +164,25 @@ def test_an_unusable_file_ends_with_one_line(
     assert not list(tmp_path.glob("out.jsonl*"))
 
 
-def test_an_empty_folder_is_refused(run: Run, tmp_path: Path) -> None:
-    assert "holds no files" in error_of(run("stats", tmp_path))
+def test_other_unusable_inputs_end_with_one_line(run: Run, world: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    broken = tmp_path / "pools.jsonl"
+    broken.write_text('{"schema": "tracerank-rollout/1", "question_id": ["no"], "answer": "x"}\n')
+    assert "holds no files" in error_of(run("inspect", tmp_path / "empty"))
+    assert "no such file" in error_of(run("select", world, tmp_path / "missing.jsonl"))
+    assert "known are auto, canonical" in error_of(run("select", world, "--reader", "pickle"))
+    assert "not one usable rollout" in error_of(run("select", broken))
+    assert "No such file" in error_of(run("select", world, "--problems", tmp_path / "no" / "list.jsonl"))
 
 
-def test_a_missing_file_is_noticed_before_the_others_are_read(run: Run, world: Path, tmp_path: Path) -> None:
-    assert "no such file" in error_of(run("select", "--method", "majority", world, tmp_path / "missing.jsonl"))
-
-
-def test_an_unknown_reader_is_refused(run: Run, world: Path) -> None:
-    assert "known are auto, canonical" in error_of(run("stats", world, "--reader", "pickle"))
-
-
-def test_a_file_in_which_no_record_is_usable_is_refused(run: Run, tmp_path: Path) -> None:
-    path = tmp_path / "pools.jsonl"
-    path.write_text('{"schema": "tracerank-rollout/1", "question_id": ["no"], "answer": "x"}\n')
-    assert "not one usable rollout" in error_of(run("stats", path))
-
-
-def test_a_failing_disk_ends_with_one_line(run: Run, world: Path, tmp_path: Path) -> None:
-    assert "No such file or directory" in error_of(run("stats", world, "--problems", tmp_path / "no" / "list.jsonl"))
-
-
-def test_a_pipe_closed_by_its_reader_is_no_error() -> None:
-    script = (
-        "import sys\nfrom tracerank.cli import app, main\n"
-        "from tracerank.cli.terminal import print_json\n"
-        "@app.app.command()\n"
-        "def chatter() -> None:\n"
-        "    for number in range(100_000): print_json(number)\n"
-        "sys.argv = ['tracerank', 'chatter']\n"
-        "main()\n"
-    )
-    command = [sys.executable, "-c", f"import tracerank.cli.app\n{script}"]
+def test_a_pipe_closed_by_its_reader_is_no_error(world: Path) -> None:
+    command = [sys.executable, "-m", "tracerank", "select", str(world)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
-    assert process.stderr is not None
     process.stdout.readline()
     process.stdout.close()
-    assert process.stderr.read() == ""
+    assert process.stderr is not None
+    assert "Traceback" not in process.stderr.read()
     process.stderr.close()
     process.wait(timeout=60)
 
@@ -179,100 +192,124 @@ def test_an_interruption_ends_with_130(run: Run, world: Path, monkeypatch: pytes
         raise KeyboardInterrupt
 
     monkeypatch.setattr("tracerank.trace.stats.graph_statistics", interrupted)
-    result = run("stats", world)
+    result = run("lab", "stats", world)
     assert result.exit_code == app_module.INTERRUPTED == 130
     assert result.stderr == "interrupted\n"
 
 
-@pytest.mark.parametrize("name", app_module.COMMANDS)
-def test_the_list_of_commands_says_of_each_what_its_help_begins_with(name: str) -> None:
-    first = " ".join(app_module.command(name).help.split("\n\n")[0].split())
-    assert app_module.COMMANDS[name].summary == first
+def test_a_missing_library_ends_with_the_line_that_installs_it(
+    run: Run, world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    line = error_of(run("select", world, "-o", tmp_path / "out.parquet"))
+    assert "writing Parquet needs pyarrow; install it: " in line
+    assert [*tmp_path.iterdir()] == []
+
+
+LISTING = """
+import sys
+from tracerank.cli import main
+sys.argv = ["tracerank", *sys.argv[1:]]
+try: main()
+except SystemExit: pass
+print("", *sys.modules)
+"""
+
+
+def imported_by(*arguments: object) -> set[str]:
+    """All modules that a command has imported when it ends."""
+    done = python(LISTING, *arguments)
+    assert done.returncode == 0, done.stderr
+    return {*done.stdout.splitlines()[-1].split()}
 
 
 def test_the_list_of_commands_imports_none_of_them() -> None:
-    script = (
-        "import sys\nfrom tracerank.cli import main\nsys.argv = ['tracerank', '--help']\n"
-        "try: main()\nexcept SystemExit: print(*sorted(n for n in sys.modules if n.startswith('tracerank.')))\n"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
-    imported = set(done.stdout.splitlines()[-1].split())
-    assert imported == {
-        "tracerank.cli",
-        "tracerank.cli.app",
-        "tracerank.cli.terminal",
-        "tracerank.errors",
-        "tracerank.extras",
-    }
-
-
-MODULES_OF_ONE_POOL = 460
-"""Those of Python and of other libraries included; before anybody looked there were 613."""
-NOT_FOR_ONE_POOL = (
-    *("pydantic", "httpx", "markdown_it", "torch", "importlib.metadata", "tracerank.evaluation"),
-    *("tracerank.endpoints.chat_http", "tracerank.chat.asking", "tracerank.votes.weighted_vote"),
-    *("tracerank.readers.calls", "tracerank.readers.browser", "tracerank.readers.formats.chat"),
-    *("tracerank.readers.files.parquet", "tracerank.readers.files.agent_stores", "tracerank.readers.question_files"),
-    *("tracerank.trace", "tracerank.selectors.unsure", "tracerank.fitting"),
-)
-
-
-def imported_by(*arguments: object) -> list[str]:
-    """All modules that a command has imported when it ends."""
-    script = (
-        "import sys\nfrom tracerank.cli import main\nsys.argv = ['tracerank', *sys.argv[1:]]\n"
-        "try: main()\nexcept SystemExit: print('', *sys.modules)\n"
-    )
-    command = [sys.executable, "-c", script, *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()[-1].split()
+    found = imported_by("--help")
+    ours = {name for name in found if name.startswith("tracerank.")}
+    allowed = ("tracerank.cli", "tracerank.errors", "tracerank.extras", "tracerank.runs")
+    assert [name for name in ours if not name.startswith(allowed)] == []
+    assert not ours & {f"tracerank.cli.{name}" for name in COMMANDS}
+    assert not found & {"rich", "numpy", "pydantic", "httpx", "torch"}
 
 
 def test_selecting_from_a_canonical_file_imports_what_it_needs_and_no_more(world: Path) -> None:
-    imported = imported_by("select", world)
-    inside = [
-        name for name in imported if any(name == other or name.startswith(f"{other}.") for other in NOT_FOR_ONE_POOL)
-    ]
-    assert inside == []
-    assert [name for name in imported if name.startswith("tracerank.readers.formats.")] == [
+    found = imported_by("select", world)
+    wanted = ("rich", "pydantic", "httpx", "torch", "tracerank.chat", "tracerank.trace", "tracerank.fitting")
+    assert [name for name in found if any(name == one or name.startswith(f"{one}.") for one in wanted)] == []
+    assert [name for name in found if name.startswith("tracerank.readers.formats.")] == [
         "tracerank.readers.formats.canonical"
     ]
-    assert len(imported) < MODULES_OF_ONE_POOL
 
 
-@pytest.mark.parametrize("width", [60, 80, 140])
-def test_the_list_of_commands_looks_like_any_help(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    from typer.core import TyperCommand, TyperGroup
-    from typer.testing import CliRunner
-
-    class AsTyperDraws(app_module.TableOfCommands):
-        def get_command(self, ctx: object, cmd_name: str) -> TyperCommand:
-            return TyperCommand(name=cmd_name, help=app_module.COMMANDS[cmd_name].summary)
-
-        def format_help(self, ctx: object, formatter: object) -> None:
-            TyperGroup.format_help(self, ctx, formatter)
-
-    monkeypatch.setenv("COLUMNS", str(width))
-    ours = CliRunner().invoke(app_module.app, ["--help"], prog_name="tracerank")
-    monkeypatch.setattr(app_module.app.info, "cls", AsTyperDraws)
-    theirs = CliRunner().invoke(app_module.app, ["--help"], prog_name="tracerank")
-    assert ours.stdout == theirs.stdout
-    assert "Choose the best existing answer" in ours.stdout
+@pytest.mark.parametrize("option", [("--method", "help"), ("--reader", "help"), ("--escalate", "help")])
+def test_readers_and_methods_are_listed(run: Run, option: tuple[str, str]) -> None:
+    listed = run("select", *option)
+    assert listed.exit_code == 0
+    assert len(listed.stdout.splitlines()) > 10
+    assert ("majority" in listed.stdout) is (option[0] != "--reader")
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (("-k", "0"), "-k"),
-        (("-k", "three"), "-k"),
-        (("--below", "7", "--escalate", "majority"), "--below"),
-        (("--equality", "roughly"), "--equality"),
-        (("--form", "nicest"), "--form"),
-        ((), "FILE"),
-    ],
-)
-def test_values_that_are_no_mere_texts_are_checked(run: Run, world: Path, options: tuple[str, ...], words: str) -> None:
-    result = run("select", *((world,) if options else ()), *options)
-    assert result.exit_code == 2
-    assert words in result.stderr
+# Problems met while reading.
+
+
+def damaged(world: Path, folder: Path, lines: int) -> Path:
+    path = folder / "pools.jsonl"
+    path.write_bytes(world.read_bytes() + b"nonsense\n" * lines)
+    return path
+
+
+@pytest.mark.parametrize(("count", "shown", "rest"), [(1, 1, None), (10, 10, None), (13, 10, "and 3 more; ")])
+def test_at_most_ten_problems_are_shown(
+    run: Run, world: Path, tmp_path: Path, count: int, shown: int, rest: str | None
+) -> None:
+    result = run("select", damaged(world, tmp_path, count), "--method", "majority", "--quiet")
+    assert result.exit_code == 0
+    lines = result.stderr.splitlines()
+    assert sum(line.startswith("problem: ") for line in lines) == shown
+    assert lines[shown:] == ([] if rest is None else [f"{rest}--problems FILE.jsonl lists them all"])
+
+
+def test_a_file_takes_all_problems_and_never_replaces_an_input(run: Run, world: Path, tmp_path: Path) -> None:
+    listed = tmp_path / "problems.jsonl"
+    result = run("lab", "stats", damaged(world, tmp_path, 13), "--problems", listed)
+    assert f"and 3 more; all are in {listed}" in result.stderr
+    found = json_lines(listed.read_text())
+    assert (len(found), list(found[0])) == (13, ["source", "reason"])
+    assert found[0]["source"].endswith("pools.jsonl:73")
+    assert run("lab", "stats", world, "--problems", listed).exit_code == 0
+    assert listed.read_text() == ""
+    before = world.read_bytes()
+    assert "reads or writes" in error_of(run("lab", "stats", world, "--problems", world))
+    assert world.read_bytes() == before
+
+
+# Fields under other names, and files of questions.
+
+READING: list[tuple[str, ...]] = [("select",), ("lab", "stats"), ("inspect",), ("evaluate", "--method", "majority")]
+
+
+@pytest.mark.parametrize("command", READING)
+def test_every_command_that_reads_takes_a_map(run: Run, tmp_path: Path, command: tuple[str, ...]) -> None:
+    path = tmp_path / "rows.jsonl"
+    rows = [{"ask": "Capital of France?", "reply": answer, "truth": "Paris"} for answer in ("Paris", "Rome")]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    fitting = "question=ask,answer=reply,references=truth"
+    assert f"try --map {fitting}; " in error_of(run(*command, path))
+    assert run(*command, path, "--map", fitting).exit_code == 0
+    assert "expected OUR=THEIR names" in error_of(run(*command, path, "--map", "question"))
+
+
+@pytest.mark.parametrize("command", READING)
+def test_every_command_that_reads_takes_a_table_of_questions(
+    run: Run, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    step = {"tool_name_0": "search", "tool_args_0": {"query": "q"}, "observation_0": "Paris is the capital."}
+    for name in ("q0r0", "q0r1"):
+        row: dict[str, Any] = {"trajectory": step | {"tool_name_1": "finish", "tool_args_1": {}}, "answer": "Paris"}
+        (tmp_path / f"{name}.json").write_text(json.dumps(row))
+    table = tmp_path / "questions.csv"
+    table.write_text("id,question,references\nq0,Capital of France?,Paris\n")
+    result = run(*command, *sorted(tmp_path.glob("q0*")), "--map", "answer=answer", "--questions", table)
+    assert result.exit_code == 0, result.output
+    assert command != ("select",) or json_lines(result.stdout)[0]["question"] == "Capital of France?"
+    assert "no such file" in error_of(run(*command, tmp_path / "q0r0.json", "--questions", tmp_path / "none.csv"))

@@ -1,39 +1,60 @@
-"""``tracerank evaluate``: the table, its machine-readable twin and the records behind it."""
+"""``tracerank evaluate``: the table, its machine-readable twin, the records behind it, and rules for stopping."""
 
+import csv
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.builders import referenced
 from tests.cli.conftest import Run, json_lines
 from tests.cli.test_app import error_of
+from tests.model_server import Server, error, said
 from tracerank.evaluation.evaluate import evaluate, fold
+from tracerank.methods import load_method
 from tracerank.pools.canonical import write_pools
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, Question, Rollout
-from tracerank.votes.selector import load_selector
 from tracerank.votes.voting import MajorityVote
 
 
-def test_the_table_has_a_row_per_method_and_a_column_per_k(run: Run, world: Path, checkpoint: Path) -> None:
-    result = run("evaluate", world, "--checkpoint", checkpoint, "-k", "4,2")
+def rows_of(run: Run, *arguments: object) -> list[dict[str, Any]]:
+    result = run("evaluate", *arguments, "--json")
+    assert result.exit_code == 0, result.output
+    rows: list[dict[str, Any]] = json.loads(result.stdout)["rows"]
+    return rows
+
+
+def methods_in(rows: list[dict[str, Any]]) -> list[str]:
+    return list(dict.fromkeys(row["method"] for row in rows))
+
+
+def test_the_table_has_a_row_per_method_and_a_column_per_k(run: Run, world: Path) -> None:
+    result = run("evaluate", world, "-k", "4,2")
     assert result.exit_code == 0, result.output
     rows = [line.split() for line in result.stdout.splitlines() if line.strip()]
     assert " ".join(rows[0]) == "accuracy % / F1 % over 12 questions"
     assert rows[1] == ["method", "K=2", "K=4"]
-    assert [row[0] for row in rows[3:-1]] == ["single", "majority", "TRACE", "oracle"]
+    assert [row[0] for row in rows[3:-1]] == ["single", "majority", "evidence", "oracle"]
     assert all(len(row) == 1 + 2 * 3 for row in rows[3:-1])
     assert " ".join(rows[-1]).startswith("labels: of the file")
 
 
-def test_json_is_unrounded_and_equals_the_library(run: Run, world: Path, checkpoint: Path, pools: list[Pool]) -> None:
-    result = run("evaluate", world, "--checkpoint", checkpoint, "-k", "2,6", "--json")
-    rows = json.loads(result.stdout)["rows"]
-    wanted = fold(evaluate([MajorityVote(), load_selector(checkpoint)], pools, [2, 6]))
-    assert [(row["method"], row["k"]) for row in rows] == [(row.method, row.k) for row in wanted]
-    assert [row["accuracy"] for row in rows] == [row.accuracy for row in wanted]
-    assert [row["f1"] for row in rows] == [row.f1 for row in wanted]
+def test_json_is_unrounded_and_equals_the_library(run: Run, world: Path, network: Path, pools: list[Pool]) -> None:
+    rows = rows_of(run, world, "-k", "2,6", "--method", f"majority,{network}")
+    wanted = fold(evaluate([MajorityVote(), load_method(str(network))], pools, [2, 6]))
+    assert [(row["k"], row["accuracy"], row["f1"]) for row in rows] == [(row.k, row.accuracy, row.f1) for row in wanted]
+    assert methods_in(rows) == ["single", "majority", str(network), "oracle"]
+
+
+def test_methods_are_named_with_commas_or_one_by_one(run: Run, world: Path) -> None:
+    once = rows_of(run, world, "-k", "2", "--method", "majority,fewest-tools")
+    twice = rows_of(run, world, "-k", "2", "--method", "majority", "--method", "fewest-tools")
+    assert methods_in(once) == methods_in(twice) == ["single", "majority", "fewest-tools", "oracle"]
+    assert "frobnicate" in error_of(run("evaluate", world, "--method", "majority,frobnicate"))
 
 
 def test_votes_by_another_equality_and_labels_by_another_rule(run: Run, tmp_path: Path) -> None:
@@ -42,59 +63,72 @@ def test_votes_by_another_equality_and_labels_by_another_rule(run: Run, tmp_path
     write_pools(tmp_path / "p.jsonl", [Pool(Question("q", "How many people live there?", ("977633",)), rollouts)])
 
     def accuracy(*options: str) -> float:
-        result = run("evaluate", tmp_path / "p.jsonl", "-k", "6", "--json", *options)
-        assert result.exit_code == 0, result.output
-        return next(
-            row["accuracy"] for row in json.loads(result.stdout)["rows"] if row["method"].startswith("majority")
-        )
+        rows = rows_of(run, tmp_path / "p.jsonl", "-k", "6", *options)
+        return next(float(row["accuracy"]) for row in rows if row["method"].startswith("majority"))
 
-    assert accuracy("--count-abstentions") == 0.0
+    assert accuracy("--count-abstentions", "--method", "majority") == 0.0
     assert accuracy() == 1.0
     assert accuracy("--equality", "default") == 1.0
     assert accuracy("--equality", "default", "--labels", "contains") == 1.0
     assert "--chat" in error_of(run("evaluate", tmp_path / "p.jsonl", "--equality", "llm"))
 
 
-def test_without_a_checkpoint_the_shipped_selector_is_compared(run: Run, world: Path) -> None:
-    rows = json.loads(run("evaluate", world, "-k", "2", "--json").stdout)["rows"]
-    assert [row["method"] for row in rows] == ["single", "majority", "default", "oracle"]
+@pytest.mark.parametrize("ks", ["", "two", "0,2", "2,,4", "1.5"])
+def test_a_k_that_is_no_list_of_numbers_is_refused(run: Run, world: Path, ks: str) -> None:
+    assert "expected whole numbers from 1 on" in error_of(run("evaluate", world, "-k", ks or ","))
+
+
+def test_pools_smaller_than_k_are_mentioned(run: Run, world: Path) -> None:
+    assert "12 questions at K=8, 12 questions at K=16" in run("evaluate", world).stderr
+    assert run("evaluate", world, "-k", "6").stderr == ""
+
+
+def test_f1_is_left_out_where_there_are_no_references(run: Run, tmp_path: Path) -> None:
+    rollouts = [Rollout(0, "a", label=1.0, setting=BROWSING), Rollout(1, "b", label=0.0, setting=BROWSING)]
+    write_pools(tmp_path / "pools.jsonl", [Pool.of(Question("q", "?"), rollouts)])
+    result = run("evaluate", tmp_path / "pools.jsonl", "-k", "2")
+    assert result.stdout.startswith("accuracy % over 1 questions")
+    lines = [line.split() for line in result.stdout.splitlines()]
+    assert ["single", "100.0"] in lines
+    assert ["mean-single", "50.0"] in lines
+
+
+# Records.
 
 
 def test_every_decision_is_recorded_in_the_folder(run: Run, world: Path, tmp_path: Path) -> None:
     folder = tmp_path / "evaluation"
-    result = run("evaluate", world, "-k", "1,2", "--methods", "majority,fewest-tools,single", "-o", folder)
+    result = run("evaluate", world, "-k", "1,2", "--method", "majority,fewest-tools,single", "-o", folder)
     assert result.exit_code == 0, result.output
     records = json_lines((folder / "records.jsonl").read_text())
     assert len(records) == 12 * 2 * 4
     assert {record["method"] for record in records} == {"single", "majority", "fewest-tools", "oracle"}
-    assert result.stdout == run("evaluate", world, "-k", "1,2", "--methods", "majority,fewest-tools").stdout
+    assert result.stdout == run("evaluate", world, "-k", "1,2", "--method", "majority,fewest-tools").stdout
 
 
-def test_an_interrupted_evaluation_goes_on_and_ends_the_same(run: Run, world: Path, tmp_path: Path) -> None:
-    command = ("evaluate", world, "-k", "1,2", "-o", tmp_path / "e", "--subsets", "2")
-    whole = run(*command)
-    path = tmp_path / "e" / "records.jsonl"
-    lines = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(b"".join(lines[:17]) + lines[17][:30])
-    again = run(*command)
-    assert again.stdout == whole.stdout
-    rewritten = path.read_bytes().splitlines(keepends=True)
-    assert rewritten[:17] == lines[:17]
-    keys = ("question_id", "method", "k", "subset", "correct")
-    one, other = ({tuple(json.loads(line)[key] for key in keys) for line in found} for found in (lines, rewritten))
-    assert one == other
-    assert len(rewritten) == len(lines)
+def test_records_can_be_a_file(run: Run, world: Path, tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    asked = ("evaluate", world, "-k", "3", "--method", "majority")
+    run(*asked, "-o", tmp_path / "folder")
+    wanted = json_lines((tmp_path / "folder" / "records.jsonl").read_text())
+    names = ["records.jsonl", "records.csv", "records.json", "records.parquet"]
+    for name in names:
+        result = run(*asked, "-o", tmp_path / name)
+        assert result.exit_code == 0, result.output
+    answers = [record["answer"] for record in wanted]
+    assert [record["answer"] for record in json_lines((tmp_path / "records.jsonl").read_text())] == answers
+    with (tmp_path / "records.csv").open(encoding="utf-8-sig", newline="") as file:
+        assert [row["answer"] or None for row in csv.DictReader(file)] == answers
+    assert parquet.read_table(tmp_path / "records.parquet")["answer"].to_pylist() == answers
+    assert sorted(os.listdir(tmp_path)) == sorted(["folder", *names])
+    assert "already exists" in error_of(run(*asked, "-o", tmp_path / "records.csv"))
+    assert run(*asked, "-o", tmp_path / "records.csv", "--force").exit_code == 0
 
 
 def test_another_configuration_in_the_same_folder_is_refused(run: Run, world: Path, tmp_path: Path) -> None:
     run("evaluate", world, "-k", "2", "-o", tmp_path / "e")
-    for other in (
-        ("-k", "3"),
-        ("-k", "2", "--labels", "em"),
-        ("-k", "2", "--subsets", "1"),
-        ("-k", "2", "--seed", "1"),
-    ):
-        assert "other files, methods or settings" in error_of(run("evaluate", world, "-o", tmp_path / "e", *other))
+    for other in (("-k", "3"), ("--labels", "em"), ("--subsets", "1"), ("--seed", "1"), ("--method", "single")):
+        assert "other" in error_of(run("evaluate", world, "-k", "2", "-o", tmp_path / "e", *other))
     assert run("evaluate", world, "-o", tmp_path / "e", "-k", "3", "--force").exit_code == 0
 
 
@@ -108,41 +142,132 @@ def test_files_of_different_backbones_are_kept_apart(run: Run, world: Path, tmp_
     assert "one for each of the 2 files" in error_of(run("evaluate", world, copy, "--backbone", "a,b,c"))
 
 
-def test_an_unknown_method_is_refused_with_the_known_ones(run: Run, world: Path) -> None:
-    assert "majority" in error_of(run("evaluate", world, "--methods", "majority,frobnicate"))
-
-
 def test_a_run_that_cannot_begin_leaves_no_folder(run: Run, tmp_path: Path) -> None:
     (tmp_path / "bad.jsonl").write_bytes(b"\x00\x01")
     assert run("evaluate", tmp_path / "bad.jsonl", "-o", tmp_path / "e").exit_code == 2
     assert os.listdir(tmp_path) == ["bad.jsonl"]
 
 
-def test_f1_is_left_out_where_there_are_no_references(run: Run, tmp_path: Path) -> None:
-    rollouts = [Rollout(0, "a", label=1.0, setting=BROWSING), Rollout(1, "b", label=0.0, setting=BROWSING)]
-    write_pools(tmp_path / "pools.jsonl", [Pool.of(Question("q", "?"), rollouts)])
-    result = run("evaluate", tmp_path / "pools.jsonl", "-k", "2")
-    assert result.stdout.startswith("accuracy % over 1 questions")
-    lines = [line.split() for line in result.stdout.splitlines()]
-    assert ["single", "100.0"] in lines
-    assert ["mean-single", "50.0"] in lines
-
-
-def test_questions_without_label_or_reference_are_reported_apart(run: Run, tmp_path: Path) -> None:
+def test_pools_without_labels_end_in_one_line_and_leave_no_folder(run: Run, tmp_path: Path) -> None:
     judged = Pool.of(Question("a", "?", ("x",)), [Rollout(0, "x")])
     unknown = Pool.of(Question("b", "?"), [Rollout(0, "x")])
     write_pools(tmp_path / "both.jsonl", [judged, unknown])
-    result = run("evaluate", tmp_path / "both.jsonl", "-k", "1")
-    assert "1 questions have neither a label nor a reference" in result.stderr
+    assert "1 questions have neither a label nor a reference" in run("evaluate", tmp_path / "both.jsonl").stderr
     write_pools(tmp_path / "unknown.jsonl", [unknown])
-    assert "not one of 1 questions has a label" in error_of(run("evaluate", tmp_path / "unknown.jsonl"))
+    assert "label" in error_of(run("evaluate", tmp_path / "unknown.jsonl", "-o", tmp_path / "e"))
+    assert not (tmp_path / "e").exists()
 
 
-def test_pools_smaller_than_k_are_mentioned(run: Run, world: Path) -> None:
-    assert "12 questions at K=8, 12 questions at K=16" in run("evaluate", world).stderr
-    assert run("evaluate", world, "-k", "6").stderr == ""
+# Labels.
 
 
-@pytest.mark.parametrize("ks", ["", "two", "0,2", "2,,4", "1.5"])
-def test_a_k_that_is_no_list_of_numbers_is_refused(run: Run, world: Path, ks: str) -> None:
-    assert "expected whole numbers from 1 on" in error_of(run("evaluate", world, "-k", ks))
+CITIES = ("Paris", "Rome", "Oslo", "Athens", "Madrid", "Vienna")
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> Path:
+    """Three rollouts say the city in a sentence, the last names another; exact match calls them all wrong."""
+    pools = [referenced((city,), *[f"It is {city}."] * 3, "Nowhere", question=f"Where: {city}?") for city in CITIES]
+    write_pools(tmp_path / "bare.jsonl", pools)
+    return tmp_path / "bare.jsonl"
+
+
+@pytest.mark.parametrize(("rule", "right"), [("auto", 1.0), ("meaning", 1.0), ("em", 0.0), ("contains", 1.0)])
+def test_the_rule_decides_what_is_right_and_is_named(run: Run, bare: Path, rule: str, right: float) -> None:
+    rows = rows_of(run, bare, "-k", "4", "--labels", rule, "--method", "majority")
+    assert {row["accuracy"] for row in rows if row["method"] == "majority"} == {right}
+    assert "labels: by " in run("evaluate", bare, "-k", "4", "--labels", rule).stdout
+
+
+def test_a_rule_that_is_not_known_is_refused(run: Run, bare: Path) -> None:
+    assert "known are " in error_of(run("evaluate", bare, "--labels", "astrology"))
+    assert "judge:URL#MODEL" in error_of(run("evaluate", bare, "--labels", "judge"))
+
+
+@pytest.fixture
+def chat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    """A chat server, and a cache folder of the test's own."""
+    monkeypatch.setenv("TRACERANK_CACHE", str(tmp_path / "cache" / "vectors"))
+    server = Server()
+    yield server
+    server.close()
+
+
+def test_a_model_can_judge(run: Run, bare: Path, chat: Server) -> None:
+    chat.rule = lambda request: said("CORRECT" if "It is" in str(request["messages"]) else "INCORRECT")
+    result = run("evaluate", bare, "-k", "4", "--labels", f"judge:{chat.url}#toy", "--method", "majority")
+    assert result.exit_code == 0, result.output
+    assert chat.requests
+    assert "judge" in result.stderr
+
+
+# Methods that ask a model, and escalation.
+
+
+def test_what_a_chat_method_cost_is_in_the_report(run: Run, world: Path, chat: Server, tmp_path: Path) -> None:
+    chat.rule = lambda request: said("<answer>Atlantis</answer>")
+    asked = ("--method", "solagg", "--chat", f"{chat.url}#toy", "-k", "2", "-o", tmp_path / "e")
+    assert run("evaluate", world, *asked, "--quiet").exit_code == 0
+    (tmp_path / "prices.json").write_text('{"toy": {"input": 1000000, "output": 0}}')
+    found = json.loads(run("report", tmp_path / "e", "--prices", tmp_path / "prices.json", "--format", "json").stdout)
+    (row,) = next(table["rows"] for table in found["tables"] if table["name"] == "cost")
+    assert row["money a question"] == row["prompt tokens"] > 0
+
+
+def test_a_decision_that_failed_is_made_again(
+    run: Run, world: Path, chat: Server, pools: list[Pool], tmp_path: Path
+) -> None:
+    def fails(request: dict[str, Any]) -> Any:
+        is_bad = pools[3].question.text in str(request["messages"])
+        return error(400, "out of credit") if is_bad else said("<answer>Atlantis</answer>")
+
+    chat.rule = fails
+    command = ("evaluate", world, "-k", "2", "--method", "majority,solagg", "--chat", f"{chat.url}#toy", "--json")
+    result = run(*command, "-o", tmp_path / "e")
+    assert result.exit_code == 3
+    assert "solagg: 1 of 12 decisions failed, the first because " in result.stderr
+    counted = {(row["method"], row["questions"]) for row in json.loads(result.stdout)["rows"]}
+    assert {("majority", 12), ("solagg", 11)} <= counted
+    chat.rule = lambda request: said("<answer>Atlantis</answer>")
+    again = run(*command, "-o", tmp_path / "e")
+    assert again.exit_code == 0, again.output
+    assert ("solagg", 12) in {(row["method"], row["questions"]) for row in json.loads(again.stdout)["rows"]}
+
+
+def test_escalation_stands_beside_the_method_and_is_reported(run: Run, world: Path, tmp_path: Path) -> None:
+    command = ("evaluate", world, "-k", "6", "--method", "evidence,single", "-o", tmp_path / "e")
+    result = run(*command, "--escalate", "oracle", "--below", "0.9")
+    assert result.exit_code == 0, result.output
+    assert "evidence+oracle" in result.stdout
+    assert "single+oracle" not in result.stdout
+    assert "recovered" in result.stdout
+    assert "escalation" in run("report", tmp_path / "e", "--format", "json").stdout
+    assert "states a confidence" in error_of(
+        run("evaluate", world, "--method", "single", "--escalate", "oracle", "--below", "1")
+    )
+
+
+# Stopping.
+
+
+def test_rules_for_stopping_are_compared_on_labelled_pools(run: Run, world: Path, tmp_path: Path) -> None:
+    result = run("evaluate", world, "--stopping", "--orders", "2", "-o", tmp_path / "r")
+    assert result.exit_code == 0, result.output
+    assert "labels: of the file" in result.stdout
+    assert (tmp_path / "r" / "stopping-1.csv").stat().st_size > 100
+    record = json.loads(run("evaluate", world, "--stopping", "-k", "4", "--json", "-q").stdout)
+    assert record["k"] == 4
+    assert record["outcomes"]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--method", "majority,evidence"), "name one method"),
+        (("-k", "2,4"), "name one method"),
+        (("--subsets", "2"), "does not go with"),
+        (("-k", "9"), "no labelled pool has enough rollouts"),
+    ],
+)
+def test_what_cannot_be_replayed_is_refused(run: Run, world: Path, options: tuple[str, ...], words: str) -> None:
+    assert words in error_of(run("evaluate", world, "--stopping", *options))

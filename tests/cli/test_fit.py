@@ -1,83 +1,87 @@
-"""``tracerank fit`` from files to a folder that ``load_selector`` takes."""
+"""``tracerank fit``: from labelled pools to a folder that ``--method`` takes, or only its confidence."""
 
 import json
 from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Run
-from tests.fitting.test_ladder import cited
+from tests.cli.conftest import Run, json_lines
+from tests.cli.test_app import error_of
+from tests.worlds import generate_pools
 from tracerank.pools.canonical import write_pools
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question, Rollout
-from tracerank.votes.selector import load_selector
-
-pytest.importorskip("scipy")
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Pools whose evidence tells the right answer."""
-    path = tmp_path_factory.mktemp("told") / "pools.jsonl"
-    write_pools(path, cited(40))
+def labelled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("pools") / "labelled.jsonl"
+    write_pools(path, generate_pools(60, seed=5, k=6))
     return path
 
 
-def test_the_table_and_what_it_means_are_printed(run: Run, told: Path, tmp_path: Path) -> None:
-    result = run("fit", told, "-o", tmp_path / "mine", "--encoder", "none", "--folds", "3")
-    assert result.exit_code == 0, result.stderr
-    lines = result.stdout.splitlines()
-    assert lines[0] == "held-out accuracy over 40 pools"
-    names = [line.split("  ")[0].strip() for line in lines]
-    assert names.index("majority") < names.index("better vote") < names.index("features") < names.index("fit")
-    assert "40 questions are too few to tell" in result.stdout
-    assert "To expect of this procedure: +" in result.stdout
-    assert f"use it with --checkpoint {tmp_path / 'mine'}" in result.stderr
+@pytest.fixture(scope="module")
+def others(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("pools") / "others.jsonl"
+    write_pools(path, generate_pools(20, seed=6, k=6))
+    return path
 
 
-def test_the_result_is_loaded_like_any_checkpoint(run: Run, told: Path, tmp_path: Path) -> None:
-    run("fit", told, "-o", tmp_path / "mine", "--encoder", "none", "--folds", "3", "-q")
-    selector = load_selector(tmp_path / "mine")
-    right = [
-        next(one.label for one in pool.rollouts if one.sample_id == selector.decide(pool).sample_id)
-        for pool in cited(20, seed=7)
-    ]
-    assert right == [1.0] * 20
-
-
-def test_json_is_the_report_in_the_folder(run: Run, told: Path, tmp_path: Path) -> None:
-    result = run("fit", told, "-o", tmp_path / "mine", "--encoder", "none", "--folds", "2", "--json", "-q")
-    report = json.loads(result.stdout)
-    assert report == json.loads((tmp_path / "mine" / "report.json").read_text())
-    assert report["winner"] == "shipped"
-    assert {row["name"] for row in report["rows"]} >= {"majority", "better vote", "features", "features-boosted", "fit"}
-
-
-def test_the_same_command_again_shows_what_was_found(run: Run, told: Path, tmp_path: Path) -> None:
-    command = ("fit", told, "-o", tmp_path / "mine", "--encoder", "none", "--folds", "2")
-    first, again = run(*command), run(*command)
-    assert again.stdout == first.stdout
+def test_the_result_is_a_method_whose_questions_are_known(
+    run: Run, labelled: Path, others: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "mine"
+    command = ("fit", labelled, "-o", folder, "--folds", "3")
+    result = run(*command)
+    assert result.exit_code == 0, result.output
+    assert "accuracy on questions not fitted on: 60 questions" in result.stdout
+    assert f"--method majority,{folder}" in result.stderr
+    again = run(*command)
+    assert again.stdout == result.stdout
     assert "fitted before" in again.stderr
-    other = run(*command, "--seed", "1")
-    assert other.exit_code == 2
-    assert "--force" in other.stderr
-    assert run(*command, "--seed", "1", "--force").exit_code == 0
+    assert len(json_lines(run("select", others, "--method", folder, "-q").stdout)) == 20
+    assert "were fitted on" in error_of(run("evaluate", labelled, "--method", folder, "-k", "4"))
+    assert "fitted on" in run("evaluate", labelled, others, "--method", folder, "-k", "4").stdout
+    assert run("evaluate", labelled, "--method", folder, "-k", "4", "--include-fitted").exit_code == 0
+    assert error_of(run(*command, "--seed", "1"))
+    assert run(*command, "--seed", "1", "--force", "--json").exit_code == 0
 
 
-def test_pools_without_labels_end_in_one_line(run: Run, tmp_path: Path) -> None:
+def test_what_a_split_holds_out_is_judged_and_never_fitted_on(run: Run, labelled: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    assert run("fit", labelled, "-o", folder, "--folds", "3", "--split", "0.5", "-q").exit_code == 0
+    command = ("evaluate", labelled, "--method", folder, "-k", "4", "--split")
+    result = run(*command, "0.5", "--json")
+    assert result.exit_code == 0, result.output
+    assert 10 < json.loads(result.stdout)["rows"][0]["questions"] < 50
+
+
+def test_pools_that_do_not_suffice_end_in_one_line(run: Run, labelled: Path, tmp_path: Path) -> None:
     pools = [
         Pool.of(Question(f"q{number}", f"Which {number}?"), [Rollout(0, "a"), Rollout(1, "b")]) for number in "123"
     ]
     write_pools(tmp_path / "pools.jsonl", pools)
-    result = run("fit", tmp_path / "pools.jsonl", "-o", tmp_path / "mine", "--encoder", "none")
-    assert result.exit_code == 2
-    assert result.stderr.count("\n") == 1
-    assert "not one of 3 questions is labelled" in result.stderr
+    assert "label" in error_of(run("fit", tmp_path / "pools.jsonl", "-o", tmp_path / "mine"))
     assert not (tmp_path / "mine").exists()
+    write_pools(tmp_path / "few.jsonl", generate_pools(2, seed=5, k=6))
+    assert "too few" in error_of(run("fit", tmp_path / "few.jsonl", "-o", tmp_path / "mine"))
+    assert "-o FOLDER" in error_of(run("fit", labelled))
 
 
-def test_too_few_pools_end_in_one_line(run: Run, tmp_path: Path) -> None:
-    write_pools(tmp_path / "pools.jsonl", cited(2))
-    result = run("fit", tmp_path / "pools.jsonl", "-o", tmp_path / "mine", "--encoder", "none")
-    assert result.exit_code == 2
-    assert "2 questions with labels are too few" in result.stderr
+def test_only_the_confidence_changes(run: Run, labelled: Path, others: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    result = run("fit", labelled, "--only", "confidence", "-o", folder)
+    assert result.exit_code == 0, result.output
+    assert f"saved in {folder}" in result.stderr
+    before, after = (json_lines(run("select", others, "--method", name).stdout) for name in ("evidence", folder))
+    assert [(one["answer"], one["scores"]) for one in before] == [(one["answer"], one["scores"]) for one in after]
+    assert [one["confidence"] for one in before] != [one["confidence"] for one in after]
+
+
+def test_what_ships_is_not_written_to_and_a_folder_only_with_new_questions(
+    run: Run, labelled: Path, tmp_path: Path
+) -> None:
+    command = ("fit", labelled, "--only", "confidence")
+    assert "-o FOLDER" in error_of(run(*command))
+    assert run(*command, "-o", tmp_path / "mine", "-q").exit_code == 0
+    assert error_of(run(*command, "--method", tmp_path / "mine"))

@@ -4,7 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from typer.testing import CliRunner
+import pytest
+from click.testing import CliRunner
 
 from tests.readers.sample_records import SAMPLES
 from tracerank.cli.app import app
@@ -66,3 +67,24 @@ def test_a_folder_with_a_stranger_in_it_is_read_and_the_stranger_named(tmp_path:
 def test_hostile_text_cannot_steer_the_terminal(tmp_path: Path) -> None:
     bad = {**SAMPLES["webqa"], "question_index": "\x1b[2Jx", "question": 3}
     assert "\x1b" not in inspected(written(tmp_path, SAMPLES["webqa"], bad))
+
+
+def test_drops_are_those_of_the_method_that_will_choose(tmp_path: Path) -> None:
+    rows = [
+        {"question": "Q?", "sample_id": place, "answer": answer, "searches": []} for place, answer in enumerate("ab ")
+    ]
+    path = written(tmp_path, *rows)
+    for options in ((), ("--method", "majority")):
+        found = json.loads(inspected(path, *options, "--json"))
+        assert {reason: entry["count"] for reason, entry in found["dropped"].items()} == {"no answer": 1}
+    assert "never chosen by evidence" in inspected(path)
+
+
+@pytest.mark.parametrize(
+    ("answers", "is_warned"), [(["It is Paris.", "Rome", "Paris, of course"], True), (["Paris"], False)]
+)
+def test_where_exact_match_misleads_a_line_says_so(tmp_path: Path, answers: list[str], is_warned: bool) -> None:
+    rows = [{"question": "What is the capital of France?", "answer": answer, "expected": "Paris"} for answer in answers]
+    path = written(tmp_path, *rows)
+    warning = "exact match misleads here: by it 0.0% of 3 answers are right, by meaning 66.7%"
+    assert (warning in warnings_of(path)) is is_warned

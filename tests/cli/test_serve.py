@@ -1,115 +1,96 @@
-"""The command: what it serves, what it warns of, what it refuses."""
+"""``tracerank serve``: what it serves, what it warns of, what it refuses."""
 
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
-from tests.cli.conftest import Run
-from tests.model_server import Server
-from tests.served import served
-from tracerank.serving.limits import MEGABYTE, ServiceLimits
-
-pytest.importorskip("uvicorn")
 pytest.importorskip("fastapi")
 
-from tracerank.serving import listening
+import httpx
+
+from tests.cli.conftest import Run
+from tests.cli.test_app import error_of
+from tests.model_server import Server
+from tests.served import served
+from tracerank.serving import app as service
 
 BODY = {"question": "Capital?", "rollouts": [{"answer": "Rome"}, {"answer": "Paris"}, {"answer": "paris"}]}
+Visitor = Callable[[str], object]
 
 
 @pytest.fixture
-def visited(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[str], None]], list[dict[str, Any]]]:
-    """Lets a visitor ask the service that the command would run, and keeps how it would be run."""
-    monkeypatch.setattr("tracerank.cli.serve._spare_collections", lambda: None)  # this process lives on
+def visited(monkeypatch: pytest.MonkeyPatch) -> Callable[[Visitor], list[tuple[str, int]]]:
+    """Lets a visitor ask the service that the command would run, and keeps where it would listen."""
+    monkeypatch.setattr("gc.freeze", lambda: None)  # this process lives on
 
-    def by(visitor: Callable[[str], None]) -> list[dict[str, Any]]:
-        runs: list[dict[str, Any]] = []
+    def by(visitor: Visitor) -> list[tuple[str, int]]:
+        runs: list[tuple[str, int]] = []
 
-        def listen(app: Any, host: str, port: int, limits: ServiceLimits) -> None:
-            runs.append({"host": host, "port": port, "limits": limits})
+        def run(app: Any, host: str, port: int, *, announce: Callable[[str], object]) -> None:
+            runs.append((host, port))
+            announce(f"http://{host}:{port}")
             with served(app) as url:
                 visitor(url)
 
-        monkeypatch.setattr(listening, "listen", listen)
+        monkeypatch.setattr(service, "run", run)
         return runs
 
     return by
 
 
-def test_the_command_serves_on_loopback_and_shows_files(run: Run, visited: Any, world: Path, checkpoint: Path) -> None:
-    pages = []
-
-    def visitor(url: str) -> None:
-        assert httpx.get(f"{url}/health").json()["method"] == "trace"
-        assert 'href="view"' in httpx.get(url).text
-        pages.append(httpx.get(f"{url}/view"))
-
-    runs = visited(visitor)
-    result = run("serve", "--checkpoint", checkpoint, "--view", world, "--port", 8123)
+def test_the_method_is_served_on_loopback(run: Run, visited: Any) -> None:
+    answers = []
+    runs = visited(lambda url: answers.append(httpx.post(f"{url}/v1/select", json=BODY).json()["answer"]))
+    result = run("serve", "--method", "majority", "--port", 8123)
     assert result.exit_code == 0, result.output
-    assert (runs[0]["host"], runs[0]["port"]) == ("127.0.0.1", 8123)
-    assert "http://127.0.0.1:8123/v1/select" in result.output
-    assert "warning" not in result.output
-    assert pages[0].headers["content-type"].startswith("text/html")
-    assert "default-src 'none'" in pages[0].headers["content-security-policy"]
-    assert world.name in pages[0].text
+    assert runs == [("127.0.0.1", 8123)]
+    assert "majority at http://127.0.0.1:8123/v1/select" in result.stderr
+    assert "warning" not in result.stderr
+    assert answers == ["Paris"]
 
 
 def test_a_token_comes_from_the_environment(run: Run, visited: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    statuses = []
+    statuses: list[int] = []
 
     def visitor(url: str) -> None:
-        statuses.append(httpx.post(f"{url}/v1/select", json=BODY).status_code)
-        statuses.append(httpx.post(f"{url}/v1/select", json=BODY, headers={"authorization": "Bearer s"}).status_code)
+        for headers in ({}, {"authorization": "Bearer s"}):
+            statuses.append(httpx.post(f"{url}/v1/select", json=BODY, headers=headers).status_code)
 
     visited(visitor)
-    assert "may use this service" in run("serve", "--method", "majority", "--host", "0.0.0.0", "-q").output
+    command = ("serve", "--method", "majority", "--host", "0.0.0.0", "-q")
+    assert "may use this service" in run(*command).stderr
     monkeypatch.setenv("TRACERANK_SERVICE_TOKEN", "s")
-    assert "may use" not in run("serve", "--method", "majority", "--host", "0.0.0.0", "-q").output
+    assert run(*command).stderr == ""
     assert statuses == [200, 200, 401, 200]
 
 
-def test_options_and_defaults_become_the_limits(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    given: list[tuple[Any, ...]] = []
-    monkeypatch.setattr("tracerank.cli.serve._spare_collections", lambda: None)  # this process lives on
-    monkeypatch.setattr("tracerank.serving.select_service.select_app", lambda *arguments: given.append(arguments))
-    monkeypatch.setattr(listening, "listen", lambda app, host, port, limits: given.append((limits.closing_seconds,)))
-    assert run("serve", "--method", "majority").exit_code == 0
-    assert run("serve", "--method", "majority", "--queue", 3, "--timeout", 7, "--max-body", 2).exit_code == 0
-    assert given[0][2] == ServiceLimits()
-    assert given[2][2] == ServiceLimits(body_bytes=2 * MEGABYTE, waiting=3, seconds=7.0)
-    assert given[1] == (ServiceLimits().closing_seconds,)
+def test_the_options_reach_the_service(run: Run, visited: Any) -> None:
+    statuses = []
+    body = {**BODY, "question": "x" * 1_200_000}
+    visited(lambda url: statuses.append(httpx.post(f"{url}/v1/select", json=body).status_code))
+    for size in (1, 2):
+        assert run("serve", "--method", "majority", "--max-body", size, "-q").exit_code == 0
+    assert statuses == [413, 200]
 
 
-def test_what_cannot_be_served_is_told_before_anything_listens(run: Run, visited: Any, tmp_path: Path) -> None:
+def test_what_cannot_be_served_is_refused_before_anything_listens(run: Run, visited: Any, tmp_path: Path) -> None:
     runs = visited(lambda url: None)
-    for arguments, reason in (
-        (("--method", "trace"), "--checkpoint FOLDER is needed"),
-        (("--checkpoint", tmp_path / "none"), "none"),
-        (("--method", "majority", "--view", tmp_path / "absent.jsonl"), "absent.jsonl"),
-    ):
-        result = run("serve", *arguments)
-        assert result.exit_code == 2
-        assert reason in result.output
+    assert error_of(run("serve", "--method", "trace"))
+    assert "none" in error_of(run("serve", "--method", tmp_path / "none"))
+    assert "not a host" in error_of(run("serve", "--method", "majority", "--allow-host", "http://x"))
+    assert error_of(run("serve", "--upstream", "localhost#small"))
     assert runs == []
 
 
 def test_a_chat_server_behind_the_service_is_sampled_as_the_options_say(run: Run, visited: Any) -> None:
     upstream = Server()
     told: list[Any] = []
-
-    def visitor(url: str) -> None:
-        asked = {"messages": [{"role": "user", "content": "Hello?"}]}
-        told.append(httpx.post(f"{url}/v1/chat/completions", json=asked).json()["tracerank"])
-        told.append(httpx.get(f"{url}/v1/models").json()["data"][0]["id"])
-
-    visited(visitor)
+    asked = {"messages": [{"role": "user", "content": "Hello?"}]}
+    visited(lambda url: told.append(httpx.post(f"{url}/v1/chat/completions", json=asked).json()["tracerank"]))
     result = run("serve", "--upstream", f"{upstream.url}#small", "--best-of", 2, "--stop", 1)
     upstream.close()
     assert result.exit_code == 0, result.output
-    assert f"the best of 2 completions of {upstream.url}/v1" in result.output
-    assert (told[0]["n"], told[1]) == (2, "small")
-    assert run("serve", "--upstream", "localhost#small").exit_code == 2
+    assert f"the best of 2 completions of {upstream.url}" in result.stderr
+    assert told[0]["n"] == 2

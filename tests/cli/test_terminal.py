@@ -4,13 +4,12 @@ import io
 import json
 import sys
 import time
-from collections.abc import Iterator
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracerank.cli.terminal import harmless, json_text, new_table, note, print_table, stderr_console, working
+from tracerank.cli.terminal import Progress, harmless, json_text, new_table, note, print_table, working
 
 ANYTHING = st.text(st.characters() | st.sampled_from("\x1b\x9b\u202e\u2066\ud800\U000e0041\n\r\x07"))
 
@@ -52,16 +51,7 @@ def test_a_wide_table_is_not_cut_off(capsys: pytest.CaptureFixture[str]) -> None
     assert capsys.readouterr().out.count("12.3 / 45.6") == 30
 
 
-# The progress bar.
-
-
-@pytest.fixture(autouse=True)
-def _fresh_console(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The console settles what it can do when it is made; a process has only one stderr, these tests have several."""
-    monkeypatch.setenv("TERM", "xterm")
-    stderr_console.cache_clear()
-    yield
-    stderr_console.cache_clear()
+# Progress.
 
 
 class Terminal(io.StringIO):
@@ -70,50 +60,57 @@ class Terminal(io.StringIO):
 
 
 def shown_by(monkeypatch: pytest.MonkeyPatch, stream: io.StringIO, quiet: bool = False, delay: float = 0.0) -> str:
+    monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(sys, "stderr", stream)
-    stderr_console.cache_clear()
-    with working("counting", quiet=quiet, delay=delay, total=3) as bar:
-        for _ in bar.over(range(3)):
+    with working("counting", quiet=quiet, delay=delay, total=3) as progress:
+        for _ in progress.over(range(3)):
             time.sleep(0.05)
-        bar.describe("[b]done")
-        time.sleep(0.15)
+        progress.describe("[b]done")
+        time.sleep(0.4)
+        note("a problem")
     return stream.getvalue()
 
 
-def test_a_terminal_gets_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_terminal_gets_one_line_that_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     shown = shown_by(monkeypatch, Terminal())
-    assert "counting" in shown
-    assert "3/3 questions" in shown
-    assert "[b]done" in shown
+    assert "counting: " in shown
+    assert "[b]done: 3/3 questions, 0:00, about 1 s left" in shown
+    assert "a problem" in shown
 
 
-def test_no_bar_without_a_terminal_or_when_quiet_or_when_it_is_over_soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert shown_by(monkeypatch, io.StringIO()) == ""
-    assert shown_by(monkeypatch, Terminal(), quiet=True) == ""
-    assert shown_by(monkeypatch, Terminal(), delay=30) == ""
+def test_no_progress_without_a_terminal_or_when_quiet_or_when_it_is_over_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert shown_by(monkeypatch, io.StringIO()) == "a problem\n"
+    assert shown_by(monkeypatch, Terminal(), quiet=True) == "a problem\n"
+    assert shown_by(monkeypatch, Terminal(), delay=30) == "a problem\n"
 
 
-def test_without_a_terminal_a_line_now_and_then_says_that_it_goes_on(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_a_terminal_a_line_now_and_then_shows_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = io.StringIO()
     monkeypatch.setattr(sys, "stderr", stream)
-    stderr_console.cache_clear()
-    with working("counting", total=3, every=0.02) as bar:
-        bar.advance(2)
+    with working("counting", every=0.02) as progress:
+        progress.advance(2)
         while stream.getvalue().count("\n") < 2:
             time.sleep(0.01)
-    assert stream.getvalue().splitlines()[:2] == ["counting: 2/3 questions, 0:00"] * 2
-    told = stream.getvalue()
+    assert stream.getvalue().splitlines()[:2] == ["counting: 2 questions, 0:00"] * 2
+    shown = stream.getvalue()
     time.sleep(0.05)
-    assert stream.getvalue() == told
-    with working("counting", every=0.01, quiet=True):
-        time.sleep(0.05)
-    assert stream.getvalue() == told
-    assert capsys.readouterr().out == ""
+    assert stream.getvalue() == shown
 
 
-def test_what_is_printed_meanwhile_still_goes_to_stdout(
+def test_the_time_left_counts_only_what_this_run_did(monkeypatch: pytest.MonkeyPatch) -> None:
+    progress = Progress("sampling", "rollouts", 100)
+    progress.skip(80)
+    assert str(progress) == "sampling: 80/100 rollouts, 0:00"
+    began = time.monotonic()
+    monkeypatch.setattr("tracerank.cli.terminal.time.monotonic", lambda: began + 60)
+    progress.advance(10)
+    assert str(progress).startswith("sampling: 90/100 rollouts, 1:")
+    assert str(progress).endswith("about 60 s left")
+    progress.set(100, 200)
+    assert "100/200" in str(progress)
+
+
+def test_results_still_go_to_stdout_meanwhile(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     stream = Terminal()
@@ -124,3 +121,8 @@ def test_what_is_printed_meanwhile_still_goes_to_stdout(
         note("a problem")
     assert capsys.readouterr().out == "a result\n"
     assert "a problem" in stream.getvalue()
+
+
+def test_a_very_long_note_is_shortened(capsys: pytest.CaptureFixture[str]) -> None:
+    note("x" * 10_000)
+    assert len(capsys.readouterr().err) < 1000

@@ -1,10 +1,5 @@
 """Embedders that need no model, and the check every embedder's output passes."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -13,8 +8,6 @@ from hypothesis import strategies as st
 from tests.golden import needs_golden, unit_facts
 from tracerank.embedding.base import Embedder, HashEmbedder, Sha256Embedder, check_stored, check_vectors
 from tracerank.errors import EmbeddingError
-
-REPOSITORY = Path(__file__).parents[2]
 
 
 def similarity(one: str, other: str) -> float:
@@ -31,39 +24,15 @@ def test_every_embedder_passes_the_check_it_is_held_to(embedder: Embedder) -> No
     assert embedder.embed([]).shape == (0, embedder.width)
 
 
-def test_names_carry_the_width() -> None:
-    assert (HashEmbedder().name, HashEmbedder().width) == ("hash-256", 256)
-    assert HashEmbedder(64).name == "hash-64"
-    assert Sha256Embedder().name == "sha256-4096"
-
-
 def test_a_hash_vector_is_the_same_on_every_machine() -> None:
     vector = HashEmbedder().embed(["The fox"])[0]
     # Columns and signs of "the", "fox" and "the fox", computed once.
     assert {int(i): round(float(vector[i]), 6) for i in vector.nonzero()[0]} == {3: 0.57735, 7: -0.57735, 220: 0.57735}
 
 
-def test_a_hash_vector_does_not_depend_on_the_process() -> None:
-    script = "from tracerank.embedding.base import HashEmbedder; print(HashEmbedder().embed(['a b c']).tobytes().hex())"
-    environment = os.environ | {"PYTHONHASHSEED": "7", "PYTHONPATH": str(REPOSITORY / "src")}
-    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
-    assert bytes.fromhex(done.stdout) == HashEmbedder().embed(["a b c"]).tobytes()
-
-
 def test_case_and_punctuation_do_not_matter_but_word_order_does() -> None:
     assert similarity("Who founded Velmora?", "who founded velmora") == pytest.approx(1.0, abs=1e-6)
     assert similarity("who founded velmora", "velmora who founded") < 0.95
-
-
-def test_texts_that_share_words_are_closer_than_texts_that_do_not() -> None:
-    passage = "According to the register the mill was founded by Oskan Delvari"
-    assert similarity("Oskan Delvari", passage) > similarity("Brena Tolisk", passage) + 0.2
-
-
-def test_a_repeated_word_counts_less_than_twice() -> None:
-    once, twice = HashEmbedder(4096).embed(["fox hound", "fox fox hound"])
-    assert 1.0 < twice.max() / np.sort(twice)[-3] < 2.0
-    assert once.max() == pytest.approx(1 / np.sqrt(3))
 
 
 @given(st.lists(st.text(max_size=30), max_size=6))
@@ -110,12 +79,6 @@ def test_the_sha256_rule_gives_the_golden_values() -> None:
         assert vector.sum(dtype=np.float64) == pytest.approx(fact["sum"])
 
 
-def test_changing_a_returned_sha256_vector_does_not_change_the_next() -> None:
-    embedder = Sha256Embedder()
-    embedder.embed(["Paris"])[:] = 0
-    assert embedder.embed(["Paris"]).any()
-
-
 def complaint(vectors: object, count: int = 2, width: int = 3, texts: list[str] | None = None) -> str:
     with pytest.raises(EmbeddingError) as raised:
         check_vectors(vectors, count, width, "some-model", texts)
@@ -123,21 +86,19 @@ def complaint(vectors: object, count: int = 2, width: int = 3, texts: list[str] 
     return str(raised.value)
 
 
-def test_what_is_not_an_array_is_refused() -> None:
-    assert complaint([[0.0] * 3] * 2) == "some-model: returned list; expected a numpy array"
-
-
-def test_a_wrong_number_of_rows_is_refused() -> None:
-    assert complaint(np.zeros((1, 3))) == "some-model: returned 1 vectors for 2 texts"
-
-
-def test_a_wrong_width_is_refused() -> None:
-    assert complaint(np.zeros((2, 4))) == "some-model: returned vectors of width 4; expected 3"
-
-
-@pytest.mark.parametrize("vectors", [np.zeros(6), np.zeros((2, 3, 1)), np.zeros((2, 3), dtype=np.int64)])
-def test_a_wrong_shape_or_kind_is_refused(vectors: np.ndarray) -> None:
-    assert "expected floats of shape (2, 3)" in complaint(vectors)
+@pytest.mark.parametrize(
+    ("vectors", "words"),
+    [
+        ([[0.0] * 3] * 2, "some-model: returned list; expected a numpy array"),
+        (np.zeros((1, 3)), "some-model: returned 1 vectors for 2 texts"),
+        (np.zeros((2, 4)), "some-model: returned vectors of width 4; expected 3"),
+        (np.zeros(6), "expected floats of shape (2, 3)"),
+        (np.zeros((2, 3, 1)), "expected floats of shape (2, 3)"),
+        (np.zeros((2, 3), dtype=np.int64), "expected floats of shape (2, 3)"),
+    ],
+)
+def test_a_wrong_shape_or_kind_is_refused(vectors: object, words: str) -> None:
+    assert words in complaint(vectors)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, 1e300], ids=["nan", "infinite", "too-large-for-float32"])

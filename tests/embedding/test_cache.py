@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 from tracerank.cache_folders import default_cache_folder
-from tracerank.embedding import cache as cache_module
 from tracerank.embedding.base import HashEmbedder
-from tracerank.embedding.cache import FILE_NAME, StoredEncoder, VectorCache
+from tracerank.embedding.cache import FILE_NAME, StoredEncoder, VectorCache, text_key
 from tracerank.embedding.cached import CachedEmbedder
 from tracerank.errors import EmbeddingError
+from tracerank.runs import sqlite_file
 
 NAME, WIDTH = "hash-16/16", 16
 TEXTS = [f"text number {number}" for number in range(60)]
@@ -102,9 +102,9 @@ def test_encoders_widths_and_odd_texts_do_not_meet(tmp_path: Path) -> None:
 def test_a_damaged_vector_is_found_replaced_and_removed(tmp_path: Path) -> None:
     cache = VectorCache(tmp_path)
     cache.write(NAME, TEXTS, HALVES)
-    damage(tmp_path, "UPDATE vectors SET vector = ? WHERE key = ?", b"short", cache_module.text_key(TEXTS[3]))
+    damage(tmp_path, "UPDATE vectors SET vector = ? WHERE key = ?", b"short", text_key(TEXTS[3]))
     flipped = bytes([HALVES[7].tobytes()[0] ^ 4]) + HALVES[7].tobytes()[1:]
-    damage(tmp_path, "UPDATE vectors SET vector = ? WHERE key = ?", flipped, cache_module.text_key(TEXTS[7]))
+    damage(tmp_path, "UPDATE vectors SET vector = ? WHERE key = ?", flipped, text_key(TEXTS[7]))
     assert cache.check() == 2
     assert TEXTS[3] not in cache.read(NAME, WIDTH, TEXTS)
     CachedEmbedder(HashEmbedder(WIDTH), cache).embed(TEXTS)  # embeds the short one again
@@ -129,7 +129,7 @@ def test_removing_an_encoder_gives_the_space_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", [b"not a database at all" * 50, b"SQLite format 3\0" + b"\1" * 4000])
 def test_a_file_that_is_no_database_is_refused_in_one_line(tmp_path: Path, content: bytes) -> None:
     (tmp_path / FILE_NAME).write_bytes(content)
-    with pytest.raises(EmbeddingError, match=rf"{FILE_NAME}: damaged, or not a vector cache .*move it away") as caught:
+    with pytest.raises(EmbeddingError, match=rf"{FILE_NAME}: damaged, or of another program .*move it away") as caught:
         VectorCache(tmp_path)
     assert "\n" not in str(caught.value)
     assert (tmp_path / FILE_NAME).read_bytes() == content
@@ -138,7 +138,7 @@ def test_a_file_that_is_no_database_is_refused_in_one_line(tmp_path: Path, conte
 def test_another_program_s_database_is_refused_and_left_alone(tmp_path: Path) -> None:
     damage(tmp_path, "CREATE TABLE vectors (mine)")
     before = (tmp_path / FILE_NAME).read_bytes()
-    with pytest.raises(EmbeddingError, match="not a vector cache; set TRACERANK_CACHE"):
+    with pytest.raises(EmbeddingError, match="a file of another program; move it away"):
         VectorCache(tmp_path)
     assert (tmp_path / FILE_NAME).read_bytes() == before
 
@@ -166,7 +166,7 @@ def test_a_folder_without_write_access_is_read_and_refused_before_the_work(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     VectorCache(tmp_path).write(NAME, TEXTS, HALVES)
-    monkeypatch.setattr(cache_module.os, "access", lambda *_: False)
+    monkeypatch.setattr(sqlite_file.os, "access", lambda *_: False)
     embedder = Counting()
     cached = CachedEmbedder(embedder, VectorCache(tmp_path))
     assert np.array_equal(cached.embed(TEXTS), HALVES.astype(np.float32))
@@ -178,7 +178,7 @@ def test_a_folder_without_write_access_is_read_and_refused_before_the_work(
 
 def test_a_full_disk_and_a_writer_that_does_not_end_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cache = VectorCache(tmp_path)
-    monkeypatch.setattr(cache_module, "BUSY_SECONDS", 0.05)
+    monkeypatch.setattr(sqlite_file, "BUSY_SECONDS", 0.05)
     other = sqlite3.connect(tmp_path / FILE_NAME, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     assert cache.read(NAME, WIDTH, TEXTS) == {}  # reading waits for no writer
@@ -192,7 +192,7 @@ def test_a_full_disk_and_a_writer_that_does_not_end_are_named(tmp_path: Path, mo
         file.execute("PRAGMA max_page_count = 20")
         return file
 
-    monkeypatch.setattr(cache_module.sqlite3, "connect", small)
+    monkeypatch.setattr(sqlite_file.sqlite3, "connect", small)
     with pytest.raises(EmbeddingError, match="disk is full; free some space"):
         cache.write(NAME, [f"{number}" for number in range(9000)], np.ones((9000, WIDTH), np.float16))
     assert cache.encoders() == []  # all of a batch, or nothing

@@ -165,14 +165,6 @@ def test_concurrency_is_bounded_and_leaves_the_order_alone(server: Server, make:
 # --- failures that pass ---
 
 
-def test_cut_connections_are_tried_again(server: Server, make: Make) -> None:
-    whole = good({"input": ["a"]}).body
-    # Cut before the promised length, and a body that is short from the start.
-    server.planned = [Reply(body=whole, cut=True), Reply(body=whole[:-9]), Reply(body=b"")]
-    assert np.array_equal(make().embed(["a"]), WORDS.embed(["a"]))
-    assert len(server.requests) == 4
-
-
 def test_one_failed_request_ends_the_call_and_the_waits_of_the_others(server: Server) -> None:
     server.planned = [good({"input": ["0"]})]
     server.rule = lambda request: error(400, "no") if request["input"] == ["1"] else error(503, "busy")
@@ -233,13 +225,6 @@ def test_a_width_that_changes_between_requests_is_an_error(server: Server, make:
 
 
 # --- refusals ---
-
-
-def test_limits_below_one_are_refused() -> None:
-    with pytest.raises(ValueError, match="max_items must be at least 1, got 0"):
-        HttpConfig("http://host", "words", max_items=0)
-    with pytest.raises(ValueError, match="timeout and whole must be positive"):
-        HttpConfig("http://host", "words", timeout=0)
 
 
 @pytest.mark.parametrize(

@@ -90,15 +90,6 @@ def test_rows_follow_the_texts_in_any_order(minilm: LocalEmbedder) -> None:
     assert minilm.embed([]).shape == (0, 384)
 
 
-def test_a_repeated_text_goes_through_the_model_once(minilm: LocalEmbedder, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
-    pooled = minilm._model.pooled
-    monkeypatch.setattr(minilm._model, "pooled", lambda texts: (asked.extend(texts), pooled(texts))[1])
-    vectors = minilm.embed(["Paris", "Rome", "Paris", "Paris"])
-    assert sorted(asked) == ["Paris", "Rome"]
-    assert np.array_equal(vectors[0], vectors[2])
-
-
 def test_a_lone_surrogate_is_embedded_as_a_question_mark(minilm: LocalEmbedder) -> None:
     odd, plain = minilm.embed(["x \ud83d y", "x ? y"])
     assert np.allclose(odd, plain, atol=1e-6)

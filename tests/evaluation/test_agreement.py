@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 from tests.builders import referenced
-from tracerank.evaluation import agreement
 from tracerank.evaluation.agreement import Agreement, FileLabels
 from tracerank.pools.pool import Pool
 
@@ -44,10 +43,3 @@ def test_a_judges_labels_that_agree_are_no_matter() -> None:
     assert found.agreement.total == 3
     assert FileLabels().warning() is None
     assert FileLabels().record()["is_exact_match"] is None
-
-
-def test_of_a_long_file_only_the_first_answers_are_compared() -> None:
-    found = FileLabels()
-    for number in range(agreement.COMPARED + 5):
-        found.add(labelled_by_file((f"{number}", 1.0), references=(f"{number}",)))
-    assert found.agreement.total == agreement.COMPARED

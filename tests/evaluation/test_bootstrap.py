@@ -38,18 +38,9 @@ def test_many_questions_in_blocks_give_what_one_block_gives(monkeypatch: pytest.
     assert np.allclose(whole.low, parts.low, atol=5e-3)
 
 
-def test_the_same_seed_gives_the_same_interval() -> None:
-    values = np.random.default_rng(1).random((30, 2))
-    assert np.array_equal(intervals(values, seed=9, resamples=200).low, intervals(values, seed=9, resamples=200).low)
-
-
 @pytest.mark.parametrize(("wins", "losses"), [(5, 0), (9, 3), (4, 4), (1, 0)])
 def test_the_sign_test_is_the_exact_binomial(wins: int, losses: int) -> None:
     found = sign_test(np.array([1.0] * wins + [-1.0] * losses + [0.0] * 5 + [np.nan]))
     tail = sum(comb(wins + losses, count) for count in range(min(wins, losses) + 1)) / 2 ** (wins + losses)
     assert (found.wins, found.losses) == (wins, losses)
     assert found.p == pytest.approx(min(1.0, 2 * tail))
-
-
-def test_without_a_difference_nothing_is_shown() -> None:
-    assert sign_test(np.zeros(7)).p == 1.0

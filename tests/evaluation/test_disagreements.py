@@ -3,12 +3,10 @@
 import pytest
 
 from tests.builders import pool_of, ranked, rollout
-from tracerank.evaluation.disagreements import Difference, difference, disagreements, means_the_same
+from tracerank.evaluation.disagreements import Difference, Side, difference, disagreements, means_the_same
 from tracerank.pools.pool import Pool
 from tracerank.votes.base import Decision
 from tracerank.votes.explanation import ReadWeights, Reason, explain
-
-WROTE = "Who wrote it?"
 
 
 def decision(answer: str | None, sample_id: int | None, *group: int) -> Decision:
@@ -22,23 +20,21 @@ def split() -> Pool:
         rollout("Anna Berg", ranked("who", "Anna Berg read it."), label=0.0),
         rollout("Anna Berg", ranked("who", "Anna Berg read it.", "Boris wrote it."), label=0.0),
         rollout("Boris", own, label=1.0),
-        question=WROTE,
+        question="Who wrote it?",
     )
 
 
 def test_a_question_is_listed_with_votes_texts_and_the_strongest_reason() -> None:
-    pool = split()
-    read = {
-        0: ReadWeights((None,), ((1.0,),)),
-        1: ReadWeights((None,), ((1.0, 0.0),)),
-        2: ReadWeights((None,), ((0.5, 0.5),)),
-    }
+    pool, weights = split(), (((1.0,),), ((1.0, 0.0),), ((0.5, 0.5),))
+    read = {sample: ReadWeights((None,), one) for sample, one in enumerate(weights)}
     reasons = (Reason("support", "how the evidence holds it", 0.9), Reason("votes", "how many agree", -0.5))
     explanation = explain(pool.rollouts, decision("Boris", 2, 2), read, reasons=reasons)
     [found] = disagreements([pool], [decision("Anna Berg", 0, 0, 1)], [explanation])
-    assert (found.vote.answer, found.vote.is_right, found.vote.votes, found.vote.held_by) == ("Anna Berg", False, 2, 2)
-    assert (found.other.answer, found.other.is_right, found.other.votes, found.other.held_by) == ("Boris", True, 1, 2)
+    assert found.vote == Side("Anna Berg", False, 2, 2)
+    assert found.other == Side("Boris", True, 1, 2)
     assert found.reason == "how the evidence holds it"
+    [found] = disagreements([pool], [decision("Anna Berg", 0)], [explain(pool.rollouts, decision(None, None))])
+    assert (found.other, found.reason) == (Side(None, False, 0, 0), None)
 
 
 @pytest.mark.parametrize(
@@ -49,19 +45,10 @@ def test_a_question_is_listed_with_votes_texts_and_the_strongest_reason() -> Non
         (decision("A. Berg", 0), decision("Somebody", 2, 0, 2)),
         (decision(None, None), decision(None, None)),
     ],
-    ids=["spelling", "a sentence", "the other's own group", "nothing to say"],
+    ids=["spelling", "a sentence", "the other's own group", "no answer"],
 )
 def test_what_means_the_same_is_no_disagreement(one: Decision, other: Decision) -> None:
-    pool = split()
-    assert means_the_same(pool, one, other)
-    assert list(disagreements([pool], [one], [explain(pool.rollouts, other)])) == []
-
-
-def test_an_answer_beside_none_is_a_disagreement_whoever_is_right() -> None:
-    pool = split()
-    [found] = disagreements([pool], [decision("Anna Berg", 0)], [explain(pool.rollouts, decision(None, None))])
-    assert (found.other.answer, found.other.is_right, found.other.votes, found.other.held_by) == (None, False, 0, 0)
-    assert found.reason is None
+    assert means_the_same(split(), one, other)
 
 
 def test_a_difference_is_paired_and_says_only_what_its_interval_allows() -> None:
@@ -69,6 +56,5 @@ def test_a_difference_is_paired_and_says_only_what_its_interval_allows() -> None
     assert difference([1.0] * 40, [0.0] * 40).verdict == "right more often"
     assert difference([0.0] * 40, [1.0] * 40).verdict == "right less often"
     mixed = difference([1.0, 0.0] * 20, [0.0, 1.0] * 20)
-    assert mixed.gain == 0
-    assert mixed.low < 0 < mixed.high
+    assert mixed.low < mixed.gain == 0 < mixed.high
     assert mixed.verdict == "40 questions show no difference"

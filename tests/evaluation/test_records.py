@@ -78,10 +78,13 @@ def test_other_settings_are_refused_and_replaced_by_force_alone(tmp_path: Path) 
     fill(tmp_path, record(0))
     with pytest.raises(UsageError, match="other files, methods or settings"), RecordFolder(tmp_path, {"a": 2}):
         pass
+    with RecordFolder(tmp_path, {"a": 1}) as target:
+        target.write_labels({"rule": "em"})
     assert len(list(read_evaluation(tmp_path).records())) == 1
     with RecordFolder(tmp_path, {"a": 2}, force=True) as target:
         assert target.done == set()
     assert list(read_evaluation(tmp_path).records()) == []
+    assert read_evaluation(tmp_path).labels is None
 
 
 def test_two_runs_cannot_write_to_one_folder(tmp_path: Path) -> None:

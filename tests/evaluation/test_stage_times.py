@@ -1,4 +1,4 @@
-"""The clock that goes through TRACE's stages."""
+"""The clock that goes through the stages of selection."""
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.builders import pool
-from tracerank.embedding.base import HashEmbedder
+from tracerank.embedding.base import EncoderIdentity, HashEmbedder
 from tracerank.errors import CheckpointError
 from tracerank.evaluation import stage_times
 from tracerank.evaluation.stage_times import (
@@ -17,17 +17,18 @@ from tracerank.evaluation.stage_times import (
     READ,
     SCORE,
     STAGES,
+    UNENCODED,
     ClockedEmbedder,
-    StageClock,
     measure_selector,
     time_stages,
 )
+from tracerank.methods import EVIDENCE
 from tracerank.pools.pool import Pool
 from tracerank.votes.base import Decision
 
 
 class Time:
-    """A clock that moves only when told."""
+    """A clock that a test advances."""
 
     now = 0.0
 
@@ -36,10 +37,15 @@ class Time:
 
 
 class Selector:
-    """Settles blocks of two: building takes 1 s a pool, scoring 3 s a block."""
+    """Decides blocks of two: building takes 1 s a pool, scoring 3 s a block."""
+
+    name = "blocks"
 
     def __init__(self, embedder: ClockedEmbedder, time: Time) -> None:
         self.embedder, self.time = embedder, time
+
+    def decide(self, pool: Pool) -> Decision:
+        return next(self.iter_decisions([pool]))
 
     def iter_decisions(self, pools: Iterable[Pool]) -> Iterator[Decision]:
         stream = iter(pools)
@@ -65,31 +71,28 @@ class SlowEmbedder(HashEmbedder):
 def test_each_stage_gets_its_own_time_and_each_text_is_encoded_once_a_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     time = Time()
     monkeypatch.setattr(stage_times, "time", time)
-    clock = StageClock()
-    embedder = ClockedEmbedder(SlowEmbedder(time), clock)
+    embedder = ClockedEmbedder(SlowEmbedder(time))
 
     def read() -> Iterator[Pool]:
         for _ in range(8):  # twice as many as are measured
             time.now += 0.5
             yield pool("a", "b")  # all ask the same question
 
-    found = time_stages(Selector(embedder, time), embedder, clock, read, questions=4, passes=3)
+    found = time_stages(Selector(embedder, time), embedder, read, questions=4, passes=3)
     assert found.seconds == {READ: 2.0, ENCODE: 10.0, BUILD: 4.0, SCORE: 6.0}
-    assert (found.questions, found.rollouts, found.texts) == (4, 8, 1)
-    assert found.per_question == 22 / 4
+    assert (found.questions, found.rollouts, found.texts, found.per_question) == (4, 8, 1, 22 / 4)
 
 
 def test_vectors_are_those_of_the_embedder() -> None:
     plain = HashEmbedder(16)
-    clocked = ClockedEmbedder(plain, StageClock())
+    clocked = ClockedEmbedder(plain)
     texts = ["a b", "c", "a b"]
     assert np.array_equal(clocked.embed(texts), plain.embed(texts))
     assert clocked.embed([]).shape == (0, 16)
 
 
-def test_a_checkpoint_is_loaded_and_measured_with_its_own_encoder_or_another(tmp_path: Path) -> None:
+def test_a_network_is_measured_with_its_own_encoder_alone_and_what_ships_without_one(tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
-    from tracerank.embedding.base import EncoderIdentity
     from tracerank.trace.checkpoint import Checkpoint, save_checkpoint
     from tracerank.trace.net import TraceNet
     from tracerank.trace.recipe import RECIPES, NetConfig
@@ -97,17 +100,11 @@ def test_a_checkpoint_is_loaded_and_measured_with_its_own_encoder_or_another(tmp
     torch.manual_seed(0)
     net = TraceNet(NetConfig(width=16, hidden=8, heads=2, feed_forward=8, layers=1), RECIPES["webqa"]).eval()
     save_checkpoint(Checkpoint(net, EncoderIdentity("hash-16", 16)), tmp_path)
-    told: list[str] = []
-    cost = measure_selector(
-        tmp_path,
-        lambda: [pool("a", "b"), pool("c", "d")],
-        questions=1,
-        passes=2,
-        on_loaded=lambda: told.append("loaded"),
-        on_pass=lambda: told.append("pass"),
-    )
-    assert told == ["loaded", "pass", "pass"]
-    assert (cost.encoder, cost.times.questions, cost.times.passes) == ("hash-16", 1, 2)
+    pools = [pool("a", "b"), pool("c", "d")]
+    cost = measure_selector(tmp_path, lambda: pools, questions=1, passes=2)
+    assert (cost.encoder, cost.kind, cost.times.questions, cost.times.passes) == ("hash-16", "trace", 1, 2)
     assert tuple(cost.times.seconds) == STAGES
     with pytest.raises(CheckpointError):
-        measure_selector(tmp_path, lambda: [pool("a")], encoder="hash-8")
+        measure_selector(tmp_path, lambda: pools, encoder="hash-8")
+    shipped = measure_selector(EVIDENCE, lambda: pools, passes=1)
+    assert (shipped.encoder, tuple(shipped.times.seconds)) == (None, UNENCODED)

@@ -60,7 +60,7 @@ def test_a_rival_that_no_text_has_is_named_with_those_who_gave_it() -> None:
         ("Mantua", (2,), False, True),
         ("Dresden", (3,), False, False),
     ]
-    assert str(found[1]) == "no text supports the rival 'Dresden' (1 rollout), and nobody looked it up"
+    assert str(found[1]) == "no text supports the rival 'Dresden' (1 rollout), and it was not looked up"
 
 
 def test_words_in_another_order_and_yes_and_no_are_not_called_unsupported() -> None:
@@ -125,7 +125,7 @@ def test_answers_in_scripts_without_spaces_are_found_in_texts() -> None:
 
 def test_gaps_are_plain_values_the_same_each_time_and_change_no_decision() -> None:
     seen = pool_of(*(rollout(f"Answer {n}", ranked(f"query {n}", "text")) for n in range(20)), question=ASKED)
-    decision = tr.load_selector().decide(seen)
+    decision = tr.load_method().decide(seen)
     found = tr.gaps(seen, decision)
     assert found == tr.gaps(seen, decision)
     assert decision.missing is None

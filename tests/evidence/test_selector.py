@@ -154,4 +154,4 @@ def test_what_ships_is_one_small_folder() -> None:
         "stopping.json",
     }
     assert sum(path.stat().st_size for path in folder.iterdir()) < 20_000
-    assert isinstance(tr.load_selector(), EvidenceSelector)
+    assert isinstance(tr.load_method(), EvidenceSelector)

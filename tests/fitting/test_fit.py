@@ -1,6 +1,7 @@
 """``fit`` from labelled pools to a folder: what is chosen, what it holds, and what it refuses."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -9,12 +10,13 @@ import pytest
 import tracerank as tr
 from tests.builders import pool, pool_of, ranked, rollout
 from tracerank.errors import UsageError
+from tracerank.evaluation.labels import Labelling
 from tracerank.evaluation.records import read_evaluation
 from tracerank.evaluation.scores import score_matrix
 from tracerank.evidence.selector import EvidenceSelector
 from tracerank.fitting.candidates import FREE, MONOTONE, SHIPPED, VOTE, candidates_for
 from tracerank.fitting.fit import LabelledPools, fit
-from tracerank.fitting.nested import FIT
+from tracerank.fitting.nested import FIT, Comparison, NestedValidation
 from tracerank.methods import load_selector
 from tracerank.votes.folders import fitted_on
 
@@ -129,6 +131,25 @@ def test_refits_decide_on_tables_as_they_do_on_pools() -> None:
         assert [candidate.decide(selector, index) for index in range(12)] == selector.decide_many(pools)
 
 
+def test_no_label_of_a_fold_reaches_what_the_candidates_decide_on_it() -> None:
+    pools = [*cited(20, shows="any"), *cited(20, 1, "wrong")]
+
+    def decided(given: list[tr.Pool]) -> tuple[NestedValidation, Comparison]:
+        validation = NestedValidation(given, candidates_for(given), 2)
+        return validation, validation.run()
+
+    validation, before = decided(pools)
+    train, held_out = validation.parts[0]
+    changed = list(pools)
+    for index in held_out:
+        rollouts = (replace(one, label=1 - (one.label or 0)) for one in pools[index].rollouts)
+        changed[index] = tr.Pool.of(pools[index].question, rollouts)
+    _, after = decided(changed)
+    for name in before.decisions:
+        assert [before.decisions[name][at] for at in held_out] == [after.decisions[name][at] for at in held_out]
+    assert any(before.decisions[FREE][at] != after.decisions[FREE][at] for at in train)
+
+
 def test_a_refit_without_mixed_pools_is_what_ships() -> None:
     pools = [pool_of(rollout("a", label=1.0), rollout("a", label=1.0), question=f"{n}?") for n in range(3)]
     shipped, refit = candidates_for(pools)[1:3]
@@ -136,10 +157,8 @@ def test_a_refit_without_mixed_pools_is_what_ships() -> None:
 
 
 def test_pools_without_all_labels_are_left_out_with_a_reason() -> None:
-    from tracerank.evaluation.labels import Labelling
-
     half = pool_of(rollout("a", label=1.0), rollout("b"), question="half?")
-    data = LabelledPools.of([*cited(2), pool("a", "b"), half], Labelling("given"))
-    assert (len(data.pools), data.left_out) == (2, {"no label": 1, "some answers without a label": 1})
+    data = LabelledPools.of([*cited(2), pool("a", "b"), pool(), half], Labelling("given"))
+    assert (len(data.pools), data.left_out) == (2, {"no label": 2, "some answers without a label": 1})
     with pytest.raises(UsageError, match="none of 1 questions is labelled"):
         LabelledPools.of([pool("a")], Labelling())

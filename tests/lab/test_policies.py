@@ -7,10 +7,9 @@ import pytest
 
 from tests.lab.shelves import RIVERS, corpus_of
 from tracerank.errors import UsageError
-from tracerank.lab.chat.policy import ChatPolicy
 from tracerank.lab.corpus.index import Reranked
 from tracerank.lab.lexical.policy import LexicalPolicy
-from tracerank.lab.policies import STYLES, ChatOptions, PolicyChoice, Sources
+from tracerank.lab.policies import ChatOptions, PolicyChoice, Sources
 from tracerank.pools.types import Question
 
 
@@ -39,15 +38,6 @@ def test_a_named_encoder_reranks(index: Path) -> None:
     found = Sources(index, rerank="hash-16").load()
     assert isinstance(found, Reranked)
     assert found.embedder.width == 16
-
-
-@pytest.mark.parametrize("style", [None, *STYLES])
-def test_every_style_of_a_chat_agent_can_be_named(index: Path, style: str | None) -> None:
-    options = ChatOptions(style, temperature=0.0, max_turns=3, max_tokens=77)
-    with PolicyChoice("chat:http://localhost:1,toy", Sources(index), options).opened() as policy:
-        assert isinstance(policy, ChatPolicy)
-        assert (policy.temperature, policy.limits.turns, policy.limits.reply_tokens) == (0.0, 3, 77)
-        assert policy.chat.name.endswith("#toy")
 
 
 def test_another_index_is_another_source(index: Path, tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """The client against servers that answer in every way we know of."""
 
-import time
-from collections.abc import Callable
 from typing import Any
 
 import httpx
@@ -10,7 +8,6 @@ import pytest
 from tracerank.errors import RetrieveError
 from tracerank.lab.retrieve_client import RetrieveClient, RetrieveConfig
 
-Handler = Callable[[httpx.Request], httpx.Response]
 CONTENTS = {"id": "7", "contents": '"Velm River"\nIt rises in Ostra.\nIt is long.'}
 
 
@@ -62,37 +59,11 @@ def test_several_queries_go_in_one_request() -> None:
     assert made.search_many([]) == []
 
 
-def test_what_may_pass_is_tried_again_with_growing_pauses() -> None:
-    made, sent = client(
-        httpx.ConnectError("refused"), httpx.Response(503), httpx.Response(200, content=b'{"resu'), result(), retries=3
-    )
-    assert made.search("velm") == ()
-    assert len(sent) == 4
-
-
-def test_a_server_says_how_long_to_wait() -> None:
-    made, sent = client(httpx.Response(429, headers={"retry-after": "0.1"}), result())
-    began = time.monotonic()
-    made.search("velm")
-    assert time.monotonic() - began >= 0.1
-    made, sent = client(httpx.Response(429, headers={"retry-after": "700"}), result())
-    with pytest.raises(RetrieveError, match=r"asks to wait 700 s, more than 30 s \(HTTP 429"):
-        made.search("velm")
-    assert len(sent) == 1
-
-
 def test_a_request_that_keeps_failing_raises_and_never_looks_like_an_empty_search() -> None:
     made, sent = client(*[httpx.ReadTimeout("late")] * 3)
     with pytest.raises(RetrieveError, match=r"http://host:1/retrieve: gave up after 3 attempts: no answer within 30 s"):
         made.search("velm")
     assert len(sent) == 3
-
-
-def test_a_refusal_is_final_and_in_the_servers_words() -> None:
-    made, sent = client(httpx.Response(422, json={"error": "'topk' must be a whole number"}))
-    with pytest.raises(RetrieveError, match="HTTP 422: 'topk' must be a whole number"):
-        made.search("velm")
-    assert len(sent) == 1
 
 
 @pytest.mark.parametrize(
@@ -105,12 +76,6 @@ def test_replies_of_another_shape_are_errors(value: Any) -> None:
         made.search("velm")
 
 
-def test_a_page_instead_of_json_is_said() -> None:
-    made, _ = client(httpx.Response(200, text="<html>welcome</html>"))
-    with pytest.raises(RetrieveError, match="not JSON; is it a Search-R1 style retrieval server"):
-        made.search("velm")
-
-
 def test_the_key_of_a_chat_server_is_not_sent_to_a_retrieval_server(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRACERANK_API_KEY", "chat-key")
     monkeypatch.setenv("OPENAI_API_KEY", "other-key")
@@ -118,19 +83,6 @@ def test_the_key_of_a_chat_server_is_not_sent_to_a_retrieval_server(monkeypatch:
     assert config.read_key() is None
     monkeypatch.setenv("TRACERANK_RETRIEVER_KEY", "own-key")
     assert config.read_key() == "own-key"
-
-
-def test_a_server_that_wants_a_key_is_told_which_variable() -> None:
-    made, _ = client(httpx.Response(401, json={"error": "who are you"}))
-    with pytest.raises(RetrieveError, match=r"wants a key \(HTTP 401\); put it in \$TRACERANK_RETRIEVER_KEY"):
-        made.search("velm")
-
-
-@pytest.mark.parametrize("url", ["", "host:8000", "ftp://host", "http://", "http://[x"])
-def test_an_address_that_is_none_is_refused(url: str) -> None:
-    with pytest.raises(RetrieveError, match=r"is no server|is damaged") as caught:
-        RetrieveConfig(url)
-    assert "/retrieve" in str(caught.value)
 
 
 def test_the_path_may_be_given_or_left_out() -> None:

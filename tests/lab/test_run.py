@@ -1,7 +1,6 @@
 """A run of a policy from Python: every rollout once, whatever was made before, and an account of it."""
 
 import json
-import time
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -10,10 +9,9 @@ from typing import Any
 import pytest
 
 from tests.lab.shelves import RIVERS, corpus_of
-from tracerank.endpoints.chat import ChatReply, Usage
 from tracerank.errors import UsageError
 from tracerank.lab.policies import PolicyChoice, Sources
-from tracerank.lab.run import PolicyRun, RunAccount, RunPlan, write_in_order
+from tracerank.lab.run import PolicyRun, RunPlan, write_in_order
 from tracerank.pools.canonical import rollout_to_record
 from tracerank.pools.types import Question, Rollout
 
@@ -63,29 +61,13 @@ def test_what_failed_is_made_again_unless_it_is_to_be_kept(choice: PolicyChoice)
         assert run.account.tally.failed == 0
 
 
-def test_the_time_left_is_reckoned_from_what_is_finished_and_the_tokens_under_way() -> None:
-    account = RunAccount(4, began=time.monotonic() - 100)
-    assert account.seconds_left(40) is None
-    account.tally.add(Rollout(0, "x"))  # of an earlier attempt, which says nothing of the pace
-    account.resumed = 1
-    assert account.seconds_left(40) is None
-    account.add(Rollout(1, "x"))
-    assert account.seconds_left(40) == pytest.approx(38 * 100, rel=0.01)  # nobody counts tokens
-    account.add(Rollout(2, "x", usage=Usage(10, 400)))
-    account.hear(ChatReply("x", 10, 400))
-    for _ in range(3):
-        account.hear(ChatReply("x", 10, 200))
-    # 200 tokens a rollout, 37 to make, 600 of them written, 10 tokens a second.
-    assert account.seconds_left(40) == pytest.approx((37 * 200 - 600) / 10, rel=0.01)
-
-
 def test_only_the_same_run_is_gone_on_with(choice: PolicyChoice) -> None:
     def identity(plan: RunPlan) -> dict[str, Any]:
         with PolicyRun(plan) as run:
             return run.identity()
 
     own = identity(RunPlan(choice, QUESTIONS, k=3))
-    assert identity(RunPlan(choice, QUESTIONS, k=3, jobs=4)) == own
+    assert identity(RunPlan(choice, QUESTIONS, k=3, workers=4)) == own
     others = (
         RunPlan(choice, QUESTIONS, k=4),
         RunPlan(choice, QUESTIONS, k=3, seed=1),
@@ -106,4 +88,4 @@ def test_the_finished_file_is_in_the_order_of_the_questions(tmp_path: Path) -> N
 
 def test_processes_are_not_for_an_agent_that_waits_for_a_server(choice: PolicyChoice) -> None:
     with pytest.raises(UsageError, match="concurrency"):
-        RunPlan(PolicyChoice("chat:http://host,m", choice.sources), QUESTIONS, jobs=2)
+        RunPlan(PolicyChoice("chat:http://host,m", choice.sources), QUESTIONS, workers=2)

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from tracerank.errors import UsageError
-from tracerank.runs import atomic as files
 from tracerank.runs.atomic import is_draft, replacing, whole_file, write_json, write_lines, write_text
 
 
@@ -78,44 +77,18 @@ def test_the_bare_draft_lets_the_systems_errors_pass(tmp_path: Path) -> None:
         draft.write_text("")
 
 
-def test_a_synced_file_is_on_the_disk_before_it_has_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "cache.json"
-    synced: list[tuple[str, bool]] = []
-    monkeypatch.setattr(files, "_sync", lambda place: synced.append((place.name, path.exists())))
-    with replacing(path, is_synced=True) as draft:
-        draft.write_text("{}")
-    assert synced == [(draft.name, False), (tmp_path.name, True)]
-
-
 def test_drafts_are_known_by_their_names() -> None:
     assert is_draft(".report.json.4711.tmp")
     assert not is_draft("report.json")
     assert not is_draft(".hidden.tmp")
 
 
-def test_what_killed_processes_left_is_cleaned_and_nothing_else(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_drafts_of_the_same_file_that_killed_processes_left_are_removed(tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", ""]) as ended:
         ended.wait()
-    names = {
-        "left": f".page.html.{ended.pid}.tmp",
-        "fresh": f".other.html.{ended.pid}.tmp",
-        "alive": f".page.html.{os.getppid()}.tmp",
-        "no draft": f"page.html.{ended.pid}.tmp",
-    }
-    for what, name in names.items():
+    left = f".page.html.{ended.pid}.tmp"
+    others = {f".other.html.{ended.pid}.tmp", f".page.html.{os.getppid()}.tmp", f"page.html.{ended.pid}.tmp"}
+    for name in {left, *others}:
         (tmp_path / name).write_text("half")
-        if what != "fresh":
-            os.utime(tmp_path / name, (0, 0))
     write_text(tmp_path / "page.html", "whole")
-    assert sorted(os.listdir(tmp_path)) == sorted({*names.values(), "page.html"} - {names["left"]})
-
-
-def test_a_folder_is_looked_through_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    looked: list[Path] = []
-    sound = Path.iterdir
-    monkeypatch.setattr(Path, "iterdir", lambda self: looked.append(self) or sound(self))
-    for number in range(3):
-        write_text(tmp_path / f"{number}.txt", "x")
-    assert looked == [tmp_path]
+    assert {*os.listdir(tmp_path)} == {*others, "page.html"}

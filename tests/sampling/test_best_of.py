@@ -17,8 +17,11 @@ from tests.readers.sample_records import SAMPLES
 from tests.served import awaited
 from tracerank.endpoints.chat import Usage
 from tracerank.errors import AgentError, ReadError, UsageError
+from tracerank.methods import load_selector
 from tracerank.sampling import waves
+from tracerank.sampling.best_of import Result
 from tracerank.stopping.rules import FixedK, WindowRule
+from tracerank.votes.voting import MajorityVote
 
 QUESTION = "Which city did the composer of Orfeo die in?"
 ANSWERS = ("Venice", "Mantua", "Venice", "Cremona", "Venice", "Mantua", "Venice", "Venice")
@@ -59,7 +62,7 @@ def test_the_decision_is_that_of_the_same_pool() -> None:
     assert result.confidence == pytest.approx(whole.confidence)
 
 
-class Counted(tr.MajorityVote):
+class Counted(MajorityVote):
     """Records the sizes of the pools that it decides."""
 
     def __init__(self) -> None:
@@ -74,7 +77,7 @@ class Counted(tr.MajorityVote):
 @pytest.mark.parametrize(("below", "sizes"), [(1.0, [8]), (0.01, [])])
 def test_an_escalating_method_calls_its_second_method_once_at_the_end(below: float, sizes: list[int]) -> None:
     second = Counted()
-    both = tr.Escalating(tr.load_selector(), second, below=below)
+    both = tr.Escalating(load_selector(), second, below=below)
     result = awaited(tr.best_of(answering, QUESTION, k=8, rule=FixedK(8), selector=both))
     assert second.pools == sizes
     assert (result.decision.escalated is not None) == bool(sizes)
@@ -248,7 +251,7 @@ def test_ties_go_to_the_run_that_started_first_even_if_it_ended_last() -> None:
         await asyncio.sleep(0.15 if tr.run_number() == 0 else 0)
         return ("Mantua", "Venice")[tr.run_number()]
 
-    result = awaited(tr.best_of(agent, QUESTION, k=2, rule=FixedK(2), selector=tr.MajorityVote()))
+    result = awaited(tr.best_of(agent, QUESTION, k=2, rule=FixedK(2), selector=MajorityVote()))
     assert (result.answer, result.decision.sample_id) == ("Mantua", 0)
 
 
@@ -266,7 +269,7 @@ def test_it_can_be_called_beside_an_event_loop_with_a_callable_object() -> None:
         async def __call__(self, question: str) -> str:
             return f"Answer: {question}"
 
-    async def inside() -> tr.Result:
+    async def inside() -> Result:
         return tr.run_best_of(Agent(), "Venice", k=2)
 
     assert awaited(inside()).answer == "Answer: Venice"

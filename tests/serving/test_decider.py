@@ -55,7 +55,7 @@ class OneByOne:
 def submitted(method: Any, *answers: str) -> tuple[list["Future[Decided]"], list[int], Decider]:
     """Futures of a first pool and of pools with these answers, which wait together behind it; and batch sizes."""
     sizes: list[int] = []
-    decider = Decider(method, 100, sizes.append)
+    decider = Decider(method, 100, sizes.append, threading.Lock())
     futures = [decider.submit(lambda: (pool("first"), []))]
     assert method.begun.wait(10)
     futures += [
@@ -106,7 +106,7 @@ def test_a_request_that_cannot_be_read_and_one_whose_client_has_left_cost_no_dec
         raise ValueError("no pool")
 
     method, sizes = Streaming(), list[int]()
-    decider = Decider(method, 3, sizes.append)
+    decider = Decider(method, 3, sizes.append, threading.Lock())
     first = decider.submit(lambda: (pool("first"), ["a remark"]))
     assert method.begun.wait(10)
     wrong, left, last = decider.submit(unreadable), decider.submit(unreadable), decider.submit(lambda: (pool("z"), []))
@@ -121,3 +121,7 @@ def test_a_request_that_cannot_be_read_and_one_whose_client_has_left_cost_no_dec
     with pytest.raises(CancelledError):
         left.result(10)
     assert sizes == [1, 1]
+    for thread in threading.enumerate():
+        if thread.name == "deciding":
+            thread.join(10)
+            assert not thread.is_alive()

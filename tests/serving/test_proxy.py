@@ -6,6 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
@@ -25,10 +26,12 @@ import openai
 
 from tracerank.errors import TraceRankError
 from tracerank.methods import load_selector
+from tracerank.pools.pool import Pool
 from tracerank.serving.app import create_app
 from tracerank.serving.settings import MAX_SAMPLES, ServiceSettings
-from tracerank.votes.base import Method
+from tracerank.votes.base import Decision, Method
 from tracerank.votes.escalation import Escalating
+from tracerank.votes.voting import MajorityVote
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
@@ -348,6 +351,34 @@ def test_no_more_requests_are_taken_than_may_wait() -> None:
         held.set()
         first.join(10)
         assert refused.value.response.headers["retry-after"] == "1"
+
+
+class Alone:
+    """A method that must not be used by two threads at once."""
+
+    name = "alone"
+
+    def __init__(self) -> None:
+        self.entered = self.most = 0
+
+    def decide(self, pool: Pool) -> Decision:
+        self.entered += 1
+        self.most = max(self.most, self.entered)
+        time.sleep(0.02)
+        self.entered -= 1
+        return MajorityVote().decide(pool)
+
+
+def test_completions_and_decisions_share_a_method_that_is_not_thread_safe() -> None:
+    alone = Alone()
+    with behind(method=alone) as chat, ThreadPoolExecutor(4) as clients:
+        chat.upstream.rule = lambda request: said("Paris")
+        body = {"question": "Q?", "answers": ["Paris"]}
+        completions = [clients.submit(chat.ask, extra_body={"best_of": 8, "stop": 1}) for _ in range(2)]
+        decisions = [clients.submit(httpx.post, f"{chat.url}/v1/select", json=body) for _ in range(10)]
+        assert {one.result(20).status_code for one in decisions} == {200}
+        assert {one.result(20).choices[0].message.content for one in completions} == {"Paris"}
+    assert alone.most == 1
 
 
 class Waiting:

@@ -5,8 +5,10 @@ import pytest
 import tracerank as tr
 from tests.worlds import generate_pools
 from tracerank.errors import UsageError
+from tracerank.methods import load_selector
 from tracerank.stopping.replay import BETA, FIXED, GAIN, Outcome, Replay, Walk, compare_rules, replay, walks_of
 from tracerank.stopping.rules import BetaRule, ExpectedGain, FixedK, State
+from tracerank.votes.voting import MajorityVote
 
 
 def walk(question: int, *steps: tuple[tuple[int, ...], float, float]) -> Walk:
@@ -66,7 +68,7 @@ def test_the_cheapest_setting_without_a_loss_is_named() -> None:
 
 def test_walks_are_the_same_random_orders_for_every_method() -> None:
     pools = generate_pools(5, seed=3, k=4)
-    evidence, votes = (list(walks_of(pools, method, 3, orders=2)) for method in (tr.load_selector(), tr.MajorityVote()))
+    evidence, votes = (list(walks_of(pools, method, 3, orders=2)) for method in (load_selector(), MajorityVote()))
     assert len(evidence) == len(votes) == 10
     assert all(len(each.states) == len(each.right) == 3 for each in evidence)
     assert [each.states[-1].votes for each in evidence] == [each.states[-1].votes for each in votes]
@@ -75,7 +77,7 @@ def test_walks_are_the_same_random_orders_for_every_method() -> None:
 def test_pools_are_replayed_at_their_most_common_size() -> None:
     pools = [*generate_pools(4, seed=3, k=4), *generate_pools(2, seed=4, k=3)]
     calls = []
-    made = replay(pools, tr.MajorityVote(), orders=2, on_walk=lambda: calls.append(1))
+    made = replay(pools, MajorityVote(), orders=2, on_walk=lambda: calls.append(1))
     assert (made.k, made.questions, made.orders, made.left_out, len(calls)) == (4, 4, 2, 2, 8)
     assert {one.family for one in made.outcomes} >= {FIXED, BETA, GAIN}
     [table] = made.tables()
@@ -87,10 +89,10 @@ def test_pools_are_replayed_at_their_most_common_size() -> None:
 @pytest.mark.parametrize(("count", "k", "message"), [(0, None, "no labelled question"), (2, 9, "enough rollouts")])
 def test_nothing_to_replay_is_refused(count: int, k: int | None, message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        replay(generate_pools(count, seed=3, k=4) if count else [], tr.MajorityVote(), k)
+        replay(generate_pools(count, seed=3, k=4) if count else [], MajorityVote(), k)
 
 
 def test_pools_without_labels_are_refused() -> None:
     pool = tr.Pool(tr.Question("q", "Where?"), (tr.Rollout(0, "Rome"), tr.Rollout(1, "Rome")))
     with pytest.raises(UsageError, match="not labelled"):
-        replay([pool], tr.MajorityVote())
+        replay([pool], MajorityVote())

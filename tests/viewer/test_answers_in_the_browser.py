@@ -59,8 +59,8 @@ def test_what_spoke_against_the_answer_points_to_the_left_in_another_colour(open
     assert len(colours) == 2
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-def test_code_keeps_its_lines_and_columns_and_is_no_heading(open_page, keep, width: int) -> None:
+def test_code_keeps_its_lines_and_columns_and_is_no_heading(open_page, keep) -> None:
+    width = 390
     made = pool_of(rollout(PROGRAM, label=1.0), rollout("Rome"), question=f"What does this print?\n\n{PROGRAM}")
     page = open_page(voted([made]), width=width, address="#/1")
     shown = page.locator(".fact.is-selected .fact-value")
@@ -71,7 +71,7 @@ def test_code_keeps_its_lines_and_columns_and_is_no_heading(open_page, keep, wid
     assert "monospace" in style[1]
     assert "monospace" in page.locator("h1").evaluate("box => getComputedStyle(box).fontFamily")
     assert page.evaluate("() => document.querySelector('.main').scrollWidth") <= width
-    keep(page, str(width))
+    keep(page)
 
 
 def test_answers_that_begin_alike_are_called_by_what_differs(open_page) -> None:
@@ -95,8 +95,8 @@ def test_long_answers_are_called_by_what_they_come_down_to(open_page, keep) -> N
     keep(page)
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-def test_the_rollouts_are_one_click_away_wherever_one_is(open_page, width: int) -> None:
+def test_the_rollouts_are_one_click_away(open_page) -> None:
+    width = 390
     page = open_page(voted([bridge_pool()]), width=width, address="#/1")
     expect(page.locator(".jump")).to_have_count(4)
     last = page.locator(".jump").last.bounding_box()

@@ -1,17 +1,21 @@
 """What the page is told about a question: choices, agreement, labels, confidence, and who was dropped and why."""
 
 from dataclasses import replace
+from random import Random
 
 import pytest
 
 from tests.builders import pool, pool_of, ranked, referenced, rollout
-from tests.viewer.pages import BRIDGE, bridge_pool, explained, voted
+from tests.viewer.pages import BRIDGE, bridge_pool, explained, selector, voted
+from tests.worlds import generate_pools
+from tracerank.answers.equivalence import NO_GROUP
+from tracerank.methods import load_method
 from tracerank.pools.pool import Pool
-from tracerank.pools.types import BROWSING
+from tracerank.pools.types import BROWSING, WEBQA
 from tracerank.viewer.question_data import list_entry, question_data
 from tracerank.votes.answer_groups import DefaultGroups
-from tracerank.votes.base import Decision
-from tracerank.votes.explanation import explain_pool
+from tracerank.votes.base import Decision, Method
+from tracerank.votes.explanation import explain_pool, explain_stream
 from tracerank.votes.voting import MajorityVote
 
 
@@ -45,7 +49,7 @@ def test_votes_stand_in_by_agreement_and_scores_by_their_softmax() -> None:
     [data] = voted([pool("a", "a", "b", None)])
     assert data["confidence"] == {"value": pytest.approx(2 / 3), "kind": "agreement"}
     [data] = explained([bridge_pool()], BROWSING)
-    assert data["confidence"]["kind"] == "confidence"
+    assert data["confidence"]["kind"] == "score share"
     assert 0 < data["confidence"]["value"] < 1
 
 
@@ -88,3 +92,46 @@ def test_the_list_counts_who_gives_the_selected_answer() -> None:
     [data] = voted([pool("a", "A.", "b", None)])
     entry = list_entry(data)
     assert (entry["votes"], entry["rollouts"], entry["agrees"]) == (2, 4, True)
+
+
+WORDINGS = ("{}", "{}.", "It is {}.", "The answer is {}.", "**{}**", "Based on the pages, the answer is {}.")
+
+
+@pytest.mark.parametrize("name", ["evidence", "majority", "weighted", "single"])
+def test_groups_votes_and_agreement_are_those_of_the_decisions(name: str) -> None:
+    rng = Random(3)
+    method, vote = load_method(name), load_method("majority")
+    for made in generate_pools(12, seed=11, k=8):
+        worded = (replace(one, answer=one.answer and rng.choice(WORDINGS).format(one.answer)) for one in made.rollouts)
+        made = Pool(made.question, tuple(worded))
+        ((_, explanation),) = explain_stream(method, [made])
+        data, decision, voted = question_data(made, explanation, vote), method.decide(made), vote.decide(made)
+        candidates = [one for one in data["rollouts"] if one["dropped"] is None]
+        group = {one["sample"] for one in candidates if one["group"] == data["selected"]["group"] != NO_GROUP}
+        if decision.group:
+            assert group == set(decision.group)
+            assert data["agrees"] == (voted.sample_id in decision.group)
+        assert (data["selected"]["sample"], data["vote"]["sample"]) == (decision.sample_id, voted.sample_id)
+        assert list_entry(data)["votes"] == len(group)
+
+
+@pytest.mark.parametrize("method", [load_method(), selector(WEBQA)], ids=["evidence", "trace"])
+def test_wordings_of_one_meaning_are_one_answer(method: Method) -> None:
+    [data] = voted([pool("Paris", "It is Paris.", "The answer is Paris.", "Rome")], method)
+    assert len({one["group"] for one in data["rollouts"]} - {NO_GROUP}) <= 2
+
+
+@pytest.mark.parametrize(
+    ("answer", "core"),
+    [
+        ("Paris", None),
+        ("one two three four five six seven eight", None),
+        ("I have read all of the pages, and the answer is Paris.", "Paris"),
+        ("Paris\n", "Paris"),
+        (None, None),
+    ],
+    ids=["brief", "just brief", "long", "two lines", "no answer"],
+)
+def test_a_long_or_broken_answer_is_shown_with_its_core(answer: str | None, core: str | None) -> None:
+    [data] = voted([pool(answer)])
+    assert data["rollouts"][0]["core"] == core

@@ -25,8 +25,7 @@ def opened(browser: Any, folder: Path, troubles: list[str], **options: Any) -> A
     return page
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
 def test_the_report_opens_quietly_in_any_width_and_colour(browser, keep, tmp_path, width: int, scheme: str) -> None:
     troubles: list[str] = []
     folder = written(tmp_path, POOLS, METHODS)

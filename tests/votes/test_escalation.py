@@ -10,6 +10,7 @@ from tracerank.chat.solagg import SolAgg
 from tracerank.chat.verifier import Verifier
 from tracerank.endpoints.chat import FakeChat, Usage
 from tracerank.errors import ChatError, UsageError
+from tracerank.methods import load_selector
 from tracerank.pools.pool import Pool
 from tracerank.votes.base import ESCALATED, NOT_SETTLED, Decision, Method, decide_stream, decision_to_record
 from tracerank.votes.escalation import Escalating
@@ -143,7 +144,7 @@ def test_a_verifier_and_an_aggregator_stand_behind_the_shipped_selector() -> Non
     judge = FakeChat(lambda asked: "YES" if 'Answer: "Bern"' in asked else "NO")
     writer = FakeChat(lambda asked: "<answer>Bern</answer>")
     for second in (Verifier(judge), SolAgg(writer)):
-        decision = tr.Escalating(tr.load_selector(), second, below=1.0).decide(pool)
+        decision = tr.Escalating(load_selector(), second, below=1.0).decide(pool)
         assert decision.answer == "Bern"
         assert decision.escalated is not None
         assert decision.usage is not None

@@ -9,7 +9,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tracerank.chat.asking import AskingMethod, CountedChat, cut_words, quoted, room_in
@@ -25,8 +25,8 @@ from tracerank.chat.replies import (
 )
 from tracerank.chat.trajectory_tools import (
     FINISH,
+    LOOKING,
     Returned,
-    ToolLimits,
     Trajectory,
     TrajectoryTools,
     longest_common,
@@ -71,7 +71,8 @@ class AggAgentConfig:
     """Replies in a row that call nothing, or nothing that works or is new; then it is made to finish."""
     token_cap: int = 100 * 1024
     """Tokens of the conversation from which it is made to finish; the context must hold them and a reply."""
-    limits: ToolLimits = field(default_factory=ToolLimits)
+    return_words: int = 16_000
+    """Of what one call of a tool gives back."""
     concurrency: int = 4
     """Questions under way at once."""
     rule: RetentionRule | None = None
@@ -87,7 +88,7 @@ class AggAgentConfig:
             self,
             max_tokens=reply,
             token_cap=min(self.token_cap, context - 2 * reply),
-            limits=self.limits.within(room.prompt_words // _RETURN_SHARE),
+            return_words=min(self.return_words, room.prompt_words // _RETURN_SHARE),
         )
 
     def sampling(self) -> Sampling:
@@ -143,7 +144,7 @@ class _Run:
         """The solution handed in last, else what the model said last."""
         self._chat = chat
         self._config = config
-        self._tools = TrajectoryTools(trajectories, config.limits)
+        self._tools = TrajectoryTools(trajectories, config.return_words)
         self._first_solution: str | None = None
         """Of the first finish call, accepted or not."""
         self._made: set[str] = set()
@@ -153,7 +154,7 @@ class _Run:
         self._has_checked = False
         """Whether it has looked at more than the solutions."""
         self._checking_call = _CHECKING_CALL.replace("QUERY", quoted(cut_words(question, _QUERY_WORDS)))
-        lines = [f"Trajectory {place}: {described(one.steps)}" for place, one in enumerate(trajectories, start=1)]
+        lines = [f"Trajectory {number}: {described(one.steps)}" for number, one in enumerate(trajectories, start=1)]
         asked = prompt_text("aggagent_user").format(
             question=quoted(question), count=len(trajectories), trajectories="\n".join(lines)
         )
@@ -164,10 +165,9 @@ class _Run:
         self._tokens = 0
 
     def to_its_end(self) -> _End:
-        tools = self._config.limits.tools()
         for step in range(1, self._config.max_steps + 1):
             try:
-                answer = self._step(tools)
+                answer = self._step((*LOOKING, FINISH))
             except PromptTooLong:
                 if step == 1:  # then no run can work, and the user has to know
                     raise
@@ -224,11 +224,11 @@ class _Run:
         if reply.tool_calls:
             self._add(ChatMessage("assistant", reply.text, (ToolCall(call.id, call.name, written),)), reply)
             self._add(ChatMessage("tool", returned.text, tool_call_id=call.id))
-        else:  # who writes its calls is answered in words: shown as a tool's, it takes the return for its own turn
+        else:  # a model that writes its calls takes a tool's turn for its own, so it is answered in words
             called = json.dumps({"name": call.name, "arguments": call.arguments or {}}, ensure_ascii=False)
-            told = _filled("aggagent_returned", tool=call.name, returned=returned.text, call=self._next_call())
+            answered = _filled("aggagent_returned", tool=call.name, returned=returned.text, call=self._next_call())
             self._add(ChatMessage("assistant", called), reply)
-            self._add(ChatMessage("user", told))
+            self._add(ChatMessage("user", answered))
         return answer
 
     def _next_call(self) -> str:

@@ -102,8 +102,8 @@ def fit_words(texts: Sequence[str], budget: int) -> list[str]:
 def _water_level(counts: Sequence[int], budget: int) -> int:
     """The largest length at which cutting every text keeps their sum within the budget."""
     left = budget
-    for place, count in enumerate(sorted(counts)):
-        share = left // (len(counts) - place)
+    for index, count in enumerate(sorted(counts)):
+        share = left // (len(counts) - index)
         if count > share:
             return share
         left -= count
@@ -113,7 +113,7 @@ def _water_level(counts: Sequence[int], budget: int) -> int:
 UNSAID = ""
 """The short answer of what gives none."""
 _COPIED = re.compile(r"the short answer that|what the answer says", re.I)
-"""Our own words in the place of an answer."""
+"""The words of our own prompt, copied where an answer belongs."""
 _NO_ANSWERS = frozenset(("none", "n/a", "na", "null", "no answer", "not given", "not stated", "unknown"))
 
 
@@ -175,7 +175,7 @@ def tried(ask: Callable[[Item], Made]) -> Callable[[Item], Made | ChatError]:
 
 
 class CountedChat:
-    """A chat model whose tokens are summed, also those of empty replies, and which stops asking when it is told to."""
+    """A chat model that sums its tokens, also those of empty replies, and asks nothing more once ``stop`` is set."""
 
     def __init__(self, chat: ChatModel, stop: threading.Event | None = None) -> None:
         self._chat = chat

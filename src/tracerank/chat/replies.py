@@ -2,7 +2,7 @@
 
 The paper's rules come first and find what they found in the paper. Where they find nothing, the same reply is read
 as small models write it: tags escaped as they saw them in a prompt, an answer in other marks, "Final solution 3".
-``how`` says which reading it was, so that strict figures can be told from lenient ones. Reads models' own words only.
+``how`` says which reading it was, so that strict and lenient figures can be kept apart. Reads models' own words only.
 """
 
 import re
@@ -137,7 +137,7 @@ def named_in(text: str, candidates: Sequence[str]) -> Found | None:
 
 
 def is_placeholder(text: str) -> bool:
-    """Whether it is what our prompts show in the place of an answer, copied."""
+    """Whether it is the words that our prompts show where an answer belongs, copied."""
     return _PLACEHOLDER.fullmatch(normalize_answer(text)) is not None
 
 
@@ -170,7 +170,7 @@ def _unquoted(text: str) -> str:
 
 
 def _number_in(text: str) -> int | None:
-    """The solution that a text settles on: it begins with it, calls it right, or calls all others that it names wrong.
+    """The solution that a text decides for: it begins with it, calls it right, or calls all others that it names wrong.
 
     The last one that is called right counts.
     """

@@ -110,21 +110,21 @@ class SummAgg(AskingMethod):
     def ask(self, pool: Pool, retained: Retained, chat: CountedChat) -> Decision:
         question = pool.question.text
         words = self.config.words_of_report(len(retained.kept))
-        told = all_of(tried(partial(self._report, chat, question, words)), retained.kept, self.concurrency)
-        failed = [said for said in told if isinstance(said, ChatError)]
-        if len(failed) == len(told):
+        replies = all_of(tried(partial(self._report, chat, question, words)), retained.kept, self.concurrency)
+        failed = [said for said in replies if isinstance(said, ChatError)]
+        if len(failed) == len(replies):
             raise failed[0]
         shown = [
             Shown(report, rollout.answer or "")
-            for rollout, said in zip(retained.kept, told, strict=True)
+            for rollout, said in zip(retained.kept, replies, strict=True)
             if not isinstance(said, ChatError) and (report := report_in(said.text))
         ]
         written = Written(None, None)
         if shown:
             written = integrate(chat, self.config, question, "report", shown, tagged_or_declared)
-        if missing := len(told) - len(shown):
+        if missing := len(replies) - len(shown):
             why = f" ({len(failed)} failed: {failed[0]})" if failed else ""
-            note = f"{missing} of {len(told)} reports are empty{why}"
+            note = f"{missing} of {len(replies)} reports are empty{why}"
             written = replace(written, note="; ".join(filter(None, (note, written.note))))
         return written_decision(pool, retained, written, chat.usage, self.config.is_strict)
 

@@ -1,12 +1,12 @@
 """What AggAgent may look with: the solutions, a search in one trajectory, a segment of it; and the call that ends.
 
-A call never raises: what is wrong with it is told to the model as the tool's return. Returns are JSON in which the
+A call never raises: what is wrong with it goes to the model as the tool's return. Returns are JSON in which the
 texts of others are quoted, and no return is longer than the model's context can bear.
 """
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from tracerank.answers.scripts import UNSPACED
@@ -17,7 +17,18 @@ from tracerank.errors import UsageError
 from tracerank.extras import needed
 
 _TERM = re.compile(rf"[{UNSPACED}]|[^\W_{UNSPACED}]+")
-_LONGEST_QUERY = 200
+_MAX_QUERY_TERMS = 200
+MAX_MATCHES = 10
+"""Steps that a search returns; k is cut to it."""
+USUAL_MATCHES = 5
+"""When the call names no k."""
+EXCERPT_WORDS = 150
+"""Of each step that a search returns."""
+MAX_SEGMENT_STEPS = 5
+SEGMENT_WORDS = 600
+"""Of each step of a segment."""
+SOLUTION_WORDS = 1_000
+"""Of each solution."""
 ROLES = ("assistant", "tool")
 
 
@@ -36,53 +47,31 @@ FINISH = ChatTool(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ToolLimits:
-    """How much a tool shows at most."""
-
-    matches: int = 10
-    """Steps that a search returns; k is cut to it."""
-    usual_matches: int = 5
-    """When the call names no k."""
-    excerpt_words: int = 150
-    """Of each step that a search returns."""
-    segment_steps: int = 5
-    segment_words: int = 600
-    """Of each step of a segment."""
-    solution_words: int = 1_000
-    """Of each solution."""
-    return_words: int = 16_000
-    """Of one return; its texts are cut to share them."""
-
-    def within(self, words: int) -> "ToolLimits":
-        """The same with returns that are no longer than so many words."""
-        return replace(self, return_words=min(self.return_words, words))
-
-    def tools(self) -> tuple[ChatTool, ...]:
-        """The tools as the model is told of them."""
-        which = number_argument("Number of the trajectory, from 1.")
-        search = _object(
+_NUMBER = number_argument("Number of the trajectory, from 1; leave out for all.")
+LOOKING = (
+    ChatTool("get_solution", "Shows the final words of one trajectory, or of all.", _object((), trajectory=_NUMBER)),
+    ChatTool(
+        "search_trajectory",
+        "Finds the steps of one trajectory, or of all, that mention given words.",
+        _object(
             ("query",),
-            trajectory=number_argument("Number of the trajectory, from 1; leave out for all."),
+            trajectory=_NUMBER,
             query=text_argument("Words to look for."),
             role={"type": "string", "enum": list(ROLES), "description": "Only steps of this role; leave out for all."},
-            k=number_argument(f"Most steps to return: {self.usual_matches} if left out, at most {self.matches}."),
-        )
-        segment = _object(
+            k=number_argument(f"Most steps to return: {USUAL_MATCHES} if left out, at most {MAX_MATCHES}."),
+        ),
+    ),
+    ChatTool(
+        "get_segment",
+        "Shows steps of one trajectory in order.",
+        _object(
             ("trajectory", "start", "end"),
-            trajectory=which,
+            trajectory=number_argument("Number of the trajectory, from 1."),
             start=number_argument("First step, from 1."),
-            end=number_argument(f"Last step; at most {self.segment_steps} steps are shown."),
-        )
-        solution = _object((), trajectory=number_argument("Number of the trajectory, from 1; leave out for all."))
-        return (
-            ChatTool("get_solution", "Shows the final words of one trajectory, or of all.", solution),
-            ChatTool(
-                "search_trajectory", "Finds the steps of one trajectory, or of all, that mention given words.", search
-            ),
-            ChatTool("get_segment", "Shows steps of one trajectory in order.", segment),
-            FINISH,
-        )
+            end=number_argument(f"Last step; at most {MAX_SEGMENT_STEPS} steps are shown."),
+        ),
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +84,7 @@ class Returned:
 
 
 class _Wrong(Exception):
-    """What the model has to be told about its call."""
+    """What is wrong with the model's call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +98,10 @@ class Trajectory:
 class TrajectoryTools:
     """The tools that look, over the trajectories of one question."""
 
-    def __init__(self, trajectories: Sequence[Trajectory], limits: ToolLimits) -> None:
+    def __init__(self, trajectories: Sequence[Trajectory], return_words: int) -> None:
+        """``return_words``: words of one return; its texts are cut to share them."""
         self.trajectories = trajectories
-        self.limits = limits
+        self.return_words = return_words
         self._named: dict[str, Callable[[Mapping[str, Any]], object]] = {
             "get_solution": self._solutions,
             "search_trajectory": self._search,
@@ -132,38 +122,38 @@ class TrajectoryTools:
 
     def _solutions(self, arguments: Mapping[str, Any]) -> object:
         numbers = [self._chosen(arguments)] if arguments.get("trajectory") is not None else self._all()
-        texts = self._cut([self.trajectories[number - 1].solution for number in numbers], self.limits.solution_words)
+        texts = self._cut([self.trajectories[number - 1].solution for number in numbers], SOLUTION_WORDS)
         return [{"trajectory": number, "solution": text} for number, text in zip(numbers, texts, strict=True)]
 
     def _cut(self, texts: Sequence[str], words: int) -> list[str]:
         """Each text cut to its own limit, then all of them to that of the return."""
-        return fit_words([cut_words(text, words) for text in texts], self.limits.return_words)
+        return fit_words([cut_words(text, words) for text in texts], self.return_words)
 
     def _shown(self, steps: Sequence[tuple[int, Step]], words: int) -> list[dict[str, object]]:
         texts = self._cut([step.text for _, step in steps], words)
         return [
-            {"step": place, "role": step.role, "text": text} for (place, step), text in zip(steps, texts, strict=True)
+            {"step": number, "role": step.role, "text": text} for (number, step), text in zip(steps, texts, strict=True)
         ]
 
     def _search(self, arguments: Mapping[str, Any]) -> object:
         numbers = [self._chosen(arguments)] if arguments.get("trajectory") is not None else self._all()
         query, role = arguments.get("query"), arguments.get("role")
-        wanted = terms(query)[:_LONGEST_QUERY] if isinstance(query, str) else []
+        wanted = terms(query)[:_MAX_QUERY_TERMS] if isinstance(query, str) else []
         if not wanted:
             raise _Wrong("'query' must be a text with at least one word")
         if role is not None and role not in ROLES:
             raise _Wrong(f"'role' must be one of {', '.join(ROLES)}, or left out")
-        most = max(1, min(_integer(arguments, "k", self.limits.usual_matches), self.limits.matches))
+        most = max(1, min(_integer(arguments, "k", USUAL_MATCHES), MAX_MATCHES))
         found = [
-            (place, step, rouge_recall(wanted, step.text), number)
+            (index, step, rouge_recall(wanted, step.text), number)
             for number in numbers
-            for place, step in enumerate(self.trajectories[number - 1].steps, start=1)
+            for index, step in enumerate(self.trajectories[number - 1].steps, start=1)
             if role is None or step.role == role
         ]
         best = sorted((row for row in found if row[2] > 0), key=lambda row: -row[2])[:most]  # equals: the earlier step
         if not best:
             return {"matches": [], "hint": "no step has any of these words; try others, or another trajectory"}
-        shown = self._shown([(place, step) for place, step, _, _ in best], self.limits.excerpt_words)
+        shown = self._shown([(index, step) for index, step, _, _ in best], EXCERPT_WORDS)
         matches = [
             {"trajectory": number, **one, "score": round(recall, 3)}
             for one, (_, _, recall, number) in zip(shown, best, strict=True)
@@ -173,9 +163,9 @@ class TrajectoryTools:
     def _segment(self, arguments: Mapping[str, Any]) -> object:
         steps = self.trajectories[self._chosen(arguments) - 1].steps
         start = min(max(1, _integer(arguments, "start")), len(steps))
-        end = min(max(start, _integer(arguments, "end")), start + self.limits.segment_steps - 1)
+        end = min(max(start, _integer(arguments, "end")), start + MAX_SEGMENT_STEPS - 1)
         asked = list(enumerate(steps, start=1))[start - 1 : end]
-        shown = self._shown(asked, self.limits.segment_words)
+        shown = self._shown(asked, SEGMENT_WORDS)
         return {"steps": shown, "of": len(steps)}
 
     def _all(self) -> list[int]:
@@ -212,7 +202,7 @@ def rouge_recall(wanted: Sequence[str], text: str) -> float:
 
 
 def longest_common() -> Callable[[Sequence[str], Sequence[str]], int]:
-    """The length of the longest common subsequence, from the library that has it fastest."""
+    """The length of the longest common subsequence, by rapidfuzz."""
     with needed("AggAgent searches with", "aggregation", UsageError):
         from rapidfuzz.distance import LCSseq
     return LCSseq.similarity

@@ -22,7 +22,7 @@ class Step:
     """One turn of a rollout."""
 
     role: str
-    """``assistant``: what the agent said and called; ``tool``: what came back; ``user``: what it was told."""
+    """``assistant``: what the agent said and called; ``tool``: what came back; ``user``: what it was asked."""
     text: str
     tools: tuple[str, ...] = ()
     """Names of the tools that the turn called."""
@@ -33,7 +33,7 @@ def steps_of(rollout: Rollout) -> tuple[Step, ...]:
     if not rollout.messages:
         return tuple(_rebuilt(rollout))
     turns = [message for message in rollout.messages if message.role != "system"]
-    begin = next((place for place, message in enumerate(turns) if message.role != "user"), len(turns))
+    begin = next((index for index, message in enumerate(turns) if message.role != "user"), len(turns))
     return tuple(_turn(message) for message in turns[begin:])
 
 
@@ -122,7 +122,7 @@ def _searched(search: Search) -> Iterator[Step]:
         )
     listed = [evidence for evidence in search.evidence if evidence.tool == "search"]
     if listed:
-        yield Step("tool", "\n\n".join(f"Result {place}: {_shown(found)}" for place, found in enumerate(listed, 1)))
+        yield Step("tool", "\n\n".join(f"Result {number}: {_shown(found)}" for number, found in enumerate(listed, 1)))
     for evidence in search.evidence:
         if evidence.tool != "search":
             yield Step("assistant", f"[calls {evidence.tool} {json.dumps(evidence.url or '')}]", (evidence.tool,))

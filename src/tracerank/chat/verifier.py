@@ -142,7 +142,7 @@ def _last_verdict(text: str) -> _Verdict | None:
 def _verdict_token(tokens: Sequence[TokenLogprob], said: str) -> TokenLogprob | None:
     """The token with which the last verdict begins; None: the tokens do not spell what was said.
 
-    Behind a reasoning parser they may be those of the thinking, which then tell nothing of the verdict.
+    Behind a reasoning parser they may be those of the thinking, which then say nothing about the verdict.
     """
     verdict = _last_verdict("".join(token.token for token in tokens))
     if verdict is None or verdict.word != said:

@@ -1,129 +1,158 @@
-"""``tracerank demo``: the vote and the selector on real questions, then networks trained on a generated world.
+"""``tracerank demo``: the vote and the shipped selector on real questions, then a network trained on the spot."""
 
-What it prints is in ``demo_output.py``, which brings numpy, for which ``--help`` shall not wait.
-"""
-
-import shutil
+import textwrap
+from collections.abc import Mapping, Sequence
+from importlib import resources
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
-from tracerank.cli.arguments import Quiet, written_place
-from tracerank.cli.terminal import working
-from tracerank.errors import TrainingError
-from tracerank.lab.worlds.presets import PAPER, iter_world
+from tracerank.cli.options import example, output_option, quiet_option
+from tracerank.cli.terminal import harmless, new_table, note, print_table, working
+from tracerank.evaluation.disagreements import Disagreement, Side, difference, disagreements
+from tracerank.evaluation.evaluate import ORACLE, SINGLE, evaluate, fold
+from tracerank.evaluation.labels import MEANING, Labelling
+from tracerank.evaluation.records import Record
+from tracerank.extras import missing_library
+from tracerank.methods import load_method
 from tracerank.pools.canonical import write_pools
+from tracerank.pools.pool import Pool
 from tracerank.pools.types import WEBQA
+from tracerank.readers import read_pools
 from tracerank.runs.atomic import write_lines
+from tracerank.viewer.page import write_page
 from tracerank.votes.base import Method, decision_to_record
 from tracerank.votes.explanation import explain_stream
-from tracerank.votes.voting import MajorityVote
 
-Folder = Annotated[
-    Path,
-    typer.Option("-o", "--output", metavar="FOLDER", callback=written_place, help="Where pools and checkpoints go."),
-]
-
-TRAINED_QUESTIONS = 300
-HELD_OUT_QUESTIONS = 200
-WORLD = PAPER[WEBQA]
+SHOWN = 6
+"""Disagreements that are printed; the page has all questions."""
 BUDGETS = (2, 4, 8)
-SEED = 7
+TRAINED, HELD_OUT, SEED = 300, 200, 7
+"""Generated questions for the network, and for judging it."""
 
 
-def demo(output: Folder = Path("runs/demo"), quiet: Quiet = False) -> None:
-    """Settle real questions by the vote and the shipped selector, and generated ones by two networks as well.
+@click.command(epilog=example("tracerank demo"))
+@output_option("Where pools, decisions, the page and the network go.", "FOLDER", default=Path("runs/demo"))
+@quiet_option
+def demo(output: Path, quiet: bool) -> None:
+    """Decide real questions by the majority vote and by the shipped selector.
 
-    First an almanac of real facts, searched by agents without a language model: the first questions on which vote
-    and selector differ in meaning are shown, whoever is right. Then a generated world, on which two networks are
-    trained on the spot: TRACE over marks, which we advise with so few pools, and the paper's at a quarter of its width.
-    Nothing that decides has seen the questions that it decides on.
+    The pools ship with tracerank: real facts, searched by agents without a language model. The questions on which vote
+    and selector differ are shown, whichever is right. With the extra train, a small network is trained on a generated
+    world and judged on questions it has not seen.
     """
-    from tracerank.cli.demo_output import print_next
-    from tracerank.votes.selector import load_selector
-
-    vote, shipped = MajorityVote(), load_selector()
+    vote, shipped = load_method("majority"), load_method("evidence")
     output.mkdir(parents=True, exist_ok=True)
-    _real_questions(output / "almanac", vote, shipped, quiet)
-    _generated_world(output, vote, shipped, quiet)
-    if not quiet:
-        print_next(output)
-
-
-def _real_questions(folder: Path, vote: Method, shipped: Method, quiet: bool) -> None:
-    """The almanac: the first disagreements, then how often each is right."""
-    from tracerank.cli.demo_output import print_disagreements, print_right, say
-    from tracerank.cli.view import write_page
-    from tracerank.evaluation.disagreements import disagreements
-    from tracerank.evaluation.evaluate import evaluate
-    from tracerank.evaluation.labels import MEANING, Labelling
-    from tracerank.lab.almanac.sampling import Almanac, K
-    from tracerank.selectors.table import MethodOptions
-
-    almanac = Almanac.written_to(folder)
-    with working("searching the almanac", total=len(almanac.questions), quiet=quiet) as bar:
-        pools = list(Labelling(MEANING).pools(bar.over(almanac.pools())))
+    pools = _real_pools(quiet)
     explained = [explanation for _, explanation in explain_stream(shipped, pools)]
-    say(
-        f"1. Real questions: {len(pools)} on an almanac of {almanac.documents} short texts of ours, searched with BM25 "
-        f"by an agent without a language model ({almanac.agent}), {K} rollouts each. Questions and agent were fixed "
-        "before a selector saw them, and nothing was fitted on them. Logs of real agents: docs/quality.md."
-    )
-    print_disagreements(list(disagreements(pools, map(vote.decide, pools), explained)), len(pools))
+    _say(f"{len(pools)} real questions, {max(map(len, pools))} rollouts each; nothing was fitted on them.")
+    found = list(disagreements(pools, map(vote.decide, pools), explained))
+    _print_disagreements(found, len(pools))
     records = list(evaluate([vote, shipped], pools, BUDGETS))
-    print_right(f"right % of {len(pools)} real questions, by meaning", records, vote, {shipped: "shipped selector"})
-    write_pools(folder / "pools.jsonl", pools)
+    _print_right(f"right % of {len(pools)} real questions, by meaning", records, vote, {shipped: "shipped selector"})
+    write_pools(output / "pools.jsonl", pools)
     decided = zip(pools, explained, strict=True)
-    write_lines(folder / "decisions.jsonl", (decision_to_record(pool.question, one.decision) for pool, one in decided))
-    write_page(folder / "report.html", pools, shipped, MethodOptions(), [folder / "pools.jsonl"])
-
-
-def _generated_world(output: Path, vote: Method, shipped: Method, quiet: bool) -> None:
-    """A world of invented names, on which a network is trained: how often each is right."""
-    from tracerank.cli.demo_output import print_right, say
-    from tracerank.evaluation.evaluate import evaluate
-    from tracerank.fitting.train import SMALL
-
-    held_out = list(iter_world(WORLD, HELD_OUT_QUESTIONS, SEED + 1, max(BUDGETS)))
-    write_pools(output / "pools.jsonl", held_out)
-    say(
-        "2. Generated questions: a world of invented names, whose agents meet namesakes and old pages, stop early and "
-        f"misread. A network is trained on {TRAINED_QUESTIONS} questions and judged on {len(held_out)} others."
-    )
-    paper = _trained(SMALL, output / "checkpoint", quiet)
-    with working("deciding", total=len(held_out), quiet=quiet) as bar:
-        records = list(evaluate([vote, shipped, paper], bar.over(held_out), BUDGETS))
-    labels = {
-        shipped: "shipped selector",
-        paper: "TRACE as in the paper, small, trained here",
-    }
-    print_right(f"right % of {len(held_out)} generated questions that no selector has seen", records, vote, labels)
-    say(
-        "The paper's network reads vectors of texts and needs thousands to tens of thousands of questions to match "
-        "the vote (docs/paper-tables.md)."
-    )
-
-
-def _trained(preset: str, folder: Path, quiet: bool) -> Method:
+    write_lines(output / "decisions.jsonl", (decision_to_record(pool.question, one.decision) for pool, one in decided))
+    write_page(output / "report.html", pools, shipped, vote=vote, title="demo", called="evidence")
     try:
-        return _run(preset, folder, quiet)
-    except TrainingError:
-        shutil.rmtree(folder)  # of another version's demo
-        return _run(preset, folder, quiet)
+        _train(output, vote, shipped, quiet)
+    except ImportError as error:
+        if (line := missing_library(error)) is None:
+            raise
+        note(f"no network is trained: {line}")
+    if not quiet:
+        _print_next(output)
 
 
-def _run(preset: str, folder: Path, quiet: bool) -> Method:
+def _real_pools(quiet: bool) -> list[Pool]:
+    with (
+        resources.as_file(resources.files("tracerank") / "demo_pools.jsonl.gz") as path,
+        working("reading", quiet=quiet) as progress,
+    ):
+        return list(Labelling(MEANING).pools(progress.over(read_pools(path))))
+
+
+def _train(output: Path, vote: Method, shipped: Method, quiet: bool) -> None:
+    """A small network of the paper's on a world of invented names."""
     from tracerank.embedding.load import load_embedder
     from tracerank.fitting.train import TrainingSource, prepare_training
-    from tracerank.votes.selector import load_selector
+    from tracerank.lab.worlds.presets import PAPER, iter_world
 
-    embedder = load_embedder("default")
-    k = max(BUDGETS)
-    pools = list(iter_world(WORLD, TRAINED_QUESTIONS, SEED, k))
-    about = f"the {WEBQA} world, {TRAINED_QUESTIONS} questions of seed {SEED}, {k} rollouts each"
-    with working(f"preparing {preset}", total=len(pools), quiet=quiet, delay=0.0) as bar:
-        ready = prepare_training(preset, TrainingSource(WEBQA, bar.over(pools), about, embedder), folder)
-    with working(f"training {preset}", unit="steps", total=ready.steps, quiet=quiet, delay=0.0) as bar:
-        ready.run(lambda _: bar.advance())
-    return load_selector(folder, embedder)
+    k, folder, embedder = max(BUDGETS), output / "network", load_embedder("hash-256")
+    pools = iter_world(PAPER[WEBQA], TRAINED, SEED, k)
+    about = f"the {WEBQA} world, {TRAINED} questions of seed {SEED}, {k} rollouts each"
+    with working("preparing the network", total=TRAINED, quiet=quiet) as progress:
+        source = TrainingSource(WEBQA, progress.over(pools), about, embedder, Labelling("paper"))
+        ready = prepare_training("small", source, folder)
+    with working("training the network", unit="steps", total=ready.steps, quiet=quiet) as progress:
+        ready.run(lambda step: progress.advance())
+    trained = load_method(str(folder))
+    held_out = list(iter_world(PAPER[WEBQA], HELD_OUT, SEED + 1, k))
+    records = list(evaluate([vote, shipped, trained], held_out, BUDGETS))
+    _say(
+        f"{HELD_OUT} generated questions: a world of invented names, whose agents meet namesakes and outdated pages, "
+        f"stop early and misread. The network was trained on {TRAINED} others; the paper trains on many thousand."
+    )
+    labels = {shipped: "shipped selector", trained: "small network, trained here"}
+    _print_right(f"right % of {HELD_OUT} generated questions", records, vote, labels)
+
+
+def _say(text: str) -> None:
+    click.echo(f"{textwrap.fill(text, 100)}\n")
+
+
+def _print_disagreements(found: Sequence[Disagreement], questions: int) -> None:
+    gained = sum(one.other.is_right and not one.vote.is_right for one in found)
+    lost = sum(one.vote.is_right and not one.other.is_right for one in found)
+    _say(
+        f"Vote and selector differ on {len(found)} of {questions} questions: only the selector is right on {gained}, "
+        f"only the vote on {lost}. The first {min(SHOWN, len(found))} of them, with the right answer in brackets:"
+    )
+    width = max((len(_answer(side)) for one in found[:SHOWN] for side in (one.vote, one.other)), default=0)
+    for one in found[:SHOWN]:
+        click.echo(harmless(f"{one.pool.question.text} ({', '.join(one.pool.question.references[:1])})"))
+        click.echo(f"  vote      {_standing(one.vote, width)}")
+        reason = "" if one.reason is None else f"; weighed most: {harmless(one.reason)}"
+        click.echo(f"  selector  {_standing(one.other, width)}{reason}")
+    click.echo()
+
+
+def _answer(side: Side) -> str:
+    return harmless(side.answer or "no answer")
+
+
+def _standing(side: Side, width: int) -> str:
+    right = "right" if side.is_right else "wrong"
+    held = f"in texts of {side.held_by} rollouts" if side.held_by else "in no text"
+    return f"{right}  {_answer(side).ljust(width)}  {side.votes} votes, {held}"
+
+
+def _print_right(title: str, records: Sequence[Record], vote: Method, others: Mapping[Method, str]) -> None:
+    """A row for each method, with what it gains over the vote where there are most rollouts."""
+    rows = fold(records)
+    most = max(BUDGETS)
+
+    def correct(name: str) -> list[float]:
+        return [record.correct or 0.0 for record in records if (record.method, record.k) == (name, most)]
+
+    gains = {method.name: difference(correct(method.name), correct(vote.name)) for method in others}
+    names = {SINGLE: "single rollout", vote.name: "vote", **{method.name: label for method, label in others.items()}}
+    table = new_table("method", *(f"K={k}" for k in BUDGETS), f"over the vote, K={most} [95%]")
+    for name, label in {**names, ORACLE: "best possible"}.items():
+        shares = (f"{100 * (row.accuracy or 0):.1f}" for row in rows if row.method == name)
+        gain = gains.get(name)
+        points = "" if gain is None else f"{100 * gain.gain:+.1f} [{100 * gain.low:+.1f}, {100 * gain.high:+.1f}]"
+        table.add_row(label, *shares, points)
+    print_table(table, title)
+
+
+def _print_next(output: Path) -> None:
+    click.echo(f"Open {output / 'report.html'} in a browser to see the questions with their evidence.")
+    click.echo("On your own logs:")
+    for line in (
+        "tracerank inspect logs.jsonl                      # what is recognised, and what is wrong",
+        "tracerank select logs.jsonl -o decisions.jsonl    # by the shipped selector",
+        "tracerank view logs.jsonl -o report.html          # rollouts side by side, and why this one",
+        "tracerank evaluate logs.jsonl -k 2,4,8            # with answers or labels: does it beat the vote?",
+    ):
+        click.echo(f"  {line}")

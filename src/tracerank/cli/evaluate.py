@@ -1,277 +1,182 @@
 """``tracerank evaluate``: the accuracy of every method for several K."""
 
-from contextlib import ExitStack
+import os
+import shutil
+import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, get_args, get_type_hints
 
-import typer
+import click
 
-from tracerank.cli.arguments import (
-    AllowMismatch,
-    AsJson,
-    Below,
-    Chat,
-    ChatContext,
-    ChatTime,
-    ChatTokens,
-    Checkpoint,
-    CountAbstentions,
-    Equality,
-    Escalate,
-    Files,
-    Force,
-    Form,
-    IncludeFitted,
-    Methods,
-    OtherEncoder,
-    ProblemsFile,
-    Quiet,
-    ReaderName,
-    Seed,
-    SplitName,
-    written_place,
+from tracerank.cli.inputs import Inputs
+from tracerank.cli.labels import labelling_named
+from tracerank.cli.options import (
+    COUNT,
+    escalation_options,
+    example,
+    flag,
+    force_option,
+    include_fitted_option,
+    inputs_options,
+    json_option,
+    labels_option,
+    method_names,
+    method_option,
+    method_options,
+    option,
+    output_option,
+    split_option,
 )
-from tracerank.cli.escalating import Escalated
-from tracerank.cli.labelling import Labels, labelling_named
-from tracerank.cli.output import SOME_FAILED, fingerprint
-from tracerank.cli.reading import (
-    Failures,
-    Problems,
-    pools_of,
-)
-from tracerank.cli.record_files import RecordsFile
-from tracerank.cli.terminal import harmless, new_table, note, print_json, print_table, working
+from tracerank.cli.output import SOME_FAILED, check_outside
+from tracerank.cli.terminal import harmless, new_table, note, print_json, print_table
 from tracerank.errors import UsageError
-from tracerank.evaluation import labels as label_rules
-from tracerank.evaluation.evaluate import MEAN_SINGLE, REFERENCES, Row, run_evaluation
+from tracerank.methods import MethodOptions, fitted_by, method_identity, methods_named, model_of
 from tracerank.pools.pool import PAPER_BUDGETS
 from tracerank.pools.subsets import split_named
-from tracerank.readers.detect import AUTO
-from tracerank.selectors.table import (
-    SELECTOR,
-    EqualityName,
-    MethodOptions,
-    checked_options,
-    fitted_by,
-    method_identity,
-    methods_named,
-    model_of,
-    unused_checkpoint,
-)
-from tracerank.votes.selector import DEFAULT, selector_kind
 
-_PAPER_KS = ",".join(map(str, PAPER_BUDGETS))
-Ks = Annotated[
-    str, typer.Option("-k", metavar="K,K,…", help="Numbers of rollouts per question: the first K by sample id.")
-]
-RecordsFolder = Annotated[
-    Path | None,
-    typer.Option(
-        "-o",
-        "--output",
-        metavar="DIR",
-        callback=written_place,
-        help="Folder for a record of every decision, written as it is made; FILE.csv, .parquet, .jsonl or .json: the "
-        "records alone, made of the folder FILE.part at the end.",
-        show_default=False,
-    ),
-]
-Subsets = Annotated[
-    int,
-    typer.Option(
-        "--subsets",
-        metavar="N",
-        min=0,
-        help="Besides the first K, also N random subsets of K rollouts, the same for every method.",
-    ),
-]
+if TYPE_CHECKING:
+    from tracerank.evaluation.evaluate import Row
+
 BY_FILE = "by-file"
-Backbone = Annotated[
-    str | None,
-    typer.Option(
-        "--backbone",
-        metavar="NAME,…",
-        help="Whose rollouts the files hold: one name for all or one a FILE (those of one name are read together), or "
-        f"{BY_FILE}: the files' own names.",
-        show_default=False,
-    ),
-]
-Label = Annotated[
-    str | None,
-    typer.Option(
-        "--label",
-        metavar="NAME",
-        help="What a report calls these runs where another folder has runs of the same methods; the folder's name if "
-        "not given.",
-        show_default=False,
-    ),
-]
-
-SHOWN_NAMES = {"trace": "TRACE"}
-NETWORKS = ("trace", "trace-plus")
-"""Kinds that go by their own name where the user names none: reports look for it."""
+BUDGETS = ",".join(map(str, PAPER_BUDGETS))
+DEFAULT_METHODS = ["majority", "evidence"]
 
 
+@click.command(epilog=example("tracerank evaluate labelled.jsonl --method majority,evidence -k 2,4,8 -o runs/mine"))
+@output_option(
+    "Folder for a record of every decision, or FILE.csv, .parquet, .jsonl or .json. Interrupted runs resume.",
+    "FOLDER|FILE",
+)
+@method_option(several=True)
+@option("-k ks K,K,…", "Numbers of rollouts: the first K by sample id.", show_default=BUDGETS)
+@flag(
+    "--stopping",
+    "Instead, replay the rollouts one after the other: what would each rule for stopping cost and bring?",
+)
+@option("--orders N", "Random orders of every pool, for --stopping.", COUNT, default=3)
+@option(
+    "--subsets N",
+    "Besides the first K, also N random subsets of K rollouts, the same for every method.",
+    click.IntRange(0),
+    default=0,
+)
+@labels_option()
+@split_option
+@include_fitted_option
+@escalation_options
+@option("--backbone NAME,…", f"Which model made the rollouts: one name for all, one for each FILE, or {BY_FILE}.")
+@option("--label NAME", "What a report calls these runs, if not by the folder's name.")
+@method_options()
+@inputs_options(k=False)
+@force_option
+@json_option
 def evaluate(
-    files: Files,
-    checkpoint: Checkpoint = None,
-    methods: Methods = "",
-    escalate: Escalate = None,
-    below: Below = None,
-    k: Ks = _PAPER_KS,
-    output: RecordsFolder = None,
-    subsets: Subsets = 0,
-    seed: Seed = 0,
-    backbone: Backbone = None,
-    label: Label = None,
-    split: SplitName = None,
-    include_fitted: IncludeFitted = False,
-    labels: Labels = label_rules.AUTO,
-    equality: Equality = EqualityName.EXACT,
-    count_abstentions: CountAbstentions = False,
-    form: Form = None,
-    chat: Chat = None,
-    chat_context: ChatContext = None,
-    chat_tokens: ChatTokens = None,
-    chat_time: ChatTime = None,
-    reader: ReaderName = AUTO,
-    encoder: OtherEncoder = None,
-    allow_encoder_mismatch: AllowMismatch = False,
-    as_json: AsJson = False,
-    force: Force = False,
-    problems: ProblemsFile = None,
-    quiet: Quiet = False,
+    output: Path | None,
+    methods: tuple[str, ...],
+    ks: str | None,
+    stopping: bool,
+    orders: int,
+    subsets: int,
+    labels: str,
+    split: str | None,
+    include_fitted: bool,
+    escalate: str | None,
+    below: float | None,
+    backbone: str | None,
+    label: str | None,
+    options: MethodOptions,
+    inputs: Inputs,
+    force: bool,
+    as_json: bool,
 ) -> None:
-    """Compare ways to decide on labelled pools, for several K.
+    """Compare methods on labelled pools, for several numbers of rollouts.
 
-    Accuracy is the label of the chosen rollout; where the file has none, whether its answer means what a reference says
-    (--labels em: exact match, as in the paper). The last line says which rule it was. F1 needs references. Questions
-    without a candidate count as wrong. The oracle chooses the right answer wherever one of the K rollouts has it;
-    single is the first rollout, mean-single the mean of all (of browsing pools, and where it is named). Without
-    --methods these are the majority vote and the selector. Questions that a selector was fitted on are left out, and
-    counted. With --escalate each method that tells a confidence is also there with the other one behind it; the report
-    has what that cost and the curve over --below. With -o every decision is recorded; an interrupted run goes on when
-    the same command is given again, and `tracerank report` makes tables and plots of a folder.
+    Accuracy is the label of the chosen rollout; without labels, whether its answer means what a reference says. The
+    first rollout (single) and the best possible choice (oracle) are always shown. Questions without a candidate count
+    as wrong; questions that a selector was fitted on are left out. `tracerank report` makes tables and a page of -o.
     """
-    ks = _parse_ks(k)
-    if output is not None and any(path.is_dir() and output.resolve().is_relative_to(path.resolve()) for path in files):
-        raise UsageError(
-            f"{output}: lies in a folder that is read; the next run would read it, too: write it elsewhere"
-        )
-    sets = _sets(files, backbone)
-    options = MethodOptions(
-        checkpoint,
-        encoder,
-        allow_encoder_mismatch,
-        equality,
-        chat,
-        seed,
-        chat_context,
-        count_abstentions,
-        form,
-        chat_tokens,
-        chat_time,
-    )
-    asked, has_means = _asked(methods, options)
-    other = Escalated.given(escalate, below, options)
-    labelling = labelling_named(labels, options, watches_exact=True)
+    if output is not None:
+        check_outside(output, inputs.files)
     held_out = None if split is None else split_named(split)
-    deciding = [*asked, *([] if other is None else [other.method])]
-    records_file = None if output is None else RecordsFile.named(output, force)
-    with ExitStack() as stack:
-        report = stack.enter_context(Problems(problems, keep=files))
-        bar = stack.enter_context(working("loading", quiet=quiet))
-        streams = [(name, bar.over(pools_of(paths, reader, report))) for name, paths in sets]
-        named = methods_named(",".join(asked), options) if asked else []
-        models = {method.name: model_of(name, options) for name, method in zip(asked, named, strict=True)}
-        if other is not None:
-            behind = other.behind_all(asked, named)
-            named, models = [*named, *behind], models | {method.name: other.model for method in behind}
+    if stopping:
+        from tracerank.cli.stopping import print_stopping
+
+        if escalate is not None or subsets or backbone is not None:
+            raise UsageError("--stopping: does not go with --escalate, --subsets or --backbone")
+        names, budgets = method_names(methods) or ["evidence"], [None] if ks is None else parse_ks(ks)
+        if len(names) > 1 or len(budgets) > 1:
+            raise UsageError("--stopping: name one method, whose confidence decides when to stop, and one -k, if any")
+        labelling = labelling_named(labels, options)
+        fitted = () if include_fitted else fitted_by(names)
+        print_stopping(inputs, names[0], options, budgets[0], orders, labelling, held_out, fitted, output, as_json)
+        return
+    from tracerank.evaluation.evaluate import MEAN_SINGLE, REFERENCES, run_evaluation
+
+    numbers, sets = parse_ks(ks or BUDGETS), _sets(inputs.files, backbone)
+    names = method_names(methods) or DEFAULT_METHODS
+    asked = [name for name in names if name not in REFERENCES]
+    folder, file = (None, None) if output is None else _records_place(output, force)
+    with inputs.opened("loading") as (_, progress, problems):
+        streams = [(name, progress.over(inputs.pools(problems, files=paths))) for name, paths in sets]
+        chosen = methods_named(asked, options) if asked else []
+        models = {method.name: model_of(name, options) for name, method in zip(asked, chosen, strict=True)}
+        if escalate is not None or below is not None:
+            from tracerank.cli.escalation import EscalateOption
+
+            other = EscalateOption.given(escalate, below, options)
+            behind = other.behind_all(list(zip(asked, chosen, strict=True)))
+            models |= {method.name: model_of(other.method, options) for method in behind}
+            chosen = [*chosen, *behind]
         settings = {
-            "sets": [{"backbone": name, "files": fingerprint(paths)} for name, paths in sets],
-            "reader": reader,
-            "methods": [method_identity(name) for name in asked] + [MEAN_SINGLE] * has_means,
+            "sets": [{"backbone": name, **inputs.identity(paths)} for name, paths in sets],
+            "methods": [method_identity(name) for name in names],
             "models": models,
             "label": label,
             "options": options.identity(),
-            **({} if split is None else {"split": split}),
-            **({"include_fitted": True} if include_fitted else {}),
-            **({} if other is None else other.identity),
+            "split": split,
+            "include_fitted": include_fitted,
+            "escalate": None if escalate is None else method_identity(escalate),
+            "below": below,
         }
-        bar.describe("evaluating")
+        progress.describe("evaluating")
         summary = run_evaluation(
-            named,
+            chosen,
             streams,
-            ks,
-            labelling,
-            folder=None if records_file is None else records_file.folder,
+            numbers,
+            labelling_named(labels, options, watches_exact=True),
+            folder=folder,
             settings=settings,
             force=force,
             subsets=subsets,
-            seed=seed,
-            fitted=fitted_by(deciding, options),
+            seed=options.seed,
+            fitted=fitted_by([*asked, *([] if escalate is None else [escalate])]),
             include_fitted=include_fitted,
             split=held_out,
-            has_means=has_means,
-            on_failure=Failures("decisions", report),
+            has_means=MEAN_SINGLE in names,
+            on_failure=problems.undecided,
         )
-    if records_file is not None:
-        records_file.finish()
+    if folder is not None and file is not None:
+        _write_records(folder, file)
     if as_json:
         print_json(summary.record(), indent=2)
     else:
-        _print(summary.rows, ks)
+        _print(summary.rows, numbers)
         for sentence in summary.sentences:
-            typer.echo(f" {harmless(sentence)}\n")
-    if not quiet:
+            click.echo(f" {harmless(sentence)}\n")
+    if not inputs.quiet:
         for line in summary.notes:
             note(line)
         if output is not None:
-            note(f"records are in {output}" + (f"; see tracerank report {output}" if output.is_dir() else ""))
+            note(f"records are in {output}" + (f"; see tracerank report {output}" if file is None else ""))
     for line in summary.failures:
         note(line)
     if summary.has_failures:
-        raise typer.Exit(SOME_FAILED)
+        sys.exit(SOME_FAILED)
 
 
-def _sets(files: list[Path], backbone: str | None) -> list[tuple[str | None, list[Path]]]:
-    """Files of one backbone are read together, those of another apart: their questions may have the same ids."""
-    if backbone is None:
-        return [(None, files)]
-    names = [path.name.split(".")[0] for path in files] if backbone == BY_FILE else backbone.split(",")
-    names = names * len(files) if len(names) == 1 else names
-    if len(names) != len(files) or not all(names):
-        raise UsageError(f"--backbone {backbone!r}: expected one name, or one for each of the {len(files)} files")
-    return [
-        (name, [path for path, own in zip(files, names, strict=True) if own == name]) for name in dict.fromkeys(names)
-    ]
-
-
-def _asked(text: str, options: MethodOptions) -> tuple[list[str], bool]:
-    """The names, all of which can be built, and whether the mean of all rollouts is wanted.
-
-    Single rollout and oracle are in every evaluation, so to name them changes nothing. Nothing is loaded here.
-    """
-    if not text:
-        folder = options.checkpoint or DEFAULT
-        checked_options(SELECTOR, options)
-        kind = selector_kind(folder)
-        return ["majority", kind if kind in NETWORKS and options.checkpoint else folder], False
-    parts = [part.strip() for part in text.split(",")]
-    if not any(parts):
-        raise UsageError(f"--methods {text!r}: expected names separated by commas, for example majority,trace")
-    names = [name for name in parts if name and name not in REFERENCES]
-    for name in names:
-        checked_options(name, options)
-    if unused_checkpoint(names, options):
-        raise UsageError(
-            f"--checkpoint {options.checkpoint}: not one of the methods {text} uses it; name it among them: "
-            f"--methods {text},{SELECTOR if ',' in (options.checkpoint or '') else options.checkpoint}"
-        )
-    return names, MEAN_SINGLE in parts
-
-
-def _parse_ks(text: str) -> list[int]:
+def parse_ks(text: str) -> list[int]:
+    """The numbers of ``2,4,8``, ascending."""
     try:
         ks = sorted({int(part) for part in text.split(",")})
     except ValueError:
@@ -281,18 +186,56 @@ def _parse_ks(text: str) -> list[int]:
     return ks
 
 
-def _print(rows: list[Row], ks: list[int]) -> None:
+def _sets(files: Sequence[Path], backbone: str | None) -> list[tuple[str | None, Sequence[Path]]]:
+    """Files by backbone: those of one are read together, those of another apart, as their ids may be the same."""
+    if backbone is None:
+        return [(None, files)]
+    names = [path.name.split(".")[0] for path in files] if backbone == BY_FILE else backbone.split(",")
+    names = names * len(files) if len(names) == 1 else names
+    if len(names) != len(files) or not all(names):
+        raise UsageError(f"--backbone {backbone!r}: expected one name, or one for each of the {len(files)} files")
+    pairs = list(zip(files, names, strict=True))
+    return [(name, [path for path, own in pairs if own == name]) for name in dict.fromkeys(names)]
+
+
+def _records_place(output: Path, force: bool) -> tuple[Path, Path | None]:
+    """The folder of the records, and the file that is made of it at the end, if the name is that of a file."""
+    from tracerank.cli.record_files import FORMATS, check_format
+
+    if not output.suffix or output.suffix.lower() not in FORMATS or output.is_dir():
+        return output, None
+    check_format(output)
+    if output.exists() and not force:
+        raise UsageError(f"{output}: already exists; choose another name or overwrite it with --force")
+    return output.with_name(f"{output.name}.part"), output
+
+
+def _write_records(folder: Path, file: Path) -> None:
+    from tracerank.cli.record_files import write_records
+    from tracerank.evaluation.records import CONFIG, RECORDS, Record
+    from tracerank.runs.resumable import read_lines
+    from tracerank.votes.decision_table import COUNTS, NESTED, NUMBER, TEXT, WHOLE
+
+    kinds = {str: TEXT, int: WHOLE, float: NUMBER}
+    columns = {
+        name: next((kinds[one] for one in (hint, *get_args(hint)) if one in kinds), COUNTS)
+        for name, hint in get_type_hints(Record).items()
+    }
+    write_records(
+        file, read_lines(folder / RECORDS), {**columns, "dropped": COUNTS, "counts": COUNTS, "escalated": NESTED}
+    )
+    if set(os.listdir(folder)) >= {CONFIG, RECORDS}:
+        shutil.rmtree(folder)
+
+
+def _print(rows: "Sequence[Row]", ks: list[int]) -> None:
     has_f1 = any(row.f1 is not None for row in rows)
     title = f"accuracy %{' / F1 %' if has_f1 else ''} over {max(row.questions for row in rows):,} questions"
     table = new_table("method", *(f"K={k}" for k in ks))
     for method in dict.fromkeys(row.method for row in rows):
-        cells = [_cell(row, has_f1) for row in rows if row.method == method]
-        table.add_row(SHOWN_NAMES.get(method, method), *cells)
+        shown = [(_percent(row.accuracy), _percent(row.f1)) for row in rows if row.method == method]
+        table.add_row(harmless(method), *(f"{accuracy} / {f1}" if has_f1 else accuracy for accuracy, f1 in shown))
     print_table(table, title)
-
-
-def _cell(row: Row, has_f1: bool) -> str:
-    return f"{_percent(row.accuracy)} / {_percent(row.f1)}" if has_f1 else _percent(row.accuracy)
 
 
 def _percent(value: float | None) -> str:

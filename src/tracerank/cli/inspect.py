@@ -1,114 +1,94 @@
 """``tracerank inspect``: what a file was taken for, what was dropped and why, and what to be warned of."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
-import typer
+import click
 
-from tracerank.cli.arguments import AsJson, Checkpoint, Files, Quiet, ReaderName
-from tracerank.cli.labelling import Labels, labelling_named, print_labels, say_judge
-from tracerank.cli.reading import pools_of
+from tracerank.cli.inputs import Inputs
+from tracerank.cli.labels import labelling_named, note_judge
+from tracerank.cli.options import example, inputs_options, json_option, labels_option, method_option
 from tracerank.cli.terminal import harmless, new_table, print_json, print_table, working
-from tracerank.evaluation import labels as label_rules
+from tracerank.evaluation.agreement import FileLabels
 from tracerank.evaluation.labels import Labelling
+from tracerank.methods import load_method
 from tracerank.pools.pool import Pool
-from tracerank.readers.detect import AUTO
-from tracerank.selectors.table import MethodOptions, method_named
-from tracerank.votes.base import Method, decide_stream
-from tracerank.votes.selector import DEFAULT
+from tracerank.readers.inspection import Inspection, Occurrences
+from tracerank.votes.base import decide_stream
 from tracerank.votes.voting import ANSWERED
 
-if TYPE_CHECKING:
-    from tracerank.evaluation.agreement import FileLabels
-    from tracerank.readers.inspection import Inspection, Occurrences
-
-LONGEST_EXAMPLE = 100
-_SHIPPED = "shipped selector"
+EVIDENCE = "evidence"
+MAX_EXAMPLE = 100
 
 
-def inspect(
-    files: Files,
-    checkpoint: Checkpoint = None,
-    labels: Labels = label_rules.AUTO,
-    reader: ReaderName = AUTO,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
-) -> None:
-    """Say what files hold before anything is done with them: format, counts, drops with examples, warnings.
+@click.command(epilog=example("tracerank inspect logs/"))
+@method_option(EVIDENCE)
+@labels_option()
+@inputs_options()
+@json_option
+def inspect(method: str, labels: str, inputs: Inputs, as_json: bool) -> None:
+    """Show what files hold: format, counts, dropped rollouts with examples, warnings.
 
-    Drops are those of the shipped selector, or of --checkpoint's. Answers are judged as evaluate would; where the
-    file's labels and the references read by meaning differ, or exact match would mislead, a line says how far.
+    Dropped are the rollouts that --method would never choose. Answers are judged as evaluate judges them.
     """
-    from tracerank.evaluation.agreement import FileLabels
-    from tracerank.readers.inspection import Inspection
-
     labelling = labelling_named(labels, watches_exact=True)
     found, beside = Inspection(), FileLabels()
-    selector = None if checkpoint is None else method_named("selector", MethodOptions(checkpoint))
-    with working("reading", quiet=quiet) as bar:
-        pools = pools_of(files, reader, found.add_problem, is_grouped=False, on_record=found.add_format)
-        for _ in labelling.pools(_looked_at(_with_drops(bar.over(pools), selector), found, beside)):
+    with working("reading", quiet=inputs.quiet) as progress:
+        pools = progress.over(inputs.pools(found.add_problem, is_grouped=False, on_record=found.add_format))
+        for _ in labelling.pools(_counted(_with_drops(pools, method), found, beside)):
             pass
     warnings = [*found.warnings(), *filter(None, [beside.warning(), labelling.warning()])]
     if as_json:
-        told: dict[str, object] = {"dropped_by": checkpoint or DEFAULT}
-        told |= {"labelling": {**labelling.record(), "sentence": labelling.sentence}, "file_labels": beside.record()}
-        print_json({**found.record(), **told, "warnings": warnings}, indent=2)
+        about: dict[str, object] = {"dropped_by": method, "file_labels": beside.record()}
+        about |= {"labelling": {**labelling.record(), "sentence": labelling.sentence}}
+        print_json({**found.record(), **about, "warnings": warnings}, indent=2)
     else:
-        _print(
-            found, labelling, warnings, "never chosen by the " + (f"selector {checkpoint}" if checkpoint else _SHIPPED)
-        )
-    if not quiet:
-        say_judge(labelling)
+        _print(found, labelling, warnings, f"never chosen by {method}")
+    if not inputs.quiet:
+        note_judge(labelling)
 
 
-def _with_drops(pools: Iterable[Pool], selector: Method | None) -> Iterator[tuple[Pool, Mapping[int, str]]]:
-    """Each pool with what is never chosen of it: by a selector that is asked, or by the shipped one's rule."""
-    if selector is None:
+def _with_drops(pools: Iterable[Pool], method: str) -> Iterator[tuple[Pool, Mapping[int, str]]]:
+    """Each pool with what the method never chooses; the shipped selector's rule needs no decision."""
+    if method == EVIDENCE:
         return ((pool, pool.retained(ANSWERED).dropped) for pool in pools)
-    return ((pool, decision.dropped) for pool, decision in decide_stream(selector, pools))
+    return ((pool, decision.dropped) for pool, decision in decide_stream(load_method(method), pools))
 
 
-def _looked_at(
-    pools: Iterable[tuple[Pool, Mapping[int, str]]], found: "Inspection", beside: "FileLabels"
-) -> Iterator[Pool]:
-    """The pools as they were read, counted as they pass."""
+def _counted(pools: Iterable[tuple[Pool, Mapping[int, str]]], found: Inspection, beside: FileLabels) -> Iterator[Pool]:
     for pool, dropped in pools:
         found.add(pool, dropped)
         beside.add(pool)
         yield pool
 
 
-def _print(found: "Inspection", labelling: Labelling, warnings: Sequence[str], drops: str) -> None:
+def _print(found: Inspection, labelling: Labelling, warnings: Sequence[str], drops: str) -> None:
     formats = ", ".join(f"{name} ({count:,} records)" for name, count in found.formats.most_common())
-    typer.echo(f"format: {formats}")
-    table = new_table("", "count", "")
+    click.echo(f"format: {harmless(formats)}")
+    table = new_table("", "count", "", left=(0, 2))
     for name, count, remark in _rows(found, labelling):
         table.add_row(name, f"{count:,}", remark)
-    table.columns[2].justify = "left"
     print_table(table)
-    print_labels(labelling)
+    click.echo(f" {harmless(labelling.sentence)}\n")
     _print_occurrences(drops, "rollouts", found.dropped)
     _print_occurrences("problems", "times", found.problems)
     for warning in warnings:
-        typer.echo(f"warning: {warning}")
+        click.echo(f"warning: {harmless(warning)}")
 
 
-def _rows(found: "Inspection", labelling: Labelling) -> list[tuple[str, int, str]]:
+def _rows(found: Inspection, labelling: Labelling) -> list[tuple[str, int, str]]:
     sizes = sorted(found.sizes)
     spread = f"{sizes[0]}" if sizes[0] == sizes[-1] else f"{sizes[0]} to {sizes[-1]}"
     settings = ", ".join(f"{count:,} {name}" for name, count in found.settings.most_common())
     right = f"{100 * found.right / found.labels:.1f}% right" if found.labels else ""
     judged = labelling.answers.total()
     by_rule = f"{100 * sum(labelling.right.values()) / judged:.1f}% right" if judged else ""
-    distinct = f"{found.distinct_answers / found.questions:.1f} distinct a question"
     return [
         ("questions", found.questions, f"{spread} rollouts each"),
         ("rollouts", found.rollouts, settings),
         ("searches", found.searches, f"{found.searches / found.rollouts:.1f} a rollout"),
         ("evidence", found.evidence, f"{found.with_evidence:,} rollouts have some"),
         ("documents", found.documents, f"{found.documents / found.questions:.1f} a question"),
-        ("answers", found.answers, distinct),
+        ("answers", found.answers, f"{found.distinct_answers / found.questions:.1f} distinct a question"),
         ("labels", found.labels, right),
         ("references", found.references, "questions that have some"),
         ("judged", judged, by_rule),
@@ -116,11 +96,10 @@ def _rows(found: "Inspection", labelling: Labelling) -> list[tuple[str, int, str
     ]
 
 
-def _print_occurrences(title: str, unit: str, counts: dict[str, "Occurrences"]) -> None:
+def _print_occurrences(title: str, unit: str, counts: Mapping[str, Occurrences]) -> None:
     if not counts:
         return
-    table = new_table(title, unit, "for example")
+    table = new_table(title, unit, "for example", left=(0, 2))
     for reason, entry in sorted(counts.items(), key=lambda item: -item[1].count):
-        table.add_row(harmless(reason)[:LONGEST_EXAMPLE], f"{entry.count:,}", harmless(entry.example)[:LONGEST_EXAMPLE])
-    table.columns[2].justify = "left"
+        table.add_row(harmless(reason)[:MAX_EXAMPLE], f"{entry.count:,}", harmless(entry.example)[:MAX_EXAMPLE])
     print_table(table)

@@ -1,288 +1,269 @@
 """``tracerank select``: one decision per question, as JSON Lines, JSON, CSV or Parquet."""
 
 import sys
+import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
-from math import isfinite
+from os import replace as rename
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Any
 
-import typer
+import click
 
-from tracerank.cli.arguments import (
-    AllowMismatch,
-    Below,
-    Chat,
-    ChatContext,
-    ChatTime,
-    ChatTokens,
-    Checkpoint,
-    CountAbstentions,
-    Equality,
-    Escalate,
-    Files,
-    FirstK,
-    Force,
-    Form,
-    MethodChoice,
-    OtherEncoder,
-    ProblemsFile,
-    Quiet,
-    ReaderName,
-    Seed,
-    printed_unless_named,
+from tracerank.cli.inputs import Inputs, undecided_problem
+from tracerank.cli.options import (
+    COUNT,
+    choice,
+    escalation_options,
+    example,
+    flag,
+    force_option,
+    inputs_options,
+    method_option,
+    method_options,
+    option,
+    output_option,
 )
-from tracerank.cli.escalating import Escalated
-from tracerank.cli.output import SOME_FAILED, ResumableLines, check_resumable, fingerprint
-from tracerank.cli.reading import (
-    Failures,
-    Problems,
-    Summary,
-    alike_sentence,
-    asked_sentence,
-    on_engines,
-    pools_of,
-    unweighed_sentence,
-)
-from tracerank.cli.record_files import FORMATS, check_format, read_lines, write_records
-from tracerank.cli.terminal import json_text, note, print_line, working
+from tracerank.cli.output import SOME_FAILED, check_output
+from tracerank.cli.record_files import check_format, finish_as
+from tracerank.cli.terminal import json_text, note, print_text, working
 from tracerank.errors import UsageError
-from tracerank.pools.pool import Pool
-from tracerank.readers.detect import AUTO
-from tracerank.readers.grouping import Report
-from tracerank.selectors.table import SELECTOR, EqualityName, MethodOptions, method_named, own_options
-from tracerank.votes.base import ALIKE, Method, decide_stream, decision_line, told
+from tracerank.evaluation.tally import Tally
+from tracerank.methods import METHODS, EqualityName, MethodOptions, load_method, method_identity
+from tracerank.pools.pool import Pool, drop_reasons
+from tracerank.readers.files.records import Problem
+from tracerank.runs.process_map import ordered_map
+from tracerank.runs.resumable import ResumableLines
+from tracerank.votes.base import NO_ANSWER, Decision, Method, decide_stream, decision_line, with_evidence_note
 from tracerank.votes.decision_table import DECISION
-from tracerank.votes.selector import DEFAULT
-from tracerank.votes.voting import NO_CONFIDENCE
 
-Output = Annotated[
-    Path | None,
-    typer.Option(
-        "-o",
-        "--output",
-        metavar="FILE",
-        callback=printed_unless_named,
-        help="File for the decisions, by its end .jsonl, .json, .csv or .parquet; stdout if not given, or -. Decisions "
-        "are kept in FILE.part, as JSON Lines, and become FILE at the end; after an interruption the same command goes "
-        "on where it stopped.",
-        show_default=False,
-    ),
-]
-Workers = Annotated[
-    int,
-    typer.Option(
-        "--workers",
-        metavar="N",
-        min=1,
-        help="Processes that decide; the output is the same. Each takes a second to start. Not for methods that ask "
-        "a server or embed texts.",
-    ),
-]
+LOCAL = "local"
+UNSURE = 0.7
+"""Below this confidence ``--gaps`` looks for missing evidence unless --below is given."""
 
 
-_NO_SCORES, _NO_LIST = '"scores": {}', '"score_list": []'
-
-
-class _Row(NamedTuple):
-    """What is written about a pool, and what the summary counts."""
-
-    line: str
-    answer: str | None
-    dropped: Mapping[int, str]
-    counts: Mapping[str, int]
-    note: str
-    problem: str | None
-
-
-@on_engines
+@click.command(epilog=example("tracerank select logs/ -o decisions.jsonl"))
+@output_option(
+    "File for the decisions (.jsonl, .json, .csv or .parquet); stdout by default. Interrupted runs resume.", prints=True
+)
+@method_option()
+@escalation_options
+@flag("--gaps", f"Also say what evidence is missing where the confidence is under --below ({UNSURE:g} by default).")
+@method_options()
+@inputs_options()
+@option("--workers N", "Processes that decide; the output is the same.", COUNT)
+@choice(
+    "--engine",
+    (LOCAL, "daft", "ray"),
+    "What reads Parquet, decides and writes the folder -o: this command, Daft or Ray Data.",
+    default=LOCAL,
+)
+@force_option
 def select(
-    files: Files,
-    checkpoint: Checkpoint = None,
-    k: FirstK = None,
-    reader: ReaderName = AUTO,
-    output: Output = None,
-    method: MethodChoice = "selector",
-    escalate: Escalate = None,
-    below: Below = None,
-    equality: Equality = EqualityName.EXACT,
-    count_abstentions: CountAbstentions = False,
-    form: Form = None,
-    chat: Chat = None,
-    chat_context: ChatContext = None,
-    chat_tokens: ChatTokens = None,
-    chat_time: ChatTime = None,
-    seed: Seed = 0,
-    encoder: OtherEncoder = None,
-    allow_encoder_mismatch: AllowMismatch = False,
-    force: Force = False,
-    problems: ProblemsFile = None,
-    workers: Workers = 1,
-    quiet: Quiet = False,
+    output: Path | None,
+    method: str,
+    escalate: str | None,
+    below: float | None,
+    gaps: bool,
+    options: MethodOptions,
+    inputs: Inputs,
+    workers: int | None,
+    engine: str,
+    force: bool,
 ) -> None:
     """Choose the best existing answer of every question.
 
-    Prints one JSON object per question with the keys question_id, question, answer, sample_id, scores, dropped, group
-    (sample ids whose answers count as the same), confidence, usage (tokens), note, problem (why nothing was decided),
-    reply and counts (of a chat model), method, source (file and line of the chosen rollout), score_list (the scores
-    again, as a list), escalated (with --escalate: who was asked, why, and what stood before) and missing (what evidence
-    would settle it). answer and sample_id are null when no rollout can be chosen, sample_id and source alone when the
-    answer was newly written. Where the method or its server failed on some questions the command ends with 3.
+    Writes one JSON object per question: the answer, the rollout (sample_id) that gave it, its confidence, the scores,
+    and what docs/reference/formats.md lists. Exits with 3 if the method or its server failed on some questions.
     """
+    if engine != LOCAL:
+        if escalate is not None or gaps:
+            raise UsageError(f"--engine {engine}: --escalate and --gaps need --engine {LOCAL}")
+        _select_on_engine(engine, inputs, output, method, options, workers, force)
+        return
     if output is not None:
-        check_resumable(output, files, force)
         if output.suffix == ".gz":
             raise UsageError(f"{output}: decisions are written uncompressed; choose a name without .gz")
+        check_output(output, inputs.files, force, is_resumable=True)
         check_format(output)
-    summary = Summary()
-    # Lines on the same terminal would tear the bar apart.
-    hides_bar = quiet or (output is None and sys.stdout.isatty())
+    unsure = (below or UNSURE) if gaps else None
+    setup = _Setup(method, options, escalate, None if gaps and escalate is None else below, unsure)
     with ExitStack() as stack:
-        report = stack.enter_context(Problems(problems, keep=(*files, output)))
-        failed = Failures("questions", report)
-        bar = stack.enter_context(working("loading", quiet=hides_bar))
-        ahead = _read_ahead(report, k) if workers > 1 else None
-        pools = bar.over(pools_of(files, reader, ahead or report, k, watcher=ahead))
-        options = MethodOptions(
-            checkpoint,
-            encoder,
-            allow_encoder_mismatch,
-            equality,
-            chat,
-            seed,
-            chat_context,
-            count_abstentions,
-            form,
-            chat_tokens,
-            chat_time,
-        )
-        other = None if escalate is None and below is None else Escalated.given(escalate, below, options)
-        method, options = own_options(method, options)
-        chosen = method_named(method, options)
-        name = options.checkpoint or DEFAULT if method == SELECTOR else chosen.name
-        if other is not None:
-            chosen = other.behind(method, chosen)
-            name = f"{name}+{other.method}"
-        rows = partial(_rows, chosen, name)
-        if workers > 1:
-            _refuse_workers(chosen, options, method, is_escalated=other is not None)
-            rows = partial(_rows_of_workers, workers, chosen, _Setup(method, options, name), ahead)
-        bar.describe("selecting")
-        write: Callable[[str], None] = print_line
+        # On the terminal that shows the decisions, progress would tear them apart.
+        hides_progress = output is None and sys.stdout.isatty()
+        pools, progress, problems = stack.enter_context(inputs.opened("loading", (output,), hides_progress))
+        chosen = setup.load()
+        if (workers or 1) > 1:
+            setup.refuse_workers(chosen)
+        write: Callable[[bytes], None] = _write_stdout
+        summary = Summary(Tally(setup.name))
         if output is not None:
-            run = {
-                "files": fingerprint(files),
-                "reader": reader,
-                "k": k,
-                "method": method,
-                "options": options.identity(),
-                **({} if other is None else other.identity),
-            }
-            lines = stack.enter_context(ResumableLines(output, run, force, _finish_of(output)))
-            # Decisions are in the order of the pools: from one that failed on they are made again, from kept replies.
-            _skip(lines.done(_is_whole), pools, summary, output)
-            write = lines.write_line
-        unweighed = decided = alike = 0
-        for pool, row in rows(pools):
-            if row.problem is not None:
-                failed(pool, row.problem)
-            decided += 1
-            unweighed += NO_CONFIDENCE in row.note
-            alike += ALIKE in row.note
+            finish = finish_as(output, DECISION) or rename
+            run = {**inputs.identity(), **setup.identity}
+            lines = stack.enter_context(ResumableLines(output, run, force=force, finish=finish))
+            # From the first question on which a server failed, decisions are made again.
+            for row in _kept(lines.kept(_is_whole), pools, output):
+                summary.add(row)
+            write = lines.write
+        progress.describe("selecting")
+        rows = ordered_map(setup, pools, workers) if workers and workers > 1 else setup.rows(chosen, pools)
+        for row in rows:
             write(row.line)
-            summary.add(pool, row.answer, row.dropped, row.counts)
-    if not quiet:
-        note(str(summary))
-        if unweighed:
-            note(unweighed_sentence(name, unweighed, decided))
-        if alike:
-            note(alike_sentence(name, alike, decided))
-        if asked := asked_sentence(name, summary.counts, summary.questions):
-            note(asked)
-    if failed.count:
-        sentence = failed.sentence(name, summary.questions)
-        stays = "" if other is None else "; where the first decision was made, it stays"
-        note(f"{sentence}{stays}; the same command with --force tries again, and asks a server only about these")
-        raise typer.Exit(SOME_FAILED)
-
-
-def _rows(method: Method, name: str, pools: Iterable[Pool]) -> Iterator[tuple[Pool, _Row]]:
-    """Each pool with what is written about it; ``name`` is what decided."""
-    for pool, decision in decide_stream(method, pools, lambda pool, reason: None):  # told when its row is written
-        line = line_text(decision_line(pool, told(pool, decision), name))
-        note = decision.note or ""
-        yield pool, _Row(line, decision.answer, decision.dropped, decision.counts, note, decision.failure)
-
-
-def line_text(line: Mapping[str, Any]) -> str:
-    """``json_text`` of a decision; the scores, which are most of it, are spelled here in a third of the time."""
-    scores: Mapping[str, float] = line["scores"]
-    if {*map(type, scores.values())} != {float} or not all(map(isfinite, scores.values())):
-        return json_text(line)
-    spelled = [(sample_id, repr(score)) for sample_id, score in scores.items()]
-    by_id = ", ".join([f'"{sample_id}": {score}' for sample_id, score in spelled])
-    listed = ", ".join([f'{{"sample_id": {sample_id}, "score": {score}}}' for sample_id, score in spelled])
-    # No text can be taken for these: a quote in it is escaped.
-    text = json_text({**line, "scores": {}, "score_list": []})
-    return text.replace(_NO_SCORES, f'"scores": {{{by_id}}}', 1).replace(_NO_LIST, f'"score_list": [{listed}]', 1)
+            summary.add(row)
+            if row.problem is not None:
+                problems(row.problem)
+    if not inputs.quiet:
+        for line in (str(summary), *summary.tally.notes()):
+            note(line)
+    if (failed := summary.tally.failures("where a first decision was made, it stands")) is not None:
+        note(failed)
+        sys.exit(SOME_FAILED)
 
 
 @dataclass(frozen=True, slots=True)
+class Row:
+    """The line that is written about a pool, and what the summary counts."""
+
+    line: bytes
+    decision: Decision
+    """Without its scores."""
+    rollouts: int
+    has_evidence: bool
+    dropped: Mapping[str, int]
+    problem: Problem | None
+
+    @classmethod
+    def of(cls, pool: Pool, decision: Decision, line: bytes = b"") -> "Row":
+        problem = None if decision.failure is None else undecided_problem(pool, decision.failure)
+        has_evidence = any(rollout.has_evidence for rollout in pool.rollouts)
+        dropped = Counter(drop_reasons(pool, decision.dropped))
+        return cls(line, replace(decision, scores={}), len(pool), has_evidence, dropped, problem)
+
+
+@dataclass(slots=True)
 class _Setup:
-    """What a worker needs to make rows."""
+    """Loads the method and makes rows with it; called in each worker process."""
 
     method: str
     options: MethodOptions
-    name: str
+    escalate: str | None
+    below: float | None
+    unsure: float | None
+    """The confidence below which missing evidence is looked for; None: nowhere."""
+    name: str = ""
+    """What the lines call the method."""
 
-    def __call__(self) -> Callable[[list[Pool]], Iterator[_Row]]:
-        return self.of(method_named(self.method, self.options))
+    def load(self) -> Method:
+        chosen = load_method(self.method, self.options)
+        self.name = chosen.name if self.method in METHODS else self.method
+        if self.escalate is not None or self.below is not None:
+            from tracerank.cli.escalation import EscalateOption
 
-    def of(self, chosen: Method) -> Callable[[list[Pool]], Iterator[_Row]]:
-        """The same where the method is loaded."""
-        return lambda pools: (row for _, row in _rows(chosen, self.name, pools))
+            chosen = EscalateOption.given(self.escalate, self.below, self.options).behind(self.method, chosen)
+            self.name = f"{self.name}+{self.escalate}"
+        return chosen
 
+    def refuse_workers(self, chosen: Method) -> None:
+        asks = self.options.chat is not None or self.options.equality in (EqualityName.SEMANTIC, EqualityName.LLM)
+        if asks or self.escalate is not None or getattr(chosen, "encoder", None) is not None:
+            raise UsageError(f"--workers: {self.method} asks a server or embeds texts, many at a time; leave it out")
 
-def _read_ahead(report: Report, k: int | None) -> Any:
-    from tracerank.cli.decision_workers import ReadAhead
+    @property
+    def identity(self) -> dict[str, Any]:
+        other = None if self.escalate is None else method_identity(self.escalate)
+        known = {"method": method_identity(self.method), "options": self.options.identity()}
+        return {**known, "escalate": other, "below": self.below, "gaps": self.unsure}
 
-    return ReadAhead(report, k)
+    def __call__(self) -> Callable[[Iterable[Pool]], Iterator[Row]]:
+        return partial(self.rows, self.load())
 
+    def rows(self, method: Method, pools: Iterable[Pool]) -> Iterator[Row]:
+        """What is written about each pool."""
+        for pool, decision in decide_stream(method, pools, lambda pool, reason: None):
+            decision = with_evidence_note(pool, decision)
+            if self.unsure is not None and (decision.confidence is None or decision.confidence < self.unsure):
+                from tracerank.evidence.gaps import gaps
 
-def _rows_of_workers(
-    count: int, chosen: Method, setup: _Setup, ahead: Any, pools: Iterable[Pool]
-) -> Iterator[tuple[Pool, _Row]]:
-    from tracerank.cli.decision_workers import in_workers
-
-    return in_workers(pools, count, setup.of(chosen), setup, ahead)
-
-
-def _refuse_workers(method: Method, options: MethodOptions, name: str, *, is_escalated: bool) -> None:
-    """Only what decides pool by pool, and asks nobody, gives the same in any number of processes."""
-    asks = is_escalated or options.chat is not None or options.equality in (EqualityName.SEMANTIC, EqualityName.LLM)
-    if asks or getattr(method, "encoder", None) is not None:
-        raise UsageError(f"--workers: {name} asks a server or embeds texts, many at a time; leave the option out")
-
-
-def _is_whole(record: Mapping[str, Any]) -> bool:
-    """Whether nothing failed on a question."""
-    return not (record.get("problem") or (record.get("escalated") or {}).get("problem"))
-
-
-def _finish_of(output: Path) -> Callable[[Path, Path], object] | None:
-    """What makes the file of JSON Lines; None: they are it."""
-    if FORMATS[output.suffix.lower()] is FORMATS[""]:
-        return None
-    return lambda part, path: write_records(path, read_lines(part), DECISION)
+                decision = replace(decision, missing=gaps(pool, decision))
+            yield Row.of(pool, decision, json_text(decision_line(pool, decision, self.name)).encode() + b"\n")
 
 
-def _skip(done: Iterator[dict[str, Any]], pools: Iterator[Pool], summary: Summary, output: Path) -> None:
-    """Pass over the pools that an interrupted run has decided on; they come in the same order again."""
-    for record in done:
+def _kept(records: Iterator[dict[str, Any]], pools: Iterator[Pool], output: Path) -> Iterator[Row]:
+    """What an interrupted run has decided; the pools come in the same order again and are passed over."""
+    for record in records:
         pool = next(pools, None)
         if pool is None or pool.question.id != record.get("question_id"):
             raise UsageError(f"{output}.part: does not follow the order of the input; delete it and start over")
         dropped = {int(sample_id): reason for sample_id, reason in record["dropped"].items()}
-        summary.add(pool, record["answer"], dropped, record.get("counts", {}))
+        answer, sample_id, note, counts = (record[name] for name in ("answer", "sample_id", "note", "counts"))
+        decision = Decision(pool.question.id, answer, sample_id, dropped=dropped, note=note, counts=counts)
+        yield Row.of(pool, decision)
+
+
+def _is_whole(record: Mapping[str, Any]) -> bool:
+    return not (record.get("problem") or (record.get("escalated") or {}).get("problem"))
+
+
+def _write_stdout(line: bytes) -> None:
+    print_text(line.decode().removesuffix("\n"))
+
+
+@dataclass(slots=True)
+class Summary:
+    """What was decided, for the last line of the command."""
+
+    tally: Tally
+    questions: int = 0
+    rollouts: int = 0
+    empty: int = 0
+    """Questions without a candidate."""
+    bare: int = 0
+    """Questions of which no rollout shows evidence."""
+    dropped: Counter[str] = field(default_factory=Counter)
+    began: float = field(default_factory=time.monotonic)
+
+    def add(self, row: Row) -> None:
+        """Count one question."""
+        self.tally.add(row.decision)
+        self.questions += 1
+        self.rollouts += row.rollouts
+        self.empty += row.decision.answer is None and NO_ANSWER not in row.decision.counts
+        self.bare += not row.has_evidence
+        self.dropped.update(row.dropped)
+
+    def __str__(self) -> str:
+        reasons = ", ".join(f"{count:,} {reason}" for reason, count in self.dropped.most_common())
+        dropped = f"{self.dropped.total():,} of {self.rollouts:,} rollouts dropped"
+        bare = f"; {self.bare:,} questions without evidence: only the answers were compared" if self.bare else ""
+        return (
+            f"{self.questions:,} questions, {self.empty:,} of them without a candidate; "
+            f"{dropped}{f' ({reasons})' if reasons else ''}{bare}; {time.monotonic() - self.began:.1f} s"
+        )
+
+
+def _select_on_engine(
+    engine: str,
+    inputs: Inputs,
+    output: Path | None,
+    method: str,
+    options: MethodOptions,
+    workers: int | None,
+    force: bool,
+) -> None:
+    from tracerank.scale import DecidePools, select_on_engine
+
+    if output is None:
+        raise UsageError(f"--engine {engine} writes a folder of Parquet files; name it with -o FOLDER")
+    decide = DecidePools(method, options, inputs.k, inputs.reader)
+    with working("selecting", unit="parts", quiet=inputs.quiet) as progress:
+        counts = select_on_engine(
+            engine, inputs.files, output, decide, workers=workers, force=force, on_progress=progress.set
+        )
+    if not inputs.quiet:
+        note(f"{counts.questions:,} questions, {counts.unanswered:,} of them without an answer")
+    if counts.failed:
+        note(f"{counts.failed:,} questions were not decided; their rows say why (column problem)")
+        sys.exit(SOME_FAILED)

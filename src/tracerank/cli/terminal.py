@@ -1,26 +1,20 @@
-"""What reaches the terminal: text made harmless, notes and a progress bar on stderr, tables and JSON on stdout.
+"""What reaches the terminal: text made harmless, notes and progress on stderr, tables and JSON on stdout.
 
 Rollouts quote web pages, and a page can hold anything: escape sequences, text that runs backwards, rich markup.
 """
 
 import json
-import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from functools import cache
-from threading import Event, Thread, Timer
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from rich import box
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
 if TYPE_CHECKING:  # takes a third of the time that --help may take
-    from rich.panel import Panel
-    from rich.progress import Progress, ProgressColumn, Task, TaskID
+    from rich.console import Console
+    from rich.table import Table
 
 # C1 controls, soft hyphen, zero-width and direction marks, line separators, lone surrogates, invisible tags.
 _UNSAFE = (
@@ -30,18 +24,16 @@ _UNSAFE = (
 _UNSAFE_IN_TEXT = re.compile(f"[\x00-\x1f{_UNSAFE}]")
 _UNSAFE_IN_JSON = re.compile(f"[{_UNSAFE}]")  # JSON escapes the C0 controls itself
 
-_LONGEST = 600
+MAX_NOTE = 600
 """Characters of one note; a log can hold a line of megabytes."""
 DELAY_SECONDS = 2.0
-"""What is over sooner needs no progress bar."""
+"""Work that ends sooner shows no progress."""
 LINE_SECONDS = 30.0
-"""Between two lines where there is no terminal for a bar: in a log, or behind a pipe."""
-BAR_CELLS = 12
-"""Short, so that what is said beside it fits a terminal of 80 columns."""
+"""Between two lines where stderr is not a terminal."""
+_REFRESH_SECONDS = 0.25
 
 _ENCODE = json.JSONEncoder(ensure_ascii=False).encode  # made once: json.dumps makes one for each value
-_FORCING = ("GITHUB_ACTIONS", "FORCE_COLOR", "PY_COLORS")
-"""Variables by which Typer takes a pipe for a terminal."""
+_PLAIN: dict[str, Any] = {"markup": False, "emoji": False, "highlight": False}
 
 T = TypeVar("T")
 
@@ -52,9 +44,12 @@ def harmless(text: str) -> str:
 
 
 def note(text: str) -> None:
-    """One line on stderr, above a progress bar if there is one."""
-    shortened = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
-    stderr_console().print(harmless(shortened), soft_wrap=True)
+    """One line on stderr, above the progress if it is shown."""
+    line = harmless(text if len(text) <= MAX_NOTE else f"{text[: MAX_NOTE - 1]}…")
+    if Progress.console is not None:
+        Progress.console.print(line, soft_wrap=True)
+    else:
+        print(line, file=sys.stderr, flush=True)
 
 
 def json_text(value: object, indent: int | None = None) -> str:
@@ -66,135 +61,88 @@ def json_text(value: object, indent: int | None = None) -> str:
 
 
 def print_json(value: object, indent: int | None = None) -> None:
-    """One JSON value on stdout, at once, as UTF-8 whatever the locale."""
-    print_line(json_text(value, indent))
+    """One JSON value on stdout."""
+    print_text(json_text(value, indent))
 
 
-def print_line(text: str) -> None:
-    """The same for what ``json_text`` made."""
-    sys.stdout.buffer.write(text.encode() + b"\n")
+def print_text(text: str) -> None:
+    """A line of harmless text on stdout, at once, as UTF-8 whatever the locale."""
+    sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace") + b"\n")
     sys.stdout.buffer.flush()
 
 
-def new_table(*columns: str) -> Table:
-    """A plain table: the first column to the left, numbers to the right."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for number, column in enumerate(columns):
-        table.add_column(column, justify="right" if number else "left", no_wrap=True)
+def new_table(*columns: str, left: Iterable[int] = (0,)) -> "Table":
+    """A plain table; columns are aligned to the right except those whose indices are in ``left``."""
+    from rich import box
+    from rich.table import Table
+
+    table, to_left = Table(box=box.SIMPLE_HEAD, pad_edge=False), {*left}
+    for index, column in enumerate(columns):
+        table.add_column(harmless(column), justify="left" if index in to_left else "right", no_wrap=True)
     return table
 
 
-def print_table(table: Table, title: str | None = None) -> None:
+def print_table(table: "Table", title: str | None = None) -> None:
     """A table on stdout, as wide as it needs to be: a narrow terminal wraps it, but no figure is cut off."""
+    from rich.console import Console
+
     console = Console(width=1000, **_PLAIN)
     if title is not None:
-        console.print(title, style="bold")
+        console.print(harmless(title), style="bold")
     console.print(table)
 
 
-@cache
-def stderr_console() -> Console:
-    """The one console for stderr, so that notes and a progress bar know of each other."""
-    return Console(stderr=True, **_PLAIN)
+class Progress:
+    """How far a command is, whether it is shown or not."""
 
+    console: "Console | None" = None
+    """The console on which progress is being shown: notes go above it."""
 
-_PLAIN: dict[str, Any] = {"markup": False, "emoji": False, "highlight": False}
-
-
-def print_help(usage: str, about: str, options: Sequence[tuple[str, str]], commands: Mapping[str, str]) -> None:
-    """Usage, what it is about, the switches and the commands, as Typer draws them, but without its Markdown library."""
-    from rich.padding import Padding
-
-    is_forced = any(map(os.getenv, _FORCING)) and not os.getenv("_TYPER_FORCE_DISABLE_TERMINAL")
-    width = os.getenv("TERMINAL_WIDTH")
-    console = Console(force_terminal=is_forced or None, width=int(width) if width else None, highlight=False)
-    word, _, rest = usage.partition(" ")
-    asked = Text.assemble((f"{word} ", "yellow"), rest)
-    console.print(Padding(asked, 1), style="bold")
-    console.print(Padding(about, (0, 1, 1, 1)))
-    switches = _rows()
-    for _ in range(5):  # Typer's: long and short names, those that say no, the type
-        switches.add_column()
-    switches.add_column(ratio=1)
-    for name, meaning in options:
-        kind = Text.assemble(("<", "bold yellow dim"), ("bool", "bold yellow"), (">", "bold yellow dim"))
-        switches.add_row(Text.assemble((name, "bold cyan")), "", "", "", kind, meaning)
-    console.print(_panel("Options", switches))
-    named = _rows()
-    named.add_column(style="bold cyan", no_wrap=True, width=max(map(len, commands)))
-    named.add_column(ratio=10)
-    for name, summary in commands.items():
-        named.add_row(name, Text(summary))
-    console.print(_panel("Commands", named))
-
-
-def _rows() -> Table:
-    return Table(show_header=False, expand=True, box=None, pad_edge=False, padding=(0, 1))
-
-
-def _panel(title: str, table: Table) -> "Panel":
-    from rich.panel import Panel
-
-    return Panel(table, border_style="dim", title=title, title_align="left")
-
-
-SecondsLeft = Callable[[], float | None]
-"""How long the work will still take; None: nobody can tell yet."""
-
-
-def _remaining(left: SecondsLeft) -> "ProgressColumn":
-    """A column with the time that is left, as whoever does the work reckons it."""
-    from rich.progress import ProgressColumn
-
-    class Remaining(ProgressColumn):
-        def render(self, task: "Task") -> Text:
-            return Text(left_words(left()))
-
-    return Remaining()
-
-
-def left_words(seconds: float | None) -> str:
-    """About how long something will still take; empty: nobody can tell."""
-    if seconds is None:
-        return ""
-    minutes = seconds / 60
-    if minutes < 1.5:
-        return f"about {max(1, round(seconds)):,} s left"
-    return f"about {minutes:,.0f} min left" if minutes < 90 else f"about {minutes / 60:,.1f} h left"
-
-
-class Bar:
-    """What a command may tell its progress bar, whether it is shown or not."""
-
-    def __init__(self, progress: "Progress", task: "TaskID", unit: str, left: SecondsLeft | None = None) -> None:
-        self._progress = progress
-        self._task = task
+    def __init__(self, what: str, unit: str, total: float | None) -> None:
+        self._what = what
         self._unit = unit
-        self._left = left
+        self._total = total
+        self._began = time.monotonic()
+        self._count = self._before = 0.0
 
     def advance(self, count: float = 1) -> None:
-        """So much more is done."""
-        self._progress.advance(self._task, count)
+        """Count work as done."""
+        self._count += count
 
-    def describe(self, text: str) -> None:
-        """What is being done now."""
-        self._progress.update(self._task, description=text)
+    def set(self, count: float, total: float) -> None:
+        """Say how much is done of how much."""
+        self._count, self._total = count, total
 
-    def __str__(self) -> str:
-        (task,) = self._progress.tasks
-        total = "" if task.total is None else f"/{task.total:,.0f}"
-        elapsed = int(task.elapsed or 0)
-        left = "" if self._left is None else left_words(self._left())
-        return (
-            f"{task.description}: {task.completed:,.0f}{total} {self._unit}, {elapsed // 60}:{elapsed % 60:02d}"
-            f"{left and f', {left}'}"
-        )
+    def skip(self, count: float) -> None:
+        """Count work as done by an earlier run, so that it does not speed up the estimate of the time left."""
+        self._before += count
+        self._count += count
+
+    def describe(self, text: str, total: float | None = None) -> None:
+        """Say what is being done now."""
+        self._what, self._total = text, self._total if total is None else total
 
     def over(self, items: Iterable[T]) -> Iterator[T]:
         """The items, counted as they are taken."""
         for item in items:
-            self.advance()
+            self._count += 1
             yield item
+
+    def __str__(self) -> str:
+        elapsed = time.monotonic() - self._began
+        of_all = "" if self._total is None else f"/{self._total:,.0f}"
+        text = f"{self._what}: {self._count:,.0f}{of_all} {self._unit}, {int(elapsed) // 60}:{int(elapsed) % 60:02d}"
+        done = self._count - self._before
+        if self._total is None or done <= 0:
+            return text
+        return f"{text}, {_duration(elapsed / done * max(0.0, self._total - self._count))} left"
+
+
+def _duration(seconds: float) -> str:
+    minutes = seconds / 60
+    if minutes < 1.5:
+        return f"about {max(1, round(seconds)):,} s"
+    return f"about {minutes:,.0f} min" if minutes < 90 else f"about {minutes / 60:,.1f} h"
 
 
 @contextmanager
@@ -205,76 +153,44 @@ def working(
     quiet: bool = False,
     delay: float = DELAY_SECONDS,
     every: float = LINE_SECONDS,
-    left: SecondsLeft | None = None,
-) -> Iterator[Bar]:
-    """Show a bar while the block runs, unless it is short or quiet was asked for; without a terminal, some lines.
-
-    ``left`` is for work whose pace the bar cannot see, such as several things under way at once.
-    """
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-
-    columns = [
-        TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=BAR_CELLS),
-        TextColumn("{task.completed:,.0f}" + ("" if total is None else "/{task.total:,.0f}") + f" {unit}"),
-        TimeElapsedColumn(),
-    ]
-    if left is not None:
-        columns.append(_remaining(left))
-    elif total is not None:
-        columns.append(TimeRemainingColumn())
-    # Not redirecting: rich would send what is printed to stdout, perhaps a file, to the terminal.
-    progress = Progress(
-        *columns, console=stderr_console(), transient=True, redirect_stdout=False, redirect_stderr=False
-    )
-    bar = Bar(progress, progress.add_task(what, total=total), unit, left)
+) -> Iterator[Progress]:
+    """Show progress while the block runs, unless it is short or ``quiet``; a line now and then without a terminal."""
+    progress = Progress(what, unit, total)
     if quiet:
-        yield bar
-    elif sys.stderr.isatty() and not stderr_console().is_dumb_terminal:
-        with _shown(progress, delay):
-            yield bar
-    else:
-        with _told(bar, every):
-            yield bar
-
-
-@contextmanager
-def _shown(progress: "Progress", delay: float) -> Iterator[None]:
-    timer = Timer(delay, progress.start)
-    timer.daemon = True
-    try:
-        timer.start()
-        yield
-    finally:
-        timer.cancel()
-        timer.join()  # it may be starting the bar this very moment
-        if progress.live.is_started:
-            progress.stop()
-
-
-@contextmanager
-def _told(bar: Bar, every: float) -> Iterator[None]:
-    """A line now and then, so that whoever reads the log knows that it goes on."""
+        yield progress
+        return
     is_over = Event()
-
-    def tell() -> None:
-        while not is_over.wait(every):
-            note(str(bar))
-
-    teller = Thread(target=tell, daemon=True)
+    show = _show_status if sys.stderr.isatty() else _show_lines
+    thread = Thread(target=show, args=(progress, is_over, delay if show is _show_status else every), daemon=True)
+    thread.start()
     try:
-        teller.start()
-        yield
+        yield progress
     finally:
         is_over.set()
-        teller.join()
+        thread.join()
 
 
-def installed_version() -> str:
-    """The version that is installed; says so where the code runs without installation."""
-    from importlib import metadata
+def _show_status(progress: Progress, is_over: Event, delay: float) -> None:
+    if is_over.wait(delay):
+        return
+    from rich.console import Console
+    from rich.live import Live
+    from rich.text import Text
 
+    Progress.console = console = Console(stderr=True, **_PLAIN)
     try:
-        return metadata.version("tracerank")
-    except metadata.PackageNotFoundError:
-        return "not installed as a package"
+        # Not redirecting: rich would send what is printed to stdout, perhaps a file, to the terminal.
+        with Live(
+            console=console, auto_refresh=False, transient=True, redirect_stdout=False, redirect_stderr=False
+        ) as live:
+            is_first = True
+            while is_first or not is_over.wait(_REFRESH_SECONDS):
+                is_first = False
+                live.update(Text(harmless(str(progress))), refresh=True)
+    finally:
+        Progress.console = None
+
+
+def _show_lines(progress: Progress, is_over: Event, every: float) -> None:
+    while not is_over.wait(every):
+        note(str(progress))

@@ -115,7 +115,7 @@ class HashEmbedder:
         occurrences, counts = np.unique(rows << np.uint64(32) | codes, return_counts=True)
         rows, codes = occurrences >> np.uint64(32), occurrences & np.uint64(0xFFFFFFFF)
 
-        # CRC-32 tells words apart but is linear; a multiplication (modulo 2^64) spreads its bits over the columns.
+        # CRC-32 distinguishes words but is linear; a multiplication (modulo 2^64) spreads its bits over the columns.
         mixed = codes * np.uint64(0x9E3779B97F4A7C15)
         columns = (mixed >> np.uint64(32)) % np.uint64(self.width)
         signs = 1.0 - 2.0 * (mixed >> np.uint64(31) & np.uint64(1)).astype(np.float64)
@@ -143,7 +143,7 @@ def _features(text: str) -> list[int]:
 
 
 class Sha256Embedder:
-    """4,096 numbers read off SHA-256 digests: tells texts apart, means nothing; used to repeat reference outputs."""
+    """4,096 numbers read off SHA-256 digests: distinct but meaningless vectors, used to repeat reference outputs."""
 
     name = "sha256-4096"
     width = 4096

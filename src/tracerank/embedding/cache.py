@@ -5,11 +5,9 @@ batch in flight. Vectors are float16 with a checksum that ``check`` verifies.
 """
 
 import hashlib
-import os
 import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,32 +15,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracerank.errors import EmbeddingError
+from tracerank.runs.sqlite_file import SqliteFile
 
 FILE_NAME = "vectors.sqlite"
 KEY_BYTES = 16
 BATCH_TEXTS = 512
 """Texts that are looked up, or embedded and stored, together."""
-APPLICATION_ID = 0x54524B56
-"""Marks the file as ours in its header; any other SQLite file is refused."""
-BUSY_SECONDS = 60.0
+_MARK = 0x54524B56
 _DTYPE = np.dtype("<f2")
-_SCHEMA = f"""
-BEGIN IMMEDIATE;
+_TABLES = """
 CREATE TABLE IF NOT EXISTS encoders (
     id INTEGER PRIMARY KEY, fingerprint TEXT NOT NULL, width INTEGER NOT NULL, UNIQUE (fingerprint, width));
 CREATE TABLE IF NOT EXISTS vectors (
     encoder INTEGER NOT NULL, key BLOB NOT NULL, checksum INTEGER NOT NULL, vector BLOB NOT NULL,
     PRIMARY KEY (encoder, key));
-PRAGMA application_id = {APPLICATION_ID};
-COMMIT;
 """
 _ENCODER = "SELECT id FROM encoders WHERE fingerprint = ? AND width = ?"
-_REASONS = {
-    sqlite3.SQLITE_BUSY: f"in use by another process for more than {BUSY_SECONDS:g} s; try again later",
-    sqlite3.SQLITE_FULL: "the disk is full; free some space, or set TRACERANK_CACHE to a folder on another disk",
-    sqlite3.SQLITE_READONLY: "cannot be written; make its folder writable, or set TRACERANK_CACHE to another folder",
-    sqlite3.SQLITE_CANTOPEN: "cannot be opened or made; set TRACERANK_CACHE to another folder",
-}
 
 
 def text_key(text: str) -> bytes:
@@ -66,23 +54,14 @@ class VectorCache:
         self.path = Path(folder) / FILE_NAME
         if readonly and not self.path.exists():
             raise EmbeddingError(f"{self.path}: no vector cache; the first texts that are embedded make one")
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise EmbeddingError(f"{self.path}: {error.strerror}; set TRACERANK_CACHE to another folder") from None
-        self.readonly = readonly or (self.path.exists() and not os.access(self.path.parent, os.W_OK))
-        with self._open() as file:
-            if file.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,) and not self.readonly:
-                file.execute("PRAGMA journal_mode = WAL")  # readers do not wait for a writer
-                file.executescript(_SCHEMA)
-            if file.execute("PRAGMA application_id").fetchone() != (APPLICATION_ID,):
-                raise EmbeddingError(f"{self.path}: not a vector cache; set TRACERANK_CACHE to another folder")
+        # A power cut may cost the last batches, nothing else.
+        self._file = SqliteFile(self.path, _TABLES, _MARK, EmbeddingError, synced=False, readonly=readonly)
 
     def read(self, fingerprint: str, width: int, texts: Iterable[str]) -> dict[str, NDArray[np.float16]]:
         """The stored vectors by text; texts without one are left out."""
         text_of = {text_key(text): text for text in texts}
         keys, found = list(text_of), {}
-        with self._open() as file:
+        with self._file.open() as file:
             for start in range(0, len(keys), BATCH_TEXTS):
                 part = keys[start : start + BATCH_TEXTS]
                 marks = ",".join("?" * len(part))
@@ -97,7 +76,7 @@ class VectorCache:
         self.check_writable()
         encoder = (fingerprint, vectors.shape[1])
         pairs = [(text_key(text), row.tobytes()) for text, row in zip(texts, vectors.astype(_DTYPE), strict=True)]
-        with self._open() as file:
+        with self._file.open() as file:
             file.execute("BEGIN IMMEDIATE")
             file.execute("INSERT OR IGNORE INTO encoders (fingerprint, width) VALUES (?, ?)", encoder)
             (number,) = file.execute(_ENCODER, encoder).fetchone()
@@ -106,13 +85,12 @@ class VectorCache:
 
     def check_writable(self) -> None:
         """Refuse before the work whose result could not be stored."""
-        if self.readonly:
-            raise EmbeddingError(f"{self.path}: {_REASONS[sqlite3.SQLITE_READONLY]}")
+        self._file.check_writable()
 
     def encoders(self) -> list[StoredEncoder]:
         """Of which encoders there are vectors, and how many."""
         query = "SELECT fingerprint, width, count(*) FROM vectors JOIN encoders ON id = encoder GROUP BY encoder"
-        with self._open() as file:
+        with self._file.open() as file:
             return [StoredEncoder(*row) for row in file.execute(f"{query} ORDER BY fingerprint, width")]
 
     def bytes(self) -> int:
@@ -121,7 +99,7 @@ class VectorCache:
 
     def check(self) -> int:
         """Read everything; how many vectors are damaged."""
-        with self._open() as file:
+        with self._file.open() as file:
             (state,) = file.execute("PRAGMA quick_check(1)").fetchone()
             if state != "ok":
                 raise sqlite3.DatabaseError(state)
@@ -134,7 +112,7 @@ class VectorCache:
         if unknown := [name for name in fingerprints if name not in known]:
             listed = ", ".join(map(repr, sorted(known))) or "no encoder"
             raise EmbeddingError(f"{self.path}: no vectors of {unknown[0]!r}; it has those of {listed}")
-        with self._open() as file:
+        with self._file.open() as file:
             before = file.total_changes
             file.execute("BEGIN IMMEDIATE")
             file.executemany("DELETE FROM vectors WHERE rowid = ?", [(row,) for row in self._damaged(file)])
@@ -151,20 +129,3 @@ class VectorCache:
         for row, key, checksum, vector, width in file.execute(query):
             if len(vector) != width * _DTYPE.itemsize or zlib.crc32(key + vector) != checksum:
                 yield row
-
-    @contextmanager
-    def _open(self) -> Iterator[sqlite3.Connection]:
-        """A connection for one transaction, so that threads and forked processes share nothing."""
-        # Without write access SQLite cannot keep its locks; "immutable" reads what was last checkpointed.
-        form = "?immutable=1" if self.readonly and not os.access(self.path.parent, os.W_OK) else ""
-        try:
-            connection = sqlite3.connect(
-                f"{self.path.absolute().as_uri()}{form}", BUSY_SECONDS, isolation_level=None, uri=True
-            )
-            with closing(connection) as file, file:
-                file.execute("PRAGMA synchronous = NORMAL")  # a power cut may cost the last batches, nothing else
-                yield file
-        except sqlite3.Error as error:
-            reason = _REASONS.get(getattr(error, "sqlite_errorcode", 0) & 0xFF)
-            reason = reason or f"damaged, or not a vector cache ({error}); move it away or set TRACERANK_CACHE"
-            raise EmbeddingError(f"{self.path}: {reason}") from None

@@ -82,64 +82,17 @@ def _read_vector(value: object, url: str) -> Vectors:
         return vector.astype(np.float32)
 
 
-class TooLong(EmbeddingError):
-    """The server wants fewer or shorter texts in a request."""
-
-
-class EmbeddingsClient:
-    """Sends texts to one server and gives back their vectors; safe to share between threads."""
-
-    def __init__(self, config: HttpConfig) -> None:
-        self.config = config
-        self._endpoint = EndpointClient(config)
-        # OpenAI's default is a list of numbers, so the fallback leaves the field out: some servers do not know it.
-        self._wants_base64 = True
-        self._base64_accepted = False
-
-    def vectors(self, texts: list[str], stop: Event) -> Vectors:
-        """The vectors of one request, in the order of its texts; their values are not yet checked.
-
-        ``stop`` is set when another request of the same call has failed for good.
-        """
-        body: dict[str, Any] = {"model": self.config.model, "input": texts}
-        if self.config.dimensions is not None:
-            body["dimensions"] = self.config.dimensions
-        with_base64 = self._wants_base64
-        reply = self._endpoint.post(body | {"encoding_format": "base64"} if with_base64 else body, stop)
-        if with_base64 and not self._base64_accepted and self._may_mind_base64(reply):
-            reply = self._endpoint.post(body, stop)
-            with_base64 = False
-            if reply.status_code == 200:
-                self._wants_base64 = False
-        if reply.status_code != 200:
-            raise self._refusal(reply)
-        self._base64_accepted = self._base64_accepted or with_base64
-        return read_rows(self._endpoint.value(reply), len(texts), self.config.endpoint)
-
-    def close(self) -> None:
-        self._endpoint.close()
-
-    def _may_mind_base64(self, reply: httpx.Response) -> bool:
-        return reply.status_code in (400, 415, 422, 501) and not self._is_too_long(reply)
-
-    def _refusal(self, reply: httpx.Response) -> TraceRankError:
-        if self._is_too_long(reply):
-            return TooLong(f"{self.config.endpoint}: HTTP {reply.status_code}: {self._endpoint.words(reply)}")
-        return self._endpoint.refusal(reply)
-
-    def _is_too_long(self, reply: httpx.Response) -> bool:
-        return says_too_long(reply.status_code, self._endpoint.words(reply))
-
-
 class HttpEmbedder(Closing):
-    """Embeds through a server; rows follow the texts whatever the order of the answers."""
+    """Embeds through a server; rows follow the texts whatever the order of the answers; safe to share by threads."""
 
     def __init__(self, config: HttpConfig, count_tokens: Callable[[str], int] = estimated_tokens) -> None:
         self.config = config
         self._count_tokens = count_tokens
-        self._client = EmbeddingsClient(config)
+        self._endpoint = EndpointClient(config)
         # One pool for all calls, so that the bound holds when several threads embed.
         self._workers = ThreadPoolExecutor(config.concurrency, thread_name_prefix="tracerank-embed")
+        # OpenAI's default is a list of numbers, so the fallback leaves the field out: some servers do not know it.
+        self._encoding: dict[str, str] = {"encoding_format": "base64"}
         self._width = config.dimensions
         self.spec = f"{config.root}#{config.model}"
         self.dims = config.dimensions
@@ -156,7 +109,7 @@ class HttpEmbedder(Closing):
 
     @property
     def width(self) -> int:
-        """Columns of every vector; the first request tells when ``dimensions`` does not."""
+        """Columns of every vector; without ``dimensions`` the first request shows it."""
         if self._width is None:
             self.embed(["width"])
         assert self._width is not None
@@ -168,14 +121,13 @@ class HttpEmbedder(Closing):
             return np.zeros((0, self.width), dtype=np.float32)
         sent = [sendable(text) for text in texts]
         tokens = [self._count_tokens(text) for text in sent]
-        batches = pack(tokens, self.config.max_items, self.config.max_tokens)
         stop = Event()
+        """Set when a request has failed for good, so that no other one of this call waits for a retry."""
         futures: list[Future[Vectors]] = []
-        parts: list[Vectors] = []
         try:
-            for batch in batches:
+            for batch in pack(tokens, self.config.max_items, self.config.max_tokens):
                 futures.append(self._workers.submit(self._embed_batch, sent, batch, stop))
-                if self._width is None:  # the first answer settles the width and the encoding
+                if self._width is None:  # the first answer shows the width and whether base64 is accepted
                     self._width = futures[0].result().shape[1]
             parts = [self._of_known_width(future.result()) for future in futures]
         finally:
@@ -183,31 +135,48 @@ class HttpEmbedder(Closing):
             for future in futures:
                 future.cancel()
             wait(futures)
-        vectors = np.concatenate(parts)
         self.tokens_encoded += sum(tokens)
-        return check_vectors(vectors, len(texts), self.width, self.config.endpoint, texts)
+        return check_vectors(np.concatenate(parts), len(texts), self.width, self.config.endpoint, texts)
 
     def close(self) -> None:
         """Ends the connections; the embedder cannot be used afterwards."""
         self._workers.shutdown(wait=True, cancel_futures=True)
-        self._client.close()
+        self._endpoint.close()
 
     def _embed_batch(self, texts: list[str], batch: range, stop: Event) -> Vectors:
-        """The batch in one request, or in halves as long as the server finds it too long."""
-        try:
-            return self._client.vectors([texts[i] for i in batch], stop)
-        except TooLong as error:
-            if len(batch) == 1:
-                text = texts[batch[0]]
-                size = f"{len(text):,} characters, about {self._count_tokens(text):,} tokens"
-                raise EmbeddingError(
-                    f"{error}; text {batch[0]} {text[:60]!r} is too long ({size}): shorten it"
-                ) from None
+        """The batch in one request, or in halves as long as the server finds it too long; values are not checked."""
+        reply = self._asked([texts[i] for i in batch], stop)
+        words = "" if reply.status_code == 200 else self._endpoint.words(reply)
+        if reply.status_code == 200:
+            return read_rows(self._endpoint.value(reply), len(batch), self.config.endpoint)
+        if not says_too_long(reply.status_code, words):
+            raise self._endpoint.refusal(reply)
+        if len(batch) == 1:
+            text = texts[batch[0]]
+            size = f"{len(text):,} characters, about {self._count_tokens(text):,} tokens"
+            raise EmbeddingError(
+                f"{self.config.endpoint}: HTTP {reply.status_code}: {words}; "
+                f"text {batch[0]} {text[:60]!r} is too long ({size}): shorten it"
+            )
         middle = len(batch) // 2
         halves = [self._embed_batch(texts, half, stop) for half in (batch[:middle], batch[middle:])]
         if halves[0].shape[1] != halves[1].shape[1]:
             raise EmbeddingError(f"{self.config.endpoint}: returned vectors of different widths")
         return np.concatenate(halves)
+
+    def _asked(self, texts: list[str], stop: Event) -> httpx.Response:
+        """The server's answer; a server that refuses base64 is asked without it from then on."""
+        body: dict[str, Any] = {"model": self.config.model, "input": texts}
+        if self.config.dimensions is not None:
+            body["dimensions"] = self.config.dimensions
+        encoding = self._encoding
+        reply = self._endpoint.post(body | encoding, stop)
+        is_refused = reply.status_code in (400, 415, 422, 501)
+        if encoding and is_refused and not says_too_long(reply.status_code, self._endpoint.words(reply)):
+            reply = self._endpoint.post(body, stop)
+            if reply.status_code == 200:
+                self._encoding = {}
+        return reply
 
     def _of_known_width(self, vectors: Vectors) -> Vectors:
         if vectors.shape[1] != self._width:

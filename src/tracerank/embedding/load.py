@@ -1,6 +1,6 @@
 """An embedder from what a user writes: a name, a folder, a hub id or the address of a server. Loads torch only then.
 
-Vectors of a costly one are kept in the cache on disk, whoever asks: each text is encoded once ever.
+Vectors that take a model are kept in the cache on disk: each text is encoded once ever.
 """
 
 import re
@@ -34,7 +34,7 @@ def load_embedder(spec: str, dims: int | None = None, *, is_cached: bool = True)
 def embedder_for(
     identity: EncoderIdentity, wanted: Embedder | str | None = None, *, is_cached: bool = True
 ) -> Embedder:
-    """The embedder for weights that were trained with one: their own, or what is wanted in its place.
+    """The embedder for weights that were trained with one: their own, or the one that is wanted instead.
 
     A name is loaded and cut to the same width; an object is taken as it is. Weights that look at no text's vector
     need no encoder, whatever is wanted for others.

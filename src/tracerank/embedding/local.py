@@ -11,10 +11,11 @@ import json
 import os
 import platform
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 
@@ -53,26 +54,41 @@ QWEN3_MAX_LENGTH = 4096
 _SAMPLED_WEIGHTS = 64  # values of each weight tensor that enter the fingerprint
 
 
-class LocalModel(Protocol):
-    """What the embedder needs of a loaded model."""
+class LocalModel(ABC):
+    """A loaded model."""
 
     width: int
-    max_length: int | None  # tokens kept of a text; None: all
+    max_length: int | None
+    """Tokens kept of a text; None: all."""
     pooling: str
-    prompt: str  # put before every text
+    prompt: str
+    """Put before every text."""
+    _net: Any
 
+    @abstractmethod
     def token_counts(self, texts: list[str]) -> list[int]: ...
+
+    @abstractmethod
     def pooled(self, texts: list[str]) -> Vectors:
         """One row per text, not yet sliced or normalised; all texts go through together."""
-        ...
 
-    def weights_digest(self) -> str: ...
+    def weights_digest(self) -> str:
+        """Digest of a few values of every weight, rounded to BF16: equal on every machine and in every file format."""
+        digest = hashlib.blake2b(digest_size=8)
+        for name, tensor in sorted(self._net.state_dict().items()):
+            flat = tensor.detach().reshape(-1)
+            sample = flat[:: max(1, flat.numel() // _SAMPLED_WEIGHTS)].float().bfloat16().float().cpu().numpy()
+            digest.update(f"{name} {tuple(tensor.shape)}".encode() + sample.astype("<f4").tobytes())
+        return digest.hexdigest()
+
     def quantize(self) -> None:
         """Compute in 8-bit integers from now on."""
-        ...
+        from tracerank.embedding.int8 import CALIBRATION_TEXTS, quantize_linears
+
+        quantize_linears(self._net, lambda: self.pooled(list(CALIBRATION_TEXTS)))
 
 
-class _SentenceTransformer:
+class _SentenceTransformer(LocalModel):
     """A sentence-transformers model with its own pooling, prompt and length limit."""
 
     def __init__(self, source: str, local_only: bool) -> None:
@@ -98,14 +114,8 @@ class _SentenceTransformer:
     def pooled(self, texts: list[str]) -> Vectors:
         return np.asarray(self._net.encode(texts, batch_size=len(texts), show_progress_bar=False), dtype=np.float32)
 
-    def weights_digest(self) -> str:
-        return _weights_digest(self._net)
 
-    def quantize(self) -> None:
-        _quantize(self._net, self.pooled)
-
-
-class _Qwen3:
+class _Qwen3(LocalModel):
     """Qwen3-Embedding as in the paper: no instruction, left padding, right truncation, last token (App. A.4, H)."""
 
     max_length: int | None = QWEN3_MAX_LENGTH
@@ -127,7 +137,7 @@ class _Qwen3:
         )
         if loaded["missing_keys"]:  # transformers would fill them with random numbers
             raise EmbeddingError(f"lacks weights, among them {min(loaded['missing_keys'])}")
-        self._net: Any = net.to(device).eval()
+        self._net = net.to(device).eval()
         self.width = int(net.config.hidden_size)
 
     def token_counts(self, texts: list[str]) -> list[int]:
@@ -147,12 +157,6 @@ class _Qwen3:
             states = self._net(input_ids=padded, attention_mask=mask, use_cache=False).last_hidden_state
         last: Vectors = states[:, -1].float().cpu().numpy()  # padding is on the left
         return last
-
-    def weights_digest(self) -> str:
-        return _weights_digest(self._net)
-
-    def quantize(self) -> None:
-        _quantize(self._net, self.pooled)
 
 
 def open_model(source: str) -> LocalModel:
@@ -214,22 +218,6 @@ def _looks_like_path(source: str) -> bool:
 def _token_counts(tokenizer: Any, texts: Sequence[str], max_length: int | None) -> list[int]:
     limit = {"truncation": True, "max_length": max_length} if max_length else {}
     return [len(ids) for ids in tokenizer(list(texts), return_attention_mask=False, **limit)["input_ids"]]
-
-
-def _weights_digest(net: Any) -> str:
-    """Digest of a few values of every weight, rounded to BF16: the same on every machine and in every file format."""
-    digest = hashlib.blake2b(digest_size=8)
-    for name, tensor in sorted(net.state_dict().items()):
-        flat = tensor.detach().reshape(-1)
-        sample = flat[:: max(1, flat.numel() // _SAMPLED_WEIGHTS)].float().bfloat16().float().cpu().numpy()
-        digest.update(f"{name} {tuple(tensor.shape)}".encode() + sample.astype("<f4").tobytes())
-    return digest.hexdigest()
-
-
-def _quantize(net: Any, pooled: Callable[[list[str]], Vectors]) -> None:
-    from tracerank.embedding.int8 import CALIBRATION_TEXTS, quantize_linears
-
-    quantize_linears(net, lambda: pooled(list(CALIBRATION_TEXTS)))
 
 
 def multiplies_int8_fast() -> bool:

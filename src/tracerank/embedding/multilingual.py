@@ -24,7 +24,7 @@ LENGTH_TOLERANCE = 1e-3
 """The engine's status is not passed on by its package; a vector that it did not write is not of length one."""
 
 Role = Literal["query", "passage"]
-"""What e5 is told that a text is, by a word before it. Texts here have no roles, so all are told the same: ``query``,
+"""The prefix by which e5 knows what a text is. Texts here have no roles, so all get the same one: ``query``,
 which ranks gold passages better than ``passage`` for all (``python -m studies.quality.encoders``)."""
 
 

@@ -14,7 +14,7 @@ from tracerank.errors import ChatError
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A model's wish to have a tool used."""
+    """A call of a tool that a model asks for."""
 
     id: str
     """What the tool's return refers to."""
@@ -139,9 +139,9 @@ class Sampling:
     stop: tuple[str, ...] = ()
     """Texts that end the reply; servers leave them out of it."""
     top_logprobs: int = 0
-    """How many likely tokens the server is to list at each place of the reply; 0: none."""
+    """How many likely tokens the server lists for each token of the reply; 0: none."""
     one_call: bool = False
-    """The reply is to call one tool at most; a server that cannot be told so is not."""
+    """The reply calls one tool at most, where the server can be asked for that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +176,7 @@ class TokenLogprob:
     token: str
     logprob: float
     likely: tuple["TokenLogprob", ...] = ()
-    """The likeliest tokens at its place, itself among them; empty: not asked for or not given."""
+    """The likeliest alternatives, the token itself among them; empty: not asked for or not given."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,9 @@ that a kill costs the calls under way. Failures and empty replies are not kept.
 
 import hashlib
 import json
-import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -24,33 +23,27 @@ from tracerank.endpoints.chat import (
     ToolCall,
     message_to_record,
 )
-from tracerank.errors import TraceRankError
+from tracerank.errors import ChatError
+from tracerank.runs.sqlite_file import SqliteFile
 
-FILE_NAME = "replies.sqlite"
-_BUSY_SECONDS = 60.0
-_TABLE = "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, model TEXT, reply TEXT NOT NULL) WITHOUT ROWID"
+FILE_NAME = "chat.sqlite"
+_MARK = 0x54524B43
+_TABLES = "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, model TEXT, reply TEXT NOT NULL) WITHOUT ROWID;"
 
 
 class ReplyFile:
     """Replies by key; safe to share between threads, and the file between processes."""
 
     def __init__(self, folder: str | Path) -> None:
-        self.path = Path(folder) / FILE_NAME
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise TraceRankError(f"{self.path.parent}: cannot be made ({error.strerror or error})") from None
-        with self._open() as file:
-            file.execute("PRAGMA journal_mode=WAL")  # readers need not wait for a writer
-            file.execute(_TABLE)
+        self._file = SqliteFile(Path(folder) / FILE_NAME, _TABLES, _MARK, ChatError, synced=True)
 
     def __len__(self) -> int:
-        with self._open() as file:
+        with self._file.open() as file:
             return int(file.execute("SELECT count(*) FROM replies").fetchone()[0])
 
     def get(self, key: str) -> ChatReply | None:
         """The reply under a key; None: there is none that can be read."""
-        with self._open() as file:
+        with self._file.open() as file:
             row = file.execute("SELECT reply FROM replies WHERE key = ?", (key,)).fetchone()
         try:
             return None if row is None else _reply(json.loads(row[0]))
@@ -58,19 +51,8 @@ class ReplyFile:
             return None  # of another version: asked again and replaced
 
     def put(self, key: str, model: str, reply: ChatReply) -> None:
-        with self._open() as file:
+        with self._file.open() as file:
             file.execute("INSERT OR REPLACE INTO replies VALUES (?, ?, ?)", (key, model, json.dumps(asdict(reply))))
-
-    @contextmanager
-    def _open(self) -> Iterator[sqlite3.Connection]:
-        """A connection for one transaction: a fraction of a millisecond, and nothing to share between threads."""
-        try:
-            with closing(sqlite3.connect(self.path, timeout=_BUSY_SECONDS)) as file:
-                file.execute("PRAGMA synchronous=FULL")
-                with file:
-                    yield file
-        except sqlite3.DatabaseError as error:
-            raise TraceRankError(f"{self.path}: cannot be used ({error}); if it is damaged, delete it") from None
 
 
 class CachedChat:
@@ -119,7 +101,7 @@ class CachedChat:
 
 
 def request_key(model: str, messages: Sequence[ChatMessage], sampling: Sampling, tools: Sequence[ChatTool] = ()) -> str:
-    """A digest of everything that settles how a reply is drawn."""
+    """A digest of everything that determines a reply."""
     offered = [[tool.name, tool.description, dict(tool.parameters)] for tool in tools]
     request = [model, [message_to_record(message) for message in messages], asdict(sampling), offered]
     return hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()

@@ -1,6 +1,6 @@
 """Chat with any OpenAI-compatible server: OpenAI, vLLM, llama.cpp, Ollama.
 
-Replies are streamed, so that a working server is told from a stuck one; a server that does not stream is taken as it
+Replies are streamed, so that a busy server is not taken for a stuck one; a server that does not stream is taken as it
 is. Parts of a request that a server refuses are left out from then on.
 """
 

@@ -1,4 +1,4 @@
-"""How often two ways of judging say the same of an answer: a judge and our rule, or the file's labels and our rule."""
+"""How often two ways of judging agree: a judge and the rule by meaning, or the file's labels and the rule."""
 
 from collections import Counter
 from dataclasses import asdict, dataclass, field
@@ -10,26 +10,26 @@ from tracerank.pools.pool import Pool
 
 RIGHT = 0.5
 """A soft label above this is right."""
-COMPARED = 1000
-"""Answers with a label of the file that are looked at: milliseconds each, and enough to know a share."""
+MAX_COMPARED = 1000
+"""Answers that are compared: milliseconds each, and enough for a share."""
 MISLEADING = 0.05
-"""Share of all answers that are right by meaning alone, above which the user is told."""
+"""Share of all answers that are right by meaning alone, above which there is a warning."""
 NOTABLE = 0.02
-"""Share of differing answers from which the user is told."""
+"""Share of differing answers from which there is a warning."""
 
 
 @dataclass(slots=True)
 class Agreement:
-    """Answers by what the one and the other say of them."""
+    """Counts of answers by two judgements."""
 
     both_right: int = 0
     both_wrong: int = 0
     one_right: int = 0
-    """Right by the one, wrong by the other."""
+    """Right by the first, wrong by the second."""
     other_right: int = 0
 
     def add(self, one: bool, other: bool) -> None:
-        """One more answer."""
+        """Count an answer."""
         self.both_right += one and other
         self.both_wrong += not one and not other
         self.one_right += one and not other
@@ -41,7 +41,7 @@ class Agreement:
 
     @property
     def share(self) -> float | None:
-        """Of answers on which both agree; None: there are none."""
+        """Share of answers on which both agree; None: there are none."""
         return (self.both_right + self.both_wrong) / self.total if self.total else None
 
     def record(self) -> dict[str, Any]:
@@ -49,7 +49,7 @@ class Agreement:
         return {**asdict(self), "total": self.total, "share": self.share}
 
     def sentence(self, one: str, other: str) -> str:
-        """In a line; the two are named by words."""
+        """In a line, with names for the two."""
         if self.share is None:
             return f"{one} and {other}: no answer to compare"
         return (
@@ -61,16 +61,16 @@ class Agreement:
 
 @dataclass(slots=True)
 class ExactBesideMeaning:
-    """How many answers are right by exact match and by meaning, of the first that have references."""
+    """How many answers with references are right by exact match and by meaning."""
 
     exact: int = 0
     meaning: int = 0
     total: int = 0
 
     def add(self, pool: Pool) -> None:
-        """The answers of one pool."""
+        """Count the answers of one pool."""
         question = pool.question
-        if not question.references or self.total >= COMPARED:
+        if not question.references or self.total >= MAX_COMPARED:
             return
         for answer, count in Counter(one.answer for one in pool.rollouts if one.answer).items():
             is_exact = exact_match(answer, question.references) > 0
@@ -79,8 +79,8 @@ class ExactBesideMeaning:
             self.meaning += count * (is_exact or is_right(question.text, answer, question.references))
 
     def warning(self) -> str | None:
-        """What the user should know; None: it makes no difference by which of the two answers are judged."""
-        if self.total == 0 or self.meaning - self.exact <= MISLEADING * self.total:
+        """That exact match misleads; None: it makes little difference."""
+        if self.meaning - self.exact <= MISLEADING * self.total:
             return None
         exact, meaning = (100 * count / self.total for count in (self.exact, self.meaning))
         return (
@@ -95,21 +95,20 @@ class FileLabels:
 
     agreement: Agreement = field(default_factory=Agreement)
     is_exact_match: bool = True
-    """Every label that was looked at is what exact match gives."""
+    """Whether all compared labels equal exact match."""
 
     def add(self, pool: Pool) -> None:
-        """The distinct answers of one pool as it was read."""
+        """Compare the distinct answers of a pool as it was read."""
         question = pool.question
         if not question.references:
             return
         for answer, label in {one.answer: one.label for one in pool.rollouts if one.problem is None}.items():
-            if not answer or label is None or self.agreement.total >= COMPARED:
-                continue
-            self.agreement.add(label > RIGHT, is_right(question.text, answer, question.references))
-            self.is_exact_match = self.is_exact_match and label == exact_match(answer, question.references)
+            if answer and label is not None and self.agreement.total < MAX_COMPARED:
+                self.agreement.add(label > RIGHT, is_right(question.text, answer, question.references))
+                self.is_exact_match = self.is_exact_match and label == exact_match(answer, question.references)
 
     def warning(self) -> str | None:
-        """What the user should know; None: they agree, or there is nothing to compare."""
+        """That the two differ; None: they agree, or there is nothing to compare."""
         share = self.agreement.share
         if share is None or 1 - share < NOTABLE:
             return None

@@ -1,4 +1,4 @@
-"""How sure a difference is: paired bootstrap over questions and the exact sign test. Everything is an array."""
+"""How certain a difference is: paired bootstrap over questions and the exact sign test."""
 
 from dataclasses import dataclass
 
@@ -28,7 +28,7 @@ class SignTest:
     wins: int
     losses: int
     p: float
-    """Two-sided, exact: chance of a split at least as uneven if both were equally good; ties say nothing."""
+    """Two-sided, exact: probability of a split at least as uneven if both were equally good; ties do not count."""
 
 
 def intervals(values: Floats, seed: int = 0, resamples: int = RESAMPLES) -> Intervals:
@@ -68,7 +68,7 @@ def resampled_means(values: Floats, seed: int = 0, resamples: int = RESAMPLES) -
 
 
 def sign_test(differences: Floats) -> SignTest:
-    """Of paired differences; NaN and 0 say nothing."""
+    """Of paired differences; NaN and 0 do not count."""
     wins, losses = int((differences > 0).sum()), int((differences < 0).sum())
     return SignTest(wins, losses, _two_sided(wins, losses))
 

@@ -1,8 +1,4 @@
-"""Where two methods say different things: by meaning, never by wording, with what each is worth and what speaks for it.
-
-Takes decisions that were made; decides and prints nothing. A pool is listed when the two answers differ in meaning,
-whichever of them is right.
-"""
+"""Questions on which two methods differ in meaning, and how much more often one is right than the other."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,13 +16,13 @@ from tracerank.votes.explanation import Explanation
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """What one of the two says on a pool."""
+    """One method's answer on a pool."""
 
     answer: str | None
     """None: the pool has no candidate."""
     is_right: bool
     votes: int
-    """Rollouts with an answer that it takes for the same."""
+    """Rollouts with an answer that counts as the same."""
     held_by: int
     """Rollouts that saw a text which holds one of those answers."""
 
@@ -39,12 +35,12 @@ class Disagreement:
     vote: Side
     other: Side
     reason: str | None
-    """What spoke most for the other's choice; None: it gives no reasons."""
+    """The strongest reason for the other's choice; None: it gives no reasons."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How much more often one method is right than another, of paired questions, with its interval."""
+    """How much more often one method is right than another, with the 95% interval of paired questions."""
 
     gain: float
     low: float
@@ -62,7 +58,7 @@ class Difference:
 def disagreements(
     pools: Iterable[Pool], votes: Iterable[Decision], explained: Iterable[Explanation]
 ) -> Iterator[Disagreement]:
-    """The pools on which a vote and the method that was explained differ in meaning, in their order."""
+    """The pools on which a vote and the explained method differ in meaning, in their order."""
     for pool, vote, explanation in zip(pools, votes, explained, strict=True):
         other = explanation.decision
         if not means_the_same(pool, vote, other):
@@ -71,12 +67,12 @@ def disagreements(
 
 
 def means_the_same(pool: Pool, one: Decision, other: Decision) -> bool:
-    """Whether two decisions return the same meaning, by their wording, by the other's groups or by themselves."""
+    """Whether two decisions return the same meaning: by the other's group, by exact match or by the question."""
     if one.sample_id is not None and one.sample_id in (other.sample_id, *other.group):
         return True
-    if normalize_answer(one.answer) == normalize_answer(other.answer):
-        return True
-    return same_answer(pool.question.text, one.answer, other.answer)
+    return normalize_answer(one.answer) == normalize_answer(other.answer) or same_answer(
+        pool.question.text, one.answer, other.answer
+    )
 
 
 def difference(ours: Sequence[float], theirs: Sequence[float]) -> Difference:
@@ -87,13 +83,7 @@ def difference(ours: Sequence[float], theirs: Sequence[float]) -> Difference:
 
 
 def _side(pool: Pool, decision: Decision, explanation: Explanation) -> Side:
-    correct = judge(pool, decision).correct or 0.0
-    members = decision.group or (() if decision.sample_id is None else (decision.sample_id,))
-    return Side(decision.answer, correct >= 0.5, len(members), _held_by(explanation, members))
-
-
-def _held_by(explanation: Explanation, members: Collection[int]) -> int:
-    """Rollouts that saw one of the texts which, by the explanation, hold an answer of the members."""
+    members: Collection[int] = decision.group or (() if decision.sample_id is None else (decision.sample_id,))
     holding = {
         seen.evidence.text
         for each in explanation.rollouts
@@ -101,4 +91,5 @@ def _held_by(explanation: Explanation, members: Collection[int]) -> int:
         for seen in each.evidence
         if seen.weight
     }
-    return sum(any(seen.evidence.text in holding for seen in each.evidence) for each in explanation.rollouts)
+    held_by = sum(any(seen.evidence.text in holding for seen in each.evidence) for each in explanation.rollouts)
+    return Side(decision.answer, (judge(pool, decision).correct or 0.0) >= 0.5, len(members), held_by)

@@ -133,7 +133,7 @@ def _point(run: _Run, below: float) -> EscalationPoint:
             costs.append((first.calls, sum(known) if known else None, money))
             has_both = record.correct is not None and first.correct is not None
             gains.append((record.correct or 0.0) - (first.correct or 0.0) if has_both else 0.0)
-    calls, tokens, spent = (_sum([cost[place] for cost in costs]) for place in range(3))
+    calls, tokens, spent = (_sum([cost[index] for cost in costs]) for index in range(3))
     return EscalationPoint(
         below,
         len(gains),

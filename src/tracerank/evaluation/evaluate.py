@@ -232,10 +232,10 @@ def fold(records: Iterable[Record]) -> list[Row]:
         if record.subset == FIRST:
             found = sums.setdefault((record.method, record.k), [0.0] * 5)
             found[0] += 1
-            for place, value in ((1, record.correct), (3, record.f1)):
+            for index, value in ((1, record.correct), (3, record.f1)):
                 if value is not None:
-                    found[place] += 1
-                    found[place + 1] += value
+                    found[index] += 1
+                    found[index + 1] += value
     methods = list(dict.fromkeys(method for method, _ in sums))
     rows = []
     for method, k in sorted(sums, key=lambda key: (methods.index(key[0]), key[1])):

@@ -1,9 +1,8 @@
 """A chat model that judges answers by the references, with the three verdicts of the published SimpleQA grader.
 
-An exact match is right without a question. The model writes the answer down in short, which our rule by meaning
-compares with the references; its verdict is for what the rule does not find right. An answer about
-which a call fails, or says none of the three in all attempts, has no label and is counted: it is never wrong because
-nobody judged it. Replies are kept on disk, so the same command asks only about what is left.
+An exact match is right without asking. The model writes the answer down in short, which the rule by meaning compares
+with the references; its verdict decides what the rule does not find right. An answer about which a call fails, or
+without a verdict in all attempts, has no label. Replies are kept on disk, so the same command asks about the rest.
 """
 
 import re
@@ -12,7 +11,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import cache
 from importlib import resources
 from typing import Any
 
@@ -37,13 +35,8 @@ from tracerank.evaluation.agreement import Agreement
 from tracerank.pools.pool import Pool
 
 
-@cache
-def _prompt() -> str:
-    return resources.files("tracerank.evaluation").joinpath("assets", "judge.txt").read_text(encoding="utf-8").strip()
-
-
 class Verdict(StrEnum):
-    """What the judge may say; not to have tried is not right either, but counted apart."""
+    """The judge's verdicts; not attempted is not right either, but counted apart."""
 
     CORRECT = "CORRECT"
     INCORRECT = "INCORRECT"
@@ -56,43 +49,49 @@ _VERDICT = re.compile(rf"""\b({_WORDS})\b|^[\s*_"'(]{{0,8}}((?i:{_WORDS}))(?=[\s
 
 
 @dataclass(frozen=True, slots=True)
+class Judgement:
+    """What follows from one reply."""
+
+    verdict: Verdict
+    by_short_answer: bool = False
+    """Whether the rule finds the short answer right."""
+    is_overruled: bool = False
+    """Whether the model's own verdict was another."""
+
+
+@dataclass(frozen=True, slots=True)
 class JudgeConfig:
     """How answers are judged."""
 
     max_tokens: int = VERDICT_TOKENS
     answer_words: int = 1_500
-    """Words of an answer in a prompt, about 2,000 tokens; a longer one is cut where a mark says so."""
+    """Words of an answer in a prompt, about 2,000 tokens; a longer one is cut, with a mark."""
     concurrency: int = 4
     """Questions under way at once, and answers of each."""
 
     def within(self, context: int) -> "JudgeConfig":
-        """The same for a model that holds so many tokens."""
+        """The same for a model with this context, in tokens."""
         room = room_in(context)
-        return replace(
-            self,
-            max_tokens=min(self.max_tokens, room.reply_tokens),
-            answer_words=min(self.answer_words, room.prompt_words),
-        )
+        tokens, words = min(self.max_tokens, room.reply_tokens), min(self.answer_words, room.prompt_words)
+        return replace(self, max_tokens=tokens, answer_words=words)
 
 
 class AnswerJudge:
-    """Says how right answers are, and counts its verdicts and how often our rule by meaning says the same."""
+    """Judges answers, and counts its verdicts and how often the rule by meaning agrees."""
 
     def __init__(self, chat: ChatModel, config: JudgeConfig | None = None) -> None:
         self.config = config or JudgeConfig()
-        self.verdicts: Counter[Verdict] = Counter()
+        self.judged: Counter[Judgement] = Counter()
         self.failed: list[str] = []
         """Why answers could not be judged, one by one."""
         self.exact = 0
-        """Answers that are exact matches, about which nobody was asked."""
-        self.by_short_answer = 0
-        """Answers that are right by the rule, once the model has written them down in short."""
-        self.overruled = 0
-        """Of these, those that its own verdict calls wrong."""
+        """Exact matches, which were not asked about."""
         self.agreement = Agreement()
         self._model = chat
         self._chat = CountedChat(chat)
         self._lock = threading.Lock()
+        folder = resources.files("tracerank.evaluation")
+        self._prompt = folder.joinpath("assets", "judge.txt").read_text(encoding="utf-8").strip()
 
     @property
     def name(self) -> str:
@@ -107,30 +106,28 @@ class AnswerJudge:
     def scores(self, question: str, answers: Sequence[str], references: Sequence[str]) -> list[float | None]:
         """1 for each answer that is right, else 0; None: asking about it failed."""
         open_answers = [answer for answer in answers if not exact_match(answer, references)]
+
+        def ask(answer: str) -> Judgement:
+            return self.judgement(question, answer, references)
+
+        found = all_of(tried(ask), open_answers, self.config.concurrency)
+        labels: dict[str, float | None] = {}
         with self._lock:
             self.exact += len(answers) - len(open_answers)
-        found = all_of(
-            tried(lambda answer: self.judgement(question, answer, references)), open_answers, self.config.concurrency
-        )
-        labels: dict[str, float | None] = {}
-        for answer, judgement in zip(open_answers, found, strict=True):
-            if isinstance(judgement, ChatError):
-                labels[answer] = None
-                with self._lock:
+            for answer, judgement in zip(open_answers, found, strict=True):
+                if isinstance(judgement, ChatError):
+                    labels[answer] = None
                     self.failed.append(str(judgement))
-                continue
-            labels[answer] = float(judgement.verdict is Verdict.CORRECT)
-            is_same = is_right(question, answer, references)
-            with self._lock:
-                self.verdicts[judgement.verdict] += 1
-                self.by_short_answer += judgement.by_short_answer
-                self.overruled += judgement.is_overruled
-                self.agreement.add(judgement.verdict is Verdict.CORRECT, is_same)
+                    continue
+                is_correct = judgement.verdict is Verdict.CORRECT
+                labels[answer] = float(is_correct)
+                self.judged[judgement] += 1
+                self.agreement.add(is_correct, is_right(question, answer, references))
         return [labels.get(answer, 1.0) for answer in answers]
 
-    def judgement(self, question: str, answer: str, references: Sequence[str]) -> "Judgement":
-        """What comes of asking the model about one answer."""
-        prompt = _prompt().format(
+    def judgement(self, question: str, answer: str, references: Sequence[str]) -> Judgement:
+        """Ask the model about one answer."""
+        prompt = self._prompt.format(
             question=quoted(question),
             references=quoted(list(dict.fromkeys(references))[:MOST_REFERENCES]),
             answer=quoted(cut_words(answer, self.config.answer_words)),
@@ -144,35 +141,28 @@ class AnswerJudge:
 
     def record(self) -> dict[str, Any]:
         """Counts, as JSON has them; agreement is over the answers that the judge was asked about."""
+        counts = self.judged.items()
         return {
             "model": self.name,
-            "verdicts": {str(verdict): self.verdicts[verdict] for verdict in Verdict},
+            "verdicts": {str(one): sum(n for found, n in counts if found.verdict is one) for one in Verdict},
             "exact_matches_not_asked": self.exact,
             "failed": len(self.failed),
-            "right_by_short_answer": self.by_short_answer,
-            "of_these_wrong_by_verdict": self.overruled,
+            "right_by_short_answer": sum(n for found, n in counts if found.by_short_answer),
+            "of_these_wrong_by_verdict": sum(n for found, n in counts if found.is_overruled),
             "agreement_with_meaning": self.agreement.record(),
         }
 
     @property
     def sentence(self) -> str:
         """Verdicts and agreement in a line."""
-        said = ", ".join(f"{self.verdicts[verdict]:,} {verdict.lower().replace('_', ' ')}" for verdict in Verdict)
-        agreed = self.agreement.sentence("judge", "rule")
-        short = f"{self.by_short_answer:,} by their short answer, {self.overruled:,} of them against its verdict"
+        found = self.record()
+        verdicts = ", ".join(f"{n:,} {verdict.lower().replace('_', ' ')}" for verdict, n in found["verdicts"].items())
         failed = f"; {len(self.failed):,} could not be judged ({self.failed[0]})" if self.failed else ""
-        return f"judge: {said} ({short}); {self.exact:,} exact matches were not asked about; {agreed}{failed}"
-
-
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """What is concluded from one reply."""
-
-    verdict: Verdict
-    by_short_answer: bool = False
-    """The rule finds the short answer right."""
-    is_overruled: bool = False
-    """The model's own verdict was another."""
+        return (
+            f"judge: {verdicts} ({found['right_by_short_answer']:,} by their short answer, "
+            f"{found['of_these_wrong_by_verdict']:,} of them against its verdict); {self.exact:,} exact matches were "
+            f"not asked about; {self.agreement.sentence('judge', 'rule')}{failed}"
+        )
 
 
 def judgement_in(reply: ChatReply, question: str, references: Sequence[str]) -> Judgement | None:
@@ -185,7 +175,7 @@ def judgement_in(reply: ChatReply, question: str, references: Sequence[str]) -> 
 
 
 def verdict_in(reply: ChatReply) -> Verdict | None:
-    """The last verdict outside the thinking; None: there is none, or the reply was cut before it came to one."""
+    """The last verdict outside the reasoning; None: there is none, or the reply was cut before it."""
     text = reply.spoken
     found = list(_VERDICT.finditer(text))
     if not found or (reply.is_cut and text[: found[-1].start()].strip()):
@@ -197,7 +187,7 @@ def verdict_in(reply: ChatReply) -> Verdict | None:
 def judge_at(
     address: str, context: int | None = None, tokens: int | None = None, time: str | None = None
 ) -> AnswerJudge:
-    """The judge behind ``URL#MODEL``, asked the same only once; the rest as ``--chat-context`` and its likes say it."""
+    """The judge behind ``URL#MODEL``, with cached replies; the rest as ``--chat-context`` and its likes have it."""
     from tracerank.endpoints.chat_cache import CachedChat
     from tracerank.endpoints.chat_http import HttpChat, chat_config
 

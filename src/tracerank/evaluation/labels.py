@@ -1,16 +1,15 @@
-"""Which rule says that an answer is right: the file's labels, the references or a judge, never mixed up silently.
+"""The rule that says whether an answer is right: the file's labels, the references or a judge, never mixed silently.
 
-``auto`` takes the labels of the file (a judge's verdicts, the environment's reward) and, where it has none, compares
-with the references by meaning. ``given`` takes the file's alone; ``em``, ``meaning``, ``contains`` and ``f1`` compare
-with the references whatever the file says; ``paper`` is the paper's rule (App. A.1); ``judge`` asks a chat model.
-Containment is lenient and can be gamed by long answers, so it is never the default.
+``auto`` takes the labels of the file (a judge's verdicts, the environment's reward) and compares with the references by
+meaning where there are none. ``given`` takes the file's alone; ``em``, ``meaning``, ``contains`` and ``f1`` compare
+with the references and ignore the file; ``paper`` is the paper's rule (App. A.1); ``judge`` asks a chat model.
+Containment can be gamed by long answers.
 """
 
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
 from typing import Any
 
 from tracerank.answers.equivalence import contains_match
@@ -25,38 +24,27 @@ from tracerank.pools.types import Question
 AUTO, GIVEN, EM, MEANING, CONTAINS, F1 = "auto", "given", "em", "meaning", "contains", "f1"
 PAPER, JUDGE = "paper", "judge"
 FILE = "file"
-"""Where a label came from that no rule of ours made."""
+"""Source of the labels that the file has."""
 
-Match = Callable[[str, str, Sequence[str]], float]
-_MATCHES: Mapping[str, Match] = MappingProxyType(
-    {
-        EM: lambda _, answer, references: exact_match(answer, references),
-        MEANING: lambda question, answer, references: float(is_right(question, answer, references)),
-        CONTAINS: lambda _, answer, references: contains_match(answer, references),
-        F1: lambda _, answer, references: token_f1(answer, references),
-    }
-)
-"""How right an answer to a question is, given the references."""
-_COMPARES: Mapping[str, str | None] = MappingProxyType(
-    {AUTO: MEANING, GIVEN: None, EM: EM, MEANING: MEANING, CONTAINS: CONTAINS, F1: F1, PAPER: EM, JUDGE: JUDGE}
-)
-"""Rule to what compares with the references where it does; None: nothing does."""
+_COMPARES = {AUTO: MEANING, GIVEN: None, EM: EM, MEANING: MEANING, CONTAINS: CONTAINS, F1: F1, PAPER: EM, JUDGE: JUDGE}
+"""Rule to what compares with the references; None: nothing does."""
 RULES = tuple(_COMPARES)
-_TAKES_FILE = frozenset((AUTO, GIVEN, PAPER))
-"""Rules to which a label of the file goes before any comparison."""
+_MATCHES: Mapping[str, Callable[[str, str, Sequence[str]], float]] = {
+    EM: lambda _, answer, references: exact_match(answer, references),
+    MEANING: lambda question, answer, references: float(is_right(question, answer, references)),
+    CONTAINS: lambda _, answer, references: contains_match(answer, references),
+    F1: lambda _, answer, references: token_f1(answer, references),
+}
+"""How right an answer to a question is, given the references."""
+_SHOWN = {
+    FILE: "of the file",
+    EM: "by exact match",
+    MEANING: "by meaning",
+    CONTAINS: "by containment",
+    F1: "by token F1, a share",
+    JUDGE: "by the judge",
+}
 _AUTO_NAME = f"{FILE}, else {MEANING}"
-"""Not ``auto``, which older folders hold and where it meant exact match."""
-_SHOWN: Mapping[str, str] = MappingProxyType(
-    {
-        FILE: "of the file",
-        EM: "by exact match",
-        MEANING: "by meaning",
-        CONTAINS: "by containment",
-        F1: "by token F1, a share",
-        JUDGE: "by the judge",
-    }
-)
-
 JUDGED_DATASETS = frozenset(("browsecomp", "browsecompplus", "frames", "gaia", "hle", "deepsearchqa", "healthbench"))
 """Datasets, as letters and digits, that are scored by saved judgments (App. A.1); the others by exact match."""
 
@@ -72,27 +60,27 @@ class Labelling:
     def __init__(
         self, rule: str = AUTO, judge: AnswerJudge | None = None, beside: ExactBesideMeaning | None = None
     ) -> None:
-        """``judge`` is for the rule of that name alone; ``beside`` looks whether exact match would mislead."""
+        """``judge`` is for the rule of that name alone; ``beside`` checks whether exact match would mislead."""
         if rule not in _COMPARES:
             raise UsageError(f"labels by {rule!r} are unknown; known are {', '.join(RULES)}")
         if (rule == JUDGE) != (judge is not None):
             raise UsageError("labels by a judge need a chat server and its model's name: --labels judge:URL#MODEL")
         self.rule, self.judge, self.beside = rule, judge, beside
         self.answers: Counter[str] = Counter()
-        """Answers by what labelled them: ``file`` or a rule that compares."""
+        """Answers by the source of their label: ``file`` or a rule that compares."""
         self.right: dict[str, float] = {}
         """The sum of their labels."""
         self.failed: set[str] = set()
-        """Ids of questions with an answer that the judge could not be asked about."""
+        """Ids of questions with an answer about which asking the judge failed."""
         self.unjudged = 0
-        """Answers that nothing says anything about."""
+        """Answers without a label."""
         self.compared_file = 0
-        """Of the file's labels, those of questions that have references, too."""
-        self._lock = threading.Lock()
+        """Labels of the file on questions that also have references."""
+        self._lock = threading.Lock()  # a judge is asked about several pools at once
 
     @property
     def name(self) -> str:
-        """What a folder remembers."""
+        """The rule, for the settings of a run."""
         if self.judge is not None:
             return f"{JUDGE}:{self.judge.name}"
         return _AUTO_NAME if self.rule == AUTO else self.rule
@@ -103,37 +91,36 @@ class Labelling:
 
     def pool(self, pool: Pool) -> Pool:
         """The pool with labels by the rule."""
-        takes_file = self.rule in _TAKES_FILE
         if self.beside is not None:
             with self._lock:
                 self.beside.add(pool)
-        if self._is_given_alone(pool):
-            # Without references nothing can be compared: what has no label stays unjudged.
-            pool = Pool(replace(pool.question, references=()), pool.rollouts)
-        is_files = [takes_file and one.label is not None for one in pool.rollouts]
-        still_open = (one.answer for one, is_known in zip(pool.rollouts, is_files, strict=True) if not is_known)
-        found = self._compared(pool.question, list(dict.fromkeys(filter(None, still_open))))
+        question = pool.question
+        if self._takes_file_alone(pool):
+            question = replace(question, references=())  # what has no label stays unjudged
+        takes_file = self.rule in (AUTO, GIVEN, PAPER)
+        still_open = (one.answer for one in pool.rollouts if not (takes_file and one.label is not None))
+        found = self._compared(question, list(dict.fromkeys(filter(None, still_open))))
         rollouts = []
-        for one, is_known in zip(pool.rollouts, is_files, strict=True):
+        for one in pool.rollouts:
             if one.answer:  # without one it is wrong, whatever its label
-                label = one.label if is_known else found[one.answer]
-                self._count(label, is_known, bool(pool.question.references))
-                rollouts.append(one if label is one.label else replace(one, label=label))
-            else:
-                rollouts.append(one)
+                is_files = takes_file and one.label is not None
+                label = one.label if is_files else found[one.answer]
+                self._count(label, is_files, bool(question.references))
+                one = one if label is one.label else replace(one, label=label)
+            rollouts.append(one)
         if None in found.values() and self.judge is not None:
-            # Nobody judged some answer; with references it would be compared by another rule, and perhaps be wrong.
+            # With references, an answer that could not be judged would be compared by another rule.
             with self._lock:
-                self.failed.add(pool.question.id)
-            return Pool(replace(pool.question, references=()), tuple(rollouts))
-        return Pool(pool.question, tuple(rollouts))
+                self.failed.add(question.id)
+            question = replace(question, references=())
+        return Pool(question, tuple(rollouts))
 
     def answer(self, question: Question, answer: str) -> float | None:
-        """How right a newly written answer is; None: nothing says it."""
+        """How right a newly written answer is; None: unknown."""
         return self._compared(question, [answer])[answer]
 
-    def _is_given_alone(self, pool: Pool) -> bool:
-        """Whether nothing is compared: where a judge has spoken, what it left out is not filled up by another rule."""
+    def _takes_file_alone(self, pool: Pool) -> bool:
+        """Whether nothing is compared: what a judge has left out is not filled in by another rule."""
         if self.rule not in (AUTO, PAPER) or not is_judged_dataset(pool.question.dataset):
             return self.rule == GIVEN
         known = [one.label is not None for one in pool.rollouts if one.answer]
@@ -148,7 +135,7 @@ class Labelling:
         return {answer: _MATCHES[by](question.text, answer, references) for answer in answers}
 
     def _count(self, label: float | None, is_files: bool, has_references: bool) -> None:
-        with self._lock:  # a judge is asked about several pools at once
+        with self._lock:
             if label is None:
                 self.unjudged += 1
                 return
@@ -158,12 +145,12 @@ class Labelling:
             self.compared_file += is_files and has_references
 
     def warning(self) -> str | None:
-        """That exact match misleads, where it was looked at and does."""
+        """That exact match misleads, where it was checked and does."""
         return None if self.beside is None else self.beside.warning()
 
     @property
     def sentence(self) -> str:
-        """Which rule labelled what was seen, in a line."""
+        """The rule that labelled, in a line."""
         return labels_sentence(self.record())
 
     def record(self) -> dict[str, Any]:
@@ -179,19 +166,15 @@ class Labelling:
 
 
 def labels_sentence(record: Mapping[str, Any]) -> str:
-    """What a labelling's record says, in a line."""
+    """What the record of a labelling says, in a line."""
     answers: Mapping[str, int] = record["answers"]
-    way = ""
-    if record["rule"] == _AUTO_NAME and len(answers) == 1:
-        has_both = record["file_labels_with_references"] > 0
-        ways = {
-            MEANING: "references; --labels em for exact match",
-            FILE: "--labels meaning compares with the references",
-        }
-        way = f" ({ways[next(iter(answers))]})" if MEANING in answers or has_both else ""
-    words = labels_words(record)
+    words, way = labels_words(record), ""
     if len(answers) > 1:
         words = ", ".join(f"{count:,} {_SHOWN[by]}" for by, count in answers.items())
+    elif record["rule"] == _AUTO_NAME and MEANING in answers:
+        way = " (references; --labels em for exact match)"
+    elif record["rule"] == _AUTO_NAME and record["file_labels_with_references"]:
+        way = " (--labels meaning compares with the references)"
     unjudged = f"; {record['unjudged']:,} answers have no label" if record["unjudged"] else ""
     return f"labels: {words}{way}{unjudged}"
 
@@ -203,5 +186,5 @@ def labels_words(record: Mapping[str, Any]) -> str:
 
 
 def labelled(pool: Pool, rule: str = AUTO) -> Pool:
-    """The pool with labels by a rule that asks nobody."""
+    """The pool with labels by a rule that asks no model."""
     return Labelling(rule).pool(pool)

@@ -169,12 +169,12 @@ def _forest_row(one: Compared, label: str, colour: str, scale: Scale) -> str:
         low, middle, high, scale, colour, f"{label}: {words[0]} points, 95% interval {words[1]} to {words[2]}"
     )
     p = one.p or 0.0
-    chance = f"p < {MIN_P}" if p < MIN_P else f"p {p:.3f}".rstrip("0").rstrip(".")
+    p_value = f"p < {MIN_P}" if p < MIN_P else f"p {p:.3f}".rstrip("0").rstrip(".")
     return (
         f'<div class="forest-row{" sure" if low > 0 or high < 0 else ""}"><div class="forest-name">{escape(label)}'
         f'<span class="soft">{shown(one.accuracy, PERCENT)}%</span></div>{drawn}'
         f'<div class="forest-figures"><b>{words[0]}</b> [{words[1]}, {words[2]}]'
-        f'<span class="soft">better {one.better} · worse {one.worse} · {chance}</span></div></div>'
+        f'<span class="soft">better {one.better} · worse {one.worse} · {p_value}</span></div></div>'
     )
 
 

@@ -224,6 +224,8 @@ class RecordFolder:
                 "choose another folder, or start over with --force"
             )
         self.folder.mkdir(parents=True, exist_ok=True)
+        if not is_same:
+            (self.folder / LABELS).unlink(missing_ok=True)
         with ExitStack() as stack:
             # The questions first, so that they are finished last: complete records mean a complete folder.
             self._questions = self._opened(QUESTIONS, is_same, stack)

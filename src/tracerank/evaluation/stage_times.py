@@ -1,7 +1,7 @@
-"""How long a selector takes, stage by stage, on the path that decisions really take (App. H).
+"""How long a selector takes, stage by stage, on the path of its real decisions (App. H).
 
-A clock is passed from hand to hand: the pools that the selector draws and the embedder that it asks switch it. So
-nothing of the selector is repeated here, and the stages add up to the whole. Reading is timed apart.
+The pools that the selector draws and the embedder that it calls switch one clock, so the stages add up to the whole.
+Reading is timed apart.
 """
 
 import time
@@ -12,19 +12,18 @@ from statistics import median
 
 import numpy as np
 
-from tracerank.embedding.base import Embedder, EncoderIdentity, Vectors
+from tracerank.embedding.base import Embedder, Vectors
 from tracerank.methods import load_selector
 from tracerank.pools.pool import Pool
 from tracerank.votes.base import StreamingMethod
 from tracerank.votes.folders import existing_folder, folder_of, selector_kind
-from tracerank.votes.selector import Selector
 
 READ, ENCODE, BUILD, SCORE = "read and parse", "encode texts", "build graphs", "score and choose"
 STAGES = (READ, ENCODE, BUILD, SCORE)
 UNENCODED = (READ, SCORE)
-"""Of a selector that reads no vectors."""
+"""Stages of a selector without an encoder."""
 TRACE = "trace"
-_WARM_UP = 4
+WARM_UP = 4
 """Pools decided before anything is measured."""
 
 
@@ -32,51 +31,37 @@ class StageClock:
     """Seconds per stage; one stage runs at any time."""
 
     def __init__(self) -> None:
-        self.seconds: dict[str, float] = {}
+        self.seconds = dict.fromkeys(STAGES, 0.0)
         self._stage: str | None = None
         self._since = 0.0
-        self.reset()
 
     def switch(self, stage: str | None) -> None:
-        """The running stage ends, another begins; None: none does."""
+        """End the running stage and begin another; None: no other."""
         now = time.perf_counter()
         if self._stage is not None:
             self.seconds[self._stage] += now - self._since
         self._stage, self._since = stage, now
 
-    def reset(self) -> None:
-        self.seconds = dict.fromkeys(STAGES, 0.0)
-        self._stage = None
-
 
 class ClockedEmbedder:
     """An embedder that encodes each text once a pass, as the paper counts, and switches the clock."""
 
-    def __init__(self, embedder: Embedder, clock: StageClock) -> None:
+    def __init__(self, embedder: Embedder) -> None:
         self.embedder = embedder
-        self.name = embedder.name
-        self.width = embedder.width
+        self.name, self.width = embedder.name, embedder.width
         self.spec: str | None = getattr(embedder, "spec", None)
         self.dims: int | None = getattr(embedder, "dims", None)
-        self._clock = clock
-        self._made: dict[str, Vectors] = {}
-
-    @property
-    def texts(self) -> int:
-        """Distinct texts of this pass."""
-        return len(self._made)
-
-    def forget(self) -> None:
-        """Begin another pass."""
-        self._made.clear()
+        self.clock = StageClock()
+        self.made: dict[str, Vectors] = {}
+        """The distinct texts of this pass with their vectors."""
 
     def embed(self, texts: list[str]) -> Vectors:
-        self._clock.switch(ENCODE)
-        fresh = [text for text in dict.fromkeys(texts) if text not in self._made]
+        self.clock.switch(ENCODE)
+        fresh = [text for text in dict.fromkeys(texts) if text not in self.made]
         if fresh:
-            self._made.update(zip(fresh, np.asarray(self.embedder.embed(fresh), np.float32), strict=True))
-        found = np.stack([self._made[text] for text in texts]) if texts else np.zeros((0, self.width), np.float32)
-        self._clock.switch(SCORE)
+            self.made.update(zip(fresh, np.asarray(self.embedder.embed(fresh), np.float32), strict=True))
+        found = np.stack([self.made[text] for text in texts]) if texts else np.zeros((0, self.width), np.float32)
+        self.clock.switch(SCORE)
         return found
 
 
@@ -103,11 +88,11 @@ class StageTimes:
 
 @dataclass(frozen=True, slots=True)
 class SelectorCost:
-    """What selecting with a checkpoint costs on this machine."""
+    """The cost of selecting on this machine."""
 
     times: StageTimes
     loading: float
-    """Seconds that checkpoint and encoder took to load, once."""
+    """Seconds for loading checkpoint and encoder, once."""
     encoder: str | None
     """Name of the encoder; None: it needs none."""
     kind: str
@@ -115,7 +100,7 @@ class SelectorCost:
 
 
 def measure_selector(
-    checkpoint: str | Path,
+    folder: str | Path,
     read: Callable[[], Iterable[Pool]],
     questions: int = 100,
     passes: int = 3,
@@ -123,70 +108,49 @@ def measure_selector(
     encoder: str | None = None,
     allow_encoder_mismatch: bool = False,
     on_loaded: Callable[[], None] = lambda: None,
-    on_pass: Callable[[], None] = lambda: None,
 ) -> SelectorCost:
-    """Load a selector and its encoder, if it has one, and time the stages; nothing comes from the cache.
+    """Load a selector and its encoder, if it has one, and time the stages; the cache is not used.
 
     ``read`` opens the files anew for every pass.
     """
-    # A selector without an encoder tells so when it is loaded; one with is loaded again before a clocked one.
-    began = time.perf_counter()
-    clock = StageClock()
-    needed = _encoder_of(checkpoint, encoder, allow_encoder_mismatch)
-    if isinstance(needed, Selector):
-        selector, clocked, name = needed, None, None
-    else:
+    began, embedder = time.perf_counter(), None
+    if selector_kind(existing_folder(folder)) == TRACE:
         from tracerank.embedding.load import embedder_for
-
-        began = time.perf_counter()  # to look which encoder it needs is no part of loading it
-        embedder = embedder_for(needed, encoder, is_cached=False)
-        clocked, name = ClockedEmbedder(embedder, clock), embedder.name
-        selector = load_selector(checkpoint, clocked, allow_encoder_mismatch=allow_encoder_mismatch)
-    loading = time.perf_counter() - began
-    on_loaded()
-    times = time_stages(selector, clocked, clock, read, questions, passes, on_pass)
-    return SelectorCost(times, loading, name, selector.kind)
-
-
-def _encoder_of(
-    checkpoint: str | Path, encoder: str | None, allow_encoder_mismatch: bool
-) -> EncoderIdentity | Selector:
-    """The encoder that a selector needs; the selector itself where it needs none."""
-    if selector_kind(existing_folder(checkpoint)) == TRACE:
         from tracerank.trace.checkpoint import load_checkpoint  # brings torch
 
-        return load_checkpoint(folder_of(checkpoint)).encoder
-    selector = load_selector(checkpoint, encoder, allow_encoder_mismatch=allow_encoder_mismatch)
-    return selector.encoder or selector
+        identity = load_checkpoint(folder_of(folder)).encoder
+        embedder = ClockedEmbedder(embedder_for(identity, encoder, is_cached=False))
+    selector = load_selector(folder, embedder or encoder, allow_encoder_mismatch=allow_encoder_mismatch)
+    loading = time.perf_counter() - began
+    on_loaded()
+    times = time_stages(selector, embedder, read, questions, passes)
+    return SelectorCost(times, loading, embedder.name if embedder else None, selector.kind)
 
 
 def time_stages(
     selector: StreamingMethod,
     embedder: ClockedEmbedder | None,
-    clock: StageClock,
     read: Callable[[], Iterable[Pool]],
     questions: int,
     passes: int = 3,
-    on_pass: Callable[[], None] = lambda: None,
 ) -> StageTimes:
-    """Settle the first questions so many times, after a warm-up; ``read`` opens the files anew.
+    """Decide the first questions in several passes, after a warm-up.
 
-    Without an embedder nobody can tell building from scoring, so these are one stage.
+    Without an embedder, building and scoring cannot be told apart and are one stage.
     """
     stages, first = (UNENCODED, SCORE) if embedder is None else (STAGES, BUILD)
-    _, pools = _read(read, questions)
-    _decide_all(selector, clock, pools[:_WARM_UP], first)
     found: list[dict[str, float]] = []
-    for _ in range(passes):
+    pools: list[Pool] = []
+    for number in range(passes + 1):
         each, pools = _read(read, questions)
-        clock.reset()
+        clock = StageClock()
         if embedder is not None:
-            embedder.forget()
-        _decide_all(selector, clock, pools, first)
+            embedder.clock = clock
+            embedder.made.clear()
+        _decide_all(selector, clock, pools if number else pools[:WARM_UP], first)
         found.append({**clock.seconds, READ: each * len(pools)})
-        on_pass()
-    seconds = {stage: median(each[stage] for each in found) for stage in stages}
-    texts = 0 if embedder is None else embedder.texts
+    seconds = {stage: median(each[stage] for each in found[1:]) for stage in stages}
+    texts = 0 if embedder is None else len(embedder.made)
     return StageTimes(len(pools), sum(map(len, pools)), texts, seconds, passes)
 
 

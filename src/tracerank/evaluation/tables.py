@@ -1,27 +1,27 @@
 """A report's tables: raw values with the kind of each column, and the texts that are made of them.
 
-Values are never rounded here except in ``shown``; CSV and JSON hold them as they are.
+Values are rounded in ``shown`` alone; CSV and JSON hold them as they are.
 """
 
 import csv
 import io
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 Value = str | int | float | None
 
-TEXT, COUNT, PERCENT, POINTS, NUMBER, PRECISE, TIMES, MONEY = (
-    "text",
-    "count",
-    "percent",
-    "points",
-    "number",
-    "precise",
-    "times",
-    "money",
-)
+TEXT, COUNT, PERCENT, POINTS = "text", "count", "percent", "points"
+NUMBER, PRECISE, TIMES, MONEY = "number", "precise", "times", "money"
+_FORMATS: Mapping[str, Callable[[float], str]] = {
+    PERCENT: lambda value: f"{100 * value:.1f}",
+    POINTS: lambda value: f"{round(100 * value, 1) + 0.0:+.1f}",  # plus zero, so that -0.0 is +0.0
+    PRECISE: lambda value: f"{value:.3g}",
+    MONEY: lambda value: f"{value:,.2f}" if value >= 1 else f"{value:.2g}",
+    TIMES: lambda value: f"{value:,.3g}×",
+}
+"""The others are shown as whole numbers or with one digit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Table:
     title: str
     columns: tuple[Column, ...]
     rows: tuple[tuple[Value, ...], ...]
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
 
     def shown_rows(self) -> list[list[str]]:
         """Every cell as text."""
@@ -58,24 +58,11 @@ class Table:
 
 
 def shown(value: Value, kind: str) -> str:
-    """A cell for people; a dash where nothing is known."""
-    if value is None:
-        return "–"
-    if isinstance(value, str):
-        return value
-    if kind == PERCENT:
-        return f"{100 * value:.1f}"
-    if kind == POINTS:
-        # Plus zero, so that nothing is shown as -0.0.
-        return f"{round(100 * value, 1) + 0.0:+.1f}"
-    if kind == PRECISE:
-        return f"{value:.3g}"
-    if kind == MONEY and value >= 1:
-        return f"{value:,.2f}"
-    if kind == MONEY:
-        return f"{value:.2g}"
-    if kind == TIMES:
-        return f"{value:,.3g}×"
+    """A cell for people; a dash where the value is unknown."""
+    if value is None or isinstance(value, str):
+        return "–" if value is None else value
+    if kind in _FORMATS:
+        return _FORMATS[kind](value)
     return f"{value:,}" if isinstance(value, int) else f"{value:,.1f}"
 
 
@@ -86,8 +73,7 @@ def markdown(tables: Sequence[Table], title: str) -> str:
         head = [_inert(column.name) for column in table.columns]
         rule = ["---" if column.kind == TEXT else "---:" for column in table.columns]
         rows = [head, rule, *([_inert(cell) for cell in row] for row in table.shown_rows())]
-        lines = [f"| {' | '.join(row)} |" for row in rows]
-        parts += [f"## {_inert(table.title)}", "\n".join(lines), *table.notes]
+        parts += [f"## {_inert(table.title)}", "\n".join(f"| {' | '.join(row)} |" for row in rows), *table.notes]
     return "\n\n".join(parts) + "\n"
 
 
@@ -120,7 +106,7 @@ _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
 def safe_cell(text: str) -> str:
-    """A text that no spreadsheet runs as a formula: an apostrophe before it, as a spreadsheet itself would write.
+    """A text that no spreadsheet runs as a formula: with an apostrophe before it, as spreadsheets themselves write.
 
     Texts of rollouts quote web pages, which can hold anything; controls are spelled out.
     """

@@ -46,12 +46,11 @@ class LabelledPools:
         left_out: dict[str, int] = {}
         for pool in labelling.pools(pools):
             right = [correctness(rollout, pool.question.references) for rollout in pool.rollouts]
-            if None not in right:
+            if right and None not in right:
                 rollouts = (replace(rollout, label=label) for rollout, label in zip(pool.rollouts, right, strict=True))
                 kept.append(Pool.of(pool.question, rollouts))
             else:
-                is_known = any(right)
-                reason = "some answers without a label" if is_known else "no label"
+                reason = "some answers without a label" if any(right) else "no label"
                 left_out[reason] = left_out.get(reason, 0) + 1
         if not kept:
             raise UsageError(

@@ -1,7 +1,7 @@
-"""One run of a policy: K rollouts of every question, taken up where an earlier attempt stopped, and what it came to.
+"""One run of a policy: K rollouts of every question, resumed after an interruption, and what it came to.
 
-Where rollouts are kept meanwhile is the caller's matter: he writes each one down and gives the lines back after an
-interruption; those that failed are then made again. The finished file does not show in which order rollouts were made.
+The caller keeps the rollouts meanwhile, by ``runs.ResumableLines``, and gives them back after an interruption; failed
+ones are then made again. The finished file is in the order of the questions.
 """
 
 import json
@@ -10,11 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Lock
 from types import TracebackType
 from typing import Any
 
-from tracerank.endpoints.chat import ChatReply
 from tracerank.errors import UsageError
 from tracerank.lab.policies import PolicyChoice
 from tracerank.lab.sample import (
@@ -44,18 +42,18 @@ class RunPlan:
     questions: tuple[Question, ...]
     k: int = PAPER_K
     seed: int = 0
-    jobs: int = 1
-    """Processes of a lexical agent; the rollouts are the same for any."""
+    workers: int = 1
+    """Processes of a lexical agent; the rollouts are the same for any number."""
     keeps_failed: bool = False
     """Whether what failed in an earlier attempt is left as it is, not made again."""
 
     def __post_init__(self) -> None:
-        if self.choice.is_chat and self.jobs > 1:
-            raise UsageError("--jobs is for lexical agents; --concurrency says how many chat rollouts are under way")
+        if self.choice.is_chat and self.workers > 1:
+            raise UsageError("--workers is for lexical agents; --concurrency says how many chat rollouts are under way")
 
     @property
     def rollouts(self) -> int:
-        """How many there will be."""
+        """How many rollouts there will be."""
         return len(self.questions) * self.k
 
 
@@ -67,12 +65,9 @@ class RunAccount:
     tally: Tally = field(default_factory=Tally)
     resumed: int = 0
     """Of the rollouts, those of earlier attempts."""
-    finished_tokens: int = 0
-    """Written by the model in the finished rollouts of this attempt."""
     tokens: int = 0
-    """The same, with those of the rollouts under way."""
+    """Written by the model in the rollouts of this attempt."""
     began: float = field(default_factory=time.monotonic)
-    _lock: Lock = field(default_factory=Lock)
 
     @property
     def seconds(self) -> float:
@@ -82,30 +77,6 @@ class RunAccount:
     def made(self) -> int:
         """Rollouts of this attempt."""
         return self.tally.rollouts - self.resumed
-
-    def hear(self, reply: ChatReply) -> None:
-        """A reply of a rollout under way."""
-        with self._lock:  # rollouts under way are in threads of their own
-            self.tokens += reply.completion_tokens or 0
-
-    def add(self, rollout: Rollout) -> None:
-        """A rollout of this attempt."""
-        self.tally.add(rollout)
-        self.finished_tokens += 0 if rollout.usage is None else rollout.usage.completion_tokens
-
-    def seconds_left(self, rollouts: int) -> float | None:
-        """Until there are so many rollouts, from those that are finished; None: not one is.
-
-        By tokens where a server counts them: what is under way has part of them already.
-        """
-        if not self.made:
-            return None
-        left = max(0, rollouts - self.tally.rollouts)
-        if not self.finished_tokens:
-            return self.seconds / self.made * left
-        under_way = max(0, self.tokens - self.finished_tokens)
-        tokens_left = max(0.0, self.finished_tokens / self.made * left - under_way)
-        return tokens_left * self.seconds / (self.finished_tokens + under_way)
 
     @property
     def speed(self) -> float:
@@ -145,7 +116,7 @@ class PolicyRun:
 
     def __enter__(self) -> "PolicyRun":
         self._stack = ExitStack()
-        self._agent: Policy = self._stack.enter_context(self.plan.choice.opened(self.account.hear))
+        self._agent: Policy = self._stack.enter_context(self.plan.choice.opened())
         return self
 
     def __exit__(
@@ -154,7 +125,7 @@ class PolicyRun:
         self._stack.close()
 
     def identity(self) -> dict[str, Any]:
-        """What two attempts must share for one to go on with the other's rollouts."""
+        """What two attempts must share for the second to resume the first."""
         plan = self.plan
         return {
             "policy": self._agent.name,
@@ -187,16 +158,17 @@ class PolicyRun:
         """The rollouts that are still to make, each as soon as it is made, as canonical records."""
         tasks = tasks_left(self.plan.questions, self.plan.k, self._done)
         for one in self._stack.enter_context(closing(self._sampled(tasks))):
-            self.account.add(one.rollout)
+            self.account.tally.add(one.rollout)
+            self.account.tokens += 0 if one.rollout.usage is None else one.rollout.usage.completion_tokens
             yield rollout_to_record(one.question, one.rollout)
 
     def _sampled(self, tasks: Iterator[Task]) -> Samples:
-        choice, seed, jobs = self.plan.choice, self.plan.seed, self.plan.jobs
+        choice, seed, workers = self.plan.choice, self.plan.seed, self.plan.workers
         if choice.is_chat:
             return sample_in_threads(self._agent, tasks, seed, choice.concurrency)
-        if jobs == 1:
+        if workers == 1:
             return sample(self._agent, tasks, seed)
-        return sample_in_processes(choice.load_lexical, tasks, seed, jobs)
+        return sample_in_processes(choice.load_lexical, tasks, seed, workers)
 
 
 def write_in_order(part: Path, path: Path, questions: Sequence[Question]) -> None:

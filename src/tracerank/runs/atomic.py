@@ -1,13 +1,9 @@
-"""Files that are written whole or not at all; the one place that renames a draft onto a name.
-
-What grows line by line and is resumed (records, rollouts under way) is not written here.
-"""
+"""Files that are written whole or not at all: a draft beside the file is renamed onto its name."""
 
 import gzip
 import json
 import os
 import re
-import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
@@ -17,53 +13,42 @@ import orjson
 
 from tracerank.errors import UsageError
 
-_DRAFT = re.compile(r"\..+\.(\d+)\.tmp")
-_LEFT_SECONDS = 60.0
-"""How long a draft whose writer is gone must have lain still: on a shared disk its writer may be on another machine."""
-_swept: set[Path] = set()
-"""Folders in which this process has looked for drafts."""
+_DRAFT = re.compile(r"\.(.+)\.(\d+)\.tmp")
 
 
 def is_draft(name: str) -> bool:
-    """Whether a file is what a kill has left of one being written."""
+    """Whether a file is a draft, which only a kill leaves behind."""
     return _DRAFT.fullmatch(name) is not None
 
 
 @contextmanager
-def replacing(path: str | os.PathLike[str], *, is_synced: bool = False) -> Iterator[Path]:
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """The path of a draft that gets the name when the block ends well and is removed otherwise.
 
-    The system's errors pass as they are. With ``is_synced`` also a power cut leaves the old file or the new one.
+    Drafts of the same file that killed processes left are removed. Errors of the system pass as they are.
     """
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
         yield target  # a pipe or a device cannot be renamed onto
         return
-    _sweep(target.parent)
+    remove_drafts(target)
     draft = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
         yield draft
-        if is_synced:
-            _sync(draft)
         os.replace(draft, target)
     except BaseException:
         with suppress(OSError):
             draft.unlink()
         raise
-    if is_synced and os.name == "posix":
-        _sync(target.parent)
 
 
-def _sweep(folder: Path) -> None:
-    """Remove the drafts that killed processes have left in a folder."""
-    if folder in _swept:
-        return
-    _swept.add(folder)
+def remove_drafts(path: Path) -> None:
+    """Remove the drafts of a file whose processes no longer run."""
     with suppress(OSError):
-        for path in folder.iterdir():
-            found = _DRAFT.fullmatch(path.name)
-            if found and not _is_running(int(found[1])) and time.time() - path.stat().st_mtime > _LEFT_SECONDS:
-                path.unlink()
+        for entry in os.scandir(path.parent):
+            found = _DRAFT.fullmatch(entry.name)
+            if found and found[1] == path.name and not _is_running(int(found[2])):
+                os.unlink(entry.path)
 
 
 def _is_running(process: int) -> bool:
@@ -72,7 +57,7 @@ def _is_running(process: int) -> bool:
     except ProcessLookupError:
         return False
     except (OSError, OverflowError):
-        return True  # somebody else's, or no number of a process
+        return True  # of another user, or not a process id
     return True
 
 
@@ -89,13 +74,13 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write a text file, whole; half a character, as some logs hold, is spelled out."""
+    """Write a text file; lone surrogates, which some logs hold, are escaped."""
     with whole_file(path) as file:
         file.write(text.encode("utf-8", "backslashreplace"))
 
 
 def write_json(path: str | os.PathLike[str], value: Mapping[str, Any]) -> None:
-    """Write a JSON object for people to read, whole."""
+    """Write a JSON object for people to read."""
     write_text(path, json.dumps(value, indent=2) + "\n")
 
 
@@ -121,11 +106,3 @@ def line_of(record: Mapping[str, Any]) -> bytes:
     except TypeError:
         # Lone surrogates and integers beyond 64 bits, which only the standard library writes.
         return json.dumps(record).encode() + b"\n"
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -1,7 +1,4 @@
-"""Who works on a file: a lock that goes with its holder, however that ends. Waits for nobody.
-
-Of what other processes see, only the lock itself; where the system has none, everybody gets it.
-"""
+"""Locks on files that end with the process that holds them; taking one never waits."""
 
 import os
 import sys
@@ -13,7 +10,7 @@ from tracerank.errors import UsageError
 
 
 def holds(handle: int) -> bool:
-    """Take the lock of an open file, until it is closed or this process ends; whether nobody else has it."""
+    """Take the lock of an open file until it is closed; False if another process holds it."""
     if sys.platform == "win32":
         return True
     import fcntl
@@ -27,34 +24,25 @@ def holds(handle: int) -> bool:
 
 @contextmanager
 def alone_with(path: Path) -> Iterator[None]:
-    """Nobody else works on what will have this name; raises UsageError if somebody does."""
+    """Keep other processes from writing the file of this name; raises UsageError if one does."""
     beside = path.with_name(f".{path.name}.lock")
-    handle = _taken(beside, path)
+    handle = _lock(beside, path)
     try:
-        try:
-            yield
-        finally:
-            with suppress(OSError):
-                beside.unlink()  # while it is held: who opened it meanwhile sees that it is gone
+        yield
     finally:
+        with suppress(OSError):
+            beside.unlink()  # while it is held: a process that opened it meanwhile sees that it is gone
         os.close(handle)
 
 
-def _taken(beside: Path, path: Path) -> int:
+def _lock(beside: Path, path: Path) -> int:
     while True:
         handle = os.open(beside, os.O_RDWR | os.O_CREAT, 0o666)
         is_ours = holds(handle)
-        if is_ours and _is_file(handle, beside):
-            return handle
+        with suppress(FileNotFoundError):
+            if is_ours and os.path.samestat(os.fstat(handle), os.stat(beside)):
+                return handle
         os.close(handle)
         if not is_ours:
             raise UsageError(f"{path}: another process is writing it; wait for it, or choose another name")
-        # Else whoever had it was just removing it.
-
-
-def _is_file(handle: int, path: Path) -> bool:
-    """Whether an open file still is the one of this name."""
-    try:
-        return os.path.samestat(os.fstat(handle), os.stat(path))
-    except FileNotFoundError:
-        return False
+        # Otherwise the process that held it has just removed the file.

@@ -2,13 +2,15 @@
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
 
 from tracerank.errors import TraceRankError, UsageError
+from tracerank.runs.atomic import remove_drafts, write_json
 from tracerank.runs.locks import alone_with
 
 
@@ -36,23 +38,24 @@ class ResumableLines:
             raise UsageError(f"{path}: not a regular file")
         self.path = path
         self.part = path.with_name(f"{path.name}.part")
+        self.keep_part = False
+        """Leave the part beside the finished file, so that the same run can retry what failed."""
         self._settings_file = settings_file(path)
         self._settings = json.loads(json.dumps(settings))
         self._force = force
         self._finish = finish
         self._lock = ExitStack()
         self._file: BinaryIO
-        self.keep_part = False
-        """Leave the part beside the finished file, so that the same run can retry what failed."""
 
     def __enter__(self) -> "ResumableLines":
         with ExitStack() as stack:
             stack.enter_context(alone_with(self.path))
+            remove_drafts(self.path)
             self._refuse_other_runs()
             is_new = not self.part.exists()
             self._file = open(self.part, "a+b")
             if is_new:  # after the part: settings without a part mean that the run is complete
-                self._settings_file.write_text(json.dumps(self._settings), encoding="utf-8")
+                write_json(self._settings_file, self._settings)
             self._truncate(_whole_bytes(self._file))
             self._lock = stack.pop_all()
         return self
@@ -85,10 +88,23 @@ class ResumableLines:
                 length += len(line)
                 yield record
 
-    def write(self, line: bytes) -> None:
+    def write(self, lines: bytes) -> None:
         """Append whole lines and hand them to the operating system at once."""
-        self._file.write(line)
+        self._file.write(lines)
         self._file.flush()
+
+    def follow(self, blocks: Iterable[bytes]) -> None:
+        """Write blocks of whole lines, of which the interrupted run may have left the first; for cheap output."""
+        stream, length = iter(blocks), 0
+        with open(self.part, "rb") as file:
+            for block in stream:
+                if file.read(len(block)) != block:
+                    stream = chain((block,), stream)
+                    break
+                length += len(block)
+        self._truncate(length)
+        for block in stream:
+            self.write(block)
 
     def _truncate(self, length: int) -> None:
         self._file.truncate(length)

@@ -7,6 +7,7 @@ import socket
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager, suppress
 from functools import partial
+from threading import Lock
 from typing import Any
 
 import orjson
@@ -23,9 +24,10 @@ from tracerank.errors import ChatError, EmbeddingError, TraceRankError, Undecide
 from tracerank.pools.pool import Pool
 from tracerank.serving.decider import Decided, Decider, QueueFull
 from tracerank.serving.metrics import Counted, ServiceMetrics
-from tracerank.serving.proxy import ChatProxy
+from tracerank.serving.proxy import ChatProxy, refused
 from tracerank.serving.security import BodyLimit, KnownHost, KnownToken
 from tracerank.serving.settings import DEFAULT_SETTINGS, ServiceSettings, service_version
+from tracerank.serving.upstream import Refusal
 from tracerank.serving.wire import (
     ErrorReply,
     ExplainReply,
@@ -68,9 +70,9 @@ _log = logging.getLogger(__name__)
 
 def create_app(method: Method, settings: ServiceSettings = DEFAULT_SETTINGS) -> FastAPI:
     """The web application; raises where the upstream server's address cannot be used."""
-    metrics = ServiceMetrics()
-    proxy = None if settings.upstream is None else ChatProxy(method, settings, metrics)
-    decider = Decider(method, settings.waiting, metrics.batches.observe)
+    metrics, lock = ServiceMetrics(), Lock()
+    proxy = None if settings.upstream is None else ChatProxy(method, settings, metrics, lock)
+    decider = Decider(method, settings.waiting, metrics.batches.observe, lock)
     metrics.watch_waiting(decider.waiting)
 
     @asynccontextmanager
@@ -93,6 +95,7 @@ def create_app(method: Method, settings: ServiceSettings = DEFAULT_SETTINGS) -> 
     app.include_router(_monitoring(decider, method.name, metrics))
     if proxy is not None:
         app.include_router(proxy.router())
+        app.add_exception_handler(Refusal, refused)
     # Added last is outermost: refusals are counted, too.
     app.add_middleware(BodyLimit, limit=settings.body_bytes)
     if settings.token is not None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
-from threading import Thread
+from threading import Lock, Thread
 
 from tracerank.errors import ChatError, EmbeddingError
 from tracerank.pools.pool import Pool
@@ -56,12 +56,13 @@ class _Ready:
 class Decider:
     """Decides one batch at a time: a method need not be thread-safe."""
 
-    def __init__(self, method: Method, max_waiting: int, on_batch: Callable[[int], object]) -> None:
-        """``on_batch`` is called with the size of each batch."""
+    def __init__(self, method: Method, max_waiting: int, on_batch: Callable[[int], object], lock: Lock) -> None:
+        """``on_batch`` is called with the size of each batch; ``lock`` is held while the method decides."""
         self._method = method
         self._max_batch = MAX_BATCH if isinstance(method, StreamingMethod) else 1
         self._max_waiting = max_waiting
         self._on_batch = on_batch
+        self._lock = lock
         self._queue: SimpleQueue[_Job | None] = SimpleQueue()
         # A daemon: a pool that takes forever must not keep the process from ending.
         Thread(target=self._work, name="deciding", daemon=True).start()
@@ -86,7 +87,8 @@ class Decider:
         while (first := self._queue.get()) is not None:
             if batch := [ready for job in self._gathered(first) if (ready := _read(job)) is not None]:
                 self._on_batch(len(batch))
-                self._answer(batch)
+                with self._lock:
+                    self._answer(batch)
 
     def _gathered(self, first: _Job) -> Iterator[_Job]:
         """The first job and those that wait behind it."""

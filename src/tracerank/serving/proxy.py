@@ -46,12 +46,13 @@ class ChatRequest:
 class ChatProxy:
     """Answers chat completions by sampling a server."""
 
-    def __init__(self, method: Method, settings: ServiceSettings, metrics: ServiceMetrics) -> None:
+    def __init__(self, method: Method, settings: ServiceSettings, metrics: ServiceMetrics, lock: Lock) -> None:
+        """``lock`` is held while the method decides: it need not be thread-safe."""
         self._upstream = Upstream(settings.upstream or "")
         self._method = method
         self._settings = settings
         self._metrics = metrics
-        self._lock = Lock()
+        self._lock = lock
         self._under_way = 0
 
     def router(self) -> APIRouter:
@@ -61,18 +62,12 @@ class ChatProxy:
         @router.post("/chat/completions", response_model=None)
         async def chat_completions(request: Request) -> Response:
             """The best of several completions of the server behind this service, in the shape of OpenAI's API."""
-            try:
-                return await self._unless_disconnected(request)
-            except Refusal as refusal:
-                return _json(refusal.body, refusal.status, refusal.headers)
+            return await self._unless_disconnected(request)
 
         @router.get("/models", response_model=None)
         async def models(request: Request) -> Response:
             """The models that may be asked for."""
-            try:
-                return _json(await self._upstream.models(self._headers(request)))
-            except Refusal as refusal:
-                return _json(refusal.body, refusal.status, refusal.headers)
+            return _json(await self._upstream.models(self._headers(request)))
 
         return router
 
@@ -236,6 +231,12 @@ def _own_headers(extension: Mapping[str, Any]) -> dict[str, str]:
 def _json(value: Mapping[str, Any], status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     """In ASCII: lone surrogates, which some models write, cannot be expressed in UTF-8."""
     return Response(json.dumps(value), status, headers, media_type="application/json")
+
+
+async def refused(_: Request, error: Exception) -> Response:
+    """Handles ``Refusal``."""
+    assert isinstance(error, Refusal)
+    return _json(error.body, error.status, error.headers)
 
 
 async def _disconnected(request: Request) -> None:

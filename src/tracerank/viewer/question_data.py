@@ -124,7 +124,7 @@ def _choice(pool: Pool, decision: Decision, group: int) -> dict[str, Any]:
 
 
 def _core(question: str, answer: str | None) -> str | None:
-    """What a long answer comes down to; None: it is brief, or nobody can tell."""
+    """What a long answer comes down to; None: it is brief, or has no core."""
     if answer is None or (len(answer.split()) <= BRIEF and "\n" not in answer):
         return None
     return answer_core(question, answer).text.strip() or None
@@ -144,7 +144,7 @@ def _groups(pool: Pool, explanation: Explanation) -> dict[int | None, int]:
         written = decision.answer if decision.sample_id is None else None
         answers = [written, *(rollout.answer for rollout in pool.rollouts)]
         found = dict(zip(samples, group_by_meaning(answers, pool.question.text), strict=True))
-    # The group of the chosen answer is told by the decision; the others may not have its number.
+    # The decision gives the group of the chosen answer; the others may not have its number.
     own = max(found.values()) + 1
     return found | dict.fromkeys(decision.group, own)
 
@@ -195,7 +195,7 @@ def _rollout(
 
 
 def _why_dropped(pool: Pool, rollout: Rollout, decision: Decision) -> str:
-    """The method's own reason; some tell none."""
+    """The method's own reason, else the rule's."""
     given = decision.dropped.get(rollout.sample_id)
     return given or RETENTION_RULES[pool.setting].reason_to_drop(rollout) or "not considered by the method"
 

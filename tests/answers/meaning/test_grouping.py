@@ -9,12 +9,15 @@ from hypothesis import strategies as st
 
 import tracerank as tr
 from tests.answers.meaning.meaning_pairs import APART, CORES, EQUAL, UNEQUAL
+from tracerank.answers.abstentions import abstains
 from tracerank.answers.equivalence import NO_GROUP
 from tracerank.answers.meaning.asking import read_asking
 from tracerank.answers.meaning.comparing import Memory, linked
-from tracerank.answers.meaning.grouping import group_by_meaning
+from tracerank.answers.meaning.grouping import answer_core, group_by_meaning
 from tracerank.answers.meaning.pairs import pair_features, pair_weights
 from tracerank.answers.meaning.reading import read_answer
+from tracerank.votes.answer_groups import MeaningGroups
+from tracerank.votes.voting import MajorityVote
 
 QUESTION = "In what city was Leena Peisa born?"
 ANSWERS = [
@@ -59,19 +62,19 @@ def test_other_answers_are_not_the_same(question: str, a: str, b: str) -> None:
 
 @pytest.mark.parametrize(("question", "text", "core"), CORES)
 def test_the_core_is_the_span_that_answers(question: str, text: str, core: str) -> None:
-    assert tr.answer_core(question, text).text == core
+    assert answer_core(question, text).text == core
 
 
 def test_long_answers_belong_to_what_they_assert_and_not_to_what_they_mention() -> None:
-    assert tr.group_by_meaning(ANSWERS, QUESTION) == (0, 0, 1, 0, 1, NO_GROUP, NO_GROUP, 0)
+    assert group_by_meaning(ANSWERS, QUESTION) == (0, 0, 1, 0, 1, NO_GROUP, NO_GROUP, 0)
 
 
 def test_groups_do_not_depend_on_the_order_of_the_answers() -> None:
-    expected = dict(zip(range(len(ANSWERS)), tr.group_by_meaning(ANSWERS, QUESTION), strict=True))
+    expected = dict(zip(range(len(ANSWERS)), group_by_meaning(ANSWERS, QUESTION), strict=True))
     for seed in range(10):
         order = list(expected)
         random.Random(seed).shuffle(order)
-        groups = tr.group_by_meaning([ANSWERS[place] for place in order], QUESTION)
+        groups = group_by_meaning([ANSWERS[place] for place in order], QUESTION)
         for i, a in enumerate(order):
             for j, b in enumerate(order):
                 assert (groups[i] == groups[j]) == (expected[a] == expected[b])
@@ -82,10 +85,10 @@ def test_groups_do_not_depend_on_the_order_of_the_answers() -> None:
 def test_any_answers_in_any_order_give_the_same_groups(
     answers: list[str | None], question: str, chance: random.Random
 ) -> None:
-    groups = tr.group_by_meaning(answers, question)
+    groups = group_by_meaning(answers, question)
     order = list(range(len(answers)))
     chance.shuffle(order)
-    again = tr.group_by_meaning([answers[place] for place in order], question)
+    again = group_by_meaning([answers[place] for place in order], question)
     assert [groups[a] == groups[b] for a in order for b in order] == [x == y for x in again for y in again]
     assert [group for place, group in enumerate(groups) if group not in groups[:place] and group >= 0] == list(
         range(max(groups, default=-1) + 1)
@@ -96,21 +99,21 @@ def test_any_answers_in_any_order_give_the_same_groups(
 @settings(deadline=None, max_examples=60)
 def test_sameness_is_symmetric_and_an_answer_is_itself(question: str, a: str, b: str) -> None:
     assert tr.same_answer(question, a, b) == tr.same_answer(question, b, a)
-    assert tr.same_answer(question, a, a) != tr.abstains(a, question)
+    assert tr.same_answer(question, a, a) != abstains(a, question)
 
 
 @given(texts, texts)
 @settings(deadline=None, max_examples=100)
 def test_the_core_stands_where_it_says(question: str, text: str) -> None:
-    core = tr.answer_core(question, text)
+    core = answer_core(question, text)
     assert text[core.start : core.end] == core.text
 
 
 def test_a_plain_place_goes_with_the_one_that_more_answers_name_and_of_a_tie_with_neither() -> None:
     places = ["Paris", "Paris, Texas", "Paris, France"]
-    assert tr.group_by_meaning(places, "Where was it?") == (0, 1, 2)
-    assert tr.group_by_meaning([*places, "Paris, TX"], "Where was it?") == (0, 0, 1, 0)
-    assert tr.group_by_meaning(places[:2], "Where was it?") == (0, 0)
+    assert group_by_meaning(places, "Where was it?") == (0, 1, 2)
+    assert group_by_meaning([*places, "Paris, TX"], "Where was it?") == (0, 0, 1, 0)
+    assert group_by_meaning(places[:2], "Where was it?") == (0, 0)
 
 
 @pytest.mark.parametrize(
@@ -150,7 +153,7 @@ def test_a_text_that_names_both_without_saying_that_they_are_one_joins_nothing()
 def test_the_level_chooses_how_strictly_answers_are_grouped() -> None:
     answers = ["Rembrandt", "The Night Watch was painted by Rembrandt van Rijn.", "rembrandt", "Rembrandt van Rijn"]
     question = "Who painted The Night Watch?"
-    assert tr.group_answers(answers, question) == tr.group_by_meaning(answers, question) == (0, 0, 0, 0)
+    assert tr.group_answers(answers, question) == group_by_meaning(answers, question) == (0, 0, 0, 0)
     assert tr.group_answers(answers, question, level="default") == (0, 1, 0, 1)
     assert tr.group_answers(answers, question, "exact") == (0, 1, 0, 2)
     with pytest.raises(ValueError, match="meaning, exact, default"):
@@ -166,7 +169,7 @@ def test_votes_by_meaning_are_a_method() -> None:
     question = tr.Question("q", QUESTION, ())
     pool = tr.Pool.of(question, [tr.Rollout(place, text) for place, text in enumerate(("Helsinki", *ANSWERS[:2]))])
     assert tr.load_method("majority-meaning").decide(pool).answer == "Vantaa"
-    assert tr.MajorityVote(tr.MeaningGroups()).decide(pool).answer == "Vantaa"
+    assert MajorityVote(MeaningGroups()).decide(pool).answer == "Vantaa"
 
 
 @settings(max_examples=60, deadline=None)

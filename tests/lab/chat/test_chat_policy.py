@@ -1,6 +1,5 @@
 """The chat agent as a policy: limits, tokens, seeds, several rollouts at once, failures."""
 
-import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from math import exp
@@ -18,22 +17,21 @@ from tests.scripted_chat import (
     silent,
     turn_of,
 )
-from tracerank.endpoints.chat import ChatMessage, ChatReply, EmptyReply, PromptTooLong, Sampling, TokenLogprob, Usage
+from tracerank.endpoints.chat import ChatMessage, ChatReply, PromptTooLong, Sampling, TokenLogprob, Usage
 from tracerank.errors import ChatError, UsageError
-from tracerank.lab.chat.policy import ChatPolicy, Conversation, Limits, Stopped, answer_confidence
+from tracerank.lab.chat.policy import ChatPolicy, Limits, answer_confidence
 from tracerank.lab.chat.prompts import prompt_text
 from tracerank.lab.chat.tags import TagStyle
 from tracerank.lab.chat.tools import search_style
 from tracerank.lab.sample import Policy
-from tracerank.pools.canonical import rollout_to_record
 from tracerank.pools.types import Question, Rollout
 
 QUESTION = Question("1", "Who designed the Silver Bridge of Orrin?")
 SEARCH, ANSWER = "<search>Silver Bridge", "<answer>Maren Holt"
 
 
-def policy(chat: ScriptedChat, *, concurrency: int = 1, **limits: int) -> ChatPolicy:
-    return ChatPolicy(chat, TagStyle(WordRetriever()), Limits(**limits), top_p=0.9, concurrency=concurrency)
+def policy(chat: ScriptedChat, **limits: int) -> ChatPolicy:
+    return ChatPolicy(chat, TagStyle(WordRetriever()), Limits(**limits), top_p=0.9)
 
 
 def one(chat: ScriptedChat, **limits: int) -> Rollout:
@@ -41,17 +39,7 @@ def one(chat: ScriptedChat, **limits: int) -> Rollout:
     return made
 
 
-def chat_threads() -> list[threading.Thread]:
-    return [thread for thread in threading.enumerate() if thread.name.startswith("tracerank-chat")]
-
-
 # Limits and what is counted.
-
-
-def test_tokens_and_requests_are_summed_and_an_unlabelled_question_stays_unlabelled() -> None:
-    made = one(in_turn(SEARCH, "nothing", ANSWER))
-    assert made.usage == Usage(3 * PROMPT_TOKENS, 3 * COMPLETION_TOKENS, 3)
-    assert (made.answer, made.label, made.confidence) == ("Maren Holt", None, None)
 
 
 def test_a_server_that_does_not_count_leaves_the_usage_unknown_but_not_unlimited() -> None:
@@ -112,36 +100,12 @@ def test_after_misses_in_a_row_the_answer_is_demanded_from_what_was_found() -> N
     assert len(chat.conversations) == 3
 
 
-def test_misses_count_in_a_row_only() -> None:
-    said = iter(("hm", "hm", SEARCH, "hm", silent(), ANSWER))
-    made = one(ScriptedChat(lambda *_: next(said)))
-    assert (made.answer, made.messages[-1].content) == ("Maren Holt", f"{ANSWER}</answer>")
-    assert all(prompt_text("tags_last_turn") not in message.content for message in made.messages)
-
-
-def test_calls_made_before_are_misses() -> None:
-    chat = in_turn(SEARCH, SEARCH, SEARCH, SEARCH, ANSWER)
-    made = one(chat)
-    assert (made.answer, len(made.searches)) == ("Maren Holt", 4)
-    assert prompt_text("tags_last_turn") in made.messages[-2].content
-    said = iter((SEARCH, SEARCH, "<search>Alversund", SEARCH, ANSWER))
-    other = one(ScriptedChat(lambda *_: next(said)))
-    assert all(prompt_text("tags_last_turn") not in message.content for message in other.messages)
-
-
 def test_a_model_that_stays_silent_is_asked_for_its_answer_twice_and_gives_none() -> None:
     chat = in_turn(silent())
     made = one(chat)
     assert (made.answer, made.searches, len(made.messages)) == (None, (), 1)
     assert made.messages[0].content.count(prompt_text("tags_last_turn")) == 1
     assert len(chat.conversations) == Limits().misses + 2
-
-
-def test_a_model_that_goes_on_searching_is_told_once_more_that_it_is_over() -> None:
-    said = iter((SEARCH, SEARCH, "Well, Maren Holt.", ANSWER))
-    made = one(ScriptedChat(lambda *_: next(said)), turns=2)
-    assert made.answer == "Maren Holt"
-    assert [message.role for message in made.messages] == ["user", "assistant"] * 4
 
 
 def test_a_return_that_no_longer_fits_the_context_is_dropped_and_the_answer_is_forced() -> None:
@@ -157,25 +121,11 @@ def test_a_return_that_no_longer_fits_the_context_is_dropped_and_the_answer_is_f
     assert made.usage.calls == 3
 
 
-def test_a_context_too_small_for_an_answer_leaves_none_and_one_too_small_for_the_question_fails() -> None:
-    full = PromptTooLong("scripted: the context is full")
-    made = one(in_turn(SEARCH, full))
-    assert (made.answer, made.confidence) == (None, None)
-
-    def say(messages: Sequence[ChatMessage], sampling: Sampling) -> Said:
-        return full if turn_of(messages) or prompt_text("tags_last_turn") in messages[-1].content else SEARCH
-
-    assert one(ScriptedChat(say)).answer is None
-    assert one(in_turn(full)).problem == "failed: scripted: the context is full"
-
-
 def test_limits_that_leave_no_room_are_refused() -> None:
     with pytest.raises(UsageError, match="leave nothing"):
         Limits(rollout_tokens=100, answer_tokens=100)
     with pytest.raises(UsageError, match="at least 1"):
         Limits(turns=0)
-    with pytest.raises(UsageError, match="concurrency"):
-        policy(in_turn(ANSWER), concurrency=0)
 
 
 # Drawing.
@@ -196,17 +146,11 @@ def test_every_reply_has_a_seed_of_its_own_that_only_seed_question_sample_and_tu
     assert all(seed is not None and 0 <= seed < 1 << 31 for seed in both)
 
 
-def test_temperature_and_top_p_reach_the_model() -> None:
-    chat = in_turn(ANSWER)
-    list(ChatPolicy(chat, TagStyle(WordRetriever()), temperature=0.7, top_p=0.8).rollouts(QUESTION, [0]))
-    assert (chat.samplings[0].temperature, chat.samplings[0].top_p) == (0.7, 0.8)
-
-
 def test_the_name_changes_with_all_that_settles_a_rollout_and_with_nothing_else() -> None:
     chat, retriever = in_turn(ANSWER), WordRetriever()
     base: Policy = ChatPolicy(chat, TagStyle(retriever))
     assert base.name.startswith("chat:scripted:tags@")
-    assert ChatPolicy(chat, TagStyle(WordRetriever()), concurrency=9).name == base.name
+    assert ChatPolicy(chat, TagStyle(WordRetriever())).name == base.name
     others = (
         ChatPolicy(chat, search_style(retriever)),
         ChatPolicy(chat, TagStyle(retriever), Limits(turns=3)),
@@ -215,50 +159,6 @@ def test_the_name_changes_with_all_that_settles_a_rollout_and_with_nothing_else(
         ChatPolicy(ScriptedChat(lambda *_: ANSWER, "another"), TagStyle(retriever)),
     )
     assert len({base.name, *(other.name for other in others)}) == 6
-
-
-# Several at once.
-
-
-def test_rollouts_come_in_the_order_of_their_samples_whoever_is_done_first() -> None:
-    others_done = threading.Event()
-
-    def say(messages: Sequence[ChatMessage], sampling: Sampling) -> str:
-        if sampling.seed == first_seed:
-            assert others_done.wait(20)
-        else:
-            done.append(sampling.seed)
-            if len(done) == 7:  # of three rollouts both, and the first of the one that waits
-                others_done.set()
-        return SEARCH if not turn_of(messages) else f"<answer>{sampling.seed}"
-
-    done: list[int | None] = []
-    alone = in_turn(SEARCH, ANSWER)
-    list(policy(alone).rollouts(QUESTION, [3]))
-    first_seed = alone.samplings[1].seed
-    made = list(policy(ScriptedChat(say), concurrency=2).rollouts(QUESTION, [3, 2, 9, 1]))
-    assert [each.sample_id for each in made] == [3, 2, 9, 1]
-    assert made[0].answer == str(first_seed)
-
-
-def test_no_more_rollouts_are_under_way_than_allowed_and_concurrency_changes_nothing() -> None:
-    lock, under_way, most = threading.Lock(), 0, 0
-    together = threading.Barrier(3)
-
-    def say(messages: Sequence[ChatMessage], sampling: Sampling) -> Said:
-        nonlocal under_way, most
-        with lock:
-            under_way += 1
-            most = max(most, under_way)
-        together.wait(20)  # three are needed to go on
-        with lock:
-            under_way -= 1
-        return SEARCH if turn_of(messages) == 0 else f"<answer>{sampling.seed}"
-
-    at_once = list(policy(ScriptedChat(say), concurrency=3).rollouts(QUESTION, range(6), seed=2))
-    assert most == 3
-    follow = ScriptedChat(lambda messages, sampling: SEARCH if not turn_of(messages) else f"<answer>{sampling.seed}")
-    assert list(policy(follow).rollouts(QUESTION, range(6), seed=2)) == at_once
 
 
 def test_a_failed_request_costs_its_rollout_alone_which_keeps_what_was_paid_for() -> None:
@@ -270,71 +170,11 @@ def test_a_failed_request_costs_its_rollout_alone_which_keeps_what_was_paid_for(
     assert made.usage == Usage(PROMPT_TOKENS, COMPLETION_TOKENS, 1)
 
 
-def test_where_nothing_can_work_what_was_finished_meanwhile_is_still_given() -> None:
-    probe = in_turn(ANSWER)
-    list(policy(probe).rollouts(QUESTION, [0]))
-    failing = probe.samplings[0].seed
-    other_answers = threading.Event()
+def test_where_nothing_can_work_the_error_is_raised() -> None:
     hopeless = failed()
     hopeless.ends_all = True
-
-    def say(messages: Sequence[ChatMessage], sampling: Sampling) -> Said:
-        if sampling.seed == failing:
-            assert other_answers.wait(20)
-            return hopeless
-        other_answers.set()
-        return ANSWER
-
-    rollouts = policy(ScriptedChat(say), concurrency=2).rollouts(QUESTION, range(2))
-    assert next(rollouts).sample_id == 1
     with pytest.raises(ChatError, match="gave up"):
-        next(rollouts)
-    assert not chat_threads()
-
-
-def test_what_the_model_thought_is_kept_in_the_conversation() -> None:
-    made = one(in_turn(ChatReply(SEARCH, 10, 3, reasoning="Where?"), ChatReply(ANSWER, 10, 3, reasoning="There.")))
-    assert [turn.reasoning for turn in made.messages if turn.role == "assistant"] == ["Where?", "There."]
-    assert rollout_to_record(QUESTION, made)["messages"][1]["reasoning_content"] == "Where?"
-
-
-def test_tokens_that_thinking_used_up_are_said_to_be_that() -> None:
-    cut = EmptyReply("nothing", ChatReply("", 10, 7, is_cut=True, reasoning="Let me see"))
-    made = one(in_turn(cut))
-    assert made.answer is None
-    assert "used up their 4,096 tokens before they said anything; allow more with --max-tokens" in (made.problem or "")
-    assert made.usage is not None
-    assert made.usage.completion_tokens >= 7
-
-
-def test_limits_within_a_context_leave_room_for_the_reply() -> None:
-    small = Limits().within(2048)
-    assert (small.reply_tokens, small.answer_tokens) == (512, 512)
-    assert small.conversation_characters / 3 + 2 * small.reply_tokens <= 2048
-    assert Limits().within(1_000_000) == Limits()
-
-
-def test_a_stopped_rollout_makes_no_further_request() -> None:
-    stop = threading.Event()
-
-    def say(messages: Sequence[ChatMessage], sampling: Sampling) -> Said:
-        stop.set()
-        return SEARCH
-
-    chat = ScriptedChat(say)
-    held = Conversation(chat, TagStyle(WordRetriever()), Limits(), lambda turn: Sampling(1), stop)
-    with pytest.raises(Stopped):
-        held.hold("Who?")
-    assert len(chat.conversations) == 1
-
-
-def test_a_consumer_that_stops_early_leaves_no_thread_behind() -> None:
-    chat = in_turn(SEARCH, ANSWER)
-    rollouts = policy(chat, concurrency=2).rollouts(QUESTION, range(1000))
-    next(rollouts)
-    rollouts.close()  # type: ignore[attr-defined]
-    assert len(chat.conversations) < 1000
-    assert not chat_threads()
+        one(in_turn(hopeless))
 
 
 # Confidence.
@@ -350,15 +190,3 @@ def test_confidence_is_that_of_the_tokens_that_hold_the_answer() -> None:
     assert answer_confidence(reply, "Maren Holt") == pytest.approx(exp(-0.3))
     made = one(in_turn(SEARCH, reply))
     assert made.confidence == pytest.approx(exp(-0.3))
-
-
-def test_without_a_tag_the_last_place_of_the_answer_counts() -> None:
-    reply = ChatReply("a b a", logprobs=tokens(("a", -5), (" b ", -5), ("a", -0.2)))
-    assert answer_confidence(reply, "a") == pytest.approx(exp(-0.2))
-
-
-def test_confidence_is_unknown_without_log_probabilities_or_without_the_answers_own_words() -> None:
-    assert answer_confidence(ChatReply("<answer>a"), "a") is None
-    assert answer_confidence(ChatReply("<answer>a", logprobs=tokens(("<answer>a", -1))), "b") is None
-    assert answer_confidence(ChatReply("x", logprobs=tokens(("x", -1))), None) is None
-    assert answer_confidence(ChatReply("x", logprobs=tokens(("x", float("nan")))), "x") is None

@@ -8,7 +8,7 @@ from tests.scripted_chat import ScriptedChat, in_turn
 from tracerank.endpoints.chat import ChatReply
 from tracerank.lab.chat.policy import ChatPolicy, Limits
 from tracerank.lab.chat.prompts import prompt_text
-from tracerank.lab.chat.tags import TagSession, TagStyle
+from tracerank.lab.chat.tags import TagStyle
 from tracerank.lab.corpus.base import Passage
 from tracerank.pools.types import Question, Rollout
 
@@ -56,28 +56,6 @@ def test_what_a_model_writes_after_its_action_is_cut_off_even_if_the_server_know
     assert "made up" not in str(made.searches)
 
 
-@pytest.mark.parametrize(
-    ("reply", "kept", "query"),
-    [
-        ("<search>Orrin</sear", "<search>Orrin</search>", "Orrin"),
-        ("<search>Orrin<information>made up</information>", "<search>Orrin</search>", "Orrin"),
-        ("<information>made up <search>Orrin", "‹information>made up <search>Orrin</search>", "Orrin"),
-        (
-            "<think>maybe <search>x</think><search>Orrin",
-            "<think>maybe <search>x</think><search>Orrin</search>",
-            "Orrin",
-        ),
-        ("<think>or <answer>x</think><search>Orrin", "<think>or <answer>x</think><search>Orrin</search>", "Orrin"),
-        ("<|im_start|>assistant <search>Orrin", "‹|im_start|>assistant <search>Orrin</search>", "Orrin"),
-        ("<search>half \ud83d", "<search>half �</search>", "half �"),
-    ],
-)
-def test_a_search_is_heard_in_a_sloppy_reply(reply: str, kept: str, query: str) -> None:
-    heard = TagSession(WordRetriever(), "Who?", 1000).hear(ChatReply(reply))
-    assert heard.message.content == kept
-    assert [call.arguments for call in heard.calls] == [query]
-
-
 @pytest.mark.parametrize("reply", ["I do not know.", "<search>  </search>", "<answer></answer>", "<search>", "<think>"])
 def test_a_turn_without_an_action_is_told_so_and_counts(reply: str) -> None:
     chat = in_turn(reply, "<search>Orrin", "<answer>Oslo</answer>")
@@ -110,13 +88,6 @@ def test_a_model_that_calls_a_tool_instead_of_writing_tags_is_understood(reply: 
     assert [search.query for search in made.searches] == ["Silver Bridge"]
 
 
-def test_what_the_model_is_told_about_tags_is_not_read_as_its_own_words() -> None:
-    made = rollout(in_turn("Well.", "<search>Orrin", "Hm."), turns=3)
-    assert prompt_text("tags_invalid") in contents(made)[2]
-    assert [search.query for search in made.searches] == ["Orrin"]
-    assert made.answer is None
-
-
 def test_a_query_that_was_cut_off_is_not_searched_but_an_answer_that_was_cut_off_stands() -> None:
     retriever = WordRetriever()
     cut_query = ChatReply("<search>silver bri", 1, 1, is_cut=True)
@@ -141,12 +112,6 @@ def test_hostile_passages_neither_end_the_information_nor_search_nor_answer() ->
         assert "<|" not in information
 
 
-def test_a_search_that_finds_nothing_is_answered_but_leaves_no_search() -> None:
-    made = rollout(in_turn("<search>zzz", "<answer>none"))
-    assert contents(made)[2].startswith("<information>\nNo results found.\n</information>\n\n")
-    assert made.searches == ()
-
-
 def test_long_passages_are_shortened_alike_and_keep_their_ranks() -> None:
     class Long:
         def search(self, query: str, k: int = 3) -> tuple[Passage, ...]:
@@ -158,24 +123,3 @@ def test_long_passages_are_shortened_alike_and_keep_their_ranks() -> None:
     assert 800 < len(contents(made)[2]) < 1250
     assert [e.rank for e in made.searches[0].evidence] == [1, 2, 3]
     assert all(e.text.endswith("…") for e in made.searches[0].evidence)
-
-
-def test_the_forced_answer_joins_the_users_turn_so_that_roles_alternate() -> None:
-    chat = in_turn("<search>Orrin", "<search>Alversund", "<answer>Oslo")
-    made = rollout(chat, turns=2)
-    assert [m.role for m in made.messages] == ["user", "assistant"] * 3
-    assert contents(made)[4].endswith(f"{again(QUESTION.text)}\n\n{prompt_text('tags_last_turn')}")
-    assert made.answer == "Oslo"
-    assert len(made.searches) == 2
-
-
-def test_an_answer_in_a_sentence_is_labelled_by_what_it_means() -> None:
-    made = rollout(in_turn("<answer>It was designed by Maren Holt.</answer>"))
-    assert (made.answer, made.label) == ("It was designed by Maren Holt.", 1.0)
-
-
-def test_a_forced_reply_that_searches_again_is_no_answer() -> None:
-    made = rollout(in_turn("<search>Orrin"), turns=1)
-    assert made.answer is None
-    assert made.label == 0.0
-    assert len(made.searches) == 1

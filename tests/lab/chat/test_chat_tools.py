@@ -1,19 +1,16 @@
 """Function calls over ranked search and over a browser: malformed calls, parallel calls, what servers accept."""
 
 import json
-from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 
 from tests.lab.lexical.tiny_corpus import WordRetriever
 from tests.lab.shelves import RIVERS, corpus_of
 from tests.scripted_chat import ScriptedChat, calling, in_turn
-from tracerank.endpoints.chat import ChatMessage, ChatReply
 from tracerank.lab.chat.policy import ChatPolicy, Limits
 from tracerank.lab.chat.prompts import prompt_text
 from tracerank.lab.chat.style import Style
-from tracerank.lab.chat.tools import NO_CALLS_LEFT, NO_OBJECT, SEARCH, browser_style, search_style
+from tracerank.lab.chat.tools import NO_CALLS_LEFT, NO_OBJECT, browser_style, search_style
 from tracerank.lab.corpus.index import Corpus
 from tracerank.pools.types import Question, Rollout
 
@@ -89,14 +86,6 @@ def test_a_malformed_call_gets_an_error_back_and_is_kept_as_servers_can_parse_it
     assert made.answer == "Ada Korn"
 
 
-def test_arguments_encoded_twice_and_names_with_prefix_are_understood() -> None:
-    retriever = WordRetriever()
-    twice = json.dumps(json.dumps({"query": "Orrin"}))
-    made = rollout(in_turn(calling(("functions.search", twice)), ANSWER), search_style(retriever))
-    assert retriever.asked == ["Orrin"]
-    assert [search.query for search in made.searches] == ["Orrin"]
-
-
 def test_calls_written_into_the_text_are_done_like_any_other() -> None:
     retriever = WordRetriever()
     written = 'Let me see. <tool_call>{"name": "search", "arguments": {"query": "Orrin"}}</tool_call>'
@@ -104,26 +93,6 @@ def test_calls_written_into_the_text_are_done_like_any_other() -> None:
     assert retriever.asked == ["Orrin"]
     assert made.messages[2].content == "Let me see."
     assert [search.query for search in made.searches] == ["Orrin"]
-
-
-@pytest.mark.parametrize(
-    ("written", "query"),
-    [
-        ('```json\n{"name": "search", "arguments": {"query": "Orrin"}}\n```', "Orrin"),
-        ('<tools>\n{"name": "search", "arguments": {"query": "Orrin"}}\n</tools>', "Orrin"),
-        ("Action: search\nAction Input: Orrin", "Orrin"),
-        ('search("Orrin")', "Orrin"),
-        ('{"name": "search", "arguments": {"search_query": "Orrin"}}', "Orrin"),
-    ],
-)
-def test_a_call_in_any_dialect_is_done_under_the_names_of_the_tool(written: str, query: str) -> None:
-    retriever = WordRetriever()
-    made = rollout(in_turn(written, ANSWER), search_style(retriever))
-    assert retriever.asked == [query]
-    assert [search.query for search in made.searches] == [query]
-    assert [call.arguments for message in made.messages for call in message.tool_calls] == [
-        json.dumps({"query": query})
-    ]
 
 
 def test_what_looks_like_a_call_is_answered_with_how_to_write_one_and_never_taken_as_the_answer() -> None:
@@ -138,28 +107,6 @@ def test_what_looks_like_a_call_is_answered_with_how_to_write_one_and_never_take
     assert never.answer is None
     assert never.usage is not None
     assert never.usage.calls == Limits().misses + 2
-
-
-def test_the_model_is_not_shown_a_call_that_could_not_be_read_nor_told_twice_of_it() -> None:
-    # A 1.5B model that had written the tool's description once wrote it again and again.
-    about = {"name": SEARCH.name, "description": SEARCH.description, "parameters": SEARCH.parameters}
-    echo = f"<tools>{json.dumps({'type': 'function', 'function': about})}</tools>"
-    said = iter((echo, echo, calling(searching("Orrin")), echo, ANSWER))
-    shown: list[list[tuple[str, str]]] = []
-
-    def rule(messages: Sequence[ChatMessage], *_: object) -> str | ChatReply:
-        shown.append([(message.role, message.content) for message in messages])
-        return next(said)
-
-    made = rollout(ScriptedChat(rule), search_style(WordRetriever()))
-    assert made.answer == "Ada Korn"
-    told = prompt_text("tools_invalid").replace(
-        "{call}", json.dumps({"name": "search", "arguments": {"query": QUESTION.text}})
-    )
-    asked = f"{QUESTION.text}\n\n{prompt_text('tools_ask')}"
-    assert [turns[1:] for turns in shown[:3]] == [[("user", asked)], *[[("user", f"{asked}\n\n{told}")]] * 2]
-    assert [role for role, _ in shown[-1]] == ["system", "user", "assistant", "tool", "user"]
-    assert sum(message.content == echo for message in made.messages) == 3
 
 
 def test_a_return_that_the_model_writes_itself_is_not_what_it_says() -> None:
@@ -193,24 +140,6 @@ def test_calls_beyond_the_limit_are_refused_one_by_one_and_then_the_answer_is_fo
     assert sum(bool(search.evidence) for search in made.searches) == 2
 
 
-def test_a_last_reply_that_only_calls_tools_is_no_answer() -> None:
-    made = rollout(in_turn(calling(searching("Orrin"))), search_style(WordRetriever()), turns=1)
-    assert made.answer is None
-    assert made.messages[-1].content == prompt_text("last_turn")
-    assert made.usage is not None
-    assert made.usage.calls == 3
-
-
-def test_a_reply_cut_off_before_an_answer_is_not_taken_for_one() -> None:
-    cut = ChatReply("Well, the Velm is a river that", 1, 1, is_cut=True)
-    made = rollout(in_turn(cut, ANSWER), search_style(WordRetriever()))
-    assert made.messages[3].content == prompt_text("tools_cut")
-    assert made.answer == "Ada Korn"
-    forced = rollout(in_turn(cut), search_style(WordRetriever()), turns=1)
-    roles = [message.role for message in forced.messages]
-    assert roles == ["system", "user", "assistant", "user", "assistant"]
-
-
 def test_a_browser_is_used_and_its_views_are_those_of_our_reader(rivers: Corpus) -> None:
     chat = in_turn(
         calling(("browser_search", '{"query": "Velm River"}')),
@@ -232,43 +161,8 @@ def test_a_browser_is_used_and_its_views_are_those_of_our_reader(rivers: Corpus)
     assert chat.offered[0] == ("browser_search", "browser_open", "browser_find")
 
 
-def test_a_page_opened_in_the_same_reply_hangs_below_its_search(rivers: Corpus) -> None:
-    chat = in_turn(calling(("browser_search", '{"query": "Velm River"}'), ("browser_open", '{"id": 0}')), ANSWER)
-    [search] = rollout(chat, browser_style(rivers)).searches
-    assert [(seen.tool, seen.title) for seen in search.evidence] == [("open", "Velm River")]
-
-
 def test_each_rollout_has_a_browser_of_its_own(rivers: Corpus) -> None:
     chat = in_turn(calling(("browser_search", '{"query": "Velm"}')), calling(("browser_open", '{"id": 0}')), ANSWER)
-    made = list(ChatPolicy(chat, browser_style(rivers), concurrency=4).rollouts(QUESTION, range(6)))
+    made = list(ChatPolicy(chat, browser_style(rivers)).rollouts(QUESTION, range(6)))
     assert {tuple(view.cursor for view in each.views) for each in made} == {(0, 1)}
     assert len({each.messages for each in made}) == 1
-
-
-def test_a_browser_tells_what_was_wrong_and_broken_arguments_open_nothing(rivers: Corpus) -> None:
-    chat = in_turn(
-        calling(
-            ("browser_search", '{"query": "Velm"}'),
-            ("browser_open", '{"id": 0'),
-            ("browser_open", '{"id": 99}'),
-            ("browser.find", '{"pattern": "x"}'),
-            ("python", "{}"),
-        ),
-        ANSWER,
-    )
-    made = rollout(chat, browser_style(rivers))
-    _, broken, missing, find, unknown = returns(made)
-    assert broken == NO_OBJECT
-    assert "Invalid link id" in missing
-    assert "Cannot run `find`" in find  # known under its dotted name, too
-    assert "Unknown function" in unknown
-    assert not made.has_evidence
-
-
-def test_a_browsers_views_show_fewer_lines_within_the_limit(tmp_path: Path) -> None:
-    long = {"title": "Register", "text": "\n".join(f"Entry {n} of the Velm register." for n in range(300))}
-    corpus = corpus_of(tmp_path, [long])
-    chat = in_turn(calling(("browser_search", '{"query": "Velm"}')), calling(("browser_open", '{"id": 0}')), ANSWER)
-    made = rollout(chat, browser_style(corpus), return_characters=900)
-    assert all(len(text) < 1500 for text in returns(made))
-    assert "**viewing lines [0 - 9] of" in returns(made)[1]

@@ -4,7 +4,6 @@ import gzip
 import json
 import pickle
 import shutil
-import sys
 import threading
 from pathlib import Path
 from random import Random
@@ -13,13 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.lab.shelves import RIVERS, corpus_of, hostile_row, write_rows
-from tracerank.embedding.base import HashEmbedder, Vectors
-from tracerank.embedding.cache import VectorCache
-from tracerank.embedding.cached import CachedEmbedder
+from tests.lab.shelves import RIVERS, corpus_of, write_rows
+from tracerank.embedding.base import Vectors
 from tracerank.errors import CorpusError, UsageError
 from tracerank.lab.corpus.base import PassageRule
-from tracerank.lab.corpus.bm25 import TermReader
 from tracerank.lab.corpus.build import build_corpus
 from tracerank.lab.corpus.index import Corpus, Reranked
 from tracerank.readers.files.records import Problem
@@ -45,24 +41,6 @@ def test_a_search_finds_by_words_titles_and_stems(corpus: Corpus) -> None:
     )
 
 
-@pytest.mark.parametrize("query", ["", "   ", "the of and", "zebra", "…!?", "\ud800", "0" * 1000])
-def test_a_query_without_known_words_finds_nothing(corpus: Corpus, query: str) -> None:
-    assert corpus.search(query) == ()
-
-
-def test_accents_do_not_matter(tmp_path: Path) -> None:
-    corpus = corpus_of(tmp_path, [{"title": "Çelik", "text": "Erdem Çelik kept bees."}])
-    assert titles(corpus, "celik") == titles(corpus, "C\u0327ELIK") == ["Çelik"]
-
-
-def test_ties_go_to_the_earlier_passage_whatever_k(tmp_path: Path) -> None:
-    rows = [{"title": f"t{number}", "text": "same words here"} for number in range(300)]
-    corpus = corpus_of(tmp_path, [*rows, {"title": "best", "text": "same words here, same"}])
-    for k in (1, 2, 5, 300):
-        assert titles(corpus, "same", k) == ["best", *(row["title"] for row in rows[: k - 1])]
-    assert len(corpus.search("same", 1000)) == 301
-
-
 def test_ranking_equals_a_full_sort(tmp_path: Path) -> None:
     rng = Random(1)
     rows = [{"text": " ".join(rng.choices("abcdefghij", k=rng.randrange(3, 30)))} for _ in range(700)]
@@ -85,19 +63,6 @@ def test_passages_keep_their_document_and_place(tmp_path: Path) -> None:
     assert all(part.text in text for part in own)
     assert parts[len(own)].place == 0
     assert corpus.document(0).text == text
-
-
-def test_hostile_rows_are_stored_as_they_are(tmp_path: Path) -> None:
-    rng = Random(3)
-    rows = [hostile_row(rng) | {"id": number} for number in range(40)]
-    corpus = corpus_of(tmp_path, rows)
-    stored = {document.id: document.text for document in map(corpus.document, range(corpus.info.documents))}
-    assert all(stored[key] == rows[int(key)]["text"].strip() for key in stored)
-
-
-def test_rows_of_search_r1_corpora_are_read(tmp_path: Path) -> None:
-    corpus = corpus_of(tmp_path, [{"id": "7", "contents": '"Velm River"\nIt rises in Ostra.'}])
-    assert (corpus.document(0).title, corpus.document(0).text) == ("Velm River", "It rises in Ostra.")
 
 
 def test_bad_rows_are_dropped_with_their_place(tmp_path: Path) -> None:
@@ -171,14 +136,6 @@ def test_what_a_killed_build_left_is_no_index_and_in_nobodys_way(tmp_path: Path)
     assert not (tmp_path / "index.part").exists()
 
 
-def test_a_users_folder_with_the_name_of_a_left_over_is_not_touched(tmp_path: Path) -> None:
-    (tmp_path / "index.part").mkdir()
-    (tmp_path / "index.part" / "thesis.txt").write_text("mine")
-    with pytest.raises(UsageError, match="holds other files"):
-        build_corpus([write_rows(tmp_path / "docs.jsonl", RIVERS)], tmp_path / "index")
-    assert (tmp_path / "index.part" / "thesis.txt").read_text() == "mine"
-
-
 @pytest.mark.parametrize(
     "name", ["documents.bin", "documents.npy", "passages.npy", "addresses.npy", "bm25/data.csc.index.npy"]
 )
@@ -192,15 +149,6 @@ def test_a_damaged_index_says_so(tmp_path: Path, name: str, damage: str) -> None
         path.write_bytes(path.read_bytes()[:-9])
     with pytest.raises(CorpusError, match="build the index again"):
         Corpus(tmp_path / "index")
-
-
-@pytest.mark.parametrize("rows", [[{"title": "x"}], [{"text": "…"}]])
-def test_a_corpus_without_words_is_refused(tmp_path: Path, rows: list[dict[str, str]]) -> None:
-    path = tmp_path / "docs.json"
-    path.write_text(json.dumps(rows))
-    with pytest.raises(CorpusError, match="no document"):
-        build_corpus([path], tmp_path / "index")
-    assert not (tmp_path / "index").exists()
 
 
 def test_a_corpus_travels_to_other_processes_and_is_shared_by_threads(corpus: Corpus) -> None:
@@ -230,29 +178,6 @@ def test_texts_stay_on_disk_when_a_corpus_is_opened(tmp_path: Path) -> None:
     assert process.memory_info().rss - before < 5_000_000
 
 
-def test_terms_are_lower_case_stems_without_stop_words() -> None:
-    assert TermReader().terms("The Rivers, charted by Čapek's 3 surveyors!") == [
-        "river",
-        "chart",
-        "capek",
-        "s",
-        "3",
-        "surveyor",
-    ]
-
-
-def test_a_missing_library_is_named_with_the_line_that_installs_it(
-    tmp_path: Path, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("bm25s", "Stemmer"):
-        with monkeypatch.context() as patch:
-            patch.setitem(sys.modules, name, None)
-            with pytest.raises(CorpusError, match=rf"needs {name}; install it: .* -m pip install "):
-                Corpus(corpus.folder)
-            with pytest.raises(CorpusError, match=f"needs {name}"):
-                build_corpus([write_rows(tmp_path / "docs.jsonl", RIVERS)], tmp_path / "index")
-
-
 class Loves:
     """An embedder that likes one word."""
 
@@ -275,11 +200,3 @@ def test_re_ranking_orders_the_first_passages_by_cosine(corpus: Corpus) -> None:
     ]
     assert Reranked(corpus, Loves("surveyor"), depth=1).search("Velm river surveyor", 1)[0].title == "Velm River"
     assert Reranked(corpus, Loves("surveyor"), depth=5).search("zebra") == ()
-
-
-def test_re_ranked_passages_are_embedded_once_ever(corpus: Corpus, tmp_path: Path) -> None:
-    embedder = CachedEmbedder(HashEmbedder(16), VectorCache(tmp_path / "vectors"))
-    for _ in range(3):
-        found = Reranked(corpus, embedder).search("Korn river")
-        assert len(found) == 2
-    assert (embedder.misses, embedder.hits) == (3, 6)

@@ -19,12 +19,6 @@ def sentences(count: int, length: int = 10) -> str:
     return " ".join(f"{'word ' * (length - 2)}number s{n}." for n in range(count))
 
 
-def test_a_short_text_is_one_passage() -> None:
-    assert cut("  One sentence. ") == ["One sentence."]
-    assert cut(" \n ") == []
-    assert len(cut("word " * 137)) == 1  # a quarter more than 110, rather than a scrap of 27
-
-
 def test_passages_begin_and_end_with_sentences_and_overlap() -> None:
     parts = cut(sentences(40))
     assert len(parts) == 5
@@ -32,23 +26,6 @@ def test_passages_begin_and_end_with_sentences_and_overlap() -> None:
     assert all(len(part.split()) <= 137 for part in parts)
     for one, following in pairwise(parts):
         assert one.endswith(" ".join(following.split()[:30]))
-
-
-def test_a_text_without_sentences_is_cut_by_words() -> None:
-    words = [f"w{number}" for number in range(300)]
-    parts = [part.split() for part in cut(" ".join(words), PassageRule(100, 20))]
-    assert [(part[0], part[-1]) for part in parts] == [
-        ("w0", "w99"),
-        ("w80", "w179"),
-        ("w160", "w259"),
-        ("w240", "w299"),
-    ]
-
-
-def test_initials_and_abbreviations_do_not_end_a_sentence() -> None:
-    text = "word " * 60 + "by J. R. Korn and Dr. Velm of St. Tarrow. " + "rest " * 60 + "end."
-    assert cut(text, PassageRule(80, 0))[0].endswith("St. Tarrow.")
-    assert cut(text.replace("Tarrow.", "Tarrow"), PassageRule(80, 0))[0].endswith("rest")
 
 
 def test_every_word_is_in_a_passage_and_cutting_ends() -> None:

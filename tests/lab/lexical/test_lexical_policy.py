@@ -54,10 +54,6 @@ def test_a_smaller_k_gives_a_prefix_and_any_sample_can_be_made_alone(scorer: Spa
     assert list(policy.rollouts(QUESTIONS[1], [11, 4], seed=3)) == [whole[1].rollouts[11], whole[1].rollouts[4]]
 
 
-def test_another_seed_gives_another_pool(scorer: SpanScorer) -> None:
-    assert pools(scorer, QUESTIONS[:1], seed=1) != pools(scorer, QUESTIONS[:1], seed=2)
-
-
 def test_evidence_is_what_our_reader_makes_of_the_printed_return(scorer: SpanScorer) -> None:
     retriever = WordRetriever()
     pool = LexicalPolicy(retriever, RL, scorer).pool(QUESTIONS[0], k=4)
@@ -65,12 +61,6 @@ def test_evidence_is_what_our_reader_makes_of_the_printed_return(scorer: SpanSco
     assert searches
     for search in searches:
         assert search.evidence == split_ranked(print_ranked(retriever.search(search.query or "", 3)))
-
-
-def test_a_query_is_put_to_the_index_once_a_question(scorer: SpanScorer) -> None:
-    retriever = WordRetriever()
-    LexicalPolicy(retriever, RL, scorer).pool(QUESTIONS[1])
-    assert len(retriever.asked) == len(set(retriever.asked))
 
 
 def test_a_second_search_follows_a_name_from_the_first(scorer: SpanScorer) -> None:
@@ -86,32 +76,6 @@ def test_closed_questions_are_answered_with_a_given_answer(scorer: SpanScorer, n
     allowed = {"Maren Holt", "Tove Brandt"} if number == 2 else {"yes", "no"}
     assert answers(pool).keys() <= {"", *allowed}
     assert answers(pool).most_common(1)[0][0] == QUESTIONS[number].references[0]
-
-
-def test_base_leaves_some_rollouts_without_an_answer_or_a_search_and_rl_hardly_any(scorer: SpanScorer) -> None:
-    def dropped(preset: str) -> int:
-        return sum(len(pool.retained().dropped) for pool in pools(scorer, QUESTIONS, preset, k=64))
-
-    assert 0.1 < dropped("base") / 256 < 0.3
-    assert dropped("rl") <= 6
-
-
-def test_presets_go_from_noisy_to_nearly_the_same_every_time(scorer: SpanScorer) -> None:
-    def variety(preset: str) -> int:
-        return sum(len({rollout.searches for rollout in pool.rollouts}) for pool in pools(scorer, QUESTIONS, preset))
-
-    assert variety("base") > variety("sft") > variety("rl")
-
-
-def test_a_corpus_without_a_match_gives_empty_answers(scorer: SpanScorer) -> None:
-    pool = LexicalPolicy(WordRetriever(()), RL, scorer).pool(QUESTIONS[0], k=4)
-    assert answers(pool) == {"": 4}
-    assert not pool.retained().kept
-
-
-def test_an_unlabelled_question_gives_unlabelled_rollouts(scorer: SpanScorer) -> None:
-    [pool] = pools(scorer, [Question("5", "Who designed the Silver Bridge?")])
-    assert all(rollout.label is None for rollout in pool.rollouts)
 
 
 def test_confidence_is_a_probability_and_higher_where_rollouts_agree(scorer: SpanScorer) -> None:

@@ -2,12 +2,9 @@
 
 from random import Random
 
-import pytest
-
-from tests.lab.shelves import HOSTILE, TITLES, hostile_row
+from tests.lab.shelves import HOSTILE, hostile_row
 from tracerank.lab.corpus.base import Passage
-from tracerank.lab.tools.page_text import one_line
-from tracerank.lab.tools.ranked_search import NOTHING_FOUND, RankedSearch, chunk_text, print_ranked
+from tracerank.lab.tools.ranked_search import RankedSearch, chunk_text, print_ranked
 from tracerank.readers.calls.text_layouts import split_ranked
 from tracerank.readers.formats.search_r1 import SearchR1Reader
 
@@ -43,17 +40,6 @@ def test_hostile_chunks_are_read_back_one_for_one() -> None:
         read = split_ranked(print_ranked(passages), strict=True)
         assert [seen.text for seen in read] == [chunk_text(shown) for shown in passages]
         assert [seen.rank for seen in read] == [1, 2, 3]
-
-
-@pytest.mark.parametrize("title", [title for title in TITLES if len(title) < 500])
-def test_titles_are_read_back(title: str) -> None:
-    (seen,) = split_ranked(print_ranked((passage("Text.", title),)))
-    assert seen.title == (one_line(title) or None)
-
-
-def test_a_search_that_finds_nothing_is_no_evidence() -> None:
-    assert RankedSearch(Shelf()).search("zebra").text == NOTHING_FOUND
-    assert split_ranked(NOTHING_FOUND) == ()
 
 
 def test_no_page_can_end_its_return_or_answer_in_the_agents_place() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from tracerank.lab.worlds.presets import PAPER, iter_world
 from tracerank.pools.pool import Pool
-from tracerank.pools.types import BROWSING, WEBQA, Evidence, Rollout, View
+from tracerank.pools.types import BROWSING, Evidence, Rollout, View
 from tracerank.readers.formats.browsing import BrowsingReader
 
 POOLS = list(iter_world(PAPER[BROWSING], 40, seed=4))
@@ -67,34 +67,3 @@ def test_the_documents_are_already_those_that_the_views_establish() -> None:
     for pool in POOLS:
         kept = pool.retained().kept
         assert kept == tuple(rollout for rollout in pool.rollouts if rollout.answer)
-
-
-def test_all_tools_are_used_and_some_pages_are_opened_without_a_search() -> None:
-    rollouts = [rollout for pool in POOLS for rollout in pool.rollouts]
-    assert {view.tool for rollout in rollouts for view in rollout.views} == {"search", "open", "find"}
-    assert any(view.continues for rollout in rollouts for view in rollout.views)
-    orphans = [search for rollout in rollouts for search in rollout.searches if search.is_orphan]
-    assert 0 < len(orphans) < 0.1 * len(rollouts)
-
-
-def test_rollouts_meet_on_a_page_through_different_windows() -> None:
-    for pool in POOLS[:10]:
-        windows: dict[str, set[str]] = {}
-        for rollout in pool.rollouts:
-            for search in rollout.searches:
-                for seen in search.evidence:
-                    assert seen.document is not None
-                    windows.setdefault(seen.document.key, set()).add(seen.text)
-        assert max(map(len, windows.values())) > 3
-
-
-def test_webqa_searches_show_three_distinct_ranked_chunks_and_repeat_themselves() -> None:
-    for pool in iter_world(PAPER[WEBQA], 40, seed=4):
-        returned: dict[str | None, tuple[str, ...]] = {}
-        for rollout in pool.rollouts:
-            for search in rollout.searches:
-                assert [seen.rank for seen in search.evidence] in ([], [1, 2, 3])
-                texts = tuple(seen.text for seen in search.evidence)
-                assert len(set(texts)) == len(texts)
-                if texts:
-                    assert returned.setdefault(search.query, texts) == texts

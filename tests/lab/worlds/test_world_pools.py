@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tracerank.answers.exact import exact_match, normalize_answer, normalize_excerpts, normalize_text
+from tracerank.answers.exact import exact_match
 from tracerank.errors import UsageError
-from tracerank.lab.worlds.agents import Journey, Mistake
+from tracerank.lab.worlds.agents import Journey
 from tracerank.lab.worlds.presets import FAULTLESS, PAPER, iter_journeys, iter_world, preset_named
 from tracerank.lab.worlds.questions import Case
 from tracerank.pools.pool import Pool
@@ -35,22 +35,9 @@ def evidence(rollout: Rollout) -> list[Evidence]:
     return [seen for search in rollout.searches for seen in search.evidence]
 
 
-def all_texts(case: Case, found: list[Journey]) -> list[str]:
-    read = [seen.text for journey in found for seen in evidence(journey.rollout)]
-    asked = [search.query or "" for journey in found for search in journey.rollout.searches]
-    return [case.question.text, *read, *asked, *(journey.rollout.answer or "" for journey in found)]
-
-
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_the_same_seed_gives_the_same_pools(setting: str) -> None:
     assert pools(setting, 8, seed=3) == pools(setting, 8, seed=3)
-
-
-@pytest.mark.parametrize("setting", SETTINGS)
-def test_another_seed_gives_other_questions(setting: str) -> None:
-    first, second = ({pool.question for pool in pools(setting, 20, seed, k=1)} for seed in (3, 4))
-    assert not {question.text for question in first} & {question.text for question in second}
-    assert not {question.id for question in first} & {question.id for question in second}
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
@@ -70,53 +57,10 @@ def test_the_world_does_not_depend_on_the_process() -> None:
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
-def test_questions_are_distinct_and_have_one_reference(setting: str) -> None:
-    made = pools(setting, 300, seed=2, k=1)
-    assert len({pool.question.text for pool in made}) == len({pool.question.id for pool in made}) == 300
-    assert all(len(pool.question.references) == 1 for pool in made)
-    assert {pool.setting for pool in made} == {setting}
-
-
-@pytest.mark.parametrize("setting", SETTINGS)
 def test_labels_are_exact_matches_with_the_reference(setting: str) -> None:
     for case, found in journeys(setting):
         for journey in found:
             assert journey.rollout.label == exact_match(journey.rollout.answer, case.question.references)
-
-
-@pytest.mark.parametrize("setting", SETTINGS)
-def test_no_text_holds_an_unfilled_template_part(setting: str) -> None:
-    for case, found in journeys(setting):
-        for text in all_texts(case, found):
-            assert not re.search(r"[{}]|\bNone\b|  |\(\)", text), text
-
-
-@pytest.mark.parametrize("setting", SETTINGS)
-def test_evidence_is_already_normalised(setting: str) -> None:
-    for _, found in journeys(setting):
-        for journey in found[:4]:
-            for seen in evidence(journey.rollout):
-                assert seen.text == (normalize_excerpts if seen.tool == "find" else normalize_text)(seen.text)
-
-
-@pytest.mark.parametrize("setting", SETTINGS)
-def test_questions_have_one_to_three_hops_or_compare_two_things(setting: str) -> None:
-    cases = [case for case, _ in journeys(setting)]
-    assert {len(case.lookups) for case in cases if not case.is_comparison} == {1, 2, 3}
-    compared = [case for case in cases if case.is_comparison]
-    assert compared
-    assert all(" or " in case.question.text and len(case.lookups) == 2 for case in compared)
-
-
-@pytest.mark.parametrize("setting", SETTINGS)
-def test_a_question_names_its_first_subject_and_its_place_and_never_the_answer(setting: str) -> None:
-    for case, _ in journeys(setting):
-        first = case.lookups[0]
-        assert first.name
-        assert first.place
-        assert first.name in case.question.text
-        assert first.place in case.question.text
-        assert case.is_comparison or case.answer not in case.question.text
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
@@ -146,12 +90,6 @@ def test_the_answer_of_any_other_question_stands_on_a_current_page(setting: str)
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
-def test_lures_are_wrong(setting: str) -> None:
-    for case, _ in journeys(setting):
-        assert normalize_answer(case.answer) not in map(normalize_answer, case.lures)
-
-
-@pytest.mark.parametrize("setting", SETTINGS)
 def test_a_rollout_that_made_no_mistake_is_right(setting: str) -> None:
     clean = [journey for _, found in journeys(setting) for journey in found if not journey.mistakes]
     assert clean
@@ -162,35 +100,6 @@ def test_a_rollout_that_made_no_mistake_is_right(setting: str) -> None:
 def test_nobody_errs_in_the_faultless_world(setting: str) -> None:
     made = list(iter_world(FAULTLESS[setting], 30, seed=1, k=4))
     assert all(rollout.label for pool in made for rollout in pool.rollouts)
-
-
-@pytest.mark.parametrize("setting", SETTINGS)
-def test_wrong_pluralities_and_outvoted_right_answers_exist(setting: str) -> None:
-    outvoted = 0
-    for case, found in iter_journeys(PAPER[setting], 200, seed=11):
-        given = [normalize_answer(journey.rollout.answer) for journey in found if journey.rollout.answer]
-        right = given.count(normalize_answer(case.answer))
-        outvoted += 0 < right < max(map(given.count, given), default=0)
-    assert outvoted > 0.04 * 200  # about 13 % in WebQA and 7 % in browsing
-
-
-def test_those_misled_by_one_page_agree_and_those_who_misread_do_not() -> None:
-    def agreement(mistake: Mistake) -> float:
-        """Share of pairs of rollouts with this as their only mistake that give the same wrong answer."""
-        same = pairs = 0
-        for case, found in journeys(WEBQA):
-            answers = [
-                normalize_answer(journey.rollout.answer)
-                for journey in found
-                if journey.mistakes == (mistake,) and not journey.rollout.label and not case.is_comparison
-            ]
-            same += sum(answers.count(answer) - 1 for answer in answers)
-            pairs += len(answers) * (len(answers) - 1)
-        return same / pairs
-
-    assert agreement(Mistake.NAMESAKE) > 0.7
-    assert agreement(Mistake.STALE) > 0.7
-    assert agreement(Mistake.MISREAD) < 0.4
 
 
 def test_presets_are_found_by_name_and_setting() -> None:

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
 
 class Scripted(DummyLM):
-    """Says its answers in turn, whichever copy is asked, and notes how it was copied."""
+    """Gives its answers in turn, whichever copy is called, and records how it was copied."""
 
     def __init__(self, answers: list[dict[str, Any]]) -> None:
         super().__init__(answers)
@@ -34,38 +34,38 @@ class Scripted(DummyLM):
         return self
 
 
-class Noted:
-    """The vote; keeps the pool that it was shown."""
+class Recorded(MajorityVote):
+    """The vote; keeps the pool that it decided."""
 
-    name = "noted"
+    pool: Pool
 
     def decide(self, pool: Pool) -> Decision:
         self.pool = pool
-        return MajorityVote().decide(pool)
+        return super().decide(pool)
 
 
-def test_the_inner_module_runs_with_rollout_ids_of_its_own_and_the_vote_decides() -> None:
+def test_runs_have_rollout_ids_of_their_own_and_the_method_decides() -> None:
     model = Scripted([{"answer": "Rome"}, {"answer": "Paris"}, {"answer": "paris"}])
     with dspy.context(lm=model):
-        chosen = selecting_module(dspy.Predict("question -> answer"), MajorityVote(), k=3, threads=1)(
-            question="Capital?"
-        )
+        best = selecting_module(dspy.Predict("question -> answer"), MajorityVote(), k=3, threads=1)
+        chosen = best(question="Capital?")
     assert (chosen.answer, chosen.decision["group"]) == ("Paris", [1, 2])
-    assert model.copies == [{"rollout_id": place, "temperature": 1.0} for place in range(3)]
+    assert model.copies == [{"rollout_id": index, "temperature": 1.0} for index in range(3)]
 
 
-def test_a_failed_run_is_left_out_and_all_failed_are_told() -> None:
+def test_a_failed_run_is_left_out_until_all_fail() -> None:
     class Moody(dspy.Module):
         def forward(self, question: str) -> Any:
-            told = dspy.Predict("question -> answer")(question=question)
-            if told.answer == "fail":
+            made = dspy.Predict("question -> answer")(question=question)
+            if made.answer == "fail":
                 raise ValueError("no tool answered")
-            return told
+            return made
 
-    with dspy.context(lm=Scripted([{"answer": said} for said in ("fail", "Paris", "fail", "fail")])):
-        assert selecting_module(Moody(), MajorityVote(), k=2, threads=1)(question="Capital?").answer == "Paris"
+    with dspy.context(lm=Scripted([{"answer": answer} for answer in ("fail", "Paris", "fail", "fail")])):
+        best = selecting_module(Moody(), MajorityVote(), k=2, threads=1)
+        assert best(question="Capital?").answer == "Paris"
         with pytest.raises(UsageError, match="all 2 runs"):
-            selecting_module(Moody(), MajorityVote(), k=2, threads=1)(question="Capital?")
+            best(question="Capital?")
 
 
 def test_trajectories_of_react_become_searches_and_evidence() -> None:
@@ -78,77 +78,69 @@ def test_trajectories_of_react_become_searches_and_evidence() -> None:
         {"next_thought": "Done.", "next_tool_name": "finish", "next_tool_args": "{}"},
         {"reasoning": "As it says.", "answer": "Paris"},
     ]
-    method = Noted()
+    method = Recorded()
     with dspy.context(lm=Scripted([*steps, *steps])):
         agent = dspy.ReAct("question -> answer", tools=[search])
-        chosen = selecting_module(agent, method, k=2, threads=1)(question="Capital of France?")
-    assert chosen.answer == "Paris"
+        selecting_module(agent, method, k=2, threads=1)(question="Capital of France?")
+    assert method.pool.question.text == "Capital of France?"
     for rollout in method.pool.rollouts:
         assert [one.query for one in rollout.searches] == ["capital of France"]
         assert "Paris is the capital" in rollout.searches[0].evidence[0].text
         assert rollout.answer == "Paris"
-    assert method.pool.question.text == "Capital of France?"
 
 
 class Meeting(dspy.Module):  # type: ignore[misc]
-    """Answers only when all of them are under way at once; the last to be asked fails."""
-
-    def __init__(self, count: int) -> None:
-        super().__init__()
-        self.count = count
+    """Answers only when four runs are concurrent; the last one fails."""
 
     def deepcopy(self) -> "Meeting":
         return self
 
-    def place(self) -> int:
-        return int(dspy.settings.lm.kwargs["rollout_id"])
-
-    def said(self) -> Any:
-        if self.place() == self.count - 1:
+    def prediction(self) -> Any:
+        number = int(dspy.settings.lm.kwargs["rollout_id"])
+        if number == 3:
             raise ValueError("no tool answered")
-        return dspy.Prediction(answer=["Rome", "Paris", "paris"][self.place()])
+        return dspy.Prediction(answer=["Rome", "Paris", "paris"][number])
 
 
 class InThreads(Meeting):
-    def __init__(self, count: int) -> None:
-        super().__init__(count)
-        self.all_there = threading.Barrier(count)
+    def __init__(self) -> None:
+        super().__init__()
+        self.all_there = threading.Barrier(4)
 
     def forward(self, question: str) -> Any:
         self.all_there.wait(20)
-        return self.said()
+        return self.prediction()
 
 
 class InTasks(Meeting):
-    def __init__(self, count: int) -> None:
-        super().__init__(count)
+    def __init__(self) -> None:
+        super().__init__()
         self.there, self.all_there = 0, asyncio.Event()
 
     async def aforward(self, question: str) -> Any:
         self.there += 1
-        if self.there == self.count:
+        if self.there == 4:
             self.all_there.set()
         await asyncio.wait_for(self.all_there.wait(), 20)
-        return self.said()
+        return self.prediction()
 
 
-def test_runs_are_under_way_at_once_and_keep_their_places() -> None:
-    with dspy.context(lm=DummyLM([])):
-        chosen = selecting_module(InThreads(4), MajorityVote(), k=4)(question="Capital?")
-    assert (chosen.answer, chosen.decision["group"]) == ("Paris", [1, 2])
-
-
-@pytest.mark.parametrize("made", [InTasks, InThreads])
-def test_it_can_be_awaited_whether_or_not_the_inner_module_can(made: type[Any]) -> None:
-    async def asked() -> Any:
+@pytest.mark.parametrize("inner", [InTasks, InThreads])
+@pytest.mark.parametrize("is_awaited", [False, True])
+def test_runs_are_concurrent_and_keep_their_numbers(inner: type[Any], is_awaited: bool) -> None:
+    async def wait() -> Any:
         with dspy.context(lm=DummyLM([])):
-            return await selecting_module(made(4), MajorityVote(), k=4).acall(question="Capital?")
+            return await selecting_module(inner(), MajorityVote(), k=4).acall(question="Capital?")
 
-    chosen = awaited(asked())
+    def call() -> Any:
+        with dspy.context(lm=DummyLM([])):
+            return selecting_module(inner(), MajorityVote(), k=4)(question="Capital?")
+
+    chosen = awaited(wait()) if is_awaited else call()
     assert (chosen.answer, chosen.decision["group"]) == ("Paris", [1, 2])
 
 
-def test_no_more_runs_than_threads_are_under_way() -> None:
+def test_no_more_runs_than_threads_are_concurrent() -> None:
     busy, most = 0, 0
 
     class Counting(dspy.Module):  # type: ignore[misc]

@@ -1,6 +1,6 @@
 """The almanac's questions, put to the lexical agent with real BM25 over its documents; nothing is scripted.
 
-The rule, also for whoever adds questions: a question is fixed before a selector decides on it. How hard the questions
+The rule, also for new questions: a question is fixed before a selector decides on it. How hard the questions
 are was set by two figures alone, how often a single rollout is right and how often any of eight is; the agent is the
 one of the three presets for which the second is highest. No question was chosen, changed or dropped for who wins it,
 and nothing may be fitted here.
@@ -8,11 +8,11 @@ and nothing may be fitted here.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 
 from tracerank.lab.corpus.build import build_corpus
 from tracerank.lab.corpus.index import Corpus
+from tracerank.lab.data import read_data
 from tracerank.lab.lexical.policy import LexicalPolicy
 from tracerank.lab.lexical.presets import SFT
 from tracerank.pools.pool import Pool
@@ -46,7 +46,7 @@ class Almanac:
         folder.mkdir(parents=True, exist_ok=True)
         for name in (DOCUMENTS, QUESTIONS):
             with whole_file(folder / name) as file:
-                file.write(resources.files(__package__).joinpath(name).read_bytes())
+                file.write(read_data(f"almanac/{name}"))
         built = build_corpus([folder / DOCUMENTS], folder / INDEX, force=True)
         return cls(folder, built.documents, tuple(read_questions([folder / QUESTIONS])))
 

@@ -28,7 +28,7 @@ class TermReader:
     """Reads the terms of a text; safe to share between threads."""
 
     def __init__(self, language: str = LANGUAGE) -> None:
-        with needed("searching a corpus needs", "corpus", CorpusError):
+        with needed("searching a corpus needs", "lab", CorpusError):
             import Stemmer  # type: ignore[import-not-found,unused-ignore]
             from bm25s.stopwords import STOPWORDS_EN  # type: ignore[import-untyped,unused-ignore]
         if language != LANGUAGE:
@@ -142,6 +142,6 @@ def _bound(scores: NDArray[np.float32], k: int) -> float:
 
 
 def _library() -> Any:
-    with needed("searching a corpus needs", "corpus", CorpusError):
+    with needed("searching a corpus needs", "lab", CorpusError):
         import bm25s  # type: ignore[import-untyped,unused-ignore]
     return bm25s

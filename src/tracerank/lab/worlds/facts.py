@@ -1,6 +1,6 @@
 """What can be true in the world: invented names, kinds of entities and the typed relations between them, with wording.
 
-Holds no particular fact. Names belong to nobody we know of; every text is our own.
+Holds no particular fact. All names are invented and every text is our own.
 """
 
 from collections.abc import Mapping
@@ -9,28 +9,8 @@ from random import Random
 from types import MappingProxyType
 
 _ONSETS = (
-    "b",
-    "br",
-    "d",
-    "dr",
-    "f",
-    "g",
-    "gl",
-    "h",
-    "k",
-    "kl",
-    "l",
-    "m",
-    "n",
-    "p",
-    "pr",
-    "r",
-    "s",
-    "st",
-    "t",
-    "tr",
-    "v",
-    "z",
+    *("b", "br", "d", "dr", "f", "g", "gl", "h", "k", "kl", "l"),
+    *("m", "n", "p", "pr", "r", "s", "st", "t", "tr", "v", "z"),
 )
 _VOWELS = ("a", "e", "i", "o", "u", "ai", "eo", "ou")
 _ENDINGS = ("", "l", "n", "r", "s", "th", "nd", "sk", "m")
@@ -99,6 +79,11 @@ def _made_by(topic: str, of: Kind, verb: str) -> Relation:
     return Relation(topic, of, PERSON, f"Who was the {topic} of {{x}}?", f"the {topic} of {{x}}", says)
 
 
+def _relation(topic: str, of: Kind, to: Kind, ask: str, phrase: str, *says: str) -> Relation:
+    return Relation(topic, of, to, ask, phrase, says)
+
+
+# fmt: off
 RELATIONS: tuple[Relation, ...] = (
     _made_by("founder", INSTITUTE, "founded"),
     _made_by("founder", COMPANY, "founded"),
@@ -109,87 +94,29 @@ RELATIONS: tuple[Relation, ...] = (
     _made_by("architect", BRIDGE, "designed"),
     _made_by("composer", OPERA, "composed"),
     _made_by("patron", OPERA, "paid for"),
-    Relation(
-        "seat",
-        COMPANY,
-        TOWN,
-        "In which town does {x} have its seat?",
-        "the seat of {x}",
-        ("{x} has its seat in {v}.", "The seat of {x} is in {v}."),
-    ),
-    Relation(
-        "first performance",
-        OPERA,
-        TOWN,
-        "In which town was {x} first performed?",
-        "the town of the first performance of {x}",
-        ("{x} was first performed in {v}.", "The first performance of {x} was given in {v}."),
-    ),
-    Relation(
-        "river",
-        BRIDGE,
-        RIVER,
-        "Which river does {x} cross?",
-        "the river under {x}",
-        ("{x} crosses the {v}.", "The {v} flows under {x}."),
-    ),
-    Relation(
-        "birthplace",
-        PERSON,
-        TOWN,
-        "In which town was {x} born?",
-        "the birthplace of {x}",
-        ("{x} was born in {v}.", "The birthplace of {x} is {v}."),
-    ),
-    Relation(
-        "teacher",
-        PERSON,
-        PERSON,
-        "Who taught {x}?",
-        "the teacher of {x}",
-        ("{x} was a pupil of {v}.", "The teacher of {x} was {v}."),
-    ),
-    Relation(
-        "spouse",
-        PERSON,
-        PERSON,
-        "Who was married to {x}?",
-        "the spouse of {x}",
-        ("{x} was married to {v}.", "The spouse of {x} was {v}."),
-    ),
-    Relation(
-        "mayor",
-        TOWN,
-        PERSON,
-        "Who is the mayor of {x}?",
-        "the mayor of {x}",
-        ("The mayor of {x} is {v}.", "{x} has {v} for its mayor."),
-    ),
-    Relation(
-        "river",
-        TOWN,
-        RIVER,
-        "On which river does {x} lie?",
-        "the river of {x}",
-        ("{x} lies on the {v}.", "The river that runs through {x} is the {v}."),
-    ),
-    Relation(
-        "mouth",
-        RIVER,
-        TOWN,
-        "In which town does {x} reach the sea?",
-        "the town at the mouth of {x}",
-        ("{x} reaches the sea in {v}.", "The mouth of {x} is in {v}."),
-    ),
-    Relation(
-        "pilot",
-        RIVER,
-        PERSON,
-        "Who first mapped {x}?",
-        "the first to map {x}",
-        ("{x} was first mapped by {v}.", "The first map of {x} was drawn by {v}."),
-    ),
+    _relation("seat", COMPANY, TOWN, "In which town does {x} have its seat?", "the seat of {x}",
+              "{x} has its seat in {v}.", "The seat of {x} is in {v}."),
+    _relation("first performance", OPERA, TOWN,
+              "In which town was {x} first performed?", "the town of the first performance of {x}",
+              "{x} was first performed in {v}.", "The first performance of {x} was given in {v}."),
+    _relation("river", BRIDGE, RIVER, "Which river does {x} cross?", "the river under {x}",
+              "{x} crosses the {v}.", "The {v} flows under {x}."),
+    _relation("birthplace", PERSON, TOWN, "In which town was {x} born?", "the birthplace of {x}",
+              "{x} was born in {v}.", "The birthplace of {x} is {v}."),
+    _relation("teacher", PERSON, PERSON, "Who taught {x}?", "the teacher of {x}",
+              "{x} was a pupil of {v}.", "The teacher of {x} was {v}."),
+    _relation("spouse", PERSON, PERSON, "Who was married to {x}?", "the spouse of {x}",
+              "{x} was married to {v}.", "The spouse of {x} was {v}."),
+    _relation("mayor", TOWN, PERSON, "Who is the mayor of {x}?", "the mayor of {x}",
+              "The mayor of {x} is {v}.", "{x} has {v} for its mayor."),
+    _relation("river", TOWN, RIVER, "On which river does {x} lie?", "the river of {x}",
+              "{x} lies on the {v}.", "The river that runs through {x} is the {v}."),
+    _relation("mouth", RIVER, TOWN, "In which town does {x} reach the sea?", "the town at the mouth of {x}",
+              "{x} reaches the sea in {v}.", "The mouth of {x} is in {v}."),
+    _relation("pilot", RIVER, PERSON, "Who first mapped {x}?", "the first to map {x}",
+              "{x} was first mapped by {v}.", "The first map of {x} was drawn by {v}."),
 )
+# fmt: on
 
 ROOT_KINDS = (INSTITUTE, COMPANY, CHRONICLE, BRIDGE, OPERA)
 """Kinds of which a question may name the entity it starts from."""
@@ -201,16 +128,10 @@ BY_KIND: Mapping[Kind, tuple[Relation, ...]] = MappingProxyType(
     }
 )
 
+_DATED = ("{x} dates from {v}.", "{x} was begun in {v}.")
 AGES: Mapping[Kind, Relation] = MappingProxyType(
     {
-        kind: Relation(
-            "year",
-            kind,
-            YEAR,
-            "In which year was {x} begun?",
-            "the year of {x}",
-            ("{x} dates from {v}.", "{x} was begun in {v}."),
-        )
+        kind: Relation("year", kind, YEAR, "In which year was {x} begun?", "the year of {x}", _DATED)
         for kind in ROOT_KINDS
     }
 )

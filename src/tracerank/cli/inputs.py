@@ -1,0 +1,137 @@
+"""The files named on the command line: their pools, and the problems met in them."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
+
+from tracerank.cli.terminal import Progress, json_text, note, working
+from tracerank.errors import ReadError, UndecidedPool, UsageError
+
+if TYPE_CHECKING:  # the readers take longer to import than --help may take
+    from tracerank.pools.pool import Pool
+    from tracerank.readers.files.records import Problem
+    from tracerank.readers.grouping import Report
+
+SHOWN = 10
+"""Problems that are shown on the terminal, one by one."""
+
+
+class Opened(NamedTuple):
+    """What a command works with while it reads."""
+
+    pools: "Iterator[Pool]"
+    """Counted as progress."""
+    progress: Progress
+    problems: "Problems"
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """Files of rollouts, and how they are read."""
+
+    files: tuple[Path, ...]
+    reader: str
+    """With the map of fields and the file of questions, if they were given."""
+    k: int | None
+    """Rollouts of each question; None: all."""
+    problems: Path | None
+    """Where all problems are written."""
+    quiet: bool
+
+    @contextmanager
+    def opened(self, what: str, keep: Iterable[Path | None] = (), hides_progress: bool = False) -> Iterator[Opened]:
+        """Pools, progress and problems while the block runs; ``keep`` are the command's other files."""
+        with (
+            Problems(self.problems, (*self.files, *keep)) as problems,
+            working(what, quiet=self.quiet or hides_progress) as progress,
+        ):
+            yield Opened(progress.over(self.pools(problems)), progress, problems)
+
+    def pools(
+        self,
+        report: "Report",
+        *,
+        files: Sequence[Path] | None = None,
+        is_grouped: bool = True,
+        on_record: Callable[[str], None] | None = None,
+    ) -> "Iterator[Pool]":
+        """Pools one by one, cut to their first K rollouts; a file that is missing is refused before any work.
+
+        Without ``is_grouped`` the rollouts of a question may stand anywhere, and all pools are held in memory.
+        """
+        from tracerank.readers import iter_pools
+        from tracerank.readers.files.inputs import find_files
+        from tracerank.readers.grouping import WINDOW_BYTES
+
+        paths = self.files if files is None else files
+        for path in paths:
+            find_files(path)  # raises if nothing is there
+        pools = iter_pools(paths, self.reader, report, WINDOW_BYTES if is_grouped else None, on_record)
+        return self._first(pools, paths)
+
+    def _first(self, pools: "Iterator[Pool]", paths: Sequence[Path]) -> "Iterator[Pool]":
+        is_empty = True
+        for pool in pools:
+            is_empty = False
+            yield pool if self.k is None else pool.first(self.k)
+        if is_empty:
+            names = ", ".join(map(str, paths))
+            raise ReadError(f"{names}: not one usable rollout; see the problems above and docs/reference/formats.md")
+
+    def identity(self, files: Sequence[Path] | None = None) -> dict[str, Any]:
+        """What a resumable run remembers: the files by their content, and how they are read."""
+        from tracerank.cli.output import fingerprint
+
+        return {"files": fingerprint(self.files if files is None else files), "reader": self.reader, "k": self.k}
+
+
+@dataclass(slots=True)
+class Problems:
+    """Shows the first problems met, and writes all of them to a file if asked for; call it with each."""
+
+    path: Path | None = None
+    keep: Iterable[Path | None] = ()
+    """The command's other files, which the list must not replace."""
+    count: int = 0
+    failures: int = 0
+    """Of the problems, questions on which a method or its server failed."""
+    _file: TextIO | None = field(default=None, init=False)
+
+    def __enter__(self) -> "Problems":
+        if self.path is not None:
+            if self.path.resolve() in {other.resolve() for other in self.keep if other is not None}:
+                raise UsageError(
+                    f"--problems {self.path}: is a file that this command reads or writes; choose another name"
+                )
+            # Emptied even if there will be no problem: an older list must not pass for this one.
+            self._file = open(self.path, "w", encoding="utf-8")
+        return self
+
+    def __call__(self, problem: "Problem") -> None:
+        self.count += 1
+        if self.count <= SHOWN:
+            note(f"problem: {problem}")
+        if self._file is not None:
+            self._file.write(json_text({"source": problem.source, "reason": problem.reason}) + "\n")
+
+    def undecided(self, pool: "Pool", reason: str) -> None:
+        """Report that a method or its server failed on a pool."""
+        self.failures += 1
+        self(undecided_problem(pool, reason))
+
+    def __exit__(self, *error: object) -> None:
+        if self._file is not None:
+            self._file.close()
+        if (more := self.count - SHOWN) > 0:
+            where = f"all are in {self.path}" if self.path else "--problems FILE.jsonl lists them all"
+            note(f"and {more:,} more; {where}")
+
+
+def undecided_problem(pool: "Pool", reason: str) -> "Problem":
+    """That a method or its server failed on a pool."""
+    from tracerank.readers.files.records import Problem
+
+    source = next((one.source for one in pool.rollouts if one.source), None)
+    return Problem(source or "the input", str(UndecidedPool(pool.question.id, reason)))

@@ -1,0 +1,110 @@
+"""``tracerank lab ablate``: the rows of the paper's two ablation tables, trained and measured on the user's pools."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tracerank.cli.inputs import Inputs
+from tracerank.cli.options import (
+    COUNT,
+    PATH,
+    SECONDS,
+    choice,
+    dims_option,
+    example,
+    inputs_options,
+    json_option,
+    option,
+    output_option,
+)
+from tracerank.cli.output import fingerprint
+from tracerank.cli.terminal import new_table, note, print_json, print_table, working
+from tracerank.cli.train import encoder_option, plan_options
+from tracerank.pools.types import BROWSING, WEBQA
+
+if TYPE_CHECKING:
+    from tracerank.fitting.ablation import AblationRow
+
+
+@click.command(epilog=example("tracerank lab ablate pools.jsonl -o runs/ablation --seeds 3"))
+@output_option("Where pools, checkpoints and records go. Interrupted runs resume.", "FOLDER", required=True)
+@choice("--setting", (WEBQA, BROWSING), "Which of the two tables.", default=WEBQA)
+@option("--seeds N", "Runs of each variant.", COUNT, default=3)
+@option("--variants NAME,…", "Only these rows of the table.")
+@option(
+    "--test FILE",
+    "Pools to measure on; by default a fixed fifth of the questions is held out. May be repeated.",
+    PATH,
+    multiple=True,
+)
+@encoder_option
+@dims_option
+@plan_options
+@option("--hidden N", "Width of the network's states.", click.IntRange(4))
+@option("--vote-rate X", "Factor on the learning rate of vote features; about 100 for few questions.", SECONDS)
+@inputs_options(k=False)
+@json_option
+def ablate(
+    output: Path,
+    setting: str,
+    seeds: int,
+    variants: str | None,
+    test: tuple[Path, ...],
+    encoder: str,
+    dims: int | None,
+    hidden: int | None,
+    inputs: Inputs,
+    as_json: bool,
+    **given: Any,
+) -> None:
+    """Train the paper's ablations and compare them on held-out pools.
+
+    All variants see the same questions, seeds and steps. Finished runs are kept, so that seeds and variants can be
+    added to the same folder.
+    """
+    from tracerank.embedding.load import load_embedder
+    from tracerank.fitting.ablation import Ablation, AblationSetup, variants_named
+    from tracerank.trace.recipe import setting_named
+
+    chosen = variants_named(setting, variants)
+    plan = replace(setting_named(setting).plan, **{name: one for name, one in given.items() if one is not None})
+    net = {} if hidden is None else {"hidden": hidden, "feed_forward": 4 * hidden}
+    source = {"setting": setting, "files": fingerprint(inputs.files), "test": fingerprint(test)}
+    with inputs.opened("reading", test) as (pools, _, problems):
+        ablation = Ablation(output, AblationSetup(plan, load_embedder(encoder, dims), net, source))
+        ablation.take(pools, inputs.pools(problems, files=test) if test else None)
+    todo = ablation.remaining(chosen, seeds)
+    with working("training", unit="runs", total=len(todo), quiet=inputs.quiet) as progress:
+        ablation.measure_votes()
+        for variant, seed in todo:
+            progress.describe(f"{variant.name}, seed {seed}")
+            ablation.run(variant, seed)
+            progress.advance()
+    if not inputs.quiet and len(todo) < seeds * len(chosen):
+        note(f"{seeds * len(chosen) - len(todo)} of {seeds * len(chosen)} runs were done before")
+    rows = ablation.rows(chosen, seeds)
+    if as_json:
+        print_json({"setting": setting, "k": plan.k, "rows": [asdict(row) for row in rows]}, indent=2)
+    else:
+        _print(rows, plan.k)
+
+
+def _print(rows: "Sequence[AblationRow]", k: int) -> None:
+    table = new_table("variant", "right %", "±", "against full", "±", "paper %")
+    for row in rows:
+        figures = ((row.deviation, ".1f"), (row.against, "+.1f"), (row.error, ".1f"))
+        table.add_row(
+            row.name,
+            f"{100 * row.accuracy:.1f}",
+            *("" if value is None else f"{100 * value:{shape}}" for value, shape in figures),
+            "" if row.published is None else f"{row.published:.1f}",
+        )
+    seeds = max(row.seeds for row in rows)
+    print_table(
+        table,
+        f"right % of {rows[0].questions:,} held-out questions, K={k}; mean and deviation over {seeds} seeds; "
+        "difference to full with its standard error over questions; the paper's figures are of its own pools",
+    )

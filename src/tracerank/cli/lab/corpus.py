@@ -1,0 +1,154 @@
+"""``tracerank lab corpus``: documents into a searchable index, looking into it, and serving it."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tracerank.cli.inputs import Problems
+from tracerank.cli.options import (
+    COUNT,
+    ENCODERS,
+    PATH,
+    address_options,
+    example,
+    force_option,
+    host_names,
+    json_option,
+    option,
+    output_option,
+    problems_option,
+    quiet_option,
+)
+from tracerank.cli.terminal import harmless, new_table, note, print_json, print_table, working
+from tracerank.errors import UsageError
+from tracerank.extras import needed
+from tracerank.lab.corpus.base import DEFAULT_RULE, RERANKED, PassageRule
+
+if TYPE_CHECKING:
+    from tracerank.lab.corpus.base import Retriever
+    from tracerank.lab.corpus.index import Corpus
+
+index_argument = click.argument("index", type=PATH)
+rerank_option = option("--rerank NAME", f"Order the best passages by an encoder's vectors: {ENCODERS}.")
+depth_option = option("--depth N", "Passages that --rerank looks at.", COUNT, default=RERANKED)
+
+
+@click.group()
+def corpus() -> None:
+    """Build, search and serve the documents that agents search."""
+
+
+@corpus.command(epilog=example("tracerank lab corpus build docs.jsonl.gz -o index/"))
+@click.argument("files", metavar="DOCS...", type=PATH, nargs=-1, required=True)
+@output_option("Folder to make.", "INDEX", required=True)
+@option("--words N", "Most words of a passage.", int, default=DEFAULT_RULE.words)
+@option("--overlap N", "Most words that neighbouring passages share.", int, default=DEFAULT_RULE.overlap)
+@force_option
+@problems_option
+@quiet_option
+def build(
+    files: tuple[Path, ...],
+    output: Path,
+    words: int,
+    overlap: int,
+    force: bool,
+    problems: Path | None,
+    quiet: bool,
+) -> None:
+    """Cut documents (JSON Lines or JSON: title, text, optional id and url) into passages and index them."""
+    from tracerank.lab.corpus.build import build_corpus
+
+    rule = PassageRule(words, overlap)
+    with Problems(problems, files) as report, working("indexing", unit="documents", quiet=quiet) as progress:
+        info = build_corpus(files, output, rule, force=force, on_problem=report, on_document=progress.advance)
+    if not quiet:
+        left_out = f"; {info.dropped:,} rows dropped, {info.copies:,} copies left out"
+        note(f"{output}: {info.documents:,} documents, {info.passages:,} passages{left_out}")
+
+
+@corpus.command(epilog=example("tracerank lab corpus info index/"))
+@index_argument
+@json_option
+def info(index: Path, as_json: bool) -> None:
+    """Show what an index holds and how it was made."""
+    from tracerank.lab.corpus.layout import read_info
+
+    found = asdict(read_info(index))
+    if as_json:
+        print_json(found, indent=2)
+        return
+    table = new_table(str(index), "")
+    for name, value in found.items():
+        table.add_row(name, f"{value:,}" if isinstance(value, int) else harmless(value))
+    print_table(table)
+
+
+@corpus.command(epilog=example('tracerank lab corpus search index/ "who discovered the river" -k 3'))
+@index_argument
+@click.argument("query")
+@option("-k K", "Passages to show.", COUNT, default=3)
+@rerank_option
+@depth_option
+@json_option
+def search(index: Path, query: str, k: int, rerank: str | None, depth: int, as_json: bool) -> None:
+    """Show the passages that a search finds, best first."""
+    from tracerank.lab.corpus.index import Corpus
+
+    found = _retriever(Corpus(index), rerank, depth).search(query, k)
+    if as_json:
+        print_json([asdict(passage) for passage in found], indent=2)
+        return
+    if not found:
+        note("no passage shares a word with the query")
+    for rank, passage in enumerate(found, start=1):
+        score = "" if passage.score is None else f"  {passage.score:.3f}"
+        place = "" if not passage.place else f", passage {passage.place + 1}"
+        click.echo(harmless(f"{rank}. {passage.title or 'untitled'}{score}  ({passage.url}{place})"))
+        click.echo(harmless(f"   {' '.join(passage.text.split())}"))
+
+
+@corpus.command(epilog=example("tracerank lab corpus serve index/ --port 8000"))
+@index_argument
+@address_options(8000)
+@rerank_option
+@depth_option
+@quiet_option
+def serve(
+    index: Path,
+    host: str,
+    port: int,
+    allow_host: tuple[str, ...],
+    rerank: str | None,
+    depth: int,
+    quiet: bool,
+) -> None:
+    """Answer Search-R1 style POST /retrieve requests over an index until interrupted."""
+    from tracerank.lab.corpus.index import Corpus
+
+    with needed("serving a corpus needs", "serve", UsageError):
+        from tracerank.lab.retrieve_server import retrieve_app
+        from tracerank.serving.app import run
+        from tracerank.serving.security import allowed_hosts
+    opened = Corpus(index)
+    about = {"documents": opened.info.documents, "passages": len(opened), "fingerprint": opened.info.fingerprint}
+    hosts = allowed_hosts(host, host_names(allow_host))
+    app = retrieve_app(_retriever(opened, rerank, depth), about, hosts=hosts)
+
+    def announce(address: str) -> None:
+        if not quiet:
+            note(f"{index}: {len(opened):,} passages at {address}/retrieve; Ctrl-C ends it")
+
+    run(app, host, port, announce=announce)
+
+
+def _retriever(opened: "Corpus", rerank: str | None, depth: int) -> "Retriever":
+    if rerank is None:
+        if depth != RERANKED:
+            raise UsageError("--depth needs --rerank NAME")
+        return opened
+    from tracerank.embedding.load import load_embedder
+    from tracerank.lab.corpus.index import Reranked
+
+    return Reranked(opened, load_embedder(rerank), depth)

@@ -1,0 +1,66 @@
+"""``tracerank lab stats``: how much the rollouts of a question share (App. A.3)."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from tracerank.cli.inputs import Inputs
+from tracerank.cli.options import choice, example, inputs_options, json_option
+from tracerank.cli.terminal import new_table, print_json, print_table
+from tracerank.pools.types import BROWSING, WEBQA
+
+if TYPE_CHECKING:
+    from tracerank.trace.stats import GraphStatistics
+
+
+@click.command(epilog=example("tracerank lab stats pools.jsonl -k 16"))
+@choice("--setting", (WEBQA, BROWSING), "Whose graphs to build, recognised from the rollouts by default.")
+@inputs_options()
+@json_option
+def stats(setting: str | None, inputs: Inputs, as_json: bool) -> None:
+    """Count what the rollouts of a question share.
+
+    Groups are contents or documents that at least two rollouts saw; pairs are occurrences of one group in different
+    rollouts; overlap is the Jaccard similarity of two rollouts' retrieved sets. Means are over question graphs.
+    """
+    from tracerank.trace.recipe import RECIPES
+    from tracerank.trace.stats import graph_statistics, shared_setting
+
+    with inputs.opened("counting") as (pools, _, _):
+        name, pools = shared_setting(pools) if setting is None else (setting, pools)
+        statistics = graph_statistics(pools, RECIPES[name])
+    if as_json:
+        print_json({"setting": name, "k": inputs.k, **statistics.record()}, indent=2)
+    else:
+        _print(statistics, name)
+
+
+def _print(statistics: "GraphStatistics", setting: str) -> None:
+    counts = new_table("", "total", "a question")
+    for name, total in (
+        ("rollouts", statistics.rollouts),
+        ("retained", statistics.retained),
+        *((f"dropped: {reason}", count) for reason, count in statistics.dropped.items()),
+        ("searches", statistics.searches),
+        ("evidence occurrences", statistics.occurrences),
+    ):
+        counts.add_row(name, f"{total:,}", f"{statistics.mean(total):,.1f}")
+    print_table(counts, f"{setting}: {statistics.questions:,} questions")
+    shared = new_table("shared across rollouts", "groups", "pairs", "median", "P90", "graphs %", "overlap")
+    for rule, found in statistics.sharing.items():
+        shared.add_row(
+            rule,
+            f"{found.groups_mean:,.1f}",
+            f"{found.pairs_mean:,.1f}",
+            f"{found.pairs_median:,.1f}",
+            f"{found.pairs_p90:,.1f}",
+            f"{100 * found.graphs_share:.1f}",
+            "–" if found.overlap_mean is None else f"{found.overlap_mean:.2f}",
+        )
+    print_table(shared)
+    if statistics.differing_content is not None:
+        click.echo(f" same-document pairs with different content: {100 * statistics.differing_content:.1f} %\n")
+    edges = new_table("directed message edges", "a graph")
+    for relation, mean in statistics.edges_mean.items():
+        edges.add_row(f"{relation.source} → {relation.target} ({relation.name})", f"{mean:,.1f}")
+    print_table(edges)

@@ -1,0 +1,273 @@
+"""Options that several commands share, each worded once; options that belong together arrive as one value."""
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import reduce, wraps
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from tracerank.cli.inputs import Inputs
+from tracerank.cli.terminal import note
+from tracerank.errors import UsageError
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+Decorator = Callable[[Command], Command]
+
+LIST = "help"
+"""In place of a reader's or a method's name: list them."""
+STDOUT = Path("-")
+ENCODERS = "default (all-MiniLM-L6-v2), multilingual, hash-256 (no model), a folder, a hub id or URL#MODEL"
+
+PATH = click.Path(path_type=Path)
+COUNT = click.IntRange(1)
+SHARE = click.FloatRange(0, 1)
+SECONDS = click.FloatRange(0, min_open=True)
+
+
+def option(spelling: str, about: str, kind: Any = None, **attributes: Any) -> Decorator[Any]:
+    """An option by its names and its metavar, as in ``-o --output FILE``; a name without dashes is the parameter's."""
+    *names, metavar = spelling.split(" ")
+    return click.option(*names, metavar=metavar, type=kind, help=about, **attributes)
+
+
+def choice(name: str, words: Iterable[str], about: str, **attributes: Any) -> Decorator[Any]:
+    """An option that is one of several words."""
+    return click.option(name, type=click.Choice(tuple(words)), help=about, **attributes)
+
+
+def flag(name: str, about: str) -> Decorator[Any]:
+    """An option that is given or not."""
+    return click.option(*name.split(" "), is_flag=True, help=about)
+
+
+def example(text: str) -> str:
+    """The epilog of a command."""
+    return f"Example: {text}"
+
+
+def together(*decorators: Decorator[Any]) -> Decorator[Any]:
+    """Several decorators as one, the first on top."""
+    return lambda command: reduce(lambda made, decorate: decorate(made), reversed(decorators), command)
+
+
+def _check_output(ctx: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
+    if path == STDOUT:
+        raise UsageError("-o -: this command does not write to standard output; name a file or a folder")
+    return path
+
+
+def _none_if_stdout(ctx: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
+    return None if path == STDOUT else path
+
+
+def output_option(about: str, metavar: str = "FILE", *, prints: bool = False, **attributes: Any) -> Decorator[Any]:
+    """``-o``; with ``prints`` the command writes to standard output without it."""
+    callback = _none_if_stdout if prints else _check_output
+    return option(f"-o --output {metavar}", about, PATH, callback=callback, **attributes)
+
+
+def seed_option(about: str, default: int | None = 0) -> Decorator[Any]:
+    """``--seed``."""
+    return option("--seed N", about, click.IntRange(0), default=default)
+
+
+force_option = flag("--force", "Overwrite the output if it exists.")
+quiet_option = flag("-q --quiet", "Show no progress and no summary.")
+json_option = flag("--json as_json", "Print JSON, unrounded, instead of tables.")
+problems_option = option(
+    "--problems FILE",
+    "Write every problem met to this file, as JSON Lines; without it the first 10 are shown.",
+    PATH,
+)
+dims_option = option("--dims N", "Cut the encoder's vectors to N numbers.", COUNT)
+split_option = option(
+    "--split SHARE|FILE",
+    "Questions held out: a share such as 0.3, or a file of ids. fit and train leave them out, evaluate judges only "
+    "them.",
+)
+include_fitted_option = flag("--include-fitted", "Judge also the questions that a selector was fitted on.")
+prices_option = option(
+    "--prices FILE",
+    'Also show what tokens cost: JSON or TOML, {"MODEL or *": {"input": 2, "output": 8}} for a million tokens.',
+    PATH,
+)
+
+
+def labels_option(default: str = "auto") -> Decorator[Any]:
+    """``--labels``."""
+    about = (
+        "What is right: given (labels of the file), meaning, em (exact match), contains, f1, paper (given, else em), "
+        "judge:URL#MODEL, or auto (given, else meaning)."
+    )
+    return option("--labels RULE", about, default=default)
+
+
+def address_options(port: int) -> Decorator[Any]:
+    """``--host``, ``--port`` and ``--allow-host``, of services."""
+    return together(
+        option("--host NAME", "Address to listen on.", default="127.0.0.1"),
+        option("--port N", "Port to listen on.", click.IntRange(0, 65535), default=port),
+        option("--allow-host NAME", "Also answer requests for this host; may be repeated.", multiple=True),
+    )
+
+
+def host_names(given: Iterable[str]) -> list[str]:
+    """The names given by ``--allow-host``, checked."""
+    names = [name.strip() for name in given]
+    for name in names:
+        if not name or "/" in name:
+            raise UsageError(f"--allow-host: {name!r} is not a host; give the name alone, like tracerank.example.org")
+    return names
+
+
+def inputs_options(*, k: bool = True) -> Decorator[Any]:
+    """The files of rollouts and how they are read, as one value ``inputs``; ``k``: the command takes a ``-k``."""
+
+    def decorate(command: Command) -> Command:
+        @wraps(command)
+        def with_inputs(*args: Any, **given: Any) -> Any:
+            reader, fields, asked = (given.pop(name) for name in ("reader", "fields", "asked"))
+            if fields is not None or asked is not None:
+                from tracerank.readers.files.field_map import with_map, with_questions
+
+                reader = reader if fields is None else with_map(reader, fields)
+                reader = reader if asked is None else with_questions(reader, asked)
+            first = given.pop("k") if k else None
+            inputs = Inputs(given.pop("files"), reader, first, given.pop("problems"), given.pop("quiet"))
+            return command(*args, inputs=inputs, **given)
+
+        return together(*_INPUTS[: None if k else -1])(with_inputs)  # type: ignore[no-any-return]
+
+    return decorate
+
+
+def method_option(default: str = "evidence", *, several: bool = False) -> Decorator[Any]:
+    """``--method NAME|FOLDER``; with ``several`` a list with commas, or repeated."""
+    many = "; several with commas, or repeated" if several else ""
+    return option(
+        f"--method{' methods' if several else ''} NAME|FOLDER",
+        "What decides: evidence, majority, weighted, trace, verifier, solagg, …, or a folder that fit or train "
+        f"wrote{many}; '{LIST}' lists them.",
+        default=None if several else default,
+        multiple=several,
+        callback=_list_methods,
+        is_eager=True,
+    )
+
+
+def method_names(given: tuple[str, ...]) -> list[str]:
+    """The names of a repeated ``--method``, each of which may be a list with commas."""
+    return [name.strip() for text in given for name in text.split(",") if name.strip()]
+
+
+encoder_options = together(
+    option("--encoder NAME", f"Instead of the folder's own encoder: {ENCODERS}."),
+    flag("--allow-encoder-mismatch", "Use an encoder whose vectors are not those of the folder's."),
+)
+_METHOD_OPTIONS: Mapping[str, Decorator[Any]] = {
+    "equality": choice(
+        "--equality",
+        ("exact", "default", "meaning", "semantic", "llm"),
+        "When a vote counts two answers as one: the same words (the paper's), the same number, date or short answer, "
+        "the same assertion, by the encoder, or by the model of --chat.",
+        default="exact",
+    ),
+    "form": choice(
+        "--form",
+        ("commonest", "first", "shortest", "longest"),
+        "Which wording of the chosen answer is returned.",
+    ),
+    "count_abstentions": flag(
+        "--count-abstentions", 'Let "I don\'t know" have a vote like any answer, as in the paper.'
+    ),
+    "seed": seed_option("Seed of random choices."),
+    "chat": option("--chat URL#MODEL", "Chat server, for --equality llm and methods that ask a model."),
+    "chat_context": option("--chat-context N", "Tokens that the chat model holds.", click.IntRange(512)),
+    "chat_tokens": option("--chat-tokens N", "Most tokens of a reply, thinking included.", COUNT),
+    "chat_time": option(
+        "--chat-time S,S", "Seconds without a sign of life, and for a whole reply; 600,3600 by default."
+    ),
+}
+
+
+def method_options(*names: str) -> Decorator[Any]:
+    """Options of methods, all or those named, with those of the encoder, as one value ``options``."""
+    chosen = names or tuple(_METHOD_OPTIONS)
+
+    def decorate(command: Command) -> Command:
+        @wraps(command)
+        def with_options(*args: Any, **given: Any) -> Any:
+            from tracerank.methods import EqualityName, FormName, MethodOptions
+
+            taken = {name: given.pop(name) for name in (*chosen, "encoder", "allow_encoder_mismatch")}
+            for name, kind in (("equality", EqualityName), ("form", FormName)):
+                if taken.get(name) is not None:
+                    taken[name] = kind(taken[name])
+            return command(*args, options=MethodOptions(**taken), **given)
+
+        return together(*map(_METHOD_OPTIONS.__getitem__, chosen), encoder_options)(with_options)  # type: ignore[no-any-return]
+
+    return decorate
+
+
+def _list_readers(ctx: click.Context, parameter: click.Parameter, name: str) -> str:
+    if name == LIST:
+        from tracerank.plugins import READER_GROUP, listed
+        from tracerank.readers.detect import AUTO, READERS, plugged_reader
+
+        _print_list(ctx, *listed(READER_GROUP, (AUTO, *READERS), plugged_reader))
+    return name
+
+
+def _list_methods(ctx: click.Context, parameter: click.Parameter, given: Any) -> Any:
+    if LIST in (given if isinstance(given, tuple) else (given,)):
+        from tracerank.methods import METHODS, MethodOptions, plugged_method
+        from tracerank.plugins import METHOD_GROUP, listed
+
+        rows, warnings = listed(METHOD_GROUP, METHODS, lambda plugin: plugged_method(plugin, MethodOptions()))
+        about = {name: row.about for name, row in METHODS.items()}
+        _print_list(ctx, [(name, about.get(name, whose)) for name, whose in rows], warnings)
+    return given
+
+
+def _print_list(ctx: click.Context, rows: list[tuple[str, str]], warnings: list[str]) -> None:
+    width = max(len(name) for name, _ in rows)
+    for name, about in rows:
+        click.echo(f"{name:{width}}  {about}")
+    for warning in warnings:
+        note(f"warning: {warning}")
+    ctx.exit()
+
+
+escalation_options = together(
+    option(
+        "--escalate NAME|FOLDER",
+        "Ask this method where the confidence is under --below; the first decision stays where it fails.",
+        callback=_list_methods,
+        is_eager=True,
+    ),
+    option("--below P", "Confidence for --escalate.", SHARE),
+)
+_INPUTS = (
+    click.argument("files", metavar="FILE...", type=PATH, nargs=-1, required=True),
+    option(
+        "--reader NAME",
+        f"Format of the files, recognised by default; '{LIST}' lists the formats.",
+        default="auto",
+        callback=_list_readers,
+        is_eager=True,
+    ),
+    option(
+        "--map fields OUR=THEIR,…",
+        "Fields under other names: question=prompt,answer=data.reply; dots lead into objects and lists.",
+    ),
+    option(
+        "--questions asked FILE",
+        "What was asked, for logs that do not say it: ids (or names of files), questions, references.",
+        PATH,
+    ),
+    problems_option,
+    quiet_option,
+    option("-k K", "Use the K rollouts with the lowest sample ids; all by default.", COUNT),
+)

@@ -1,0 +1,152 @@
+"""The small commands of the laboratory: stats, cost, world, sft and ablate."""
+
+import gzip
+import json
+from collections import Counter
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run, json_lines
+from tests.cli.test_app import error_of
+from tests.worlds import generate_pools
+from tracerank.lab.worlds.presets import PAPER, iter_world
+from tracerank.pools.canonical import write_pools
+from tracerank.pools.pool import Pool
+from tracerank.pools.types import BROWSING, Document, Evidence, Question, Rollout, Search
+from tracerank.readers import read_pools
+from tracerank.trace.recipe import RECIPES
+from tracerank.trace.stats import graph_statistics
+
+# stats
+
+
+@pytest.fixture
+def browsing(tmp_path: Path) -> Path:
+    def rollout(number: int, text: str) -> Rollout:
+        seen = Evidence(text, tool="open", document=Document("url:https://example.org"))
+        return Rollout(number, "x", (Search("look", (seen,)),), setting=BROWSING)
+
+    path = tmp_path / "browsing.jsonl"
+    broken = Pool.of(Question("0", "?"), [Rollout(0, None, problem="broken")])
+    write_pools(path, [broken, Pool.of(Question("1", "?"), [rollout(0, "p"), rollout(1, "q")])])
+    return path
+
+
+def test_stats_shows_counts_sharing_and_edges(run: Run, world: Path) -> None:
+    result = run("lab", "stats", world)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("webqa: 12 questions")
+    for words in ("retained", "dropped: no answer", "identical content", "overlap", "(same_content_cross)"):
+        assert words in result.stdout
+
+
+def test_stats_as_json_equals_the_library(run: Run, world: Path, pools: list[Pool]) -> None:
+    found = json.loads(run("lab", "stats", world, "-k", "4", "--json").stdout)
+    wanted = asdict(graph_statistics([pool.first(4) for pool in pools], RECIPES["webqa"]))
+    assert (found.pop("setting"), found.pop("k")) == ("webqa", 4)
+    assert found.pop("edges_mean") == {str(relation): mean for relation, mean in wanted.pop("edges_mean").items()}
+    assert found == wanted
+
+
+def test_stats_takes_the_setting_of_the_rollouts(run: Run, browsing: Path, world: Path) -> None:
+    result = run("lab", "stats", browsing)
+    assert result.stdout.startswith("browsing: 2 questions")
+    assert "same-document pairs with different content: 100.0 %" in result.stdout
+    assert run("lab", "stats", browsing, "--setting", "webqa").stdout.startswith("webqa: 2 questions")
+    assert "webqa" in error_of(run("lab", "stats", browsing, world))
+
+
+# cost
+
+
+def test_cost_measures_the_stages_of_a_network(run: Run, world: Path, network: Path) -> None:
+    result = run("lab", "cost", world, "--method", network, "--limit", "5", "--passes", "2", "--json")
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    assert (found["questions"], found["rollouts"], found["passes"]) == (5, 30, 2)
+    *stages, total = found["seconds"]
+    assert sum(found["seconds"][stage] for stage in stages) == pytest.approx(found["seconds"][total])
+    assert 5 < found["texts"] < 5 * 6 * 20
+
+
+def test_cost_shows_recorded_methods_beside(run: Run, world: Path, tmp_path: Path) -> None:
+    assert run("evaluate", world, "-k", "6", "-o", tmp_path / "e").exit_code == 0
+    command = ("lab", "cost", world, "-k", "6", "--records", tmp_path / "e", "--passes", "1")
+    result = run(*command)
+    assert result.exit_code == 0, result.output
+    rows = [line.split() for line in result.stdout.splitlines()]
+    assert any(row[:1] == ["majority"] and row[-1].endswith("×") for row in rows)
+    assert "the files hold 12 questions only" in result.stderr
+    prices = tmp_path / "prices.toml"
+    prices.write_text('currency = "EUR"\n["*"]\ninput = 1\noutput = 2\n')
+    assert "EUR per 1,000" in run(*command, "--prices", prices).stdout
+    assert "--records" in error_of(run("lab", "cost", world, "--prices", prices))
+    assert "holds no evaluation" in error_of(run("lab", "cost", world, "--records", tmp_path))
+
+
+# world
+
+
+@pytest.mark.parametrize("setting", ["webqa", "browsing"])
+def test_a_world_reads_back_as_it_was_generated(run: Run, tmp_path: Path, setting: str) -> None:
+    path = tmp_path / "pools.jsonl.gz"
+    command = ("lab", "world", "-o", path, "--setting", setting, "--count", 4, "-k", 3, "--seed", 9)
+    assert run(*command).exit_code == 0
+    made = list(iter_world(PAPER[setting], 4, seed=9, k=3))
+    assert [(pool.question, len(pool)) for pool in read_pools(path)] == [(pool.question, 3) for pool in made]
+    assert [[one.searches for one in pool.rollouts] for pool in read_pools(path)] == [
+        [one.searches for one in pool.rollouts] for pool in made
+    ]
+    assert "already exists" in error_of(run(*command))
+    assert run("lab", "world", "-o", tmp_path / "x", "--preset", "moon").exit_code == 2
+
+
+# sft
+
+
+def test_correct_rollouts_become_conversations(run: Run, world: Path, pools: list[Pool], tmp_path: Path) -> None:
+    result = run("lab", "sft", world, "-o", tmp_path / "train.jsonl")
+    assert result.exit_code == 0, result.output
+    rows = json_lines((tmp_path / "train.jsonl").read_text())
+    solved = {pool.question.id for pool in pools if any(one.label == 1 for one in pool.retained().kept)}
+    assert {row["question_id"] for row in rows} == solved
+    assert len(rows) == len(solved)
+    assert f"{len(rows)} conversations of {len(rows)} questions" in result.stderr
+
+
+def test_what_a_method_selects_becomes_conversations(run: Run, world: Path, tmp_path: Path) -> None:
+    options = ("--keep", "selected", "--method", "majority", "--per-question", 3, "--style", "tags", "--json")
+    summary = json.loads(run("lab", "sft", world, "-o", tmp_path / "t.jsonl.gz", *options).stdout)
+    rows = json_lines(gzip.decompress((tmp_path / "t.jsonl.gz").read_bytes()).decode())
+    assert summary["conversations"] == summary["rebuilt"] == len(rows)
+    assert max(Counter(row["question_id"] for row in rows).values()) == 3
+    assert "<search>" in rows[0]["messages"][1]["content"]
+    assert "is one of the input files" in error_of(run("lab", "sft", world, "-o", world))
+    assert "not a table" in error_of(run("lab", "sft", world, "-o", tmp_path / "t.parquet"))
+
+
+# ablate
+
+SMALL = ("--encoder", "hash-32", "--epochs", 1, "-k", 6, "--hidden", 8, "--batch", 16)
+
+
+def test_ablations_are_compared_kept_and_not_mixed_with_others(run: Run, tmp_path: Path) -> None:
+    write_pools(tmp_path / "pools.jsonl", generate_pools(120, seed=4, k=6))
+    write_pools(tmp_path / "test.jsonl", generate_pools(20, seed=6, k=6))
+    command = ("lab", "ablate", tmp_path / "pools.jsonl", "--test", tmp_path / "test.jsonl", "-o", tmp_path / "a")
+    rows = ("--variants", "full,no-cross-rollout", "--seeds", 1)
+    first = run(*command, *SMALL, *rows)
+    assert first.exit_code == 0, first.output
+    lines = {line.split("  ")[0].strip() for line in first.stdout.splitlines()}
+    assert {"single", "majority", "majority-paper", "oracle", "full", "no cross-rollout"} <= lines
+    again = run(*command, *SMALL, *rows, "--json")
+    assert "2 of 2 runs were done before" in again.stderr
+    found = {row["name"]: row for row in json.loads(again.stdout)["rows"]}
+    assert found["full"]["questions"] == 20
+    assert found["no cross-rollout"]["against"] == pytest.approx(
+        found["no cross-rollout"]["accuracy"] - found["full"]["accuracy"]
+    )
+    assert "another plan" in error_of(run(*command, *SMALL, *rows, "--epochs", 2))
+    assert "no-such" in error_of(run(*command, "--variants", "no-such"))

@@ -1,0 +1,265 @@
+"""``tracerank lab rollout``: the same file however often it was interrupted and by how many it was made."""
+
+import gzip
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tests.cli.conftest import json_lines
+from tests.cli.test_app import error_of
+from tests.lab.shelves import RIVERS, corpus_of, write_rows
+from tests.model_server import Reply, Server, error, said
+from tests.served import served
+from tracerank.cli.app import app
+from tracerank.lab.corpus.index import Corpus
+from tracerank.lab.lexical.policy import LexicalPolicy
+from tracerank.lab.retrieve_server import retrieve_app
+from tracerank.readers import iter_pools
+
+QUESTIONS: list[dict[str, Any]] = [
+    {"id": 1, "question": "Who charted the Velm River?", "answers": ["Ada Korn"]},
+    {"id": 2, "question": "When was the lighthouse of Tarrow built?", "answers": ["1802"]},
+    {"id": 3, "question": "Where does the river that Ada Korn charted rise?", "answers": ["Ostra hills"]},
+]
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return corpus_of(tmp_path_factory.mktemp("rollout"), RIVERS).folder
+
+
+@pytest.fixture
+def asked(tmp_path: Path) -> Path:
+    return write_rows(tmp_path / "questions.jsonl", QUESTIONS)
+
+
+@pytest.fixture
+def chat() -> Iterator[Server]:
+    made = Server()
+    made.rule = searching
+    # A client that gives up leaves half a conversation, about which the server would complain on stderr.
+    made._http.handle_error = lambda *_: None  # type: ignore[method-assign]
+    yield made
+    made.close()
+
+
+def searching(request: dict[str, Any]) -> Reply:
+    """Searches once, then answers with its seed, so that every sample differs and each is repeatable."""
+    is_first = len(request["messages"]) == 1
+    return said("<search>Ada Korn" if is_first else f"<answer>Ada Korn {request['seed'] % 7}")
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(app, ["lab", "rollout", *map(str, arguments)])
+
+
+def sampled(*arguments: object, policy: str = "lexical:base") -> Result:
+    result = run(*arguments, "--policy", policy)
+    assert result.exit_code == 0, result.output
+    return result
+
+
+def test_pools_are_written_and_summed_up(asked: Path, index: Path, tmp_path: Path) -> None:
+    output = tmp_path / "pools.jsonl"
+    result = sampled(asked, "--corpus", index, "-k", 5, "-o", output)
+    pools = list(iter_pools([output]))
+    assert [(pool.question.id, len(pool)) for pool in pools] == [("1", 5), ("2", 5), ("3", 5)]
+    assert pools[0].question.references == ("Ada Korn",)
+    assert "3 questions, 15 rollouts; " in result.stderr
+    assert "single accuracy 0." in result.stderr
+    assert list(tmp_path.glob("pools.jsonl.*")) == []
+
+
+def test_the_bytes_follow_from_the_seed_and_not_from_the_processes(asked: Path, index: Path, tmp_path: Path) -> None:
+    def made(name: str, *arguments: object) -> bytes:
+        sampled(asked, "--corpus", index, "-k", 4, "-o", tmp_path / name, *arguments)
+        return (tmp_path / name).read_bytes()
+
+    alone = made("a.jsonl")
+    assert made("b.jsonl", "--workers", 2) == alone
+    assert made("c.jsonl", "--seed", 1) != alone
+    assert gzip.decompress(made("d.jsonl.gz")) == alone
+
+
+def test_an_interrupted_run_goes_on_and_ends_with_the_same_bytes(
+    asked: Path, index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, output = tmp_path / "whole.jsonl", tmp_path / "pools.jsonl"
+    arguments = (asked, "--corpus", index, "-k", 4)
+    sampled(*arguments, "-o", whole)
+    real, made = LexicalPolicy._rollout, iter(range(6))
+
+    def interrupted(*given: Any) -> Any:
+        if next(made, None) is None:
+            raise KeyboardInterrupt
+        return real(*given)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(LexicalPolicy, "_rollout", interrupted)
+        result = run(*arguments, "-o", output, "--policy", "lexical:base")
+    assert result.exit_code == 130
+    assert not output.exists()
+    part = tmp_path / "pools.jsonl.part"
+    assert len(part.read_text().splitlines()) == 6
+    part.write_text(part.read_text() + '{"question_id": "2", "sam')  # what a power cut leaves
+
+    for others in (("--seed", 1), ("-k", 5), ("--rerank", "hash-64")):
+        assert "other arguments" in error_of(run(*arguments, "-o", output, "--policy", "lexical:base", *others))
+    assert "other arguments" in error_of(run(*arguments, "-o", output, "--policy", "lexical:rl"))
+    summary = json.loads(sampled(*arguments, "-o", output, "--json").stdout)
+    assert (summary["rollouts"], summary["resumed"]) == (12, 6)
+    assert output.read_bytes() == whole.read_bytes()
+    assert list(tmp_path.glob("pools.jsonl.*")) == []
+
+
+def test_a_run_that_was_all_but_finished_is_only_put_in_order(asked: Path, index: Path, tmp_path: Path) -> None:
+    output = tmp_path / "pools.jsonl"
+
+    def failing(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tracerank.lab.run.write_lines", failing)
+        assert run(asked, "--corpus", index, "-k", 2, "-o", output, "--policy", "lexical:base").exit_code == 2
+    summary = json.loads(sampled(asked, "--corpus", index, "-k", 2, "-o", output, "--json").stdout)
+    assert (summary["resumed"], summary["rollouts"]) == (6, 6)
+    assert len(json_lines(output.read_text())) == 6
+
+
+def test_bad_questions_are_listed_and_the_others_sampled(index: Path, tmp_path: Path) -> None:
+    asked = write_rows(tmp_path / "q.jsonl", [{"colour": "blue"}, *QUESTIONS])
+    result = sampled(asked, "--corpus", index, "-k", 1, "-o", tmp_path / "p.jsonl")
+    assert f"problem: {asked}:1: no question" in result.stderr
+    assert len(json_lines((tmp_path / "p.jsonl").read_text())) == 3
+
+
+def test_a_retrieval_server_gives_what_the_index_gives(asked: Path, index: Path, tmp_path: Path) -> None:
+    sampled(asked, "--corpus", index, "-k", 3, "-o", tmp_path / "index.jsonl")
+    with served(retrieve_app(Corpus(index), {})) as url:
+        sampled(asked, "--retriever", url, "-k", 3, "-o", tmp_path / "server.jsonl")
+    assert (tmp_path / "index.jsonl").read_bytes() == (tmp_path / "server.jsonl").read_bytes()
+
+
+# ---- chat
+
+
+def test_a_chat_agent_is_sampled_at_once_and_written_in_order(
+    asked: Path, index: Path, tmp_path: Path, chat: Server
+) -> None:
+    policy = f"chat:{chat.url}#toy"
+    output = tmp_path / "pools.jsonl"
+    result = sampled(asked, "--corpus", index, "-k", 4, "-o", output, "--concurrency", 3, "--json", policy=policy)
+    rows = json_lines(output.read_text())
+    assert [(row["question_id"], row["sample_id"]) for row in rows] == [(q, s) for q in "123" for s in range(4)]
+    assert all(row["searches"][0]["evidence"] for row in rows)
+    assert {request["model"] for request in chat.requests} == {"toy"}
+    summary = json.loads(result.stdout)
+    assert (summary["calls"], summary["prompt_tokens"], summary["completion_tokens"]) == (24, 24 * 7, 24 * 2)
+    sampled(asked, "--corpus", index, "-k", 4, "-o", tmp_path / "one.jsonl", "--concurrency", 1, policy=policy)
+    assert (tmp_path / "one.jsonl").read_bytes() == output.read_bytes()
+
+
+def test_a_chat_server_that_goes_away_costs_only_what_was_under_way(
+    asked: Path, index: Path, tmp_path: Path, chat: Server
+) -> None:
+    arguments = (asked, "--corpus", index, "-k", 4, "--concurrency", 2)
+    policy = f"chat:{chat.url}#toy"
+    sampled(*arguments, "-o", tmp_path / "whole.jsonl", policy=policy)
+    chat.requests.clear()
+    chat.rule = lambda request: searching(request) if len(chat.requests) <= 11 else error(400, "out of credit")
+    output, part = tmp_path / "pools.jsonl", tmp_path / "pools.jsonl.part"
+    result = run(*arguments, "-o", output, "--policy", policy)
+    assert result.exit_code == 3
+    assert "of 12 rollouts failed, the first because " in result.stderr
+    assert "HTTP 400: out of credit" in result.stderr
+    rows = json_lines(output.read_text())
+    assert [(row["question_id"], row["sample_id"]) for row in rows] == [(q, s) for q in "123" for s in range(4)]
+    failed = [row for row in rows if row.get("problem", "").startswith("failed: ")]
+    assert 7 <= len(failed) <= 9
+    assert all("label" not in row for row in failed)
+    assert [pool.retained().kept for pool in iter_pools([output])][-1] == ()
+
+    kept = run(*arguments, "-o", output, "--policy", policy, "--keep-failed")
+    assert kept.exit_code == 3
+    assert json_lines(output.read_text()) == rows
+    assert not part.exists()
+
+
+def test_what_failed_is_made_again_by_the_same_command_and_by_no_other(
+    asked: Path, index: Path, tmp_path: Path, chat: Server
+) -> None:
+    arguments = (asked, "--corpus", index, "-k", 4, "--concurrency", 2)
+    policy = f"chat:{chat.url}#toy"
+    sampled(*arguments, "-o", tmp_path / "whole.jsonl", policy=policy)
+    chat.requests.clear()
+    chat.rule = lambda request: searching(request) if len(chat.requests) <= 11 else error(400, "out of credit")
+    output = tmp_path / "pools.jsonl"
+    assert run(*arguments, "-o", output, "--policy", policy).exit_code == 3
+    chat.rule = searching
+    assert "other arguments" in error_of(run(*arguments, "-o", output, "--policy", policy, "--temperature", 0.5))
+    summary = json.loads(sampled(*arguments, "-o", output, "--json", "--chat-time", "9", policy=policy).stdout)
+    assert 3 <= summary["resumed"] <= 5
+    assert (summary["failed"], summary["rollouts"]) == (0, 12)
+    assert output.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
+    assert list(tmp_path.glob("pools.jsonl.*")) == []
+    assert "already exists" in error_of(run(*arguments, "-o", output, "--policy", policy))
+
+
+@pytest.mark.parametrize(
+    ("reply", "words"),
+    [(error(401, "who are you"), "wants a key"), (error(404, "model not found"), "no model 'toy'")],
+)
+def test_where_nothing_can_work_at_all_one_line_says_so(
+    asked: Path, index: Path, tmp_path: Path, chat: Server, reply: Reply, words: str
+) -> None:
+    chat.rule = lambda _: reply
+    result = run(asked, "--corpus", index, "-k", 4, "-o", tmp_path / "p.jsonl", "--policy", f"chat:{chat.url}#toy")
+    assert words in error_of(result)
+    assert list(tmp_path.glob("p.jsonl*")) == []
+
+
+def test_chat_options_reach_the_server(asked: Path, index: Path, tmp_path: Path, chat: Server) -> None:
+    chat.rule = lambda request: said("<answer>Ada Korn</answer>")
+    options = ("--temperature", 0.3, "--top-p", 0.9, "--max-tokens", 77, "--style", "browser", "-k", 1)
+    sampled(asked, "--corpus", index, "-o", tmp_path / "p.jsonl", *options, policy=f"chat:{chat.url}#toy")
+    request = chat.requests[0]
+    assert (request["temperature"], request["top_p"], request["max_tokens"]) == (0.3, 0.9, 77)
+    assert len(request["tools"]) == 3
+    assert json_lines((tmp_path / "p.jsonl").read_text())[0]["setting"] == "browsing"
+
+
+# ---- mistakes
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--policy", "lexical:best"), "expected lexical:base, lexical:sft, lexical:rl or chat:URL#MODEL"),
+        (("--policy", "chat:"), "no such policy"),
+        (("--policy", "lexical:base", "--retriever", "http://host"), "either --corpus INDEX or --retriever URL"),
+        (("--policy", "lexical:base", "--style", "tags", "--top-p", "1"), "--style, --top-p: of use only beside"),
+        (("--policy", "chat:http://host#m", "--workers", "2"), "--concurrency"),
+        (("--policy", "chat:host#m"), "is no server"),
+    ],
+)
+def test_mistakes_end_in_one_line_before_any_work(
+    asked: Path, index: Path, tmp_path: Path, arguments: tuple[str, ...], words: str
+) -> None:
+    assert words in error_of(run(asked, "--corpus", index, "-o", tmp_path / "p.jsonl", *arguments))
+    assert list(tmp_path.glob("p.jsonl*")) == []
+
+
+def test_what_cannot_go_together_is_refused(asked: Path, index: Path, tmp_path: Path) -> None:
+    output, chosen = ("-o", tmp_path / "p.jsonl"), ("--policy", "chat:http://host#m")
+    server = ("--retriever", "http://host")
+    assert "cannot open pages" in error_of(run(asked, *output, *chosen, *server, "--style", "browser"))
+    assert "--rerank works on an index" in error_of(run(asked, *output, *chosen, *server, "--rerank", "hash-64"))
+    assert "either --corpus" in error_of(run(asked, *output, *chosen))
+    lexical = ("--policy", "lexical:base")
+    assert "no index" in error_of(run(asked, *output, *lexical, "--corpus", tmp_path))
+    assert "no such file" in error_of(run(tmp_path / "none", *output, *lexical, "--corpus", index))
+    assert "is one of the input files" in error_of(run(asked, "-o", asked, *lexical, "--corpus", index))
