@@ -23,7 +23,19 @@ from tracerank.pools.pool import Pool
 from tracerank.votes.base import Method, decide_stream
 
 METHODS = {"evidence": {}, "majority": {"equality": "meaning"}}
-FIELDS = ("set", "k", "method", "questions", "right", "confidence", "brier", "votes_brier", "ece", "auroc", "votes_auroc")
+FIELDS = (
+    "set",
+    "k",
+    "method",
+    "questions",
+    "right",
+    "confidence",
+    "brier",
+    "votes_brier",
+    "ece",
+    "auroc",
+    "votes_auroc",
+)
 
 Floats = NDArray[np.float64]
 

@@ -1,6 +1,7 @@
 """A selector on disk: everything comes back, and nothing that does not belong is taken."""
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -206,3 +207,23 @@ def test_weights_of_another_recipe_are_refused(tmp_path: Path) -> None:
     assert "its checksum is" in refusal(tmp_path / "webqa")
     rewritten(tmp_path / "webqa", lambda tensors: None)
     assert "does not fit" in refusal(tmp_path / "webqa")
+
+
+@pytest.mark.parametrize("name", [CONFIG_FILE, WEIGHTS_FILE])
+@pytest.mark.parametrize("is_pipe", [True, False], ids=["pipe", "device"])
+def test_what_is_no_regular_file_is_refused_unread(tmp_path: Path, name: str, is_pipe: bool) -> None:
+    saved(tmp_path)
+    (tmp_path / name).unlink()
+    if is_pipe:
+        os.mkfifo(tmp_path / name)
+    else:
+        (tmp_path / name).symlink_to("/dev/zero")
+    assert "no regular file" in refusal(tmp_path)
+
+
+@pytest.mark.parametrize("name", [CONFIG_FILE, WEIGHTS_FILE])
+def test_a_file_of_many_gigabytes_is_refused_unread(tmp_path: Path, name: str) -> None:
+    saved(tmp_path)
+    edited(tmp_path, lambda config: config.pop("checksums"))
+    os.truncate(tmp_path / name, 9 << 30)  # sparse
+    assert name in refusal(tmp_path)

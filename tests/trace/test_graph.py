@@ -39,12 +39,6 @@ def columns(pool: Pool, recipe: GraphRecipe) -> dict[str, list[int]]:
     return {name: values.tolist() for name, values in joined.items()}
 
 
-def test_answers_that_mean_the_same_vote_together_under_the_default_equality() -> None:
-    given = pool("The capital is Paris.", "Paris", "Rome", "I don't know", "unknown")
-    assert columns(given, WEBQA_RECIPE)["candidate_votes"] == [1, 1, 1, 1, 1]
-    assert columns(given, replace(WEBQA_RECIPE, equality="default"))["candidate_votes"] == [2, 2, 1, 1, 1]
-
-
 def test_searches_that_return_the_same_text_keep_their_own_evidence() -> None:
     graph = build_graph(pool_of(rollout("x", ranked("a", "c", "d", "e"), ranked("b", "c", "d", "e"))), WEBQA_RECIPE)
     found_columns = columns(pool_of(rollout("x", ranked("a", "c", "d", "e"), ranked("b", "c", "d", "e"))), WEBQA_RECIPE)
