@@ -54,7 +54,7 @@ def pools(trial: Trial) -> Iterator[Pool]:
 
 def asked_model(trial: Trial) -> CachedChat:
     """The model, its replies kept in the trial's folder."""
-    config = ChatConfig(trial.address, NAME, timeout=SILENCE, whole=10 * SILENCE)
+    config = ChatConfig(trial.address, NAME, timeout=10 * SILENCE)
     return CachedChat(HttpChat(config), trial.folder / "replies")
 
 

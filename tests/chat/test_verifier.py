@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.builders import pool, pool_of, ranked, rollout
+from tests.scripted_chat import FakeChat
 from tracerank.chat.asked_confidence import AskedConfidence, AskedConfidenceConfig, percentage
 from tracerank.chat.verifier import Verifier, VerifierConfig, probability_of_yes
-from tracerank.endpoints.chat import ChatReply, EmptyReply, FakeChat, TokenLogprob, Usage
+from tracerank.endpoints.chat import ChatReply, EmptyReply, TokenLogprob, Usage
 from tracerank.endpoints.chat_cache import CachedChat
 from tracerank.errors import ChatError
 from tracerank.pools.types import Rollout
