@@ -45,7 +45,7 @@ def main_table(figures: Figures) -> Table:
         for (dataset, _), value in cells.items():
             if value is not None:
                 by_dataset.setdefault(dataset, []).append(value)
-        means, judged = mean(map(fmean, by_dataset.values())), int((~np.isnan(values)).sum())
+        means, judged = mean([fmean(values) for values in by_dataset.values()]), int((~np.isnan(values)).sum())
         f1 = mean(scores.values(method, figures.k, "f1"))
         rows.append((method, *cells.values(), mean(values), means, f1, judged))
     return Table(

@@ -245,7 +245,7 @@ def _labels(evaluations: Sequence[Evaluation]) -> list[str]:
     return [f"{label} #{number}" for number, label in enumerate(labels, start=1)]
 
 
-def mean(values: Iterable[float] | Floats) -> float | None:
+def mean(values: Sequence[float | None] | Floats | npt.NDArray[np.bool_]) -> float | None:
     """The mean of the known values; None: there are none."""
     found = np.asarray(values, np.float64)
     found = found[~np.isnan(found)]
