@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from studies.shipped_weights.lexical_data import Example
+from studies.shipped_weights.lexical_weights import dense_features
 from tracerank.answers.exact import normalize_answer
 from tracerank.lab.corpus.base import Passage, Retriever
 from tracerank.lab.lexical.analysis import (
@@ -20,7 +21,7 @@ from tracerank.lab.lexical.analysis import (
     crosses,
 )
 from tracerank.lab.lexical.questions import parse_question
-from tracerank.lab.lexical.span_scorer import DENSE, SpanScorer, dense_features
+from tracerank.lab.lexical.span_scorer import DENSE, SpanScorer
 from tracerank.lab.lexical.spans import hash_of
 
 HIDDEN = (64, 32)

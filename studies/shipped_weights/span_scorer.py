@@ -18,11 +18,12 @@ import orjson
 import torch
 from rich.console import Console
 
-from studies.quality.lexical_report import shape_of
 from studies.shipped_weights.lexical_context import fit_context, gather
 from studies.shipped_weights.lexical_data import SETS, Example, QuestionSets
 from studies.shipped_weights.lexical_heads import fit_heads, listing_of
 from studies.shipped_weights.lexical_tables import word_tables
+from studies.shipped_weights.lexical_weights import save_weights
+from tracerank.evaluation import evaluate as evaluation
 from tracerank.lab.corpus.index import Corpus
 from tracerank.lab.lexical import span_scorer as reader_module
 from tracerank.lab.lexical.analysis import CROSS_BUCKETS, WordTables
@@ -44,8 +45,11 @@ from tracerank.lab.lexical.spans import hash_of
 from tracerank.pools.canonical import rollout_to_record
 from tracerank.pools.pool import PAPER_K, Pool
 from tracerank.pools.types import Question
+from tracerank.votes.answer_groups import ExactGroups
+from tracerank.votes.voting import MajorityVote
 
 FOLDS = 4
+PAPER_VOTE = MajorityVote(ExactGroups())
 SHIPPED_AT = Path(reader_module.__file__).with_name(SHIPPED)
 
 
@@ -69,7 +73,7 @@ def fit_all_heads(sets: QuestionSets, cache: Path, console: Console) -> None:
     for fold in (None, *range(FOLDS)):
         chosen = [listing for example, listing in zip(train, listings, strict=True) if fold_of(example) != fold]
         cross, layers = fit_heads([listing for listing in chosen if listing is not None]).arrays()
-        replace(blank, cross=cross, layers=layers).save(cache / f"heads-{fold}.safetensors")
+        save_weights(replace(blank, cross=cross, layers=layers), cache / f"heads-{fold}.safetensors")
         console.print(f"heads without fold {fold}")
 
 
@@ -82,7 +86,8 @@ def fit_rest(sets: QuestionSets, cache: Path, console: Console) -> None:
     for fold in (None, *range(FOLDS)):
         path = SHIPPED_AT if fold is None else cache / f"fold-{fold}.safetensors"
         unseen = {example.question.id for example in train if fold_of(example) == fold}
-        fit_context(cases.without(unseen)).joined(load_weights(cache / f"heads-{fold}.safetensors")).save(path)
+        heads = load_weights(cache / f"heads-{fold}.safetensors")
+        save_weights(fit_context(cases.without(unseen)).joined(heads), path)
     console.print(f"wrote {SHIPPED_AT.stat().st_size / 1e6:.2f} MB")
 
 
@@ -154,7 +159,7 @@ def _answers(question: Question) -> int:
 
 
 def report(sets: QuestionSets, console: Console, split: str = "test") -> None:
-    """Shapes of the pools of each preset, and the rollouts a second of one process."""
+    """Accuracy of one rollout, the vote and the oracle for each preset, and the rollouts a second of one process."""
     examples = sets.of(split)
     scorer = SpanScorer(load_weights())
     for preset in PRESETS.values():
@@ -165,7 +170,9 @@ def report(sets: QuestionSets, console: Console, split: str = "test") -> None:
         console.print(f"[b]{preset.name}[/b] {len(pools) * PAPER_K / seconds:.0f} rollouts/s of one core")
         for label, chosen in _groups(pools):
             if chosen:
-                console.print(f"  {label:10s} {shape_of(chosen)}", highlight=False)
+                records = evaluation.evaluate([PAPER_VOTE], chosen, [PAPER_K], has_means=True)
+                figures = " ".join(f"{row.method} {100 * (row.accuracy or 0):5.1f}" for row in evaluation.fold(records))
+                console.print(f"  {label:10s} n={len(chosen):5d} {figures}", highlight=False)
 
 
 def _groups(pools: list[Pool]) -> list[tuple[str, list[Pool]]]:

@@ -65,7 +65,7 @@ def make_rollouts(
     done = {(record["question_id"], record["sample_id"]) for record in _whole_lines(part)}
     began, total = time.monotonic(), len(questions) * k
     with HttpChat(config) as chat, open(part, "ab") as file:
-        policy = ChatPolicy(chat, STYLES[style](corpus), LIMITS, temperature=TEMPERATURE, concurrency=1)
+        policy = ChatPolicy(chat, STYLES[style](corpus), LIMITS, temperature=TEMPERATURE)
         agent = policy.name.rpartition(":")[2]  # style, prompts and limits: a server may move
         spent = _seconds(notes, agent)
         made = sample_in_threads(policy, tasks_left(questions, k, done), SEED, threads)

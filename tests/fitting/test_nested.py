@@ -155,7 +155,14 @@ def test_pools_of_one_question_share_a_fold_and_a_weight() -> None:
     assert found.row(SHIPPED).accuracy == pytest.approx((QUESTIONS - 0.5) / QUESTIONS)
 
 
+def test_no_difference_is_no_gain() -> None:
+    pools = noisy()
+    found = NestedValidation(pools, [Position(SHIPPED, pools, 0), Position("same", pools, 0)], 2).run()
+    assert (found.final, found.winner, set(found.picks)) == (SHIPPED, SHIPPED, {SHIPPED})
+
+
 def test_too_few_questions_are_refused() -> None:
-    pools = [labelled(n, True, False) for n in range(MIN_QUESTIONS - 1)]
+    pools = [labelled(n, True, False, False) for n in range(MIN_QUESTIONS)]
+    assert NestedValidation(pools, spies(pools)).questions == MIN_QUESTIONS
     with pytest.raises(UsageError, match="too few to fit"):
-        NestedValidation(pools, spies(pools))
+        NestedValidation(pools[1:], spies(pools))

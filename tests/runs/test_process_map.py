@@ -1,9 +1,13 @@
 """The ordered map: the same results in the same order, in however many processes."""
 
 import os
+import subprocess
+import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+import psutil
 import pytest
 
 from tracerank.errors import TraceRankError, UsageError
@@ -59,3 +63,27 @@ def test_an_error_is_raised_at_its_turn(workers: int) -> None:
 def test_a_worker_that_dies_is_one_line() -> None:
     with pytest.raises(TraceRankError, match="a worker process died"):
         list(ordered_map(Power(2, dies_at=30), range(100), 2, block=10))
+
+
+def _endless(block: list[int]) -> list[int]:
+    time.sleep(0.05)
+    return block
+
+
+def _setup_endless() -> Callable[[list[int]], list[int]]:
+    return _endless
+
+
+def test_workers_end_when_their_parent_is_killed() -> None:
+    code = (
+        "from tests.runs.test_process_map import _setup_endless, ordered_map\n"
+        "for one in ordered_map(_setup_endless, iter(int, 1), 2, block=1): print(one, flush=True)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as parent:
+        assert parent.stdout is not None
+        parent.stdout.readline()
+        children = psutil.Process(parent.pid).children(recursive=True)
+        parent.kill()
+    _, left = psutil.wait_procs(children, timeout=20)
+    assert len(children) >= 2
+    assert not [one for one in left if one.status() != psutil.STATUS_ZOMBIE]

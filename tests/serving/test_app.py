@@ -111,6 +111,27 @@ def test_an_explanation_says_what_the_candidates_rest_on(url: str) -> None:
     assert any(seen["same_text"] for each in reply["candidates"] for seen in each["evidence"])
 
 
+class Contrary:
+    """A method whose choice has not the highest score."""
+
+    name = "contrary"
+
+    def decide(self, pool: Pool) -> Decision:
+        scores = {0: 2000.0, 1: 0.0}
+        return Decision(pool.question.id, pool.rollouts[1].answer, 1, scores, {2: "no candidate"})
+
+
+def test_the_chosen_rollout_comes_first_whatever_the_scores() -> None:
+    with served(create_app(Contrary())) as address:
+        explained = post(address, "/v1/explain", BODY).json()
+        ranked = post(address, "/v2/rerank", {"query": "Q?", "documents": ["Paris", "Rome", "Nice"]}).json()
+        page = httpx.get(f"{address}/metrics").text
+    assert [one["sample_id"] for one in explained["candidates"]] == [1, 0]
+    assert [one["index"] for one in ranked["results"]] == [1, 0, 2]
+    assert [one["relevance_score"] for one in ranked["results"]] == [0.0, 1.0, 0.0]
+    assert "tracerank_rollouts_dropped_total 2.0" in page
+
+
 def test_a_hostile_pool_is_a_page_that_may_run_only_our_own_script(url: str) -> None:
     pool = hostile_pool()
     with served(create_app(MajorityVote())) as roomy:

@@ -121,3 +121,7 @@ def test_a_request_that_cannot_be_read_and_one_whose_client_has_left_cost_no_dec
     with pytest.raises(CancelledError):
         left.result(10)
     assert sizes == [1, 1]
+    for thread in threading.enumerate():
+        if thread.name == "deciding":
+            thread.join(10)
+            assert not thread.is_alive()

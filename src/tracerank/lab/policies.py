@@ -3,14 +3,14 @@
 A ``PolicyChoice`` is plain values, so that a worker process can load its own; the agents are elsewhere in this layer.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, cast
 
-from tracerank.endpoints.chat import ChatMessage, ChatModel, ChatReply, ChatTool, EmptyReply, Sampling
+from tracerank.endpoints.chat import ChatModel
 from tracerank.endpoints.spelling import ADDRESS
 from tracerank.errors import UsageError
 from tracerank.lab.chat.policy import DEFAULT_LIMITS, ChatPolicy
@@ -143,14 +143,11 @@ class PolicyChoice:
         return self.chat.concurrency or CONCURRENCY
 
     @contextmanager
-    def opened(self, hear: Callable[[ChatReply], object] | None = None) -> Iterator[Policy]:
-        """The policy; when the block ends its connections do, and with them whatever is still under way.
-
-        ``hear`` is told every reply of a chat agent's model, as it comes.
-        """
+    def opened(self) -> Iterator[Policy]:
+        """The policy; when the block ends its connections do, and with them whatever is still under way."""
         with ExitStack() as stack:
             retriever = stack.enter_context(self.sources.opened())
-            yield self._chat_policy(retriever, stack, hear) if self.is_chat else self._lexical_policy(retriever)
+            yield self._chat_policy(retriever, stack) if self.is_chat else self._lexical_policy(retriever)
 
     def load_lexical(self) -> Policy:
         """A lexical policy for a process of its own."""
@@ -161,9 +158,7 @@ class PolicyChoice:
 
         return LexicalPolicy(retriever, PRESETS[self.name.partition(":")[2]])
 
-    def _chat_policy(
-        self, retriever: Retriever, stack: ExitStack, hear: Callable[[ChatReply], object] | None
-    ) -> Policy:
+    def _chat_policy(self, retriever: Retriever, stack: ExitStack) -> Policy:
         from tracerank.endpoints.chat_http import HttpChat, chat_config
 
         said = self.chat
@@ -181,31 +176,9 @@ class PolicyChoice:
             answer_tokens=more * usual.answer_tokens,
         )
         return ChatPolicy(
-            chat if hear is None else _Heard(chat, hear),
+            chat,
             STYLES[said.style or TAGS](retriever),
             limits if said.chat_context is None else limits.within(said.chat_context),
             temperature=TEMPERATURE if said.temperature is None else said.temperature,
             top_p=said.top_p,
-            concurrency=1,  # which rollouts are under way at once is the runner's business
         )
-
-
-class _Heard:
-    """A chat model whose replies somebody else is told, too."""
-
-    def __init__(self, chat: ChatModel, hear: Callable[[ChatReply], object]) -> None:
-        self._chat = chat
-        self._hear = hear
-
-    @property
-    def name(self) -> str:
-        return self._chat.name
-
-    def reply(self, messages: Sequence[ChatMessage], sampling: Sampling, tools: Sequence[ChatTool] = ()) -> ChatReply:
-        try:
-            reply = self._chat.reply(messages, sampling, tools)
-        except EmptyReply as silence:
-            self._hear(silence.reply)
-            raise
-        self._hear(reply)
-        return reply

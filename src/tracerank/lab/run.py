@@ -1,7 +1,7 @@
-"""One run of a policy: K rollouts of every question, taken up where an earlier attempt stopped, and what it came to.
+"""One run of a policy: K rollouts of every question, resumed after an interruption, and what it came to.
 
-Where rollouts are kept meanwhile is the caller's matter: he writes each one down and gives the lines back after an
-interruption; those that failed are then made again. The finished file does not show in which order rollouts were made.
+The caller keeps the rollouts meanwhile, by ``runs.ResumableLines``, and gives them back after an interruption; failed
+ones are then made again. The finished file is in the order of the questions.
 """
 
 import json
@@ -10,11 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Lock
 from types import TracebackType
 from typing import Any
 
-from tracerank.endpoints.chat import ChatReply
 from tracerank.errors import UsageError
 from tracerank.lab.policies import PolicyChoice
 from tracerank.lab.sample import (
@@ -55,7 +53,7 @@ class RunPlan:
 
     @property
     def rollouts(self) -> int:
-        """How many there will be."""
+        """How many rollouts there will be."""
         return len(self.questions) * self.k
 
 
@@ -68,9 +66,8 @@ class RunAccount:
     resumed: int = 0
     """Of the rollouts, those of earlier attempts."""
     tokens: int = 0
-    """Written by the model in this attempt, also in rollouts under way."""
+    """Written by the model in the rollouts of this attempt."""
     began: float = field(default_factory=time.monotonic)
-    _lock: Lock = field(default_factory=Lock)
 
     @property
     def seconds(self) -> float:
@@ -80,11 +77,6 @@ class RunAccount:
     def made(self) -> int:
         """Rollouts of this attempt."""
         return self.tally.rollouts - self.resumed
-
-    def hear(self, reply: ChatReply) -> None:
-        """A reply of a rollout under way."""
-        with self._lock:  # rollouts under way are in threads of their own
-            self.tokens += reply.completion_tokens or 0
 
     @property
     def speed(self) -> float:
@@ -124,7 +116,7 @@ class PolicyRun:
 
     def __enter__(self) -> "PolicyRun":
         self._stack = ExitStack()
-        self._agent: Policy = self._stack.enter_context(self.plan.choice.opened(self.account.hear))
+        self._agent: Policy = self._stack.enter_context(self.plan.choice.opened())
         return self
 
     def __exit__(
@@ -133,7 +125,7 @@ class PolicyRun:
         self._stack.close()
 
     def identity(self) -> dict[str, Any]:
-        """What two attempts must share for one to go on with the other's rollouts."""
+        """What two attempts must share for the second to resume the first."""
         plan = self.plan
         return {
             "policy": self._agent.name,
@@ -167,6 +159,7 @@ class PolicyRun:
         tasks = tasks_left(self.plan.questions, self.plan.k, self._done)
         for one in self._stack.enter_context(closing(self._sampled(tasks))):
             self.account.tally.add(one.rollout)
+            self.account.tokens += 0 if one.rollout.usage is None else one.rollout.usage.completion_tokens
             yield rollout_to_record(one.question, one.rollout)
 
     def _sampled(self, tasks: Iterator[Task]) -> Samples:

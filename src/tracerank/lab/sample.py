@@ -3,11 +3,7 @@
 A policy is whatever makes rollouts: a question and sample numbers in, rollouts out.
 """
 
-import multiprocessing
-import os
-import signal
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass
 from itertools import islice
 from queue import SimpleQueue
@@ -17,6 +13,7 @@ from typing import Protocol, TypeVar
 from tracerank.endpoints.chat import Usage
 from tracerank.errors import ChatError, RetrieveError
 from tracerank.pools.types import Question, Rollout
+from tracerank.runs.process_map import ordered_map
 from tracerank.sampling.run_log import FAILED, has_failed
 
 
@@ -32,9 +29,6 @@ class Policy(Protocol):
         """The rollouts with these sample ids, in their order."""
         ...
 
-
-_TASKS_A_WORKER = 2
-"""Under way or waiting, so that no worker waits for us and little is held in memory."""
 
 T = TypeVar("T")
 
@@ -113,23 +107,21 @@ def sample_in_threads(policy: Policy, tasks: Iterable[Task], seed: int, threads:
         _put(waiting, [None] * threads)
 
 
-def sample_in_processes(load: Callable[[], Policy], tasks: Iterable[Task], seed: int, processes: int) -> Samples:
-    """Question by question as they are done, for a policy that computes; each process loads its own."""
-    tasks = iter(tasks)
-    context = multiprocessing.get_context("spawn")
-    workers = ProcessPoolExecutor(processes, context, _start_worker, (load,))
-    try:
-        under_way: set[Future[list[Sampled]]] = set()
-        while True:
-            wanted = processes * _TASKS_A_WORKER - len(under_way)
-            under_way |= {workers.submit(_run_task, task, seed) for task in islice(tasks, wanted)}
-            if not under_way:
-                return
-            done, under_way = wait(under_way, return_when=FIRST_COMPLETED)
-            for future in done:
-                yield from future.result()
-    finally:
-        workers.shutdown(cancel_futures=True)
+def sample_in_processes(load: Callable[[], Policy], tasks: Iterable[Task], seed: int, workers: int) -> Samples:
+    """The rollouts in order, for a policy that computes; each worker process loads its own."""
+    yield from ordered_map(_Sampler(load, seed), tasks, workers, block=1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sampler:
+    """What a worker process does with tasks."""
+
+    load: Callable[[], Policy]
+    seed: int
+
+    def __call__(self) -> Callable[[list[Task]], Iterable[Sampled]]:
+        policy = self.load()
+        return lambda tasks: sample(policy, tasks, self.seed)
 
 
 def _already_made(finished: "SimpleQueue[Sampled | BaseException]") -> Iterator[Sampled]:
@@ -146,28 +138,6 @@ def _put(queue: "SimpleQueue[T]", items: Iterable[T]) -> int:
         queue.put(item)
         count += 1
     return count
-
-
-_loaded: list[Policy] = []
-"""The policy of a worker process."""
-
-
-def _start_worker(load: Callable[[], Policy]) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent says when to stop
-    Thread(target=_end_with_parent, daemon=True).start()
-    _loaded.append(load())
-
-
-def _end_with_parent() -> None:
-    # A parent that is killed cannot say goodbye, and the queue of a pool stays open as long as a worker lives.
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
-
-
-def _run_task(task: Task, seed: int) -> list[Sampled]:
-    return list(sample(_loaded[0], (task,), seed))
 
 
 @dataclass(slots=True)

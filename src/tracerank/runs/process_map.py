@@ -1,12 +1,14 @@
 """An ordered map over processes: results come back in the order of the items, in bounded memory."""
 
+import os
 import signal
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from itertools import islice
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
+from threading import Thread
 from typing import Any, TypeVar
 
 from tracerank.errors import TraceRankError
@@ -52,7 +54,15 @@ def ordered_map(
 def _start(setup: Callable[[], Callable[[list[Any]], Iterable[Any]]]) -> None:
     global _function
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches every process; the parent ends the others
+    Thread(target=_exit_with_parent, daemon=True).start()
     _function = setup()
+
+
+def _exit_with_parent() -> None:
+    # A parent that is killed cannot end its workers, and their queue stays open as long as one of them lives.
+    if (parent := parent_process()) is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _apply(block: list[T]) -> list[R]:

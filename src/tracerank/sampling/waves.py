@@ -12,7 +12,7 @@ from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
 from math import inf
 from threading import Thread
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from tracerank.errors import TraceRankError
 from tracerank.stopping.rules import Verdict
@@ -70,8 +70,6 @@ class Ended:
 
     verdict: Verdict
     """Why it ended."""
-    taken: tuple[int, ...]
-    """In the order of taking."""
     cancelled: tuple[int, ...]
     """Still running at the end."""
     unneeded: Mapping[int, object]
@@ -100,8 +98,7 @@ async def run_in_waves(
         await waves.close()
 
 
-@dataclass(frozen=True, slots=True)
-class _Running:
+class _Running(NamedTuple):
     task: "asyncio.Task[Any]"
     began: float
 
@@ -122,7 +119,6 @@ class _Waves(Generic[T]):
         self._running: dict[int, _Running] = {}
         self._held: dict[int, Any] = {}
         """Results that wait for those of earlier runs."""
-        self._taken: list[int] = []
         self._slowest = 0.0
         """Seconds of the slowest run with a result."""
         self._has_result = False
@@ -143,7 +139,6 @@ class _Waves(Generic[T]):
             elif self._now() >= until:
                 over = f"{deadline:g} s are over"
             for number in sorted(self._held) if over else self._ready():
-                self._taken.append(number)
                 await in_thread(self._collector.take, number, self._held.pop(number))
                 verdict = await in_thread(self._collector.should_continue)
                 if not verdict:
@@ -151,7 +146,7 @@ class _Waves(Generic[T]):
             if verdict and over:
                 verdict = Verdict(False, over)
         held = dict(sorted(self._held.items()))
-        return Ended(verdict, tuple(self._taken), tuple(sorted(self._running)), held, tuple(self._left))
+        return Ended(verdict, tuple(sorted(self._running)), held, tuple(self._left))
 
     async def close(self) -> None:
         """Cancel what is running, and let it clean up."""

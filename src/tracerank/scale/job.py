@@ -113,8 +113,8 @@ class OutputFolder:
         self._everything = fs.FileSelector(self.path, allow_not_found=True)
 
     def names(self) -> list[str]:
-        """The names in it; a folder that does not exist is empty."""
-        return sorted(found.base_name for found in self.files.get_file_info(self._everything))
+        """The names in it without drafts; a folder that does not exist is empty."""
+        return [name for name in self._all_names() if not name.startswith(_DRAFT)]
 
     def read(self, name: str) -> bytes:
         with self.files.open_input_stream(f"{self.path}/{name}") as stream:
@@ -136,8 +136,11 @@ class OutputFolder:
 
     def clear(self) -> None:
         """Remove what is left of unfinished work."""
-        for name in self.names():
+        for name in self._all_names():
             if name == ROWS:
                 self.files.delete_dir(f"{self.path}/{name}")
             elif name.startswith(_DRAFT):
                 self.files.delete_file(f"{self.path}/{name}")
+
+    def _all_names(self) -> list[str]:
+        return sorted(found.base_name for found in self.files.get_file_info(self._everything))

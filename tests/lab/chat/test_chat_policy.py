@@ -1,6 +1,5 @@
 """The chat agent as a policy: limits, tokens, seeds, several rollouts at once, failures."""
 
-import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from math import exp
@@ -20,7 +19,7 @@ from tests.scripted_chat import (
 )
 from tracerank.endpoints.chat import ChatMessage, ChatReply, PromptTooLong, Sampling, TokenLogprob, Usage
 from tracerank.errors import ChatError, UsageError
-from tracerank.lab.chat.policy import ChatPolicy, Conversation, Limits, Stopped, answer_confidence
+from tracerank.lab.chat.policy import ChatPolicy, Limits, answer_confidence
 from tracerank.lab.chat.prompts import prompt_text
 from tracerank.lab.chat.tags import TagStyle
 from tracerank.lab.chat.tools import search_style
@@ -31,17 +30,13 @@ QUESTION = Question("1", "Who designed the Silver Bridge of Orrin?")
 SEARCH, ANSWER = "<search>Silver Bridge", "<answer>Maren Holt"
 
 
-def policy(chat: ScriptedChat, *, concurrency: int = 1, **limits: int) -> ChatPolicy:
-    return ChatPolicy(chat, TagStyle(WordRetriever()), Limits(**limits), top_p=0.9, concurrency=concurrency)
+def policy(chat: ScriptedChat, **limits: int) -> ChatPolicy:
+    return ChatPolicy(chat, TagStyle(WordRetriever()), Limits(**limits), top_p=0.9)
 
 
 def one(chat: ScriptedChat, **limits: int) -> Rollout:
     [made] = policy(chat, **limits).rollouts(QUESTION, [0])
     return made
-
-
-def chat_threads() -> list[threading.Thread]:
-    return [thread for thread in threading.enumerate() if thread.name.startswith("tracerank-chat")]
 
 
 # Limits and what is counted.
@@ -131,8 +126,6 @@ def test_limits_that_leave_no_room_are_refused() -> None:
         Limits(rollout_tokens=100, answer_tokens=100)
     with pytest.raises(UsageError, match="at least 1"):
         Limits(turns=0)
-    with pytest.raises(UsageError, match="concurrency"):
-        policy(in_turn(ANSWER), concurrency=0)
 
 
 # Drawing.
@@ -157,7 +150,7 @@ def test_the_name_changes_with_all_that_settles_a_rollout_and_with_nothing_else(
     chat, retriever = in_turn(ANSWER), WordRetriever()
     base: Policy = ChatPolicy(chat, TagStyle(retriever))
     assert base.name.startswith("chat:scripted:tags@")
-    assert ChatPolicy(chat, TagStyle(WordRetriever()), concurrency=9).name == base.name
+    assert ChatPolicy(chat, TagStyle(WordRetriever())).name == base.name
     others = (
         ChatPolicy(chat, search_style(retriever)),
         ChatPolicy(chat, TagStyle(retriever), Limits(turns=3)),
@@ -166,50 +159,6 @@ def test_the_name_changes_with_all_that_settles_a_rollout_and_with_nothing_else(
         ChatPolicy(ScriptedChat(lambda *_: ANSWER, "another"), TagStyle(retriever)),
     )
     assert len({base.name, *(other.name for other in others)}) == 6
-
-
-# Several at once.
-
-
-def test_rollouts_come_in_the_order_of_their_samples_whoever_is_done_first() -> None:
-    others_done = threading.Event()
-
-    def say(messages: Sequence[ChatMessage], sampling: Sampling) -> str:
-        if sampling.seed == first_seed:
-            assert others_done.wait(20)
-        else:
-            done.append(sampling.seed)
-            if len(done) == 7:  # of three rollouts both, and the first of the one that waits
-                others_done.set()
-        return SEARCH if not turn_of(messages) else f"<answer>{sampling.seed}"
-
-    done: list[int | None] = []
-    alone = in_turn(SEARCH, ANSWER)
-    list(policy(alone).rollouts(QUESTION, [3]))
-    first_seed = alone.samplings[1].seed
-    made = list(policy(ScriptedChat(say), concurrency=2).rollouts(QUESTION, [3, 2, 9, 1]))
-    assert [each.sample_id for each in made] == [3, 2, 9, 1]
-    assert made[0].answer == str(first_seed)
-
-
-def test_no_more_rollouts_are_under_way_than_allowed_and_concurrency_changes_nothing() -> None:
-    lock, under_way, most = threading.Lock(), 0, 0
-    together = threading.Barrier(3)
-
-    def say(messages: Sequence[ChatMessage], sampling: Sampling) -> Said:
-        nonlocal under_way, most
-        with lock:
-            under_way += 1
-            most = max(most, under_way)
-        together.wait(20)  # three are needed to go on
-        with lock:
-            under_way -= 1
-        return SEARCH if turn_of(messages) == 0 else f"<answer>{sampling.seed}"
-
-    at_once = list(policy(ScriptedChat(say), concurrency=3).rollouts(QUESTION, range(6), seed=2))
-    assert most == 3
-    follow = ScriptedChat(lambda messages, sampling: SEARCH if not turn_of(messages) else f"<answer>{sampling.seed}")
-    assert list(policy(follow).rollouts(QUESTION, range(6), seed=2)) == at_once
 
 
 def test_a_failed_request_costs_its_rollout_alone_which_keeps_what_was_paid_for() -> None:
@@ -221,49 +170,11 @@ def test_a_failed_request_costs_its_rollout_alone_which_keeps_what_was_paid_for(
     assert made.usage == Usage(PROMPT_TOKENS, COMPLETION_TOKENS, 1)
 
 
-def test_where_nothing_can_work_what_was_finished_meanwhile_is_still_given() -> None:
-    probe = in_turn(ANSWER)
-    list(policy(probe).rollouts(QUESTION, [0]))
-    failing = probe.samplings[0].seed
-    other_answers = threading.Event()
+def test_where_nothing_can_work_the_error_is_raised() -> None:
     hopeless = failed()
     hopeless.ends_all = True
-
-    def say(messages: Sequence[ChatMessage], sampling: Sampling) -> Said:
-        if sampling.seed == failing:
-            assert other_answers.wait(20)
-            return hopeless
-        other_answers.set()
-        return ANSWER
-
-    rollouts = policy(ScriptedChat(say), concurrency=2).rollouts(QUESTION, range(2))
-    assert next(rollouts).sample_id == 1
     with pytest.raises(ChatError, match="gave up"):
-        next(rollouts)
-    assert not chat_threads()
-
-
-def test_a_stopped_rollout_makes_no_further_request() -> None:
-    stop = threading.Event()
-
-    def say(messages: Sequence[ChatMessage], sampling: Sampling) -> Said:
-        stop.set()
-        return SEARCH
-
-    chat = ScriptedChat(say)
-    held = Conversation(chat, TagStyle(WordRetriever()), Limits(), lambda turn: Sampling(1), stop)
-    with pytest.raises(Stopped):
-        held.hold("Who?")
-    assert len(chat.conversations) == 1
-
-
-def test_a_consumer_that_stops_early_leaves_no_thread_behind() -> None:
-    chat = in_turn(SEARCH, ANSWER)
-    rollouts = policy(chat, concurrency=2).rollouts(QUESTION, range(1000))
-    next(rollouts)
-    rollouts.close()  # type: ignore[attr-defined]
-    assert len(chat.conversations) < 1000
-    assert not chat_threads()
+        one(in_turn(hopeless))
 
 
 # Confidence.

@@ -52,7 +52,7 @@ class Nudged:
 def test_a_real_model_is_held_to_the_limits_and_counted(
     chat: HttpChat, rivers: Corpus, style: Callable[[Corpus], Style], samples: int
 ) -> None:
-    policy = ChatPolicy(chat, style(rivers), LIMITS, temperature=0.7, concurrency=2)
+    policy = ChatPolicy(chat, style(rivers), LIMITS, temperature=0.7)
     made = list(policy.rollouts(QUESTION, range(samples), seed=1))
     assert [each.sample_id for each in made] == list(range(samples))
     for each in made:

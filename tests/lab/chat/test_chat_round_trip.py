@@ -92,7 +92,7 @@ def rollouts_of(style: Style, say: Callable[[Random], Said]) -> list[Rollout]:
     def script(messages: Sequence[ChatMessage], sampling: Sampling) -> Said:
         return say(Random(f"{sampling.seed} {turn_of(messages)}"))
 
-    return list(ChatPolicy(ScriptedChat(script), style, LIMITS, concurrency=1).rollouts(QUESTION, range(SAMPLES)))
+    return list(ChatPolicy(ScriptedChat(script), style, LIMITS).rollouts(QUESTION, range(SAMPLES)))
 
 
 def read_back(made: Rollout, reader: str) -> Rollout:

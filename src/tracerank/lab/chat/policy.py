@@ -1,4 +1,4 @@
-"""The chat agent: K rollouts of a question by any chat model, several under way at once.
+"""The chat agent: K rollouts of a question by any chat model.
 
 A rollout is a conversation, replies and tool returns in turn, until an answer or a limit; at a limit the answer is
 demanded. It draws from (seed, question, sample) alone, so any of them can be made again later; how repeatable a reply
@@ -6,11 +6,9 @@ is, is up to the server.
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import astuple, dataclass, field, replace
 from math import exp, fsum, isnan
-from threading import Event
 
 from tracerank.answers.meaning.rightness import is_right
 from tracerank.endpoints.chat import ChatMessage, ChatModel, ChatReply, EmptyReply, PromptTooLong, Sampling, Usage
@@ -91,10 +89,6 @@ def answer_confidence(reply: ChatReply, answer: str | None) -> float | None:
     return None if isnan(mean) else min(1.0, exp(mean))
 
 
-class Stopped(Exception):
-    """Another rollout failed, or nobody wants this one any more."""
-
-
 @dataclass(slots=True)
 class Conversation:
     """A conversation while it is held."""
@@ -104,8 +98,6 @@ class Conversation:
     limits: Limits
     draw: Callable[[int], Sampling]
     """How the reply with this number is drawn, before limits."""
-    stop: Event
-    """Set: no further request is made."""
     messages: tuple[ChatMessage, ...] = field(default=(), init=False)
     usage: Usage | None = field(default=Usage(0, 0, 0), init=False)
     """Summed over the replies; None: the server does not count."""
@@ -186,8 +178,6 @@ class Conversation:
 
     def _ask(self, max_tokens: int, is_last: bool = False) -> ChatReply | None:
         """The next reply; None: the model said nothing."""
-        if self.stop.is_set():
-            raise Stopped
         sampling = replace(self.draw(self._asked), max_tokens=max_tokens, stop=self.style.stop)
         try:
             reply = self.chat.reply(self._shown(), sampling, () if is_last else self.style.tools)
@@ -222,9 +212,6 @@ class Conversation:
         return tuple(shown)
 
 
-CONCURRENCY = 4
-
-
 class ChatPolicy:
     """Answers questions with a chat model; a rollout whose server fails says so, and raises where all others would."""
 
@@ -236,16 +223,12 @@ class ChatPolicy:
         *,
         temperature: float = 1.0,
         top_p: float | None = None,
-        concurrency: int = CONCURRENCY,
     ) -> None:
-        if concurrency < 1:
-            raise UsageError(f"at least one rollout must be under way, got a concurrency of {concurrency}")
         self.chat = chat
         self.style = style
         self.limits = limits
         self.temperature = temperature
         self.top_p = top_p
-        self.concurrency = concurrency
 
     @property
     def name(self) -> str:
@@ -254,34 +237,16 @@ class ChatPolicy:
         return f"chat:{self.chat.name}:{self.style.name}@{_digest(*settles).hex()[:8]}"
 
     def rollouts(self, question: Question, samples: Iterable[int], seed: int = 0) -> Iterator[Rollout]:
-        """The rollouts with these sample ids, in their order."""
-        stop = Event()
-        if self.concurrency == 1:  # a caller with threads of its own can abandon them; an executor's are waited for
-            yield from (self._rollout(question, sample, seed, stop) for sample in samples)
-            return
-        with ThreadPoolExecutor(self.concurrency, thread_name_prefix="tracerank-chat") as workers:
-            futures = [workers.submit(self._rollout, question, sample, seed, stop) for sample in samples]
-            try:
-                for place, future in enumerate(futures):
-                    try:
-                        rollout = future.result()
-                    except Exception:
-                        stop.set()
-                        yield from _finished(futures[place + 1 :])
-                        raise
-                    yield rollout
-            finally:
-                stop.set()
-                for future in futures:
-                    future.cancel()
+        """The rollouts with these sample ids, in their order; ``lab/sample.py`` makes several at once."""
+        return (self._rollout(question, sample, seed) for sample in samples)
 
-    def _rollout(self, question: Question, sample: int, seed: int, stop: Event) -> Rollout:
+    def _rollout(self, question: Question, sample: int, seed: int) -> Rollout:
         def draw(turn: int) -> Sampling:
             # 31 bits: some servers take no more.
             drawn = int.from_bytes(_digest(seed, question.text, sample, turn)[:4], "big") >> 1
             return Sampling(self.limits.reply_tokens, self.temperature, self.top_p, drawn)
 
-        held = Conversation(self.chat, self.style, self.limits, draw, stop)
+        held = Conversation(self.chat, self.style, self.limits, draw)
         problem = None
         try:
             held.hold(question.text)
@@ -309,13 +274,6 @@ class ChatPolicy:
             messages=held.messages,
             usage=held.usage,
         )
-
-
-def _finished(futures: Sequence[Future[Rollout]]) -> Iterator[Rollout]:
-    """Rollouts that were under way and came to their end: they have been paid for."""
-    for future in futures:
-        if not future.cancel() and future.exception() is None:
-            yield future.result()
 
 
 def _digest(*parts: object) -> bytes:

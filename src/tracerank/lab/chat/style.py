@@ -40,8 +40,8 @@ class Heard:
     """What the model wants done, in order."""
     is_final: bool = False
     """It answers; otherwise, without calls, it is a miss."""
-    told: str = ""
-    """What the model is told of a miss."""
+    reminder: str = ""
+    """What the model hears about a miss."""
     is_hidden: bool = False
     """The model is not shown its reply again: small ones copy what they wrote, however it was answered."""
 

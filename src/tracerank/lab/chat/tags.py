@@ -72,7 +72,7 @@ class TagSession:
     return_characters: int
     _has_searched: bool = field(default=False, init=False)
     _was_sent: bool = field(default=False, init=False)
-    """It answered unread, and was told to search."""
+    """It answered without reading anything and was sent to search."""
 
     def hear(self, reply: ChatReply, is_last: bool = False) -> Heard:
         """The reply up to the end of its first action, whose tag is closed where the server stopped."""
@@ -90,7 +90,7 @@ class TagSession:
         if found := _called(text):  # a call of the tool, in whatever dialect, is kept as the tags that the reader knows
             words, query = found
             return self._acted(_own_words(f"{words}\n<search>{query}".lstrip()), "search", query, is_last)
-        return Heard(ChatMessage("assistant", _own_words(text)), told=prompt_text("tags_invalid"))
+        return Heard(ChatMessage("assistant", _own_words(text)), reminder=prompt_text("tags_invalid"))
 
     def _acted(self, said: str, kind: str, inner: str, is_last: bool) -> Heard:
         message = ChatMessage("assistant", f"{said}</{kind}>")
@@ -99,13 +99,13 @@ class TagSession:
             return Heard(message, (ToolCall("", kind, normalize_text(inner)),))
         if not (is_last or self._has_searched or self._was_sent):
             self._was_sent = True
-            return Heard(message, told=prompt_text("tags_unsearched"))
+            return Heard(message, reminder=prompt_text("tags_unsearched"))
         return Heard(message, is_final=True)
 
     def answer(self, heard: Heard, calls_left: int) -> tuple[ChatMessage, ...]:
         """The passages that were asked for, or why there are none."""
         if not heard.calls or not calls_left:
-            return (ChatMessage("user", heard.told or prompt_text("tags_invalid")),)
+            return (ChatMessage("user", heard.reminder or prompt_text("tags_invalid")),)
         query = heard.calls[0].arguments
         found = ranked_return(self.retriever, query, self.return_characters)
         return (ChatMessage("user", information(found, self.question)),)

@@ -69,7 +69,7 @@ class ToolStyle:
 
     def opening(self, question: str) -> tuple[ChatMessage, ...]:
         """Instructions as the system's turn, the question as the user's, who asks at the very end to look it up."""
-        # How to answer is told once something was looked up: small models answer at once where they know the form.
+        # How to answer is explained once something was looked up: small models answer at once where they know the form.
         return (
             ChatMessage("system", prompt_text(self.instructions)),
             ChatMessage("user", f"{encodable(question)}\n\n{prompt_text('tools_ask')}"),
@@ -105,8 +105,8 @@ class ToolSession:
     """Also the query of an example: small models copy examples as they are."""
     made: int = field(default=0, init=False)
     """Calls so far."""
-    _told: set[str] = field(default_factory=set, init=False)
-    """What the model is told once only."""
+    _given: set[str] = field(default_factory=set, init=False)
+    """Reminders that were given, each once."""
 
     def hear(self, reply: ChatReply, is_last: bool = False) -> Heard:
         """Calls, also those that the model wrote into its text because the server does not know its dialect."""
@@ -122,11 +122,11 @@ class ToolSession:
         if is_last:
             text = "" if written.is_malformed else text
             return Heard(ChatMessage("assistant", text), is_final=bool(text.strip()))
-        told = self._told_of(reply, text, written.is_malformed)
+        reminder = self._reminder(reply, text, written.is_malformed)
         message = ChatMessage("assistant", text)
-        return Heard(message, is_final=not told, told=told, is_hidden=written.is_malformed)
+        return Heard(message, is_final=not reminder, reminder=reminder, is_hidden=written.is_malformed)
 
-    def _told_of(self, reply: ChatReply, text: str, is_malformed: bool) -> str:
+    def _reminder(self, reply: ChatReply, text: str, is_malformed: bool) -> str:
         """What there is to say to a reply that calls nothing; nothing: it answers."""
         is_untagged = extract_answer(text).how in _UNTAGGED
         if is_malformed:
@@ -138,9 +138,9 @@ class ToolSession:
         return self._once("tools_untagged") if is_untagged else ""
 
     def _once(self, name: str) -> str:
-        if name in self._told:
+        if name in self._given:
             return ""
-        self._told.add(name)
+        self._given.add(name)
         return self._prompt(name)
 
     def _prompt(self, name: str) -> str:
@@ -150,7 +150,7 @@ class ToolSession:
     def answer(self, heard: Heard, calls_left: int) -> tuple[ChatMessage, ...]:
         """Calls and their returns one by one, as the tools do them: a page is opened from a listing that came back."""
         if not heard.calls:
-            return (ChatMessage("user", heard.told),)
+            return (ChatMessage("user", heard.reminder),)
         turns: list[ChatMessage] = []
         for place, call in enumerate(heard.calls):
             # Every call has a return: servers refuse a conversation in which one is missing.

@@ -32,7 +32,7 @@ class Passage:
     text: str
     title: str
     score: float | None
-    """Comparable within one search only; None: the server told none."""
+    """Comparable within one search only; None: the server gave no score."""
     document: str
     """Id of the document."""
     place: int | None = None

@@ -240,7 +240,7 @@ class QuestionView:
         keys = [f"asks {parsed.asks}", f"head {parsed.head}", *(f"word {word}" for word in relation)]
         # The head is a stem already, but for "how many", whose pair stands for itself.
         head = np.array([hash_of(parsed.head)] if parsed.head else [], np.uint64)
-        told = np.array([stem_hash(word) for word in parsed.relation], np.uint64)
+        relations = np.array([stem_hash(word) for word in parsed.relation], np.uint64)
         return cls(
             parsed=parsed,
             role_of=roles,
@@ -248,7 +248,7 @@ class QuestionView:
             keys=np.array(list(map(hash_of, keys)), np.uint64) * _KEY_MIX,
             asks=QUESTION_WORDS.index(parsed.asks) if parsed.asks in QUESTION_WORDS else len(QUESTION_WORDS),
             head=direction(tables.vectors_of(head).sum(axis=0)),
-            relation=direction(tables.vectors_of(told).sum(axis=0)),
+            relation=direction(tables.vectors_of(relations).sum(axis=0)),
         )
 
 

@@ -124,7 +124,7 @@ MAX_RESIDUAL = 4
 """Most words of the question that are added to a name."""
 
 _KEEPS_NAME_WORD = 0.6
-"""Chance that a capitalised word survives when its turn to be left out has come."""
+"""Probability that a capitalised word survives when its turn to be left out has come."""
 _RANK_DISCOUNT = 0.3
 _LATEST_BONUS = 0.5
 """Logits for a name to follow, by where it was read."""
@@ -202,7 +202,7 @@ def reworded(question: ParsedQuestion, preset: Preset, rng: np.random.Generator)
 def _about(
     name: str, question: ParsedQuestion, source: AnalysedPassage | None, preset: Preset, rng: np.random.Generator
 ) -> str:
-    """A name and some of what is asked about it; what its source already told is not asked again."""
+    """A name and some of what is asked about it; what its source already answers is not asked again."""
     if question.kind is not QuestionKind.OPEN:
         return name
     words = [word for word in question.relation if source is None or stem_hash(word) not in source.words]
@@ -341,7 +341,7 @@ def softmax(logits: NDArray[np.floating]) -> NDArray[np.float64]:
 
 
 def _nucleus(chances: NDArray[np.float64], top_p: float, rng: np.random.Generator) -> int:
-    """One place, drawn from the likeliest whose chances reach top_p together."""
+    """One place, drawn from the likeliest whose probabilities reach top_p together."""
     order = np.argsort(-chances, kind="stable")
     running = np.cumsum(chances[order])
     kept = int(np.searchsorted(running, top_p)) + 1

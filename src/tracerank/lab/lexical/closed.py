@@ -152,7 +152,7 @@ def _coverage(side: Side, view: QuestionView) -> float:
 def _compared(
     first: Side, second: Side, measure: Callable[[AnalysedPassage], float | None], is_indirect: bool
 ) -> float:
-    """1 when the first measures more, -1 when less, 0 when it cannot be told."""
+    """1 when the first measures more, -1 when less, 0 when unknown."""
     sizes = []
     for side in (first, second):
         passages = side.linked if is_indirect else side.texts()

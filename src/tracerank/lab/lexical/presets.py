@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """The chances behind one policy; all between 0 and 1 unless said otherwise."""
+    """The probabilities behind one policy; all between 0 and 1 unless said otherwise."""
 
     name: str
     searches: tuple[float, float, float, float]
@@ -17,11 +17,11 @@ class Preset:
     no_answer: float
     """Share of the other rollouts that end without an answer."""
     drops_word: float
-    """Chance that a query leaves a word of the question out."""
+    """Probability that a query leaves a word of the question out."""
     starts_with_name: float
-    """Chance that the first query is about one name instead of the whole question."""
+    """Probability that the first query is about one name instead of the whole question."""
     asks_again: float
-    """Chance that a later query words the question anew instead of following a name that was read."""
+    """Probability that a later query words the question anew instead of following a name that was read."""
     bridge_temperature: float
     """Above 0; how freely the name to follow is drawn."""
     temperature: float
@@ -31,7 +31,7 @@ class Preset:
     passage_noise: float
     """Standard deviation of the scorer's trust in a passage, in logits."""
     skips_passage: float
-    """Chance that a passage is overlooked when the answer is drawn."""
+    """Probability that a passage is overlooked when the answer is drawn."""
 
 
 BASE = Preset(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors.numpy import load, save_file
+from safetensors.numpy import load
 
 from tracerank.lab.data import read_data
 from tracerank.lab.lexical.analysis import (
@@ -33,29 +33,8 @@ WIDTH = 32
 BLOCKS = 7
 COSINES = 5
 DENSE = PLAIN + BLOCKS * WIDTH + COSINES
-_GAIN = 4.0
+GAIN = 4.0
 """Products of two unit vectors are small; this brings them to the size of the other features."""
-
-
-def dense_features(view: QuestionView, passage: AnalysedPassage) -> Floats:
-    """(spans, DENSE): what the first layer was fitted on."""
-    return np.concatenate([plain_features(view, passage), vector_features(view, passage)], axis=1)
-
-
-def vector_features(view: QuestionView, passage: AnalysedPassage) -> Floats:
-    """(spans, BLOCKS * WIDTH + COSINES)."""
-    span, window = passage.span_direction, passage.window_direction
-    head, relation = (np.broadcast_to(each, span.shape) for each in (view.head, view.relation))
-    products = (span * head, span * relation, window * relation)
-    cosines = (
-        span @ view.head,
-        span @ view.relation,
-        window @ view.relation,
-        window @ view.head,
-        np.full(len(span), passage.title_direction @ view.head),
-    )
-    blocks = (span, window, head, relation, *(_GAIN * product for product in products))
-    return np.concatenate([*blocks, np.stack(cosines, axis=1)], axis=1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,8 +55,8 @@ class FoldedLayer:
         cosine = weight[-COSINES:]
         return cls(
             plain=weight[:PLAIN],
-            span=span + head * (_GAIN * span_head + cosine[0]) + relation * (_GAIN * span_relation + cosine[1]),
-            window=window + relation * (_GAIN * window_relation + cosine[2]) + head * cosine[3],
+            span=span + head * (GAIN * span_head + cosine[0]) + relation * (GAIN * span_relation + cosine[1]),
+            window=window + relation * (GAIN * window_relation + cosine[2]) + head * cosine[3],
             title=head * cosine[4],
             bias=bias + view.head @ by_head + view.relation @ by_relation,
         )
@@ -145,23 +124,6 @@ class SpanScorerWeights:
             yes_no=wide("yes_no"),
             either_or=wide("either_or"),
         )
-
-    def save(self, path: Path) -> None:
-        """Write the file that ``from_arrays`` reads; tables become bytes."""
-        step = np.abs(self.cross).max(axis=0) / VECTOR_STEPS
-        arrays = {
-            "rarity": np.rint(self.tables.rarity * RARITY_STEPS).astype(np.uint8),
-            "vectors": np.rint(self.tables.vectors * VECTOR_STEPS).astype(np.int8),
-            "cross": np.rint(self.cross / np.maximum(step, 1e-9)).astype(np.int8),
-            "cross.step": step.astype(np.float32),
-            "names": self.names,
-            "yes_no": self.yes_no,
-            "either_or": self.either_or,
-        }
-        for name, layers in (("layers", self.layers), ("trust", self.trust)):
-            for at, (weight, bias) in enumerate(layers):
-                arrays[f"{name}.weight{at}"], arrays[f"{name}.bias{at}"] = weight, bias
-        save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, path)
 
 
 def load_weights(path: Path | None = None) -> SpanScorerWeights:

@@ -1,4 +1,4 @@
-"""How agents err: what they believe of what they read, what they know by heart, how they write the answer down.
+"""How agents err: what they believe of what they read, what they know from memory, how they write the answer down.
 
 The search protocols are elsewhere; here is only what both have in common. Every mistake is noted, so that a test can
 count it, and none of it reaches the pools.
@@ -45,7 +45,7 @@ class Standing(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class ErrorModel:
-    """Chances of each mistake; those of namesakes and stale pages follow from what is found and ``heed``."""
+    """Probabilities of each mistake; those of namesakes and stale pages follow from what is found and ``heed``."""
 
     no_answer: float = 0.12
     no_search: float = 0.06
@@ -58,7 +58,7 @@ class ErrorModel:
     misread: float = 0.06
     """Of a reading: takes a value that stands nowhere, or only a part of the one that does."""
     heed: float = 0.7
-    """Chance that a page is believed or set aside by what the agent has read on that page about it."""
+    """Probability that a page is believed or set aside by what the agent has read on that page about it."""
     impatience: float = 0.5
     """Weight of a statement relative to the one read before it; small: the first is believed."""
     gives_up: float = 0.3
@@ -68,7 +68,7 @@ class ErrorModel:
     folklore: float = 0.3
     """Of a guess that is wrong: a lure which others fall for, too, instead of an invention."""
     full_stop: float = 0.05
-    """Chance of a full stop after the answer, which normalisation removes."""
+    """Probability of a full stop after the answer, which normalisation removes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +77,6 @@ class Journey:
 
     rollout: Rollout
     mistakes: tuple[Mistake, ...]
-    readings: int
-    """How often the agent settled on a value it had read."""
-    could_stop_early: bool
-    """It found a first fact when more were needed."""
 
 
 class Agents(Protocol):
@@ -99,8 +95,6 @@ class Agent:
         self.rng = rng
         self.errors = errors
         self.mistakes: list[Mistake] = []
-        self.readings = 0
-        self.could_stop_early = False
         self._read: dict[str, list[tuple[Statement, int]]] = {}
         self._passages: set[int] = set()
         self._judged: dict[int, bool] = {}
@@ -140,7 +134,6 @@ class Agent:
             return self.rng.choice(others).value
         if not stated:
             return None
-        self.readings += 1
         statement = self._preferred(stated)
         if statement.source is Source.NAMESAKE:
             self._note(Mistake.NAMESAKE)
@@ -150,7 +143,6 @@ class Agent:
 
     def stops_early(self) -> bool:
         """Whether it answers now, though more facts are needed."""
-        self.could_stop_early = True
         if self._stops_early:
             self._note(Mistake.EARLY_STOP)
         return self._stops_early
@@ -174,7 +166,7 @@ class Agent:
         self._note(Mistake.GAVE_UP)
 
     def remember(self) -> str:
-        """What the agent knows by heart, or thinks it does."""
+        """What the agent knows from memory, or thinks it does."""
         case, rng = self.case, self.rng
         if rng.random() < case.fame:
             return case.answer

@@ -1,6 +1,6 @@
 """What can be true in the world: invented names, kinds of entities and the typed relations between them, with wording.
 
-Holds no particular fact. Names belong to nobody we know of; every text is our own.
+Holds no particular fact. All names are invented and every text is our own.
 """
 
 from collections.abc import Mapping

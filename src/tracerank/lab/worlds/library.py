@@ -25,7 +25,7 @@ class SearchModel:
     noise: float = 0.5
     """Standard deviation of what the wording adds, query by query."""
     care: float = 0.5
-    """Chance that a query names the place."""
+    """Probability that a query names the place."""
     habit: float = 1.0
     """How strongly agents prefer the usual wordings: the n-th has weight n to the power of minus this."""
 

@@ -70,7 +70,7 @@ class Page:
     """A document."""
 
     number: int
-    """Its place in the question's library."""
+    """Its position in the question's library."""
     name: str
     """Of the entity it is about; empty: of none that anybody asks for."""
     place: str
@@ -89,9 +89,9 @@ class PageModel:
     passages: tuple[int, int] = (4, 5)
     """Fewest and most passages of a page on an entity."""
     titled: float = 0.3
-    """Chance that a title names the place, too."""
+    """Probability that a title names the place, too."""
     telling: float = 0.3
-    """Chance that the very passage which states a fact also shows what it holds for."""
+    """Probability that the very passage which states a fact also shows what it holds for."""
     aside_sentences: tuple[int, int] = (1, 2)
     page_spread: float = 1.0
     passage_spread: float = 0.5

@@ -104,7 +104,7 @@ FAULTLESS: Mapping[str, Preset] = MappingProxyType(
         ),
     }
 )
-"""Nothing misleads and nobody errs: every rollout is right."""
+"""Nothing misleads and no agent errs: every rollout is right."""
 
 PRESETS: Mapping[str, Mapping[str, Preset]] = MappingProxyType({"paper": PAPER, "faultless": FAULTLESS})
 """By name and setting."""

@@ -33,12 +33,12 @@ class WorldModel:
     namesake: float = 0.5
     stale: float = 0.4
     register: float = 0.6
-    """Chances, at each hop, of a namesake with a page, of an outdated page, and of a second page for either of the
-    entity and its namesake."""
+    """Probabilities, at each hop, of a namesake with a page, of an outdated page, and of a second page for the entity
+    or for its namesake."""
     asides: tuple[int, int] = (3, 6)
     """Fewest and most pages that have nothing to do with the question."""
     fame: tuple[float, float] = (0.3, 2.0)
-    """Beta distribution of the chance that an agent knows the answer by heart."""
+    """Beta distribution of the probability that an agent knows the answer from memory."""
     effort_spread: float = 0.0
     """Standard deviation, over questions, of the logarithm of how long agents keep at it."""
     pages: PageModel = field(default_factory=PageModel)
@@ -67,7 +67,7 @@ class Case:
     lures: tuple[str, ...]
     """Wrong answers that some page leads to."""
     fame: float
-    """Chance that an agent knows the answer by heart."""
+    """Probability that an agent knows the answer from memory."""
     is_hopeless: bool
     effort: float
     """Factor on how long agents keep at it."""

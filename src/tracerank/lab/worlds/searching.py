@@ -122,19 +122,19 @@ class BrowsingHabits:
     room_spread: float = 0.4
     """Standard deviation of their logarithm over rollouts."""
     eagerness: float = 0.45
-    """Chance that a listed page is passed over for the next one."""
+    """Probability that a listed page is passed over for the next one."""
     reads_on: float = 0.6
-    """Chance to show one more window of a page after the first; the question's effort raises it."""
+    """Probability of showing one more window of a page after the first; the question's effort raises it."""
     in_order: float = 0.6
     """Of such a window: the next one, else one that the agent jumps to."""
     finds: float = 0.25
     """Of looking further on a page: by Find instead of another window."""
     searches_on: tuple[float, float, float] = (1.0, 0.7, 0.15)
-    """Chance to search again for a fact that is missing, of which the agent is unsure, or sure."""
+    """Probability of searching again for a fact that is missing, of which the agent is unsure, or sure."""
     resumes: float = 0.4
     """Of coming back to a page: goes to some later window instead of the first."""
     by_address: float = 0.02
-    """Chance to begin with a page whose address the agent knows: an orphan."""
+    """Probability of beginning with a page whose address the agent knows: an orphan."""
     runs_out: float = 0.85
     """Of a rollout without room: ends without an answer, else gives what it has."""
 
@@ -170,7 +170,7 @@ class BrowsingSearch:
             setting=BROWSING,
             views=tuple(visit.session.views),
         )
-        return Journey(rollout, tuple(agent.mistakes), agent.readings, agent.could_stop_early)
+        return Journey(rollout, tuple(agent.mistakes))
 
     def _investigate(self, agent: Agent, visit: "_Visit") -> str | None:
         name, place = "", None
@@ -255,7 +255,7 @@ class SearchHabits:
     """How long agents search."""
 
     searches_on: tuple[float, float, float] = (0.3, 0.1, 0.1)
-    """Chance to search again for a fact that is missing, of which the agent is unsure, or sure."""
+    """Probability of searching again for a fact that is missing, of which the agent is unsure, or sure."""
     most_searches: int = 5
 
     def agents(self, case: Case, library: Library, errors: ErrorModel) -> Agents:
@@ -288,7 +288,7 @@ class RankedSearch:
         answer = None if fate is Mistake.NO_ANSWER else agent.written(answer)
         label = exact_match(answer, case.question.references)
         rollout = Rollout(sample_id, answer, tuple(searches), label)
-        return Journey(rollout, tuple(agent.mistakes), agent.readings, agent.could_stop_early)
+        return Journey(rollout, tuple(agent.mistakes))
 
     def _investigate(self, agent: Agent, searches: list[Search], is_served: bool) -> str | None:
         name, place = "", None

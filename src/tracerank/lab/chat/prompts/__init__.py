@@ -1,4 +1,4 @@
-"""What a chat agent is told, one text file a prompt.
+"""The prompts of chat agents, one text file each.
 
 Texts only; which style uses which prompt stands in the style's module. Prompts of methods live with the methods.
 """
