@@ -19,6 +19,11 @@ PRECISIONS = (0.8, 0.9, 0.95, 0.99)
 """Shares of right answers that a user may ask for."""
 MAIN_PRECISION = 0.95
 """The one in the sentence."""
+MEASURES = (
+    *(Column("confidence"), Column("accuracy"), Column("Brier"), Column("base rate")),
+    *(Column("log loss", PRECISE), Column("ECE"), Column("AUROC")),
+)
+"""The columns of ``Reliability.record``."""
 _EPSILON = 1e-6
 """Confidences are clipped by it for the log loss."""
 
@@ -169,12 +174,10 @@ def calibration_tables(found: Sequence[Calibration], k: int, abstain_below: floa
     if not found:
         return []
     figures = [(one.method, one.reliability) for one in found]
-    columns = (Column("method", TEXT), Column("questions", COUNT), Column("confidence"), Column("accuracy"))
-    measures = (Column("Brier"), Column("base rate"), Column("log loss", PRECISE), Column("ECE"), Column("AUROC"))
     reliable = Table(
         "calibration",
         f"confidence against accuracy in % at K={k}",
-        (*columns, *measures),
+        (Column("method", TEXT), Column("questions", COUNT), *MEASURES),
         tuple((name, one.questions, *one.record().values()) for name, one in figures),
         (
             "Brier: mean squared distance between confidence and correctness; base rate: the same of always saying the "
