@@ -77,19 +77,6 @@ def test_saving_again_replaces_the_checkpoint_and_leaves_no_parts(tmp_path: Path
     assert torch.equal(after.net.query_readout.weight, second.net.query_readout.weight)
 
 
-def test_a_checkpoint_says_what_it_is_in_plain_json(tmp_path: Path) -> None:
-    saved(tmp_path)
-    config = json.loads((tmp_path / CONFIG_FILE).read_text())
-    assert config["format"] == FORMAT
-    assert (config["encoder"]["name"], config["encoder"]["width"]) == ("hash-32", WIDTH)
-    assert config["net"]["hidden"] == 16
-    assert config["recipe"]["slots"] == ["rank1", "rank2", "rank3"]
-
-
-def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
-    assert "no checkpoint here" in refusal(tmp_path / "nowhere")
-
-
 def test_a_file_in_place_of_the_folder_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "model.bin"
     path.write_bytes(b"x")
@@ -129,12 +116,6 @@ def test_a_newer_format_is_refused_by_its_name(tmp_path: Path) -> None:
     message = refusal(tmp_path)
     assert "'tracerank-checkpoint/2'" in message
     assert FORMAT in message
-
-
-def test_a_foreign_config_is_refused(tmp_path: Path) -> None:
-    saved(tmp_path)
-    (tmp_path / CONFIG_FILE).write_text('{"model_type": "qwen3", "hidden_size": 4096}')
-    assert "format is None" in refusal(tmp_path)
 
 
 @pytest.mark.parametrize("section", ["recipe", "net", "encoder"])

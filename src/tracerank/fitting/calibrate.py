@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from tracerank.errors import UsageError
 from tracerank.evaluation.calibration import MEASURES, Reliability, reliability
 from tracerank.evaluation.labels import AUTO, Labelling
-from tracerank.evaluation.tables import TEXT, Column, Table
+from tracerank.evaluation.tables import Table, columns
 from tracerank.evidence.confidence import COLUMNS, Calibration, is_code, shipped_confidence, standing_in
 from tracerank.evidence.fit import BUDGETS, folds_of
 from tracerank.evidence.model import Bounds, Floats, Logistic, fit_logistic, sigmoid
@@ -159,7 +159,7 @@ class Calibrated:
             (f"{name} ←" if name == self.chosen else name, *one.record().values()) for name, one in self.held.items()
         )
         title = f"on questions that were left out: {self.questions:,} questions, {self.cases:,} pools and subsets"
-        return Table("confidence", title, (Column("form", TEXT), *MEASURES), rows)
+        return Table("confidence", title, columns(f"form:text, {MEASURES}"), rows)
 
     def record(self) -> dict[str, Any]:
         """In plain values."""

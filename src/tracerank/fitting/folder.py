@@ -11,7 +11,7 @@ from typing import Any
 from tracerank.evaluation.evaluate import evaluate
 from tracerank.evaluation.labels import labels_sentence
 from tracerank.evaluation.records import RecordFolder
-from tracerank.evaluation.tables import POINTS, TEXT, Column, Table, markdown, shown
+from tracerank.evaluation.tables import POINTS, Table, columns, markdown, shown
 from tracerank.fitting.candidates import ABOUT, SHIPPED
 from tracerank.fitting.nested import FIT, RULE, Comparison
 from tracerank.pools.pool import Pool
@@ -60,10 +60,10 @@ class FitReport:
 
     def table(self) -> Table:
         """A row a candidate, and one of the whole procedure."""
-        columns = (Column("", TEXT), Column("right %"), Column("over what ships", POINTS), Column("95% interval", TEXT))
         rows = tuple((row["name"], row["accuracy"], row["gain"], _interval(row)) for row in self.values["rows"])
         title = f"accuracy on questions not fitted on: {self.values['questions']:,} questions"
-        return Table("fit", title, columns, rows)
+        heads = columns(":text, right %, over what ships:points, 95% interval:text")
+        return Table("fit", title, heads, rows)
 
     def conclusion(self) -> list[str]:
         """What was chosen, and what to expect of it."""
