@@ -90,13 +90,11 @@ def list_entry(data: dict[str, Any]) -> dict[str, Any]:
     """What the list of questions holds of one."""
     candidates = (one for one in data["rollouts"] if one["dropped"] is None)
     votes = sum(one["group"] == data["selected"]["group"] != NO_GROUP for one in candidates)
+    texts = {"id": data["id"], "question": data["question"]}
+    for side in ("selected", "vote"):
+        texts |= {side: data[side]["answer"], f"{side}_core": data[side]["core"]}
     return {
-        "id": _cut(data["id"]),
-        "question": _cut(data["question"]),
-        "selected": _cut(data["selected"]["answer"]),
-        "vote": _cut(data["vote"]["answer"]),
-        "selected_core": _cut(data["selected"]["core"]),
-        "vote_core": _cut(data["vote"]["core"]),
+        **{name: _cut(text) for name, text in texts.items()},
         "right": data["selected"]["right"],
         "vote_right": data["vote"]["right"],
         "agrees": data["agrees"],
