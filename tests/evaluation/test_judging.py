@@ -8,7 +8,7 @@ from tests.builders import referenced
 from tests.scripted_chat import ScriptedChat, failed, in_turn, silent
 from tracerank.endpoints.chat import ChatReply
 from tracerank.endpoints.chat_cache import CachedChat
-from tracerank.evaluation.judging import AnswerJudge, JudgeConfig, Judgement, Verdict, judgement_in, verdict_in
+from tracerank.evaluation.judging import ROOM, AnswerJudge, Judgement, Verdict, judgement_in, verdict_in
 from tracerank.evaluation.labels import JUDGE, Labelling
 from tracerank.pools.correctness import correctness
 
@@ -119,8 +119,16 @@ def test_an_answer_that_cannot_be_judged_has_no_label_and_is_counted(said: str |
 def test_after_a_failure_the_same_judge_can_be_asked_again_for_what_is_missing(tmp_path: Path) -> None:
     replies: list[str | Exception] = ["INCORRECT", failed(), "INCORRECT"]
     chat = CachedChat(ScriptedChat(lambda messages, sampling: replies.pop(0)), tmp_path)
-    labelling = Labelling(JUDGE, AnswerJudge(chat, JudgeConfig(concurrency=1)))
+    labelling = Labelling(JUDGE, AnswerJudge(chat, concurrency=1))
     pools = [referenced(REFERENCES, answer, question=QUESTION) for answer in ("Rome", "Oslo")]
     assert [one.label for known in labelling.pools(pools) for one in known.rollouts] == [0.0, None]
     assert [one.label for known in labelling.pools(pools) for one in known.rollouts] == [0.0, 0.0]
     assert chat.asked == 3  # Rome once, Oslo twice
+
+
+def test_a_small_context_cuts_reply_and_answer() -> None:
+    room = ROOM.within(1024)
+    assert (room.max_tokens, room.prompt_words) == (256, 256)
+    chat = in_turn("INCORRECT")
+    AnswerJudge(chat, room).judgement(QUESTION, "word " * 1000, REFERENCES)
+    assert "more words" in chat.conversations[0][0].content
