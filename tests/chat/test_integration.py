@@ -53,7 +53,6 @@ def test_an_answer_belongs_to_the_rollout_that_wrote_the_same_bytes_else_the_sam
         ("So it is &lt;answer&gt;Paris&lt;/answer&gt;", "Paris", "escaped tag"),
         ("The correct answer is:\n\nFinal answer: Paris", "Paris", "other mark"),
         ("<answer>Paris", "Paris", "other mark"),
-        ("Final solution 2 is correct, because it names a source. Final solution 1 does not.", "Paris", "number"),
         ('Final solution 2: "Paris"\n\nExplanation: Lyon is no capital.', "Paris", "number"),
         ("<answer>Final solution 2</answer>", "Paris", "number"),
         ("<answer>Solution #2.</answer>", "Paris", "number"),
@@ -78,7 +77,7 @@ def test_a_number_without_a_word_is_an_answer_and_no_place() -> None:
     pool = asked_pool("1", "7", question="How many?")
     with served(said("<answer>2</answer>")) as (chat, _):
         assert SolAgg(chat).decide(pool).answer == "2"
-    with served(said("Solution 9 is right."), said("<answer>7</answer>")) as (chat, _):
+    with served(said("Solution 9: 7"), said("<answer>7</answer>")) as (chat, _):
         assert SolAgg(chat).decide(pool).answer == "7"
 
 

@@ -33,20 +33,19 @@ def minilm() -> LocalEmbedder:
     return LocalEmbedder(default_model_folder(), name="all-MiniLM-L6-v2")
 
 
-def tokenizer_of_words(special: bool = True) -> Any:
-    """One token a word; with ``special``, <end> after each text as Qwen3-Embedding's tokenizer does."""
+def tokenizer_of_words() -> Any:
+    """One token a word, and <end> after each text as Qwen3-Embedding's tokenizer has it."""
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
 
     vocabulary = {word: number for number, word in enumerate(["<end>", "<unk>", *WORDS])}
     tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    if special:
-        tokenizer.post_processor = processors.TemplateProcessing(single="$A <end>", special_tokens=[("<end>", 0)])
+    tokenizer.post_processor = processors.TemplateProcessing(single="$A <end>", special_tokens=[("<end>", 0)])
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, pad_token="<end>", unk_token="<unk>")
 
 
-def qwen3_folder(folder: Path, special: bool = True) -> Path:
+def qwen3_folder(folder: Path) -> Path:
     from transformers import Qwen3Config, Qwen3Model
 
     torch.manual_seed(0)
@@ -55,7 +54,7 @@ def qwen3_folder(folder: Path, special: bool = True) -> Path:
         num_key_value_heads=2, head_dim=16, max_position_embeddings=8192,
     )  # fmt: skip
     Qwen3Model(config).save_pretrained(folder)
-    tokenizer_of_words(special).save_pretrained(folder)
+    tokenizer_of_words().save_pretrained(folder)
     return folder
 
 
@@ -121,12 +120,6 @@ def test_the_default_stays_in_float32_where_integers_are_slow(
     assert load_embedder("default").fingerprint == minilm.fingerprint
 
 
-def test_tokens_are_counted_without_padding(minilm: LocalEmbedder) -> None:
-    before = minilm.tokens_encoded
-    minilm.embed(["Paris", "Paris", "the capital of France"])
-    assert minilm.tokens_encoded - before == sum(minilm.token_counts(["Paris", "the capital of France"])) == 9
-
-
 def test_a_missing_default_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(local, "DEFAULT_PACKAGE", "no_such_package")
     with pytest.raises(EmbeddingError, match=r"needs no_such_package; install it: .* -m pip install "):
@@ -159,11 +152,6 @@ def test_qwen3_keeps_the_start_of_a_text_that_is_too_long(qwen3: Path, monkeypat
 
 def test_batches_do_not_change_qwen3_vectors(qwen3: Path) -> None:
     assert np.allclose(LocalEmbedder(qwen3, batch_tokens=1).embed(TEXTS), LocalEmbedder(qwen3).embed(TEXTS), atol=1e-5)
-
-
-def test_an_empty_text_works_where_the_tokenizer_adds_nothing(tmp_path: Path) -> None:
-    vectors = LocalEmbedder(qwen3_folder(tmp_path / "bare", special=False)).embed(["", "w1 w2"])
-    assert np.allclose(vectors[0], direct(tmp_path / "bare", ""), atol=1e-5)
 
 
 def test_half_precision_weights_are_computed_in_float32(qwen3: Path, tmp_path: Path) -> None:
