@@ -6,8 +6,8 @@ import random
 import sqlite3
 import subprocess
 import sys
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -240,23 +240,13 @@ def test_a_forked_process_and_threads_use_the_same_cache(tmp_path: Path) -> None
         finally:
             os._exit(2)
     assert os.waitpid(child, 0)[1] == 0
-    problems = []
 
-    def work(number: int) -> None:
-        try:
-            for step in range(10):
-                names = [f"{number} {step} {text}" for text in TEXTS]
-                cache.write(NAME, names, HALVES)
-                assert len(cache.read(NAME, WIDTH, names)) == 60
-        except BaseException as problem:
-            problems.append(problem)
+    def work(name: str) -> int:
+        cache.write(NAME, [f"{name} {text}" for text in TEXTS], HALVES)
+        return len(cache.read(NAME, WIDTH, [f"{name} {text}" for text in TEXTS]))
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not problems
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(work, map(str, range(40)))) == [60] * 40
     assert cache.encoders() == [StoredEncoder(NAME, WIDTH, 60 + 4 * 10 * 60)]
 
 

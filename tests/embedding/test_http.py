@@ -65,14 +65,6 @@ def test_rows_follow_the_texts_though_the_server_reverses_them(server: Server, m
     }
 
 
-@pytest.mark.parametrize("ending", ["", "/", "/v1", "/v1/", "/v1/embeddings"])
-def test_the_address_may_stop_anywhere(server: Server, make: Make, ending: str) -> None:
-    embedder = make(url=server.url + ending)
-    embedder.embed(["a"])
-    assert server.paths == ["/v1/embeddings"]
-    assert embedder.name == f"{server.url}/v1#words"
-
-
 def test_the_width_is_learned_by_the_first_request(server: Server, make: Make) -> None:
     embedder = make()
     assert embedder.width == 16

@@ -82,16 +82,10 @@ def test_the_default_equals_sentence_transformers(minilm: LocalEmbedder) -> None
     assert vectors.dtype == np.float32
     assert vectors.shape == (len(VARIED), 384)
     assert np.abs(vectors - reference.encode(VARIED, normalize_embeddings=True)).max() < 1e-5
-
-
-def test_rows_follow_the_texts_in_any_order(minilm: LocalEmbedder) -> None:
-    assert np.allclose(minilm.embed(VARIED)[::-1], minilm.embed(VARIED[::-1]), atol=1e-6)
+    odd, *rest = minilm.embed(["x \ud83d y", "x ? y", *VARIED[::-1]])
+    assert np.allclose(rest[0], odd, atol=1e-6)  # a lone surrogate is a question mark
+    assert np.allclose(rest[1:], vectors[::-1], atol=1e-6)
     assert minilm.embed([]).shape == (0, 384)
-
-
-def test_a_lone_surrogate_is_embedded_as_a_question_mark(minilm: LocalEmbedder) -> None:
-    odd, plain = minilm.embed(["x \ud83d y", "x ? y"])
-    assert np.allclose(odd, plain, atol=1e-6)
 
 
 def test_the_float32_default_has_a_stable_identity(minilm: LocalEmbedder) -> None:
@@ -127,7 +121,7 @@ def test_a_missing_default_says_what_to_install(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_qwen3_equals_the_papers_procedure_text_by_text(qwen3: Path) -> None:
-    vectors = LocalEmbedder(qwen3).embed([*TEXTS, ""])
+    vectors = LocalEmbedder(qwen3, batch_tokens=20).embed([*TEXTS, ""])
     assert np.abs(vectors - np.stack([direct(qwen3, text) for text in [*TEXTS, ""]])).max() < 1e-5
 
 
@@ -150,20 +144,6 @@ def test_qwen3_keeps_the_start_of_a_text_that_is_too_long(qwen3: Path, monkeypat
     assert np.abs(vectors - np.stack([direct(qwen3, text, kept=8) for text in TEXTS])).max() < 1e-5
 
 
-def test_batches_do_not_change_qwen3_vectors(qwen3: Path) -> None:
-    assert np.allclose(LocalEmbedder(qwen3, batch_tokens=1).embed(TEXTS), LocalEmbedder(qwen3).embed(TEXTS), atol=1e-5)
-
-
-def test_half_precision_weights_are_computed_in_float32(qwen3: Path, tmp_path: Path) -> None:
-    from transformers import AutoModel
-
-    AutoModel.from_pretrained(qwen3, dtype=torch.bfloat16).save_pretrained(tmp_path)
-    tokenizer_of_words().save_pretrained(tmp_path)
-    embedder = LocalEmbedder(tmp_path)
-    assert np.isfinite(embedder.embed(TEXTS)).all()
-    assert embedder.fingerprint == LocalEmbedder(qwen3).fingerprint  # the digest rounds to BF16
-
-
 def test_a_sentence_transformers_folder_keeps_its_pooling_and_prompt(tmp_path: Path) -> None:
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer import modules as models
@@ -183,13 +163,6 @@ def test_a_sentence_transformers_folder_keeps_its_pooling_and_prompt(tmp_path: P
     assert "pooling=cls prompt='w1 w2 ' max_length=16 dims=32" in embedder.fingerprint
 
 
-def test_damaged_weights_are_refused(tmp_path: Path) -> None:
-    folder = qwen3_folder(tmp_path / "damaged")
-    (folder / "model.safetensors").write_bytes(b"no weights")
-    with pytest.raises(EmbeddingError, match=r"damaged: cannot be loaded: .*; download the model anew"):
-        LocalEmbedder(folder)
-
-
 def test_a_model_that_lacks_a_weight_is_refused_rather_than_filled_at_random(tmp_path: Path) -> None:
     from safetensors.torch import load_file, save_file
 
@@ -198,6 +171,9 @@ def test_a_model_that_lacks_a_weight_is_refused_rather_than_filled_at_random(tmp
     del weights["norm.weight"]
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
     with pytest.raises(EmbeddingError, match=r"lacks weights, among them norm\.weight"):
+        LocalEmbedder(folder)
+    (folder / "model.safetensors").write_bytes(b"no weights")
+    with pytest.raises(EmbeddingError, match=r"lacking: cannot be loaded: .*; download the model anew"):
         LocalEmbedder(folder)
 
 
