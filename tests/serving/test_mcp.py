@@ -67,10 +67,10 @@ def test_an_agent_can_select_and_ask_why() -> None:
 def test_the_tools_say_field_by_field_what_a_rollout_looks_like_and_their_examples_are_read() -> None:
     [tools] = call()
     for tool in tools.values():
-        kinds = {kind.get("title"): kind for kind in tool.input_schema["properties"]["rollouts"]["items"]["anyOf"]}
-        search = kinds["Rollout"]["properties"]["searches"]["items"]
-        assert search["properties"]["evidence"]["items"]["properties"].keys() == {"text", "title", "url", "rank"}
-        examples = [example for kind in ("Rollout", "Chat") for example in kinds[kind]["examples"]]
+        kinds = tool.input_schema["$defs"]
+        assert len(tool.input_schema["properties"]["rollouts"]["items"]["anyOf"]) == 4
+        assert kinds["EvidenceRecord"]["properties"].keys() == {"text", "title", "url", "rank"}
+        examples = [example for kind in ("RolloutRecord", "ChatRecord") for example in kinds[kind]["examples"]]
         tools, found = call(("select_rollout", {"question": "Who wrote it?", "rollouts": examples}))
         assert not found.is_error
         assert (content(found)["answer"], content(found)["group"]) == ("Ada Lovelace", [0, 1])

@@ -8,13 +8,10 @@ An agent is any function of a question, async or plain; ``integrations`` makes o
 
 import inspect
 import os
-import tempfile
-import webbrowser
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import count, islice
-from pathlib import Path
 from typing import Any
 
 from tracerank.answers.exact import normalize_text
@@ -113,19 +110,12 @@ class Result:
         """Which evidence would settle the question, to aim further runs; no model is called."""
         return self.decision.missing or gaps(self.pool, self.decision)
 
-    def view(self, path: str | os.PathLike[str] | None = None) -> Path:
-        """Write the viewer's page to ``path``; None: to a temporary file that is opened in a browser."""
+    def view(self, path: str | os.PathLike[str]) -> None:
+        """Write the viewer's page to ``path``."""
         [(_, explanation)] = explain_stream(self.method, [self.pool])
         html = page([question_data(self.pool, explanation)], About(self.pool.question.id, self.method.name))
-        if path is not None:
-            with whole_file(path) as file:
-                file.write(html)
-            return Path(path)
-        handle, name = tempfile.mkstemp(prefix="tracerank-", suffix=".html")
-        with open(handle, "wb") as temporary:
-            temporary.write(html)
-        webbrowser.open(Path(name).as_uri())
-        return Path(name)
+        with whole_file(path) as file:
+            file.write(html)
 
 
 async def best_of(
@@ -172,10 +162,8 @@ def run_best_of(agent: Agent, question: str | Question, k: int = PAPER_K, **opti
 
 async def _call(agent: Agent, question: str) -> object:
     """Call the agent, a plain function in a thread; its result may still have to be awaited."""
-    if inspect.iscoroutinefunction(agent) or inspect.iscoroutinefunction(getattr(agent, "__call__", None)):  # noqa: B004
-        returned = agent(question)
-    else:
-        returned = await in_thread(agent, question)
+    is_async = inspect.iscoroutinefunction(agent) or inspect.iscoroutinefunction(getattr(agent, "__call__", None))  # noqa: B004
+    returned = agent(question) if is_async else await in_thread(agent, question)
     return await returned if isinstance(returned, Awaitable) else returned
 
 

@@ -6,7 +6,6 @@ import logging
 import socket
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager, suppress
-from functools import partial
 from threading import Lock
 from typing import Any
 
@@ -22,7 +21,7 @@ from pydantic import BaseModel
 
 from tracerank.errors import ChatError, EmbeddingError, TraceRankError, UndecidedPool, UsageError
 from tracerank.pools.pool import Pool
-from tracerank.serving.decider import Decided, Decider, QueueFull
+from tracerank.serving.decider import Decider, QueueFull
 from tracerank.serving.metrics import Counted, ServiceMetrics
 from tracerank.serving.proxy import ChatProxy, refused
 from tracerank.serving.security import BodyLimit, KnownHost, KnownToken
@@ -31,6 +30,7 @@ from tracerank.serving.upstream import Refusal
 from tracerank.serving.wire import (
     ErrorReply,
     ExplainReply,
+    GivenPool,
     HealthReply,
     RerankReply,
     RerankRequest,
@@ -38,7 +38,6 @@ from tracerank.serving.wire import (
     SelectRequest,
     explain_reply,
     pool_of,
-    pool_to_rank,
     rerank_reply,
     select_reply,
 )
@@ -143,36 +142,36 @@ def run(
 def _decisions(decider: Decider, method: str, seconds: float, metrics: ServiceMetrics) -> APIRouter:
     router = APIRouter(route_class=_LenientRoute, responses=dict(REFUSALS))
 
-    async def decided(read: Callable[[], tuple[Pool, list[str]]], wants_reasons: bool = False) -> Decided:
+    async def decided(request: SelectRequest, wants_reasons: bool = False) -> tuple[GivenPool, Explanation]:
         async with asyncio.timeout(seconds):
-            found = await asyncio.wrap_future(decider.submit(read, wants_reasons))
+            given = await run_in_threadpool(pool_of, request)
+            found = await asyncio.wrap_future(decider.submit(given.pool, wants_reasons))
         if found.decision.problem is not None:
             raise ChatError(found.decision.problem)
         metrics.dropped.inc(len(found.decision.dropped))
-        return found
+        return given, found
 
     @router.post("/v1/select", response_model=SelectReply)
     async def select(request: SelectRequest) -> Response:
         """The best existing answer to one question."""
-        found = await decided(partial(pool_of, request))
-        return _reply(select_reply(found.pool, found.decision, found.problems))
+        given, found = await decided(request)
+        return _reply(select_reply(given, found.decision))
 
     @router.post("/v1/explain", response_model=ExplainReply)
     async def explain(request: SelectRequest) -> Response:
         """The decision on one question, and what spoke for each candidate."""
-        found = await decided(partial(pool_of, request), wants_reasons=True)
-        return _reply(explain_reply(found.pool, found.explanation, found.problems))
+        return _reply(explain_reply(*await decided(request, wants_reasons=True)))
 
     @router.post("/v1/view", response_class=Response, responses={200: {"content": {"text/html": {}}}})
     async def view(request: SelectRequest) -> Response:
         """The decision on one question as a page: rollouts side by side, and the evidence that they share."""
-        found = await decided(partial(pool_of, request), wants_reasons=True)
-        return await run_in_threadpool(_page, found.pool, found.explanation, method)
+        given, found = await decided(request, wants_reasons=True)
+        return await run_in_threadpool(_page, given.pool, found, method)
 
     @router.post("/v2/rerank", response_model=RerankReply)
     async def rerank(request: RerankRequest) -> Response:
         """The rollouts of one question, best first, as Cohere's clients expect them."""
-        found = await decided(partial(pool_to_rank, request))
+        _, found = await decided(request.selection())
         return _reply(rerank_reply(request, found.decision))
 
     return router
@@ -213,16 +212,12 @@ class _LenientRequest(Request):
 
     async def json(self) -> Any:
         body = await self.body()
-        try:
+        with suppress(orjson.JSONDecodeError):
             return orjson.loads(body)
-        except orjson.JSONDecodeError:
-            if b"\\u" not in body:
-                raise
         try:
-            whole = json.dumps(json.loads(body), ensure_ascii=False)
+            return orjson.loads(json.dumps(json.loads(body), ensure_ascii=False).encode("utf-8", "replace"))
         except (RecursionError, UnicodeDecodeError) as error:
             raise json.JSONDecodeError(str(error), "", 0) from None
-        return orjson.loads(whole.encode("utf-8", "replace"))
 
 
 class _LenientRoute(APIRoute):
