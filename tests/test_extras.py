@@ -40,7 +40,7 @@ class Installed:
         return self.direct_url if name == "direct_url.json" else None
 
 
-def command_for(monkeypatch: pytest.MonkeyPatch, origin: Mapping[str, Any] | None, extra: str = "report") -> list[str]:
+def command_for(monkeypatch: pytest.MonkeyPatch, origin: Mapping[str, Any] | None, extra: str = "readers") -> list[str]:
     """The arguments of pip where the package came from there."""
     own = Installed(origin and json.dumps(origin), DECLARED)
     monkeypatch.setattr(metadata, "distribution", lambda name: own)
@@ -53,23 +53,23 @@ def test_an_editable_clone_is_installed_again_with_its_pins(tmp_path: Path, monk
     clone = tmp_path / "my clone"
     clone.mkdir()
     origin = {"url": clone.as_uri(), "dir_info": {"editable": True}}
-    assert command_for(monkeypatch, origin) == ["-e", f"{clone}[report]"]
+    assert command_for(monkeypatch, origin) == ["-e", f"{clone}[readers]"]
     (clone / "constraints.txt").touch()
-    assert command_for(monkeypatch, origin) == ["-c", f"{clone}/constraints.txt", "-e", f"{clone}[report]"]
-    assert command_for(monkeypatch, {**origin, "dir_info": {}})[2:] == [f"{clone}[report]"]
+    assert command_for(monkeypatch, origin) == ["-c", f"{clone}/constraints.txt", "-e", f"{clone}[readers]"]
+    assert command_for(monkeypatch, {**origin, "dir_info": {}})[2:] == [f"{clone}[readers]"]
 
 
 def test_a_wheel_is_installed_again_from_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wheel = tmp_path / "tracerank-1-py3-none-any.whl"
     wheel.touch()
-    assert command_for(monkeypatch, {"url": wheel.as_uri(), "archive_info": {}}) == [f"{wheel}[report]"]
+    assert command_for(monkeypatch, {"url": wheel.as_uri(), "archive_info": {}}) == [f"{wheel}[readers]"]
 
 
 @pytest.mark.parametrize("origin", [None, {"url": "file:///no/such/tracerank.whl"}, {"url": "https://host/x.whl"}])
 def test_what_came_from_elsewhere_gets_the_libraries_themselves(
     origin: Mapping[str, Any] | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert command_for(monkeypatch, origin) == PROJECT["optional-dependencies"]["report"]
+    assert command_for(monkeypatch, origin) == PROJECT["optional-dependencies"]["readers"]
 
 
 def test_code_that_was_never_installed_is_a_clone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,11 +92,6 @@ def test_conditions_other_than_the_extra_stay() -> None:
     assert requirements_of("x", ['a; (python_version < "3.12" or sys_platform == "win32") and extra == "x"']) == [
         'a; (python_version < "3.12" or sys_platform == "win32")'
     ]
-
-
-def test_the_old_names_bring_what_they_brought() -> None:
-    assert any(line.startswith("mcp") for line in requirements_of("mcp", DECLARED))
-    assert any(line.startswith("pyarrow") for line in requirements_of("parquet", DECLARED))
 
 
 def test_only_networks_bring_torch() -> None:

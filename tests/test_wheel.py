@@ -1,5 +1,6 @@
 """The wheel: built, installed without extras into a clean environment outside the repository, and used there."""
 
+import json
 import os
 import shlex
 import shutil
@@ -58,7 +59,8 @@ def test_a_clean_environment_chooses_with_the_base_alone(wheel: Path, tmp_path: 
 
     pip(python, "install", "-c", ROOT / "constraints.txt", wheel, cwd=tmp_path)
     assert run(command, "--version", cwd=tmp_path).stdout == f"tracerank {tracerank.__version__}\n"
-    run(command, "world", "-o", "pools.jsonl", "--questions", 20, "-k", 4, "--quiet", cwd=tmp_path)
+    records = ({"question": f"Capital of {n}?", "answers": ["Paris", "paris", "Rome"]} for n in range(20))
+    (tmp_path / "pools.jsonl").write_text("".join(f"{json.dumps(record)}\n" for record in records))
     decided = run(command, "select", "pools.jsonl", "--quiet", cwd=tmp_path).stdout
     assert len(decided.splitlines()) == 20
 
@@ -68,12 +70,11 @@ def test_a_clean_environment_chooses_with_the_base_alone(wheel: Path, tmp_path: 
     absent = "import importlib.util as u; print([n for n in ('torch', 'scipy', 'fastapi') if u.find_spec(n)])"
     assert run(python, "-c", absent, cwd=tmp_path).stdout == "[]\n"
 
-    # The command that is named for plots is one that pip can follow.
-    run(command, "evaluate", "pools.jsonl", "-k", "2,4", "-o", "records", "--quiet", cwd=tmp_path)
-    said = run(command, "report", "records", "-o", "report", "--quiet", cwd=tmp_path).stderr
-    named = shlex.split(said.partition("install it: ")[2])
-    assert named == [str(python), "-m", "pip", "install", f"{wheel}[report]"]
-    assert "matplotlib" in run(*named, "--dry-run", "--no-input", cwd=tmp_path).stdout
+    # The command that is named for a missing extra is one that pip can follow.
+    refused = subprocess.run([command, "serve"], cwd=tmp_path, capture_output=True, text=True)
+    named = shlex.split(refused.stderr.partition("install it: ")[2])
+    assert named == [str(python), "-m", "pip", "install", f"{wheel}[serve]"]
+    assert "fastapi" in run(*named, "--dry-run", "--no-input", cwd=tmp_path).stdout
 
 
 def test_the_wheel_tells_who_and_what_it_is(wheel: Path, tmp_path: Path) -> None:
@@ -84,7 +85,8 @@ def test_the_wheel_tells_who_and_what_it_is(wheel: Path, tmp_path: Path) -> None
         assert f"\n{field}" in text
     assert (ROOT / "README.md").read_text(encoding="utf-8").strip() in text
     shipped = {path.relative_to(ROOT / "src") for path in (ROOT / "src/tracerank").rglob("*") if path.is_file()}
-    left_out = {path for path in shipped if "__pycache__" not in path.parts and not (tmp_path / path).exists()}
+    kept = (path for path in shipped if not {"__pycache__", "lab"} & set(path.parts))
+    left_out = {path for path in kept if not (tmp_path / path).exists()}
     assert not left_out
 
 

@@ -23,7 +23,6 @@ from tracerank.votes.answer_groups import DefaultGroups, MeaningGroups
 from tracerank.votes.base import Method
 from tracerank.votes.simple import Oracle, SingleRollout
 from tracerank.votes.voting import MajorityVote, WithoutAbstentions
-from tracerank.votes.weighted_vote import WeightedVote
 
 FILE = RESULTS / "quality.csv"
 
@@ -34,7 +33,7 @@ def methods() -> dict[str, Method]:
         "majority": MajorityVote(WithoutAbstentions()),
         "majority, default equality": MajorityVote(DefaultGroups()),
         "majority by meaning": MajorityVote(MeaningGroups(), "commonest"),
-        "weighted by confidence": WeightedVote(),
+        "weighted by confidence": load_method("weighted"),
         "evidence": load_method("evidence"),
         "oracle": Oracle(correctness),
     }

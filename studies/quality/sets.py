@@ -1,15 +1,16 @@
 """The labelled pools that methods are compared on, none of which anything that ships was fitted on.
 
-Real rollouts and their judgements lie in ``../shared`` (or ``TRACERANK_SHARED``); sets whose data is missing are left out.
+Real rollouts and their judgements lie in ``../shared`` (or ``TRACERANK_SHARED``); sets whose data is missing are left
+out.
 """
 
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 from studies.shipped_weights.judged import Judgements
-from studies.shipped_weights.lexical_data import QuestionSets, split_of
-from studies.shipped_weights.real_pools import ROLLOUTS, folded, real_pools, tested_questions
+from studies.shipped_weights.lexical_data import SETS, QuestionSets, rows_of, split_of
+from studies.shipped_weights.real_pools import MAY_TRAIN, ROLLOUTS, folded, real_pools, tested_questions
 from tracerank.evaluation.labels import MEANING, labelled
 from tracerank.lab.lexical.policy import LexicalPolicy
 from tracerank.lab.lexical.presets import PRESETS as AGENTS
@@ -31,36 +32,39 @@ Load = Callable[[Path], list[Pool]]
 """From a cache folder to labelled pools."""
 
 
-def real(name: str, cache: Path) -> list[Pool]:
-    """Pools of a real agent, labelled by the judgements."""
-    judgements, tested = Judgements.read(), tested_questions()
+def real(name: str, folder: Path) -> list[Pool]:
+    """Pools of a real agent on questions that nothing was fitted on, labelled by the judgements."""
+    judgements, known = Judgements.read(), fitted_questions()
     ks = {**UNSEEN, **KNOWN}[name]
-    return [
-        judgements.labelled(pool)
-        for pool in real_pools(name)
-        if len(pool) >= ks[-1] and (name in UNSEEN or _is_tested(pool, tested))
-    ]
+    sized = (pool for pool in real_pools(name) if len(pool) >= ks[-1])
+    return [judgements.labelled(pool) for pool in sized if folded(pool.question.text) not in known]
 
 
-def _is_tested(pool: Pool, tested: frozenset[str]) -> bool:
-    return split_of(pool.question.text) == "test" or folded(pool.question.text) in tested
+@cache
+def fitted_questions() -> frozenset[str]:
+    """Questions outside the test split that the selector, or the kinds of answers it expects, were fitted on."""
+    questions = [pool.question.text for name in MAY_TRAIN for pool in real_pools(name)]
+    questions += [row["question"] for name in SETS for row in rows_of(f"{name}_questions")]
+    tested = tested_questions()
+    outside = (folded(text) for text in questions if split_of(text) != "test")
+    return frozenset(text for text in outside if text not in tested)
 
 
-def lexical(agent: str, cache: Path) -> list[Pool]:
+def lexical(agent: str, folder: Path) -> list[Pool]:
     """Pools of our agent without a language model on test questions, labelled by ``is_right``."""
-    questions = QuestionSets(cache)
+    questions = QuestionSets(folder)
     tested = [example.question for example in questions.of("test")]
     policy = LexicalPolicy(questions.corpus, AGENTS[agent])
     chosen = tested[:: max(1, len(tested) // LEXICAL_QUESTIONS[agent])]
     return [labelled(pool, MEANING) for pool in policy.pools(chosen)]
 
 
-def chat(cache: Path) -> list[Pool]:
+def chat(folder: Path) -> list[Pool]:
     """Pools of our agent with a small language model, labelled by ``is_right``."""
     return [labelled(pool, MEANING) for pool in read_pools(CHAT_POOLS)]
 
 
-def world(cache: Path) -> list[Pool]:
+def world(folder: Path) -> list[Pool]:
     """Generated pools with their truth."""
     return list(iter_world(PRESETS["paper"][WEBQA], WORLD_QUESTIONS, WORLD_SEED))
 
@@ -74,5 +78,3 @@ def sets() -> Iterator[tuple[str, Load, tuple[int, ...]]]:
             yield f"lexical {agent}", partial(lexical, agent), (4, 16)
     yield "chat agent, 1.5B", chat, (2, 4)
     yield "world", world, (4, 16)
-
-

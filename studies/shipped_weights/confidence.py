@@ -18,20 +18,19 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 import tracerank as tr
+from studies.shipped_weights.evidence_selector import Taught, generated_pools, judged_pools
 from studies.shipped_weights.lexical_data import QuestionSets
 from studies.shipped_weights.meaning_data import wordings
-from studies.shipped_weights.meaning_selector import PLAN, Taught, generated_pools, judged_pools
 from studies.shipped_weights.real_pools import MAY_TRAIN, folded, tested_questions
 from tracerank.evaluation.labels import MEANING, labelled
-from tracerank.fitting.calibrate import Cases, cases_of, logistic
+from tracerank.evidence.confidence import ABSTAINED, COLUMNS, EVIDENCE, SCORE_LEAD, Calibration
+from tracerank.evidence.fit import folds_of
+from tracerank.evidence.model import Logistic, fit_logistic
+from tracerank.evidence.selector import EvidenceSelector
+from tracerank.fitting.calibrate import Cases, cases_of, subsets_of
 from tracerank.lab.lexical.policy import LexicalPolicy
 from tracerank.lab.lexical.presets import PRESETS
-from tracerank.pools.types import WEBQA
-from tracerank.selectors.features.fit import folds_of
-from tracerank.selectors.features.model import FeatureModel
-from tracerank.selectors.meaning.confidence import ABSTAINED, COLUMNS, EVIDENCE, SCORE_LEAD, Confidence
-from tracerank.selectors.meaning.selector import MeaningSelector
-from tracerank.votes.base import Decision
+from tracerank.votes.base import decide_stream
 
 FOLDS = 5
 REAL_SEEDS, SEED = (0, 1, 2), (0,)
@@ -48,18 +47,10 @@ _BOUNDS: Mapping[str, tuple[float | None, float | None]] = {EVIDENCE: (None, Non
 Floats = NDArray[np.float64]
 
 
-class Unsure:
-    """Leaves decisions as they are: nothing is calibrated yet."""
-
-    def told(self, pool: tr.Pool, decision: Decision, known: object = None) -> Decision:
-        return decision
-
-
-def chooser(model: FeatureModel) -> MeaningSelector:
-    """A selector of the recipe that says nothing about its confidence."""
-    selector = MeaningSelector(replace(model, calibration=None))
-    selector.confidence = Unsure()
-    return selector
+def decided_cases(model: Logistic, pools: Sequence[tr.Pool], seed: int) -> Cases:
+    """What a selector of the recipe returns on pools and their subsets."""
+    cut = (subset for pool in pools for subset in subsets_of(pool, seed))
+    return cases_of(decide_stream(EvidenceSelector(model), cut))
 
 
 def without_evidence(pool: tr.Pool) -> tr.Pool:
@@ -72,7 +63,7 @@ def without_evidence(pool: tr.Pool) -> tr.Pool:
 
 
 class Choosers:
-    """The recipe fitted without each fold of its questions; who asks about a question gets the one without it."""
+    """The recipe fitted without each fold of its questions; a question is decided by the one without it."""
 
     def __init__(self, real: Sequence[tr.Pool], generated: Sequence[tr.Pool], left_out: Container[str] = ()) -> None:
         taught = Taught()
@@ -84,7 +75,6 @@ class Choosers:
             taught.fit(
                 [pool for pool in kept if self._fold[folded(pool.question.text)] != fold],
                 [pool for pool in generated if self._fold[folded(pool.question.text)] != fold],
-                PLAN,
             )
             for fold in range(FOLDS)
         ]
@@ -95,7 +85,7 @@ class Choosers:
         for pool in pools:
             by_fold.setdefault(self._fold.get(folded(pool.question.text), 0), []).append(pool)
         parts = [
-            cases_of(chooser(self._models[fold]), twins, seed)
+            decided_cases(self._models[fold], twins, seed)
             for fold, own in sorted(by_fold.items())
             for twins in (own, list(map(without_evidence, own)))
             for seed in seeds
@@ -105,7 +95,7 @@ class Choosers:
 
 def joined(parts: Sequence[Cases]) -> Cases:
     """All cases; each keeps its weight among its part."""
-    arrays = (np.concatenate([getattr(part, name) for part in parts]) for name in ("standings", "told", "right"))
+    arrays = (np.concatenate([getattr(part, name) for part in parts]) for name in ("standings", "known", "right"))
     weights = np.concatenate([part.weights for part in parts])
     questions = tuple(question for part in parts for question in part.questions)
     return Cases(*arrays, weights, questions, max(part.longest for part in parts), any(part.has_code for part in parts))
@@ -113,7 +103,7 @@ def joined(parts: Sequence[Cases]) -> Cases:
 
 def fit_levels(
     sources: Mapping[str, Cases], real: Container[str], used: Sequence[str] = USED, has_levels: bool = True
-) -> Confidence:
+) -> Calibration:
     """Weights that all sources share, a level for each; the mean level of the real ones is what a new agent gets."""
     rows = np.concatenate([cases.standings for cases in sources.values()])[:, [COLUMNS.index(name) for name in used]]
     right = np.concatenate([cases.right for cases in sources.values()])
@@ -127,7 +117,7 @@ def fit_levels(
     penalties = np.append(np.full(len(used), L2), np.full(of_source.shape[1], 1e-3))
     free: tuple[float | None, float | None] = (None, None)
     bounds = [*(_BOUNDS.get(name, (0.0, None)) for name in used), *([free] * of_source.shape[1])]
-    found = logistic(inputs, right, weights, penalties, np.zeros(width), bounds)
+    found = fit_logistic(inputs, right, weights, penalties, np.zeros(width), bounds)
     raw = found[: len(used)] / scale
     found_levels = levels_of @ (found[len(used) :] - raw @ center)
     levels = dict(zip(sources, found_levels.tolist(), strict=True))
@@ -135,11 +125,11 @@ def fit_levels(
     about = {
         "levels": {name: round(level, 4) for name, level in levels.items()},
         "cases": sum(map(len, sources.values())),
-        "questions": sum(cases.asked for cases in sources.values()),
+        "questions": sum(cases.question_count for cases in sources.values()),
     }
     # Most of it is agreement in meaning, which was judged on longer answers than these agents give.
     longest = max(len(answer.split()) for part in wordings() for row in part for answer in row.answers)
-    return Confidence(dict(zip(used, raw.tolist(), strict=True)), bias, longest, training=about)
+    return Calibration(Logistic(dict(zip(used, raw.tolist(), strict=True)), bias), longest, training=about)
 
 
 def lexical_pools(cache: Path, name: str, split: str = "train") -> Iterable[tr.Pool]:
@@ -158,7 +148,7 @@ def all_cases(cache: Path, real: Mapping[str, Sequence[tr.Pool]], console: Conso
     found = {name: read_cases(folder / f"{name}.json") for name in names}
     if all(found.values()):
         return {name: cases for name, cases in found.items() if cases is not None}
-    generated = list(generated_pools(WEBQA))
+    generated = list(generated_pools())
     choosers = Choosers([pool for pools in real.values() for pool in pools], generated)
     for name in (name for name in names if found[name] is None):
         if name in real:
@@ -169,7 +159,9 @@ def all_cases(cache: Path, real: Mapping[str, Sequence[tr.Pool]], console: Conso
             made = choosers.cases(lexical_pools(cache, name.removeprefix("lexical ")), SEED)
         write_cases(folder / f"{name}.json", made)
         found[name] = made
-        console.print(f"{name}: {len(made):,} cases of {made.asked:,} questions, {made.right.mean():.3f} right")
+        console.print(
+            f"{name}: {len(made):,} cases of {made.question_count:,} questions, {made.right.mean():.3f} right"
+        )
     return {name: cases for name, cases in found.items() if cases is not None}
 
 
@@ -182,7 +174,7 @@ def read_cases(path: Path) -> Cases | None:
     if not path.exists():
         return None
     plain = json.loads(path.read_text(encoding="utf-8"))
-    arrays = {name: np.array(plain[name], np.float64) for name in ("standings", "told", "right", "weights")}
+    arrays = {name: np.array(plain[name], np.float64) for name in ("standings", "known", "right", "weights")}
     return Cases(**arrays, questions=tuple(plain["questions"]), longest=plain["longest"], has_code=plain["has_code"])
 
 

@@ -17,11 +17,10 @@ from rich.console import Console
 
 import tracerank as tr
 from studies.shipped_weights.confidence import lexical_pools
-from studies.shipped_weights.meaning_selector import generated_pools
+from studies.shipped_weights.evidence_selector import generated_pools
 from tracerank.evidence.model import Logistic, fit_logistic
 from tracerank.lab.lexical.presets import PRESETS
 from tracerank.methods import load_selector
-from tracerank.pools.types import WEBQA
 from tracerank.stopping.replay import Walk, walks_of
 from tracerank.stopping.rules import COLUMNS, RecoveryModel, State, columns_of
 
@@ -57,7 +56,7 @@ def fit_recovery(sources: Mapping[str, Sequence[Walk]]) -> RecoveryModel:
 def sources_of(cache: Path) -> Mapping[str, Callable[[], Iterable[tr.Pool]]]:
     """Pools with many rollouts that may be fitted on."""
     lexical = {f"lexical {name}": lambda name=name: lexical_pools(cache, name) for name in PRESETS}
-    return {"world": lambda: generated_pools(WEBQA), **lexical}
+    return {"world": lambda: generated_pools(), **lexical}
 
 
 def kept_walks(

@@ -12,7 +12,6 @@ from tests.model_server import Reply, called, said
 from tests.readers.sample_records import SAMPLES
 from tests.worlds import generate_pools
 from tracerank.pools.canonical import write_pools
-from tracerank.pools.subsets import is_test, is_validation
 
 ROLLOUTS = 4
 """Of a question; more than one, and few enough for seconds."""
@@ -28,13 +27,8 @@ def _pools(path: Path, seed: int = 8, questions: int = 6) -> None:
 
 
 def _labelled(path: Path) -> None:
-    """Few pools to train on: nearly all with right and wrong answers, some on each side of both splits."""
-    pools = generate_pools(300, 7, ROLLOUTS)
-    mixed = [pool for pool in pools if len({rollout.label for rollout in pool.rollouts}) > 1]
-    held_out = [pool for pool in mixed if is_validation(pool.question.text)]
-    apart = [pool for pool in mixed if is_test(pool.question.text)]
-    rest = [pool for pool in mixed if pool not in held_out and pool not in apart]
-    write_pools(path, [*held_out[:2], *apart[:2], *rest[:5]])
+    """Enough questions for a fit, few enough for seconds."""
+    _pools(path, seed=7, questions=60)
 
 
 def _lines(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
@@ -72,7 +66,7 @@ def _parquet(path: Path) -> None:
     from pyarrow import parquet
 
     path.mkdir()
-    rows = [{"question": RIVER, "answer": reply} for reply in REPLIES]
+    rows = [{"question": RIVER, "sample_id": number, "answer": reply} for number, reply in enumerate(REPLIES)]
     parquet.write_table(pyarrow.Table.from_pylist(rows), path / "1.parquet")
 
 
@@ -103,7 +97,7 @@ MAKERS: dict[str, Maker] = {
 }
 """How each file or folder is made, by the name that documents use for it."""
 GIVEN: dict[str, tuple[str, ...]] = {
-    "README.md": ("logs.jsonl", "labelled.jsonl", "logs", "table.csv", "parquet", "docs.jsonl", "questions.jsonl"),
+    "README.md": ("labelled.jsonl", "logs", "table.csv"),
     "docs/quickstart.md": ("answers.csv",),
     "docs/guides/logs.md": ("logs", "answers.csv", "log.jsonl", "rollouts.jsonl", "run1.jsonl.gz", "run2.jsonl.gz"),
     "docs/guides/evaluate.md": ("labelled.jsonl", "new-pools.jsonl", "logs.jsonl"),

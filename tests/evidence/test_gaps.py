@@ -60,7 +60,7 @@ def test_a_rival_that_no_text_has_is_named_with_those_who_gave_it() -> None:
         ("Mantua", (2,), False, True),
         ("Dresden", (3,), False, False),
     ]
-    assert str(found[1]) == "no text supports the rival 'Dresden' (1 rollout), and nobody looked it up"
+    assert str(found[1]) == "no text supports the rival 'Dresden' (1 rollout), and it was not looked up"
 
 
 def test_words_in_another_order_and_yes_and_no_are_not_called_unsupported() -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tests.builders import pool_of, ranked, rollout
 from tracerank.answers.english import words
 from tracerank.evidence.table import COLUMNS, EvidenceTable, evidence_table
-from tracerank.evidence.text import content_words, line_of, words_of
+from tracerank.evidence.text import Line, content_words, words_of
 from tracerank.methods import load_selector
 from tracerank.pools.pool import Pool
 
@@ -210,6 +210,6 @@ def test_accents_and_marks_of_spaced_scripts_part_words_as_ever() -> None:
 
 
 def test_a_latin_word_beside_other_characters_stands_alone() -> None:
-    assert " apple " in line_of("AppleのCEO").text
+    assert " apple " in Line(words_of("AppleのCEO")).text
     assert words_of("2024年東京") == ["2024", "年", "東", "京"]
     assert content_words(["2024", "年", "東", "京"]) == ["2024", "年 東", "東 京"]

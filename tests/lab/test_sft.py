@@ -19,7 +19,6 @@ from tracerank.lab.sft import (
     correct_examples,
     correct_rollouts,
     examples_of,
-    selected_examples,
     selected_rollouts,
     write_examples,
 )
@@ -58,18 +57,6 @@ def test_correct_rollouts_that_read_something_are_kept_with_the_reason() -> None
     kept = examples_of(pool, correct_rollouts(pool), "tools", 9)
     assert reasons(kept.records) == {0: "correct: exact match", 3: "correct: labelled so"}
     assert (kept.rebuilt, kept.lost) == (2, 0)
-
-
-def test_the_fewest_searches_go_first_and_equal_conversations_once() -> None:
-    pool = pool_of(
-        found("Maren Holt", "a", "b", label=1.0),
-        found("Maren Holt", "c", label=1.0),
-        found("Maren Holt", "c", label=1.0),
-        found("Maren Holt", "d", label=1.0),
-    )
-    choices = correct_rollouts(pool)
-    assert list(reasons(examples_of(pool, choices, "tags", 9).records)) == [1, 3, 0]
-    assert list(reasons(examples_of(pool, choices, "tags", 2).records)) == [1, 3]
 
 
 def test_conversations_without_mistakes_and_demands_go_first() -> None:
@@ -169,11 +156,3 @@ def test_pools_are_written_as_conversations_and_counted(tmp_path: Path) -> None:
     lines = [json.loads(line) for line in (tmp_path / "train.jsonl").read_text().splitlines()]
     assert reasons(tuple(lines)) == {0: "correct: exact match", 1: "correct: exact match"}
     assert tally == ExportTally(questions=3, conversations=2, rebuilt=2, lost=1, without=2)
-
-
-def test_what_a_method_selects_of_each_pool_is_written(tmp_path: Path) -> None:
-    pools = [pool_of(found("Maren Holt", "a"), found("Peder Lind", "b"), found("Maren Holt", "c"))]
-    tally = write_examples(tmp_path / "t.jsonl", selected_examples(pools, MajorityVote(), "tags", 1))
-    [line] = [json.loads(line) for line in (tmp_path / "t.jsonl").read_text().splitlines()]
-    assert (line["sample_id"], line["reason"]) == (0, "selected by majority with 2 of 3 votes")
-    assert (tally.conversations, tally.without) == (1, 0)

@@ -54,9 +54,9 @@ def fit(
 ) -> None:
     """Find the best selector for your labelled pools, and save it.
 
-    The vote, the shipped selector and a refit of it are cross-validated by question; the simplest that is not surely
-    worse wins. Use the result with --method FOLDER. The folder remembers which questions it was fitted on, so that
-    evaluate leaves them out.
+    The vote, the shipped selector and refits of it are cross-validated by question. What ships is kept unless another
+    is surely better. Use the result with --method FOLDER. The folder remembers which questions it was fitted on, so
+    that evaluate leaves them out.
     """
     labelling = labelling_named(labels)
     held_out = None if split is None else split_named(split)

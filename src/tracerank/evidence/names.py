@@ -1,7 +1,7 @@
 """Names in a question or an answer, as far as writing marks them: capitals and quotation marks.
 
-Nothing is learned and no list of names is held. Scripts without capitals mark names by quotes alone (and Japanese those
-of others by its Katakana), so that in them fewer are found; what is found is a part of the text.
+Nothing is learned and there is no list of names. Scripts without capitals mark names by quotes alone (and Japanese
+foreign ones by Katakana), so fewer are found in them; every name found is a part of the text.
 """
 
 import re

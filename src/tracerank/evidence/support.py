@@ -5,7 +5,7 @@ Everything is read once and kept: adding a rollout is incremental. How answers a
 """
 
 import math
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple
@@ -83,7 +83,6 @@ class Sources:
         self._trails: list[Trail] = []
         self.texts: list[Line] = []
         """Those that were read."""
-        self._words: list[Container[str]] = []
         self._foreign = 0
         """The texts that are not ASCII."""
         self._queries = Queries(self._line.text)
@@ -125,7 +124,6 @@ class Sources:
                 asking.setdefault(query, []).append(index)
         self._queried = len(self._trails)
         texts = list(islice(self._numbers, len(self.texts), MAX_TEXTS))
-        self._lines.read([*texts, *asking])
         for query, rollouts in asking.items():
             self._queries.add(self._lines.of(query).text, rollouts)
         for text in texts:
@@ -133,7 +131,6 @@ class Sources:
             if not line.is_ascii:
                 self._foreign |= 1 << len(self.texts)
             self.texts.append(line)
-            self._words.append(line.held)
         return self._look_at_subject(is_new=bool(texts))
 
     def _look_at_subject(self, *, is_new: bool) -> bool:
@@ -153,8 +150,8 @@ class Sources:
         looked, found = self._holding.get(word, (0, 0))
         if looked < len(self.texts):
             bit = 1 << looked
-            for words in self._words[looked:] if looked else self._words:
-                if word in words:
+            for text in self.texts[looked:]:
+                if word in text.words:
                     found |= bit
                 bit <<= 1
             self._holding[word] = len(self.texts), found

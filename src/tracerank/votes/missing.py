@@ -1,7 +1,7 @@
-"""What an unsure pool lacks, in values: claims without support, names that nobody looked up, queries that all repeated.
+"""What an unsure pool lacks, as data: answers without support, names that were not looked up, repeated queries.
 
-``selectors/unsure/gaps.py`` finds it; a decision may carry it. Nothing here is a sentence of a model: every text is a
-part of the question, of an answer or of a query.
+``evidence/gaps.py`` finds it; a decision may carry it. No text is written by a model: each is a part of the question,
+of an answer or of a query.
 """
 
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ class Unsupported:
 
     def __str__(self) -> str:
         role = "the returned answer" if self.is_chosen else "the rival"
-        then = "" if self.was_asked else ", and nobody looked it up"
+        then = "" if self.was_asked else ", and it was not looked up"
         return f"no text supports {role} {self.answer!r} ({_runs(len(self.rollouts))}){then}"
 
 
@@ -47,7 +47,7 @@ class Unasked:
 
     def __str__(self) -> str:
         of = "" if self.where == QUESTION else f", which {_runs(len(self.rollouts))} answered"
-        return f"nobody looked up {self.phrase!r}{of}"
+        return f"no rollout looked up {self.phrase!r}{of}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +67,13 @@ class Repeated:
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """What evidence would settle a pool, as far as it can be told without a model."""
+    """What evidence would decide a pool, as far as can be seen without a model."""
 
     unsupported: tuple[Unsupported, ...] = ()
     unasked: tuple[Unasked, ...] = ()
     repeated: tuple[Repeated, ...] = ()
     note: str | None = None
-    """What could not be looked at, such as pools that show no evidence; None: all could."""
+    """What could not be checked, such as pools without evidence; None: everything was."""
 
     def __bool__(self) -> bool:
         return bool(self.unsupported or self.unasked or self.repeated)

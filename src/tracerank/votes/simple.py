@@ -1,4 +1,4 @@
-"""Choices that compare no answers: the first rollout, the quickest one, any one, and the one known to be right."""
+"""Choices that compare no answers: the first rollout, the one with fewest tools, any one, the one known to be right."""
 
 from collections.abc import Callable, Mapping, Sequence
 from random import Random
@@ -10,7 +10,7 @@ from tracerank.votes.base import Decision
 from tracerank.votes.voting import ANSWERED
 
 Correctness = Callable[[Rollout, Sequence[str]], float | None]
-"""How right a rollout is, given the references; None: nobody knows."""
+"""How right a rollout is, given the references; None: unknown."""
 
 
 class SingleRollout:

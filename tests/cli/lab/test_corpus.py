@@ -56,6 +56,21 @@ def test_search_prints_passages_best_first(index: Path) -> None:
     assert "no passage shares a word" in run("search", index, "zebra").stderr
 
 
+def test_search_says_which_passage_of_a_long_document_it_shows(tmp_path: Path) -> None:
+    words = [*("plain",) * 150, "lighthouse", *("plain",) * 20]
+    docs = write_rows(
+        tmp_path / "docs.jsonl", [{"title": "Long", "text": " ".join(words), "url": "https://a.example/"}]
+    )
+    run("build", docs, "-o", tmp_path / "index", "--quiet")
+    first, *_ = run("search", tmp_path / "index", "lighthouse", "-k", 1).stdout.splitlines()
+    assert first.endswith("(https://a.example/, passage 2)")
+    ranked = run("search", tmp_path / "index", "plain", "-k", 2).stdout.splitlines()
+    assert {line.rpartition("(")[2] for line in ranked if line[0].isdigit()} == {
+        "https://a.example/)",
+        "https://a.example/, passage 2)",
+    }
+
+
 def test_search_can_re_rank(index: Path) -> None:
     found: list[dict[str, Any]] = json.loads(run("search", index, "Ada Korn", "--rerank", "hash-64", "--json").stdout)
     assert {passage["title"] for passage in found} == {"Ada Korn", "Velm River"}

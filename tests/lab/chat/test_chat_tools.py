@@ -166,23 +166,3 @@ def test_each_rollout_has_a_browser_of_its_own(rivers: Corpus) -> None:
     made = list(ChatPolicy(chat, browser_style(rivers)).rollouts(QUESTION, range(6)))
     assert {tuple(view.cursor for view in each.views) for each in made} == {(0, 1)}
     assert len({each.messages for each in made}) == 1
-
-
-def test_a_browser_tells_what_was_wrong_and_broken_arguments_open_nothing(rivers: Corpus) -> None:
-    chat = in_turn(
-        calling(
-            ("browser_search", '{"query": "Velm"}'),
-            ("browser_open", '{"id": 0'),
-            ("browser_open", '{"id": 99}'),
-            ("browser.find", '{"pattern": "x"}'),
-            ("python", "{}"),
-        ),
-        ANSWER,
-    )
-    made = rollout(chat, browser_style(rivers))
-    _, broken, missing, find, unknown = returns(made)
-    assert broken == NO_OBJECT
-    assert "Invalid link id" in missing
-    assert "Cannot run `find`" in find  # known under its dotted name, too
-    assert "Unknown function" in unknown
-    assert not made.has_evidence

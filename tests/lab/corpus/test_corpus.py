@@ -41,11 +41,6 @@ def test_a_search_finds_by_words_titles_and_stems(corpus: Corpus) -> None:
     )
 
 
-@pytest.mark.parametrize("query", ["", "   ", "the of and", "zebra", "…!?", "\ud800", "0" * 1000])
-def test_a_query_without_known_words_finds_nothing(corpus: Corpus, query: str) -> None:
-    assert corpus.search(query) == ()
-
-
 def test_ranking_equals_a_full_sort(tmp_path: Path) -> None:
     rng = Random(1)
     rows = [{"text": " ".join(rng.choices("abcdefghij", k=rng.randrange(3, 30)))} for _ in range(700)]

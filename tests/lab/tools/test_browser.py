@@ -52,14 +52,6 @@ def test_a_link_opens_the_document_with_its_address_first(browser: Browser) -> N
     assert (opened.cursor, opened.parent) == (1, 0)
 
 
-def test_an_address_is_opened_in_any_spelling(browser: Browser) -> None:
-    assert call(browser, "open", id="HTTPS://tarrow.example:443#top").text.startswith(
-        "[0] Tarrow (https://tarrow.example/)"
-    )
-    assert call(browser, "open", url="https://ex.org/a%2fb").text.startswith("[1] Ostra hills (https://ex.org/a%2Fb)")
-    assert "no such page" in call(browser, "open", id="https://ex.org/a/b").text
-
-
 def test_a_long_page_is_read_in_windows(browser: Browser) -> None:
     first = call(browser, "open", id="https://corpus.local/doc/long")
     assert "**viewing lines [0 - 49] of 101**" in first.text
