@@ -71,8 +71,6 @@ class Runs:
     """Finished when the answer was already clear."""
     saved: int
     """Never started."""
-    hung: int = 0
-    """Failed runs that exceeded the timeout."""
     resumed: int = 0
     """Used runs that were read from the log."""
 
@@ -175,7 +173,7 @@ class _Collected:
         self._log = None if log is None else RunLog(log, session.question)
         self._logged: Mapping[int, Rollout] = {}
         self._numbers: list[int] = []
-        self._resumed = self._hung = 0
+        self._resumed = 0
         self._first_error: BaseException | None = None
 
     def resume(self) -> None:
@@ -202,7 +200,6 @@ class _Collected:
                 ended = Failure(AgentError(f"what the agent returned cannot be read: {error}"))
         if isinstance(ended, Failure):
             self._first_error = self._first_error or ended.error
-            self._hung += ended.is_late
             self._add(number, Rollout(number, None, problem=f"{FAILED}{ended.reason}"))
         if self._log is not None:
             self._log.add(replace(self._session.pool.rollouts[-1], sample_id=number))
@@ -230,7 +227,7 @@ class _Collected:
             why = (self._session.pool.rollouts[0].problem or "").removeprefix(FAILED)
             raise AgentError(f"all {failed} runs of the agent failed, the first because {why}") from self._first_error
         cancelled, unneeded, saved = map(len, (ended.cancelled, ended.unneeded, ended.saved))
-        runs = Runs(len(pool) - failed, failed, cancelled, unneeded, saved, self._hung, self._resumed)
+        runs = Runs(len(pool) - failed, failed, cancelled, unneeded, saved, self._resumed)
         return Result(with_evidence_note(pool, method.decide(pool)), pool, runs, ended.verdict.reason, method)
 
 

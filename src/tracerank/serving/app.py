@@ -88,10 +88,9 @@ def create_app(method: Method, settings: ServiceSettings = DEFAULT_SETTINGS) -> 
         lifespan=lifespan,
         redoc_url=None,
     )
-    for error in (*_STATUSES, RequestValidationError, Exception):
-        app.add_exception_handler(error, _refused)
-    app.include_router(_decisions(decider, method.name, settings.seconds, metrics))
-    app.include_router(_monitoring(decider, method.name, metrics))
+    for kind in _FAILURES:
+        app.add_exception_handler(kind, _refused)
+    app.include_router(_routes(decider, method.name, settings.seconds, metrics))
     if proxy is not None:
         app.include_router(proxy.router())
         app.add_exception_handler(Refusal, refused)
@@ -139,7 +138,7 @@ def run(
         uvicorn.Server(config).run(sockets=[listening])
 
 
-def _decisions(decider: Decider, method: str, seconds: float, metrics: ServiceMetrics) -> APIRouter:
+def _routes(decider: Decider, method: str, seconds: float, metrics: ServiceMetrics) -> APIRouter:
     router = APIRouter(route_class=_LenientRoute, responses=dict(REFUSALS))
 
     async def decided(request: SelectRequest, wants_reasons: bool = False) -> tuple[GivenPool, Explanation]:
@@ -174,20 +173,12 @@ def _decisions(decider: Decider, method: str, seconds: float, metrics: ServiceMe
         _, found = await decided(request.selection())
         return _reply(rerank_reply(request, found.decision))
 
-    return router
-
-
-def _monitoring(decider: Decider, method: str, metrics: ServiceMetrics) -> APIRouter:
-    router = APIRouter()
-
     @router.get("/health")
     async def health() -> HealthReply:
         """Whether requests are answered, and by which method."""
         return HealthReply(status="ok", method=method, waiting=decider.waiting(), version=service_version())
 
-    @router.get(
-        "/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}, 401: REFUSALS[401]}
-    )
+    @router.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
     async def counts() -> Response:
         """Counters for Prometheus."""
         return Response(generate_latest(metrics.registry), media_type=CONTENT_TYPE_LATEST)
@@ -230,34 +221,27 @@ class _LenientRoute(APIRoute):
         return handle_leniently
 
 
-_STATUSES: Mapping[type[Exception], int] = {
-    UndecidedPool: 500,
-    EmbeddingError: 503,
-    ChatError: 503,
-    TraceRankError: 422,
-    QueueFull: 429,
-    TimeoutError: 504,
+_BEHIND = "the encoder or chat server behind this service failed; try again"
+_FAILURES: Mapping[type[Exception], tuple[int, str | None]] = {
+    UndecidedPool: (500, None),
+    EmbeddingError: (503, _BEHIND),
+    ChatError: (503, _BEHIND),
+    TraceRankError: (422, None),
+    QueueFull: (429, "too many requests wait; try again"),
+    TimeoutError: (504, "not decided in time"),
+    RequestValidationError: (422, None),
+    Exception: (500, "the service failed; its log has the reason"),
 }
+"""Status and reason, the first kind that fits; None: the error's own words."""
 
 
 async def _refused(_: Request, error: Exception) -> Response:
     """What went wrong, in one line."""
-    status = next((status for kind, status in _STATUSES.items() if isinstance(error, kind)), 500)
+    status, detail = next(found for kind, found in _FAILURES.items() if isinstance(error, kind))
+    if detail is _BEHIND:
+        _log.warning("%s: %s", type(error).__name__, error)  # it may name addresses: not for clients
+    if isinstance(error, RequestValidationError):  # FastAPI's own answer repeats the whole body
+        found = error.errors()[:MAX_MISTAKES]
+        detail = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in found)
     headers = {"Retry-After": "1"} if status in (429, 503) else None
-    match error:
-        case RequestValidationError():  # FastAPI's own answer repeats the whole body
-            status = 422
-            found = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()[:MAX_MISTAKES]]
-            detail = "; ".join(found)
-        case QueueFull():
-            detail = "too many requests wait; try again"
-        case TimeoutError():
-            detail = "not decided in time"
-        case EmbeddingError() | ChatError():
-            _log.warning("%s: %s", type(error).__name__, error)  # it may name addresses: not for clients
-            detail = "the encoder or chat server behind this service failed; try again"
-        case TraceRankError():
-            detail = str(error)
-        case _:
-            detail = "the service failed; its log has the reason"
-    return JSONResponse({"detail": detail}, status, headers)
+    return JSONResponse({"detail": detail or str(error)}, status, headers)

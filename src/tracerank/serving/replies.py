@@ -6,10 +6,10 @@ calls tools is no answer yet; it is compared by the names of the tools, then by 
 
 import json
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any
 
 from tracerank.endpoints.chat import Usage, record_to_message, text_in
 from tracerank.errors import MalformedRollout, ReadError, UsageError
@@ -25,7 +25,6 @@ NOT_CALIBRATED = "tool calls are counted, and how often such a choice is right i
 ALL_EMPTY = "no sample has an answer; the first is returned"
 WRITTEN_ANEW = "it wrote an answer of its own, and only completions are returned, so the first choice stays"
 
-H = TypeVar("H", bound=Hashable)
 Completion = Mapping[str, Any]
 Calls = tuple[tuple[str, str], ...]
 """Names and arguments of the calls in a reply, sorted."""
@@ -115,12 +114,10 @@ class Replies:
 
     def _most_called(self) -> tuple[int, int]:
         """The first sample with the most frequent calls of the most frequent tools, and how many make the same."""
-        ordered = dict(sorted(self._calls.items()))
-        tools = _most_common([_names(calls) for calls in ordered.values()])
-        same = {number: calls for number, calls in ordered.items() if _names(calls) == tools}
-        most = _most_common(list(same.values()))
-        numbers = [number for number, calls in same.items() if calls == most]
-        return numbers[0], len(numbers)
+        calls, same = self._calls, Counter(self._calls.values())
+        tools = Counter(map(_names, calls.values()))
+        number = max(calls, key=lambda one: (tools[_names(calls[one])], same[calls[one]], -one))
+        return number, same[calls[number]]
 
 
 def last_question(messages: Sequence[Any]) -> str:
@@ -144,12 +141,6 @@ def _same_json(text: str) -> str:
 
 def _names(calls: Calls) -> tuple[str, ...]:
     return tuple(name for name, _ in calls)
-
-
-def _most_common(values: Sequence[H]) -> H:
-    """The first of those that tie."""
-    [(value, _)] = Counter(values).most_common(1)
-    return value
 
 
 def _cited(completion: Completion) -> list[dict[str, Any]]:

@@ -5,12 +5,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, TypeAdapter
 from pydantic.json_schema import JsonSchemaValue
 
 from tracerank.endpoints.chat import Usage
 from tracerank.errors import ReadError, TraceRankError, UsageError
 from tracerank.evidence.gaps import gaps
+from tracerank.evidence.model import softmax
 from tracerank.pools.pool import Pool
 from tracerank.readers.detect import AUTO
 from tracerank.readers.one_pool import pool_of_rollouts
@@ -26,13 +28,6 @@ _ROLLOUT: Any = {
     "answer": "Ada Lovelace",
     "searches": [{"query": "first program", "evidence": [{"text": "Ada Lovelace wrote it.", "rank": 1}]}],
 }
-_CALL = {"id": "1", "function": {"name": "search", "arguments": '{"query": "first program"}'}}
-_MESSAGES: Any = [
-    {"role": "user", "content": _QUESTION},
-    {"role": "assistant", "content": None, "tool_calls": [_CALL]},
-    {"role": "tool", "tool_call_id": "1", "content": "Ada Lovelace wrote it."},
-    {"role": "assistant", "content": "Answer: Ada Lovelace"},
-]
 
 
 class UnreadableRequest(TraceRankError):
@@ -66,7 +61,6 @@ class RolloutRecord(BaseModel):
 class ChatRecord(BaseModel):
     """The whole conversation with tool calls and what they returned; the last message has the answer."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"messages": _MESSAGES}]})
     messages: Annotated[list[dict[str, Any]], Field(min_length=1, description="As OpenAI's chat API has them.")]
 
 
@@ -265,7 +259,8 @@ def explain_reply(given: GivenPool, explanation: Explanation) -> ExplainReply:
 
 def rerank_reply(request: RerankRequest, decision: Decision) -> RerankReply:
     """All documents in the order of their scores, the chosen one first."""
-    shares = _softmax(decision.scores)
+    values = list(decision.scores.values())
+    shares = dict(zip(decision.scores, softmax(np.array(values)).tolist() if values else (), strict=True))
     order = sorted(
         range(len(request.documents)),
         key=lambda index: (index != decision.sample_id, -decision.scores.get(index, -math.inf), index),
@@ -275,14 +270,6 @@ def rerank_reply(request: RerankRequest, decision: Decision) -> RerankReply:
         for index in order
     ]
     return RerankReply(id=decision.question_id, results=ranked[: request.top_n])
-
-
-def _softmax(scores: Mapping[int, float]) -> dict[int, float]:
-    """Between 0 and 1 whatever the method's scale."""
-    highest = max(scores.values(), default=0.0)
-    weights = {index: math.exp(score - highest) for index, score in scores.items()}
-    total = sum(weights.values())
-    return {index: weight / total for index, weight in weights.items()}
 
 
 def _candidate(each: ExplainedRollout) -> ExplainedCandidate:

@@ -30,18 +30,17 @@ def inspect_agent(agent: Any, **options: Any) -> Callable[[str], Any]:
     return run
 
 
-def best_of(inner: "Solver | Agent | Sequence[Solver | Agent]", method: Method, k: int) -> "Solver":
-    """A solver that forks K runs of ``inner`` and continues with the state that ``method`` chooses.
+def best_of(inner: "Solver | Agent", method: Method, k: int) -> "Solver":
+    """A solver that forks K runs of a solver or an agent and continues with the state that ``method`` chooses.
 
-    ``inner`` is a solver, an agent such as ``react()``, or several to run in turn. Failed forks are listed under
-    ``failed`` in the sample's metadata; the sample fails only if all of them do.
+    Failed forks are listed under ``failed`` in the sample's metadata; the sample fails only if all of them do.
     """
     with installed("inspect-ai"):
         from anyio import to_thread
         from inspect_ai.agent import as_solver, is_agent
-        from inspect_ai.solver import chain, fork, solver
+        from inspect_ai.solver import fork, solver
         from inspect_ai.util import collect
-    run: Any = as_solver(inner) if is_agent(inner) else chain(*inner) if isinstance(inner, list | tuple) else inner
+    run: Any = as_solver(inner) if is_agent(inner) else inner
 
     async def attempt(state: "TaskState") -> "TaskState | Exception":
         try:
