@@ -9,7 +9,7 @@ from tests.scripted_chat import ScriptedChat, failed, in_turn, silent
 from tracerank.endpoints.chat import ChatReply
 from tracerank.endpoints.chat_cache import CachedChat
 from tracerank.errors import ChatError
-from tracerank.evaluation.judging import AnswerJudge, JudgeConfig, Judgement, Verdict, judgement_in, verdict_in
+from tracerank.evaluation.judging import ROOM, AnswerJudge, Judgement, Verdict, judgement_in, verdict_in
 from tracerank.evaluation.labels import JUDGE, Labelling
 from tracerank.pools.correctness import correctness
 
@@ -132,7 +132,7 @@ def test_where_no_judge_can_be_asked_the_run_ends() -> None:
 def test_after_a_failure_the_same_judge_can_be_asked_again_for_what_is_missing(tmp_path: Path) -> None:
     replies: list[str | Exception] = ["INCORRECT", failed(), "INCORRECT"]
     chat = CachedChat(ScriptedChat(lambda messages, sampling: replies.pop(0)), tmp_path)
-    labelling = Labelling(JUDGE, AnswerJudge(chat, JudgeConfig(concurrency=1)))
+    labelling = Labelling(JUDGE, AnswerJudge(chat, concurrency=1))
     pools = [referenced(REFERENCES, answer, question=QUESTION) for answer in ("Rome", "Oslo")]
     assert [one.label for known in labelling.pools(pools) for one in known.rollouts] == [0.0, None]
     assert [one.label for known in labelling.pools(pools) for one in known.rollouts] == [0.0, 0.0]
@@ -146,8 +146,8 @@ def test_pools_come_back_in_their_order_though_several_are_under_way() -> None:
 
 
 def test_a_small_context_cuts_reply_and_answer() -> None:
-    config = JudgeConfig().within(1024)
-    assert (config.max_tokens, config.answer_words) == (256, 256)
+    room = ROOM.within(1024)
+    assert (room.max_tokens, room.prompt_words) == (256, 256)
     chat = in_turn("INCORRECT")
-    AnswerJudge(chat, config).judgement(QUESTION, "word " * 1000, REFERENCES)
+    AnswerJudge(chat, room).judgement(QUESTION, "word " * 1000, REFERENCES)
     assert "more words" in chat.conversations[0][0].content
