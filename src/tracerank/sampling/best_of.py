@@ -205,18 +205,21 @@ class _Collected:
             self._log.add(replace(self._session.pool.rollouts[-1], sample_id=number))
 
     def _add(self, number: int, ended: Any) -> None:
-        run = _as_run(ended)
-        self._session.add(run.transcript, answer=run.answer, usage=run.usage)
+        self._session.add(self._read(ended))
         self._numbers.append(number)
+
+    def _read(self, ended: Any) -> Rollout:
+        run = ended if isinstance(ended, AgentRun) else AgentRun(ended)
+        dump = getattr(run.transcript, "model_dump", None)  # an object of a client library
+        given = run.transcript if dump is None else dump(mode="json")
+        return self._session.read(given, answer=run.answer, usage=run.usage)
 
     def log_unneeded(self, unneeded: Mapping[int, Any]) -> None:
         """Log runs that ended too late to be used; a later call may need them."""
         for number, ended in unneeded.items():
             if self._log is not None and not isinstance(ended, Failure):
-                run = _as_run(ended)
                 with suppress(MalformedRollout, ReadError, UsageError):
-                    read = self._session.read(run.transcript, answer=run.answer, usage=run.usage)
-                    self._log.add(replace(read, sample_id=number))
+                    self._log.add(replace(self._read(ended), sample_id=number))
 
     def result(self, ended: Ended, method: Method) -> Result:
         """The decision on all runs in the order of their numbers; raises if all of them failed."""
@@ -229,9 +232,3 @@ class _Collected:
         cancelled, unneeded, saved = map(len, (ended.cancelled, ended.unneeded, ended.saved))
         runs = Runs(len(pool) - failed, failed, cancelled, unneeded, saved, self._resumed)
         return Result(with_evidence_note(pool, method.decide(pool)), pool, runs, ended.verdict.reason, method)
-
-
-def _as_run(ended: Any) -> AgentRun:
-    run = ended if isinstance(ended, AgentRun) else AgentRun(ended)
-    dump = getattr(run.transcript, "model_dump", None)  # an object of a client library
-    return run if dump is None else replace(run, transcript=dump(mode="json"))

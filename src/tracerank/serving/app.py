@@ -21,7 +21,7 @@ from pydantic import BaseModel
 
 from tracerank.errors import ChatError, EmbeddingError, TraceRankError, UndecidedPool, UsageError
 from tracerank.pools.pool import Pool
-from tracerank.serving.decider import Decider, QueueFull
+from tracerank.serving.decider import Decider
 from tracerank.serving.metrics import Counted, ServiceMetrics
 from tracerank.serving.proxy import ChatProxy, refused
 from tracerank.serving.security import BodyLimit, KnownHost, KnownToken
@@ -71,7 +71,7 @@ def create_app(method: Method, settings: ServiceSettings = DEFAULT_SETTINGS) -> 
     """The web application; raises where the upstream server's address cannot be used."""
     metrics, lock = ServiceMetrics(), Lock()
     proxy = None if settings.upstream is None else ChatProxy(method, settings, metrics, lock)
-    decider = Decider(method, settings.waiting, metrics.batches.observe, lock)
+    decider = Decider(method, metrics.batches.observe, lock)
     metrics.watch_waiting(decider.waiting)
 
     @asynccontextmanager
@@ -90,7 +90,7 @@ def create_app(method: Method, settings: ServiceSettings = DEFAULT_SETTINGS) -> 
     )
     for kind in _FAILURES:
         app.add_exception_handler(kind, _refused)
-    app.include_router(_routes(decider, method.name, settings.seconds, metrics))
+    app.include_router(_routes(decider, method.name, settings, metrics))
     if proxy is not None:
         app.include_router(proxy.router())
         app.add_exception_handler(Refusal, refused)
@@ -138,12 +138,24 @@ def run(
         uvicorn.Server(config).run(sockets=[listening])
 
 
-def _routes(decider: Decider, method: str, seconds: float, metrics: ServiceMetrics) -> APIRouter:
+class QueueFull(Exception):
+    """More requests wait than may."""
+
+
+def _routes(decider: Decider, method: str, settings: ServiceSettings, metrics: ServiceMetrics) -> APIRouter:
     router = APIRouter(route_class=_LenientRoute, responses=dict(REFUSALS))
+    reading = 0
 
     async def decided(request: SelectRequest, wants_reasons: bool = False) -> tuple[GivenPool, Explanation]:
-        async with asyncio.timeout(seconds):
-            given = await run_in_threadpool(pool_of, request)
+        nonlocal reading
+        if decider.waiting() + reading >= settings.waiting:
+            raise QueueFull
+        async with asyncio.timeout(settings.seconds):
+            reading += 1
+            try:
+                given = await run_in_threadpool(pool_of, request)
+            finally:
+                reading -= 1
             found = await asyncio.wrap_future(decider.submit(given.pool, wants_reasons))
         if found.decision.problem is not None:
             raise ChatError(found.decision.problem)

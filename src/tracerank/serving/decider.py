@@ -20,10 +20,6 @@ from tracerank.votes.explanation import Explanation, explain_stream
 MAX_BATCH = 64
 
 
-class QueueFull(Exception):
-    """More requests wait than may."""
-
-
 @dataclass(frozen=True, slots=True)
 class _Job:
     pool: Pool
@@ -34,11 +30,10 @@ class _Job:
 class Decider:
     """Decides one batch at a time: a method need not be thread-safe."""
 
-    def __init__(self, method: Method, max_waiting: int, on_batch: Callable[[int], object], lock: Lock) -> None:
+    def __init__(self, method: Method, on_batch: Callable[[int], object], lock: Lock) -> None:
         """``on_batch`` is called with the size of each batch; ``lock`` is held while the method decides."""
         self._method = method
         self._max_batch = MAX_BATCH if isinstance(method, StreamingMethod) else 1
-        self._max_waiting = max_waiting
         self._on_batch = on_batch
         self._lock = lock
         self._queue: SimpleQueue[_Job | None] = SimpleQueue()
@@ -51,8 +46,6 @@ class Decider:
 
     def submit(self, pool: Pool, wants_reasons: bool = False) -> "Future[Explanation]":
         """The decision, with nothing else unless reasons are wanted; cancelling before its turn saves the work."""
-        if self.waiting() >= self._max_waiting:
-            raise QueueFull
         job = _Job(pool, wants_reasons)
         self._queue.put(job)
         return job.future

@@ -195,11 +195,11 @@ class ExpectedGain:
     def name(self) -> str:
         if self.price is not None:
             return f"gain above {self.price:g} a rollout"
-        return (
-            f"confidence {self.target:g}"
-            if self.target is not None
-            else f"gain within {WITHIN if self.within is None else self.within:g}"
-        )
+        return f"gain within {self._limit:g}" if self.target is None else f"confidence {self.target:g}"
+
+    @property
+    def _limit(self) -> float:
+        return WITHIN if self.within is None else self.within
 
     def gain(self, state: State, left: int) -> float:
         """Expected accuracy gain of so many further rollouts; the state has votes and a confidence."""
@@ -218,6 +218,6 @@ class ExpectedGain:
             gain, limit = max(self.gain(state, count) / count for count in range(1, left + 1)), self.price
             said, wanted = f"a further rollout brings at most {gain:.2%}", "than its price"
         else:
-            gain, limit = self.gain(state, left), WITHIN if self.within is None else self.within
+            gain, limit = self.gain(state, left), self._limit
             said, wanted = f"the other {left} rollouts would bring {gain:.1%}", "than is asked for"
         return Verdict(gain > limit, f"{known}; {said}, {'more' if gain > limit else 'no more'} {wanted}")
