@@ -162,8 +162,8 @@ def test_a_confidence_that_is_not_stated_is_an_error_and_nothing_has_none() -> N
 
     source = AskedConfidence(FakeChat(silent), AskedConfidenceConfig(max_tokens=4))
     with pytest.raises(ChatError, match="asked 3 times for a line 'Confidence: N'"):
-        source.estimate("q", Rollout(0, "Paris"))
-    assert source.estimate("q", Rollout(0, None)) is None
+        source("q", Rollout(0, "Paris"))
+    assert source("q", Rollout(0, None)) is None
 
 
 def test_a_confidence_that_cannot_be_asked_for_costs_only_itself() -> None:

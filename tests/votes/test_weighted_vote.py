@@ -79,14 +79,11 @@ def test_an_empty_pool_has_no_winner() -> None:
 def test_what_asking_cost_is_summed_and_several_rollouts_can_be_asked_at_once(concurrency: int) -> None:
     threads: set[int] = set()
 
-    class Asking:
-        name = "asking"
+    def asking(question: str, rollout: Rollout) -> Estimate | None:
+        threads.add(threading.get_ident())
+        return Estimate(0.1 * rollout.sample_id, Usage(10, 1))
 
-        def estimate(self, question: str, rollout: Rollout) -> Estimate | None:
-            threads.add(threading.get_ident())
-            return Estimate(0.1 * rollout.sample_id, Usage(10, 1))
-
-    decision = WeightedVote([Asking()], concurrency=concurrency).decide(pool("Rome", "Paris", "Oslo"))
+    decision = WeightedVote([asking], concurrency=concurrency).decide(pool("Rome", "Paris", "Oslo"))
     assert (decision.answer, decision.usage) == ("Oslo", Usage(30, 3, 3))
     assert (threading.get_ident() in threads) is (concurrency == 1)
 

@@ -38,13 +38,11 @@ class AskedConfidenceConfig:
 class AskedConfidence:
     """A source of confidences; wrap the chat in a ``CachedChat`` to ask about a rollout once."""
 
-    name = "asked"
-
     def __init__(self, chat: ChatModel, config: AskedConfidenceConfig | None = None) -> None:
         self.chat = chat
         self.config = config or AskedConfidenceConfig()
 
-    def estimate(self, question: str, rollout: Rollout) -> Estimate | None:
+    def __call__(self, question: str, rollout: Rollout) -> Estimate | None:
         """The stated number between 0 and 1; None: the rollout has no answer."""
         if not rollout.answer:
             return None

@@ -20,7 +20,7 @@ from tracerank.evidence.model import MAX_ODDS, Logistic
 from tracerank.evidence.table import EvidenceTable, TableBuilder
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Rollout
-from tracerank.votes.base import Decision
+from tracerank.votes.base import Decision, with_note
 from tracerank.votes.folders import (
     CONFIDENCE,
     SHIPPED,
@@ -134,8 +134,7 @@ class Calibration:
         if decision.sample_id is None or decision.answer is None:
             return decision
         if (reason := self.unseen(decision.answer)) is not None:
-            note = "; ".join(filter(None, (decision.note, f"{reason}; {WAY_OUT}")))
-            return replace(decision, confidence=None, note=note)
+            return with_note(replace(decision, confidence=None), reason, WAY_OUT)
         standing = standing_in(pool, decision, known)
         # An answer without a meaning is an abstention: nothing that could be right.
         confidence = None if standing is None else self.of(standing)
