@@ -17,7 +17,7 @@ def listed_edges(batch: GraphBatch, recipe: GraphRecipe) -> dict[Relation, Edges
 
 
 def _edges(heard: Neighbourhoods) -> Edges:
-    sets = _members(heard.nodes)
+    sets = [[node] for node in range(len(heard.sizes))] if heard.nodes is None else _members(heard.nodes)
     if heard.group is not None and heard.own is not None:
         own = _members(heard.own)
         sets = [[n for n in sets[group] if n not in own[row]] for row, group in enumerate(heard.group.tolist())]

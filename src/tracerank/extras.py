@@ -1,7 +1,7 @@
-"""Optional libraries: which extra brings which, and the command that adds it to this very installation.
+"""Optional libraries: which extra has which, and the command that adds an extra to this installation.
 
-The package is on no index, so ``pip install 'tracerank[x]'`` finds nothing; the command repeats how this copy was
-installed instead. Every message that a library is missing is made here.
+The package is not on an index, so the command repeats how this copy was installed. Every message about a missing
+library is made here.
 """
 
 import json
@@ -35,12 +35,12 @@ EXTRA_OF: Mapping[str, str] = MappingProxyType(
         for library in libraries
     }
 )
-"""By the name that is imported; whatever is imported and not here belongs to the base."""
+"""By the name that is imported; other libraries belong to the base."""
 
 
 @contextmanager
 def needed(by: str, extra: str, error: type[TraceRankError]) -> Iterator[None]:
-    """Around imports of optional libraries: a missing one raises ``error`` with what to do about it.
+    """Around imports of optional libraries: a missing one raises ``error`` with the command that installs it.
 
     ``by`` is the beginning of the message, up to the library's name: ``"search needs"``.
     """
@@ -56,15 +56,15 @@ def missing(by: str, library: str, extra: str) -> str:
 
 
 def missing_library(problem: ImportError) -> str | None:
-    """The line for any failed import of an optional library; None: the library is not optional."""
+    """The line for a failed import of an optional library; None for any other import."""
     library = _top(problem)
     extra = EXTRA_OF.get(library)
     return None if extra is None else missing("this needs", library, extra)
 
 
 def install_command(extra: str) -> str:
-    """The command that adds an extra to this installation, whether it came from a clone, a wheel or elsewhere."""
-    from importlib import metadata  # rarely needed, and slow to import
+    """The command that adds an extra to this installation: a clone, a wheel or anything else."""
+    from importlib import metadata  # slow to import
 
     try:
         own = metadata.distribution("tracerank")
@@ -80,12 +80,12 @@ def install_command(extra: str) -> str:
 
 
 def pip_install(*arguments: str) -> str:
-    """A command of the running interpreter's own pip, which works in environments that are not activated, too."""
+    """A command of the running interpreter's pip, which also works if its environment is not activated."""
     return shlex.join([sys.executable or "python", "-m", "pip", "install", *arguments])
 
 
 def requirements_of(extra: str, declared: Iterable[str]) -> list[str]:
-    """What an extra asks for among the lines of ``Requires-Dist``, with what the extras that it includes ask for."""
+    """What an extra requires among the lines of ``Requires-Dist``, with the extras that it includes."""
     declared = list(declared)
     found: dict[str, None] = {}
     for line in declared:

@@ -1,7 +1,7 @@
-"""Readers and methods of other distributions, by the entry points that they declare.
+"""Readers and methods of other distributions, found by their entry points.
 
-Looking for them reads metadata only: a plug-in is imported when it is asked for by its name, or listed. What it raises
-then becomes one line that names it and its distribution.
+A plug-in is imported only when it is used by name or listed. What it raises then becomes one line that names it and its
+distribution.
 """
 
 from collections.abc import Callable, Iterable
@@ -19,37 +19,37 @@ METHOD_GROUP = "tracerank.methods"
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """One entry point and whose it is."""
+    """One entry point and its distribution."""
 
     name: str
     distribution: str
-    """Its name and version; ``?`` where the metadata do not tell."""
+    """Name and version; ``?`` if the metadata lack them."""
     entry: "EntryPoint"
 
     def __str__(self) -> str:
         return f"plug-in {self.name!r} of {self.distribution}"
 
     def made(self, parts: Iterable[str], *arguments: object) -> Any:
-        """What it declares, called with the arguments unless it is an object already; it must have all the parts."""
+        """The declared object, or the result of calling it with the arguments; it must have all the parts."""
         try:
             found = self.entry.load()
             made = found(*arguments) if callable(found) else found
         except UsageError:
-            raise  # it tells the user something of its own
-        except Exception as error:  # anything can happen in a module of somebody else
+            raise  # its own message to the user
+        except Exception as error:  # third-party code may raise anything
             raise self.broken(error) from None
         if lacking := [part for part in parts if not hasattr(made, part)]:
-            raise UsageError(f"{self}: {self.entry.value} has no {', '.join(lacking)}; docs/plug-ins.md shows one")
+            raise UsageError(f"{self}: {self.entry.value} has no {', '.join(lacking)}; docs/guides/extend.md shows one")
         return made
 
     def broken(self, error: Exception) -> UsageError:
-        """The line about what it raised."""
+        """The error about what it raised."""
         line = " ".join(f"{type(error).__name__}: {error}".split())
         return UsageError(f"{self} cannot be used: {line}; correct or uninstall it")
 
 
 def plugins(group: str) -> dict[str, Plugin]:
-    """All of a group by name, none imported; of two with one name the first that is found."""
+    """All plug-ins of a group by name, not imported; the first found wins a name."""
     from importlib.metadata import entry_points
 
     found: dict[str, Plugin] = {}
@@ -60,7 +60,7 @@ def plugins(group: str) -> dict[str, Plugin]:
 
 
 def listed(group: str, own: Iterable[str], make: Callable[[Plugin], object]) -> tuple[list[tuple[str, str]], list[str]]:
-    """Names with the distribution that brings each, ours first, and a warning for each that cannot be used."""
+    """Names with their distributions, our own first, and a warning for each plug-in that cannot be used."""
     rows = [(name, "tracerank") for name in own]
     taken = {name for name, _ in rows}
     warnings = []

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from studies.pictures.questions import shown_pools
+from tracerank.methods import load_selector
 from tracerank.viewer.page import About, page
 from tracerank.viewer.question_data import question_data
 from tracerank.votes.explanation import explain_stream
-from tracerank.votes.selector import load_selector
 
 PICTURE = Path(__file__).parents[2] / "docs" / "pictures" / "viewer.png"
 SIZE = {"width": 1280, "height": 1180}

@@ -1,7 +1,7 @@
 """Calibration of confidences on agents never fitted on: ``python -m studies.quality.confidence CACHE``.
 
-Writes ``studies/results/confidence.csv``: by set, K and method what is right, what the confidence says, and scoring rules
-beside those of the share of votes. Labels are by meaning; every pool is cut to random subsets of K rollouts.
+Writes ``studies/results/confidence.csv``: by set, K and method what is right, what the confidence says, and scoring
+rules beside those of the share of votes. Labels are by meaning; every pool is cut to random subsets of K rollouts.
 """
 
 import argparse

@@ -1,6 +1,7 @@
 """The labelled pools that methods are compared on, none of which anything that ships was fitted on.
 
-Real rollouts and their judgements lie in ``../shared`` (or ``TRACERANK_SHARED``); sets whose data is missing are left out.
+Real rollouts and their judgements lie in ``../shared`` (or ``TRACERANK_SHARED``); sets whose data is missing are left
+out.
 """
 
 from collections.abc import Callable, Iterator

@@ -18,12 +18,12 @@ import orjson
 import torch
 from rich.console import Console
 
-from studies.quality.lexical_report import shape_of
 from studies.shipped_weights.lexical_context import fit_context, gather
 from studies.shipped_weights.lexical_data import SETS, Example, QuestionSets
 from studies.shipped_weights.lexical_heads import fit_heads, listing_of
 from studies.shipped_weights.lexical_tables import word_tables
 from studies.shipped_weights.lexical_weights import save_weights
+from tracerank.evaluation import evaluate as evaluation
 from tracerank.lab.corpus.index import Corpus
 from tracerank.lab.lexical import span_scorer as reader_module
 from tracerank.lab.lexical.analysis import CROSS_BUCKETS, WordTables
@@ -45,8 +45,11 @@ from tracerank.lab.lexical.spans import hash_of
 from tracerank.pools.canonical import rollout_to_record
 from tracerank.pools.pool import PAPER_K, Pool
 from tracerank.pools.types import Question
+from tracerank.votes.answer_groups import ExactGroups
+from tracerank.votes.voting import MajorityVote
 
 FOLDS = 4
+PAPER_VOTE = MajorityVote(ExactGroups())
 SHIPPED_AT = Path(reader_module.__file__).with_name(SHIPPED)
 
 
@@ -156,7 +159,7 @@ def _answers(question: Question) -> int:
 
 
 def report(sets: QuestionSets, console: Console, split: str = "test") -> None:
-    """Shapes of the pools of each preset, and the rollouts a second of one process."""
+    """Accuracy of one rollout, the vote and the oracle for each preset, and the rollouts a second of one process."""
     examples = sets.of(split)
     scorer = SpanScorer(load_weights())
     for preset in PRESETS.values():
@@ -167,7 +170,9 @@ def report(sets: QuestionSets, console: Console, split: str = "test") -> None:
         console.print(f"[b]{preset.name}[/b] {len(pools) * PAPER_K / seconds:.0f} rollouts/s of one core")
         for label, chosen in _groups(pools):
             if chosen:
-                console.print(f"  {label:10s} {shape_of(chosen)}", highlight=False)
+                records = evaluation.evaluate([PAPER_VOTE], chosen, [PAPER_K], has_means=True)
+                figures = " ".join(f"{row.method} {100 * (row.accuracy or 0):5.1f}" for row in evaluation.fold(records))
+                console.print(f"  {label:10s} n={len(chosen):5d} {figures}", highlight=False)
 
 
 def _groups(pools: list[Pool]) -> list[tuple[str, list[Pool]]]:

@@ -30,6 +30,7 @@ BEFORE_NAMES = {
     "recipe": ("tracerank.selectors.trace.settings", "tracerank.selectors.trace.sizes"),
     "net": ("tracerank.selectors.trace.net",),
     "losses": ("tracerank.selectors.trace.training.losses",),
+    "train": ("tracerank.selectors.trace.training.fit",),
     "checkpoint": ("tracerank.selectors.trace.checkpoint",),
     "selector": ("tracerank.selectors.trace.selector",),
 }
@@ -93,16 +94,16 @@ def jobs(setting: str, folder: Path) -> dict[str, Callable[[], object]]:
     embedder = KeptVectors()
     table = torch.from_numpy(embedder.embed(list(rows)))
 
-    def blocks(some: list[Any], **sharing: Any) -> list[Any]:
+    def blocks(some: list[Any], size: int = 64, **sharing: Any) -> list[Any]:
         made = []
-        for begin in range(0, len(some), 64):
-            graphs = [names.build_graph(pool, chosen.recipe) for pool in some[begin : begin + 64]]
+        for begin in range(0, len(some), size):
+            graphs = [names.build_graph(pool, chosen.recipe) for pool in some[begin : begin + size]]
             batch = names.collate([graph.packed for graph in graphs])
             made.append((names.as_tensors(batch, chosen.recipe, **sharing), names.look_up(graphs, rows, table)))
         return made
 
     sharing = {"sharing_layers": len(net.layers)} if names.is_before else {}
-    built, learnt = blocks(pools, **sharing), blocks(pools[: STEP[setting]])
+    built, learnt = blocks(pools, **sharing), blocks(pools[: STEP[setting]], names.BLOCK_POOLS)
     labels = [torch.tensor([float(n % 3 == 0) for n in range(len(graph.candidate_pool))]) for graph, _ in learnt]
     optimizer = torch.optim.AdamW(net.parameters(), lr=3e-4, weight_decay=1e-4, fused=True)
 

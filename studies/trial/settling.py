@@ -13,6 +13,7 @@ from studies.trial.server import NAME
 from studies.trial.steps import Row, Step, Trial
 from tracerank.answers.meaning.rightness import is_right
 from tracerank.chat.aggagent import AggAgent, AggAgentConfig
+from tracerank.chat.asked_confidence import AskedConfidence, AskedConfidenceConfig
 from tracerank.chat.solagg import AggregationConfig, SolAgg, SummAgg
 from tracerank.chat.verifier import Verifier, VerifierConfig
 from tracerank.endpoints.chat import ChatModel
@@ -22,7 +23,7 @@ from tracerank.evaluation.judging import AnswerJudge, JudgeConfig
 from tracerank.pools.pool import Pool
 from tracerank.votes.base import ASKED_AGAIN, FORCED, MISSES, NO_ANSWER, Decision, Method
 from tracerank.votes.voting import MajorityVote
-from tracerank.votes.weighted_vote import AskedConfidence, AskedConfidenceConfig, WeightedVote
+from tracerank.votes.weighted import WeightedVote
 
 CONTEXT = 4096
 """Tokens that prompts and replies are kept within: a machine without a GPU reads ten a second."""

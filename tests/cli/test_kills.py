@@ -26,7 +26,7 @@ KILLS = 4
 @pytest.fixture(scope="module")
 def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("inputs")
-    write_pools(folder / "pools.jsonl", generate_pools(400, seed=5, k=6))
+    write_pools(folder / "pools.jsonl", generate_pools(200, seed=5, k=6))
     write_pools(folder / "few.jsonl", generate_pools(80, seed=5, k=6))
     corpus_of(folder, RIVERS)
     rows = [{"id": n, "question": f"Who charted the Velm River in {n}?", "answers": ["Ada Korn"]} for n in range(200)]
@@ -100,15 +100,17 @@ def test_kills_end_in_the_bytes_of_an_undisturbed_run(name: str, inputs: Path, t
     length = time.monotonic() - began
     draw, kills = random.Random(name), 0
     while kills < KILLS:
+        began = time.monotonic()
         process = subprocess.Popen(command(name, inputs, killed), start_new_session=True)
         try:
-            process.wait(timeout=length * draw.uniform(0.2, 0.95))
+            process.wait(timeout=length * draw.uniform(0.2, 0.9))
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
             kills += 1
             continue
         assert process.returncode == 0  # done before the kill: once more from the beginning
+        length = time.monotonic() - began
         check(name, whole, killed)
         shutil.rmtree(killed)
         killed.mkdir()

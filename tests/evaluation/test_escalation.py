@@ -6,7 +6,7 @@ import pytest
 
 from tests.evaluation.folders import Confident, asked, figures_of, folded, scores_of
 from tracerank.endpoints.chat import Usage
-from tracerank.evaluation.escalation import escalation_tables
+from tracerank.evaluation.escalation import escalation_curves, escalation_tables
 from tracerank.evaluation.records import read_evaluation
 from tracerank.evaluation.report import make_report
 from tracerank.evaluation.report_tables import report_tables
@@ -37,7 +37,7 @@ POOLS = [asked("1", "y", "x"), asked("2", "y", "z"), asked("3", "x", "y"), asked
 def test_the_curve_is_computed_from_the_records_without_asking_again(tmp_path: Path) -> None:
     second = Second()
     folder = folded(tmp_path, POOLS, ks=[2], methods=[FIRST, Escalating(FIRST, second, 0.6)])
-    [curve] = scores_of(folder).escalations.all(2)
+    [curve] = escalation_curves(scores_of(folder), 2)
     assert second.asked == ["1", "2", "3", "5"]
     assert (curve.method, curve.questions, curve.below) == ("confident+second", 5, 0.6)
     assert curve.before == pytest.approx(0.2)

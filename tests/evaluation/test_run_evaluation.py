@@ -9,10 +9,10 @@ import pytest
 
 from tests.evaluation.folders import Confident, First, asked
 from tracerank.errors import ChatError, UsageError
-from tracerank.evaluation.evaluate import Summary, run_evaluation
 from tracerank.evaluation.labels import Labelling
 from tracerank.evaluation.records import read_evaluation
 from tracerank.evaluation.report import make_report
+from tracerank.evaluation.run import Summary, run_evaluation
 from tracerank.pools.pool import Pool
 from tracerank.pools.subsets import Split
 from tracerank.pools.types import Question, Rollout

@@ -17,7 +17,6 @@ from tracerank.evaluation.stage_times import (
     READ,
     SCORE,
     STAGES,
-    UNENCODED,
     ClockedEmbedder,
     measure_selector,
     time_stages,
@@ -102,9 +101,9 @@ def test_a_network_is_measured_with_its_own_encoder_alone_and_what_ships_without
     save_checkpoint(Checkpoint(net, EncoderIdentity("hash-16", 16)), tmp_path)
     pools = [pool("a", "b"), pool("c", "d")]
     cost = measure_selector(tmp_path, lambda: pools, questions=1, passes=2)
-    assert (cost.encoder, cost.kind, cost.times.questions, cost.times.passes) == ("hash-16", "trace", 1, 2)
-    assert tuple(cost.times.seconds) == STAGES
+    assert (cost.encoder, cost.kind, cost.questions, cost.passes) == ("hash-16", "trace", 1, 2)
+    assert tuple(cost.seconds) == STAGES
     with pytest.raises(CheckpointError):
         measure_selector(tmp_path, lambda: pools, encoder="hash-8")
     shipped = measure_selector(EVIDENCE, lambda: pools, passes=1)
-    assert (shipped.encoder, tuple(shipped.times.seconds)) == (None, UNENCODED)
+    assert (shipped.encoder, tuple(shipped.seconds)) == (None, (READ, SCORE))

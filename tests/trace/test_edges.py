@@ -31,12 +31,6 @@ def test_every_relation_has_the_edges_that_a_loop_finds(name: str) -> None:
 
 
 @settings(deadline=None, max_examples=50)
-@given(pools_of(WEBQA))
-def test_any_webqa_pools_have_the_edges_that_a_loop_finds(pools: list[Pool]) -> None:
-    assert_same_edges(pools, WEBQA_RECIPE)
-
-
-@settings(deadline=None, max_examples=50)
 @given(pools_of(BROWSING))
 def test_any_browsing_pools_have_the_edges_that_a_loop_finds(pools: list[Pool]) -> None:
     assert_same_edges(pools, CONTROLS[BROWSING]["Doc and content links"])
@@ -47,28 +41,6 @@ def test_retrieval_and_document_relations_run_both_ways() -> None:
     for there, back in (("open", "open_of"), ("find", "find_of"), ("in_document", "holds"), ("next", "previous")):
         assert {(target, source) for source, target in edges[there]} == set(edges[back])
         assert edges[there]
-
-
-def test_no_edge_leaves_its_pool() -> None:
-    pools = random_pools(WEBQA, 10, seed=6)
-    whole = listed(pools, WEBQA_RECIPE)
-    single = [listed([each], WEBQA_RECIPE) for each in pools]
-    for name, pairs in whole.items():
-        assert len(pairs) == sum(len(edges[name]) for edges in single)
-
-
-def test_temporal_edges_skip_searches_that_are_no_nodes() -> None:
-    searches = (ranked("a", "c"), ranked("nothing came back"), ranked("b", "d"))
-    assert listed([pool_of(rollout("x", *searches))], WEBQA_RECIPE)["next"] == [(0, 1)]
-
-
-def test_the_query_starts_every_rollout_once() -> None:
-    assert listed([pool("Paris", "Rome"), pool("Oslo")], WEBQA_RECIPE)["starts"] == [(0, 0), (0, 1), (1, 2)]
-
-
-def test_an_occurrence_is_not_linked_to_itself() -> None:
-    one = listed([pool("Paris")], WEBQA_RECIPE)
-    assert one["same_content_within"] == one["same_content_cross"] == []
 
 
 def test_merging_evidence_gives_each_content_of_a_pool_one_node() -> None:

@@ -29,8 +29,7 @@ from tracerank.trace.explain import read_weights
 from tracerank.trace.net import TraceNet
 from tracerank.trace.recipe import BROWSING_RECIPE, WEBQA_RECIPE, GraphRecipe
 from tracerank.trace.selector import TraceSelector
-from tracerank.votes.explanation import explain_pool, explain_stream
-from tracerank.votes.voting import MajorityVote
+from tracerank.votes.explanation import explain_stream
 
 
 def selector(recipe: GraphRecipe = WEBQA_RECIPE) -> TraceSelector:
@@ -142,19 +141,6 @@ def browsing_pool() -> Pool:
         rollout("b", browsed("q", opened("bottom", "url:1"))),
         rollout(None, browsed("q", opened("top", "url:1"))),
     )
-
-
-def test_other_rollouts_are_counted_once_each_by_text_and_by_document() -> None:
-    explanation = explain_pool(browsing_pool(), MajorityVote().decide(browsing_pool()))
-    counts = [[(seen.same_text, seen.same_document) for seen in each.evidence] for each in explanation.rollouts]
-    assert counts == [[(1, 2), (1, 2), (0, 0)], [(1, 2)], [(0, 2)]], "the rollout without an answer is no candidate"
-
-
-def test_without_weights_the_most_shared_evidence_comes_first_and_each_text_once() -> None:
-    explanation = explain_pool(browsing_pool(), MajorityVote().decide(browsing_pool()))
-    assert not explanation.has_weights
-    assert explanation.selected is explanation.rollouts[0]
-    assert [seen.evidence.text for seen in explanation.rollouts[0].strongest(5)] == ["top", "own"]
 
 
 def test_with_weights_the_heaviest_text_comes_first_all_its_occurrences_together() -> None:

@@ -149,15 +149,6 @@ def test_a_safetensors_copy_loads_the_same(tmp_path: Path) -> None:
             assert torch.equal(copy.state_dict()[name], tensor)
 
 
-def test_a_safetensors_file_that_does_not_say_what_it_is_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "best.safetensors"
-    save_file(dict(official(WEBQA)), path)
-    assert "task ''" in refusal(path)
-    for width in ("", "0", "-8", "wide"):
-        save_file(dict(official(WEBQA)), path, {"task": "webqa", "embedding_dim": width})
-        refusal(path)
-
-
 def test_a_missing_file_and_a_folder_are_named(tmp_path: Path) -> None:
     assert "no such file" in refusal(tmp_path / "best.pt")
     assert "no such file" in refusal(tmp_path)

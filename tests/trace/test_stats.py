@@ -1,7 +1,6 @@
 """The App. A.3 statistics on pools small enough to count by hand, and against explicitly listed edges."""
 
 import itertools
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -86,10 +85,6 @@ def test_overlap_averages_over_pairs_then_over_questions_with_two_rollouts() -> 
     assert statistics.sharing[IDENTICAL_CONTENT].overlap_mean == pytest.approx(((1 / 3 + 2 / 3 + 1 / 4) / 3 + 1) / 2)
 
 
-def test_overlap_is_unknown_when_no_question_has_two_rollouts() -> None:
-    assert graph_statistics([webqa_pool(["a"])], WEBQA_RECIPE).sharing[IDENTICAL_CONTENT].overlap_mean is None
-
-
 def test_two_rollouts_that_saw_nothing_share_nothing() -> None:
     statistics = graph_statistics([browsing_pool([], [])], BROWSING_RECIPE)
     assert statistics.sharing[IDENTICAL_CONTENT].overlap_mean == 0
@@ -143,21 +138,6 @@ def test_an_empty_pool_is_a_graph_with_zero_of_everything() -> None:
     statistics = graph_statistics([webqa_pool(["a"], ["a"]), empty], WEBQA_RECIPE)
     assert statistics.questions == 2
     assert statistics.sharing[IDENTICAL_CONTENT].pairs_mean == 0.5
-
-
-def test_no_pools_give_zero_questions() -> None:
-    statistics = graph_statistics([], WEBQA_RECIPE)
-    assert (statistics.questions, statistics.mean(statistics.retained), statistics.sharing) == (0, 0, {})
-
-
-def test_a_stream_longer_than_a_chunk_is_counted_whole() -> None:
-    def stream() -> Iterator[Pool]:
-        return (webqa_pool(*[["a"]] * (1 + number % 3), name=str(number)) for number in range(200))
-
-    once = graph_statistics(stream(), WEBQA_RECIPE).sharing[IDENTICAL_CONTENT]
-    pairs = [(0, 1, 3)[number % 3] for number in range(200)]
-    assert once.pairs_mean == pytest.approx(np.mean(pairs))
-    assert once.pairs_p90 == np.percentile(pairs, 90)
 
 
 ALL_RECIPES = [
@@ -228,10 +208,3 @@ def test_pools_of_two_settings_are_refused_when_they_meet_and_none_at_all_at_onc
         next(pools)
     with pytest.raises(UsageError, match="no pools"):
         shared_setting([])
-
-
-def test_the_record_names_relations_by_text() -> None:
-    statistics = graph_statistics([webqa_pool(["ab"], ["a"])], WEBQA_RECIPE)
-    record = statistics.record()
-    assert record["edges_mean"] == {str(relation): mean for relation, mean in statistics.edges_mean.items()}
-    assert record["sharing"][IDENTICAL_CONTENT]["pairs_total"] == 1

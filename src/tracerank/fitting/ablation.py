@@ -1,9 +1,7 @@
 """The paper's two ablation tables: named changes to the full selector, trained and measured on the same questions.
 
-A variant is values only; what a graph control changes stands in ``trace/graphs/schema.py``. All variants have
-the same seeds and optimisation budget. One folder holds it all: ``configuration.json``, the pools as they were read,
-examples once per graph recipe, and for each variant and seed a checkpoint and ``records.jsonl``, written last: what has
-records is never trained again.
+One folder holds an ablation: ``configuration.json``, the pools as they were read, examples once per graph recipe, and
+for each variant and seed a checkpoint and ``records.jsonl``, written last; a run that has records is not trained again.
 """
 
 import hashlib
@@ -29,8 +27,7 @@ from tracerank.pools.subsets import is_test
 from tracerank.pools.types import BROWSING, WEBQA
 from tracerank.readers import iter_pools
 from tracerank.runs.atomic import write_json, write_lines
-from tracerank.trace.checkpoint import Checkpoint
-from tracerank.trace.data import ExampleSet, prepare_examples
+from tracerank.trace.data import prepare_examples
 from tracerank.trace.recipe import CONTROLS, RECIPES, GraphRecipe, NetConfig, TrainingPlan
 from tracerank.trace.selector import TraceSelector
 from tracerank.trace.train import OnStep, train, train_two_stages
@@ -39,23 +36,24 @@ from tracerank.votes.folders import remember_fitted
 from tracerank.votes.voting import MajorityVote
 
 FULL = "full"
+RECORDS = "records.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One row: a graph recipe and what differs in the net."""
+    """One row: a graph recipe and what differs in the network."""
 
     name: str
     recipe: GraphRecipe
     net: Mapping[str, Any] = field(default_factory=dict)
     """Fields of ``NetConfig`` that take another value."""
     published: float | None = None
-    """The paper's accuracy in %, K=16; None: the paper left it out."""
+    """The paper's accuracy in %, K=16."""
 
     @property
     def slug(self) -> str:
-        """The name as the command line and folders have it."""
-        return self.name.lower().replace(" ", "-")
+        """The name on the command line and in folders."""
+        return _slug(self.name)
 
     @property
     def stages(self) -> int:
@@ -63,14 +61,16 @@ class Variant:
         return 2 if self.net.get("readout") == "two_stage" else 1
 
 
-_NET_CONTROLS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
-    {
-        "no GNN": {"layers": 0},
-        "fixed query": {"readout": "fixed"},
-        "graph readout": {"readout": "graph"},
-        "two-stage": {"readout": "two_stage"},
-    }
-)
+def _slug(name: str) -> str:
+    return name.strip().lower().replace(" ", "-")
+
+
+_NET_CONTROLS: Mapping[str, Mapping[str, Any]] = {
+    "no GNN": {"layers": 0},
+    "fixed query": {"readout": "fixed"},
+    "graph readout": {"readout": "graph"},
+    "two-stage": {"readout": "two_stage"},
+}
 
 PUBLISHED: Mapping[str, tuple[float | None, float | None]] = MappingProxyType(
     {
@@ -92,31 +92,26 @@ PUBLISHED: Mapping[str, tuple[float | None, float | None]] = MappingProxyType(
 """WebQA exact match and long-horizon accuracy in % (Tables 3 and B.1), in the order of the tables."""
 
 
-def _variants(setting: str, published: Mapping[str, float | None]) -> Mapping[str, Variant]:
-    recipes = {FULL: RECIPES[setting], **CONTROLS[setting]}
-    found = [
-        Variant(name, recipes.get(name, RECIPES[setting]), _NET_CONTROLS.get(name, {}), accuracy)
-        for name, accuracy in published.items()
-        if name in recipes or name in _NET_CONTROLS
+def _variants(setting: str, column: int) -> Mapping[str, Variant]:
+    recipes = {FULL: RECIPES[setting], **dict.fromkeys(_NET_CONTROLS, RECIPES[setting]), **CONTROLS[setting]}
+    rows = [
+        Variant(name, recipes[name], _NET_CONTROLS.get(name, {}), figures[column])
+        for name, figures in PUBLISHED.items()
+        if name in recipes
     ]
-    return MappingProxyType({variant.slug: variant for variant in found})
+    return MappingProxyType({row.slug: row for row in rows})
 
 
 VARIANTS: Mapping[str, Mapping[str, Variant]] = MappingProxyType(
-    {
-        WEBQA: _variants(WEBQA, {name: figures[0] for name, figures in PUBLISHED.items()}),
-        BROWSING: _variants(BROWSING, {name: figures[1] for name, figures in PUBLISHED.items()}),
-    }
+    {WEBQA: _variants(WEBQA, 0), BROWSING: _variants(BROWSING, 1)}
 )
-"""By setting and by name on the command line; ``full`` is first."""
+"""By setting and slug; ``full`` is first."""
 
 
 def variants_named(setting: str, names: str | None = None) -> tuple[Variant, ...]:
     """The variants of a comma-separated list, in the order of the tables; all without a list."""
     known = VARIANTS[setting]
-    if names is None:
-        return tuple(known.values())
-    wanted = {name.strip().lower().replace(" ", "-") for name in names.split(",")} - {""}
+    wanted = known.keys() if names is None else set(map(_slug, names.split(","))) - {""}
     unknown = sorted(wanted - known.keys())
     if unknown or not wanted:
         raise UsageError(
@@ -135,9 +130,9 @@ class AblationRow:
     accuracy: float
     """Mean over seeds."""
     deviation: float | None
-    """Standard deviation over seeds; None: there is one only."""
+    """Standard deviation over seeds; None with a single seed."""
     against: float | None
-    """Difference to the row compared with; None: that is this one, or it was not run."""
+    """Difference to the full selector; None if this is it, or it was not run."""
     error: float | None
     """Standard error of that difference over questions, whose correctness is averaged over seeds."""
     published: float | None = None
@@ -152,11 +147,8 @@ def ablation_row(
 ) -> AblationRow:
     """Mean and deviation of a variant, and its paired difference to another."""
     accuracies = [fmean(_judged(records).values()) for records in by_seed]
-    own = _over_seeds(by_seed)
-    differences: list[float] = []
-    if compared is not None:
-        other = _over_seeds(compared)
-        differences = [correct - other[question] for question, correct in own.items() if question in other]
+    own, other = _over_seeds(by_seed), _over_seeds(compared or ())
+    differences = [correct - other[question] for question, correct in own.items() if question in other]
     return AblationRow(
         name,
         len(by_seed),
@@ -172,16 +164,13 @@ def ablation_row(
 def _judged(records: Sequence[Record]) -> dict[str, float]:
     found = {record.question_id: record.correct for record in records if record.correct is not None}
     if not found:
-        raise UsageError("not one tested question has a label or a reference; nothing to compare")
+        raise UsageError("no tested question has a label or a reference; nothing to compare")
     return found
 
 
 def _over_seeds(by_seed: Sequence[Sequence[Record]]) -> Mapping[str, float]:
     judged = [_judged(records) for records in by_seed]
-    return {question: fmean(each[question] for each in judged) for question in judged[0]}
-
-
-RECORDS = "records.jsonl"
+    return {question: fmean(each[question] for each in judged) for question in (judged[0] if judged else ())}
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,10 +189,8 @@ class AblationSetup:
         """What two runs must share to stand in one table."""
         plan = {name: value for name, value in asdict(self.plan).items() if name != "seed"}
         encoder = {"name": self.embedder.name, "width": self.embedder.width}
-        made: dict[str, Any] = json.loads(
-            json.dumps({"plan": plan, "net": dict(self.net), "encoder": encoder, **self.source})
-        )
-        return made
+        made = json.dumps({"plan": plan, "net": dict(self.net), "encoder": encoder, **self.source})
+        return dict(json.loads(made))
 
 
 class Ablation:
@@ -214,7 +201,6 @@ class Ablation:
         self.folder.mkdir(parents=True, exist_ok=True)
         _claim(self.folder, setup.configuration())
         self._pools, self._test = self.folder / "pools.jsonl", self.folder / "test.jsonl"
-        self._questions: list[str] | None = None
 
     def take(self, pools: Iterable[Pool], test: Iterable[Pool] | None = None) -> None:
         """Keep the pools, with the paper's labels; without ``test`` a fixed fifth of the questions is held out."""
@@ -223,65 +209,8 @@ class Ablation:
         k = self.setup.plan.k
         if test is not None:
             write_pools(self._test, (labelled(pool.first(k), PAPER) for pool in test))
-        write_pools(
-            self._pools, (labelled(pool.first(k), PAPER) for pool in pools)
-        )  # last: it says that both are there
-
-    def measure_votes(self) -> None:
-        """Records of single rollout, both majority votes and oracle, beside which the variants are read."""
-        if not (self.folder / RECORDS).exists():
-            named = [MajorityVote(), MajorityVote(ExactGroups())]
-            votes = evaluate(named, self.test_pools(), [self.setup.plan.k])
-            write_lines(self.folder / RECORDS, map(asdict, votes))
-
-    def is_done(self, variant: Variant, seed: int) -> bool:
-        return (self._run(variant, seed) / RECORDS).exists()
-
-    def run(self, variant: Variant, seed: int, on_step: OnStep | None = None) -> None:
-        """Train and measure one variant with one seed, unless that was done before."""
-        out = self._run(variant, seed)
-        if self.is_done(variant, seed):
-            return
-        remember_fitted(out, self._learned())
-        checkpoint = self._train(variant, seed, out, on_step)
-        selector = TraceSelector(checkpoint, self.setup.embedder)
-        found = evaluate([selector], self.test_pools(), [self.setup.plan.k])
-        own = (replace(record, method=variant.slug) for record in found if record.method == selector.name)
-        write_lines(out / RECORDS, map(asdict, own))
-        for path in out.rglob("training/*.safetensors"):
-            path.unlink()  # only of use to a run that is not finished
-
-    def remaining(self, variants: Sequence[Variant], seeds: int) -> list[tuple[Variant, int]]:
-        """The runs with seeds 0 to ``seeds`` - 1 that are still to do, all variants of a seed before the next seed."""
-        return [(variant, seed) for seed in range(seeds) for variant in variants if not self.is_done(variant, seed)]
-
-    def rows(self, variants: Sequence[Variant], seeds: int) -> list[AblationRow]:
-        """The table: the votes, then the variants, each against the full selector where that was run."""
-        by_name = {variant.name: [self.records(variant, seed) for seed in range(seeds)] for variant in variants}
-        full = by_name.get(FULL)
-        votes = self.vote_records()
-        found = [
-            ablation_row(method, [[record for record in votes if record.method == method]], full)
-            for method in dict.fromkeys(record.method for record in votes)
-        ]
-        return found + [
-            ablation_row(variant.name, by_name[variant.name], None if variant.name == FULL else full, variant.published)
-            for variant in variants
-        ]
-
-    def records(self, variant: Variant, seed: int) -> list[Record]:
-        return _read_records(self._run(variant, seed) / RECORDS)
-
-    def vote_records(self) -> list[Record]:
-        return _read_records(self.folder / RECORDS)
-
-    def examples(self, recipe: GraphRecipe) -> ExampleSet:
-        """Training questions under a graph recipe, prepared once."""
-        digest = hashlib.sha256(json.dumps(asdict(recipe)).encode()).hexdigest()[:12]
-        folder = self.folder / "examples" / digest
-        return prepare_examples(
-            self.training_pools(), recipe, self.setup.plan, self.setup.embedder, folder, "the ablation's pools"
-        )
+        # Last: its presence means that both are complete.
+        write_pools(self._pools, (labelled(pool.first(k), PAPER) for pool in pools))
 
     def training_pools(self) -> Iterator[Pool]:
         """Pools to learn from: never one whose question is tested."""
@@ -297,21 +226,61 @@ class Ablation:
             return iter_pools(self._test)
         return (pool for pool in iter_pools(self._pools) if is_test(pool.question.text))
 
-    def _learned(self) -> list[str]:
-        """The questions that every variant learns from, read once."""
-        if self._questions is None:
-            self._questions = [pool.question.text for pool in self.training_pools()]
-        return self._questions
+    def measure_votes(self) -> None:
+        """Records of single rollout, both majority votes and oracle, for comparison with the variants."""
+        if not (self.folder / RECORDS).exists():
+            votes = evaluate([MajorityVote(), MajorityVote(ExactGroups())], self.test_pools(), [self.setup.plan.k])
+            write_lines(self.folder / RECORDS, map(asdict, votes))
+
+    def is_done(self, variant: Variant, seed: int) -> bool:
+        return (self._run(variant, seed) / RECORDS).exists()
+
+    def remaining(self, variants: Sequence[Variant], seeds: int) -> list[tuple[Variant, int]]:
+        """The runs with seeds 0 to ``seeds`` - 1 that are still to do, all variants of a seed before the next seed."""
+        return [(variant, seed) for seed in range(seeds) for variant in variants if not self.is_done(variant, seed)]
+
+    def run(self, variant: Variant, seed: int, on_step: OnStep | None = None) -> None:
+        """Train and measure one variant with one seed, unless that was done before."""
+        if self.is_done(variant, seed):
+            return
+        out, setup = self._run(variant, seed), self.setup
+        remember_fitted(out, (pool.question.text for pool in self.training_pools()))
+        plan, recipe = replace(setup.plan, seed=seed), variant.recipe
+        digest = hashlib.sha256(json.dumps(asdict(recipe)).encode()).hexdigest()[:12]
+        folder = self.folder / "examples" / digest
+        examples = prepare_examples(self.training_pools(), recipe, plan, setup.embedder, folder, "the ablation's pools")
+        config = NetConfig(examples.width, **{**setup.net, **variant.net})
+        fit = train_two_stages if variant.stages > 1 else train
+        selector = TraceSelector(fit(examples, config, recipe, plan, out, on_step=on_step), setup.embedder)
+        found = evaluate([selector], self.test_pools(), [plan.k])
+        own = (replace(record, method=variant.slug) for record in found if record.method == selector.name)
+        write_lines(out / RECORDS, map(asdict, own))
+        for path in out.rglob("training/*.safetensors"):
+            path.unlink()  # only an unfinished run needs them
+
+    def rows(self, variants: Sequence[Variant], seeds: int) -> list[AblationRow]:
+        """The table: the votes, then the variants, each against the full selector where that was run."""
+        by_name = {variant.name: [self.records(variant, seed) for seed in range(seeds)] for variant in variants}
+        full, votes = by_name.get(FULL), self.vote_records()
+        return [
+            *(
+                ablation_row(method, [[record for record in votes if record.method == method]], full)
+                for method in dict.fromkeys(record.method for record in votes)
+            ),
+            *(
+                ablation_row(each.name, by_name[each.name], None if each.name == FULL else full, each.published)
+                for each in variants
+            ),
+        ]
+
+    def records(self, variant: Variant, seed: int) -> list[Record]:
+        return _read_records(self._run(variant, seed) / RECORDS)
+
+    def vote_records(self) -> list[Record]:
+        return _read_records(self.folder / RECORDS)
 
     def _run(self, variant: Variant, seed: int) -> Path:
         return self.folder / "runs" / variant.slug / f"seed-{seed}"
-
-    def _train(self, variant: Variant, seed: int, out: Path, on_step: OnStep | None) -> Checkpoint:
-        examples = self.examples(variant.recipe)
-        config = NetConfig(examples.width, **{**self.setup.net, **variant.net})
-        fit = train_two_stages if config.readout == "two_stage" else train
-        plan = replace(self.setup.plan, seed=seed)
-        return fit(examples, config, variant.recipe, plan, out, on_step=on_step)
 
 
 def _claim(folder: Path, configuration: dict[str, Any]) -> None:
@@ -325,10 +294,10 @@ def _claim(folder: Path, configuration: dict[str, Any]) -> None:
         differing = sorted(key for key in configuration if found.get(key) != configuration[key])
         if differing:
             raise UsageError(f"{folder}: holds an ablation with another {', '.join(differing)}; use another folder")
-        return
-    if os.listdir(folder):
+    elif os.listdir(folder):
         raise UsageError(f"{folder}: is not empty and holds no ablation; use another folder")
-    write_json(path, configuration)
+    else:
+        write_json(path, configuration)
 
 
 def _read_records(path: Path) -> list[Record]:

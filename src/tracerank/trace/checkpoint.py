@@ -80,6 +80,11 @@ def _check_size(sizes: NetConfig, path: Path) -> None:
 
 def load_weights(net: nn.Module, path: Path) -> None:
     """Fill a net from a safetensors file, all tensors and no others."""
+    if path.exists() and not path.is_file():
+        raise CheckpointError(f"{path}: no regular file; expected weights")
+    most = 2 * sum(tensor.nbytes for tensor in net.state_dict().values()) + (1 << 20)
+    if path.exists() and path.stat().st_size > most:
+        raise CheckpointError(f"{path}: {path.stat().st_size:,} bytes, but the network needs less than {most:,}")
     try:
         state = load_file(path)
         net.load_state_dict(state)

@@ -4,14 +4,15 @@ A node is a row: searches and evidence in the order of the rollouts, so that edg
 building is linear in the occurrences. Vectors and torch have no place here; ``inputs.py`` turns batches into tensors.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tracerank.answers.equivalence import group_answers
 from tracerank.answers.exact import normalize_answer
 from tracerank.pools.documents import document_keys
 from tracerank.pools.pool import Pool
@@ -40,6 +41,16 @@ COLUMNS = (
     "evidence_document",  # empty when the recipe has no documents
 )
 HEADER = len(COUNTS) + len(COLUMNS)
+INDEX_OF = {
+    "rollout_candidate": "candidates",
+    "candidate_answer": "answers",
+    "search_rollout": "rollouts",
+    "search_query": "queries",
+    "evidence_search": "searches",
+    "evidence_content": "contents",
+    "evidence_document": "documents",
+}
+"""What a column's values number; batching shifts them by how many of these the earlier graphs have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +112,7 @@ def build_graph(pool: Pool, recipe: GraphRecipe) -> PoolGraph:
     texts = [evidence.text for evidence in occurrences]
     keys = _document_keys(recipe, retained.kept)
     queries, contents, documents = _numbered(filter(None, wording)), _numbered(texts), _numbered(keys)
-    answers, rollout_candidate, candidate_answer, votes = _candidates(retained, recipe, pool.question.text)
+    answers, rollout_candidate, candidate_answer, votes = _candidates(retained, recipe)
     packed = _pack(
         (len(queries), len(contents), len(answers), len(documents)),
         rollout_candidate=rollout_candidate,
@@ -144,42 +155,20 @@ def _slots(recipe: GraphRecipe, searches: list[tuple[int, Search]], occurrences:
     return [slot_of_rank.get(rank, last) for rank in ranks]
 
 
-def _candidates(
-    retained: Retained, recipe: GraphRecipe, question: str
-) -> tuple[tuple[str, ...], list[int], list[int], list[int]]:
+def _candidates(retained: Retained, recipe: GraphRecipe) -> tuple[tuple[str, ...], list[int], list[int], list[int]]:
     """Answer texts, the candidate of each rollout, and each candidate's text and votes."""
     surface = [rollout.answer or "" for rollout in retained.kept]
-    group_of = _answer_groups(surface, recipe, question)
-    votes = [0] * (max(group_of, default=-1) + 1)
-    first: list[int] = []
-    for index, group in enumerate(group_of):
-        if votes[group] == 0:
-            first.append(index)
-        votes[group] += 1
+    keys = list(map(normalize_answer, surface))
+    votes, groups = Counter(keys), _numbered(keys)
+    first = {key: surface[index] for index, key in reversed(list(enumerate(keys)))}
     if recipe.merge_answers:
-        return tuple(surface[index] for index in first), group_of, list(range(len(first))), votes
+        texts = tuple(first[key] for key in groups)
+        return texts, [groups[key] for key in keys], list(groups.values()), [votes[key] for key in groups]
     if recipe.answer_text == "first_of_group":
-        surface = [surface[first[group]] for group in group_of]
-    texts = _numbered(surface)
-    return (
-        tuple(texts),
-        list(range(len(surface))),
-        [texts[text] for text in surface],
-        [votes[group] for group in group_of],
-    )
-
-
-def _answer_groups(surface: list[str], recipe: GraphRecipe, question: str) -> list[int]:
-    """The group of each answer, numbered by first appearance."""
-    distinct = list(dict.fromkeys(surface))
-    keys = [normalize_answer(text) for text in distinct]
-    if recipe.equality != "exact":
-        # An abstention equals only its own wording.
-        found = group_answers(distinct, question, recipe.equality)
-        keys = [key if group < 0 else f"\0{group}" for key, group in zip(keys, found, strict=True)]
-    groups = _numbered(keys)
-    group_of_surface = {text: groups[key] for text, key in zip(distinct, keys, strict=True)}
-    return [group_of_surface[text] for text in surface]
+        surface = [first[key] for key in keys]
+    distinct = _numbered(surface)
+    own = [distinct[text] for text in surface]
+    return tuple(distinct), list(range(len(keys))), own, [votes[key] for key in keys]
 
 
 def _pack(counts: tuple[int, int, int, int], **columns: Sequence[int]) -> Ints:
@@ -261,29 +250,18 @@ class GraphBatch:
 def collate(graphs: Sequence[Ints]) -> GraphBatch:
     """One batch of packed graphs, in order."""
     counts, lengths, columns = unpack(graphs)
-
-    def renumbered(name: str, per_graph: Longs) -> Ints:
-        offsets = (np.cumsum(per_graph) - per_graph).astype(np.int32)
+    sizes = counts | {"candidates": lengths["candidate_answer"], "rollouts": lengths["rollout_candidate"]}
+    sizes["searches"] = lengths["search_rollout"]
+    for name, numbered in INDEX_OF.items():
+        before = (np.cumsum(sizes[numbered]) - sizes[numbered]).astype(np.int32)
         values = columns[name]
-        return np.where(values < 0, values, values + np.repeat(offsets, lengths[name]))
-
-    numbers = np.arange(len(graphs), dtype=np.int32)
+        columns[name] = np.where(values < 0, values, values + np.repeat(before, lengths[name]))
+    pools = np.arange(len(graphs), dtype=np.int32)
+    totals: dict[str, Any] = {name: int(sizes[name].sum()) for name in COUNTS}
     return GraphBatch(
         pools=len(graphs),
-        queries=int(counts["queries"].sum()),
-        contents=int(counts["contents"].sum()),
-        answers=int(counts["answers"].sum()),
-        documents=int(counts["documents"].sum()),
-        candidate_pool=np.repeat(numbers, lengths["candidate_answer"]),
-        rollout_candidate=renumbered("rollout_candidate", lengths["candidate_answer"]),
-        rollout_pool=np.repeat(numbers, lengths["rollout_candidate"]),
-        candidate_answer=renumbered("candidate_answer", counts["answers"]),
-        candidate_votes=columns["candidate_votes"],
-        search_rollout=renumbered("search_rollout", lengths["rollout_candidate"]),
-        search_query=renumbered("search_query", counts["queries"]),
-        search_is_orphan=columns["search_is_orphan"],
-        evidence_search=renumbered("evidence_search", lengths["search_rollout"]),
-        evidence_slot=columns["evidence_slot"],
-        evidence_content=renumbered("evidence_content", counts["contents"]),
-        evidence_document=renumbered("evidence_document", counts["documents"]),
+        **totals,
+        candidate_pool=np.repeat(pools, sizes["candidates"]),
+        rollout_pool=np.repeat(pools, sizes["rollouts"]),
+        **dict[str, Any](columns),
     )

@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from tracerank.trace.graph import GraphBatch, Longs, PoolGraph
-from tracerank.trace.recipe import GraphRecipe, relations
+from tracerank.trace.recipe import GraphRecipe, Within, relations
 
 Integers = NDArray[np.integer]
 
@@ -57,9 +57,13 @@ class NodeSets:
     begins: Tensor
     """Where each set begins in ``nodes``."""
 
+    @property
+    def are_single(self) -> bool:
+        return len(self.nodes) == len(self.begins)
+
     def sums(self, states: Tensor) -> Tensor:
         """[sets, d]: the sum over each set."""
-        if len(self.nodes) == len(self.begins):
+        if self.are_single:
             return take(states, self.nodes)
         return functional.embedding_bag(self.nodes, states, self.begins, mode="sum")
 
@@ -68,7 +72,8 @@ class NodeSets:
 class Neighbourhoods:
     """The nonempty neighbourhoods N_r(v) of one relation."""
 
-    nodes: NodeSets
+    nodes: NodeSets | None
+    """None: every node of the source's type is a neighbourhood of its own."""
     sizes: Tensor
     """[neighbourhoods, 1]"""
     targets: Tensor
@@ -82,9 +87,13 @@ class Neighbourhoods:
 
     def means(self, states: Tensor) -> Tensor:
         """[neighbourhoods, d]: Mean over u in N_r(v) of h_u."""
+        if self.nodes is None:
+            return states
         sums = self.nodes.sums(states)
         if self.group is not None and self.own is not None:
             sums = take(sums, self.group) - self.own.sums(states)
+        elif self.nodes.are_single:
+            return sums
         return sums / self.sizes
 
 
@@ -163,41 +172,49 @@ def _neighbourhoods(batch: GraphBatch, recipe: GraphRecipe) -> dict[str, Neighbo
     if recipe.documents != "none":
         edges["in_document"] = node, batch.evidence_document
         edges["holds"] = batch.evidence_document, node
-    names = [relation.name for relation in relations(recipe)]
-    found = {name: _from_edges(*edges[name], repeats=recipe.merge_evidence) for name in names if name in edges}
+    counts = {
+        "query": batch.pools,
+        "search": batch.searches,
+        "document": batch.documents,
+        "evidence": batch.occurrences,
+    }
+    found = {
+        relation.name: _from_edges(*edges[relation.name], counts[relation.source], repeats=recipe.merge_evidence)
+        for relation in relations(recipe)
+        if relation.name in edges
+    }
     if recipe.content_links and not recipe.merge_evidence:
-        found |= {name: links for name, links in _same_content(batch).items() if name in names}
+        same = _same_content(batch)
+        found |= {f"same_content_{where}": same[where] for where in recipe.content_links}
     return found
 
 
-def _from_edges(source: Integers, target: Integers, *, repeats: bool) -> Neighbourhoods:
+def _from_edges(source: Integers, target: Integers, sources: int, *, repeats: bool) -> Neighbourhoods:
     """The neighbourhoods of directed edges; ``repeats``: an edge may be named twice, and counts once."""
     edges: Longs = np.stack((source, target)).astype(np.int64)
     spoken, heard = np.unique(edges, axis=1) if repeats else edges
     order = np.argsort(heard, kind="stable")
     begins = _begins(heard[order])
     if len(begins) < len(heard):
-        targets = heard[order][begins]
-        return _shared(NodeSets(_tensor(spoken[order]), _tensor(begins)), targets, np.arange(len(targets)))
-    # Each target has a single neighbour, and targets with the same neighbour share it.
-    sources, of_target = np.unique(spoken, return_inverse=True)
-    return _shared(NodeSets(_tensor(sources), torch.arange(len(sources))), heard, of_target)
+        sizes, of_target = _lengths(begins, len(heard)), np.arange(len(begins))
+        nodes: NodeSets | None = NodeSets(_tensor(spoken[order]), _tensor(begins))
+        heard = heard[order][begins]
+    else:  # Each target has a single neighbour, and targets with the same neighbour share it.
+        distinct, of_target = np.unique(spoken, return_inverse=True)
+        sizes = np.ones(len(distinct), np.int64)
+        nodes = None if len(distinct) == sources else NodeSets(_tensor(distinct), torch.arange(len(distinct)))
+    return Neighbourhoods(nodes, torch.as_tensor(sizes).unsqueeze(1), _tensor(heard), _tensor(of_target))
 
 
-def _shared(nodes: NodeSets, targets: Longs, of_target: Longs) -> Neighbourhoods:
-    ends = torch.cat((nodes.begins[1:], nodes.begins.new_tensor([len(nodes.nodes)][: len(nodes.begins)])))
-    return Neighbourhoods(nodes, (ends - nodes.begins).unsqueeze(1), _tensor(targets), _tensor(of_target))
-
-
-def _same_content(batch: GraphBatch) -> dict[str, Neighbourhoods]:
+def _same_content(batch: GraphBatch) -> dict[Within, Neighbourhoods]:
     """Occurrences of one content: those in other rollouts, and the others in the same rollout."""
     # Occurrences are in rollout order, so a stable sort by content sorts by content and rollout.
     order = np.argsort(batch.evidence_content, kind="stable")
     content, rollout = batch.evidence_content[order].astype(np.int64), batch.evidence_rollout()[order]
     cell = content * len(batch.rollout_pool) + rollout
     return {
-        "same_content_cross": _all_but_own(order, content, cell),
-        "same_content_within": _all_but_own(order, cell, np.arange(len(order))),
+        "cross": _all_but_own(order, content, cell),
+        "within": _all_but_own(order, cell, np.arange(len(order))),
     }
 
 

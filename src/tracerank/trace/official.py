@@ -13,6 +13,7 @@ from tracerank.pools.types import BROWSING, WEBQA
 from tracerank.trace.net import TraceNet
 from tracerank.trace.recipe import OFFICIAL_RECIPES, GraphRecipe, NetConfig
 
+MAX_BYTES = 1 << 30
 TASKS = MappingProxyType({"webqa": WEBQA, "long_horizon": BROWSING})
 
 EVIDENCE = MappingProxyType({WEBQA: "chunk_occurrence", BROWSING: "evidence"})
@@ -138,6 +139,8 @@ def _read(path: Path) -> tuple[str, int, Mapping[str, Tensor]]:
     """Task, vector width and tensors; tensor data only, no code is run."""
     if not path.is_file():
         raise CheckpointError(f"{path}: no such file; expected the official release's best.pt")
+    if path.stat().st_size > MAX_BYTES:
+        raise CheckpointError(f"{path}: over {MAX_BYTES >> 20} MB; no official checkpoint is that large")
     try:
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}

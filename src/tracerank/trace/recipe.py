@@ -7,7 +7,7 @@ row of them. No torch: what does not train or score can read them.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from tracerank.errors import UsageError
 from tracerank.pools.documents import DEFAULT_RULES, OFFICIAL_RULES, DocumentRules
@@ -51,8 +51,8 @@ class GraphRecipe:
     """Control: identical content becomes one node with all its retrieval links."""
     merge_answers: bool = False
     """Control: identical answers become one candidate that reads all its rollouts."""
-    equality: Literal["exact", "default"] = "exact"
-    """Which answers count as one, for votes and merged candidates; exact is the paper's normalisation."""
+    equality: Literal["exact"] = "exact"
+    """Which answers count as one, for votes and merged candidates: the paper's normalisation."""
     answer_text: Literal["own", "first_of_group"] = "own"
     """Which surface form of an answer is embedded; the official WebQA code takes its group's first."""
     needs_evidence: bool = True
@@ -118,27 +118,31 @@ OFFICIAL_RECIPES: Mapping[str, GraphRecipe] = MappingProxyType(
 )
 """What the official release does where it differs from the paper; listed in docs/paper-map.md."""
 
+_MERGED: Mapping[str, Mapping[str, bool]] = {
+    "merge evidence": {"merge_evidence": True},
+    "merge answers": {"merge_answers": True},
+    "merge both": {"merge_evidence": True, "merge_answers": True},
+}
+
+
+def _controls(recipe: GraphRecipe, links: Mapping[str, Mapping[str, Any]]) -> Mapping[str, GraphRecipe]:
+    return MappingProxyType({name: replace(recipe, **changes) for name, changes in {**links, **_MERGED}.items()})
+
+
 CONTROLS: Mapping[str, Mapping[str, GraphRecipe]] = MappingProxyType(
     {
-        WEBQA: MappingProxyType(
-            {
-                "no cross-rollout": replace(WEBQA_RECIPE, content_links=("within",)),
-                "no content links": replace(WEBQA_RECIPE, content_links=()),
-                "merge evidence": replace(WEBQA_RECIPE, merge_evidence=True),
-                "merge answers": replace(WEBQA_RECIPE, merge_answers=True),
-                "merge both": replace(WEBQA_RECIPE, merge_evidence=True, merge_answers=True),
-            }
+        WEBQA: _controls(
+            WEBQA_RECIPE,
+            {"no cross-rollout": {"content_links": ("within",)}, "no content links": {"content_links": ()}},
         ),
-        BROWSING: MappingProxyType(
+        BROWSING: _controls(
+            BROWSING_RECIPE,
             {
-                "no cross-rollout": replace(BROWSING_RECIPE, documents="rollout"),
-                "no Doc or content links": replace(BROWSING_RECIPE, documents="none"),
-                "content links only": replace(BROWSING_RECIPE, documents="none", content_links=("within", "cross")),
-                "Doc and content links": replace(BROWSING_RECIPE, content_links=("within", "cross")),
-                "merge evidence": replace(BROWSING_RECIPE, merge_evidence=True),
-                "merge answers": replace(BROWSING_RECIPE, merge_answers=True),
-                "merge both": replace(BROWSING_RECIPE, merge_evidence=True, merge_answers=True),
-            }
+                "no cross-rollout": {"documents": "rollout"},
+                "no Doc or content links": {"documents": "none"},
+                "content links only": {"documents": "none", "content_links": ("within", "cross")},
+                "Doc and content links": {"content_links": ("within", "cross")},
+            },
         ),
     }
 )

@@ -1,25 +1,24 @@
 """How much the rollouts of a question share: the counts of App. A.3 and the overlap of App. E.
 
-Everything is counted from group sizes; the quadratic number of same-content edges is never listed. Formats nothing.
+Pairs are counted from group sizes, graph by graph; the quadratic number of same-content edges is never listed.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from itertools import chain, islice, pairwise
+from itertools import chain, combinations
+from statistics import fmean
 from typing import Any
 
 import numpy as np
 
 from tracerank.errors import UsageError
 from tracerank.pools.pool import Pool, drop_reasons
-from tracerank.trace.graph import GraphBatch, Ints, Longs, build_graph, collate
+from tracerank.trace.graph import GraphBatch, build_graph, collate
 from tracerank.trace.recipe import GraphRecipe, Relation, relations
 
 IDENTICAL_CONTENT = "identical content"
 SAME_DOCUMENT = "same document"
-
-_CHUNK_POOLS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +73,13 @@ class GraphStatistics:
 def graph_statistics(pools: Iterable[Pool], recipe: GraphRecipe) -> GraphStatistics:
     """Statistics over a stream of pools; keeps a few numbers per graph."""
     tally = _Tally(recipe)
-    stream = iter(pools)
-    while chunk := list(islice(stream, _CHUNK_POOLS)):
-        tally.add(chunk)
+    for pool in pools:
+        tally.add(pool)
     return tally.result()
 
 
 def shared_setting(pools: Iterable[Pool]) -> tuple[str, Iterator[Pool]]:
-    """The setting of the first pool that shows one, and all the pools, which must agree: one recipe counts them."""
+    """The setting of the first readable pool, and all the pools, which must agree: one recipe counts them."""
     stream = iter(pools)
     early = []
     for pool in stream:
@@ -110,13 +108,12 @@ def _shows_setting(pool: Pool) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Counts:
-    """Per graph: shared groups, cross-rollout pairs and ordered within-rollout pairs."""
+    """One graph by one matching rule: shared groups, cross-rollout pairs and ordered within-rollout pairs."""
 
-    groups: Longs
-    pairs: Longs
-    within: Longs
-    overlaps: tuple[float, ...]
-    """Of the graphs with at least two retained rollouts."""
+    groups: int
+    pairs: int
+    within: int
+    overlap: float | None
 
 
 @dataclass(slots=True)
@@ -129,29 +126,31 @@ class _Tally:
     occurrences: int = 0
     same_source_and_content: int = 0
     dropped: Counter[str] = field(default_factory=Counter)
-    edges: Counter[Relation] = field(default_factory=Counter)
+    edges: Counter[str] = field(default_factory=Counter)
     counts: dict[str, list[_Counts]] = field(default_factory=dict)
 
-    def add(self, pools: list[Pool]) -> None:
-        graphs = [build_graph(pool, self.recipe) for pool in pools]
-        batch = collate([graph.packed for graph in graphs])
-        self.questions += len(pools)
-        self.rollouts += sum(map(len, pools))
-        self.retained += len(batch.rollout_pool)
+    def add(self, pool: Pool) -> None:
+        graph = build_graph(pool, self.recipe)
+        batch = collate([graph.packed])
+        kept = len(graph.retained.kept)
+        self.questions += 1
+        self.rollouts += len(pool)
+        self.retained += kept
         self.searches += batch.searches
         self.occurrences += batch.occurrences
-        for pool, graph in zip(pools, graphs, strict=True):
-            self.dropped.update(drop_reasons(pool, graph.retained.dropped))
-        contents = _count(batch.evidence_content, batch)
+        self.dropped.update(drop_reasons(pool, graph.retained.dropped))
+        rollout = batch.evidence_rollout().tolist()
+        content, document = batch.evidence_content.tolist(), batch.evidence_document.tolist()
+        contents = _count(content, rollout, kept)
         self.counts.setdefault(IDENTICAL_CONTENT, []).append(contents)
         if self.recipe.documents != "none":
-            self.counts.setdefault(SAME_DOCUMENT, []).append(_count(batch.evidence_document, batch))
-            both = batch.evidence_document.astype(np.int64) * (batch.contents + 1) + batch.evidence_content
-            self.same_source_and_content += int(_count(both, batch, overlaps=False).pairs.sum())
+            self.counts.setdefault(SAME_DOCUMENT, []).append(_count(document, rollout, kept))
+            both = list(zip(document, content, strict=True))
+            self.same_source_and_content += _count(both, rollout, kept).pairs
         self.edges.update(_edge_counts(batch, self.recipe, contents))
 
     def result(self) -> GraphStatistics:
-        sharing = {rule: _sharing(parts) for rule, parts in self.counts.items()}
+        sharing = {rule: _sharing(counts) for rule, counts in self.counts.items()}
         same_document = sharing[SAME_DOCUMENT].pairs_total if SAME_DOCUMENT in sharing else 0
         return GraphStatistics(
             questions=self.questions,
@@ -160,87 +159,62 @@ class _Tally:
             dropped=dict(self.dropped.most_common()),
             searches=self.searches,
             occurrences=self.occurrences,
-            edges_mean={relation: self.edges[relation] / max(self.questions, 1) for relation in relations(self.recipe)},
+            edges_mean={each: self.edges[each.name] / max(self.questions, 1) for each in relations(self.recipe)},
             sharing=sharing,
             differing_content=1 - self.same_source_and_content / same_document if same_document else None,
         )
 
 
-def _count(group: Ints | Longs, batch: GraphBatch, overlaps: bool = True) -> _Counts:
-    """Counts for one matching rule, from n_gr: the occurrences of group g in rollout r."""
-    rollouts = max(len(batch.rollout_pool), 1)
-    cells, size = np.unique(group.astype(np.int64) * rollouts + batch.evidence_rollout(), return_counts=True)
-    _, begins, of_cell, saw = np.unique(cells // rollouts, return_index=True, return_inverse=True, return_counts=True)
-    total = np.bincount(of_cell, size).astype(np.int64)
-    squares = np.bincount(of_cell, size**2).astype(np.int64)
-    pool = batch.rollout_pool[cells[begins] % rollouts]
-
-    def per_graph(values: Longs) -> Longs:
-        return np.bincount(pool, weights=values, minlength=batch.pools).astype(np.int64)
-
+def _count(groups: Sequence[Hashable], rollout: Sequence[int], rollouts: int) -> _Counts:
+    """Counts from n_gr, the occurrences of group g in rollout r."""
+    found: dict[Hashable, Counter[int]] = {}
+    for group, seen_by in zip(groups, rollout, strict=True):
+        found.setdefault(group, Counter())[seen_by] += 1
+    totals = sum(sum(n.values()) ** 2 for n in found.values())
+    squares = sum(count**2 for n in found.values() for count in n.values())
+    saw: list[set[Hashable]] = [set() for _ in range(rollouts)]
+    for group, by in found.items():
+        for number in by:
+            saw[number].add(group)
+    overlaps = [len(one & other) / max(len(one | other), 1) for one, other in combinations(saw, 2)]
     return _Counts(
-        groups=per_graph((saw > 1).astype(np.int64)),
-        pairs=per_graph((total**2 - squares) // 2),  # sum over r < s of n_gr n_gs
-        within=per_graph(squares - total),
-        overlaps=tuple(_overlaps(of_cell, cells % rollouts, batch)) if overlaps else (),
+        groups=sum(len(by) > 1 for by in found.values()),
+        pairs=(totals - squares) // 2,  # sum over r < s of n_gr n_gs
+        within=squares - len(groups),
+        overlap=fmean(overlaps) if overlaps else None,
     )
 
 
-def _overlaps(group: Longs, rollout: Longs, batch: GraphBatch) -> Iterator[float]:
-    """Mean Jaccard similarity over the pairs of rollouts of each graph; two empty sets share nothing."""
-    graphs = np.arange(batch.pools + 1)
-    begins = np.searchsorted(batch.rollout_pool, graphs)
-    # Groups are numbered through graph by graph, so the cells of a graph are consecutive.
-    cuts = np.searchsorted(batch.rollout_pool[rollout], graphs)
-    for (first, end), (low, high) in zip(pairwise(begins), pairwise(cuts), strict=True):
-        count = int(end - first)
-        if count < 2:
-            continue
-        if low == high:
-            yield 0.0
-            continue
-        saw = np.zeros((count, group[high - 1] - group[low] + 1))
-        saw[rollout[low:high] - first, group[low:high] - group[low]] = 1
-        common = saw @ saw.T
-        union = common.diagonal()[:, None] + common.diagonal() - common
-        pairs = np.triu_indices(count, 1)
-        yield float(np.mean(common[pairs] / np.maximum(union[pairs], 1)))
-
-
-def _edge_counts(batch: GraphBatch, recipe: GraphRecipe, contents: _Counts) -> dict[Relation, int]:
-    """Directed edges per relation, each counted once."""
-    node = batch.evidence_nodes(recipe)
-    starting = len(np.unique(batch.search_rollout))
+def _edge_counts(batch: GraphBatch, recipe: GraphRecipe, contents: _Counts) -> dict[str, int]:
+    """Directed edges by relation, each counted once."""
+    node, search = batch.evidence_nodes(recipe).tolist(), batch.evidence_search.tolist()
+    starting = len(set(batch.search_rollout.tolist()))
     found = {
         "starts": starting,
         "next": batch.searches - starting,
         "previous": batch.searches - starting,
-        "same_content_within": int(contents.within.sum()),
-        "same_content_cross": 2 * int(contents.pairs.sum()),
+        "same_content_within": contents.within,
+        "same_content_cross": 2 * contents.pairs,
     }
+    shown = set(zip(batch.evidence_slot.tolist(), node, search, strict=True))
     for number, slot in enumerate(recipe.slots):
-        chosen = batch.evidence_slot == number
-        found[slot] = found[f"{slot}_of"] = _distinct_pairs(node[chosen], batch.evidence_search[chosen])
+        found[slot] = found[f"{slot}_of"] = sum(slot_number == number for slot_number, *_ in shown)
     if recipe.documents != "none":
-        found["in_document"] = found["holds"] = _distinct_pairs(node, batch.evidence_document)
-    return {relation: found[relation.name] for relation in relations(recipe)}
+        found["in_document"] = found["holds"] = len(set(zip(node, batch.evidence_document.tolist(), strict=True)))
+    return found
 
 
-def _distinct_pairs(one: Longs, other: Ints) -> int:
-    return len(np.unique(one * (int(other.max(initial=0)) + 1) + other))
-
-
-def _sharing(parts: list[_Counts]) -> Sharing:
-    pairs = np.concatenate([part.pairs for part in parts])
-    overlaps = [overlap for part in parts for overlap in part.overlaps]
+def _sharing(counts: Sequence[_Counts]) -> Sharing:
+    pairs = [each.pairs for each in counts]
+    overlaps = [each.overlap for each in counts if each.overlap is not None]
     median, p90 = np.percentile(pairs, (50, 90))
     return Sharing(
-        groups_mean=float(np.mean(np.concatenate([part.groups for part in parts]))),
-        pairs_mean=float(pairs.mean()),
+        groups_mean=fmean(each.groups for each in counts),
+        pairs_mean=fmean(pairs),
         pairs_median=float(median),
         pairs_p90=float(p90),
-        pairs_total=int(pairs.sum()),
-        graphs_share=float((pairs > 0).mean()),
-        within_edges_mean=float(np.mean(np.concatenate([part.within for part in parts]))),
-        overlap_mean=float(np.mean(overlaps)) if overlaps else None,
+        pairs_total=sum(pairs),
+        graphs_share=fmean(each > 0 for each in pairs),
+        within_edges_mean=fmean(each.within for each in counts),
+        overlap_mean=fmean(overlaps) if overlaps else None,
     )

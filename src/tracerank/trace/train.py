@@ -30,7 +30,7 @@ from tracerank.trace.net import TraceNet
 from tracerank.trace.recipe import GraphRecipe, NetConfig, TrainingPlan
 from tracerank.votes.folders import weights_file
 
-BLOCK_POOLS = 64
+BLOCK_POOLS = 48
 """A step is computed in parts of this many pools, whose states stay in cache; the gradient is the step's."""
 SAVE_SECONDS = 60.0
 
@@ -114,7 +114,13 @@ def train(
         )
     device = torch.device(device)
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
-        run = _Run(examples, config, recipe, plan, Path(out), start, device)
+        torch.manual_seed(plan.seed)
+        net = TraceNet(config, recipe)
+        if start is not None:
+            net.load_state_dict(start.weights, strict=False)
+            for name, parameter in net.named_parameters():
+                parameter.requires_grad_(start.learns(name))
+        run = _Run(examples, net.to(device), plan, Path(out), device)
         run.finish(on_step, save_seconds)
         return run.write_checkpoint()
 
@@ -138,25 +144,11 @@ class _Run:
     """One training run between its first or resumed step and its checkpoint."""
 
     def __init__(
-        self,
-        examples: ExampleSet,
-        config: NetConfig,
-        recipe: GraphRecipe,
-        plan: TrainingPlan,
-        out: Path,
-        start: Start | None,
-        device: torch.device,
+        self, examples: ExampleSet, net: TraceNet, plan: TrainingPlan, out: Path, device: torch.device
     ) -> None:
-        self.examples, self.plan, self.out, self.device = examples, plan, out, device
+        self.examples, self.net, self.plan, self.out, self.device = examples, net, plan, out, device
         self.learn, self.held_out = examples.train(), examples.validation()
         self.steps = -(-len(self.learn) // plan.batch_pools)
-        torch.manual_seed(plan.seed)
-        self.net = TraceNet(config, recipe)
-        if start is not None:
-            self.net.load_state_dict(start.weights, strict=False)
-            for name, parameter in self.net.named_parameters():
-                parameter.requires_grad_(start.learns(name))
-        self.net.to(device)
         self.learned = {name: p for name, p in self.net.named_parameters() if p.requires_grad}
         self.optimizer = _optimizer(self.learned, plan)
         labels = examples.labels(self.learn)
@@ -165,8 +157,8 @@ class _Run:
             out,
             {
                 "plan": asdict(plan),
-                "net": asdict(config),
-                "recipe": asdict(recipe),
+                "net": asdict(net.config),
+                "recipe": asdict(net.recipe),
                 "learned": sorted(self.learned),
                 "examples": examples.manifest["made_from"],
             },

@@ -133,7 +133,7 @@ SMALL = ("--encoder", "hash-32", "--epochs", 1, "-k", 6, "--hidden", 8, "--batch
 
 
 def test_ablations_are_compared_kept_and_not_mixed_with_others(run: Run, tmp_path: Path) -> None:
-    write_pools(tmp_path / "pools.jsonl", generate_pools(120, seed=4, k=6))
+    write_pools(tmp_path / "pools.jsonl", generate_pools(60, seed=4, k=6))
     write_pools(tmp_path / "test.jsonl", generate_pools(20, seed=6, k=6))
     command = ("lab", "ablate", tmp_path / "pools.jsonl", "--test", tmp_path / "test.jsonl", "-o", tmp_path / "a")
     rows = ("--variants", "full,no-cross-rollout", "--seeds", 1)
