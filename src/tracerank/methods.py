@@ -296,8 +296,9 @@ def _asking(module: str, class_name: str, config_name: str, options: MethodOptio
     return getattr(found, class_name)(chat, config)
 
 
-def _asking_row(about: str, *names: str) -> MethodRow:
-    return MethodRow(about, partial(_asking, *names), _chat_model, needs_chat=True, has_confidence=False)
+def _asking_row(about: str, module: str, class_name: str, config_name: str) -> MethodRow:
+    build = partial(_asking, module, class_name, config_name)
+    return MethodRow(about, build, _chat_model, needs_chat=True, has_confidence=False)
 
 
 def _chat_model(options: MethodOptions) -> str | None:
