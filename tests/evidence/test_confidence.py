@@ -76,13 +76,6 @@ def test_answers_in_other_words_agree() -> None:
         assert confidence_of(wordy, method) == pytest.approx(confidence_of(plain, method), abs=0.1)
 
 
-@pytest.mark.parametrize("method", ["majority", "majority-paper", "weighted", "evidence"])
-def test_votes_and_selectors_alike_say_how_sure_they_are(method: str) -> None:
-    found = confidence_of(pool_of(rollout("Venice"), rollout("Venice"), rollout("Mantua"), question=QUESTION), method)
-    assert found is not None
-    assert 0 < found < 1
-
-
 @settings(max_examples=30, deadline=None)
 @given(pools, st.data())
 def test_who_agrees_with_the_returned_answer_makes_it_no_less_sure(found: Pool, data: st.DataObject) -> None:
@@ -115,13 +108,8 @@ def test_of_long_reports_and_code_nothing_is_said_and_the_reason_is() -> None:
 @pytest.mark.parametrize("answer", ["Venice; Mantua; Cremona", "It was {unknown}", "return to sender", *ANSWERS])
 def test_words_are_no_code(answer: str) -> None:
     assert not is_code(answer)
-
-
-@pytest.mark.parametrize(
-    "answer", ["```python\nx\n```", "int main() {\n  return 0;\n}", "import os\nos.getcwd()\nreturn 1"]
-)
-def test_code_is_told(answer: str) -> None:
-    assert is_code(answer)
+    assert is_code(f"```python\n{answer}\n```")
+    assert is_code(f"int main() {{\n  return 0; // {answer}\n}}")
 
 
 def test_an_abstention_has_no_confidence() -> None:
