@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from random import Random
 
 import pytest
 from hypothesis import given, settings
@@ -40,14 +39,6 @@ def test_a_vote_more_never_lowers_the_agreement_of_its_meaning(counts: list[int]
 def test_a_rival_more_never_raises_that_of_the_leading_meaning(counts: list[int]) -> None:
     counts = sorted(counts, reverse=True)
     assert agreement([*counts, 1])[0] <= agreement(counts)[0] + 1e-9
-
-
-@given(votes, st.randoms())
-def test_agreement_does_not_hang_on_the_order_of_meanings(counts: list[int], random: Random) -> None:
-    order = list(range(len(counts)))
-    random.shuffle(order)
-    found = agreement(counts)
-    assert agreement([counts[place] for place in order]) == pytest.approx([found[place] for place in order])
 
 
 def test_sixteen_of_sixteen_say_more_than_two_of_two_but_nothing_is_certain() -> None:

@@ -45,12 +45,6 @@ def test_where_everybody_abstains_the_papers_rule_decides_and_the_note_says_so(g
     assert (tied.answer, tied.group, tied.note) == ("unknown", (0,), "every rollout abstains")
 
 
-def test_answers_of_nothing_but_space_are_decided_too() -> None:
-    blank = Pool(Question("q", "?"), (Rollout(0, " "), Rollout(1, "\t")))
-    for grouping in (None, ExactGroups()):
-        assert MajorityVote(grouping).decide(blank).sample_id == 0
-
-
 def test_the_question_decides_what_an_abstention_is() -> None:
     answers = (Rollout(0, "None"), Rollout(1, "None"), Rollout(2, "7"))
     vote = MajorityVote()

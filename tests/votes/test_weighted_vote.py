@@ -64,11 +64,6 @@ def test_where_everybody_abstains_the_heaviest_abstention_is_returned_with_both_
     )
 
 
-def test_an_empty_pool_has_no_winner() -> None:
-    decision = WeightedVote().decide(sure((None, 0.9)))
-    assert (decision.answer, decision.note, decision.dropped) == (None, None, {0: "no answer"})
-
-
 @pytest.mark.parametrize("concurrency", [1, 3])
 def test_what_asking_cost_is_summed_and_several_rollouts_can_be_asked_at_once(concurrency: int) -> None:
     threads: set[int] = set()

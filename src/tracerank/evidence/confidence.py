@@ -118,8 +118,6 @@ class Calibration:
     """What it was fitted on, and how well it held."""
 
     def __post_init__(self) -> None:
-        if unknown := set(self.model.weights) - set(COLUMNS):
-            raise ValueError(f"no column is called {', '.join(sorted(unknown))}")
         if self.longest < 1:
             raise ValueError("the longest answer of a confidence has at least one word")
         if list(self.steps) != sorted(self.steps) or any(not 0 <= value <= 1 for pair in self.steps for value in pair):
@@ -148,14 +146,8 @@ class Calibration:
 
     def save(self, folder: str | Path) -> None:
         """Write it beside the selector in a folder."""
-        about = {
-            "format": FORMAT,
-            **self.model.record(),
-            "longest": self.longest,
-            "has_code": self.has_code,
-            "steps": self.steps,
-            "training": dict(self.training),
-        }
+        about = {"longest": self.longest, "has_code": self.has_code, "steps": self.steps}
+        about = {"format": FORMAT, **self.model.record(), **about, "training": dict(self.training)}
         write_description(Path(folder) / CONFIDENCE, about)
 
 
