@@ -183,7 +183,7 @@ _REMOVED = {
     **dict.fromkeys(("verifier-graded", "verifier-tournament"), "use --method verifier"),
     "majority-containment": "use --method majority --equality default",
     **{
-        f"{name}-paper": f"use --method {name}, or is_strict=True of its config in Python"
+        f"{name}-paper": f"use --method {name}: `counts` of a decision says where the paper's rules found no answer"
         for name in ("solagg", "summagg", "aggagent")
     },
 }
@@ -245,7 +245,7 @@ def _majority(options: MethodOptions) -> Method:
 def _weighted(options: MethodOptions, kind: str, sources: Sequence[ConfidenceSource]) -> Method:
     concurrency = 1
     if options.chat is not None:
-        asked = _asking("asked_confidence", "AskedConfidence", "AskedConfidenceConfig", options)
+        asked = _asking("asked_confidence", "AskedConfidence", options)
         sources, concurrency = (*sources, asked), CONCURRENCY
     return WeightedVote(sources, _grouping(options), options.form or FORMS[0], concurrency, kind, _calibrator())
 
@@ -280,25 +280,22 @@ def _grouping(options: MethodOptions) -> AnswerGrouping:
         return SemanticGroups(load_embedder(options.encoder or "default"))
     if options.chat is None:
         raise UsageError("--equality llm needs --chat URL#MODEL: the address of a chat server and its model's name")
-    groups: AnswerGrouping = _asking("llm_groups", "LlmGroups", "LlmConfig", options)
+    groups: AnswerGrouping = _asking("llm_groups", "LlmGroups", options)
     return groups
 
 
-def _asking(module: str, class_name: str, config_name: str, options: MethodOptions) -> Any:
-    """What asks the chat model of the options: a class of ``tracerank.chat`` with its config; replies are cached."""
-    from tracerank.chat.asking import bounded
+def _asking(module: str, class_name: str, options: MethodOptions) -> Any:
+    """What asks the chat model of the options, within their room: a class of ``tracerank.chat``; replies are cached."""
     from tracerank.endpoints.chat_cache import CachedChat
     from tracerank.endpoints.chat_http import HttpChat, chat_config
 
-    found = import_module(f"tracerank.chat.{module}")
-    config = bounded(getattr(found, config_name)(), options.chat_context, options.chat_tokens)
+    found = getattr(import_module(f"tracerank.chat.{module}"), class_name)
     chat = CachedChat(HttpChat(chat_config(options.chat or "", options.chat_time)), default_reply_folder())
-    return getattr(found, class_name)(chat, config)
+    return found(chat, found.room.within(options.chat_context, options.chat_tokens))
 
 
-def _asking_row(about: str, module: str, class_name: str, config_name: str) -> MethodRow:
-    build = partial(_asking, module, class_name, config_name)
-    return MethodRow(about, build, _chat_model, needs_chat=True, has_confidence=False)
+def _asking_row(about: str, module: str, class_name: str) -> MethodRow:
+    return MethodRow(about, partial(_asking, module, class_name), _chat_model, needs_chat=True, has_confidence=False)
 
 
 def _chat_model(options: MethodOptions) -> str | None:
@@ -338,12 +335,10 @@ METHODS: Mapping[str, MethodRow] = MappingProxyType(
             partial(_fitted_model, EVIDENCE),
         ),
         TRACE: MethodRow("a trained TRACE network: name its folder", _no_network),
-        "verifier": _asking_row("what a chat model judges best, one by one", "verifier", "Verifier", "VerifierConfig"),
-        "solagg": _asking_row("an answer written from all solutions", "solagg", "SolAgg", "AggregationConfig"),
-        "summagg": _asking_row("an answer written from a report on each", "solagg", "SummAgg", "AggregationConfig"),
-        "aggagent": _asking_row(
-            "an answer of an agent that reads the rollouts", "aggagent", "AggAgent", "AggAgentConfig"
-        ),
+        "verifier": _asking_row("what a chat model judges best, one by one", "verifier", "Verifier"),
+        "solagg": _asking_row("an answer written from all solutions", "solagg", "SolAgg"),
+        "summagg": _asking_row("an answer written from a report on each", "solagg", "SummAgg"),
+        "aggagent": _asking_row("an answer of an agent that reads the rollouts", "aggagent", "AggAgent"),
         "oracle": _plain("the right answer where labels give it: a bound", lambda _: Oracle(correctness)),
     }
 )

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, cast
 
 from tracerank.endpoints.chat import ChatModel
-from tracerank.endpoints.spelling import ADDRESS
+from tracerank.endpoints.server import ADDRESS
 from tracerank.errors import UsageError
 from tracerank.lab.chat.policy import DEFAULT_LIMITS, ChatPolicy
 from tracerank.lab.chat.style import Style
