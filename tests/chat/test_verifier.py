@@ -182,5 +182,5 @@ def test_a_small_context_cuts_what_is_asked_about_a_confidence() -> None:
     assert (room.max_tokens, room.prompt_words) == (256, 256)
     assert AskedConfidence.room.within(1024, 300).max_tokens == 300
     chat = FakeChat(lambda _: "Confidence: 20")
-    AskedConfidence(chat, room).estimate("q", rollout("Paris " * 500, ranked("q", "chunk " * 500)))
+    AskedConfidence(chat, room)("q", rollout("Paris " * 500, ranked("q", "chunk " * 500)))
     assert 64 + 180 < chat.asked[0].count("Paris") + chat.asked[0].count("chunk") <= 256
