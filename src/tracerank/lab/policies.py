@@ -104,7 +104,7 @@ class ChatOptions:
     chat_context: int | None = None
     """Tokens that the model holds."""
     chat_time: str | None = None
-    """Seconds that the server may take, as ``endpoints/spelling.py`` reads them."""
+    """Seconds that the server may take, as ``--chat-time`` has them."""
 
     def given(self) -> dict[str, Any]:
         """What was said, by name."""
