@@ -21,29 +21,12 @@ class Reply:
         self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
 
 
-class Stream(Reply):
+class Pieces(Reply):
     """Pieces of a body as they go out, one chunk each; a number is a pause in seconds."""
 
-    def __init__(self, *pieces: bytes | float, ends: bool = True, content_type: str = "text/event-stream") -> None:
-        """``ends``: whether the body is ended as HTTP has it, or the connection is closed."""
-        super().__init__(content_type=content_type)
+    def __init__(self, *pieces: bytes | float) -> None:
+        super().__init__()
         self.pieces = pieces
-        self.ends = ends
-
-
-def event(value: Any) -> bytes:
-    """One event of a stream."""
-    return b"data: " + (value if isinstance(value, bytes) else json.dumps(value).encode()) + b"\n\n"
-
-
-def delta(finish: str | None = None, logprobs: Any = None, **parts: Any) -> bytes:
-    """A piece of a reply."""
-    choice = {"index": 0, "delta": parts, "finish_reason": finish}
-    return event({"choices": [choice if logprobs is None else choice | {"logprobs": {"content": logprobs}}]})
-
-
-USAGE = event({"choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": 2}})
-DONE = event(b"[DONE]")
 
 
 def said(text: Any, finish: str = "stop", logprobs: Any = None) -> Reply:
@@ -120,8 +103,8 @@ class Server:
                     self.send_response(reply.status)
                     for name, value in reply.headers.items():
                         self.send_header(name, value)
-                    if isinstance(reply, Stream):
-                        self._stream(reply)
+                    if isinstance(reply, Pieces):
+                        self._send_pieces(reply)
                         return
                     self.send_header("Content-Length", str(len(reply.body)))
                     self.end_headers()
@@ -131,7 +114,7 @@ class Server:
                     is_over = True  # the client has given up waiting
                 self.close_connection = is_over
 
-            def _stream(self, reply: Stream) -> None:
+            def _send_pieces(self, reply: Pieces) -> None:
                 self.send_header("Transfer-Encoding", "chunked")
                 self.end_headers()
                 self.wfile.flush()
@@ -141,9 +124,7 @@ class Server:
                         self.wfile.flush()
                     else:
                         time.sleep(piece)
-                if reply.ends:
-                    self.wfile.write(b"0\r\n\r\n")
-                self.close_connection = not reply.ends
+                self.wfile.write(b"0\r\n\r\n")
 
             def log_message(self, format: str, *args: Any) -> None: ...
 

@@ -61,3 +61,19 @@ def silent() -> EmptyReply:
 def failed() -> ChatError:
     """A request that failed for good."""
     return ChatError("scripted: gave up after 3 attempts")
+
+
+class FakeChat:
+    """Replies by a rule on the last message; remembers what it was asked."""
+
+    def __init__(self, rule: Callable[[str], str | ChatReply], name: str = "fake-chat") -> None:
+        self.name = name
+        self.asked: list[str] = []
+        """The last message of each call."""
+        self._rule = rule
+
+    def reply(self, messages: Sequence[ChatMessage], sampling: Sampling, tools: Sequence[ChatTool] = ()) -> ChatReply:
+        self.asked.append(messages[-1].content)
+        made = self._rule(self.asked[-1])
+        words = sum(len(message.content.split()) for message in messages)
+        return made if isinstance(made, ChatReply) else ChatReply(made, words, len(made.split()))

@@ -30,7 +30,7 @@ from tracerank.votes.weighted import READ_SOURCES, WeightedVote
 
 if TYPE_CHECKING:
     from tracerank.chat.asked_confidence import AskedConfidence
-    from tracerank.chat.asking import B
+    from tracerank.chat.asking import Room
     from tracerank.endpoints.chat import ChatModel
 
 EVIDENCE, TRACE = SHIPPED, "trace"
@@ -185,7 +185,7 @@ def _instead(name: str) -> str | None:
     if kind == "majority" and equality in list(EqualityName) and form in ("", *FORMS):
         return f"use --method majority --equality {equality}{form and f' --form {form}'}"
     if rest == "paper" and kind in ("solagg", "summagg", "aggagent"):
-        return f"use --method {kind}, or is_strict=True of its config in Python"
+        return f"use --method {kind}: `counts` of a decision says where the paper's rules found no answer"
     return None
 
 
@@ -303,9 +303,9 @@ def _semantic(options: MethodOptions) -> AnswerGrouping:
 def _llm(options: MethodOptions) -> AnswerGrouping:
     if options.chat is None:
         raise UsageError("--equality llm needs --chat URL#MODEL: the address of a chat server and its model's name")
-    from tracerank.chat.llm_groups import LlmConfig, LlmGroups
+    from tracerank.chat.llm_groups import LlmGroups
 
-    return LlmGroups(chat_of(options), bounded_by(LlmConfig(), options))
+    return LlmGroups(chat_of(options), room_within(LlmGroups.room, options))
 
 
 _GROUPINGS: Mapping[EqualityName, Callable[[MethodOptions], AnswerGrouping]] = MappingProxyType(
@@ -326,42 +326,40 @@ def chat_of(options: MethodOptions) -> "ChatModel":
     return CachedChat(HttpChat(chat_config(options.chat or "", options.chat_time)), default_reply_folder())
 
 
-def bounded_by(config: "B", options: MethodOptions) -> "B":
-    """The config within the context and the tokens of the options."""
-    from tracerank.chat.asking import bounded
-
-    return bounded(config, options.chat_context, options.chat_tokens)
+def room_within(room: "Room", options: MethodOptions) -> "Room":
+    """The room within the context and the tokens of the options."""
+    return room.within(options.chat_context, options.chat_tokens)
 
 
 def asked_confidence(options: MethodOptions) -> "AskedConfidence":
     """The source that asks the chat model of the options."""
-    from tracerank.chat.asked_confidence import AskedConfidence, AskedConfidenceConfig
+    from tracerank.chat.asked_confidence import AskedConfidence
 
-    return AskedConfidence(chat_of(options), bounded_by(AskedConfidenceConfig(), options))
+    return AskedConfidence(chat_of(options), room_within(AskedConfidence.room, options))
 
 
 def _verifier(options: MethodOptions) -> Method:
-    from tracerank.chat.verifier import Verifier, VerifierConfig
+    from tracerank.chat.verifier import Verifier
 
-    return Verifier(chat_of(options), bounded_by(VerifierConfig(), options))
+    return Verifier(chat_of(options), room_within(Verifier.room, options))
 
 
 def _solagg(options: MethodOptions) -> Method:
-    from tracerank.chat.solagg import AggregationConfig, SolAgg
+    from tracerank.chat.solagg import SolAgg
 
-    return SolAgg(chat_of(options), bounded_by(AggregationConfig(), options))
+    return SolAgg(chat_of(options), room_within(SolAgg.room, options))
 
 
 def _summagg(options: MethodOptions) -> Method:
-    from tracerank.chat.solagg import AggregationConfig, SummAgg
+    from tracerank.chat.solagg import SummAgg
 
-    return SummAgg(chat_of(options), bounded_by(AggregationConfig(), options))
+    return SummAgg(chat_of(options), room_within(SummAgg.room, options))
 
 
 def _aggagent(options: MethodOptions) -> Method:
-    from tracerank.chat.aggagent import AggAgent, AggAgentConfig
+    from tracerank.chat.aggagent import AggAgent
 
-    return AggAgent(chat_of(options), bounded_by(AggAgentConfig(), options))
+    return AggAgent(chat_of(options), room_within(AggAgent.room, options))
 
 
 def _chat_model(options: MethodOptions) -> str | None:

@@ -62,7 +62,7 @@ def make_rollouts(
     """K rollouts of every question in ``path``; what an earlier attempt wrote beside it is taken up."""
     part, notes = path.with_name(f"{path.name}.part"), path.with_name(f"{path.name}.notes")
     corpus = Corpus(path.parent / "almanac" / INDEX)
-    config = ChatConfig(address, model, wants_logprobs=True, concurrency=threads, timeout=SILENCE)
+    config = ChatConfig(address, model, wants_logprobs=True, concurrency=threads, timeout=10 * SILENCE)
     done = {(record["question_id"], record["sample_id"]) for record in _whole_lines(part)}
     began, total = time.monotonic(), len(questions) * k
     with HttpChat(config) as chat, open(part, "ab") as file:

@@ -12,14 +12,14 @@ from studies.trial.rollouts import SILENCE
 from studies.trial.server import NAME
 from studies.trial.steps import Row, Step, Trial
 from tracerank.answers.meaning.rightness import is_right
-from tracerank.chat.aggagent import AggAgent, AggAgentConfig
-from tracerank.chat.asked_confidence import AskedConfidence, AskedConfidenceConfig
-from tracerank.chat.solagg import AggregationConfig, SolAgg, SummAgg
-from tracerank.chat.verifier import Verifier, VerifierConfig
+from tracerank.chat.aggagent import AggAgent
+from tracerank.chat.asked_confidence import AskedConfidence
+from tracerank.chat.solagg import SolAgg, SummAgg
+from tracerank.chat.verifier import Verifier
 from tracerank.endpoints.chat import ChatModel
 from tracerank.endpoints.chat_cache import CachedChat
 from tracerank.endpoints.chat_http import ChatConfig, HttpChat
-from tracerank.evaluation.judging import AnswerJudge, JudgeConfig
+from tracerank.evaluation.judging import ROOM, AnswerJudge
 from tracerank.pools.pool import Pool
 from tracerank.votes.base import ASKED_AGAIN, FORCED, MISSES, NO_ANSWER, Decision, Method
 from tracerank.votes.voting import MajorityVote
@@ -32,12 +32,12 @@ POOLED = ("tags", "tools")
 
 _METHODS: dict[str, Callable[[ChatModel], Method]] = {
     "vote": lambda chat: MajorityVote(),
-    "solagg": lambda chat: SolAgg(chat, AggregationConfig(concurrency=1).within(CONTEXT)),
-    "summagg": lambda chat: SummAgg(chat, AggregationConfig(concurrency=1).within(CONTEXT)),
-    "aggagent": lambda chat: AggAgent(chat, AggAgentConfig(concurrency=1).within(CONTEXT)),
-    "verifier": lambda chat: Verifier(chat, VerifierConfig(concurrency=1).within(CONTEXT)),
+    "solagg": lambda chat: SolAgg(chat, SolAgg.room.within(CONTEXT), concurrency=1),
+    "summagg": lambda chat: SummAgg(chat, SummAgg.room.within(CONTEXT), concurrency=1),
+    "aggagent": lambda chat: AggAgent(chat, AggAgent.room.within(CONTEXT), concurrency=1),
+    "verifier": lambda chat: Verifier(chat, Verifier.room.within(CONTEXT), concurrency=1),
     "confidence": lambda chat: WeightedVote(
-        [AskedConfidence(chat, AskedConfidenceConfig().within(CONTEXT))], kind="weighted-asked"
+        [AskedConfidence(chat, AskedConfidence.room.within(CONTEXT))], kind="weighted-asked"
     ),
 }
 
@@ -55,7 +55,7 @@ def pools(trial: Trial) -> Iterator[Pool]:
 
 def asked_model(trial: Trial) -> CachedChat:
     """The model, its replies kept in the trial's folder."""
-    config = ChatConfig(trial.address, NAME, timeout=SILENCE, whole=10 * SILENCE)
+    config = ChatConfig(trial.address, NAME, timeout=10 * SILENCE)
     return CachedChat(HttpChat(config), trial.folder / "replies")
 
 
@@ -93,7 +93,7 @@ def _row(name: str, decisions: list[tuple[Pool, Decision]], seconds: float) -> R
 
 def judge_step(trial: Trial) -> Row:
     """Labels of every answer that is no exact match; right is, where the judge says what our rule says."""
-    judge = AnswerJudge(asked_model(trial), JudgeConfig(concurrency=1).within(CONTEXT))
+    judge = AnswerJudge(asked_model(trial), ROOM.within(CONTEXT), concurrency=1)
     began = time.monotonic()
     for pool in pools(trial):
         answers = list(dict.fromkeys(one.answer for one in pool.rollouts if one.answer))

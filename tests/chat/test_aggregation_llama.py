@@ -8,11 +8,11 @@ import pytest
 
 from tests.builders import pool_of, ranked, rollout
 from tests.llama import llama_server
-from tracerank.chat.aggagent import AggAgent, AggAgentConfig
-from tracerank.chat.asked_confidence import AskedConfidence, AskedConfidenceConfig
-from tracerank.chat.asking import AskingMethod
-from tracerank.chat.solagg import AggregationConfig, SolAgg, SummAgg
-from tracerank.chat.verifier import Verifier, VerifierConfig
+from tracerank.chat.aggagent import AggAgent
+from tracerank.chat.asked_confidence import AskedConfidence
+from tracerank.chat.asking import AskingMethod, Room
+from tracerank.chat.solagg import SolAgg, SummAgg
+from tracerank.chat.verifier import Verifier
 from tracerank.endpoints.chat_cache import CachedChat
 from tracerank.endpoints.chat_http import ChatConfig, HttpChat
 from tracerank.errors import ChatError
@@ -21,6 +21,7 @@ from tracerank.votes.base import ASKED_AGAIN, Decision
 
 Made = TypeVar("Made")
 
+ROOM = Room(max_tokens=8, prompt_words=1_000)
 FRANCE = ranked("capital of France", "Paris is the capital of France.", "Lyon is a city in France.")
 POOLS = [
     pool_of(rollout("Paris", FRANCE), rollout("Lyon", FRANCE), question="What is the capital of France?"),
@@ -50,8 +51,7 @@ def test_a_real_model_integrates_and_is_never_asked_twice(
     http: HttpChat, tmp_path: Path, kind: type[SolAgg] | type[SummAgg], pools: list[Pool], calls: int
 ) -> None:
     chat = CachedChat(http, tmp_path)
-    config = AggregationConfig(max_tokens=8, concurrency=2)
-    first = settle(kind(chat, config), pools)
+    first = settle(kind(chat, ROOM, concurrency=2), pools)
     for decision in first:
         made = calls + decision.counts.get(ASKED_AGAIN, 0)
         assert decision.answer  # its own, or the vote's
@@ -62,13 +62,12 @@ def test_a_real_model_integrates_and_is_never_asked_twice(
         assert 0 < decision.usage.completion_tokens <= 8 * made
     asked = chat.asked
     assert asked == sum(calls + decision.counts.get(ASKED_AGAIN, 0) for decision in first)
-    assert settle(kind(chat, config), pools) == first
+    assert settle(kind(chat, ROOM, concurrency=2), pools) == first
     assert chat.asked == asked
 
 
 def test_a_real_model_goes_through_the_tool_loop_and_is_made_to_finish(http: HttpChat, tmp_path: Path) -> None:
-    config = AggAgentConfig(max_tokens=8, token_cap=1)
-    [decision] = settle(AggAgent(CachedChat(http, tmp_path), config), POOLS[:1])
+    [decision] = settle(AggAgent(CachedChat(http, tmp_path), ROOM, token_cap=1), POOLS[:1])
     assert decision.usage is not None
     assert decision.usage.calls == 2
     assert "made to finish after 1 steps" in (decision.note or "")
@@ -83,7 +82,7 @@ def attempt(work: Callable[[], Made]) -> Made | ChatError:
 
 
 def test_a_real_model_verifies_with_the_probability_of_its_token(http: HttpChat, tmp_path: Path) -> None:
-    verifier = Verifier(CachedChat(http, tmp_path), VerifierConfig(max_tokens=8))
+    verifier = Verifier(CachedChat(http, tmp_path), ROOM)
     decision = attempt(lambda: verifier.decide(POOLS[1]))
     if isinstance(decision, ChatError):
         assert "YES or NO" in str(decision)
@@ -93,7 +92,7 @@ def test_a_real_model_verifies_with_the_probability_of_its_token(http: HttpChat,
 
 
 def test_a_real_model_states_a_confidence_or_is_not_believed(http: HttpChat, tmp_path: Path) -> None:
-    source = AskedConfidence(CachedChat(http, tmp_path), AskedConfidenceConfig(max_tokens=8))
+    source = AskedConfidence(CachedChat(http, tmp_path), ROOM)
     found = attempt(lambda: source.estimate(POOLS[1].question.text, POOLS[1].rollouts[0]))
     if isinstance(found, ChatError):
         assert "Confidence: N" in str(found)

@@ -10,11 +10,11 @@ import pytest
 
 from tests.chat.scripted import asked_pool, last_text, served
 from tests.model_server import Reply, error, said
-from tracerank.chat.solagg import AggregationConfig, SolAgg, SummAgg
+from tracerank.chat.asking import Room
+from tracerank.chat.solagg import SolAgg, SummAgg
 from tracerank.endpoints.chat import ChatMessage, Usage
 from tracerank.errors import ChatError
 from tracerank.pools.pool import Pool
-from tracerank.pools.types import RetentionRule
 
 POOL = asked_pool("Lyon", "Paris", "paris.", None)
 
@@ -35,35 +35,15 @@ def test_an_answer_that_a_rollout_gave_belongs_to_the_first_that_gave_it() -> No
     ]
 
 
-def test_an_answer_belongs_to_the_rollout_that_wrote_the_same_bytes_before_one_in_another_case() -> None:
-    with served(said("<answer>Paris</answer>")) as (chat, _):
-        decision = SolAgg(chat).decide(asked_pool("Lyon", "paris", "Paris"))
-    assert (decision.answer, decision.sample_id, decision.group) == ("Paris", 2, (1, 2))
-
-
-def test_a_newly_written_answer_belongs_to_no_rollout() -> None:
-    with served(said("<answer>Marseille</answer>")) as (chat, _):
-        decision = SolAgg(chat).decide(POOL)
-    assert (decision.answer, decision.sample_id, decision.group) == ("Marseille", None, ())
-
-
 @pytest.mark.parametrize(
-    ("reply", "note"),
-    [
-        (said("I cannot help with that."), "the reply holds none"),
-        (said("The answer is: Paris"), "the reply holds none"),
-        (said("<answer>Paris", finish="length"), "the reply holds none"),
-        (said(""), "said nothing"),
-        (said(None, finish="length"), "used up its tokens"),
-    ],
+    ("written", "sample_id", "group"), [("Paris", 2, (1, 2)), ("PARIS", 1, (1, 2)), ("Marseille", None, ())]
 )
-def test_by_the_paper_a_reply_without_a_complete_tag_leaves_the_question_unanswered(reply: Reply, note: str) -> None:
-    with served(reply) as (chat, _):
-        decision = SolAgg(chat, AggregationConfig(is_strict=True)).decide(POOL)
-    assert (decision.answer, decision.sample_id, decision.group) == (None, None, ())
-    assert decision.usage == Usage(7, 2, 1)  # it cost all the same
-    assert note in (decision.note or "")
-    assert decision.counts == {"no answer": 1}
+def test_an_answer_belongs_to_the_rollout_that_wrote_the_same_bytes_else_the_same_words(
+    written: str, sample_id: int | None, group: tuple[int, ...]
+) -> None:
+    with served(said(f"<answer>{written}</answer>")) as (chat, _):
+        decision = SolAgg(chat).decide(asked_pool("Lyon", "paris", "Paris"))
+    assert (decision.answer, decision.sample_id, decision.group) == (written, sample_id, group)
 
 
 @pytest.mark.parametrize(
@@ -74,10 +54,8 @@ def test_by_the_paper_a_reply_without_a_complete_tag_leaves_the_question_unanswe
         ("The correct answer is:\n\nFinal answer: Paris", "Paris", "other mark"),
         ("<answer>Paris", "Paris", "other mark"),
         ("Final solution 2 is correct, because it names a source. Final solution 1 does not.", "Paris", "number"),
-        ('Final solution 2: "Paris"\n\nExplanation: Lyon is no capital. Final solution 1 is wrong.', "Paris", "number"),
-        ("Final solution 1 is wrong because it is an older seat. Final solution 2 names a source.", "Paris", "number"),
+        ('Final solution 2: "Paris"\n\nExplanation: Lyon is no capital.', "Paris", "number"),
         ("<answer>Final solution 2</answer>", "Paris", "number"),
-        ('Why: the short answer is "Paris", because Lyon is none.', "Paris", "name"),
         ("<answer>Solution #2.</answer>", "Paris", "number"),
     ],
 )
@@ -142,13 +120,23 @@ def test_the_only_candidate_that_two_replies_name_is_taken_after_the_second() ->
         assert SolAgg(chat).decide(POOL).counts["no answer"] == 1
 
 
-def test_the_vote_stands_in_for_a_model_that_gives_no_answer_and_is_counted() -> None:
-    with served(said("I cannot help with that."), said("No.")) as (chat, _):
+@pytest.mark.parametrize(
+    ("second", "reply", "why"),
+    [
+        (said("No."), "No.", "the reply holds none"),
+        (said(""), "I cannot help.", "the model said nothing"),
+        (said(None, finish="length"), "I cannot help.", "the model used up its tokens and said nothing"),
+    ],
+)
+def test_the_vote_stands_in_for_a_model_that_gives_no_answer_and_is_counted(
+    second: Reply, reply: str, why: str
+) -> None:
+    with served(said("I cannot help."), second) as (chat, _):
         decision = SolAgg(chat).decide(POOL)
     assert (decision.answer, decision.sample_id, decision.group) == ("Paris", 1, (1, 2))
     assert decision.counts == {"asked again": 1, "no answer": 1}
-    assert decision.note == "no answer: the reply holds none; the vote stands in"
-    assert (decision.reply, decision.dropped) == ("No.", {3: "no answer"})
+    assert decision.note == f"no answer: {why}; the vote stands in"
+    assert (decision.reply, decision.dropped, decision.usage) == (reply, {3: "no answer"}, Usage(14, 4, 2))
 
 
 def test_an_empty_pool_costs_nothing() -> None:
@@ -158,13 +146,6 @@ def test_an_empty_pool_costs_nothing() -> None:
             assert (decision.answer, decision.usage) == (None, None)
             assert decision.dropped == {0: "no answer", 1: "no answer"}
     assert server.requests == []
-
-
-def test_the_rule_of_retention_can_be_widened() -> None:
-    bare = Pool(POOL.question, tuple(replace(one, searches=()) for one in POOL.rollouts))
-    with served(said("<answer>Lyon</answer>")) as (chat, _):
-        assert SolAgg(chat).decide(bare).answer is None
-        assert SolAgg(chat, AggregationConfig(rule=RetentionRule(needs_evidence=False))).decide(bare).sample_id == 0
 
 
 def test_the_whole_final_message_is_shown_where_it_was_kept() -> None:
@@ -194,7 +175,7 @@ def test_a_hostile_solution_cannot_end_its_block_or_pose_as_another() -> None:
 def test_long_solutions_share_the_budget_and_say_that_they_are_cut() -> None:
     long = " ".join(f"w{i}" for i in range(500))
     with served() as (chat, server):
-        SolAgg(chat, AggregationConfig(prompt_words=100)).decide(asked_pool("short one", long, long))
+        SolAgg(chat, Room(1000, prompt_words=100)).decide(asked_pool("short one", long, long))
     shown = [line for line in last_text(server.requests[0]).splitlines() if line.startswith("Final solution")]
     assert "short one" in shown[0]
     assert [("w48" in line, "w49" in line, "451 more words" in line) for line in shown[1:]] == [(True, False, True)] * 2
@@ -253,11 +234,10 @@ def test_without_any_report_nothing_is_integrated() -> None:
 
 
 def test_reports_are_as_long_as_so_many_of_them_fit() -> None:
-    for context, count, words in ((None, 3, 400), (4096, 3, 341), (4096, 16, 64), (1024, 64, 50)):
-        config = AggregationConfig() if context is None else AggregationConfig().within(context)
-        assert config.words_of_report(count) == words
     with served(rule=reports) as (chat, server):
-        SummAgg(chat, AggregationConfig().within(4096)).decide(POOL)
+        for context, count, words in ((None, 3, 400), (4096, 3, 341), (4096, 16, 64), (1024, 64, 50)):
+            assert SummAgg(chat, SummAgg.room.within(context)).words_of_report(count) == words
+        SummAgg(chat, SummAgg.room.within(4096)).decide(POOL)
     assert "in at most 341 words" in last_text(server.requests[0])
 
 
@@ -294,7 +274,7 @@ def test_several_questions_are_under_way_and_come_back_in_order() -> None:
             yield asked_pool("x", question=str(number))
 
     with served(rule=answers_its_question) as (chat, _):
-        stream = SolAgg(chat, AggregationConfig(concurrency=3)).iter_decisions(pools())
+        stream = SolAgg(chat, concurrency=3).iter_decisions(pools())
         assert next(stream).answer == "0"
         assert len(taken) == 3  # a window, not the whole stream
         assert [decision.answer for decision in stream] == [str(number) for number in range(1, 12)]
@@ -306,7 +286,7 @@ def test_a_question_that_fails_costs_only_itself() -> None:
 
     pools = [asked_pool("a", "b", question=str(number)) for number in range(6)]
     with served(rule=rule) as (chat, _):
-        decisions = list(SolAgg(chat, AggregationConfig(concurrency=2)).iter_decisions(pools))
+        decisions = list(SolAgg(chat, concurrency=2).iter_decisions(pools))
     assert [decision.answer for decision in decisions] == ["0", "1", "2", None, "4", "5"]
     assert [decision.problem is None for decision in decisions] == [True, True, True, False, True, True]
     assert "HTTP 400: no" in (decisions[3].problem or "")
@@ -316,14 +296,14 @@ def test_where_nothing_can_work_the_stream_ends_and_asks_nothing_more() -> None:
     pools = [asked_pool("a", "b", question=str(number)) for number in range(20)]
     with served(rule=lambda _: error(401, "who are you")) as (chat, server):
         with pytest.raises(ChatError, match="wants a key"):
-            list(SolAgg(chat, AggregationConfig(concurrency=2)).iter_decisions(pools))
+            list(SolAgg(chat, concurrency=2).iter_decisions(pools))
         assert len(server.requests) < 10
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("tracerank-ask")]
 
 
 def test_a_reader_that_stops_ends_the_work() -> None:
     with served(rule=answers_its_question) as (chat, server):
-        stream = SolAgg(chat, AggregationConfig(concurrency=2)).iter_decisions(
+        stream = SolAgg(chat, concurrency=2).iter_decisions(
             asked_pool("x", question=str(number)) for number in range(50)
         )
         next(stream)

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.scripted_chat import FakeChat
 from tracerank.chat.llm_groups import LlmGroups
-from tracerank.endpoints.chat import ChatReply, FakeChat
+from tracerank.endpoints.chat import ChatReply
 from tracerank.endpoints.chat_cache import CachedChat
 from tracerank.errors import ChatError
 

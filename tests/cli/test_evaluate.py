@@ -13,7 +13,8 @@ from tests.builders import referenced
 from tests.cli.conftest import Run, json_lines
 from tests.cli.test_app import error_of
 from tests.model_server import Server, error, said
-from tracerank.evaluation.evaluate import evaluate, fold
+from tracerank.evaluation.evaluate import evaluate
+from tracerank.evaluation.scores import fold
 from tracerank.methods import load_method
 from tracerank.pools.canonical import write_pools
 from tracerank.pools.pool import Pool

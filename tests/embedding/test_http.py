@@ -46,7 +46,7 @@ def make(server: Server, slept: list[float]) -> Iterator[Callable[..., HttpEmbed
 
     yield make
     for embedder in made:
-        embedder.close()
+        embedder.__exit__()
 
 
 Make = Callable[..., HttpEmbedder]

@@ -1,6 +1,6 @@
 """Chat models: the fake, and a real client against a server that misbehaves."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,7 +12,6 @@ from tracerank.endpoints.chat import (
     ChatReply,
     ChatTool,
     EmptyReply,
-    FakeChat,
     PromptTooLong,
     Sampling,
     TokenLogprob,
@@ -24,14 +23,8 @@ from tracerank.endpoints.chat_http import HttpChat
 from tracerank.errors import ChatError
 
 KEY = "sk-very-secret-0123456789"
+SEARCH = ChatTool("search", "Finds pages.", {"type": "object", "properties": {"query": {"type": "string"}}})
 ASKED = [ChatMessage("system", "You help."), ChatMessage("user", "Hello?")]
-
-
-@pytest.fixture
-def server() -> Iterator[Server]:
-    found = Server()
-    yield found
-    found.close()
 
 
 def ask(chat: ChatModel, **settings: Any) -> ChatReply:
@@ -74,24 +67,29 @@ def test_what_cannot_pass_is_an_error_in_words(
     assert slept == []
 
 
-def test_newer_models_get_the_settings_they_understand(server: Server, make: Callable[..., HttpChat]) -> None:
-    server.planned = [
-        error(400, "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."),
-        error(400, "Unsupported value: 'temperature' does not support 0."),
-    ]
-    assert ask(make()).text == "Hi."
-    assert "max_tokens" not in server.requests[-1]
-    assert "temperature" not in server.requests[-1]
-    assert server.requests[-1]["max_completion_tokens"] == 5
-
-
-def test_a_server_that_does_not_know_parallel_calls_is_not_told_of_them(
-    server: Server, make: Callable[..., HttpChat]
+@pytest.mark.parametrize(
+    ("refusals", "left_out"),
+    [
+        (["Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."], {"max_tokens"}),
+        (["'temperature' does not support 0.", "seed is not permitted"], {"temperature", "seed"}),
+        (["Unknown parameter: 'parallel_tool_calls'."], {"parallel_tool_calls"}),
+        (["logprobs is not supported by this model"], {"logprobs", "top_logprobs"}),
+        (["messages[2]: unknown field `reasoning_content`"], {"reasoning_content"}),
+    ],
+)
+def test_what_a_server_refuses_is_left_out_from_then_on(
+    server: Server, make: Callable[..., HttpChat], refusals: list[str], left_out: set[str]
 ) -> None:
-    server.planned = [error(400, "Unknown parameter: 'parallel_tool_calls'.")]
-    tool = ChatTool("search", "Finds.", {"type": "object", "properties": {}})
-    assert make().reply([ChatMessage("user", "Hi?")], Sampling(5, one_call=True), [tool]).text == "Hi."
-    assert [request.get("parallel_tool_calls") for request in server.requests] == [False, None]
+    server.planned = [error(400, words) for words in refusals]
+    chat = make()
+    turns = [*ASKED, ChatMessage("assistant", "", (ToolCall("1", "search", "{}"),), reasoning="Hm.")]
+    for _ in range(2):
+        assert chat.reply(turns, Sampling(5, seed=3, top_logprobs=2, one_call=True), [SEARCH]).text == "Hi."
+    first, *_, last = server.requests
+    assert len(server.requests) == len(refusals) + 2
+    parts = set(first) | set(first["messages"][2]), set(last) | set(last["messages"][2])
+    assert parts[0] - parts[1] == left_out
+    assert last.get("max_completion_tokens") == (5 if "max_tokens" in left_out else None)
 
 
 def test_text_in_parts_and_log_probabilities_are_read(server: Server, make: Callable[..., HttpChat]) -> None:
@@ -112,28 +110,10 @@ def test_the_likeliest_tokens_at_a_place_are_asked_for_and_read(server: Server, 
     assert (server.requests[0]["logprobs"], server.requests[0]["top_logprobs"]) == (True, 2)
 
 
-def test_a_server_without_log_probabilities_is_asked_without_any(server: Server, make: Callable[..., HttpChat]) -> None:
-    server.planned = [error(400, "logprobs is not supported by this model")]
-    assert ask(make(), top_logprobs=5).text == "Hi."
-    assert not {"logprobs", "top_logprobs"} & set(server.requests[-1])
-
-
 def test_a_conversation_over_the_context_is_told_apart(server: Server, make: Callable[..., HttpChat]) -> None:
     server.planned = [error(400, "This model's maximum context length is 4096 tokens")]
     with pytest.raises(PromptTooLong, match="HTTP 400: This model's maximum context length"):
         ask(make())
-
-
-def test_the_fake_says_the_same_to_the_same_messages() -> None:
-    fake = FakeChat()
-    assert ask(fake).text == ask(fake).text
-    assert fake.asked == ["Hello?", "Hello?"]
-    assert ask(FakeChat(lambda asked: asked.upper())).text == "HELLO?"
-    with pytest.raises(ChatError):
-        fake.reply([], Sampling(1))
-
-
-SEARCH = ChatTool("search", "Finds pages.", {"type": "object", "properties": {"query": {"type": "string"}}})
 
 
 def test_tools_calls_and_their_returns_travel_both_ways(server: Server, make: Callable[..., HttpChat]) -> None:
@@ -156,6 +136,43 @@ def test_calls_in_the_dialects_of_servers_are_read_and_nameless_ones_left_out(
 ) -> None:
     server.planned = [called({"function": {"name": "search", "arguments": {"query": "x"}}}, {"function": {}}, "search")]
     assert ask(make()).tool_calls == (ToolCall("call_0", "search", '{"query": "x"}'),)
+
+
+def test_a_reply_longer_than_the_context_leaves_room_for_is_asked_shorter(
+    server: Server, make: Callable[..., HttpChat]
+) -> None:
+    words = "'max_tokens' or 'max_completion_tokens' is too large: 4096. This model's maximum context length is 2048 "
+    server.planned = [error(400, words + "tokens and your request has 48 input tokens (4096 > 2048 - 48).")]
+    assert ask(make(), max_tokens=4096).text == "Hi."
+    assert server.requests[1]["max_tokens"] == 2000
+    server.planned = [error(400, words + "tokens and your request has 1990 input tokens.")]
+    with pytest.raises(PromptTooLong):
+        ask(make(), max_tokens=4096)
+
+
+def test_a_call_that_the_server_cannot_read_is_a_reply_that_says_nothing(
+    server: Server, make: Callable[..., HttpChat], slept: list[float]
+) -> None:
+    server.planned = [error(500, "The model produced output that does not match the expected peg-native format")]
+    with pytest.raises(EmptyReply, match="called a tool in a form of its own"):
+        ask(make())
+    assert slept == []
+
+
+@pytest.mark.parametrize("name", ["reasoning", "reasoning_content"])
+def test_thoughts_go_back_with_a_call_under_the_servers_own_name_and_never_otherwise(
+    server: Server, make: Callable[..., HttpChat], name: str
+) -> None:
+    server.planned = [Reply(body={"choices": [{"message": {"content": "Hi.", name: "Hm."}}]})]
+    chat = make()
+    assert ask(chat).reasoning == "Hm."
+    calls = (ToolCall("a", "search", "{}"),)
+    turns = [ChatMessage("assistant", "x", reasoning="A"), ChatMessage("assistant", "", calls, reasoning="B")]
+    chat.reply([*ASKED, *turns], Sampling(5))
+    thoughts = [
+        {key: text for key, text in turn.items() if "reasoning" in key} for turn in server.requests[1]["messages"]
+    ]
+    assert thoughts == [{}, {}, {}, {name: "B"}]
 
 
 def test_an_empty_reply_still_tells_what_it_cost(server: Server, make: Callable[..., HttpChat]) -> None:

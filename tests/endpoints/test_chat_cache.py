@@ -3,17 +3,16 @@
 import sqlite3
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
 
+from tests.scripted_chat import FakeChat
 from tracerank.endpoints.chat import (
     ChatMessage,
     ChatReply,
     ChatTool,
     EmptyReply,
-    FakeChat,
     Sampling,
     TokenLogprob,
     ToolCall,
@@ -40,7 +39,7 @@ def test_everything_in_a_reply_is_kept_and_still_tells_what_it_cost(tmp_path: Pa
     again = CachedChat(fake, tmp_path)
     assert again.reply(ASKED, Sampling(5)) == FULL
     assert again.reply(ASKED, Sampling(5)).usage == Usage(7, 2, 1)
-    assert (len(fake.asked), again.asked, len(again.file)) == (1, 0, 1)
+    assert (len(fake.asked), again.asked, len(again)) == (1, 0, 1)
 
 
 TOOL = ChatTool("search", "Finds.", {"type": "object", "properties": {}})
@@ -76,41 +75,17 @@ def test_failures_are_never_kept(tmp_path: Path, failure: ChatError) -> None:
     chat = CachedChat(FakeChat(rule), tmp_path)
     with pytest.raises(ChatError):
         chat.reply(ASKED, Sampling(5))
-    assert len(chat.file) == 0
+    assert len(chat) == 0
     fails = False
     assert chat.reply(ASKED, Sampling(5)).text == "Hi."
 
 
-def test_threads_that_ask_the_same_at_once_pay_once(tmp_path: Path) -> None:
-    asked, gate = [], threading.Barrier(8)
-
-    def rule(text: str) -> str:
-        asked.append(text)
-        threading.Event().wait(0.05)
-        return text
-
-    chat = CachedChat(FakeChat(rule), tmp_path)
-    got: list[str] = []
-
-    def work(number: int) -> None:
-        gate.wait()
-        got.append(chat.reply([ChatMessage("user", str(number % 2))], Sampling(5)).text)
-
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(asked) == ["0", "1"]
-    assert sorted(got) == ["0"] * 4 + ["1"] * 4
-
-
 WRITER = """
 import sys
-from tracerank.endpoints.chat import FakeChat, Sampling
+from tests.scripted_chat import FakeChat
+from tracerank.endpoints.chat import ChatMessage, Sampling
 from tracerank.endpoints.chat_cache import CachedChat
-from tracerank.endpoints.chat import ChatMessage
-chat = CachedChat(FakeChat(), sys.argv[1])
+chat = CachedChat(FakeChat(str), sys.argv[1])
 for number in range(40):
     chat.reply([ChatMessage("user", sys.argv[2] + str(number))], Sampling(5))
 """
@@ -119,7 +94,7 @@ for number in range(40):
 def test_processes_write_to_one_folder(tmp_path: Path) -> None:
     running = [subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path), name]) for name in ("a", "b")]
     assert [process.wait(60) for process in running] == [0, 0]
-    assert len(CachedChat(FakeChat(), tmp_path).file) == 80
+    assert len(CachedChat(FakeChat(str), tmp_path)) == 80
 
 
 def test_a_reply_that_cannot_be_read_is_asked_for_again(tmp_path: Path) -> None:
@@ -135,6 +110,6 @@ def test_a_reply_that_cannot_be_read_is_asked_for_again(tmp_path: Path) -> None:
 def test_a_damaged_file_and_a_folder_that_is_a_file_are_errors_in_words(tmp_path: Path) -> None:
     (tmp_path / FILE_NAME).write_bytes(b"not a database" * 100)
     with pytest.raises(ChatError, match=rf"{FILE_NAME}: damaged, or of another program .*move it away"):
-        CachedChat(FakeChat(), tmp_path)
+        CachedChat(FakeChat(str), tmp_path)
     with pytest.raises(ChatError, match="set TRACERANK_CACHE"):
-        CachedChat(FakeChat(), tmp_path / FILE_NAME / "below")
+        CachedChat(FakeChat(str), tmp_path / FILE_NAME / "below")

@@ -31,15 +31,7 @@ def test_a_real_model_gives_the_log_probability_of_each_token(chat: HttpChat) ->
 SEARCH = ChatTool("search", "Finds pages.", arguments_schema(["query"], query=text_argument("What to look for.")))
 
 
-def test_a_real_server_streams_what_it_says_unstreamed(chat: HttpChat) -> None:
-    with HttpChat(chat.config) as plain:
-        plain._without |= {"stream", "stream_options"}
-        streamed, whole = (model.reply(HELLO, Sampling(8, seed=1, top_logprobs=2)) for model in (chat, plain))
-    assert streamed == whole
-    assert [len(token.likely) for token in streamed.logprobs or ()] == [2] * (streamed.completion_tokens or 0)
-
-
-def test_a_call_that_a_real_server_streams_is_put_together(chat: HttpChat) -> None:
+def test_a_call_of_a_real_model_is_read(chat: HttpChat) -> None:
     # So small a model calls nothing by itself; a turn that is begun for it, it goes on with.
     begun = ChatMessage("assistant", '<tool_call>\n{"name": "search", "arguments": {')
     with HttpChat(replace(chat.config, wants_logprobs=False)) as model:
@@ -49,7 +41,7 @@ def test_a_call_that_a_real_server_streams_is_put_together(chat: HttpChat) -> No
     assert call.id
 
 
-def test_log_probabilities_come_with_tools_although_the_server_streams_only_one_of_them(chat: HttpChat) -> None:
+def test_log_probabilities_come_with_tools(chat: HttpChat) -> None:
     reply = chat.reply(HELLO, Sampling(8, seed=1), [SEARCH])
     assert reply.logprobs
     assert len(reply.logprobs) == reply.completion_tokens

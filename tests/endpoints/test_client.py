@@ -3,33 +3,23 @@
 import json
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.model_server import DONE, Reply, Server, Stream, called, delta, error, said
+from tests.model_server import Pieces, Reply, Server, called, error, said
 from tracerank.endpoints.chat import ChatMessage, ChatModel, ChatReply, Sampling
 from tracerank.endpoints.chat_cache import CachedChat
 from tracerank.endpoints.chat_http import ChatConfig, HttpChat, chat_config
 from tracerank.endpoints.client import retry_after
-from tracerank.endpoints.spelling import Address, ChatTime, read_address, read_chat_time
+from tracerank.endpoints.server import Address, read_address
 from tracerank.errors import ChatError, UsageError
 
 Make = Callable[..., HttpChat]
 KEY = "sk-very-secret-0123456789"
-HI = (delta(role="assistant", content=None), delta(content="H"), delta(content="i."), delta("stop"))
-PING = b": ping\n\n"
 PAUSE = 20.0
 """Seconds for which no test waits."""
-
-
-@pytest.fixture
-def server() -> Iterator[Server]:
-    found = Server()
-    found._http.handle_error = lambda *_: None  # type: ignore[method-assign]  # clients that hang up are the point
-    yield found
-    found.close()
 
 
 def ask(chat: ChatModel, seed: int = 3) -> ChatReply:
@@ -53,23 +43,8 @@ def test_a_busy_server_is_asked_again_when_it_wishes(server: Server, make: Make,
     assert 1.0 <= slept[1] <= 1.5 <= 2.0 <= slept[2] <= 2.5
 
 
-@pytest.mark.parametrize(
-    "cut",
-    [
-        Reply(body={"choices": []}, cut=True),
-        Reply(body=b'{"choices": ['),
-        Stream(delta(content="H")),
-        Stream(delta(content="H"), ends=False),
-        Stream(delta(content="H"), b"data: {broken\n\n", *HI, DONE),
-        Stream(delta(content="H"), b"data: [1]\n\n", *HI, DONE),
-        Stream(delta(content="H"), b"data: " + b"[" * 100_000 + b"\n\n", *HI, DONE),
-        Stream(b""),
-        Stream(PING),
-    ],
-)
-def test_a_reply_that_is_cut_or_broken_is_asked_for_again(
-    server: Server, make: Make, slept: list[float], cut: Reply
-) -> None:
+@pytest.mark.parametrize("cut", [Reply(body={"choices": []}, cut=True), Reply(body=b'{"choices": ['), Reply(body=b"")])
+def test_a_reply_that_is_cut_is_asked_for_again(server: Server, make: Make, slept: list[float], cut: Reply) -> None:
     server.planned = [cut]
     assert ask(make()).text == "Hi."
     assert len(slept) == 1
@@ -90,13 +65,21 @@ def test_a_server_that_stays_broken_is_given_up(server: Server, make: Make, slep
         (Reply(307, {}, Location="http://elsewhere.invalid"), "HTTP 307"),
         (Reply(body=b'{"a":' * 100_000), "nested too deeply"),
         (Reply(body=b"\x1f\x8b", Content_Encoding="gzip"), "'gzip', although uncompressed was asked for"),
+        (Pieces(*[b" " * 100_000] * 20), "answered with more than 1 MB"),
+        (Pieces(PAUSE), "no complete answer within 0.3 s; --chat-time allows more"),
+        (Pieces(*(b" ", 0.02) * 100), "no complete answer within 0.3 s; --chat-time allows more"),
     ],
 )
 def test_what_no_retry_repairs_is_an_error_at_once(
-    server: Server, make: Make, slept: list[float], reply: Reply, words: str
+    server: Server, make: Make, slept: list[float], monkeypatch: pytest.MonkeyPatch, reply: Reply, words: str
 ) -> None:
+    monkeypatch.setattr(ChatConfig, "most_bytes", 1_000_000)
     server.rule = lambda _: reply
-    assert words in str(failure(make()))
+    began = time.monotonic()
+    found = failure(make(timeout=0.3 if "0.3 s" in words else 60))
+    assert time.monotonic() - began < PAUSE / 2
+    assert words in str(found)
+    assert not found.ends_all
     assert slept == []
     assert len(server.requests) == 1
 
@@ -105,57 +88,6 @@ def test_retry_after_may_be_a_date_or_nonsense() -> None:
     assert 0.0 == retry_after(None) == retry_after("soon") == retry_after("Wed, 21 Oct 2015 07:28:00 GMT")
     assert retry_after("1.5") == 1.5
     assert retry_after("Wed, 21 Oct 2099 07:28:00 GMT") > 1e9
-
-
-# Time and size
-
-
-@pytest.mark.parametrize(
-    ("stream", "settings", "words"),
-    [
-        (Stream(PAUSE, *HI), {"timeout": 0.2}, "no answer within 0.2 s; --chat-time allows more"),
-        (Stream(HI[1], PAUSE, *HI), {"timeout": 0.2}, "no answer within 0.2 s"),
-        (Stream(HI[1], *(PING, 0.02) * 100, *HI), {"timeout": 0.4}, "no token for 0.4 s; --chat-time allows more"),
-        (Stream(*(delta(content="la "), 0.01) * 100, *HI), {"whole": 0.1}, "not finished within 0.1 s"),
-        (Stream(*(b"x", 0.01) * 100, *HI), {"whole": 0.1}, "not finished within 0.1 s"),
-    ],
-)
-def test_a_stuck_or_endless_server_is_given_up_after_another_try_with_another_seed(
-    server: Server, make: Make, slept: list[float], stream: Stream, settings: dict[str, float], words: str
-) -> None:
-    server.rule = lambda _: stream
-    began = time.monotonic()
-    found = failure(make(**settings))
-    assert time.monotonic() - began < PAUSE / 2
-    assert f"gave up after 2 attempts: {words}" in str(found)
-    assert not found.ends_all
-    first, second = (request["seed"] for request in server.requests)
-    assert (first, first != second) == (3, True)
-
-
-def test_a_slow_server_may_take_longer_than_it_may_be_silent(server: Server, make: Make) -> None:
-    pieces = (piece for word in range(20) for piece in (delta(content=f"{word} "), 0.06))
-    server.planned = [Stream(*pieces, delta("stop"), DONE)]
-    assert ask(make(timeout=1)).text.split() == [str(word) for word in range(20)]
-
-
-def test_a_finished_reply_is_used_although_the_server_stays_connected(server: Server, make: Make) -> None:
-    server.rule = lambda _: Stream(*HI, DONE, PAUSE)
-    began = time.monotonic()
-    assert ask(make()).text == "Hi."
-    assert time.monotonic() - began < PAUSE / 2
-    server.rule = lambda _: Stream(*HI, PAUSE)  # without an end mark
-    assert ask(make(timeout=0.5)).text == "Hi."
-    assert len(server.requests) == 2
-
-
-def test_an_answer_without_end_is_given_up_at_once(
-    server: Server, make: Make, slept: list[float], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(ChatConfig, "most_bytes", 1_000_000)
-    server.rule = lambda _: Stream(*(delta(content="la " * 1000) for _ in range(1000)))
-    assert "answered with more than 1 MB" in str(failure(make()))
-    assert slept == []
 
 
 # Which failures end a run
@@ -262,16 +194,8 @@ def test_a_server_and_its_model_are_written_in_one_way(text: str, address: Addre
     assert (chat_config(text).url, chat_config(text).model) == address
 
 
-@pytest.mark.parametrize(
-    ("text", "wanted"),
-    [(None, ChatTime()), ("1200", ChatTime(1200)), (",90", ChatTime(whole=90)), ("1, 2.5", ChatTime(1, 2.5))],
-)
-def test_seconds_that_are_left_out_keep_their_default(text: str | None, wanted: ChatTime) -> None:
-    config = chat_config("http://host#m", text)
-    assert (config.timeout, config.whole) == wanted == read_chat_time(str(wanted))
-
-
-@pytest.mark.parametrize("text", ["soon", "1,2,3", "0", "-1", "nan", ",inf"])
-def test_what_is_no_time_is_refused(text: str) -> None:
-    with pytest.raises(UsageError, match="expected seconds SILENCE,WHOLE, for example 600,3600"):
-        read_chat_time(text)
+@pytest.mark.parametrize("text", ["soon", "1,2", "0", "-1", "nan", "inf", ""])
+def test_seconds_for_a_reply_are_a_positive_number(text: str) -> None:
+    assert chat_config("http://host#m", "90").timeout == 90
+    with pytest.raises(UsageError, match="expected the seconds that a reply may take"):
+        chat_config("http://host#m", text)

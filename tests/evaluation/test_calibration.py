@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.evaluation.folders import POOLS, Confident, asked, folded, scores_of
+from tests.evaluation.folders import Confident, asked, folded, scores_of
 from tracerank.evaluation.calibration import (
     Answering,
     Bin,
@@ -32,9 +32,8 @@ def test_bins_brier_and_ece_are_those_of_the_definition(tmp_path: Path) -> None:
     assert held.log_loss == pytest.approx(-np.log([0.91, 0.05, 0.85]).mean())
     assert held.ece == pytest.approx((0.15 + 2 * 0.43) / 3)
     assert held.auroc == 0.5
-    table, abstaining = calibration_tables([found], 1)
-    assert table.rows[0][:2] == ("confident", 3)
-    assert abstaining.rows[0] == ("confident", 0.0, 0.0, 0.0, 0.0)
+    [table] = calibration_tables([found], 1)
+    assert (table.rows[0][:2], table.rows[0][-1]) == (("confident", 3), 0.0)
 
 
 def test_weights_count_as_if_cases_stood_there_several_times() -> None:
@@ -74,13 +73,8 @@ def test_a_precision_out_of_reach_is_said() -> None:
 
 def test_the_table_says_what_abstaining_below_a_confidence_brings(tmp_path: Path) -> None:
     found = calibrations(scores_of(folded(tmp_path, SOME, ks=[1], methods=[CONFIDENT])), 1)
-    [_, table] = calibration_tables(found, 1, abstain_below=0.5)
+    [table] = calibration_tables(found, 1, abstain_below=0.5)
     assert [column.name for column in table.columns[-2:]] == ["from 0.5", "of these right"]
     assert table.rows[0][-2:] == (pytest.approx(2 / 3), 0.5)
-    [_, nothing] = calibration_tables(found, 1, abstain_below=0.99)
+    [nothing] = calibration_tables(found, 1, abstain_below=0.99)
     assert nothing.rows[0][-2:] == (0.0, None)
-
-
-def test_methods_without_a_confidence_are_left_out(tmp_path: Path) -> None:
-    assert calibrations(scores_of(folded(tmp_path, POOLS)), 2) == []
-    assert calibration_tables([], 2) == []

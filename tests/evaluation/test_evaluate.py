@@ -6,8 +6,9 @@ import pytest
 
 from tests.evaluation.folders import Confident, Last, Writer
 from tracerank.endpoints.chat import Usage
-from tracerank.evaluation.evaluate import Row, evaluate, fold, mean_sample, oracle
+from tracerank.evaluation.evaluate import evaluate, oracle
 from tracerank.evaluation.records import Record
+from tracerank.evaluation.scores import Row, fold
 from tracerank.pools.correctness import Outcome
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, Question, Rollout
@@ -34,7 +35,7 @@ def test_every_method_is_judged_on_the_first_k_rollouts() -> None:
     assert [found["majority", k] for k in (1, 2, 3)] == [0.0, 0.0, 1.0]  # a tie goes to the first
     assert [found["trace", k] for k in (1, 2, 3)] == [0.0, 1.0, 1.0]
     assert [found["oracle", k] for k in (1, 2, 3)] == [0.0, 1.0, 1.0]
-    assert records[-1] == Record("q", "tests", "oracle", 3, "b", 1, 1.0, None, group_correct=1.0)
+    assert records[-1] == Record("q", "tests", "oracle", 3, "b", 1, 1.0, None)
 
 
 @pytest.mark.parametrize(("setting", "has_means", "wanted"), [(BROWSING, False, 0.75), ("webqa", True, 0.75)])
@@ -44,18 +45,6 @@ def test_mean_single_is_over_all_samples_whatever_k_is(setting: str, has_means: 
     assert [found["mean-single", k] for k in (1, 4)] == [wanted] * 2
     assert found["single", 4] == found["oracle", 1] == 0.0
     assert ("mean-single", 4) not in outcomes(evaluate([], [pool("a", "b", right="b")], [4]))
-
-
-@pytest.mark.parametrize(("group", "right"), [((0, 1), 1.0), ((0, 2), 0.0), ((), 0.0)])
-def test_a_group_is_right_when_one_of_its_members_is(group: tuple[int, ...], right: float) -> None:
-    class Grouping:
-        name = "grouping"
-
-        def decide(self, pool: Pool) -> Decision:
-            return Decision(pool.question.id, "a", 0, group=group)
-
-    [record] = [r for r in evaluate([Grouping()], [pool("a", "b", "c", right="b")], [3]) if r.method == "grouping"]
-    assert (record.correct, record.group_correct) == (0.0, right)
 
 
 def test_a_record_holds_what_deciding_cost_and_what_was_dropped() -> None:
@@ -84,7 +73,8 @@ def test_random_subsets_are_recorded_apart_and_not_folded_into_the_first_k() -> 
 
 
 def test_empty_pools_count_as_wrong_and_unjudged_ones_apart() -> None:
-    rows = fold(evaluate([MajorityVote()], [pool(None, None, right="a"), pool("a", right="a"), pool("a")], [2]))
+    made = [pool(None, None, right="a", name="1"), pool("a", right="a", name="2"), pool("a", name="3")]
+    rows = fold(evaluate([MajorityVote()], made, [2]))
     wanted = (0.5, None, 2, 1)
     assert rows == [Row(method, 2, *wanted) for method in ("single", "majority", "oracle")]
     assert fold(evaluate([], [pool("a")], [1]))[0] == Row("single", 1, None, None, 0, 1)
@@ -129,11 +119,6 @@ def test_the_time_of_a_block_is_shared_and_that_of_single_decisions_is_their_own
     for record in evaluate([Blocks(), Slow()], pools, [1]):
         seconds.setdefault(record.method, []).append(record.seconds)
     assert (seconds["trace"], seconds["confident"]) == ([3.0] * 3, [9.0, 1.0, 2.0])
-
-
-def test_the_mean_of_samples_is_over_the_judged_ones_with_failed_ones_wrong() -> None:
-    mixed = Pool.of(Question("q", "?"), [*pool("a", "b", None, right="a").rollouts, Rollout(3, "c")])
-    assert mean_sample(mixed) == Outcome(None, None, 1 / 3, None)
 
 
 def test_the_oracle_looks_at_every_sample_and_is_unknown_while_an_unjudged_one_may_be_right() -> None:

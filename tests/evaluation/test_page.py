@@ -10,7 +10,7 @@ import pytest
 
 from tests.evaluation.folders import Last, asked, folded
 from tracerank.errors import UsageError
-from tracerank.evaluation.charts import Axis, Scale, Series, chart
+from tracerank.evaluation.charts import Axis, Dot, Scale, Series, chart
 from tracerank.evaluation.page import content_security_policy
 from tracerank.evaluation.report import make_report
 from tracerank.pools.pool import Pool
@@ -97,29 +97,16 @@ def test_hostile_names_of_methods_datasets_and_questions_add_no_element(tmp_path
     assert "window.hacked=1" in tags.words
 
 
-def viewer_page(path: Path, *ids: str) -> Path:
-    listed = ",".join(f'{{"id":"{name}","question":"Which \\u003cb\\u003e is {name}?"}}' for name in ids)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f'<script type="application/json" id="list-data">{{"questions":[{listed}]}}</script>')
-    return path
-
-
-def test_questions_link_into_the_page_of_the_viewer_that_is_given(tmp_path: Path) -> None:
-    given = viewer_page(tmp_path / "pages" / "my view.html", "q5", "q1", "q2", "q4")
-    page = page_in(written(tmp_path, viewer=given))
-    links = re.findall(r'href="\.\./pages/my%20view\.html#/(\d+)"', page)
-    assert links
-    assert set(map(int, links)) <= {1, 2, 3, 4}
-    assert "Which &lt;b&gt; is q" in page
-
-
-def test_a_page_beside_the_records_is_found_and_another_page_refused(tmp_path: Path) -> None:
-    viewer_page(tmp_path / "e" / "v.html", "q1", "q2")
-    (tmp_path / "e" / "a.html").write_text("another page")
-    assert 'href="../e/v.html"' in page_in(written(tmp_path))
+def test_questions_link_into_the_page_of_the_viewer(tmp_path: Path) -> None:
+    given = tmp_path / "pages" / "my view.html"
     with pytest.raises(UsageError, match="no page of tracerank view"):
-        make_report([tmp_path / "e"]).write(tmp_path / "new", viewer=tmp_path / "e" / "a.html")
-    assert not (tmp_path / "new").exists()
+        written(tmp_path, viewer=given)
+    assert not (tmp_path / "r").exists()
+    given.parent.mkdir()
+    given.write_text('<script type="application/json" id="list-data">')
+    pools = [asked(f"q/{n}", "x" if n % 2 else "y", "x") for n in range(4)]
+    page = page_in(written(tmp_path / "e2", pools, viewer=given, ks=(2,)))
+    assert re.findall(r'href="\.\./\.\./pages/my%20view\.html#id=q%2F(\d)"', page)
 
 
 def test_one_k_one_method_and_no_baseline_make_a_page_too(tmp_path: Path) -> None:
@@ -138,7 +125,7 @@ def test_ticks_are_round_and_include_both_ends_where_these_are_round(
 
 def test_values_stand_at_their_share_of_the_axis() -> None:
     unit = Axis("x", Scale(0.0, 2.0), [(1.0, "one")])
-    drawn = chart([Series([(0.5, 2.0), (1.0, 0.0)], "s1", ["<a>", "b"])], unit, unit)
+    drawn = chart([Series([Dot(0.5, 2.0, "<a>"), Dot(1.0, 0.0, "b")], "s1")], unit, unit)
     assert 'points="25.0,0.0 50.0,100.0"' in drawn
     assert 'cx="25.0%" cy="0.0%" r="4.0"><title>&lt;a&gt;</title>' in drawn
     assert '<text x="50.0%" y="14" text-anchor="middle">one</text>' in drawn

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tracerank.pools.correctness import Outcome, best_of_group, choice, correctness, is_judged, written
+from tracerank.pools.correctness import Outcome, choice, correctness, is_judged, written
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question, Rollout
 
@@ -35,8 +35,3 @@ def test_a_written_answer_takes_the_label_of_a_rollout_that_gave_the_same_else_e
     judged = pool(Rollout(0, "The Paris!", label=1.0), Rollout(1, "Rome", label=0.0))
     assert [written(judged, answer).correct for answer in ("paris", "rome", "Oslo")] == [1.0, 0.0, None]
     assert written(pool(references=("Paris",)), "paris").correct == 1.0
-
-
-def test_the_best_of_a_group_is_unknown_only_when_none_of_it_is_judged() -> None:
-    mixed = pool(Rollout(0, "a", label=0.0), Rollout(1, "b"), Rollout(2, "c", label=1.0))
-    assert [best_of_group(mixed, group) for group in ((0, 2), (0, 1), (1,))] == [1.0, 0.0, None]

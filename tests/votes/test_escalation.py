@@ -6,9 +6,10 @@ import pytest
 
 import tracerank as tr
 from tests.builders import pool_of, ranked, rollout
+from tests.scripted_chat import FakeChat
 from tracerank.chat.solagg import SolAgg
 from tracerank.chat.verifier import Verifier
-from tracerank.endpoints.chat import FakeChat, Usage
+from tracerank.endpoints.chat import Usage
 from tracerank.errors import ChatError, UsageError
 from tracerank.methods import load_selector
 from tracerank.pools.pool import Pool

@@ -9,20 +9,12 @@ import json
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
-from tracerank.chat.asking import AskingMethod, CountedChat, cut_words, quoted, room_in
+from tracerank.chat.asking import AskingMethod, CountedChat, Room, cut_words, quoted
 from tracerank.chat.prompts import prompt_text
-from tracerank.chat.replies import (
-    BY_RULE,
-    Found,
-    accepted_answer,
-    is_placeholder,
-    named_in,
-    read_reply,
-    without_tags,
-)
+from tracerank.chat.replies import BY_RULE, Found, accepted_answer, is_placeholder, named_in, read_reply, without_tags
 from tracerank.chat.trajectory_tools import (
     FINISH,
     LOOKING,
@@ -46,85 +38,66 @@ from tracerank.endpoints.chat import (
     estimated_tokens,
 )
 from tracerank.pools.pool import Pool
-from tracerank.pools.types import Retained, RetentionRule
+from tracerank.pools.types import Retained
 from tracerank.readers.calls.offered_calls import calls_in
 from tracerank.votes.base import CALLS, FORCED, MISSES, Decision
 
+MAX_MISSES = 3
+"""Replies in a row that call nothing, or nothing that works or is new; then the model is made to finish."""
 _NO_TOOL_NAME = re.compile(r"[^a-zA-Z0-9_-]")
-_RETURN_SHARE = 4
-"""Which part of the words in a prompt one return may take."""
-
-
-@dataclass(frozen=True, slots=True)
-class AggAgentConfig:
-    """How AggAgent works."""
-
-    max_tokens: int = 10_000
-    """Of each reply."""
-    temperature: float = 1.0
-    top_p: float | None = 0.95
-    seed: int | None = 0
-    """None: the server's own, another each time; replies are then not repeatable."""
-    max_steps: int = 100
-    """Replies of the model, the forced one aside."""
-    most_misses: int = 3
-    """Replies in a row that call nothing, or nothing that works or is new; then it is made to finish."""
-    token_cap: int = 100 * 1024
-    """Tokens of the conversation from which it is made to finish; the context must hold them and a reply."""
-    return_words: int = 16_000
-    """Of what one call of a tool gives back."""
-    concurrency: int = 4
-    """Questions under way at once."""
-    rule: RetentionRule | None = None
-    """Which rollouts are read; None: those that the pool's setting retains, as in the paper."""
-    is_strict: bool = False
-    """The paper's accounting: a run without a finish call and one that was terminated stay empty."""
-
-    def within(self, context: int) -> "AggAgentConfig":
-        """The same for a model that holds so many tokens."""
-        room = room_in(context)
-        reply = min(self.max_tokens, room.reply_tokens // 2)  # calls are short, and much else has to fit
-        return replace(
-            self,
-            max_tokens=reply,
-            token_cap=min(self.token_cap, context - 2 * reply),
-            return_words=min(self.return_words, room.prompt_words // _RETURN_SHARE),
-        )
-
-    def sampling(self) -> Sampling:
-        return Sampling(self.max_tokens, self.temperature, self.top_p, self.seed, one_call=True)
+_LEFT_OUT = "(left out: it does not fit)"
+_QUERY_WORDS = 30
+_FIRST_CALL = 'The first is:\n{"name": "get_solution", "arguments": {}}'
+_CHECKING_CALL = (
+    "To check what the agents' tools returned, that is for example:\n"
+    '{"name": "search_trajectory", "arguments": {"query": QUERY, "role": "tool"}}'
+)
+_LAST_CALL = (
+    "When you know the answer, that is:\n"
+    r'{"name": "finish", "arguments": {"solution": "Exact Answer: …\nExplanation: …", "reason": "…"}}'
+)
 
 
 class AggAgent(AskingMethod):
     """A tool loop over the trajectories."""
 
-    def __init__(self, chat: ChatModel, config: AggAgentConfig | None = None) -> None:
+    name = "aggagent"
+    room = Room(max_tokens=10_000, prompt_words=64_000)
+
+    def __init__(
+        self,
+        chat: ChatModel,
+        room: Room | None = None,
+        *,
+        concurrency: int = 4,
+        max_steps: int = 100,
+        token_cap: int = 100 * 1024,
+    ) -> None:
+        """``max_steps``: replies, the forced one aside; ``token_cap``: of the conversation, then it must finish."""
         longest_common()  # what is missing is said before anything is paid for
-        self.config = config or AggAgentConfig()
-        self.name = "aggagent-paper" if self.config.is_strict else "aggagent"
-        super().__init__(chat, self.config.concurrency, self.config.rule)
+        super().__init__(chat, room, concurrency=concurrency)
+        self.max_steps = max_steps
+        self.token_cap = token_cap
+        if (context := self.given.context) is not None:
+            reply = min(self.given.max_tokens, context // 8)  # calls are short, and much else has to fit
+            self.given = replace(self.given, max_tokens=reply)
+            self.token_cap = min(token_cap, context - 2 * reply)
+
+    def sampling(self) -> Sampling:
+        return Sampling(self.given.max_tokens, temperature=1.0, top_p=0.95, seed=0, one_call=True)
 
     def ask(self, pool: Pool, retained: Retained, chat: CountedChat) -> Decision:
-        trajectories = [Trajectory(without_tags(solution_of(one)), steps_of(one)) for one in retained.kept]
-        run = _Run(chat, self.config, pool.question.text, trajectories)
-        end = run.to_its_end()
-        found = end.found
-        if found is None and not self.config.is_strict:
+        run = _Run(self, chat, pool.question.text, retained)
+        found, note = run.to_its_end()
+        if found is None:
             answers = [one.answer or "" for one in retained.kept]
             found = read_reply(run.last_words, accepted_answer, answers) or named_in(run.last_words, answers)
-            found = None if found is None else replace(found, how=f"no finish call, {found.how}")
-        written = Written(found, run.last_words or None, end.note, run.counts)
-        return written_decision(pool, retained, written, chat.usage, self.config.is_strict)
+            found = None if found is None else found._replace(how=f"no finish call, {found.how}")
+        written = Written(found, run.last_words or None, note, run.counts)
+        return written_decision(pool, retained, written, chat.usage)
 
 
-@dataclass(frozen=True, slots=True)
-class _End:
-    found: Found | None
-    note: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class _Call:
+class _Call(NamedTuple):
     """What a reply calls, however it is written."""
 
     id: str
@@ -133,18 +106,21 @@ class _Call:
     """None: they cannot be read."""
 
 
+_End = tuple[Found | None, str | None]
+"""The answer that was handed in, and what else happened."""
+
+
 class _Run:
     """One question's conversation."""
 
-    def __init__(
-        self, chat: CountedChat, config: AggAgentConfig, question: str, trajectories: list[Trajectory]
-    ) -> None:
+    def __init__(self, method: AggAgent, chat: CountedChat, question: str, retained: Retained) -> None:
+        trajectories = [Trajectory(without_tags(solution_of(one)), steps_of(one)) for one in retained.kept]
         self.counts: Counter[str] = Counter()
         self.last_words = ""
         """The solution handed in last, else what the model said last."""
         self._chat = chat
-        self._config = config
-        self._tools = TrajectoryTools(trajectories, config.return_words)
+        self._method = method
+        self._tools = TrajectoryTools(trajectories, method.given.prompt_words // 4)
         self._first_solution: str | None = None
         """Of the first finish call, accepted or not."""
         self._made: set[str] = set()
@@ -155,39 +131,29 @@ class _Run:
         """Whether it has looked at more than the solutions."""
         self._checking_call = _CHECKING_CALL.replace("QUERY", quoted(cut_words(question, _QUERY_WORDS)))
         lines = [f"Trajectory {number}: {described(one.steps)}" for number, one in enumerate(trajectories, start=1)]
-        asked = prompt_text("aggagent_user").format(
-            question=quoted(question), count=len(trajectories), trajectories="\n".join(lines)
+        asked = _filled(
+            "aggagent_user", question=quoted(question), count=len(trajectories), trajectories="\n".join(lines)
         )
-        self._messages = [
-            ChatMessage("system", prompt_text("aggagent_system")),
-            ChatMessage("user", asked),
-        ]
+        self._messages = [ChatMessage("system", prompt_text("aggagent_system")), ChatMessage("user", asked)]
         self._tokens = 0
 
     def to_its_end(self) -> _End:
-        for step in range(1, self._config.max_steps + 1):
+        for step in range(1, self._method.max_steps + 1):
             try:
                 answer = self._step((*LOOKING, FINISH))
             except PromptTooLong:
                 if step == 1:  # then no run can work, and the user has to know
                     raise
-                return self._outgrown(step)
+                if len(self._messages[-1].content) > len(_LEFT_OUT):
+                    self._messages[-1] = replace(self._messages[-1], content=_LEFT_OUT)
+                return self._forced(f"made to finish: at step {step} the conversation no longer fits the context")
             if answer is not None:
-                return _End(Found(answer, BY_RULE), None)
-            if self._misses >= self._config.most_misses:
+                return Found(answer, BY_RULE), None
+            if self._misses >= MAX_MISSES:
                 return self._forced(f"made to finish after {step} steps: {self._misses} in a row called nothing of use")
-            if self._tokens > self._config.token_cap:
+            if self._tokens > self._method.token_cap:
                 return self._forced(f"made to finish after {step} steps at {self._tokens:,} tokens")
-        return self._unaccepted(f"no answer accepted in {self._config.max_steps} steps")
-
-    def _outgrown(self, step: int) -> _End:
-        """A conversation that no longer fits: terminated, or made to finish without what came last."""
-        why = f"at step {step} the conversation no longer fits the model's context"
-        if self._config.is_strict:
-            return _End(None, f"terminated: {why}")
-        if len(self._messages[-1].content) > len(_LEFT_OUT):
-            self._messages[-1] = replace(self._messages[-1], content=_LEFT_OUT)
-        return self._forced(f"made to finish: {why}")
+        return self._unaccepted(f"no answer accepted in {self._method.max_steps} steps")
 
     def _forced(self, why: str) -> _End:
         """One more reply, in which only finish may be called."""
@@ -196,19 +162,19 @@ class _Run:
         try:
             answer = self._step((FINISH,))
         except PromptTooLong:
-            return _End(None, f"{why}; terminated: the conversation no longer fits the model's context")
-        return self._unaccepted(why) if answer is None else _End(Found(answer, BY_RULE), why)
+            return None, f"{why}; terminated: the conversation no longer fits the context"
+        return self._unaccepted(why) if answer is None else (Found(answer, BY_RULE), why)
 
     def _unaccepted(self, why: str) -> _End:
         """A run that completed without an accepted answer: its first solution stands as it was written."""
         if self._first_solution is None:
-            return _End(None, f"{why}; finish was never called")
-        return _End(Found(self._first_solution, BY_RULE), f"{why}; the first solution handed in, taken verbatim")
+            return None, f"{why}; finish was never called"
+        return Found(self._first_solution, BY_RULE), f"{why}; the first solution handed in, taken verbatim"
 
     def _step(self, tools: tuple[ChatTool, ...]) -> str | None:
         """One reply and what its call gives back; the answer once one is accepted."""
         try:
-            reply = self._chat.reply(self._messages, self._config.sampling(), tools)
+            reply = self._chat.reply(self._messages, self._method.sampling(), tools)
         except EmptyReply as error:
             reply = error.reply
         self.last_words = reply.text.strip() or self.last_words
@@ -279,38 +245,20 @@ class _Run:
             self._tokens += _estimate(message)
 
 
-_LEFT_OUT = "(left out: it does not fit)"
-_QUERY_WORDS = 30
-_FIRST_CALL = 'The first is:\n{"name": "get_solution", "arguments": {}}'
-_CHECKING_CALL = (
-    "To check what the agents' tools returned, that is for example:\n"
-    '{"name": "search_trajectory", "arguments": {"query": QUERY, "role": "tool"}}'
-)
-_LAST_CALL = (
-    "When you know the answer, that is:\n"
-    r'{"name": "finish", "arguments": {"solution": "Exact Answer: …\nExplanation: …", "reason": "…"}}'
-)
-
-
-def _filled(name: str, **parts: str) -> str:
+def _filled(name: str, **parts: object) -> str:
     return prompt_text(name).format(**parts)
-
-
-def _names(tools: tuple[ChatTool, ...]) -> tuple[str, ...]:
-    return tuple(tool.name for tool in tools)
 
 
 def _first_call(reply: ChatReply, tools: tuple[ChatTool, ...], turn: int) -> _Call | None:
     """One call at a time, as AggAgent's authors have it: the rest is dropped."""
-    if reply.tool_calls:
-        call = reply.tool_calls[0]
-        name = _NO_TOOL_NAME.sub("", call.name)[:64] or "unnamed"
-        return _Call(call.id, name, _arguments(call.arguments))
-    found = calls_in(reply.text, _names(tools)).calls
-    if not found:
+    native = reply.tool_calls[0] if reply.tool_calls else None
+    written = [] if native else calls_in(reply.text, tuple(tool.name for tool in tools)).calls
+    if native is None and not written:
         return None
-    name = _NO_TOOL_NAME.sub("", found[0].name)[:64] or "unnamed"
-    return _Call(f"call_{turn}", name, found[0].arguments)
+    name = _NO_TOOL_NAME.sub("", native.name if native else written[0].name)[:64] or "unnamed"
+    if native is None:
+        return _Call(f"call_{turn}", name, written[0].arguments)
+    return _Call(native.id, name, _arguments(native.arguments))
 
 
 def _arguments(written: str) -> dict[str, Any] | None:

@@ -1,9 +1,8 @@
 """Confidence that a chat model states after reading a rollout, for weighted votes (App. A.2)."""
 
 import re
-from dataclasses import dataclass, replace
 
-from tracerank.chat.asking import CountedChat, cut_words, quoted, room_in, strict_reply
+from tracerank.chat.asking import CountedChat, Room, cut_words, quoted, strict_reply
 from tracerank.chat.prompts import prompt_text
 from tracerank.chat.transcripts import steps_of, transcript_lines
 from tracerank.endpoints.chat import VERDICT_TOKENS, ChatModel, ChatReply, Sampling
@@ -12,50 +11,32 @@ from tracerank.votes.weighted import Estimate
 
 _STATED = re.compile(r"\bconfidence[ *]{0,4}:[ *]{0,4}([0-9]{1,3})(?![0-9/]|[.,][0-9])", re.I)
 _BARE = re.compile(r"\s*([0-9]{1,3})\s*%?\s*")
-
-
-@dataclass(frozen=True, slots=True)
-class AskedConfidenceConfig:
-    """How confidence is asked for."""
-
-    max_tokens: int = VERDICT_TOKENS
-    prompt_words: int = 15_000
-    """Words of the rollout in one prompt, about 20,000 tokens; longer texts are cut where a mark says so."""
-    answer_words: int = 300
-
-    def within(self, context: int) -> "AskedConfidenceConfig":
-        """The same for a model that holds so many tokens."""
-        room = room_in(context)
-        answer_words = min(self.answer_words, room.prompt_words // 4)
-        return replace(
-            self,
-            max_tokens=min(self.max_tokens, room.reply_tokens),
-            prompt_words=min(self.prompt_words, room.prompt_words - answer_words),
-            answer_words=answer_words,
-        )
+_ANSWER_WORDS = 300
 
 
 class AskedConfidence:
     """A source of confidences; wrap the chat in a ``CachedChat`` to ask about a rollout once."""
 
     name = "asked"
+    room = Room(VERDICT_TOKENS, prompt_words=15_300)  # about 20,000 tokens
 
-    def __init__(self, chat: ChatModel, config: AskedConfidenceConfig | None = None) -> None:
+    def __init__(self, chat: ChatModel, room: Room = room) -> None:
         self.chat = chat
-        self.config = config or AskedConfidenceConfig()
+        self.given = room
 
     def estimate(self, question: str, rollout: Rollout) -> Estimate | None:
         """The stated number between 0 and 1; None: the rollout has no answer."""
         if not rollout.answer:
             return None
         chat = CountedChat(self.chat)
+        answer_words = min(_ANSWER_WORDS, self.given.prompt_words // 4)
         prompt = prompt_text("confidence").format(
             question=quoted(question),
-            transcript=transcript_lines(steps_of(rollout), self.config.prompt_words),
-            answer=quoted(cut_words(rollout.answer, self.config.answer_words)),
+            transcript=transcript_lines(steps_of(rollout), self.given.prompt_words - answer_words),
+            answer=quoted(cut_words(rollout.answer, answer_words)),
         )
         wanted = "a line 'Confidence: N' with N between 0 and 100"
-        value = strict_reply(chat, prompt, Sampling(self.config.max_tokens, seed=0), percentage, wanted)
+        value = strict_reply(chat, prompt, Sampling(self.given.max_tokens, seed=0), percentage, wanted)
         return Estimate(value, chat.usage)
 
 

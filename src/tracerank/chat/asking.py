@@ -8,6 +8,7 @@ asked for again when they do not, and never guessed.
 
 import json
 import re
+import sys
 import threading
 from abc import ABC, abstractmethod
 from collections import deque
@@ -15,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar, Protocol, Self, TypeVar
+from typing import ClassVar, TypeVar
 
 from tracerank.answers.extraction import extract_answer
 from tracerank.answers.scripts import UNSPACED
@@ -31,7 +32,7 @@ from tracerank.endpoints.chat import (
 )
 from tracerank.errors import ChatError
 from tracerank.pools.pool import Pool
-from tracerank.pools.types import Retained, RetentionRule
+from tracerank.pools.types import Retained
 from tracerank.votes.base import Decision, recorded
 
 _MARK = re.compile(r"<(?=[/|!?｜▁a-zA-Z])|\[(?=/?[A-Z_]{3,}\])")
@@ -40,33 +41,20 @@ _WORD = re.compile(rf"[{UNSPACED}]|[^\s{UNSPACED}]{{1,40}}")
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """How a model's context is shared out."""
+    """What one request may take of a model's context."""
 
-    reply_tokens: int
+    max_tokens: int
+    """Of the reply."""
     prompt_words: int
-    """Words of others in a prompt."""
+    """Words of others in the prompt; longer texts are cut where a mark says so. A word takes up to two tokens."""
+    context: int | None = None
+    """Tokens that the model holds; None: enough."""
 
-
-def room_in(context: int) -> Room:
-    """The shares of a context of so many tokens: a quarter for the reply; a word of others takes up to two tokens."""
-    return Room(reply_tokens=context // 4, prompt_words=context // 4)
-
-
-class Bounded(Protocol):
-    """A config that can be cut to the context of a model; a dataclass with ``max_tokens``."""
-
-    __dataclass_fields__: ClassVar[dict[str, Any]]
-
-    def within(self, context: int) -> Self: ...
-
-
-B = TypeVar("B", bound=Bounded)
-
-
-def bounded(config: B, context: int | None, tokens: int | None) -> B:
-    """The config for a model that holds ``context`` tokens and replies in so many; None: as it is."""
-    cut = config if context is None else config.within(context)
-    return cut if tokens is None else replace(cut, max_tokens=tokens)
+    def within(self, context: int | None, max_tokens: int | None = None) -> "Room":
+        """The same for a model that holds ``context`` tokens and replies in ``max_tokens``; None: as it is."""
+        quarter = sys.maxsize if context is None else context // 4
+        tokens = min(self.max_tokens, quarter) if max_tokens is None else max_tokens
+        return Room(tokens, min(self.prompt_words, quarter), context)
 
 
 def quoted(value: object) -> str:
@@ -95,19 +83,13 @@ def fit_words(texts: Sequence[str], budget: int) -> list[str]:
     counts = [count_words(text) for text in texts]
     if sum(counts) <= budget:
         return list(texts)
-    level = _water_level(counts, budget)
-    return [cut_words(text, level) for text in texts]
-
-
-def _water_level(counts: Sequence[int], budget: int) -> int:
-    """The largest length at which cutting every text keeps their sum within the budget."""
-    left = budget
+    left, level = budget, 0
     for index, count in enumerate(sorted(counts)):
-        share = left // (len(counts) - index)
-        if count > share:
-            return share
+        level = left // (len(counts) - index)
+        if count > level:
+            break
         left -= count
-    return max(counts, default=0)
+    return [cut_words(text, level) for text in texts]
 
 
 UNSAID = ""
@@ -229,15 +211,25 @@ def in_order(work: Callable[[Item], Made], items: Iterable[Item], window: int, s
         workers.shutdown(wait=True, cancel_futures=True)
 
 
+def all_of(ask: Callable[[Item], Made], items: Sequence[Item], window: int) -> list[Made]:
+    """What is asked about each item of one question, several at once."""
+    return list(in_order(ask, items, max(1, min(window, len(items))), threading.Event()))
+
+
 class AskingMethod(ABC):
     """A method that asks a chat model about the retained rollouts of a pool."""
 
-    def __init__(self, chat: ChatModel, concurrency: int, rule: RetentionRule | None) -> None:
+    name: str
+    room: ClassVar[Room]
+    """What its requests take at most."""
+
+    def __init__(self, chat: ChatModel, room: Room | None = None, *, concurrency: int = 4) -> None:
+        """``room``: cut to the model's context; ``concurrency``: questions under way at once, and requests of each."""
         if concurrency < 1:
             raise ValueError(f"concurrency must be at least 1, got {concurrency}")
         self.chat = chat
+        self.given = room or self.room
         self.concurrency = concurrency
-        self.rule = rule
 
     @abstractmethod
     def ask(self, pool: Pool, retained: Retained, chat: CountedChat) -> Decision:
@@ -258,12 +250,7 @@ class AskingMethod(ABC):
         yield from in_order(decided, pools, self.concurrency, stop)
 
     def _decided(self, chat: CountedChat, pool: Pool) -> Decision:
-        retained = pool.retained(self.rule)
+        retained = pool.retained()
         if not retained.kept:
             return Decision(pool.question.id, None, None, dropped=retained.dropped)
         return self.ask(pool, retained, chat)
-
-
-def all_of(ask: Callable[[Item], Made], items: Sequence[Item], window: int) -> list[Made]:
-    """What is asked about each item of one question, several at once."""
-    return list(in_order(ask, items, max(1, min(window, len(items))), threading.Event()))

@@ -5,13 +5,12 @@ The model is asked for both answers in short, which rules then compare; its verd
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from tracerank.answers.meaning.grouping import same_answer
 from tracerank.answers.text_keys import readable
-from tracerank.chat.asking import UNSAID, quoted, room_in, short_answer, strict_reply
+from tracerank.chat.asking import UNSAID, Room, quoted, short_answer, strict_reply
 from tracerank.chat.prompts import prompt_text
 from tracerank.endpoints.chat import VERDICT_TOKENS, ChatModel, ChatReply, Sampling
 from tracerank.votes.semantic_groups import AnswerUnit, Similarity, answer_units, merged_groups
@@ -19,28 +18,15 @@ from tracerank.votes.semantic_groups import AnswerUnit, Similarity, answer_units
 _VERDICT = re.compile(r"\b(NOT (?:\w+ )?SAME|SAME|DIFFERENT)\b")
 
 
-@dataclass(frozen=True, slots=True)
-class LlmConfig:
-    """How a chat model is asked about two answers."""
-
-    max_tokens: int = VERDICT_TOKENS
-    shown: int = 2000
-    """Characters of an answer or a question in a prompt."""
-
-    def within(self, context: int) -> "LlmConfig":
-        """The same for a model that holds so many tokens; the prompt has three texts."""
-        room = room_in(context)
-        return LlmConfig(min(self.max_tokens, room.reply_tokens), min(self.shown, room.prompt_words))
-
-
 class LlmGroups:
     """Merges default groups that give the same answer; wrap the chat in a ``CachedChat`` to ask about a pair once."""
 
     name = "llm"
+    room = Room(VERDICT_TOKENS, prompt_words=2000)
 
-    def __init__(self, chat: ChatModel, config: LlmConfig | None = None) -> None:
+    def __init__(self, chat: ChatModel, room: Room = room) -> None:
         self.chat = chat
-        self.config = config or LlmConfig()
+        self.given = room
 
     def groups(self, question: str, answers: Sequence[str | None]) -> tuple[int, ...]:
         """Asks about n(n-1)/2 pairs of n default groups, less those that rules decide."""
@@ -78,9 +64,10 @@ class LlmGroups:
 
     def _asked(self, prompt: str, question: str, a: str, b: str) -> tuple[tuple[str, str] | None, bool]:
         """Both answers in short, where the model wrote them down, and its verdict."""
-        question, a, b = (quoted(readable(text)[: self.config.shown]) for text in (question, a, b))
+        characters = self.given.prompt_words  # of each text, which are fewer tokens than words of all three would be
+        question, a, b = (quoted(readable(text)[:characters]) for text in (question, a, b))
         text = prompt_text(prompt).format(question=question, a=a, b=b)
-        sampling = Sampling(self.config.max_tokens, seed=0)
+        sampling = Sampling(self.given.max_tokens, seed=0)
         return strict_reply(self.chat, text, sampling, _comparison, "both short answers and SAME or DIFFERENT")
 
 

@@ -7,7 +7,7 @@ as small models write it: tags escaped as they saw them in a prompt, an answer i
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from tracerank.answers.exact import normalize_answer
 from tracerank.answers.extraction import FINAL_CHANNEL, NOTHING, WHOLE_TEXT, extract_answer
@@ -23,8 +23,7 @@ BY_RULE, ESCAPED, MARKED, NUMBERED, NAMED = "by rule", "escaped tag", "other mar
 solution; as the only candidate that the reply names."""
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """An answer in a reply."""
 
     answer: str
@@ -100,13 +99,7 @@ _IS_RIGHT = re.compile(
     r" (?:correct|right|best|accurate|likely|reliable)\b",
     re.I,
 )
-_IS_WRONG = re.compile(
-    rf"\b{_OF_ONE}\(?([0-9]{{1,3}})\)?(?: (?:is|seems|appears|looks)(?: to be)?|:)?"
-    r" (?:not|wrong|incorrect|inaccurate|false|mistaken)\b",
-    re.I,
-)
 _LABEL = re.compile(rf"\W{{0,6}}(?:the )?{_OF_ONE}([0-9]{{1,3}})[ *]{{0,3}}:[ *]{{0,3}}(?=\S)", re.I)
-_STATED = re.compile(r"\banswer(?: to the question)? is\b(?:(?! because\b| since\b|[;\n]).){1,300}", re.I)
 _PLACEHOLDER = re.compile(r"(?:(?:(?:it|this|that|here) is )?(?:(?:short|final|exact|correct) )*answer(?: here)?|…)?")
 _LEAST_NAME = 3
 """Letters of a candidate that a reply may name in passing: shorter ones are words of any sentence."""
@@ -119,9 +112,6 @@ def read_reply(text: str, rule: PaperRule, candidates: Sequence[str]) -> Found |
     for how, held in ((BY_RULE, rule(said)), (ESCAPED, rule(unescaped)), (MARKED, _marked(unescaped))):
         if held is not None and (found := _meant(held, how, candidates)) is not None:
             return found
-    stated = _STATED.search(unescaped)
-    if stated is not None and (found := named_in(stated[0], candidates)) is not None:
-        return found
     number = _number_in(unescaped)
     return _numbered(number, candidates) if number is not None else None
 
@@ -170,16 +160,12 @@ def _unquoted(text: str) -> str:
 
 
 def _number_in(text: str) -> int | None:
-    """The solution that a text decides for: it begins with it, calls it right, or calls all others that it names wrong.
-
-    The last one that is called right counts.
-    """
+    """The solution that a text begins with, calls right (the last one counts), or names as the only one."""
     if first := _LABEL.match(text):
         return int(first[1])
     if right := [int(found[1]) for found in _IS_RIGHT.finditer(text)]:
         return right[-1]
-    wrong = {int(found[1]) for found in _IS_WRONG.finditer(text)}
-    mentioned = {int(found[1]) for found in _NUMBER.finditer(text)} - wrong
+    mentioned = {int(found[1]) for found in _NUMBER.finditer(text)}
     return mentioned.pop() if len(mentioned) == 1 else None
 
 

@@ -7,66 +7,39 @@ yes nor no is asked for again and then a missing score, never a guess.
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 from tracerank.chat.asking import (
     AskingMethod,
     CountedChat,
+    Room,
     all_of,
     cut_words,
     fit_words,
     quoted,
-    room_in,
     strict_reply,
     tried,
 )
 from tracerank.chat.prompts import prompt_text
-from tracerank.endpoints.chat import VERDICT_TOKENS, ChatModel, ChatReply, Sampling, TokenLogprob
+from tracerank.endpoints.chat import VERDICT_TOKENS, ChatReply, Sampling, TokenLogprob
 from tracerank.errors import ChatError
 from tracerank.pools.pool import Pool
-from tracerank.pools.types import Evidence, Retained, RetentionRule, Rollout
+from tracerank.pools.types import Evidence, Retained, Rollout
 from tracerank.votes.base import ALIKE, Decision
 
 # In capitals anywhere, else at the beginning of a line and parted from what follows: "There is no proof" is no verdict.
 _VERDICT = re.compile(r"""\b(YES|NO)\b|^[\s*_"'(]{0,8}((?i:yes|no))(?=[\s*_"')]{0,8}(?:[,;:!.\n]|\Z))""", re.M)
+_ANSWER_WORDS = 300
 _LIKELY_TOKENS = 5  # what every server allows
 _ALIKE_WITHIN = 1e-6
 _MOST_LIKELY = 1.05
 """Sum of the probabilities of one token above which they are not probabilities: some servers fill in zeros."""
 
 
-@dataclass(frozen=True, slots=True)
-class VerifierConfig:
-    """How candidates are judged."""
-
-    max_tokens: int = VERDICT_TOKENS
-    evidence_words: int = 3_000
-    """Words of evidence in one prompt, about 4,000 tokens; longer texts are cut where a mark says so."""
-    answer_words: int = 300
-    concurrency: int = 4
-    """Questions under way at once, and candidates of each."""
-    rule: RetentionRule | None = None
-    """Which rollouts are candidates; None: those that the pool's setting retains."""
-
-    def within(self, context: int) -> "VerifierConfig":
-        """The same for a model that holds so many tokens."""
-        room = room_in(context)
-        return replace(
-            self,
-            max_tokens=min(self.max_tokens, room.reply_tokens),
-            evidence_words=min(self.evidence_words, room.prompt_words),
-        )
-
-
 class Verifier(AskingMethod):
     """The candidate with the best score; ties go to the first."""
 
     name = "verifier"
-
-    def __init__(self, chat: ChatModel, config: VerifierConfig | None = None) -> None:
-        self.config = config or VerifierConfig()
-        super().__init__(chat, self.config.concurrency, self.config.rule)
+    room = Room(VERDICT_TOKENS, prompt_words=3_000)  # of evidence, about 4,000 tokens
 
     def ask(self, pool: Pool, retained: Retained, chat: CountedChat) -> Decision:
         kept = retained.kept
@@ -96,15 +69,15 @@ class Verifier(AskingMethod):
 
     def _prompt(self, question: str, rollout: Rollout) -> str:
         evidence = dict.fromkeys(_shown(one) for search in rollout.searches for one in search.evidence)
-        lines = [quoted(text) for text in fit_words(list(evidence), self.config.evidence_words)]
+        lines = [quoted(text) for text in fit_words(list(evidence), self.given.prompt_words)]
         return prompt_text("verify").format(
             question=quoted(question),
             evidence="\n".join(lines) or "(none)",
-            answer=quoted(cut_words(rollout.answer or "", self.config.answer_words)),
+            answer=quoted(cut_words(rollout.answer or "", _ANSWER_WORDS)),
         )
 
     def _score(self, chat: CountedChat, prompt: str) -> float:
-        sampling = Sampling(self.config.max_tokens, seed=0, top_logprobs=_LIKELY_TOKENS)
+        sampling = Sampling(self.given.max_tokens, seed=0, top_logprobs=_LIKELY_TOKENS)
         return strict_reply(chat, prompt, sampling, probability_of_yes, "YES or NO")
 
 
@@ -112,13 +85,13 @@ def probability_of_yes(reply: ChatReply) -> float | None:
     """How likely the model's verdict was to be yes; None: it gave none."""
     text = reply.spoken
     said = _last_verdict(text)
-    if said is None or (reply.is_cut and text[: said.start].strip()):  # a cut reply has not come to its verdict
+    if said is None or (reply.is_cut and text[: said[0]].strip()):  # a cut reply has not come to its verdict
         return None
-    token = _verdict_token(reply.logprobs or (), said.word)
+    token = _verdict_token(reply.logprobs or (), said[1])
     likely = () if token is None else token.likely or (token,)
     probabilities = [(one.token, math.exp(min(one.logprob, 0.0))) for one in likely]
     if not 0 < sum(value for _, value in probabilities) < _MOST_LIKELY:
-        return float(said.word == "yes")
+        return float(said[1] == "yes")
     yes, no = (sum(value for token, value in probabilities if _begins(token, word)) for word in ("yes", "no"))
     if yes and no:
         return yes / (yes + no)
@@ -126,17 +99,10 @@ def probability_of_yes(reply: ChatReply) -> float | None:
     return min(1.0, yes) if yes else 1.0 - min(1.0, no)
 
 
-class _Verdict(NamedTuple):
-    start: int
-    word: str
-    """``yes`` or ``no``."""
-
-
-def _last_verdict(text: str) -> _Verdict | None:
-    last = None
-    for found in _VERDICT.finditer(text):
-        last = _Verdict(found.start(found.lastindex or 0), found[found.lastindex or 0].lower())
-    return last
+def _last_verdict(text: str) -> tuple[int, str] | None:
+    """Where the last verdict begins, and whether it is ``yes`` or ``no``."""
+    found = list(_VERDICT.finditer(text))[-1:]
+    return next(((match.start(match.lastindex or 0), match[match.lastindex or 0].lower()) for match in found), None)
 
 
 def _verdict_token(tokens: Sequence[TokenLogprob], said: str) -> TokenLogprob | None:
@@ -145,13 +111,13 @@ def _verdict_token(tokens: Sequence[TokenLogprob], said: str) -> TokenLogprob | 
     Behind a reasoning parser they may be those of the thinking, which then say nothing about the verdict.
     """
     verdict = _last_verdict("".join(token.token for token in tokens))
-    if verdict is None or verdict.word != said:
+    if verdict is None or verdict[1] != said:
         return None
     at = 0
     for token in tokens:
         at += len(token.token)
-        if at > verdict.start:
-            return token if _begins(token.token, verdict.word) else None
+        if at > verdict[0]:
+            return token if _begins(token.token, said) else None
     return None
 
 

@@ -4,15 +4,19 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import click
+import numpy as np
 
+from tracerank.answers.equivalence import NO_GROUP
 from tracerank.cli.options import example, output_option, quiet_option
 from tracerank.cli.terminal import harmless, new_table, note, print_table, working
-from tracerank.evaluation.disagreements import Disagreement, Side, difference, disagreements
-from tracerank.evaluation.evaluate import ORACLE, SINGLE, evaluate, fold
+from tracerank.evaluation.bootstrap import intervals
+from tracerank.evaluation.evaluate import ORACLE, SINGLE, evaluate
 from tracerank.evaluation.labels import MEANING, Labelling
 from tracerank.evaluation.records import Record
+from tracerank.evaluation.scores import fold
 from tracerank.extras import missing_library
 from tracerank.methods import load_method
 from tracerank.pools.canonical import write_pools
@@ -21,6 +25,7 @@ from tracerank.pools.types import WEBQA
 from tracerank.readers import read_pools
 from tracerank.runs.atomic import write_lines
 from tracerank.viewer.page import write_page
+from tracerank.viewer.question_data import question_data
 from tracerank.votes.base import Method, decision_to_record
 from tracerank.votes.explanation import explain_stream
 
@@ -46,8 +51,8 @@ def demo(output: Path, quiet: bool) -> None:
     pools = _real_pools(quiet)
     explained = [explanation for _, explanation in explain_stream(shipped, pools)]
     _say(f"{len(pools)} real questions, {max(map(len, pools))} rollouts each; nothing was fitted on them.")
-    found = list(disagreements(pools, map(vote.decide, pools), explained))
-    _print_disagreements(found, len(pools))
+    data = [question_data(pool, one, vote) for pool, one in zip(pools, explained, strict=True)]
+    _print_disagreements([one for one in data if not one["agrees"]], len(pools))
     records = list(evaluate([vote, shipped], pools, BUDGETS))
     _print_right(f"right % of {len(pools)} real questions, by meaning", records, vote, {shipped: "shipped selector"})
     write_pools(output / "pools.jsonl", pools)
@@ -101,30 +106,37 @@ def _say(text: str) -> None:
     click.echo(f"{textwrap.fill(text, 100)}\n")
 
 
-def _print_disagreements(found: Sequence[Disagreement], questions: int) -> None:
-    gained = sum(one.other.is_right and not one.vote.is_right for one in found)
-    lost = sum(one.vote.is_right and not one.other.is_right for one in found)
+def _print_disagreements(found: Sequence[dict[str, Any]], questions: int) -> None:
+    right = [(one["vote"]["right"] or 0, one["selected"]["right"] or 0) for one in found]
+    gained, lost = sum(ours > theirs for theirs, ours in right), sum(theirs > ours for theirs, ours in right)
     _say(
         f"Vote and selector differ on {len(found)} of {questions} questions: only the selector is right on {gained}, "
         f"only the vote on {lost}. The first {min(SHOWN, len(found))} of them, with the right answer in brackets:"
     )
-    width = max((len(_answer(side)) for one in found[:SHOWN] for side in (one.vote, one.other)), default=0)
+    width = max((len(_answer(one[side])) for one in found[:SHOWN] for side in ("vote", "selected")), default=0)
     for one in found[:SHOWN]:
-        click.echo(harmless(f"{one.pool.question.text} ({', '.join(one.pool.question.references[:1])})"))
-        click.echo(f"  vote      {_standing(one.vote, width)}")
-        reason = "" if one.reason is None else f"; weighed most: {harmless(one.reason)}"
-        click.echo(f"  selector  {_standing(one.other, width)}{reason}")
+        click.echo(harmless(f"{one['question']} ({', '.join(one['references'][:1])})"))
+        click.echo(f"  vote      {_standing(one, 'vote', width)}")
+        reason = f"; weighed most: {harmless(one['reasons'][0]['meaning'])}" if one["reasons"] else ""
+        click.echo(f"  selector  {_standing(one, 'selected', width)}{reason}")
     click.echo()
 
 
-def _answer(side: Side) -> str:
-    return harmless(side.answer or "no answer")
+def _answer(choice: Mapping[str, Any]) -> str:
+    return harmless(choice["answer"] or "no answer")
 
 
-def _standing(side: Side, width: int) -> str:
-    right = "right" if side.is_right else "wrong"
-    held = f"in texts of {side.held_by} rollouts" if side.held_by else "in no text"
-    return f"{right}  {_answer(side).ljust(width)}  {side.votes} votes, {held}"
+def _standing(data: Mapping[str, Any], side: str, width: int) -> str:
+    """One method's answer, its votes, and how many rollouts saw a text that holds it."""
+    choice, candidates = data[side], [one for one in data["rollouts"] if one["dropped"] is None]
+    seen = [[each for search in one["searches"] for each in search["evidence"]] for one in candidates]
+    own = [one["group"] == choice["group"] != NO_GROUP for one in candidates]
+    texts = {
+        each["text"] for texts, is_own in zip(seen, own, strict=True) if is_own for each in texts if each["weight"]
+    }
+    held_by = sum(any(each["text"] in texts for each in one) for one in seen)
+    held = f"in texts of {held_by} rollouts" if held_by else "in no text"
+    return f"{'right' if choice['right'] else 'wrong'}  {_answer(choice).ljust(width)}  {sum(own)} votes, {held}"
 
 
 def _print_right(title: str, records: Sequence[Record], vote: Method, others: Mapping[Method, str]) -> None:
@@ -135,13 +147,18 @@ def _print_right(title: str, records: Sequence[Record], vote: Method, others: Ma
     def correct(name: str) -> list[float]:
         return [record.correct or 0.0 for record in records if (record.method, record.k) == (name, most)]
 
-    gains = {method.name: difference(correct(method.name), correct(vote.name)) for method in others}
+    differences = np.stack([np.subtract(correct(method.name), correct(vote.name)) for method in others], axis=1)
+    spread = intervals(differences)
+    gains = {
+        method.name: (100 * differences[:, n].mean(), 100 * spread.low[n], 100 * spread.high[n])
+        for n, method in enumerate(others)
+    }
     names = {SINGLE: "single rollout", vote.name: "vote", **{method.name: label for method, label in others.items()}}
     table = new_table("method", *(f"K={k}" for k in BUDGETS), f"over the vote, K={most} [95%]")
     for name, label in {**names, ORACLE: "best possible"}.items():
         shares = (f"{100 * (row.accuracy or 0):.1f}" for row in rows if row.method == name)
         gain = gains.get(name)
-        points = "" if gain is None else f"{100 * gain.gain:+.1f} [{100 * gain.low:+.1f}, {100 * gain.high:+.1f}]"
+        points = "" if gain is None else f"{gain[0]:+.1f} [{gain[1]:+.1f}, {gain[2]:+.1f}]"
         table.add_row(label, *shares, points)
     print_table(table, title)
 

@@ -36,7 +36,7 @@ from tracerank.pools.pool import PAPER_BUDGETS
 from tracerank.pools.subsets import split_named
 
 if TYPE_CHECKING:
-    from tracerank.evaluation.evaluate import Row
+    from tracerank.evaluation.scores import Row
 
 BY_FILE = "by-file"
 BUDGETS = ",".join(map(str, PAPER_BUDGETS))
@@ -111,7 +111,8 @@ def evaluate(
         fitted = () if include_fitted else fitted_by(names)
         print_stopping(inputs, names[0], options, budgets[0], orders, labelling, held_out, fitted, output, as_json)
         return
-    from tracerank.evaluation.evaluate import MEAN_SINGLE, REFERENCES, run_evaluation
+    from tracerank.evaluation.evaluate import MEAN_SINGLE, REFERENCES
+    from tracerank.evaluation.run import run_evaluation
 
     numbers, sets = parse_ks(ks or BUDGETS), _sets(inputs.files, backbone)
     names = method_names(methods) or DEFAULT_METHODS

@@ -185,9 +185,7 @@ _METHOD_OPTIONS: Mapping[str, Decorator[Any]] = {
     "chat": option("--chat URL#MODEL", "Chat server, for --equality llm and methods that ask a model."),
     "chat_context": option("--chat-context N", "Tokens that the chat model holds.", click.IntRange(512)),
     "chat_tokens": option("--chat-tokens N", "Most tokens of a reply, thinking included.", COUNT),
-    "chat_time": option(
-        "--chat-time S,S", "Seconds without a sign of life, and for a whole reply; 600,3600 by default."
-    ),
+    "chat_time": option("--chat-time S", "Seconds that a reply of the chat model may take; 3600 by default."),
 }
 
 

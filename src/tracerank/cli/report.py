@@ -44,7 +44,7 @@ FILES = (".md", ".json", ".csv", PARQUET)
 @prices_option
 @seed_option("Seed of the bootstrap.")
 @include_fitted_option
-@option("--viewer FILE", "Page of tracerank view to link to; one in the folders is found.", PATH)
+@option("--viewer FILE", "Page of tracerank view to link to.", PATH)
 @option("--abstain-below P", "Also show what comes of giving no answer below this confidence.", SHARE)
 @quiet_option
 def report(
@@ -66,15 +66,16 @@ def report(
     folders hold different runs of a method, each is shown with the label of its evaluation.
     """
     from tracerank.evaluation.prices import read_prices
-    from tracerank.evaluation.report import ReportPlan, make_report
+    from tracerank.evaluation.report import make_report
 
     read = None if prices is None else read_prices(prices)
     kind = "" if output is None or output.is_dir() else output.suffix.lower()
     if kind == PARQUET and output is not None:
         check_format(output)
     with working("folding", quiet=quiet):
-        plan = ReportPlan(k, against, seed, include_fitted=include_fitted, abstain_below=abstain_below)
-        made = make_report(folders, plan, read)
+        made = make_report(
+            folders, k, against, prices=read, seed=seed, include_fitted=include_fitted, abstain_below=abstain_below
+        )
         if output is not None and kind not in FILES:
             made.write(output, viewer=viewer)
     if output is not None and kind == PARQUET:

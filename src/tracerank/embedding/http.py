@@ -10,14 +10,14 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from threading import Event
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import httpx
 import numpy as np
 
 from tracerank.embedding.base import Vectors, check_vectors
 from tracerank.endpoints.chat import estimated_tokens, sendable
-from tracerank.endpoints.client import Closing, EndpointClient, says_too_long
+from tracerank.endpoints.client import EndpointClient, says_too_long
 from tracerank.endpoints.server import Server
 from tracerank.errors import EmbeddingError, TraceRankError
 
@@ -82,7 +82,7 @@ def _read_vector(value: object, url: str) -> Vectors:
         return vector.astype(np.float32)
 
 
-class HttpEmbedder(Closing):
+class HttpEmbedder:
     """Embeds through a server; rows follow the texts whatever the order of the answers; safe to share by threads."""
 
     def __init__(self, config: HttpConfig, count_tokens: Callable[[str], int] = estimated_tokens) -> None:
@@ -98,6 +98,13 @@ class HttpEmbedder(Closing):
         self.dims = config.dimensions
         self.tokens_encoded = 0
         """Tokens sent so far, as estimated."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._workers.shutdown(wait=True, cancel_futures=True)
+        self._endpoint.close()
 
     def __repr__(self) -> str:
         return f"HttpEmbedder({self.name!r})"
@@ -137,11 +144,6 @@ class HttpEmbedder(Closing):
             wait(futures)
         self.tokens_encoded += sum(tokens)
         return check_vectors(np.concatenate(parts), len(texts), self.width, self.config.endpoint, texts)
-
-    def close(self) -> None:
-        """Ends the connections; the embedder cannot be used afterwards."""
-        self._workers.shutdown(wait=True, cancel_futures=True)
-        self._endpoint.close()
 
     def _embed_batch(self, texts: list[str], batch: range, stop: Event) -> Vectors:
         """The batch in one request, or in halves as long as the server finds it too long; values are not checked."""

@@ -1,11 +1,10 @@
-"""The seam to chat models: turns of a conversation in, a reply out, and a fake that needs no model.
+"""The seam to chat models: turns of a conversation in, a reply out.
 
 Sends nothing itself; ``chat_http.py`` talks to servers.
 """
 
-import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -236,33 +235,6 @@ class ChatModel(Protocol):
     def reply(self, messages: Sequence[ChatMessage], sampling: Sampling, tools: Sequence[ChatTool] = ()) -> ChatReply:
         """The reply; raises ``ChatError`` when there is none, ``EmptyReply`` when it says nothing."""
         ...
-
-
-class FakeChat:
-    """Replies by a rule on the last message, the same to the same messages; remembers what it was asked."""
-
-    def __init__(self, rule: Callable[[str], str | ChatReply] | None = None, name: str = "fake-chat") -> None:
-        self.name = name
-        self.asked: list[str] = []
-        """The last message of each call."""
-        self.conversations: list[tuple[ChatMessage, ...]] = []
-        self._rule = rule or _digest
-
-    def reply(self, messages: Sequence[ChatMessage], sampling: Sampling, tools: Sequence[ChatTool] = ()) -> ChatReply:
-        if not messages:
-            raise ChatError(f"{self.name}: nothing was asked")
-        asked = messages[-1].content
-        self.asked.append(asked)
-        self.conversations.append(tuple(messages))
-        made = self._rule(asked)
-        if isinstance(made, ChatReply):
-            return made
-        text = " ".join(made.split(" ")[: sampling.max_tokens])
-        return ChatReply(text, sum(len(message.content.split()) for message in messages), len(text.split()))
-
-
-def _digest(asked: str) -> str:
-    return hashlib.sha256(asked.encode("utf-8", "surrogatepass")).hexdigest()[:8]
 
 
 def sendable(text: str) -> str:

@@ -1,17 +1,12 @@
 """Chat with any OpenAI-compatible server: OpenAI, vLLM, llama.cpp, Ollama.
 
-Replies are streamed, so that a busy server is not taken for a stuck one; a server that does not stream is taken as it
-is. Parts of a request that a server refuses are left out from then on.
+Parts of a request that a server refuses are left out from then on.
 """
 
-import json
 import re
-import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
-
-import httpx
+from typing import Any, ClassVar, Self
 
 from tracerank.endpoints.chat import (
     REASONING_FIELDS,
@@ -25,13 +20,12 @@ from tracerank.endpoints.chat import (
     message_to_record,
     record_to_message,
 )
-from tracerank.endpoints.client import Closing, CutReply, EndpointClient, PassingFailure, says_too_long
-from tracerank.endpoints.server import MILLION, Server
-from tracerank.endpoints.spelling import ChatTime, read_address, read_chat_time
-from tracerank.endpoints.streaming import Assembly, Malformed, is_event_line, lines_of
-from tracerank.errors import ChatError, TraceRankError
+from tracerank.endpoints.client import EndpointClient, says_miswritten, says_too_long
+from tracerank.endpoints.server import MILLION, Server, read_address
+from tracerank.errors import ChatError, TraceRankError, UsageError
 
-_USUAL_TIME = ChatTime()
+CHAT_SECONDS = 3600.0
+"""For a reply: 10,000 tokens, the paper's limit, at three a second, as llama.cpp writes them on two slow cores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,83 +36,41 @@ class ChatConfig(Server):
     error: ClassVar[type[TraceRankError]] = ChatError
     most_bytes: ClassVar[int] = 64 * MILLION
     """Of an answer: 10,000 tokens with their log probabilities are 20 million."""
-    late_retries: ClassVar[int | None] = 1
-    """With another seed; more would cost hours."""
+    retries_timeouts: ClassVar[bool] = False
     more_time: ClassVar[str] = "; --chat-time allows more"
 
-    timeout: float = _USUAL_TIME.silence
-    """Seconds without a token after which an attempt has failed."""
-    whole: float = _USUAL_TIME.whole
+    timeout: float = CHAT_SECONDS
     wants_logprobs: bool = False
     """Ask for the log probability of each token of the reply."""
 
 
 def chat_config(address: str, time: str | None = None, **settings: Any) -> ChatConfig:
-    """The model behind ``URL#MODEL``; ``time`` as ``--chat-time`` has it."""
+    """The model behind ``URL#MODEL``; ``time``: seconds for a reply, as ``--chat-time`` has them."""
     url, model = read_address(address)
-    silence, whole = read_chat_time(time)
-    return ChatConfig(url, model, timeout=silence, whole=whole, **settings)
+    try:
+        seconds = CHAT_SECONDS if time is None else float(time)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < 1e7:
+        raise UsageError(f"--chat-time {time!r}: expected the seconds that a reply may take, for example 3600")
+    return ChatConfig(url, model, timeout=seconds, **settings)
 
 
-class _ChatEndpoint(EndpointClient):
-    """Takes replies as they are streamed."""
-
-    def after_late(self, body: dict[str, Any]) -> dict[str, Any]:
-        # The same seed might take as long again: a model that repeats itself does so for ever.
-        return body | {"seed": (body["seed"] + _OTHER_SEED) % 2**31} if "seed" in body else body
-
-    def is_final(self, words: str) -> bool:
-        return _MISWRITTEN.search(words) is not None
-
-    def received(self, reply: httpx.Response, chunks: Iterator[bytes]) -> tuple[int, bytes]:
-        if reply.status_code != 200:
-            return super().received(reply, chunks)
-        assembly, plain = Assembly(), bytearray()
-        silence, last = self.server.timeout, time.monotonic()
-        try:
-            for line in lines_of(chunks):
-                if plain or not (assembly.has_lines or is_event_line(line)):
-                    plain += line + b"\n" if plain or line.strip() else b""
-                elif assembly.take(line):
-                    last = time.monotonic()
-                elif time.monotonic() - last > silence:  # only signs that the connection is alive
-                    raise PassingFailure(f"no token for {silence:g} s{self.server.more_time}", is_late=True)
-                if assembly.is_closed:
-                    break
-        except Malformed:
-            raise CutReply from None
-        except (PassingFailure, httpx.RequestError):
-            if not assembly.is_finished:
-                raise
-        if plain:
-            return 200, bytes(plain)
-        if assembly.error is not None:
-            return _status_of(assembly.error["error"]), json.dumps(assembly.error).encode()
-        if not assembly.is_finished:
-            raise CutReply
-        return 200, json.dumps(assembly.value()).encode()
-
-
-_MISWRITTEN = re.compile(r"model produced output that does not match|failed to parse (?:tool call|input at pos)", re.I)
-"""What llama.cpp says where the model has called a tool in a form that it cannot read."""
-_OTHER_SEED = 1_000_003
-
-
-def _status_of(error: object) -> int:
-    """The HTTP status that an error within a stream stands for; 500 where it does not say."""
-    code = error.get("code") if isinstance(error, Mapping) else None
-    return int(code) if isinstance(code, int | str) and re.fullmatch(r"[45]\d\d", str(code)) else 500
-
-
-class HttpChat(Closing):
+class HttpChat:
     """A chat model behind a server; safe to share between threads."""
 
     def __init__(self, config: ChatConfig) -> None:
         self.config = config
-        self._endpoint = _ChatEndpoint(config)
+        self._endpoint = EndpointClient(config)
         self._without: frozenset[str] = frozenset()
         """Parts of a request that the server has refused."""
         self._thinks_in = REASONING_FIELDS[0]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._endpoint.close()
 
     def __repr__(self) -> str:
         return f"HttpChat({self.name!r})"
@@ -145,13 +97,9 @@ class HttpChat(Closing):
             else:
                 break
         error = self._endpoint.refusal(reply)
-        if self._endpoint.is_final(words):  # what the model wrote and what it cost is not reported
+        if says_miswritten(words):  # what the model wrote and what it cost is not reported
             raise EmptyReply(f"{error}; the model called a tool in a form of its own", ChatReply("", 0, 0))
         raise PromptTooLong(str(error)) if says_too_long(reply.status_code, words) else error
-
-    def close(self) -> None:
-        """Ends the connections; the model cannot be asked afterwards."""
-        self._endpoint.close()
 
     def _request(
         self, messages: Sequence[ChatMessage], sampling: Sampling, tools: Sequence[ChatTool]
@@ -169,8 +117,6 @@ class HttpChat(Closing):
             "top_logprobs": sampling.top_logprobs or None,
             "tools": [{"type": "function", "function": _function(tool)} for tool in tools] or None,
             "parallel_tool_calls": False if sampling.one_call and tools else None,
-            "stream": True,
-            "stream_options": {"include_usage": True},
         }
         return {name: value for name, value in parts.items() if value is not None and name not in self._without}
 
@@ -222,15 +168,7 @@ def _function(tool: ChatTool) -> dict[str, Any]:
     return {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)}
 
 
-_OPTIONAL = (
-    "stream_options",
-    "parallel_tool_calls",
-    "temperature",
-    "top_p",
-    "seed",
-    "top_logprobs",
-    "logprobs",
-)
+_OPTIONAL = ("parallel_tool_calls", "temperature", "top_p", "seed", "top_logprobs", "logprobs")
 """Parts of a request that can be left out, as servers name them."""
 
 
@@ -238,10 +176,6 @@ def _unwanted(body: dict[str, Any], words: str) -> frozenset[str] | None:
     """What a stricter server wants left out of the request, in its words; None: nothing that could be."""
     if "max_tokens" in body and "max_completion_tokens" in words and "too large" not in words:
         return frozenset(("max_tokens",))
-    # llama.cpp refuses log probabilities with tools in a stream; they are worth more than the stream.
-    names_stream = re.search(r"\bstream(ing|ed|s)?\b", words, re.I) is not None
-    if "stream" in body and names_stream:
-        return frozenset(("stream", "stream_options"))
     for name in _OPTIONAL:
         if name in body and re.search(rf"\b{name}\b", words):
             return frozenset(("logprobs", "top_logprobs") if name == "logprobs" else (name,))

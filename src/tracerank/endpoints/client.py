@@ -8,9 +8,7 @@ import json
 import re
 import time
 import weakref
-from abc import abstractmethod
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, closing
+from contextlib import closing
 from threading import Event
 from typing import Any
 
@@ -20,6 +18,7 @@ from tenacity import (
     Retrying,
     retry_if_exception_type,
     stop_after_attempt,
+    stop_any,
     stop_when_event_set,
     wait_exponential,
     wait_random,
@@ -39,25 +38,12 @@ class CutReply(Exception):
 class PassingFailure(Exception):
     """A failed attempt after which another one may succeed."""
 
-    def __init__(self, reason: str, delay: float = 0.0, *, is_late: bool = False, is_unreached: bool = False) -> None:
+    def __init__(self, reason: str, delay: float = 0.0, *, is_unreached: bool = False) -> None:
         super().__init__(reason)
         self.delay = delay
         """Least seconds to wait, as the server asked."""
-        self.is_late = is_late
-        """The server took too long: what was asked may be what keeps it busy."""
         self.is_unreached = is_unreached
         """There was no connection at all."""
-
-
-class Closing(AbstractContextManager[Any, None]):
-    """What is closed at the end of a ``with`` block."""
-
-    @abstractmethod
-    def close(self) -> None:
-        """Ends the connections; nothing can be asked afterwards."""
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 class EndpointClient:
@@ -70,50 +56,24 @@ class EndpointClient:
         timeout = httpx.Timeout(server.timeout, connect=min(server.timeout, MAX_CONNECT_SECONDS), pool=None)
         # Nothing compressed: what comes is counted as it comes.
         self._http = httpx.Client(limits=limits, timeout=timeout, headers={"Accept-Encoding": "identity"})
-        self._end = weakref.finalize(self, self._http.close)  # methods that ask through it are never closed
+        self.close = weakref.finalize(self, self._http.close)  # methods that ask through it are never closed
 
     def post(self, body: dict[str, Any], stop: Event | None = None) -> httpx.Response:
         """The first answer that is final, good or bad; ``stop`` ends the waiting for a better one."""
         stop = stop or Event()
-        allowed, late = self.server.late_retries, 0
         policy = Retrying(
             retry=retry_if_exception_type(PassingFailure),
-            stop=lambda state: (
-                stop_after_attempt(self.server.retries + 1)(state)
-                or stop_when_event_set(stop)(state)
-                or (allowed is not None and late > allowed)
-            ),
+            stop=stop_any(stop_after_attempt(self.server.retries + 1), stop_when_event_set(stop)),
             wait=self._wait,
             sleep=sleep_using_event(stop),
             reraise=True,
         )
-        attempts = 0
         try:
-            for attempt in policy:
-                attempts += 1
-                with attempt:
-                    try:
-                        return self._attempt(body)
-                    except PassingFailure as failure:
-                        late += failure.is_late
-                        body = self.after_late(body) if failure.is_late else body
-                        raise
+            return policy(self._attempt, body)
         except PassingFailure as failure:
+            attempts = policy.statistics["attempt_number"]
             tries = "1 attempt" if attempts == 1 else f"{attempts} attempts"
             raise self._failed(f"gave up after {tries}: {failure}", ends_all=failure.is_unreached) from None
-        raise AssertionError("the retry policy ends with an answer or an error")
-
-    def after_late(self, body: dict[str, Any]) -> dict[str, Any]:
-        """What is asked after an attempt that took too long."""
-        return body
-
-    def is_final(self, words: str) -> bool:
-        """Whether a server that says so fails again if it is asked the same."""
-        return False
-
-    def received(self, reply: httpx.Response, chunks: Iterator[bytes]) -> tuple[int, bytes]:
-        """Status and body of an answer that comes in."""
-        return reply.status_code, b"".join(chunks)
 
     def value(self, reply: httpx.Response) -> Any:
         """The JSON of a good answer."""
@@ -144,9 +104,6 @@ class EndpointClient:
             return self._failed(f"the server refuses the key in ${source} (HTTP {status})", ends_all=True)
         return self._failed(f"HTTP {status}: {words or reply.reason_phrase}")
 
-    def close(self) -> None:
-        self._end()
-
     def _failed(self, what: str, ends_all: bool = False) -> TraceRankError:
         error = self.server.error(f"{self.server.endpoint}: {what}")
         # A server that has answered once can be reached, and accepts key and model.
@@ -156,14 +113,12 @@ class EndpointClient:
     def _wait(self, state: RetryCallState) -> float:
         failure = state.outcome.exception() if state.outcome is not None else None
         asked = failure.delay if isinstance(failure, PassingFailure) else 0.0
-        longest = self.server.longest_delay
+        first, longest = self.server.first_delay, self.server.longest_delay
         if asked > longest:
             raise self._failed(f"asks to wait {asked:.0f} s, more than {longest:g} s ({failure})")
-        first = self.server.first_delay
         return max(asked, (wait_exponential(first, longest) + wait_random(0, first))(state))
 
     def _attempt(self, body: dict[str, Any]) -> httpx.Response:
-        seconds = f"within {self.server.timeout:g} s{self.server.more_time}"
         try:
             reply = self._exchanged("POST", self.server.endpoint, body)
             if reply.status_code == 200:
@@ -171,51 +126,40 @@ class EndpointClient:
                 self._has_answered = True
                 return reply
         except (httpx.ConnectTimeout, httpx.ConnectError) as error:
-            raise PassingFailure(f"no connection ({_named(error)})", is_unreached=True) from None
+            raise PassingFailure(f"no connection ({type(error).__name__}: {error})", is_unreached=True) from None
         except httpx.TimeoutException:
-            raise PassingFailure(f"no answer {seconds}", is_late=True) from None
+            late = f"no complete answer within {self.server.timeout:g} s{self.server.more_time}"
+            raise PassingFailure(late) if self.server.retries_timeouts else self._failed(late) from None
         except httpx.RequestError as error:
-            raise PassingFailure(f"no connection or a cut one ({_named(error)})") from None
+            raise PassingFailure(f"no connection or a cut one ({type(error).__name__}: {error})") from None
         except CutReply:
             raise PassingFailure("the answer was cut off") from None
         words = self.words(reply)
         passing = reply.status_code in (408, 429) or reply.status_code >= 500
-        hopeless = "insufficient_quota" in reply.text or reply.status_code == 501
-        if passing and not hopeless and not says_too_long(reply.status_code, words) and not self.is_final(words):
-            delay = retry_after(reply.headers.get("retry-after"))
-            raise PassingFailure(f"HTTP {reply.status_code}: {words}", delay)
+        hopeless = "insufficient_quota" in reply.text or reply.status_code == 501 or says_miswritten(words)
+        if passing and not hopeless and not says_too_long(reply.status_code, words):
+            raise PassingFailure(f"HTTP {reply.status_code}: {words}", retry_after(reply.headers.get("retry-after")))
         return reply
 
     def _exchanged(self, method: str, url: str, body: dict[str, Any] | None = None) -> httpx.Response:
-        """One request and its answer, all of it."""
-        began = time.monotonic()
+        """One request and its answer, as long as size and time allow."""
+        end = time.monotonic() + self.server.timeout
         key = self.server.read_key()
         headers = {} if key is None else {"Authorization": f"Bearer {key}"}
         request = self._http.build_request(method, url, json=body, headers=headers)
-        try:
-            opened = self._http.send(request, stream=True)
-        except (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError):
-            # A kept connection that the server has closed just now, as llama.cpp does after a stream.
-            opened = self._http.send(request, stream=True)
-        with closing(opened) as reply:
-            status, content = self.received(reply, self._chunks(reply, began))
+        with closing(self._http.send(request, stream=True)) as reply:
+            coding = reply.headers.get("content-encoding", "identity").lower()
+            if coding != "identity":  # a few bytes could become gigabytes
+                raise self._failed(f"answered in {coding[:20]!r}, although uncompressed was asked for")
+            content = bytearray()
+            for chunk in reply.iter_bytes():
+                content += chunk
+                if len(content) > self.server.most_bytes:
+                    raise self._failed(f"answered with more than {self.server.most_bytes / MILLION:,.0f} MB")
+                if time.monotonic() > end:
+                    raise httpx.ReadTimeout("the whole answer took too long")
         kept = {name: value for name, value in reply.headers.items() if name == "retry-after"}
-        return httpx.Response(status, headers=kept, content=content)
-
-    def _chunks(self, reply: httpx.Response, began: float) -> Iterator[bytes]:
-        """A body as it comes, as long as size and time allow."""
-        coding = reply.headers.get("content-encoding", "identity").lower()
-        if coding != "identity":  # a few bytes could become gigabytes
-            raise self._failed(f"answered in {coding[:20]!r}, although uncompressed was asked for")
-        size = 0
-        for chunk in reply.iter_bytes():
-            size += len(chunk)
-            if size > self.server.most_bytes:
-                raise self._failed(f"answered with more than {self.server.most_bytes / MILLION:,.0f} MB")
-            if time.monotonic() - began > self.server.whole:
-                why = f"not finished within {self.server.whole:g} s{self.server.more_time}"
-                raise PassingFailure(why, is_late=True)
-            yield chunk
+        return httpx.Response(reply.status_code, headers=kept, content=bytes(content))
 
     def _models(self) -> list[str]:
         """Names of the server's models; empty when it does not list them."""
@@ -223,12 +167,8 @@ class EndpointClient:
             reply = self._exchanged("GET", f"{self.server.root}/models")
             data = read_json(reply.content)["data"] if reply.status_code == 200 else []
             return sorted(str(model["id"]) for model in data)
-        except (httpx.HTTPError, PassingFailure, CutReply, TraceRankError, ValueError, KeyError, TypeError):
+        except (httpx.HTTPError, CutReply, TraceRankError, ValueError, KeyError, TypeError):
             return []
-
-
-def _named(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"
 
 
 def read_json(body: bytes) -> Any:
@@ -273,6 +213,8 @@ def without_secret(value: Any, secret: str | None) -> Any:
     return json.loads(written.replace(escaped, "***")) if escaped in written else value
 
 
+_MISWRITTEN = re.compile(r"model produced output that does not match|failed to parse (?:tool call|input at pos)", re.I)
+"""What llama.cpp says with HTTP 500 where the model has called a tool in a form that it cannot read."""
 _TOO_LONG = re.compile(r"too (long|large)|context (length|size|window)|larger than", re.I)
 _OVER_A_LIMIT = re.compile(r"too many|longer than|exceed|maximum|batch size", re.I)
 _NO_MODEL = re.compile(
@@ -280,6 +222,11 @@ _NO_MODEL = re.compile(
     r"|(unknown|invalid|no such|unsupported)\b.*\bmodel|model_not_found",
     re.I,
 )
+
+
+def says_miswritten(words: str) -> bool:
+    """Whether the server could not read what its model wrote: asked the same, it fails again."""
+    return _MISWRITTEN.search(words) is not None
 
 
 def says_too_long(status: int, words: str) -> bool:

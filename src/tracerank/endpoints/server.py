@@ -1,12 +1,12 @@
 """A server as the user names it: its address, its key, and the limits within which it is asked.
 
-Imports no HTTP library.
+Imports no HTTP library, so that a command can refuse a mistake at once.
 """
 
 import os
 import re
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 from urllib.parse import urlsplit
 
 from tracerank.errors import TraceRankError
@@ -15,6 +15,23 @@ KEY_VARIABLE = "TRACERANK_API_KEY"
 OPENAI_VARIABLE, OPENAI_DOMAIN = "OPENAI_API_KEY", "openai.com"
 """OpenAI's key is sent to OpenAI only: any other server could keep it."""
 MILLION = 1_000_000
+ADDRESS = "URL#MODEL"
+"""How a user writes a server and its model, for help and error messages."""
+DEFAULT_MODEL = "default"
+"""What is sent where no model is named: servers of one model take any name."""
+
+
+class Address(NamedTuple):
+    """A server and a model that it serves."""
+
+    url: str
+    model: str
+
+
+def read_address(text: str) -> Address:
+    """The parts of ``URL#MODEL``; the URL alone asks for the default model."""
+    url, _, model = text.strip().partition("#")
+    return Address(url.strip(), model.strip() or DEFAULT_MODEL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +49,8 @@ class Server:
     """The variable whose key is sent if it is set."""
     most_bytes: ClassVar[int] = 256 * MILLION
     """Of an answer."""
-    late_retries: ClassVar[int | None] = None
-    """Retries after an attempt that took too long; None: as many as after any other failure."""
+    retries_timeouts: ClassVar[bool] = True
+    """Whether an attempt that took too long is made again."""
     more_time: ClassVar[str] = ""
     """How the user allows more time, for messages."""
 
@@ -42,7 +59,7 @@ class Server:
     model: str
     """The model's name as the server knows it; empty: it serves one thing only."""
     timeout: float = 60.0
-    """Seconds without a byte after which an attempt has failed."""
+    """Seconds that one attempt may take."""
     retries: int = 5
     """Further attempts after 408, 429, 5xx, a timeout or a cut connection."""
     first_delay: float = 0.5
@@ -53,8 +70,6 @@ class Server:
     """Environment variable with the key, which must then be set; None takes ``usual_key`` if that is set."""
     concurrency: int = 4
     """Requests under way at once."""
-    whole: float = 600.0
-    """Seconds that one attempt may take, however busy the connection is."""
 
     def __post_init__(self) -> None:
         try:
@@ -68,10 +83,8 @@ class Server:
             raise self.error(f"the server's address must have no user, query or fragment; put the key in ${variable}")
         if not is_server:
             raise self.error(f"{self.url!r} is no server; expected {self.form} or https://…")
-        if self.concurrency < 1:
-            raise ValueError(f"concurrency must be at least 1, got {self.concurrency}")
-        if self.timeout <= 0 or self.whole <= 0 or self.retries < 0 or self.first_delay < 0 or self.longest_delay < 0:
-            raise ValueError("timeout and whole must be positive; retries and delays must not be negative")
+        if self.concurrency < 1 or self.timeout <= 0 or min(self.retries, self.first_delay, self.longest_delay) < 0:
+            raise ValueError("concurrency and timeout must be positive; retries and delays must not be negative")
 
     @property
     def root(self) -> str:

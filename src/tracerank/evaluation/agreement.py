@@ -1,4 +1,4 @@
-"""How often two ways of judging agree: a judge and the rule by meaning, or the file's labels and the rule."""
+"""How often two ways of judging agree: a judge, the file's labels or exact match, and the rule by meaning."""
 
 from collections import Counter
 from dataclasses import asdict, dataclass, field
@@ -28,12 +28,12 @@ class Agreement:
     """Right by the first, wrong by the second."""
     other_right: int = 0
 
-    def add(self, one: bool, other: bool) -> None:
+    def add(self, one: bool, other: bool, count: int = 1) -> None:
         """Count an answer."""
-        self.both_right += one and other
-        self.both_wrong += not one and not other
-        self.one_right += one and not other
-        self.other_right += other and not one
+        self.both_right += count * (one and other)
+        self.both_wrong += count * (not one and not other)
+        self.one_right += count * (one and not other)
+        self.other_right += count * (other and not one)
 
     @property
     def total(self) -> int:
@@ -61,31 +61,28 @@ class Agreement:
 
 @dataclass(slots=True)
 class ExactBesideMeaning:
-    """How many answers with references are right by exact match and by meaning."""
+    """Whether exact match misleads: the first answers with references by exact match and by meaning."""
 
-    exact: int = 0
-    meaning: int = 0
-    total: int = 0
+    agreement: Agreement = field(default_factory=Agreement)
 
     def add(self, pool: Pool) -> None:
         """Count the answers of one pool."""
         question = pool.question
-        if not question.references or self.total >= MAX_COMPARED:
+        if not question.references or self.agreement.total >= MAX_COMPARED:
             return
         for answer, count in Counter(one.answer for one in pool.rollouts if one.answer).items():
             is_exact = exact_match(answer, question.references) > 0
-            self.total += count
-            self.exact += count * is_exact
-            self.meaning += count * (is_exact or is_right(question.text, answer, question.references))
+            is_meant = is_exact or is_right(question.text, answer, question.references)
+            self.agreement.add(is_exact, is_meant, count)
 
     def warning(self) -> str | None:
         """That exact match misleads; None: it makes little difference."""
-        if self.meaning - self.exact <= MISLEADING * self.total:
+        exact, alone, total = self.agreement.both_right, self.agreement.other_right, self.agreement.total
+        if alone <= MISLEADING * total:
             return None
-        exact, meaning = (100 * count / self.total for count in (self.exact, self.meaning))
         return (
-            f"exact match misleads here: by it {exact:.1f}% of {self.total:,} answers are right, by meaning "
-            f"{meaning:.1f}%; --labels meaning judges by meaning"
+            f"exact match misleads here: by it {100 * exact / total:.1f}% of {total:,} answers are right, by meaning "
+            f"{100 * (exact + alone) / total:.1f}%; --labels meaning judges by meaning"
         )
 
 
@@ -100,12 +97,10 @@ class FileLabels:
     def add(self, pool: Pool) -> None:
         """Compare the distinct answers of a pool as it was read."""
         question = pool.question
-        if not question.references:
-            return
         for answer, label in {one.answer: one.label for one in pool.rollouts if one.problem is None}.items():
-            if answer and label is not None and self.agreement.total < MAX_COMPARED:
+            if question.references and answer and label is not None and self.agreement.total < MAX_COMPARED:
                 self.agreement.add(label > RIGHT, is_right(question.text, answer, question.references))
-                self.is_exact_match = self.is_exact_match and label == exact_match(answer, question.references)
+                self.is_exact_match &= label == exact_match(answer, question.references)
 
     def warning(self) -> str | None:
         """That the two differ; None: they agree, or there is nothing to compare."""
@@ -120,5 +115,4 @@ class FileLabels:
 
     def record(self) -> dict[str, Any]:
         """As JSON has it."""
-        found = self.agreement
-        return {**found.record(), "is_exact_match": self.is_exact_match if found.total else None}
+        return {**self.agreement.record(), "is_exact_match": self.is_exact_match if self.agreement.total else None}

@@ -21,16 +21,6 @@ class Intervals:
     high: Floats
 
 
-@dataclass(frozen=True, slots=True)
-class SignTest:
-    """On how many questions one method is better and worse than another."""
-
-    wins: int
-    losses: int
-    p: float
-    """Two-sided, exact: probability of a split at least as uneven if both were equally good; ties do not count."""
-
-
 def intervals(values: Floats, seed: int = 0, resamples: int = RESAMPLES) -> Intervals:
     """Percentile intervals of the column means of (questions, columns); NaN is missing.
 
@@ -67,17 +57,14 @@ def resampled_means(values: Floats, seed: int = 0, resamples: int = RESAMPLES) -
     return means
 
 
-def sign_test(differences: Floats) -> SignTest:
-    """Of paired differences; NaN and 0 do not count."""
+def sign_test(differences: Floats) -> tuple[int, int, float]:
+    """Wins, losses and the exact two-sided p of paired differences; NaN and 0 do not count.
+
+    p is the probability of a split at least as uneven if both were equally good.
+    """
     wins, losses = int((differences > 0).sum()), int((differences < 0).sum())
-    return SignTest(wins, losses, _two_sided(wins, losses))
-
-
-def _two_sided(wins: int, losses: int) -> float:
-    """P(at most the smaller of the two, or at least the larger) of a fair coin thrown as often, in whole numbers."""
-    thrown = wins + losses
-    ways = tail = 1
+    thrown, ways, tail = wins + losses, 1, 1
     for heads in range(1, min(wins, losses) + 1):
-        ways = ways * (thrown - heads + 1) // heads
+        ways = ways * (thrown - heads + 1) // heads  # a binomial coefficient in whole numbers
         tail += ways
-    return min(1.0, 2 * tail / 2**thrown) if wins != losses else 1.0
+    return wins, losses, min(1.0, 2 * tail / 2**thrown)

@@ -11,14 +11,12 @@ from typing import Any
 import numpy as np
 
 from tracerank.evaluation.scores import Floats, ScoreMatrix
-from tracerank.evaluation.tables import COUNT, PRECISE, TEXT, Column, Table
+from tracerank.evaluation.tables import Table, Value, columns
 
 BINS = 10
 """Of equal width; empty ones are left out."""
-PRECISIONS = (0.8, 0.9, 0.95, 0.99)
-"""Shares of right answers that a user may ask for."""
-MAIN_PRECISION = 0.95
-"""The one in the sentence."""
+PRECISION = 0.95
+"""Share of right answers that a user may want."""
 _EPSILON = 1e-6
 """Confidences are clipped by it for the log loss."""
 
@@ -59,31 +57,25 @@ class Reliability:
 
 def reliability(confidences: Floats, right: Floats, weights: Floats | None = None) -> Reliability:
     """Of some decisions, each with its weight; equal weights where none are given."""
-    weights = np.ones(len(confidences)) if weights is None else weights
-    whole = weights.sum()
-    accuracy = float(weights @ right / whole)
-    clipped = np.clip(confidences, _EPSILON, 1 - _EPSILON)
+    weights = np.ones(len(confidences)) if weights is None else weights / weights.mean()
+    accuracy, clipped = float(np.average(right, weights=weights)), np.clip(confidences, _EPSILON, 1 - _EPSILON)
     losses = -(right * np.log(clipped) + (1 - right) * np.log(1 - clipped))
-    bins, ece = [], 0.0
-    index = np.clip((confidences * BINS).astype(np.int64), 0, BINS - 1)
+    index, bins, ece = np.clip((confidences * BINS).astype(np.int64), 0, BINS - 1), [], 0.0
     for each in np.unique(index).tolist():
         own = index == each
-        share = weights[own].sum()
-        found = Bin(
-            float(weights[own] @ confidences[own] / share), float(weights[own] @ right[own] / share), int(own.sum())
-        )
-        bins.append(found)
-        ece += float(share / whole) * abs(found.confidence - found.accuracy)
+        middle, good = (float(np.average(values[own], weights=weights[own])) for values in (confidences, right))
+        bins.append(Bin(middle, good, int(own.sum())))
+        ece += float(weights[own].sum() / len(weights)) * abs(middle - good)
     return Reliability(
-        len(confidences),
-        float(weights @ confidences / whole),
-        accuracy,
-        float(weights @ (confidences - right) ** 2 / whole),
-        accuracy * (1 - accuracy),
-        float(weights @ losses / whole),
-        ece,
-        auroc(confidences, right, weights),
-        tuple(bins),
+        questions=len(confidences),
+        confidence=float(np.average(confidences, weights=weights)),
+        accuracy=accuracy,
+        brier=float(np.average((confidences - right) ** 2, weights=weights)),
+        base_brier=accuracy * (1 - accuracy),
+        log_loss=float(np.average(losses, weights=weights)),
+        ece=ece,
+        auroc=auroc(confidences, right, weights),
+        bins=tuple(bins),
     )
 
 
@@ -120,7 +112,7 @@ class Calibration:
     curve: tuple[Answering, ...]
     """From the highest confidence to all that have one, a point for each distinct confidence."""
 
-    def at_precision(self, wanted: float) -> Answering | None:
+    def at_precision(self, wanted: float = PRECISION) -> Answering | None:
         """The point with most answers at which this share of them is right; None: there is none."""
         return next((point for point in reversed(self.curve) if point.precision >= wanted), None)
 
@@ -131,11 +123,11 @@ class Calibration:
     @property
     def sentence(self) -> str:
         """What a user can do with it."""
-        point = self.at_precision(MAIN_PRECISION)
+        point = self.at_precision()
         if point is None:
-            return f"{self.method} reaches {MAIN_PRECISION:.0%} precision at no confidence."
+            return f"{self.method} reaches {PRECISION:.0%} precision at no confidence."
         return (
-            f"At {MAIN_PRECISION:.0%} precision {self.method} answers {point.share:.0%} of the questions "
+            f"At {PRECISION:.0%} precision {self.method} answers {point.share:.0%} of the questions "
             f"(confidence {point.threshold:.2f} or more)."
         )
 
@@ -168,40 +160,23 @@ def calibration_tables(found: Sequence[Calibration], k: int, abstain_below: floa
     """Reliability, and the share of questions that can be answered; no table without a confidence."""
     if not found:
         return []
-    figures = [(one.method, one.reliability) for one in found]
-    columns = (Column("method", TEXT), Column("questions", COUNT), Column("confidence"), Column("accuracy"))
-    measures = (Column("Brier"), Column("base rate"), Column("log loss", PRECISE), Column("ECE"), Column("AUROC"))
-    reliable = Table(
-        "calibration",
-        f"confidence against accuracy in % at K={k}",
-        (*columns, *measures),
-        tuple((name, one.questions, *one.record().values()) for name, one in figures),
-        (
-            "Brier: mean squared distance between confidence and correctness; base rate: the same of always saying the "
-            f"accuracy. ECE: mean distance between confidence and accuracy in {BINS} bins of equal width, weighted by "
-            "questions. AUROC: probability that a right answer has more confidence than a wrong one. All in hundredths "
-            "but the log loss.",
-        ),
-    )
-    heads = [Column(f"at {precision:.0%} right") for precision in PRECISIONS]
+    heads = columns(
+        "method:text, questions:count, confidence, accuracy, Brier, base rate, log loss:precise, ECE, AUROC"
+    ) + columns(f"at {PRECISION:.0%} right")
     if abstain_below is not None:
-        heads += [Column(f"from {abstain_below:g}"), Column("of these right")]
-    rows: list[tuple[str | float | None, ...]] = []
+        heads += columns(f"from {abstain_below:g}, of these right")
+    rows: list[tuple[Value, ...]] = []
     for one in found:
-        points = [one.at_precision(precision) for precision in PRECISIONS]
-        row: list[str | float | None] = [one.method, *(0.0 if point is None else point.share for point in points)]
-        if abstain_below is not None:
-            point = one.from_confidence(abstain_below)
-            row += [0.0, None] if point is None else [point.share, point.precision]
-        rows.append(tuple(row))
-    abstaining = Table(
-        "abstaining",
-        f"share of the questions that can be answered, in %, by confidence at K={k}",
-        (Column("method", TEXT), *heads),
-        tuple(rows),
-        (
-            *(one.sentence for one in found),
-            "The thresholds were chosen on these very questions: with few questions that flatters.",
-        ),
+        points = [one.at_precision(), None if abstain_below is None else one.from_confidence(abstain_below)]
+        shares = [point.share if point else 0.0 for point in points]
+        row = (one.method, one.reliability.questions, *one.reliability.record().values(), *shares)
+        rows.append((*row, points[-1] and points[-1].precision)[: len(heads)])
+    notes = (
+        "Brier: mean squared distance between confidence and correctness; base rate: the same of always saying the "
+        f"accuracy. ECE: mean distance between confidence and accuracy in {BINS} bins of equal width, weighted by "
+        "questions. AUROC: probability that a right answer has more confidence than a wrong one. All in hundredths "
+        "but the log loss.",
+        *(one.sentence for one in found),
+        "The thresholds were chosen on these very questions: with few questions that flatters.",
     )
-    return [reliable, abstaining]
+    return [Table("calibration", f"confidence against accuracy in % at K={k}", heads, tuple(rows), notes)]

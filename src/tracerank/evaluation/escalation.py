@@ -5,12 +5,12 @@ known above the threshold of the run.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
-from tracerank.evaluation.records import Record
-from tracerank.evaluation.tables import COUNT, MONEY, NUMBER, POINTS, PRECISE, TEXT, Column, Table, Value
-from tracerank.pools.subsets import FIRST
+import numpy as np
+
+from tracerank.evaluation.scores import Floats, ScoreMatrix, mean
+from tracerank.evaluation.tables import MONEY, Column, Table, columns
 
 STEPS = tuple(round(0.05 * step, 2) for step in range(1, 21))
 """Thresholds of the curve."""
@@ -68,101 +68,68 @@ class EscalationCurve:
             made += f"; {calls:,.1f} calls and {tokens:,.0f} tokens per recovered answer"
         return made
 
-    def record(self) -> dict[str, Any]:
-        """As JSON has it."""
-        return asdict(self)
+
+def escalation_curves(scores: ScoreMatrix, k: int | None = None) -> list[EscalationCurve]:
+    """Of every method that escalated a question, with the first K rollouts; of one K alone where it is given."""
+    ks = scores.ks if k is None else (k,)
+    found = (_curve(scores, method, each) for method in scores.choosers for each in ks)
+    return [curve for curve in found if curve is not None]
 
 
-@dataclass(slots=True)
-class _Run:
-    """The decisions of one method at one K."""
-
-    questions: int = 0
-    settled: list[float] = field(default_factory=list)
-    """Correctness of the judged decisions that were not escalated."""
-    asked: list[tuple[Record, float | None]] = field(default_factory=list)
-    """Escalated decisions, and what they cost."""
-
-
-class EscalationCurves:
-    """Collects records and makes a curve of every method that escalated a question, with the first K rollouts."""
-
-    def __init__(self) -> None:
-        self._runs: dict[tuple[str, int], _Run] = {}
-
-    def add(self, record: Record, money: float | None = None) -> None:
-        """One more record; ``money`` is the price of its tokens."""
-        if record.subset != FIRST or (record.seconds is None and record.correct is None):
-            return
-        run = self._runs.setdefault((record.method, record.k), _Run())
-        run.questions += 1
-        if record.escalated is not None:
-            run.asked.append((record, money))
-        elif record.correct is not None:
-            run.settled.append(record.correct)
-
-    def all(self, k: int | None = None) -> list[EscalationCurve]:
-        """In the order of the methods, K ascending; of one K alone where it is given."""
-        methods = list(dict.fromkeys(method for method, _ in self._runs))
-        keys = sorted(self._runs, key=lambda key: (methods.index(key[0]), key[1]))
-        return [_curve(*key, self._runs[key]) for key in keys if self._runs[key].asked and k in (None, key[1])]
-
-
-def _curve(method: str, k: int, run: _Run) -> EscalationCurve:
-    below = max(record.escalated.below for record, _ in run.asked if record.escalated)
-    found = [_point(run, step) for step in (*(step for step in STEPS if step < below), below)]
-    # The run itself, and of the others those that ask about more questions than the one before.
-    asking = [0, *(point.escalated for point in found)]
-    points = [
-        point for at, point in enumerate(found) if point.below == below or asking[at] < point.escalated < asking[-1]
-    ]
-    return EscalationCurve(method, k, run.questions, below, _point(run, -1.0).accuracy, tuple(points))
-
-
-def _point(run: _Run, below: float) -> EscalationPoint:
-    values, gains, costs = list(run.settled), [], []
-    for record, money in run.asked:
-        first = record.escalated
-        assert first is not None
-        # No confidence is unsure, whatever the threshold; a negative one asks about nothing.
-        is_asked = below >= 0 and (first.confidence is None or first.confidence < below)
-        value = record.correct if is_asked else first.correct
-        values += [] if value is None else [value]
-        if is_asked:
-            known = [count for count in (first.prompt_tokens, first.completion_tokens) if count is not None]
-            costs.append((first.calls, sum(known) if known else None, money))
-            has_both = record.correct is not None and first.correct is not None
-            gains.append((record.correct or 0.0) - (first.correct or 0.0) if has_both else 0.0)
-    calls, tokens, spent = (_sum([cost[index] for cost in costs]) for index in range(3))
-    return EscalationPoint(
-        below,
-        len(gains),
-        len(gains) / max(1, run.questions),
-        sum(values) / len(values) if values else None,
-        float(sum(gain for gain in gains if gain > 0)),
-        float(sum(-gain for gain in gains if gain < 0)),
-        calls,
-        tokens,
-        spent,
+def _curve(scores: ScoreMatrix, method: str, k: int) -> EscalationCurve | None:
+    right, below, confidence, first = (
+        scores.values(method, k, name) for name in ("correct", "below", "first_confidence", "first_correct")
     )
+    is_escalated = ~np.isnan(below)
+    if not is_escalated.any():
+        return None
+    before = np.where(is_escalated, first, right)
+    unsure = np.where(np.isnan(confidence), -np.inf, confidence)  # no confidence is below every threshold
+    decided = int((~np.isnan(right) | ~np.isnan(scores.values(method, k, "seconds"))).sum())
+    costs = [scores.values(method, k, name) for name in ("other_calls", "other_tokens", "money")]
+
+    def point(threshold: float) -> EscalationPoint:
+        is_asked = is_escalated & (unsure < threshold)
+        count, gains = int(is_asked.sum()), np.nan_to_num(right - before)[is_asked]
+        accuracy = mean(np.where(is_asked, right, before))
+        recovered, lost = float(gains[gains > 0].sum()), float((-gains[gains < 0]).sum())
+        spent = (_known_sum(cost[is_asked]) for cost in costs)
+        return EscalationPoint(threshold, count, count / decided, accuracy, recovered, lost, *spent)
+
+    last = point(float(np.nanmax(below)))
+    points: list[EscalationPoint] = []
+    for each in map(point, (step for step in STEPS if step < last.below)):
+        # Those that ask about more questions than the one before, and about fewer than the run itself.
+        if (points[-1].escalated if points else 0) < each.escalated < last.escalated:
+            points.append(each)
+    return EscalationCurve(method, k, decided, last.below, mean(before), (*points, last))
 
 
-def _sum(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return float(sum(known)) if known else None
+def _known_sum(values: Floats) -> float | None:
+    known = values[~np.isnan(values)]
+    return float(known.sum()) if len(known) else None
 
 
 def escalation_tables(curves: Sequence[EscalationCurve], k: int, currency: str | None) -> list[Table]:
     """A row for each threshold of each method; no table without escalation."""
     if not curves:
         return []
-    columns = [
-        *(Column("method", TEXT), Column("below", PRECISE), Column("escalated"), Column("accuracy")),
-        *(Column("change", POINTS), Column("recovered", COUNT), Column("lost", COUNT), Column("calls", COUNT)),
-        *(Column("tokens", COUNT), Column("calls each", NUMBER), Column("tokens each", NUMBER)),
-        *([] if currency is None else [Column(f"{currency} each", MONEY)]),
-    ]
-    rows = [_row(curve, point)[: len(columns)] for curve in curves for point in curve.points]
+    heads = columns(
+        "method:text, below:precise, escalated, accuracy, change:points, recovered:count, lost:count, calls:count, "
+        "tokens:count, calls each:number, tokens each:number"
+    )
+    heads += () if currency is None else (Column(f"{currency} each", MONEY),)
+    rows = []
+    for curve in curves:
+        for one in curve.points:
+            change = None if one.accuracy is None or curve.before is None else one.accuracy - curve.before
+            counts = (
+                int(value) if value is not None and value.is_integer() else value
+                for value in (one.recovered, one.lost, one.calls, one.tokens)
+            )
+            each = map(one.each, (one.calls, one.tokens, one.money))
+            row = (curve.method, one.below, one.share, one.accuracy, change, *counts, *each)
+            rows.append(row[: len(heads)])
     notes = (
         *(f"{curve.sentence}." for curve in curves),
         "escalated: share of the questions, in %. accuracy: of all, in %; change: from asking about none, in points. "
@@ -170,17 +137,4 @@ def escalation_tables(curves: Sequence[EscalationCurve], k: int, currency: str |
         "than the run's are computed from its records; those that ask about the same questions as the one before are "
         "left out. The best one here need not be the best for other questions.",
     )
-    return [
-        Table("escalation", f"asking another method below a confidence, at K={k}", tuple(columns), tuple(rows), notes)
-    ]
-
-
-def _row(curve: EscalationCurve, point: EscalationPoint) -> tuple[Value, ...]:
-    change = None if point.accuracy is None or curve.before is None else point.accuracy - curve.before
-    counts = (_whole(value) for value in (point.recovered, point.lost, point.calls, point.tokens))
-    each = (point.each(cost) for cost in (point.calls, point.tokens, point.money))
-    return (curve.method, point.below, point.share, point.accuracy, change, *counts, *each)
-
-
-def _whole(value: float | None) -> Value:
-    return int(value) if value is not None and value.is_integer() else value
+    return [Table("escalation", f"asking another method below a confidence, at K={k}", heads, tuple(rows), notes)]

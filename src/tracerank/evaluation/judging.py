@@ -9,7 +9,7 @@ import re
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from importlib import resources
 from typing import Any
@@ -19,12 +19,11 @@ from tracerank.answers.meaning.rightness import MOST_REFERENCES, is_right
 from tracerank.cache_folders import default_reply_folder
 from tracerank.chat.asking import (
     CountedChat,
+    Room,
     all_of,
-    bounded,
     cut_words,
     in_order,
     quoted,
-    room_in,
     short_answer,
     strict_reply,
     tried,
@@ -59,28 +58,16 @@ class Judgement:
     """Whether the model's own verdict was another."""
 
 
-@dataclass(frozen=True, slots=True)
-class JudgeConfig:
-    """How answers are judged."""
-
-    max_tokens: int = VERDICT_TOKENS
-    answer_words: int = 1_500
-    """Words of an answer in a prompt, about 2,000 tokens; a longer one is cut, with a mark."""
-    concurrency: int = 4
-    """Questions under way at once, and answers of each."""
-
-    def within(self, context: int) -> "JudgeConfig":
-        """The same for a model with this context, in tokens."""
-        room = room_in(context)
-        tokens, words = min(self.max_tokens, room.reply_tokens), min(self.answer_words, room.prompt_words)
-        return replace(self, max_tokens=tokens, answer_words=words)
+ROOM = Room(VERDICT_TOKENS, prompt_words=1_500)
+"""Of the judge; the words are those of an answer, about 2,000 tokens."""
 
 
 class AnswerJudge:
     """Judges answers, and counts its verdicts and how often the rule by meaning agrees."""
 
-    def __init__(self, chat: ChatModel, config: JudgeConfig | None = None) -> None:
-        self.config = config or JudgeConfig()
+    def __init__(self, chat: ChatModel, room: Room = ROOM, *, concurrency: int = 4) -> None:
+        self.room = room
+        self.concurrency = concurrency
         self.judged: Counter[Judgement] = Counter()
         self.failed: list[str] = []
         """Why answers could not be judged, one by one."""
@@ -101,7 +88,7 @@ class AnswerJudge:
         """The pools as they are labelled, several of them under way."""
         stop = threading.Event()
         self._chat = CountedChat(self._model, stop)
-        return in_order(label, pools, self.config.concurrency, stop)
+        return in_order(label, pools, self.concurrency, stop)
 
     def scores(self, question: str, answers: Sequence[str], references: Sequence[str]) -> list[float | None]:
         """1 for each answer that is right, else 0; None: asking about it failed."""
@@ -110,7 +97,7 @@ class AnswerJudge:
         def ask(answer: str) -> Judgement:
             return self.judgement(question, answer, references)
 
-        found = all_of(tried(ask), open_answers, self.config.concurrency)
+        found = all_of(tried(ask), open_answers, self.concurrency)
         labels: dict[str, float | None] = {}
         with self._lock:
             self.exact += len(answers) - len(open_answers)
@@ -130,14 +117,14 @@ class AnswerJudge:
         prompt = self._prompt.format(
             question=quoted(question),
             references=quoted(list(dict.fromkeys(references))[:MOST_REFERENCES]),
-            answer=quoted(cut_words(answer, self.config.answer_words)),
+            answer=quoted(cut_words(answer, self.room.prompt_words)),
         )
 
         def read(reply: ChatReply) -> Judgement | None:
             return judgement_in(reply, question, references)
 
         wanted = f"the short answer and one of {', '.join(Verdict)}"
-        return strict_reply(self._chat, prompt, Sampling(self.config.max_tokens, seed=0), read, wanted)
+        return strict_reply(self._chat, prompt, Sampling(self.room.max_tokens, seed=0), read, wanted)
 
     def record(self) -> dict[str, Any]:
         """Counts, as JSON has them; agreement is over the answers that the judge was asked about."""
@@ -194,4 +181,4 @@ def judge_at(
     if not address.strip():
         raise UsageError("a judge needs a chat server and its model's name: --labels judge:URL#MODEL")
     chat = CachedChat(HttpChat(chat_config(address, time)), default_reply_folder())
-    return AnswerJudge(chat, bounded(JudgeConfig(), context, tokens))
+    return AnswerJudge(chat, ROOM.within(context, tokens))

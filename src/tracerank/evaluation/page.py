@@ -13,16 +13,17 @@ from importlib import resources
 from math import ceil, floor, log2, log10
 from pathlib import Path
 from string import Template
+from urllib.parse import quote
 
 import numpy as np
 
 from tracerank.evaluation.calibration import Calibration
-from tracerank.evaluation.charts import Axis, Scale, Series, arguments, chart, colour_of, interval
+from tracerank.evaluation.charts import Axis, Dot, Scale, Series, arguments, chart, colour_of, interval
 from tracerank.evaluation.escalation import EscalationCurve
 from tracerank.evaluation.evaluate import ORACLE, REFERENCES
-from tracerank.evaluation.figures import Compared, Curve, Figures, IdenticalMethods
+from tracerank.evaluation.figures import Compared, Curve, Figures
+from tracerank.evaluation.scores import mean
 from tracerank.evaluation.tables import PERCENT, POINTS, TEXT, Table, shown
-from tracerank.evaluation.viewer_page import ViewerPage
 from tracerank.runs.atomic import whole_file
 
 INDEX = "index.html"
@@ -47,9 +48,9 @@ def report_page(
     figures: Figures,
     labels: Sequence[str] = (),
     warning: str | None = None,
-    viewer: ViewerPage | None = None,
+    viewer: str | None = None,
 ) -> str:
-    """The page of a report; equal reports give equal bytes."""
+    """The page of a report, with links to a viewer's page at an address; equal reports give equal bytes."""
     k, against = figures.k, figures.against
     parts = [
         ("differences", "Differences" if against is None else f"Against {against}", _forest(figures)),
@@ -64,7 +65,7 @@ def report_page(
     kept = [part for part in parts if part[2]]
     facts = "".join(f"<li>{escape(fact)}</li>" for fact in (title, f"K={k}", *(f"labels: {one}" for one in labels)))
     if viewer is not None:
-        facts += f'<li><a href="{escape(viewer.address)}">questions and decisions</a></li>'
+        facts += f'<li><a href="{escape(viewer)}">questions and decisions</a></li>'
     return _asset("page.html").substitute(
         policy=content_security_policy(),
         style=_style(),
@@ -103,10 +104,8 @@ def _asset(name: str) -> Template:
 
 def _colour(figures: Figures, name: str) -> str:
     """The class of a method or of identical methods, the same in every chart."""
-    for index, group in enumerate(figures.identical):
-        if name == group.label or name in group.methods:
-            return colour_of(index)
-    return REFERENCE
+    found = (index for index, names in enumerate(figures.identical) if name in (*names, figures.label(names[0])))
+    return next(map(colour_of, found), REFERENCE)
 
 
 def _keys(rows: Iterable[tuple[str, str, str]]) -> str:
@@ -137,42 +136,36 @@ def _points(value: float) -> str:
 
 def _forest(figures: Figures) -> str:
     """Differences from the baseline with their intervals; the oracle is a bound and would only squeeze the others."""
-    against = figures.against
-    if against is None:
+    if figures.against is None:
         return '<p class="empty">There is no method to compare with; name one with --against.</p>'
-    compared = {one.method: one for one in figures.compared}
-    groups = [group for group in figures.identical if against not in group.methods]
-    groups += [IdenticalMethods((name,)) for name in REFERENCES if name in compared and name not in (ORACLE, against)]
-    rows = [(group.label, compared[group.first]) for group in groups]
-    rows = [(label, one) for label, one in rows if one.difference_low is not None]
-    rows.sort(key=lambda row: (row[1].method in REFERENCES, -(row[1].difference or 0.0)))
+    base = next(one for one in figures.compared if one.method == figures.against)
+    shown_methods = {names[0] for names in figures.identical if base.method not in names} | {*REFERENCES} - {ORACLE}
+    rows = [one for one in figures.compared if one.method in shown_methods and one.difference_low is not None]
+    rows.sort(key=lambda one: (one.method in REFERENCES, -(one.difference or 0.0)))
     if not rows:
         return '<p class="empty">No other method was right or wrong on the same questions.</p>'
-    bounds = [each or 0.0 for _, one in rows for each in (one.difference, one.difference_low, one.difference_high)]
+    bounds = [each or 0.0 for one in rows for each in (one.difference, one.difference_low, one.difference_high)]
     scale = Scale.around([0.0, *bounds], margin=0.08)
-    made = "".join(_forest_row(one, label, _colour(figures, label), scale) for label, one in rows)
-    base = compared[against]
-    named = next((group.label for group in figures.identical if against in group.methods), against)
+    made = "".join(_forest_row(one, figures, scale) for one in rows)
     return (
-        f'<p class="lead"><b>{escape(named)}</b> is right on <b>{shown(base.accuracy, PERCENT)}%</b> '
-        f"[{shown(base.low, PERCENT)}, {shown(base.high, PERCENT)}] of the questions at K={figures.k}. "
+        f'<p class="lead"><b>{escape(figures.label(base.method))}</b> is right on <b>{shown(base.accuracy, PERCENT)}%'
+        f"</b> [{shown(base.low, PERCENT)}, {shown(base.high, PERCENT)}] of the questions at K={figures.k}. "
         "Each line is the 95% interval of the paired difference, in points; right of zero is better.</p>"
         f'<div class="forest">{made}<div class="forest-axis"><span></span>{arguments(Axis.of("", scale, _points))}'
         "</div></div>"
     )
 
 
-def _forest_row(one: Compared, label: str, colour: str, scale: Scale) -> str:
+def _forest_row(one: Compared, figures: Figures, scale: Scale) -> str:
     low, middle, high = (each or 0.0 for each in (one.difference_low, one.difference, one.difference_high))
-    words = [shown(value, POINTS) for value in (middle, low, high)]
-    drawn = interval(
-        low, middle, high, scale, colour, f"{label}: {words[0]} points, 95% interval {words[1]} to {words[2]}"
-    )
+    words, label = [shown(value, POINTS) for value in (middle, low, high)], figures.label(one.method)
+    title = f"{label}: {words[0]} points, 95% interval {words[1]} to {words[2]}"
     p = one.p or 0.0
     p_value = f"p < {MIN_P}" if p < MIN_P else f"p {p:.3f}".rstrip("0").rstrip(".")
     return (
         f'<div class="forest-row{" sure" if low > 0 or high < 0 else ""}"><div class="forest-name">{escape(label)}'
-        f'<span class="soft">{shown(one.accuracy, PERCENT)}%</span></div>{drawn}'
+        f'<span class="soft">{shown(one.accuracy, PERCENT)}%</span></div>'
+        f"{interval(low, middle, high, scale, _colour(figures, one.method), title)}"
         f'<div class="forest-figures"><b>{words[0]}</b> [{words[1]}, {words[2]}]'
         f'<span class="soft">better {one.better} · worse {one.worse} · {p_value}</span></div></div>'
     )
@@ -208,11 +201,11 @@ def _budgets(figures: Figures, is_random: bool = False) -> str:
 
 def _line(curve: Curve, figures: Figures, kind: str) -> Series:
     across = list(map(log2, curve.ks))
+    named = zip(across, curve.ks, curve.accuracy, strict=True)
     band = [*zip(across, curve.high, strict=True), *zip(reversed(across), reversed(curve.low), strict=True)]
     return Series(
-        list(zip(across, curve.accuracy, strict=True)),
+        [Dot(x, value, f"{curve.method}, K={k}: {shown(value, kind)}") for x, k, value in named],
         _colour(figures, curve.method),
-        [f"{curve.method}, K={k}: {shown(v, kind)}" for k, v in zip(curve.ks, curve.accuracy, strict=True)],
         band if kind == POINTS else (),
         curve.method in REFERENCES,
     )
@@ -232,32 +225,20 @@ def _calibration(figures: Figures) -> str:
 
 
 def _reliability(one: Calibration, colour: str) -> str:
-    measured = one.reliability
-    most = max(each.questions for each in measured.bins)
-    series = Series(
-        [(each.confidence, each.accuracy) for each in measured.bins],
-        colour,
-        [
-            f"confidence {each.confidence:.0%}: {each.accuracy:.0%} of {each.questions:,} right"
-            for each in measured.bins
-        ],
-        sizes=[max(_SMALLEST_DOT, _LARGEST_DOT * (each.questions / most) ** 0.5) for each in measured.bins],
-    )
-    across, up = Axis("confidence", _UNIT, _SHARES[::2]), Axis("right", _UNIT, _SHARES)
-    drawn = chart([series], across, up, [((0.0, 0.0), (1.0, 1.0))], "square")
-    listed = "".join(
-        f"<div><dt>{name}</dt><dd>{'–' if figure is None else format(figure, form)}</dd></div>"
-        for name, figure, form in (
-            ("Brier", measured.brier, ".3f"),
-            ("of base rate", measured.base_brier, ".3f"),
-            ("log loss", measured.log_loss, ".3f"),
-            ("ECE", measured.ece, ".3f"),
-            ("AUROC", measured.auroc, ".3f"),
-            ("confidence", measured.confidence, ".0%"),
-            ("right", measured.accuracy, ".0%"),
+    bins = one.reliability.bins
+    most = max(each.questions for each in bins)
+    dots = [
+        Dot(
+            each.confidence,
+            each.accuracy,
+            f"confidence {each.confidence:.0%}: {each.accuracy:.0%} of {each.questions:,} right",
+            max(_SMALLEST_DOT, _LARGEST_DOT * (each.questions / most) ** 0.5),
         )
-    )
-    return f'<figure>{_caption(colour, one.method)}{drawn}<dl class="figures">{listed}</dl></figure>'
+        for each in bins
+    ]
+    across, up = Axis("confidence", _UNIT, _SHARES[::2]), Axis("right", _UNIT, _SHARES)
+    drawn = chart([Series(dots, colour)], across, up, [((0.0, 0.0), (1.0, 1.0))], "square")
+    return f"<figure>{_caption(colour, one.method)}{drawn}</figure>"
 
 
 def _answering(found: Sequence[Calibration], figures: Figures) -> str:
@@ -268,25 +249,20 @@ def _answering(found: Sequence[Calibration], figures: Figures) -> str:
     for one in found:
         points = [point for point in one.curve if point.share >= MIN_SHARE or point is one.curve[-1]]
         points = points[:: max(1, len(points) // MAX_POINTS)] + points[-1:]
-        titles = [
-            f"{one.method}, from confidence {point.threshold:.2f}: {point.share:.0%} answered, {point.precision:.0%} "
-            "of these right"
+        dots = [
+            Dot(
+                point.share,
+                max(point.precision, up.scale.low),
+                f"{one.method}, from confidence {point.threshold:.2f}: {point.share:.0%} answered, "
+                f"{point.precision:.0%} of these right",
+            )
             for point in points
         ]
-        places = [(point.share, max(point.precision, up.scale.low)) for point in points]
-        series.append(Series(places, _colour(figures, one.method), titles))
-    sentences = [one.sentence for one in found]
-    if (least := figures.abstain_below) is not None:
-        for one in found:
-            point = one.from_confidence(least)
-            brought = "nothing"
-            if point is not None:
-                brought = f"{point.share:.0%} of the questions, and {point.precision:.0%} of these are right"
-            sentences.append(f"Abstaining below {least:g}, {one.method} answers {brought}.")
+        series.append(Series(dots, _colour(figures, one.method)))
+    keys = _keys(("", one.sentence, "") for one in found)
     return (
         "<h3>Answering only where it is sure</h3><p>The surest questions first: how many are answered, and how many of "
-        f"these are right.</p>"
-        f"{_beside(chart(series, Axis('answered', _UNIT, _SHARES), up), _keys(('', one, '') for one in sentences))}"
+        f"these are right.</p>{_beside(chart(series, Axis('answered', _UNIT, _SHARES), up), keys)}"
     )
 
 
@@ -310,43 +286,39 @@ def _escalations(figures: Figures) -> str:
 
 def _escalation_series(curve: EscalationCurve, colour: str) -> Series:
     before = curve.before or 0.0
-    points = [(0.0, before)]
-    titles = [f"{curve.method}: never asked, {shown(before, PERCENT)}% right"]
+    dots = [Dot(0.0, before, f"{curve.method}: never asked, {shown(before, PERCENT)}% right")]
     for point in curve.points:
-        if point.accuracy is None or point.share == points[-1][0]:
+        if point.accuracy is None or point.share == dots[-1].x:
             continue
         cost = point.each(point.tokens)
-        tokens = "" if cost is None else f", {cost:,.0f} tokens per recovered answer"
-        points.append((point.share, point.accuracy))
-        titles.append(
+        title = (
             f"{curve.method} below {point.below:g}: {point.share:.0%} asked, {shown(point.accuracy, PERCENT)}% right, "
-            f"{point.recovered:g} recovered, {point.lost:g} lost{tokens}"
+            f"{point.recovered:g} recovered, {point.lost:g} lost"
+            + ("" if cost is None else f", {cost:,.0f} tokens per recovered answer")
         )
-    return Series(points, colour, titles)
+        dots.append(Dot(point.share, point.accuracy, title))
+    return Series(dots, colour)
 
 
 def _times(figures: Figures) -> str:
     """Accuracy against the median time of a decision, a dot a method."""
-    points = figures.cost_points
+    points = [
+        (cost.method, cost.typical_seconds, accuracy)
+        for cost in figures.costs
+        if cost.typical_seconds and (accuracy := mean(figures.scores.values(cost.method, figures.k))) is not None
+    ]
     if not points:
         return ""
-    scale = Scale.around([log10(point.seconds) for point in points], margin=0.12)
-    series = [
-        Series(
-            [(log10(point.seconds), point.accuracy)],
-            _colour(figures, point.method),
-            [f"{point.method}: {_time(point.seconds)}, {shown(point.accuracy, PERCENT)}%"],
-            sizes=[6.0],
-        )
-        for point in points
-    ]
+    scale = Scale.around([log10(seconds) for _, seconds, _ in points], margin=0.12)
+    series = []
+    for method, seconds, accuracy in points:
+        dot = Dot(log10(seconds), accuracy, f"{method}: {_time(seconds)}, {shown(accuracy, PERCENT)}%", 6.0)
+        series.append(Series([dot], _colour(figures, method)))
     powers = range(ceil(scale.low), floor(scale.high) + 1)
     across = Axis("time per question, median", scale, [(power, _time(10.0**power)) for power in powers])
-    up = Axis.of("accuracy, %", Scale.around([point.accuracy for point in points], margin=0.2), _percent)
-    keys = _keys(
-        (_colour(figures, point.method), point.method, _time(point.seconds))
-        for point in sorted(points, key=lambda point: point.seconds)
-    )
+    up = Axis.of("accuracy, %", Scale.around([accuracy for _, _, accuracy in points], margin=0.2), _percent)
+    ordered = sorted(points, key=lambda point: point[1])
+    keys = _keys((_colour(figures, method), method, _time(seconds)) for method, seconds, _ in ordered)
     return (
         "<p>The median over questions, so that loading with the first decision has no effect. Readings of answers are "
         "cached during a run: the method that came first has made them for the others.</p>"
@@ -359,37 +331,37 @@ def _time(seconds: float) -> str:
     return f"{seconds / unit:.3g} {name}"
 
 
-def _changed(figures: Figures, viewer: ViewerPage | None) -> str:
+def _changed(figures: Figures, viewer: str | None) -> str:
     """Questions that each method wins and loses against the baseline, with links where a page shows them."""
     if figures.against is None:
         return ""
-    scores, made = figures.scores, []
-    base = scores.values(figures.against, figures.k)
-    for group in figures.identical:
-        difference = scores.values(group.first, figures.k) - base
-        won, lost = (np.flatnonzero(side).tolist() for side in (difference > 0, difference < 0))
-        if won or lost:
-            lists = "".join(
-                _questions(name, side, figures, viewer) for name, side in (("wins", won), ("loses", lost)) if side
-            )
-            made.append(
-                f'<details><summary class="{_colour(figures, group.label)}"><span class="key"></span>'
-                f'{escape(group.label)} <span class="soft">{len(won)} won, {len(lost)} lost</span></summary>'
-                f'<div class="sides">{lists}</div></details>'
-            )
-    return "".join(made)
+    base, made = figures.scores.values(figures.against, figures.k), ""
+    for name, *_ in figures.identical:
+        difference = figures.scores.values(name, figures.k) - base
+        sides = {"wins": np.flatnonzero(difference > 0).tolist(), "loses": np.flatnonzero(difference < 0).tolist()}
+        if not any(sides.values()):
+            continue
+        won, lost = map(len, sides.values())
+        lists = "".join(_questions(side, numbers, figures, viewer) for side, numbers in sides.items() if numbers)
+        made += (
+            f'<details><summary class="{_colour(figures, name)}"><span class="key"></span>'
+            f'{escape(figures.label(name))} <span class="soft">{won} won, {lost} lost</span></summary>'
+            f'<div class="sides">{lists}</div></details>'
+        )
+    return made
 
 
-def _questions(name: str, numbers: Sequence[int], figures: Figures, viewer: ViewerPage | None) -> str:
+def _questions(side: str, numbers: Sequence[int], figures: Figures, viewer: str | None) -> str:
     rows = ""
-    for number in numbers[:LISTED]:
-        found = figures.scores.questions[number].question_id
-        link = None if viewer is None else viewer.link(found)
-        inner = escape(found) if link is None else f'<a href="{escape(link[0])}">{escape(link[1] or found)}</a>'
-        rows += f'<li dir="auto">{inner}</li>'
+    for facts in (figures.scores.questions[number] for number in numbers[:LISTED]):
+        text = escape(facts.question or facts.question_id)
+        link = quote(facts.question_id, safe="", errors="surrogatepass")
+        if viewer is not None:
+            text = f'<a href="{escape(viewer)}#id={link}">{text}</a>'
+        rows += f'<li dir="auto">{text}</li>'
     if len(numbers) > LISTED:
         rows += f'<li class="soft">and {len(numbers) - LISTED:,} more</li>'
-    return f'<div><h4 class="{name}">{name} {len(numbers):,}</h4><ul>{rows}</ul></div>'
+    return f'<div><h4 class="{side}">{side} {len(numbers):,}</h4><ul>{rows}</ul></div>'
 
 
 def _table(one: Table, is_open: bool) -> str:

@@ -8,22 +8,25 @@ interrupted run and retries decisions that failed.
 import json
 import os
 from collections.abc import Container, Iterable, Iterator, Mapping
-from contextlib import ExitStack, suppress
-from dataclasses import asdict, dataclass, field, fields, replace
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any
 
 from tracerank.errors import UsageError
 from tracerank.pools.correctness import correctness, is_judged
 from tracerank.pools.pool import UNREADABLE, Pool
 from tracerank.pools.subsets import FIRST
 from tracerank.runs.atomic import line_of, write_json
-from tracerank.runs.resumable import ResumableLines, settings_file
+from tracerank.runs.resumable import ResumableLines, read_lines, settings_file
 
 CONFIG, RECORDS, QUESTIONS, LABELS = "config.json", "records.jsonl", "questions.jsonl", "labels.json"
-T = TypeVar("T")
+MAX_CHARACTERS = 240
+"""Of a question in its facts."""
 
+QuestionKey = tuple[str | None, str]
+"""Backbone and question."""
 Key = tuple[str | None, str, str, int, int]
 """Backbone, question, method, K and subset: what a record is about."""
 
@@ -67,8 +70,6 @@ class Record:
     """Between 0 and 1; None: unknown."""
     f1: float | None
     """None: the question has no references."""
-    group_correct: float | None = None
-    """Of the best answer in the group of the chosen one; None: unknown."""
     backbone: str | None = None
     """The model that made the rollouts; None: not given."""
     subset: int = FIRST
@@ -111,6 +112,8 @@ class QuestionFacts:
     """One question and all its samples, in sampling order."""
 
     question_id: str
+    question: str
+    """The text, perhaps cut."""
     dataset: str | None
     backbone: str | None
     setting: str
@@ -118,28 +121,25 @@ class QuestionFacts:
     """Per sample; None: unknown."""
     dropped: tuple[str | None, ...]
     """Per sample: why it is no candidate; None: it is retained."""
-    searches: tuple[int, ...]
-    """Per sample."""
     is_fitted: bool = False
     """Whether a selector that was evaluated was fitted on the question."""
 
     @property
-    def key(self) -> tuple[str | None, str]:
+    def key(self) -> QuestionKey:
         return self.backbone, self.question_id
 
     @classmethod
     def of(cls, pool: Pool, backbone: str | None = None, is_fitted: bool = False) -> "QuestionFacts":
         """The facts of a labelled pool."""
-        retained, is_known = pool.retained(), is_judged(pool)
-        references = pool.question.references
+        question, dropped, is_known = pool.question, pool.retained().dropped, is_judged(pool)
         return cls(
-            pool.question.id,
-            pool.question.dataset,
+            question.id,
+            question.text[:MAX_CHARACTERS],
+            question.dataset,
             backbone,
             pool.setting,
-            tuple(correctness(one, references) if is_known else None for one in pool.rollouts),
-            tuple(UNREADABLE if one.problem else retained.dropped.get(one.sample_id) for one in pool.rollouts),
-            tuple(sum(not search.is_orphan for search in one.searches) for one in pool.rollouts),
+            tuple(correctness(one, question.references) if is_known else None for one in pool.rollouts),
+            tuple(UNREADABLE if one.problem else dropped.get(one.sample_id) for one in pool.rollouts),
             is_fitted,
         )
 
@@ -151,37 +151,22 @@ class Evaluation:
     folder: Path
     config: Mapping[str, Any]
     questions: tuple[QuestionFacts, ...]
-    left_out: frozenset[tuple[str | None, str]] = frozenset()
-    """Keys of questions that are passed over."""
-
-    def without(self, keys: frozenset[tuple[str | None, str]]) -> "Evaluation":
-        """The same without some questions."""
-        kept = tuple(facts for facts in self.questions if facts.key not in keys)
-        return replace(self, questions=kept, left_out=self.left_out | keys)
+    labels: Mapping[str, Any] | None
+    """What labelled the answers, as ``Labelling.record`` has it; None: the run is not complete."""
 
     @property
     def label(self) -> str | None:
         """The user's name for it; None: not given."""
-        label = self.config.get("label")
-        return None if label is None else str(label)
-
-    @property
-    def labels(self) -> Mapping[str, Any] | None:
-        """What labelled the answers, as ``Labelling.record`` has it; None: the run is not complete."""
-        return _json_object(self.folder / LABELS)
+        return self.config.get("label")
 
     @property
     def models(self) -> Mapping[str, str | None]:
         """Method to the checkpoint or chat model that decided; None: the method has none."""
-        models = self.config.get("models")
-        return models if isinstance(models, dict) else {}
+        return self.config.get("models") or {}
 
     def records(self) -> Iterator[Record]:
         """The records as they were written; a line that a kill has torn is left out."""
-        for line in _lines(self.folder / RECORDS):
-            record = _record(line)
-            if (record.backbone, record.question_id) not in self.left_out:
-                yield record
+        return map(_record, _lines(self.folder / RECORDS))
 
 
 def read_evaluation(folder: Path) -> Evaluation:
@@ -189,11 +174,12 @@ def read_evaluation(folder: Path) -> Evaluation:
     config = _json_object(folder / CONFIG)
     if config is None:
         raise UsageError(f"{folder}: holds no evaluation; make one with `tracerank evaluate FILE -o {folder}`")
-    facts = []
-    for line in _lines(folder / QUESTIONS):
-        lists = {name: tuple(line.get(name, ())) for name in ("correct", "dropped", "searches")}
-        facts.append(_restored(QuestionFacts, {**line, **lists}))
-    return Evaluation(folder, config, tuple(facts))
+    with _naming_damage():
+        facts = tuple(
+            QuestionFacts(**{**line, "correct": tuple(line["correct"]), "dropped": tuple(line["dropped"])})
+            for line in _lines(folder / QUESTIONS)
+        )
+    return Evaluation(folder, config, facts, _json_object(folder / LABELS))
 
 
 class RecordFolder:
@@ -206,7 +192,7 @@ class RecordFolder:
     def __init__(self, folder: Path, settings: Mapping[str, Any], force: bool = False) -> None:
         self.folder = folder
         self.done: set[Key] = set()
-        self._noted: set[tuple[str | None, str]] = set()
+        self._noted: set[QuestionKey] = set()
         self._settings = json.loads(json.dumps(settings))
         self._force = force
         self._is_incomplete = False
@@ -228,13 +214,13 @@ class RecordFolder:
             (self.folder / LABELS).unlink(missing_ok=True)
         with ExitStack() as stack:
             # The questions first, so that they are finished last: complete records mean a complete folder.
-            self._questions = self._opened(QUESTIONS, is_same, stack)
-            self._records = self._opened(RECORDS, is_same, stack)
+            self._questions, self._records = (self._opened(name, is_same, stack) for name in (QUESTIONS, RECORDS))
             write_json(self.folder / CONFIG, self._settings)
-            kept = _lines(self.folder / RECORDS) if self._records is None else self._records.kept(_is_good)
-            self.done = {_record(line).key for line in kept}
-            found = _lines(self.folder / QUESTIONS) if self._questions is None else self._questions.kept()
-            self._noted = {(line["backbone"], line["question_id"]) for line in found}
+            if self._records is not None:
+                self.done = {_record(line).key for line in self._records.kept(lambda line: not _record(line).failure)}
+            else:
+                self.done = {_record(line).key for line in _lines(self.folder / RECORDS)}
+            self._noted = {(line["backbone"], line["question_id"]) for line in _lines(self.folder / QUESTIONS)}
             self._stack = stack.pop_all()
         return self
 
@@ -285,8 +271,7 @@ class RecordFolder:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._stack.__exit__(kind, error, trace)
-        has_records = any(path.exists() for path in (self.folder / RECORDS, _part(self.folder / RECORDS)))
-        if kind is not None and not has_records:
+        if kind is not None and next(_lines(self.folder / RECORDS), None) is None:
             # A run that failed before its first record leaves nothing in the way of the next.
             for name in (QUESTIONS, CONFIG):
                 for path in (self.folder / name, _part(self.folder / name), settings_file(self.folder / name)):
@@ -299,20 +284,17 @@ def _part(path: Path) -> Path:
     return path.with_name(f"{path.name}.part")
 
 
-def _is_good(line: Mapping[str, Any]) -> bool:
-    return _record(line).failure is None
-
-
 def _record(line: Mapping[str, Any]) -> Record:
-    escalated = line.get("escalated")
-    restored = None if escalated is None else _restored(EscalatedRecord, escalated)
-    return _restored(Record, {**line, "escalated": restored})
+    with _naming_damage():
+        escalated = line["escalated"]
+        return Record(**{**line, "escalated": escalated and EscalatedRecord(**escalated)})
 
 
-def _restored(kind: type[T], line: Mapping[str, Any]) -> T:
+@contextmanager
+def _naming_damage() -> Iterator[None]:
     try:
-        return kind(**{one.name: line[one.name] for one in fields(kind) if one.name in line})  # type: ignore[arg-type]
-    except TypeError as error:
+        yield
+    except (TypeError, KeyError) as error:
         raise UsageError(f"a line of the evaluation is damaged ({error}); evaluate again with --force") from None
 
 
@@ -326,12 +308,6 @@ def _json_object(path: Path) -> dict[str, Any] | None:
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
     """The whole lines of a finished file, else of the part that a run is writing or has left, if any."""
-    for found in (path, _part(path)):
-        if found.exists():
-            with open(found, "rb") as file:
-                for line in file:
-                    try:
-                        yield json.loads(line)
-                    except ValueError:
-                        return
-            return
+    found = next((each for each in (path, _part(path)) if each.exists()), None)
+    with suppress(ValueError):  # a kill can tear the last line
+        yield from () if found is None else read_lines(found)

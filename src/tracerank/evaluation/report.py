@@ -2,37 +2,22 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from os.path import relpath
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from tracerank.errors import UsageError
-from tracerank.evaluation.evaluate import fitted_sentence
 from tracerank.evaluation.figures import MAJORITY, Figures
 from tracerank.evaluation.labels import labels_words
 from tracerank.evaluation.page import report_page, write_page
 from tracerank.evaluation.prices import PriceTable
-from tracerank.evaluation.records import Evaluation, read_evaluation
+from tracerank.evaluation.records import Evaluation, QuestionKey, read_evaluation
 from tracerank.evaluation.report_tables import report_tables
+from tracerank.evaluation.run import fitted_sentence
 from tracerank.evaluation.scores import ScoreMatrix, score_matrix
 from tracerank.evaluation.tables import Table, long_csv, markdown, wide_csv
-from tracerank.evaluation.viewer_page import ViewerPage, find_viewer, read_viewer
 from tracerank.runs.atomic import write_json, write_text
-
-
-@dataclass(frozen=True, slots=True)
-class ReportPlan:
-    """What a report is about."""
-
-    k: int | None = None
-    """K of the tables that show one; None: the largest."""
-    against: str = MAJORITY
-    """The method that the others are compared with; the paper's vote stands in for a missing ``majority``."""
-    seed: int = 0
-    """Of the bootstrap."""
-    include_fitted: bool = False
-    """Whether questions count that a selector was fitted on."""
-    abstain_below: float | None = None
-    """Confidence below which nothing would be answered; None: not asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,25 +51,19 @@ class Report:
     def cells(self) -> Iterator[dict[str, Any]]:
         """The same as records: numbers as ``value``, texts as ``text``."""
         for table in self.tables:
-            for row in table.rows:
-                for value, column in zip(row[1:], table.columns[1:], strict=True):
-                    cell = {"text": value} if isinstance(value, str) else {"value": None if value is None else +value}
-                    yield {"table": table.name, "row": str(row[0]), "column": column.name, **cell}
+            for row, column, value in table.cells():
+                cell = {"text": value} if isinstance(value, str) else {"value": value}
+                yield {"table": table.name, "row": str(row), "column": column, **cell}
 
-    def page(self, viewer: ViewerPage | None = None) -> str:
-        """The report as a page for the browser."""
+    def page(self, viewer: str | None = None) -> str:
+        """The report as a page for the browser, with links to a page of ``tracerank view`` at a relative address."""
         words = [words for _, words in self.labels]
         return report_page(self.title, self.tables, self.figures, words, self.warning, viewer)
 
     def write(self, folder: str | Path, viewer: Path | None = None) -> None:
-        """``index.html``, ``report.md``, ``report.json`` and a CSV per table.
-
-        The page links to ``viewer``, a page of ``tracerank view``, or to the first one in this folder or beside the
-        records.
-        """
+        """``index.html``, ``report.md``, ``report.json`` and a CSV per table; ``viewer`` is what the page links to."""
         folder = Path(folder)
-        path = viewer or find_viewer([folder, *(Path(name) for name, _ in self.labels)])
-        page = self.page(None if path is None else read_viewer(path, folder))
+        page = self.page(None if viewer is None else _address(viewer, folder))
         folder.mkdir(parents=True, exist_ok=True)
         write_text(folder / "report.md", self.markdown())
         write_json(folder / "report.json", self.record())
@@ -93,46 +72,61 @@ class Report:
         write_page(folder, page)
 
 
+def _address(viewer: Path, folder: Path) -> str:
+    if not viewer.is_file() or b'id="list-data"' not in viewer.read_bytes():
+        raise UsageError(f"{viewer}: no page of tracerank view; make one with `tracerank view FILE -o {viewer}`")
+    return quote(relpath(viewer.resolve(), folder.resolve()).replace("\\", "/"))
+
+
 def make_report(
-    folders: Sequence[str | Path], plan: ReportPlan | None = None, prices: PriceTable | None = None
+    folders: Sequence[str | Path],
+    k: int | None = None,
+    against: str = MAJORITY,
+    *,
+    prices: PriceTable | None = None,
+    seed: int = 0,
+    include_fitted: bool = False,
+    abstain_below: float | None = None,
 ) -> Report:
-    """Fold the records of evaluations; what the plan asks for must be among them."""
-    plan = plan or ReportPlan()
+    """Fold the records of evaluations; what is asked for must be among them.
+
+    The tables are of K or the largest one, and compare with the method ``against``; ``seed`` is that of the bootstrap.
+    Questions that a selector was fitted on count only with ``include_fitted``. ``abstain_below`` is a confidence below
+    which nothing would be answered.
+    """
     paths = [Path(folder) for folder in folders]
-    evaluations = [read_evaluation(path) for path in paths]
+    evaluations, where = [read_evaluation(path) for path in paths], ", ".join(map(str, paths))
     labels = tuple((str(path), _labels_of(each)) for path, each in zip(paths, evaluations, strict=True))
     warning = _differing(labels)
-    evaluations, fitted = _new_questions(evaluations, plan, paths)
+    left_out, fitted = _fitted(evaluations, include_fitted, where)
     try:
-        scores = score_matrix(evaluations, prices)
+        scores = score_matrix(evaluations, prices, left_out)
     except UsageError as error:
         raise error if warning is None else UsageError(f"{error}; {warning}") from None
-    _check(scores, plan, paths)
-    figures = replace(Figures.of(scores, plan.k, plan.against, seed=plan.seed), abstain_below=plan.abstain_below)
+    _check(scores, k, against, where)
+    figures = Figures.of(scores, k, against, seed=seed)
+    main, *others = report_tables(figures, abstain_below)
+    labelled = f"Labels: {'; '.join(dict.fromkeys(words for _, words in labels))}."
+    main = replace(main, notes=(*main.notes, labelled, *filter(None, (fitted,))))
     title = f"{len(scores.questions):,} questions of {', '.join(path.name for path in paths)}"
-    main, *others = report_tables(figures)
-    labelled = "Labels: " + "; ".join(dict.fromkeys(words for _, words in labels)) + "."
-    tables = (replace(main, notes=(*main.notes, labelled, *fitted)), *others)
-    return Report(title, tables, figures, labels, "; ".join(filter(None, (warning, *fitted))) or None)
+    return Report(title, (main, *others), figures, labels, "; ".join(filter(None, (warning, fitted))) or None)
 
 
-def _new_questions(
-    evaluations: list[Evaluation], plan: ReportPlan, paths: Sequence[Path]
-) -> tuple[list[Evaluation], tuple[str, ...]]:
-    """The evaluations without questions that were fitted on, unless the plan includes them, and a sentence on it."""
-    met = frozenset(facts.key for each in evaluations for facts in each.questions if facts.is_fitted)
-    count = len({facts.key for each in evaluations for facts in each.questions})
-    if not met:
-        return evaluations, ()
-    sentence = (fitted_sentence(len(met), count, plan.include_fitted),)
-    if plan.include_fitted:
-        return evaluations, sentence
-    if len(met) == count:
+def _fitted(
+    evaluations: Sequence[Evaluation], include_fitted: bool, where: str
+) -> tuple[frozenset[QuestionKey], str | None]:
+    """The questions that are left out, as they were fitted on, and a sentence on them."""
+    facts = [each for evaluation in evaluations for each in evaluation.questions]
+    met, fitted = {each.key for each in facts}, frozenset(each.key for each in facts if each.is_fitted)
+    sentence = fitted_sentence(len(fitted), len(met), include_fitted)
+    if include_fitted:
+        return frozenset(), sentence
+    if fitted and fitted == met:
         raise UsageError(
-            f"{', '.join(map(str, paths))}: a selector was fitted on all {count:,} questions; none is left to judge; "
-            "--include-fitted judges them, too"
+            f"{where}: a selector was fitted on all {len(met):,} questions; none is left to judge; --include-fitted "
+            "judges them, too"
         )
-    return [each.without(met) for each in evaluations], sentence
+    return fitted, sentence
 
 
 def _labels_of(evaluation: Evaluation) -> str:
@@ -150,13 +144,12 @@ def _differing(labels: Sequence[tuple[str, str]]) -> str | None:
     return f"the folders were labelled by different rules, so their figures cannot be compared ({listed})"
 
 
-def _check(scores: ScoreMatrix, plan: ReportPlan, folders: Sequence[Path]) -> None:
-    where = ", ".join(map(str, folders))
+def _check(scores: ScoreMatrix, k: int | None, against: str, where: str) -> None:
     if not scores.columns:
         raise UsageError(f"{where}: no records; run the same `tracerank evaluate` again")
-    if all(facts.correct == () or set(facts.correct) == {None} for facts in scores.questions):
+    if all(set(facts.correct) <= {None} for facts in scores.questions):
         raise UsageError(f"{where}: no question has a label or a reference; nothing to report")
-    if plan.k is not None and plan.k not in scores.ks:
-        raise UsageError(f"-k {plan.k}: the records are of K={', '.join(map(str, scores.ks))}")
-    if plan.against not in scores.methods and plan.against != MAJORITY:
-        raise UsageError(f"--against {plan.against}: no such method there; there are {', '.join(scores.methods)}")
+    if k is not None and k not in scores.ks:
+        raise UsageError(f"-k {k}: the records are of K={', '.join(map(str, scores.ks))}")
+    if against not in scores.methods and against != MAJORITY:
+        raise UsageError(f"--against {against}: no such method there; there are {', '.join(scores.methods)}")

@@ -5,8 +5,9 @@ Reading is timed apart.
 """
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 
@@ -20,8 +21,6 @@ from tracerank.votes.folders import existing_folder, folder_of, selector_kind
 
 READ, ENCODE, BUILD, SCORE = "read and parse", "encode texts", "build graphs", "score and choose"
 STAGES = (READ, ENCODE, BUILD, SCORE)
-UNENCODED = (READ, SCORE)
-"""Stages of a selector without an encoder."""
 TRACE = "trace"
 WARM_UP = 4
 """Pools decided before anything is measured."""
@@ -51,9 +50,12 @@ class ClockedEmbedder:
         self.name, self.width = embedder.name, embedder.width
         self.spec: str | None = getattr(embedder, "spec", None)
         self.dims: int | None = getattr(embedder, "dims", None)
-        self.clock = StageClock()
+        self.start(StageClock())
+
+    def start(self, clock: StageClock) -> None:
+        """Begin a pass, in which no text has been encoded."""
+        self.clock = clock
         self.made: dict[str, Vectors] = {}
-        """The distinct texts of this pass with their vectors."""
 
     def embed(self, texts: list[str]) -> Vectors:
         self.clock.switch(ENCODE)
@@ -66,8 +68,8 @@ class ClockedEmbedder:
 
 
 @dataclass(frozen=True, slots=True)
-class StageTimes:
-    """Medians over passes, of the whole set of questions."""
+class SelectorCost:
+    """The cost of selecting on this machine: medians over passes, of the whole set of questions."""
 
     questions: int
     rollouts: int
@@ -76,6 +78,12 @@ class StageTimes:
     seconds: dict[str, float]
     """By stage."""
     passes: int
+    loading: float = 0.0
+    """Seconds for loading checkpoint and encoder, once."""
+    encoder: str | None = None
+    """Name of the encoder; None: it needs none."""
+    kind: str = ""
+    """Of the selector."""
 
     @property
     def total(self) -> float:
@@ -84,19 +92,6 @@ class StageTimes:
     @property
     def per_question(self) -> float:
         return self.total / max(self.questions, 1)
-
-
-@dataclass(frozen=True, slots=True)
-class SelectorCost:
-    """The cost of selecting on this machine."""
-
-    times: StageTimes
-    loading: float
-    """Seconds for loading checkpoint and encoder, once."""
-    encoder: str | None
-    """Name of the encoder; None: it needs none."""
-    kind: str
-    """Of the selector."""
 
 
 def measure_selector(
@@ -124,7 +119,7 @@ def measure_selector(
     loading = time.perf_counter() - began
     on_loaded()
     times = time_stages(selector, embedder, read, questions, passes)
-    return SelectorCost(times, loading, embedder.name if embedder else None, selector.kind)
+    return replace(times, loading=loading, encoder=embedder.name if embedder else None, kind=selector.kind)
 
 
 def time_stages(
@@ -133,42 +128,31 @@ def time_stages(
     read: Callable[[], Iterable[Pool]],
     questions: int,
     passes: int = 3,
-) -> StageTimes:
+) -> SelectorCost:
     """Decide the first questions in several passes, after a warm-up.
 
     Without an embedder, building and scoring cannot be told apart and are one stage.
     """
-    stages, first = (UNENCODED, SCORE) if embedder is None else (STAGES, BUILD)
+    stages, first = ((READ, SCORE), SCORE) if embedder is None else (STAGES, BUILD)
     found: list[dict[str, float]] = []
-    pools: list[Pool] = []
     for number in range(passes + 1):
-        each, pools = _read(read, questions)
+        began, count, pools = time.perf_counter(), 0, []
+        for count, pool in enumerate(read(), start=1):
+            pools += [pool] if count <= questions else []
+        # Readers look ahead, so the time of reading a part is its share of everything.
+        reading = (time.perf_counter() - began) / max(count, 1) * len(pools)
         clock = StageClock()
         if embedder is not None:
-            embedder.clock = clock
-            embedder.made.clear()
-        _decide_all(selector, clock, pools if number else pools[:WARM_UP], first)
-        found.append({**clock.seconds, READ: each * len(pools)})
+            embedder.start(clock)
+
+        def clocked(pools: list[Pool] = pools, clock: StageClock = clock) -> Iterator[Pool]:
+            for pool in pools:
+                clock.switch(first)  # what follows the last pool of a block
+                yield pool
+
+        deque(selector.iter_decisions(clocked(pools if number else pools[:WARM_UP])), maxlen=0)
+        clock.switch(None)
+        found.append({**clock.seconds, READ: reading})
     seconds = {stage: median(each[stage] for each in found[1:]) for stage in stages}
     texts = 0 if embedder is None else len(embedder.made)
-    return StageTimes(len(pools), sum(map(len, pools)), texts, seconds, passes)
-
-
-def _read(read: Callable[[], Iterable[Pool]], questions: int) -> tuple[float, list[Pool]]:
-    """Seconds a question of reading everything, and the first pools: readers look ahead, so a part has no time."""
-    began, count, kept = time.perf_counter(), 0, []
-    for count, pool in enumerate(read(), start=1):
-        if count <= questions:
-            kept.append(pool)
-    return (time.perf_counter() - began) / max(count, 1), kept
-
-
-def _decide_all(selector: StreamingMethod, clock: StageClock, pools: Iterable[Pool], first: str) -> None:
-    def clocked() -> Iterator[Pool]:
-        for pool in pools:
-            clock.switch(first)  # what follows the last pool of a block
-            yield pool
-
-    for _ in selector.iter_decisions(clocked()):
-        pass
-    clock.switch(None)
+    return SelectorCost(len(pools), sum(map(len, pools)), texts, seconds, passes)

@@ -22,6 +22,8 @@ class Tally:
     """Decisions by what happened while a model was asked."""
     failed: int = 0
     first_failure: str | None = None
+    is_wrong: bool = False
+    """Whether failed decisions count as wrong."""
 
     def add(self, made: Decision | Record) -> None:
         """One more decision."""
@@ -30,8 +32,10 @@ class Tally:
         self.unweighed += NO_CONFIDENCE in note
         self.alike += ALIKE in note
         self.counts.update(made.counts.keys())
-        self.failed += made.failure is not None
-        self.first_failure = self.first_failure or made.failure
+        if made.failure is not None:
+            self.failed += 1
+            self.first_failure = self.first_failure or made.failure
+            self.is_wrong |= isinstance(made, Record) and made.correct is not None
 
     def notes(self) -> list[str]:
         """One line for each thing worth saying, without failures."""

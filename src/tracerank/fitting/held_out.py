@@ -8,8 +8,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from tracerank.evaluation.evaluate import ORACLE, evaluate, fold
+from tracerank.evaluation.evaluate import ORACLE, evaluate
 from tracerank.evaluation.labels import Labelling
+from tracerank.evaluation.scores import fold
 from tracerank.methods import load_selector
 from tracerank.pools.pool import Pool
 from tracerank.pools.subsets import is_validation

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, cast
 
-from tracerank.endpoints.spelling import ADDRESS
+from tracerank.endpoints.server import ADDRESS
 from tracerank.errors import UsageError
 from tracerank.lab.chat.policy import DEFAULT_LIMITS, ChatPolicy
 from tracerank.lab.chat.style import Style
@@ -54,7 +54,7 @@ class ChatOptions:
     chat_context: int | None = None
     """Tokens that the model holds."""
     chat_time: str | None = None
-    """Seconds that the server may take, as ``endpoints/spelling.py`` reads them."""
+    """Seconds that the server may take, as ``endpoints/server.py`` reads them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """How right the answers of a pool are: by labels, else by the references. Averages nothing and reads no files."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tracerank.answers.exact import exact_match, normalize_answer, token_f1
@@ -63,9 +63,3 @@ def written(pool: Pool, answer: str, compare: Compare = by_exact_match) -> Outco
         if key and rollout.label is not None and normalize_answer(rollout.answer) == key:
             return Outcome(answer, None, correctness(rollout, references), f1)
     return Outcome(answer, None, compare(pool.question, answer), f1)
-
-
-def best_of_group(pool: Pool, sample_ids: Collection[int]) -> float | None:
-    """Correctness of the best of these rollouts; None: nobody judged any of them."""
-    found = [correctness(one, pool.question.references) for one in pool.rollouts if one.sample_id in sample_ids]
-    return max((correct for correct in found if correct is not None), default=None)

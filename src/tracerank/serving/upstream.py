@@ -13,7 +13,7 @@ import httpx
 
 from tracerank.endpoints.chat_http import chat_config
 from tracerank.endpoints.client import CutReply, read_json, server_words, without_secret
-from tracerank.endpoints.spelling import DEFAULT_MODEL
+from tracerank.endpoints.server import DEFAULT_MODEL
 
 CONNECT_SECONDS = 10.0
 MAX_CONNECTIONS = 256

@@ -82,22 +82,21 @@ def cost(
     _print(measured, k, method)
     if evaluation is not None:
         _print_recorded(measured, method, others, evaluation.folder, None if asked is None else asked.currency)
-    if not inputs.quiet and measured.times.questions < limit:
-        note(f"the files hold {measured.times.questions:,} questions only")
+    if not inputs.quiet and measured.questions < limit:
+        note(f"the files hold {measured.questions:,} questions only")
 
 
 def _record(measured: "SelectorCost", k: int, others: "Sequence[RecordedCost]") -> dict[str, Any]:
-    times = measured.times
     return {
         "k": k,
-        "questions": times.questions,
-        "rollouts": times.rollouts,
-        "texts": times.texts,
-        "passes": times.passes,
+        "questions": measured.questions,
+        "rollouts": measured.rollouts,
+        "texts": measured.texts,
+        "passes": measured.passes,
         "encoder": measured.encoder,
         "kind": measured.kind,
-        "seconds": {**times.seconds, "total": times.total},
-        "seconds_per_question": times.per_question,
+        "seconds": {**measured.seconds, "total": measured.total},
+        "seconds_per_question": measured.per_question,
         "loading_seconds": measured.loading,
         "recorded": [
             {
@@ -109,7 +108,7 @@ def _record(measured: "SelectorCost", k: int, others: "Sequence[RecordedCost]") 
                 "completion_tokens": other.completion_tokens,
                 "money": other.money,
                 "money_per_thousand": other.per_thousand,
-                "relative": other.relative_to(times.per_question),
+                "relative": other.relative_to(measured.per_question),
             }
             for other in others
         ],
@@ -117,15 +116,14 @@ def _record(measured: "SelectorCost", k: int, others: "Sequence[RecordedCost]") 
 
 
 def _print(measured: "SelectorCost", k: int, name: str) -> None:
-    times = measured.times
     table = new_table("stage", "seconds", "ms a question", "share %")
-    for stage, seconds in (*times.seconds.items(), ("total", times.total)):
-        each, share = 1000 * seconds / max(times.questions, 1), 100 * seconds / max(times.total, 1e-12)
+    for stage, seconds in (*measured.seconds.items(), ("total", measured.total)):
+        each, share = 1000 * seconds / max(measured.questions, 1), 100 * seconds / max(measured.total, 1e-12)
         table.add_row(stage, f"{seconds:,.3f}", f"{each:,.2f}", f"{share:.1f}")
     encoded = "no text encoded"
     if measured.encoder is not None:
-        encoded = f"{times.texts:,} distinct texts encoded by {measured.encoder}"
-    print_table(table, f"{name} on {times.questions:,} questions, K={k}, {encoded}; median of {times.passes}")
+        encoded = f"{measured.texts:,} distinct texts encoded by {measured.encoder}"
+    print_table(table, f"{name} on {measured.questions:,} questions, K={k}, {encoded}; median of {measured.passes}")
     click.echo(f" loading selector and encoder, once: {measured.loading:.1f} s\n")
 
 
@@ -134,7 +132,7 @@ def _print_recorded(
 ) -> None:
     from tracerank.evaluation.tables import MONEY, shown
 
-    each = measured.times.per_question
+    each = measured.per_question
     money = [] if currency is None else [f"{currency} {unit}" for unit in ("a question", "per 1,000")]
     heads = ("seconds a question", "calls", "prompt tokens", "written tokens", f"time / {name}", *money)
     table = new_table("method", *heads)

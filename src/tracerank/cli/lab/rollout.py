@@ -53,7 +53,7 @@ EXAMPLE = "tracerank lab rollout questions.jsonl --corpus index/ --policy lexica
 @option("--max-tokens N", f"Most tokens of a reply; {DEFAULT_LIMITS.reply_tokens:,} by default.", COUNT)
 @option("--concurrency N", f"Rollouts of a chat agent under way at once; {CONCURRENCY} by default.", COUNT)
 @option("--chat-context N", "Tokens that the chat model holds.", click.IntRange(512))
-@option("--chat-time S,S", "Seconds without a sign of life, and for a whole reply; 600,3600 by default.")
+@option("--chat-time S", "Seconds that a reply of the chat model may take; 3600 by default.")
 @flag("--keep-failed", "Leave rollouts on which a server failed before as they are.")
 @force_option
 @problems_option

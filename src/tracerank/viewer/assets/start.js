@@ -10,7 +10,10 @@ function isNarrow() {
 }
 
 function fromAddress() {
-  const number = Number.parseInt(location.hash.replace(/^#\//, ""), 10) - 1;
+  const named = /^#id=(.+)/.exec(location.hash);
+  const number = named
+    ? report.questions.findIndex((one) => one.id === decodeURIComponent(named[1]))
+    : Number.parseInt(location.hash.replace(/^#\//, ""), 10) - 1;
   return number >= 0 && number < report.questions.length ? number : null;
 }
 

@@ -1,0 +1,199 @@
+"""The whole work of ``tracerank evaluate``: what is labelled and judged, recorded, left out, and said of it."""
+
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tracerank.errors import UsageError
+from tracerank.evaluation.escalation import EscalationCurve, escalation_curves
+from tracerank.evaluation.evaluate import evaluate
+from tracerank.evaluation.labels import Labelling
+from tracerank.evaluation.records import Record, RecordFolder, read_evaluation
+from tracerank.evaluation.scores import Row, ScoreFold
+from tracerank.evaluation.tally import Tally
+from tracerank.pools.correctness import is_judged
+from tracerank.pools.pool import Pool
+from tracerank.pools.subsets import Split
+from tracerank.votes.base import Method, OnFailure
+
+
+def fitted_sentence(fitted: int, questions: int, are_judged: bool) -> str | None:
+    """How many questions a selector was fitted on, and what that means for the figures; None: it was on none."""
+    if not fitted:
+        return None
+    found = f"{fitted:,} of these {questions:,} questions were fitted on"
+    if are_judged:
+        return f"{found}: the figures of what was fitted are too good"
+    return f"{found}; only the other {questions - fitted:,} are judged (--include-fitted judges all)"
+
+
+@dataclass(slots=True)
+class Summary:
+    """What a run found, beside its records."""
+
+    labelling: Labelling
+    include_fitted: bool = False
+    rows: list[Row] = field(default_factory=list)
+    escalations: list[EscalationCurve] = field(default_factory=list)
+    not_held_out: int = 0
+    """Questions that the split keeps for fitting."""
+    met: int = 0
+    """The other questions."""
+    fitted: int = 0
+    """Those of them that a selector was fitted on."""
+    unjudged: int = 0
+    """Questions without a label or a reference, which are not decided."""
+    short: Counter[int] = field(default_factory=Counter)
+    """K to questions with fewer rollouts."""
+    tallies: dict[str, Tally] = field(default_factory=dict)
+    """Method to what is known of its decisions."""
+
+    @property
+    def has_failures(self) -> bool:
+        """Whether a decision or a label is missing that running again may bring."""
+        return bool(self.labelling.failed) or any(tally.failed for tally in self.tallies.values())
+
+    @property
+    def sentences(self) -> list[str]:
+        """What belongs to the figures: the rule of the labels, escalation, questions that were fitted on."""
+        fitted = fitted_sentence(self.fitted, self.met, self.include_fitted)
+        made = (self.labelling.sentence, *(curve.sentence for curve in self.escalations), fitted)
+        return [sentence for sentence in made if sentence]
+
+    @property
+    def notes(self) -> list[str]:
+        """What the user should know about how the figures were made."""
+        made = [f"warning: {warning}"] if (warning := self.labelling.warning()) else []
+        if self.labelling.judge is not None:
+            made.append(self.labelling.judge.sentence)
+        if self.unjudged:
+            made.append(f"{self.unjudged:,} questions have neither a label nor a reference; they are left out")
+        if self.short:
+            few = ", ".join(f"{self.short[k]:,} questions at K={k}" for k in sorted(self.short))
+            made.append(f"fewer rollouts than K: {few}")
+        return made + [line for tally in self.tallies.values() for line in tally.notes()]
+
+    @property
+    def failures(self) -> list[str]:
+        """Decisions and labels that failed."""
+        made: list[str] = []
+        for name, tally in self.tallies.items():
+            then = "they count as wrong" if tally.is_wrong else "they are not in its figures"
+            if any(curve.method == name for curve in self.escalations):
+                then = "the first method's answer stands where it has one"
+            made += filter(None, [tally.failures(then)])
+        if self.labelling.judge is not None and self.labelling.failed:
+            made.append(
+                f"{len(self.labelling.failed):,} of {self.met:,} questions could not be judged, the first because "
+                f"{self.labelling.judge.failed[0]}; they are left out; the same command asks about them again"
+            )
+        return made
+
+    def record(self) -> dict[str, Any]:
+        """As JSON has it, unrounded."""
+        fitted = fitted_sentence(self.fitted, self.met, self.include_fitted)
+        return {
+            "labels": self.labelling.name,
+            "labelling": {**self.labelling.record(), "sentence": self.labelling.sentence},
+            "fitted_on": {"questions": self.fitted, "are_judged": self.include_fitted, "sentence": fitted},
+            **({"escalation": [asdict(curve) for curve in self.escalations]} if self.escalations else {}),
+            "rows": [asdict(row) for row in self.rows],
+        }
+
+    def refuse_nothing(self) -> None:
+        """Refuse a run in which nothing was left to judge."""
+        if not self.met and self.not_held_out:
+            raise UsageError(f"--split: holds out none of {self.not_held_out:,} questions; nothing to judge")
+        if self.fitted == self.met and self.met and not self.include_fitted:
+            raise UsageError(
+                f"all {self.met:,} questions were fitted on; none is left to judge. Evaluate on other questions, or "
+                "fit and evaluate with the same --split 0.3; --include-fitted judges them all the same"
+            )
+        if any(row.questions for row in self.rows):
+            return
+        if self.labelling.judge is not None and self.labelling.failed:
+            raise UsageError(f"no question could be judged, the first because {self.labelling.judge.failed[0]}")
+        raise UsageError(f"none of {self.unjudged:,} questions has a label or a reference; nothing to compare")
+
+
+def run_evaluation(
+    methods: Sequence[Method],
+    sets: Iterable[tuple[str | None, Iterable[Pool]]],
+    ks: Sequence[int],
+    labelling: Labelling,
+    *,
+    folder: Path | None = None,
+    settings: Mapping[str, Any] | None = None,
+    force: bool = False,
+    subsets: int = 0,
+    seed: int = 0,
+    fitted: Container[Pool] = (),
+    include_fitted: bool = False,
+    split: Split | None = None,
+    has_means: bool = False,
+    on_failure: OnFailure | None = None,
+) -> Summary:
+    """Label and judge sets of pools, each with the name of its backbone, and record every decision in the folder.
+
+    An interrupted run of the same ``settings`` resumes; other settings are refused unless ``force`` is set. Questions
+    in ``fitted`` are left out unless ``include_fitted`` is set; of a ``split`` only what it holds out is judged.
+    """
+    summary, scores = Summary(labelling, include_fitted), ScoreFold()
+    whole = {**(settings or {}), "ks": list(ks), "subsets": subsets, "seed": seed, "labels": labelling.name}
+
+    def held_out(pools: Iterable[Pool]) -> Iterator[Pool]:
+        for pool in pools:
+            if split is not None and not split.holds_out(pool.question):
+                summary.not_held_out += 1
+                continue
+            is_fitted = pool in fitted
+            summary.met += 1
+            summary.fitted += is_fitted
+            if include_fitted or not is_fitted:
+                yield pool
+
+    def labelled(pools: Iterable[Pool]) -> Iterator[Pool]:
+        for pool in labelling.pools(held_out(pools)):
+            if pool.question.id in labelling.failed:
+                continue
+            if not is_judged(pool):
+                summary.unjudged += 1
+                continue
+            summary.short.update(k for k in ks if len(pool) < k)
+            yield pool
+
+    def add(record: Record) -> None:
+        summary.tallies.setdefault(record.method, Tally(record.method)).add(record)
+        scores.add(record)
+
+    with nullcontext() if folder is None else RecordFolder(folder, whole, force) as target:
+        for record in () if target is None else read_evaluation(target.folder).records():
+            add(record)
+        for backbone, pools in sets:
+            known = labelled(pools)
+            for record in evaluate(
+                methods,
+                known if target is None else target.noting(known, backbone, fitted),
+                ks,
+                subsets=subsets,
+                seed=seed,
+                backbone=backbone,
+                done=() if target is None else target.done,
+                compare=labelling.answer,
+                has_means=has_means,
+                on_failure=on_failure,
+            ):
+                if target is not None:
+                    target.write(record)
+                add(record)
+        matrix = scores.matrix()
+        summary.rows, summary.escalations = matrix.rows(), escalation_curves(matrix)
+        summary.refuse_nothing()
+        if target is not None:
+            target.write_labels(labelling.record())
+            if labelling.failed:
+                target.leave_incomplete()
+    return summary
