@@ -54,7 +54,7 @@ class ChatOptions:
     chat_context: int | None = None
     """Tokens that the model holds."""
     chat_time: str | None = None
-    """Seconds that the server may take, as ``endpoints/server.py`` reads them."""
+    """Seconds that a reply may take."""
 
 
 @dataclass(frozen=True, slots=True)
