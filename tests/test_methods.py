@@ -158,7 +158,7 @@ def saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("TRACERANK_CACHE", str(tmp_path / "cache" / "vectors"))
     made = selector("webqa")
     embedder = Counting(made.embedder.width)
-    monkeypatch.setattr(load, "NAMED", {**load.NAMED, "counting": lambda dims: Counting(made.embedder.width)})
+    monkeypatch.setattr(load, "_uncached", lambda spec, dims: Counting(made.embedder.width))
     TraceSelector(Checkpoint(made.net, identify(embedder)), embedder).save(tmp_path / "trace")
     return tmp_path / "trace"
 

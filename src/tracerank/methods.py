@@ -79,7 +79,7 @@ class MethodOptions:
     chat_tokens: int | None = None
     """Tokens of a chat model's reply; None: as many as suit the method."""
     chat_time: str | None = None
-    """Seconds that a chat server may take, as ``endpoints/spelling.py`` reads them; changes no decision."""
+    """Seconds that a chat server may take, as ``--chat-time`` has them; changes no decision."""
 
     def identity(self) -> dict[str, Any]:
         """What a run remembers of them: everything that can change a decision."""

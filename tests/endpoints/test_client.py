@@ -192,6 +192,8 @@ def test_what_is_no_address_is_refused_without_repeating_a_key(url: str) -> None
 def test_a_server_and_its_model_are_written_in_one_way(text: str, address: Address) -> None:
     assert read_address(text) == address
     assert (chat_config(text).url, chat_config(text).model) == address
+    for ending in ("", "/", "/v1", "/v1/", "/v1/chat/completions"):
+        assert ChatConfig(f"http://host{ending}", "m").endpoint == "http://host/v1/chat/completions"
 
 
 @pytest.mark.parametrize("text", ["soon", "1,2", "0", "-1", "nan", "inf", ""])

@@ -19,7 +19,6 @@ from tracerank.evidence.confidence import (
     read_confidence,
     shipped_confidence,
     standing_in,
-    stepped,
 )
 from tracerank.evidence.model import Logistic
 from tracerank.methods import load_selector
@@ -136,16 +135,8 @@ def test_a_written_answer_and_an_empty_pool_stay_as_they_are() -> None:
         assert sure.calibrate(found, decision) is decision
 
 
-def test_steps_are_straight_lines_and_flat_outside() -> None:
-    steps = ((0.2, 0.1), (0.6, 0.5), (0.6, 0.7))
-    assert [stepped(steps, at) for at in (0.0, 0.2, 0.4, 0.6, 0.9)] == pytest.approx([0.1, 0.1, 0.3, 0.5, 0.7])
-    assert stepped((), 0.4) == 0.4
-
-
 def test_what_is_saved_is_what_is_read(tmp_path: Path) -> None:
-    made = Calibration(
-        Logistic({"agreement": 0.7, "score_lead": 0.1}, -0.2), 40, True, ((0.1, 0.2), (0.9, 0.8)), {"form": "x"}
-    )
+    made = Calibration(Logistic({"agreement": 0.7, "score_lead": 0.1}, -0.2), 40, True, {"form": "x"})
     made.save(tmp_path)
     assert read_confidence(tmp_path) == made
     assert read_confidence(tmp_path / "nowhere") is None
@@ -158,8 +149,7 @@ def test_what_is_saved_is_what_is_read(tmp_path: Path) -> None:
         {"bias": 0.5},
         {"weights": {"agreement": float("nan")}, "checksum": None},
         {"bias": None},
-        {"steps": [[0.5, 0.5], [0.1, 0.2]]},
-        {"steps": [[0.5, 2.0]]},
+        {"training": None},
         {"longest": 0},
         {"format": "other/1"},
     ],
@@ -191,4 +181,4 @@ def test_the_scores_of_the_method_count_where_they_are_weighed() -> None:
     plain, weighed = (
         Calibration(Logistic(each), 9) for each in ({"agreement": 1.0}, {"agreement": 1.0, "score_lead": 1.0})
     )
-    assert weighed.of(standing) > plain.of(standing)
+    assert weighed.model.probability(standing) > plain.model.probability(standing)

@@ -15,7 +15,7 @@ from tracerank.evaluation.records import read_evaluation
 from tracerank.evaluation.scores import score_matrix
 from tracerank.evidence.selector import EvidenceSelector
 from tracerank.fitting.candidates import FREE, MONOTONE, SHIPPED, VOTE, candidates_for
-from tracerank.fitting.fit import LabelledPools, fit
+from tracerank.fitting.fit import fit, labelled_pools
 from tracerank.fitting.nested import FIT, Comparison, NestedValidation
 from tracerank.methods import load_selector
 from tracerank.votes.folders import fitted_on
@@ -106,9 +106,9 @@ def test_free_signs_win_where_evidence_speaks_against_an_answer(tmp_path: Path) 
     report = fit(cited(60, shows="wrong"), tmp_path / "mine", folds=3)
     assert report.record()["winner"] == FREE
     assert "free refit is surely better than what ships" in " ".join(report.conclusion())
-    rows = {row.name: row for row in report.rows}
-    assert rows[FIT].low > 0
-    assert rows[FIT].accuracy > rows[MONOTONE].accuracy
+    rows = {row["name"]: row for row in report.record()["rows"]}
+    assert rows[FIT]["low"] > 0
+    assert rows[FIT]["accuracy"] > rows[MONOTONE]["accuracy"]
     new = cited(20, seed=9, shows="wrong")
     decisions = load_selector(tmp_path / "mine").decide_many(new)
     right = [one.rollouts[decision.sample_id or 0].label for one, decision in zip(new, decisions, strict=True)]
@@ -158,7 +158,7 @@ def test_a_refit_without_mixed_pools_is_what_ships() -> None:
 
 def test_pools_without_all_labels_are_left_out_with_a_reason() -> None:
     half = pool_of(rollout("a", label=1.0), rollout("b"), question="half?")
-    data = LabelledPools.of([*cited(2), pool("a", "b"), pool(), half], Labelling("given"))
-    assert (len(data.pools), data.left_out) == (2, {"no label": 2, "some answers without a label": 1})
+    kept, left_out = labelled_pools([*cited(2), pool("a", "b"), pool(), half], Labelling("given"))
+    assert (len(kept), left_out) == (2, {"no label": 2, "some answers without a label": 1})
     with pytest.raises(UsageError, match="none of 1 questions is labelled"):
-        LabelledPools.of([pool("a")], Labelling())
+        labelled_pools([pool("a")], Labelling())
