@@ -24,6 +24,7 @@ from studies.shipped_weights.lexical_heads import fit_heads, listing_of
 from studies.shipped_weights.lexical_tables import word_tables
 from studies.shipped_weights.lexical_weights import save_weights
 from tracerank.evaluation import evaluate as evaluation
+from tracerank.evaluation import scores
 from tracerank.lab.corpus.index import Corpus
 from tracerank.lab.lexical import span_scorer as reader_module
 from tracerank.lab.lexical.analysis import CROSS_BUCKETS, WordTables
@@ -171,7 +172,7 @@ def report(sets: QuestionSets, console: Console, split: str = "test") -> None:
         for label, chosen in _groups(pools):
             if chosen:
                 records = evaluation.evaluate([PAPER_VOTE], chosen, [PAPER_K], has_means=True)
-                figures = " ".join(f"{row.method} {100 * (row.accuracy or 0):5.1f}" for row in evaluation.fold(records))
+                figures = " ".join(f"{row.method} {100 * (row.accuracy or 0):5.1f}" for row in scores.fold(records))
                 console.print(f"  {label:10s} n={len(chosen):5d} {figures}", highlight=False)
 
 

@@ -139,7 +139,7 @@ def encoding_lines() -> Iterator[str]:
         f"{found.fixed_waste:.1%}; to reach: < {WASTE_TARGET:.0%}); {found.our_tokens_per_second:.0f} tokens/s against "
         f"{found.fixed_tokens_per_second:.0f}: {found.speedup:.2f}x (to reach: >= {SPEED_TARGET}x)"
     )
-    precision = measure_precision(exact, LocalEmbedder(default_model_folder(), precision="int8"), texts)
+    precision = measure_precision(exact, LocalEmbedder(default_model_folder(), is_int8=True), texts)
     speedup = precision.int8_tokens_per_second / precision.float_tokens_per_second
     yield (
         f"8-bit integers: {precision.int8_tokens_per_second:.0f} tokens/s against "

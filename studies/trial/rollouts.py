@@ -20,11 +20,12 @@ from tracerank.lab.chat.style import Style
 from tracerank.lab.chat.tags import TagStyle
 from tracerank.lab.chat.tools import browser_style, search_style
 from tracerank.lab.corpus.index import Corpus
-from tracerank.lab.sample import has_failed, in_order, sample_in_threads, tasks_left
+from tracerank.lab.sample import in_order, sample_in_threads, tasks_left
 from tracerank.lab.tools.browser import BrowserRule
 from tracerank.pools.canonical import record_to_parsed, rollout_to_record
 from tracerank.pools.types import Question, Rollout
 from tracerank.runs.atomic import write_lines
+from tracerank.sampling.run_log import has_failed
 
 LIMITS = Limits(turns=5, calls=5, reply_tokens=200, rollout_tokens=1000, answer_tokens=60, return_characters=1200)
 """Small, for a machine without a GPU: a rollout takes well under a minute there."""

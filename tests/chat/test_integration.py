@@ -53,7 +53,6 @@ def test_an_answer_belongs_to_the_rollout_that_wrote_the_same_bytes_else_the_sam
         ("So it is &lt;answer&gt;Paris&lt;/answer&gt;", "Paris", "escaped tag"),
         ("The correct answer is:\n\nFinal answer: Paris", "Paris", "other mark"),
         ("<answer>Paris", "Paris", "other mark"),
-        ("Final solution 2 is correct, because it names a source. Final solution 1 does not.", "Paris", "number"),
         ('Final solution 2: "Paris"\n\nExplanation: Lyon is no capital.', "Paris", "number"),
         ("<answer>Final solution 2</answer>", "Paris", "number"),
         ("<answer>Solution #2.</answer>", "Paris", "number"),
@@ -66,20 +65,6 @@ def test_what_a_reply_says_otherwise_is_found_and_told(text: str, answer: str, h
     assert decision.note == f"read leniently: {how}"
     assert decision.counts == {"read leniently": 1}
     assert decision.reply == text
-
-
-def test_a_label_and_quotes_that_were_copied_are_no_part_of_the_answer() -> None:
-    with served(said('<answer>Final solution 2: "Paris"</answer>')) as (chat, _):
-        decision = SolAgg(chat).decide(POOL)
-    assert (decision.answer, decision.note) == ("Paris", None)
-
-
-def test_a_number_without_a_word_is_an_answer_and_no_place() -> None:
-    pool = asked_pool("1", "7", question="How many?")
-    with served(said("<answer>2</answer>")) as (chat, _):
-        assert SolAgg(chat).decide(pool).answer == "2"
-    with served(said("Solution 9 is right."), said("<answer>7</answer>")) as (chat, _):
-        assert SolAgg(chat).decide(pool).answer == "7"
 
 
 @pytest.mark.parametrize(
@@ -102,6 +87,13 @@ def test_a_reply_without_an_answer_is_asked_for_once_more(first: Reply) -> None:
     assert turns == (
         ["user"] if json.loads(first.body)["choices"][0]["message"]["content"] == "" else ["user", "assistant", "user"]
     )
+
+
+def test_a_copied_label_is_no_part_of_an_answer_and_a_number_in_the_tag_is_one() -> None:
+    with served(said('<answer>Final solution 2: "Paris"</answer>')) as (chat, _):
+        assert SolAgg(chat).decide(POOL).answer == "Paris"
+    with served(said("<answer>2</answer>")) as (chat, _):
+        assert SolAgg(chat).decide(asked_pool("1", "7", question="How many?")).answer == "2"
 
 
 def test_the_second_time_a_number_is_enough() -> None:
@@ -216,14 +208,10 @@ def test_an_empty_report_is_left_out_and_told(nothing: str) -> None:
     assert "Report 3" not in last_text(server.requests[-1])
 
 
-def test_a_declared_placeholder_is_no_answer_of_summagg() -> None:
-    def rule(request: dict[str, Any]) -> Reply:
-        prompt = last_text(request)
-        return reports(request) if "report tags" in prompt else said("The correct answer is: It is the short answer.")
-
-    with served(rule=rule) as (chat, _):
-        decision = SummAgg(chat).decide(POOL)
-    assert (decision.answer, decision.counts["no answer"]) == ("Paris", 1)
+def test_a_copied_placeholder_is_no_answer_of_summagg() -> None:
+    copied = said("The correct answer is: It is the short answer.")
+    with served(rule=lambda request: reports(request) if "report tags" in last_text(request) else copied) as (chat, _):
+        assert SummAgg(chat).decide(POOL).counts["no answer"] == 1
 
 
 def test_without_any_report_nothing_is_integrated() -> None:

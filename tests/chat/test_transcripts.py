@@ -84,9 +84,6 @@ def test_texts_share_a_budget_and_short_ones_stay_whole(budget: int) -> None:
 def test_what_is_cut_says_so_and_keeps_its_lines() -> None:
     assert cut_words("a\nb  c d", 2) == "a\nb […cut here: 2 more words]"
     assert cut_words("a b", 2) == "a b"
-
-
-def test_a_page_without_spaces_is_cut_too() -> None:
     assert cut_words("東京都千代田区", 2).startswith("東京 […cut")
     assert count_words("x" * 400) == 10
 

@@ -68,13 +68,6 @@ def test_the_best_candidate_wins_and_ties_go_to_the_first() -> None:
     assert decision.usage == Usage(30, 3, 3)
 
 
-def test_equal_candidates_are_asked_about_once() -> None:
-    same = rollout("Paris", ranked("q", "chunk"))
-    chat = by_answer(Paris="YES")
-    assert Verifier(chat).decide(pool_of(same, same)).scores == {0: 1.0, 1: 1.0}
-    assert len(chat.asked) == 1
-
-
 def test_a_reply_without_a_verdict_is_asked_for_again_and_none_at_all_is_an_error() -> None:
     replies = iter(["Hm.", "Hm.", "YES", *["Hm."] * 3])
     chat = FakeChat(lambda asked: next(replies))
@@ -97,7 +90,9 @@ def test_scores_that_tell_nothing_apart_are_said() -> None:
     assert decision.note == "all scores are alike (0.5): the first candidate was taken"
     same = rollout("Paris", ranked("q", "chunk"))
     for alone in (pool("Paris"), pool_of(same, same)):  # one prompt, nothing to tell apart
-        assert Verifier(by_answer(Paris=half)).decide(alone).note is None
+        chat = by_answer(Paris=half)
+        assert Verifier(chat).decide(alone).note is None
+        assert len(chat.asked) == 1
 
 
 @pytest.mark.parametrize(
@@ -164,8 +159,8 @@ def test_a_confidence_that_is_not_stated_is_an_error_and_nothing_has_none() -> N
 
     source = AskedConfidence(FakeChat(silent))
     with pytest.raises(ChatError, match="asked 3 times for a line 'Confidence: N'"):
-        source.estimate("q", Rollout(0, "Paris"))
-    assert source.estimate("q", Rollout(0, None)) is None
+        source("q", Rollout(0, "Paris"))
+    assert source("q", Rollout(0, None)) is None
 
 
 def test_a_confidence_that_cannot_be_asked_for_costs_only_itself() -> None:
@@ -182,5 +177,5 @@ def test_a_small_context_cuts_what_is_asked_about_a_confidence() -> None:
     assert (room.max_tokens, room.prompt_words) == (256, 256)
     assert AskedConfidence.room.within(1024, 300).max_tokens == 300
     chat = FakeChat(lambda _: "Confidence: 20")
-    AskedConfidence(chat, room).estimate("q", rollout("Paris " * 500, ranked("q", "chunk " * 500)))
+    AskedConfidence(chat, room)("q", rollout("Paris " * 500, ranked("q", "chunk " * 500)))
     assert 64 + 180 < chat.asked[0].count("Paris") + chat.asked[0].count("chunk") <= 256

@@ -2,7 +2,6 @@
 
 import random
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,12 +26,3 @@ def test_passages_questions_and_answers_waste_less_than_eight_percent() -> None:
     chance.shuffle(lengths)
     padded = sum(len(batch) * max(lengths[index] for index in batch) for batch in token_batches(lengths, 8192, 512))
     assert 1 - sum(lengths) / padded < 0.08
-
-
-def test_the_longest_texts_come_first() -> None:
-    assert token_batches([1, 9, 5], budget=9, max_items=4)[0] == [1]
-
-
-def test_a_budget_below_one_is_refused() -> None:
-    with pytest.raises(ValueError, match="at least 1"):
-        token_batches([1], 0, 1)

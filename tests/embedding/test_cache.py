@@ -6,8 +6,8 @@ import random
 import sqlite3
 import subprocess
 import sys
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +15,7 @@ import pytest
 
 from tracerank.cache_folders import default_cache_folder
 from tracerank.embedding.base import HashEmbedder
-from tracerank.embedding.cache import FILE_NAME, StoredEncoder, VectorCache, text_key
-from tracerank.embedding.cached import CachedEmbedder
+from tracerank.embedding.cache import FILE_NAME, CachedEmbedder, StoredEncoder, VectorCache, text_key
 from tracerank.errors import EmbeddingError
 from tracerank.runs import sqlite_file
 
@@ -26,12 +25,11 @@ HALVES = HashEmbedder(WIDTH).embed(TEXTS).astype(np.float16)
 SRC = Path(__file__).parents[2] / "src"
 WRITER = """
 import sys
-from tracerank.embedding import cached
+from tracerank.embedding import cache
 from tracerank.embedding.base import HashEmbedder
-from tracerank.embedding.cache import VectorCache
-cached.BATCH_TEXTS = 25
+cache.BATCH_TEXTS = 25
 folder, start, stop = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-embedder = cached.CachedEmbedder(HashEmbedder(16), VectorCache(folder))
+embedder = cache.CachedEmbedder(HashEmbedder(16), cache.VectorCache(folder))
 print("ready", flush=True)
 for begin in range(start, stop, 1000):
     embedder.embed([f"text number {number}" for number in range(begin, min(begin + 1000, stop))])
@@ -126,31 +124,26 @@ def test_removing_an_encoder_gives_the_space_back(tmp_path: Path) -> None:
         cache.remove("one")
 
 
-@pytest.mark.parametrize("content", [b"not a database at all" * 50, b"SQLite format 3\0" + b"\1" * 4000])
-def test_a_file_that_is_no_database_is_refused_in_one_line(tmp_path: Path, content: bytes) -> None:
+FOREIGN = sqlite3.connect(":memory:")
+FOREIGN.execute("CREATE TABLE vectors (mine)")
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"not a database at all" * 50, "damaged, or of another program .*move it away"),
+        (b"SQLite format 3\0" + b"\1" * 4000, "damaged, or of another program .*move it away"),
+        (FOREIGN.serialize(), "a file of another program; move it away"),
+    ],
+)
+def test_a_file_that_is_not_ours_is_refused_in_one_line_and_left_alone(
+    tmp_path: Path, content: bytes, words: str
+) -> None:
     (tmp_path / FILE_NAME).write_bytes(content)
-    with pytest.raises(EmbeddingError, match=rf"{FILE_NAME}: damaged, or of another program .*move it away") as caught:
+    with pytest.raises(EmbeddingError, match=rf"{FILE_NAME}: {words}") as caught:
         VectorCache(tmp_path)
     assert "\n" not in str(caught.value)
     assert (tmp_path / FILE_NAME).read_bytes() == content
-
-
-def test_another_program_s_database_is_refused_and_left_alone(tmp_path: Path) -> None:
-    damage(tmp_path, "CREATE TABLE vectors (mine)")
-    before = (tmp_path / FILE_NAME).read_bytes()
-    with pytest.raises(EmbeddingError, match="a file of another program; move it away"):
-        VectorCache(tmp_path)
-    assert (tmp_path / FILE_NAME).read_bytes() == before
-
-
-def test_a_torn_file_is_refused_in_one_line(tmp_path: Path) -> None:
-    cache = VectorCache(tmp_path)
-    cache.write(NAME, [f"{number}" for number in range(2000)], np.ones((2000, WIDTH), np.float16))
-    data = bytearray((tmp_path / FILE_NAME).read_bytes())
-    data[8192:-8192] = bytes(len(data) - 16384)
-    (tmp_path / FILE_NAME).write_bytes(data)
-    with pytest.raises(EmbeddingError, match="damaged"):
-        cache.check()
 
 
 def test_an_unusable_folder_ends_in_one_line(tmp_path: Path) -> None:
@@ -247,23 +240,13 @@ def test_a_forked_process_and_threads_use_the_same_cache(tmp_path: Path) -> None
         finally:
             os._exit(2)
     assert os.waitpid(child, 0)[1] == 0
-    problems = []
 
-    def work(number: int) -> None:
-        try:
-            for step in range(10):
-                names = [f"{number} {step} {text}" for text in TEXTS]
-                cache.write(NAME, names, HALVES)
-                assert len(cache.read(NAME, WIDTH, names)) == 60
-        except BaseException as problem:
-            problems.append(problem)
+    def work(name: str) -> int:
+        cache.write(NAME, [f"{name} {text}" for text in TEXTS], HALVES)
+        return len(cache.read(NAME, WIDTH, [f"{name} {text}" for text in TEXTS]))
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not problems
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(work, map(str, range(40)))) == [60] * 40
     assert cache.encoders() == [StoredEncoder(NAME, WIDTH, 60 + 4 * 10 * 60)]
 
 
@@ -305,7 +288,7 @@ def test_each_distinct_text_is_embedded_once_ever(tmp_path: Path) -> None:
 
 
 def test_an_interrupted_run_loses_one_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tracerank.embedding.cached.BATCH_TEXTS", 10)
+    monkeypatch.setattr("tracerank.embedding.cache.BATCH_TEXTS", 10)
     with pytest.raises(RuntimeError, match="stopped"):
         CachedEmbedder(Counting(calls=3), VectorCache(tmp_path)).embed(TEXTS)
     rest = Counting()

@@ -38,9 +38,3 @@ def test_a_real_server_gives_each_text_its_own_vector_again_and_again(embedder: 
 def test_a_real_server_names_the_text_that_is_too_long(embedder: HttpEmbedder) -> None:
     with pytest.raises(EmbeddingError, match=r"too large to process.*text 1 'hello hello.* is too long"):
         embedder.embed(["short", "hello " * 3000])
-
-
-def test_a_real_server_that_ignores_dimensions_is_found_out(address: str) -> None:
-    config = HttpConfig(address, "smollm2", dimensions=64)
-    with HttpEmbedder(config) as embedder, pytest.raises(EmbeddingError, match="width 576; expected 64"):
-        embedder.embed(["short"])

@@ -34,27 +34,13 @@ def checkpoint() -> Checkpoint:
     return Checkpoint(net.eval(), identify(HashEmbedder(WIDTH)))
 
 
-def test_an_encoder_agrees_with_itself() -> None:
-    identity = identify(HashEmbedder(WIDTH))
-    assert len(identity.reference_vectors) == len(REFERENCE_TEXTS)
-    assert agreement(identity, HashEmbedder(WIDTH)) == pytest.approx(1.0)
-
-
-def test_the_same_vectors_under_another_name_are_welcome() -> None:
-    assert TraceSelector(checkpoint(), Elsewhere(0.001)).decide(pool("a", "b")).answer in ("a", "b")
-
-
-def test_other_vectors_are_refused_by_how_much_they_differ() -> None:
+def test_an_encoder_is_known_by_its_vectors_and_not_by_its_name() -> None:
+    assert len(checkpoint().encoder.reference_vectors) == len(REFERENCE_TEXTS)
+    for embedder, insists in ((Elsewhere(0.001), False), (Elsewhere(0.5), True)):
+        chooser = TraceSelector(checkpoint(), embedder, allow_encoder_mismatch=insists)
+        assert chooser.decide(pool("a", "b")).answer in ("a", "b")
     with pytest.raises(CheckpointError, match=r"cosine 0\.\d{3} on the reference texts, 0\.99 is needed"):
         TraceSelector(checkpoint(), Elsewhere(0.5))
-
-
-def test_the_user_may_insist() -> None:
-    chooser = TraceSelector(checkpoint(), Elsewhere(0.5), allow_encoder_mismatch=True)
-    assert chooser.decide(pool("a", "b")).answer in ("a", "b")
-
-
-def test_another_width_cannot_be_insisted_on() -> None:
     with pytest.raises(CheckpointError, match="64 wide"):
         TraceSelector(checkpoint(), HashEmbedder(64), allow_encoder_mismatch=True)
 

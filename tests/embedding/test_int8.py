@@ -33,30 +33,11 @@ def test_the_outputs_are_those_of_the_float_layer_even_with_a_loud_channel(bias:
 
 
 @torch.inference_mode()
-def test_evening_out_the_channels_is_what_saves_the_quiet_ones() -> None:
-    linear, inputs = layer(), rows(loud=60.0)
-    linear.weight[:, 3] /= 60  # as training does: the loud channel matters no more than the others
-    even = Int8Linear(linear, inputs.abs().amax(0))
-    uneven = Int8Linear(linear, linear.weight.abs().amax(0))
-    error, error_without = ((each(inputs) - linear(inputs)).abs().mean() for each in (even, uneven))
-    assert error < error_without / 2
-
-
-@torch.inference_mode()
 def test_a_row_does_not_depend_on_its_batch() -> None:
     inputs = rows()
     quantized = Int8Linear(layer(), inputs.abs().amax(0))
     together = quantized(inputs.reshape(5, 6, 48)).reshape(30, 40)
     assert torch.allclose(together, torch.cat([quantized(row[None]) for row in inputs]), atol=1e-5)
-
-
-@torch.inference_mode()
-def test_rows_of_zeros_and_of_one_value_stay_exact() -> None:
-    linear = layer()
-    quantized = Int8Linear(linear, torch.ones(48))
-    assert torch.allclose(quantized(torch.zeros(1, 48)), linear.bias[None], atol=1e-6)
-    flat = Int8Linear(linear, linear.weight.abs().amax(0))(torch.full((1, 48), 0.5))
-    assert least_cosine(flat, linear(torch.full((1, 48), 0.5))) > 0.999
 
 
 @torch.inference_mode()

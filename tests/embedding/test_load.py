@@ -1,13 +1,13 @@
 """What a user may write for an encoder."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tracerank.embedding.base import BlankEmbedder, HashEmbedder, identify
-from tracerank.embedding.load import embedder_for, load_embedder
+from tracerank.embedding.load import load_embedder
 from tracerank.errors import EmbeddingError
 
 
@@ -15,17 +15,6 @@ def test_names_without_a_model_give_their_embedders() -> None:
     assert load_embedder("hash-64").width == 64
     assert load_embedder("hash-64", dims=64).name == "hash-64"
     assert load_embedder("sha256-4096").name == "sha256-4096"
-    assert load_embedder("blank").embed(["a", "another text"]).tolist() == [[1.0], [1.0]]
-
-
-def test_weights_that_look_at_no_text_take_no_other_encoder() -> None:
-    blank = identify(BlankEmbedder())
-    assert all(embedder_for(blank, wanted).name == "blank" for wanted in (None, "hash-8", HashEmbedder(8)))
-
-
-def test_a_hash_embedder_is_not_cut() -> None:
-    with pytest.raises(EmbeddingError, match="always 64 wide"):
-        load_embedder("hash-64", dims=32)
 
 
 def test_an_address_gives_the_embedder_of_a_server_and_its_model() -> None:
@@ -34,15 +23,18 @@ def test_an_address_gives_the_embedder_of_a_server_and_its_model() -> None:
     assert load_embedder("http://localhost:8080", is_cached=False).name == "http://localhost:8080/v1#default"
 
 
-@pytest.mark.parametrize("spec", ["", "  "])
-def test_an_empty_name_lists_the_choices(spec: str) -> None:
-    with pytest.raises(EmbeddingError, match="no encoder is called"):
-        load_embedder(spec)
-
-
-def test_a_width_below_one_is_refused() -> None:
-    with pytest.raises(EmbeddingError, match="dims must be at least 1"):
-        load_embedder("default", dims=0)
+@pytest.mark.parametrize(
+    ("spec", "dims", "words"),
+    [
+        ("hash-64", 32, "always 64 wide"),
+        ("", None, "no encoder is called ''"),
+        ("nonsense", None, "no encoder is called 'nonsense'"),
+        ("default", 0, "dims must be at least 1"),
+    ],
+)
+def test_what_is_no_encoder_or_no_width_is_refused(spec: str, dims: int | None, words: str) -> None:
+    with pytest.raises(EmbeddingError, match=words):
+        load_embedder(spec, dims)
 
 
 def test_a_folder_that_is_missing_or_no_model_is_named(tmp_path: Path) -> None:
@@ -55,10 +47,5 @@ def test_a_folder_that_is_missing_or_no_model_is_named(tmp_path: Path) -> None:
 
 def test_importing_the_loaders_leaves_torch_out() -> None:
     script = "import sys, tracerank.embedding.load, tracerank.embedding.local; sys.exit('torch' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", script], env=_environment(), timeout=60).returncode == 0
-
-
-def _environment() -> dict[str, str]:
-    import os
-
-    return os.environ | {"PYTHONPATH": str(Path(__file__).parents[2] / "src")}
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2] / "src")}
+    assert subprocess.run([sys.executable, "-c", script], env=environment, timeout=60).returncode == 0

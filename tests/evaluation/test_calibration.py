@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.evaluation.folders import POOLS, Confident, asked, folded, scores_of
+from tests.evaluation.folders import Confident, asked, folded, scores_of
 from tracerank.evaluation.calibration import (
     Answering,
     Bin,
@@ -78,8 +78,3 @@ def test_the_table_says_what_abstaining_below_a_confidence_brings(tmp_path: Path
     assert table.rows[0][-2:] == (pytest.approx(2 / 3), 0.5)
     [nothing] = calibration_tables(found, 1, abstain_below=0.99)
     assert nothing.rows[0][-2:] == (0.0, None)
-
-
-def test_methods_without_a_confidence_are_left_out(tmp_path: Path) -> None:
-    assert calibrations(scores_of(folded(tmp_path, POOLS)), 2) == []
-    assert calibration_tables([], 2) == []

@@ -7,7 +7,6 @@ import pytest
 from tests.evaluation.folders import Confident, asked, figures_of, folded, scores_of
 from tracerank.endpoints.chat import Usage
 from tracerank.evaluation.escalation import escalation_curves, escalation_tables
-from tracerank.evaluation.records import read_evaluation
 from tracerank.evaluation.report import make_report
 from tracerank.evaluation.report_tables import report_tables
 from tracerank.pools.pool import Pool
@@ -64,13 +63,3 @@ def test_tables_and_the_page_show_it_and_are_silent_without(tmp_path: Path) -> N
     plain = folded(tmp_path / "b", POOLS, ks=[2], methods=[FIRST])
     assert escalation_tables(figures_of(plain).escalations, 2, None) == []
     assert 'id="escalation"' not in make_report([plain]).page()
-
-
-def test_a_record_holds_both_answers(tmp_path: Path) -> None:
-    folder = folded(tmp_path, POOLS[:1], ks=[2], methods=[Escalating(FIRST, Second(), 0.6)])
-    [record] = [one for one in read_evaluation(folder).records() if one.method == "confident+second"]
-    before = record.escalated
-    assert before is not None
-    assert (record.answer, record.correct, record.confidence) == ("x", 1.0, None)
-    assert (before.method, before.answer, before.correct, before.confidence) == ("second", "y", 0.0, 0.1)
-    assert (before.calls, before.prompt_tokens, before.completion_tokens) == (2, 90, 10)

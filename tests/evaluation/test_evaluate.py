@@ -6,7 +6,7 @@ import pytest
 
 from tests.evaluation.folders import Confident, Last, Writer
 from tracerank.endpoints.chat import Usage
-from tracerank.evaluation.evaluate import evaluate, mean_sample, oracle
+from tracerank.evaluation.evaluate import evaluate, oracle
 from tracerank.evaluation.records import Record
 from tracerank.evaluation.scores import Row, fold
 from tracerank.pools.correctness import Outcome
@@ -119,11 +119,6 @@ def test_the_time_of_a_block_is_shared_and_that_of_single_decisions_is_their_own
     for record in evaluate([Blocks(), Slow()], pools, [1]):
         seconds.setdefault(record.method, []).append(record.seconds)
     assert (seconds["trace"], seconds["confident"]) == ([3.0] * 3, [9.0, 1.0, 2.0])
-
-
-def test_the_mean_of_samples_is_over_the_judged_ones_with_failed_ones_wrong() -> None:
-    mixed = Pool.of(Question("q", "?"), [*pool("a", "b", None, right="a").rollouts, Rollout(3, "c")])
-    assert mean_sample(mixed) == Outcome(None, None, 1 / 3, None)
 
 
 def test_the_oracle_looks_at_every_sample_and_is_unknown_while_an_unjudged_one_may_be_right() -> None:

@@ -8,7 +8,6 @@ from tests.builders import referenced
 from tests.scripted_chat import ScriptedChat, failed, in_turn, silent
 from tracerank.endpoints.chat import ChatReply
 from tracerank.endpoints.chat_cache import CachedChat
-from tracerank.errors import ChatError
 from tracerank.evaluation.judging import ROOM, AnswerJudge, Judgement, Verdict, judgement_in, verdict_in
 from tracerank.evaluation.labels import JUDGE, Labelling
 from tracerank.pools.correctness import correctness
@@ -46,11 +45,6 @@ def grader(**verdicts: str) -> ScriptedChat:
 )
 def test_a_verdict_is_the_last_one_that_is_plainly_said(text: str, expected: Verdict | None) -> None:
     assert verdict_in(ChatReply(text)) is expected
-
-
-def test_a_reply_that_was_cut_has_come_to_no_verdict() -> None:
-    assert verdict_in(ChatReply("It may be CORRECT if", is_cut=True)) is None
-    assert verdict_in(ChatReply("CORRECT", is_cut=True)) is Verdict.CORRECT
 
 
 def test_the_prompt_holds_question_references_and_answer_and_no_marks_of_others() -> None:
@@ -122,13 +116,6 @@ def test_an_answer_that_cannot_be_judged_has_no_label_and_is_counted(said: str |
     assert "1 could not be judged" in judge.sentence
 
 
-def test_where_no_judge_can_be_asked_the_run_ends() -> None:
-    hopeless = failed()
-    hopeless.ends_all = True
-    with pytest.raises(ChatError):
-        list(Labelling(JUDGE, AnswerJudge(in_turn(hopeless))).pools([referenced(REFERENCES, "Rome")]))
-
-
 def test_after_a_failure_the_same_judge_can_be_asked_again_for_what_is_missing(tmp_path: Path) -> None:
     replies: list[str | Exception] = ["INCORRECT", failed(), "INCORRECT"]
     chat = CachedChat(ScriptedChat(lambda messages, sampling: replies.pop(0)), tmp_path)
@@ -137,12 +124,6 @@ def test_after_a_failure_the_same_judge_can_be_asked_again_for_what_is_missing(t
     assert [one.label for known in labelling.pools(pools) for one in known.rollouts] == [0.0, None]
     assert [one.label for known in labelling.pools(pools) for one in known.rollouts] == [0.0, 0.0]
     assert chat.asked == 3  # Rome once, Oslo twice
-
-
-def test_pools_come_back_in_their_order_though_several_are_under_way() -> None:
-    pools = [referenced(REFERENCES, f"city {number}", question=f"{number}?") for number in range(9)]
-    found = list(Labelling(JUDGE, AnswerJudge(in_turn("INCORRECT"))).pools(pools))
-    assert [known.question.text for known in found] == [known.question.text for known in pools]
 
 
 def test_a_small_context_cuts_reply_and_answer() -> None:

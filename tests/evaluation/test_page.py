@@ -10,7 +10,7 @@ import pytest
 
 from tests.evaluation.folders import Last, asked, folded
 from tracerank.errors import UsageError
-from tracerank.evaluation.charts import Axis, Scale, Series, chart
+from tracerank.evaluation.charts import Axis, Dot, Scale, Series, chart
 from tracerank.evaluation.page import content_security_policy
 from tracerank.evaluation.report import make_report
 from tracerank.pools.pool import Pool
@@ -125,7 +125,7 @@ def test_ticks_are_round_and_include_both_ends_where_these_are_round(
 
 def test_values_stand_at_their_share_of_the_axis() -> None:
     unit = Axis("x", Scale(0.0, 2.0), [(1.0, "one")])
-    drawn = chart([Series([(0.5, 2.0), (1.0, 0.0)], "s1", ["<a>", "b"])], unit, unit)
+    drawn = chart([Series([Dot(0.5, 2.0, "<a>"), Dot(1.0, 0.0, "b")], "s1")], unit, unit)
     assert 'points="25.0,0.0 50.0,100.0"' in drawn
     assert 'cx="25.0%" cy="0.0%" r="4.0"><title>&lt;a&gt;</title>' in drawn
     assert '<text x="50.0%" y="14" text-anchor="middle">one</text>' in drawn

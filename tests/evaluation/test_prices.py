@@ -39,13 +39,10 @@ def test_what_nobody_counted_has_no_price() -> None:
     ("text", "words"),
     [
         ("{", "not valid JSON"),
-        ("[]", "expected prices by model"),
         ('{"currency": "USD"}', "expected prices by model"),
         ('{"m": 3}', "'m' needs 'input' and 'output'"),
-        ('{"m": {"input": 1}}', "'m' needs"),
         ('{"m": {"input": -1, "output": 1}}', "numbers from 0 on"),
         ('{"m": {"input": NaN, "output": 1}}', "numbers from 0 on"),
-        ('{"m": {"input": true, "output": 1}}', "numbers from 0 on"),
         ('{"m": {"input": "2", "output": 1}}', "numbers from 0 on"),
         ('{"currency": 3, "m": {"input": 1, "output": 1}}', "'currency' is 3"),
     ],

@@ -86,26 +86,11 @@ def test_other_settings_are_refused_and_replaced_by_force_alone(tmp_path: Path) 
     assert read_evaluation(tmp_path).labels is None
 
 
-def test_two_runs_cannot_write_to_one_folder(tmp_path: Path) -> None:
-    with (
-        RecordFolder(tmp_path, {"a": 1}),
-        pytest.raises(UsageError, match="another process is writing"),
-        RecordFolder(tmp_path, {"a": 1}),
-    ):
-        pass
-
-
 def test_a_run_that_fails_before_its_first_record_leaves_nothing(tmp_path: Path) -> None:
     with suppress(KeyboardInterrupt), RecordFolder(tmp_path / "new", {"a": 1}) as target:
         assert len(list(target.noting([pool("x")]))) == 1
         raise KeyboardInterrupt
     assert not (tmp_path / "new").exists()
-
-
-def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "e").write_text("mine")
-    with pytest.raises(UsageError, match="is a file; name a folder"), RecordFolder(tmp_path / "e", {}):
-        pass
 
 
 def test_facts_of_a_question_are_noted_once(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from tracerank.evaluation.scores import MEASURES, ScoreMatrix
 from tracerank.evaluation.tables import Table
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, Question, Rollout
-from tracerank.votes.answer_groups import DefaultGroups, ExactGroups
+from tracerank.votes.answer_groups import DefaultGroups
 from tracerank.votes.voting import MajorityVote
 
 
@@ -60,12 +60,6 @@ def test_differences_are_paired_and_come_with_a_sign_test(tmp_path: Path) -> Non
     assert rows(table)["majority"][3:] == (None,) * 6
 
 
-def test_the_papers_vote_stands_in_for_the_vote_in_comparisons(tmp_path: Path) -> None:
-    figures = figures_of(folded(tmp_path, POOLS, methods=[MajorityVote(ExactGroups()), Last()]))
-    assert "difference from majority-paper" in table_of(figures, "comparison").title
-    assert figures_of(folded(tmp_path / "b", POOLS, methods=[Last()])).against is None
-
-
 def test_accuracy_is_coverage_times_selection(tmp_path: Path) -> None:
     figures = figures_of(folded(tmp_path, POOLS, methods=[MajorityVote(), Last(), Writer()]))
     for method, k, coverage, selection, accuracy, new in coverage_table(figures).rows:
@@ -83,12 +77,6 @@ def test_browsing_with_one_rollout_is_the_mean_of_all_samples_for_every_method(t
     wanted = {"single": (1.0, 1.0), "mean-single": (0.25, 0.25), "majority": (0.25, 0.0), "pass@K": (0.25, 1.0)}
     assert {name: rows(budget)[name] for name in wanted} == wanted
     assert any("mean of all samples in every row but single" in line for line in budget.notes)
-
-
-def test_random_subsets_are_averaged_within_a_question_first(tmp_path: Path) -> None:
-    pools = [asked("1", "x", "x", "x", "x"), asked("2", "y", "y", "y", "y")]
-    tables = {table.name: table for table in budget_tables(figures_of(folded(tmp_path, pools, subsets=4)))}
-    assert rows(tables["budget_random"])["majority"] == (0.5, 0.5)
 
 
 def test_exclusions_are_counted(tmp_path: Path) -> None:
@@ -151,14 +139,6 @@ def test_the_files_hold_what_the_report_says(tmp_path: Path) -> None:
     assert {"table": "main", "row": "majority", "column": "overall", "value": 0.25} in cells
     assert {"table": "exclusions", "row": "all", "column": "left out because", "text": "no answer"} in cells
     assert len(report.csv().splitlines()) == 1 + len(cells)
-
-
-def test_what_the_records_do_not_hold_is_refused(tmp_path: Path) -> None:
-    folder = folded(tmp_path / "e", POOLS)
-    with pytest.raises(UsageError, match="the records are of K=1, 2"):
-        make_report([folder], k=3)
-    with pytest.raises(UsageError, match="no such method there; there are"):
-        make_report([folder], against="solagg")
 
 
 BARE = Pool.of(Question("bare", "?"), [Rollout(0, "x")])

@@ -111,14 +111,6 @@ def test_a_complete_run_decides_nothing_again(tmp_path: Path) -> None:
     assert again.rows == first.rows
 
 
-@pytest.mark.parametrize("option", [{"seed": 1}, {"subsets": 1}, {"ks": (3,)}, {"settings": {"files": 2}}])
-def test_other_settings_in_the_same_folder_are_refused_unless_forced(option: dict[str, Any], tmp_path: Path) -> None:
-    run(folder=tmp_path / "e")
-    with pytest.raises(UsageError, match="other files, methods or settings"):
-        run(folder=tmp_path / "e", **option)
-    assert run(folder=tmp_path / "e", force=True, **option).rows
-
-
 def test_a_server_that_failed_is_in_no_figure_and_is_asked_again(tmp_path: Path) -> None:
     method = Broken({"2"}, is_server=True)
     found = run(folder=tmp_path / "e", methods=(method,), ks=(2,), on_failure=lambda pool, why: None)
@@ -162,11 +154,6 @@ def test_of_a_split_only_what_it_holds_out_is_judged() -> None:
     assert run(split=Split(named=frozenset({"1", "2"}))).rows[0].questions == 2
     with pytest.raises(UsageError, match="holds out none of 6 questions"):
         run(split=Split(named=frozenset({"other"})))
-
-
-def test_sets_of_two_backbones_are_kept_apart(tmp_path: Path) -> None:
-    run_evaluation([], [("a", POOLS[:1]), ("b", POOLS[:1])], [2], Labelling(), folder=tmp_path / "e")
-    assert [facts.backbone for facts in read_evaluation(tmp_path / "e").questions] == ["a", "b"]
 
 
 def test_methods_that_had_nothing_to_weigh_by_are_mentioned() -> None:

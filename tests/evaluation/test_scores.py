@@ -32,16 +32,6 @@ def test_two_runs_under_one_name_stand_apart_by_their_labels(tmp_path: Path) -> 
     assert rows(cost_table(Figures.of(scores)))["trace (8B)"][4] == 1.0
 
 
-def test_folders_of_the_same_name_are_told_apart_by_their_parents(tmp_path: Path) -> None:
-    one = folded(tmp_path / "a" / "e", POOLS)
-    other = folded(tmp_path / "b" / "e", POOLS, methods=[First()])
-    assert {"trace (a/e)", "trace (b/e)"} < set(scores_of(one, other).methods)
-    same = [
-        folded(tmp_path / name / "x" / "e", POOLS, methods=[method]) for name, method in (("c", First()), ("d", Last()))
-    ]
-    assert {"trace (e #1)", "trace (e #2)"} < set(scores_of(*same).methods)
-
-
 def test_two_models_that_chose_the_same_are_two_runs_and_one_model_is_one(tmp_path: Path) -> None:
     made = [
         folded(tmp_path / name, POOLS, config={"label": name, "models": {"trace": model, "majority": None}})

@@ -82,14 +82,6 @@ def test_each_stage_gets_its_own_time_and_each_text_is_encoded_once_a_pass(monke
     assert (found.questions, found.rollouts, found.texts, found.per_question) == (4, 8, 1, 22 / 4)
 
 
-def test_vectors_are_those_of_the_embedder() -> None:
-    plain = HashEmbedder(16)
-    clocked = ClockedEmbedder(plain)
-    texts = ["a b", "c", "a b"]
-    assert np.array_equal(clocked.embed(texts), plain.embed(texts))
-    assert clocked.embed([]).shape == (0, 16)
-
-
 def test_a_network_is_measured_with_its_own_encoder_alone_and_what_ships_without_one(tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
     from tracerank.trace.checkpoint import Checkpoint, save_checkpoint

@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from random import Random
 
 import pytest
 from hypothesis import given, settings
@@ -19,7 +18,6 @@ from tracerank.evidence.confidence import (
     read_confidence,
     shipped_confidence,
     standing_in,
-    stepped,
 )
 from tracerank.evidence.model import Logistic
 from tracerank.methods import load_selector
@@ -40,14 +38,6 @@ def test_a_vote_more_never_lowers_the_agreement_of_its_meaning(counts: list[int]
 def test_a_rival_more_never_raises_that_of_the_leading_meaning(counts: list[int]) -> None:
     counts = sorted(counts, reverse=True)
     assert agreement([*counts, 1])[0] <= agreement(counts)[0] + 1e-9
-
-
-@given(votes, st.randoms())
-def test_agreement_does_not_hang_on_the_order_of_meanings(counts: list[int], random: Random) -> None:
-    order = list(range(len(counts)))
-    random.shuffle(order)
-    found = agreement(counts)
-    assert agreement([counts[place] for place in order]) == pytest.approx([found[place] for place in order])
 
 
 def test_sixteen_of_sixteen_say_more_than_two_of_two_but_nothing_is_certain() -> None:
@@ -74,13 +64,6 @@ def test_answers_in_other_words_agree() -> None:
     wordy = pool_of(*(rollout(answer) for answer in ("Venice", "It was Venice.", "Venice, Italy")), question=QUESTION)
     for method in ("majority", "evidence"):
         assert confidence_of(wordy, method) == pytest.approx(confidence_of(plain, method), abs=0.1)
-
-
-@pytest.mark.parametrize("method", ["majority", "majority-paper", "weighted", "evidence"])
-def test_votes_and_selectors_alike_say_how_sure_they_are(method: str) -> None:
-    found = confidence_of(pool_of(rollout("Venice"), rollout("Venice"), rollout("Mantua"), question=QUESTION), method)
-    assert found is not None
-    assert 0 < found < 1
 
 
 @settings(max_examples=30, deadline=None)
@@ -115,13 +98,8 @@ def test_of_long_reports_and_code_nothing_is_said_and_the_reason_is() -> None:
 @pytest.mark.parametrize("answer", ["Venice; Mantua; Cremona", "It was {unknown}", "return to sender", *ANSWERS])
 def test_words_are_no_code(answer: str) -> None:
     assert not is_code(answer)
-
-
-@pytest.mark.parametrize(
-    "answer", ["```python\nx\n```", "int main() {\n  return 0;\n}", "import os\nos.getcwd()\nreturn 1"]
-)
-def test_code_is_told(answer: str) -> None:
-    assert is_code(answer)
+    assert is_code(f"```python\n{answer}\n```")
+    assert is_code(f"int main() {{\n  return 0; // {answer}\n}}")
 
 
 def test_an_abstention_has_no_confidence() -> None:
@@ -136,16 +114,8 @@ def test_a_written_answer_and_an_empty_pool_stay_as_they_are() -> None:
         assert sure.calibrate(found, decision) is decision
 
 
-def test_steps_are_straight_lines_and_flat_outside() -> None:
-    steps = ((0.2, 0.1), (0.6, 0.5), (0.6, 0.7))
-    assert [stepped(steps, at) for at in (0.0, 0.2, 0.4, 0.6, 0.9)] == pytest.approx([0.1, 0.1, 0.3, 0.5, 0.7])
-    assert stepped((), 0.4) == 0.4
-
-
 def test_what_is_saved_is_what_is_read(tmp_path: Path) -> None:
-    made = Calibration(
-        Logistic({"agreement": 0.7, "score_lead": 0.1}, -0.2), 40, True, ((0.1, 0.2), (0.9, 0.8)), {"form": "x"}
-    )
+    made = Calibration(Logistic({"agreement": 0.7, "score_lead": 0.1}, -0.2), 40, True, {"form": "x"})
     made.save(tmp_path)
     assert read_confidence(tmp_path) == made
     assert read_confidence(tmp_path / "nowhere") is None
@@ -158,8 +128,7 @@ def test_what_is_saved_is_what_is_read(tmp_path: Path) -> None:
         {"bias": 0.5},
         {"weights": {"agreement": float("nan")}, "checksum": None},
         {"bias": None},
-        {"steps": [[0.5, 0.5], [0.1, 0.2]]},
-        {"steps": [[0.5, 2.0]]},
+        {"training": None},
         {"longest": 0},
         {"format": "other/1"},
     ],
@@ -191,4 +160,4 @@ def test_the_scores_of_the_method_count_where_they_are_weighed() -> None:
     plain, weighed = (
         Calibration(Logistic(each), 9) for each in ({"agreement": 1.0}, {"agreement": 1.0, "score_lead": 1.0})
     )
-    assert weighed.of(standing) > plain.of(standing)
+    assert weighed.model.probability(standing) > plain.model.probability(standing)

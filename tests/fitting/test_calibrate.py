@@ -12,7 +12,6 @@ from tracerank.evidence.confidence import COLUMNS, read_confidence, shipped_conf
 from tracerank.evidence.model import sigmoid
 from tracerank.fitting.calibrate import (
     AS_IT_IS,
-    ISOTONIC,
     LOGISTIC,
     MIN_QUESTIONS,
     SHIFTED,
@@ -20,7 +19,6 @@ from tracerank.fitting.calibrate import (
     best_calibration,
     calibrate,
     cases_of,
-    fit_isotonic,
     fit_shifted,
     subsets_of,
 )
@@ -67,17 +65,10 @@ def test_a_scale_and_a_shift_are_found() -> None:
 
 
 def test_freer_forms_are_tried_with_more_questions() -> None:
+    assert set(best_calibration(cases(MIN_QUESTIONS[LOGISTIC] - 1, 1.0)).held) == {AS_IT_IS, SHIFTED}
     assert set(best_calibration(cases(MIN_QUESTIONS[LOGISTIC], 1.0)).held) == {AS_IT_IS, SHIFTED, LOGISTIC}
-    assert set(best_calibration(cases(MIN_QUESTIONS[ISOTONIC], 1.0)).held) == {AS_IT_IS, SHIFTED, LOGISTIC, ISOTONIC}
     silent = replace(cases(60, level=0.5), known=np.full(60, np.nan))
     assert set(best_calibration(silent).held) == {SHIFTED}
-
-
-def test_isotonic_steps_rise_and_are_never_certain() -> None:
-    steps = fit_isotonic(cases(400, 3.0), shipped_confidence()).steps
-    shares = [share for _, share in steps]
-    assert (list(steps), shares) == (sorted(steps), sorted(shares))
-    assert 0 < shares[0] < shares[-1] < 1
 
 
 @pytest.mark.parametrize("wrong", [cases(MIN_QUESTIONS[SHIFTED] - 1, 0.0), replace(cases(50, 0.0), right=np.ones(50))])

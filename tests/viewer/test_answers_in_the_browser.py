@@ -93,22 +93,3 @@ def test_long_answers_are_called_by_what_they_come_down_to(open_page, keep) -> N
     expect(page.locator(".fact.is-selected .fact-value")).to_have_text("Paris")
     expect(page.locator(".fact.is-selected .fact-whole")).to_have_class("fact-whole is-lines")
     keep(page)
-
-
-def test_the_rollouts_are_one_click_away(open_page) -> None:
-    width = 390
-    page = open_page(voted([bridge_pool()]), width=width, address="#/1")
-    expect(page.locator(".jump")).to_have_count(4)
-    last = page.locator(".jump").last.bounding_box()
-    assert last["x"] + last["width"] <= width
-    page.locator("[data-jump=lanes-title]").click()
-    expect(page.locator(".lane").first.locator(".lane-head")).to_be_in_viewport()
-    expect(page.locator("[data-jump=candidates-title]")).to_be_in_viewport()
-    page.locator("[data-jump=candidates-title]").click()
-    expect(page.locator(".candidate").first).to_be_in_viewport()
-
-
-def test_the_rollouts_begin_within_the_second_screen(open_page) -> None:
-    page = open_page(voted([bridge_pool()]))
-    expect(page.locator(".lanes")).to_be_attached()
-    assert page.locator(".lanes").bounding_box()["y"] < 900

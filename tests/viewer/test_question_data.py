@@ -5,18 +5,16 @@ from random import Random
 
 import pytest
 
-from tests.builders import pool, pool_of, ranked, referenced, rollout
-from tests.viewer.pages import BRIDGE, bridge_pool, explained, selector, voted
+from tests.builders import pool, pool_of, ranked, rollout
+from tests.viewer.pages import BRIDGE, bridge_pool, explained, voted
 from tests.worlds import generate_pools
 from tracerank.answers.equivalence import NO_GROUP
 from tracerank.methods import load_method
 from tracerank.pools.pool import Pool
-from tracerank.pools.types import BROWSING, WEBQA
+from tracerank.pools.types import BROWSING
 from tracerank.viewer.question_data import list_entry, question_data
-from tracerank.votes.answer_groups import DefaultGroups
-from tracerank.votes.base import Decision, Method
+from tracerank.votes.base import Decision
 from tracerank.votes.explanation import explain_pool, explain_stream
-from tracerank.votes.voting import MajorityVote
 
 
 def decided(pool: Pool, **fields: object) -> dict[str, object]:
@@ -33,13 +31,6 @@ def test_selected_and_voted_answers_are_compared_as_the_vote_compares() -> None:
     assert differing["vote"]["answer"] == "Paris"  # type: ignore[index]
 
 
-def test_the_grouping_of_the_method_decides_which_answers_count_as_one() -> None:
-    two = pool("Busan", "Busan, South Korea")
-    exact, default = (voted([two], method)[0] for method in (MajorityVote(), MajorityVote(DefaultGroups())))
-    assert len({one["group"] for one in exact["rollouts"]}) == 2
-    assert len({one["group"] for one in default["rollouts"]}) == 1
-
-
 def test_a_calibrated_confidence_goes_before_any_stand_in() -> None:
     data = decided(pool("a", "b"), answer="a", sample_id=0, scores={0: 2.0, 1: 1.0}, confidence=0.83)
     assert data["confidence"] == {"value": 0.83, "kind": "confidence"}
@@ -53,12 +44,6 @@ def test_votes_stand_in_by_agreement_and_scores_by_their_softmax() -> None:
     assert 0 < data["confidence"]["value"] < 1
 
 
-def test_references_are_read_by_meaning_where_there_is_no_label() -> None:
-    [data] = voted([referenced(("Paris",), "It is Paris.", "It is Paris.", "Rome")])
-    assert data["selected"]["right"] == 1.0
-    assert [one["label"] for one in data["rollouts"]] == [1.0, 1.0, 0.0]
-
-
 def test_labels_references_and_drop_reasons_are_told() -> None:
     [data] = voted([bridge_pool()])
     assert data["references"] == ["Ines Tarrow"]
@@ -66,12 +51,6 @@ def test_labels_references_and_drop_reasons_are_told() -> None:
     assert [one["label"] for one in data["rollouts"]] == [1.0, 1.0, 0.0, None]
     assert [one["dropped"] for one in data["rollouts"]] == [None, None, None, "no answer"]
     assert data["rollouts"][3]["searches"][0]["evidence"][0]["text"] == data["texts"].index(BRIDGE)
-
-
-def test_without_labels_nothing_is_called_right_or_wrong() -> None:
-    [data] = voted([pool("a", "b")])
-    assert data["selected"]["right"] is None
-    assert list_entry(data)["right"] is None
 
 
 def test_a_newly_written_answer_belongs_to_no_rollout() -> None:
@@ -86,12 +65,6 @@ def test_an_unreadable_rollout_keeps_its_place_and_its_reason() -> None:
     broken = Pool(broken.question, (broken.rollouts[0], replace(broken.rollouts[1], problem="line 7 is not JSON")))
     [data] = explained([broken])
     assert [one["dropped"] for one in data["rollouts"]] == [None, "line 7 is not JSON"]
-
-
-def test_the_list_counts_who_gives_the_selected_answer() -> None:
-    [data] = voted([pool("a", "A.", "b", None)])
-    entry = list_entry(data)
-    assert (entry["votes"], entry["rollouts"], entry["agrees"]) == (2, 4, True)
 
 
 WORDINGS = ("{}", "{}.", "It is {}.", "The answer is {}.", "**{}**", "Based on the pages, the answer is {}.")
@@ -113,12 +86,6 @@ def test_groups_votes_and_agreement_are_those_of_the_decisions(name: str) -> Non
             assert data["agrees"] == (voted.sample_id in decision.group)
         assert (data["selected"]["sample"], data["vote"]["sample"]) == (decision.sample_id, voted.sample_id)
         assert list_entry(data)["votes"] == len(group)
-
-
-@pytest.mark.parametrize("method", [load_method(), selector(WEBQA)], ids=["evidence", "trace"])
-def test_wordings_of_one_meaning_are_one_answer(method: Method) -> None:
-    [data] = voted([pool("Paris", "It is Paris.", "The answer is Paris.", "Rome")], method)
-    assert len({one["group"] for one in data["rollouts"]} - {NO_GROUP}) <= 2
 
 
 @pytest.mark.parametrize(

@@ -43,10 +43,6 @@ def test_the_shipped_selector_gives_reasons_and_a_network_attention(tmp_path: Pa
     assert (listed["method"], data["has_weights"], data["weights_are"]) == ("trace", True, "attention")
 
 
-def test_the_vote_is_not_compared_with_itself(tmp_path: Path) -> None:
-    assert written(tmp_path / "a.html", VOTE)[0]["is_vote"]
-
-
 def test_the_page_says_how_many_questions_were_fitted_on(tmp_path: Path, open_page) -> None:
     known = bridge_pool()
     listed, data = written(tmp_path / "p.html", VOTE, known, pool("a", "b"), fitted=[known])

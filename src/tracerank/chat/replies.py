@@ -1,7 +1,7 @@
 """What an aggregator's reply says: the paper's rules (App. A.2), then whatever else models write instead.
 
 The paper's rules come first and find what they found in the paper. Where they find nothing, the same reply is read
-as small models write it: tags escaped as they saw them in a prompt, an answer in other marks, "Final solution 3".
+as small models write it: tags escaped as they saw them in a prompt, an answer in other marks, "Final solution 3:".
 ``how`` says which reading it was, so that strict and lenient figures can be kept apart. Reads models' own words only.
 """
 
@@ -92,13 +92,7 @@ def _tagged(name: str, text: str) -> str | None:
 _ESCAPES = {"\\u003c": "<", "\\u003e": ">", "&lt;": "<", "&gt;": ">", "\\/": "/"}
 _ESCAPE = re.compile("|".join(map(re.escape, _ESCAPES)), re.I)
 _OF_ONE = r"(?:final )?(?:solution|report|trajectory|agent|answer|option|candidate)s? ?(?:number |no\. ?|nr\. ?|#)?"
-_NUMBER = re.compile(rf"\b{_OF_ONE}\(?([0-9]{{1,3}})\b(?![.,][0-9])", re.I)
 _IS_NUMBER = re.compile(rf"\W{{0,6}}(?:the )?{_OF_ONE}\(?([0-9]{{1,3}})\W{{0,6}}", re.I)
-_IS_RIGHT = re.compile(
-    rf"\b{_OF_ONE}\(?([0-9]{{1,3}})\)?(?: (?:is|seems|appears|looks)(?: to be)?(?: the)?(?: most)?| gives the|:)?"
-    r" (?:correct|right|best|accurate|likely|reliable)\b",
-    re.I,
-)
 _LABEL = re.compile(rf"\W{{0,6}}(?:the )?{_OF_ONE}([0-9]{{1,3}})[ *]{{0,3}}:[ *]{{0,3}}(?=\S)", re.I)
 _PLACEHOLDER = re.compile(r"(?:(?:(?:it|this|that|here) is )?(?:(?:short|final|exact|correct) )*answer(?: here)?|…)?")
 _LEAST_NAME = 3
@@ -112,8 +106,7 @@ def read_reply(text: str, rule: PaperRule, candidates: Sequence[str]) -> Found |
     for how, held in ((BY_RULE, rule(said)), (ESCAPED, rule(unescaped)), (MARKED, _marked(unescaped))):
         if held is not None and (found := _meant(held, how, candidates)) is not None:
             return found
-    number = _number_in(unescaped)
-    return _numbered(number, candidates) if number is not None else None
+    return _numbered(_LABEL.match(unescaped) or _IS_NUMBER.fullmatch(unescaped), candidates)
 
 
 def named_in(text: str, candidates: Sequence[str]) -> Found | None:
@@ -133,8 +126,7 @@ def is_placeholder(text: str) -> bool:
 
 def bare_number(text: str, candidates: Sequence[str]) -> Found | None:
     """The solution that a reply numbers by a number alone, where that was asked for."""
-    number = re.fullmatch(r"\W{0,6}([0-9]{1,3})\W{0,6}", spoken(text))
-    return None if number is None else _numbered(int(number[1]), candidates)
+    return _numbered(re.fullmatch(r"\W{0,6}([0-9]{1,3})\W{0,6}", spoken(text)), candidates)
 
 
 def _marked(text: str) -> str | None:
@@ -147,7 +139,7 @@ def _meant(held: str, how: str, candidates: Sequence[str]) -> Found | None:
     if is_placeholder(held):
         return None
     if number := _IS_NUMBER.fullmatch(held):
-        return _numbered(int(number[1]), candidates)
+        return _numbered(number, candidates)
     bare = held[label.end() :] if (label := _LABEL.match(held)) else held
     return Found(_unquoted(bare), how)
 
@@ -159,15 +151,6 @@ def _unquoted(text: str) -> str:
     return inner[1:-1].strip() or inner if is_quoted else inner
 
 
-def _number_in(text: str) -> int | None:
-    """The solution that a text begins with, calls right (the last one counts), or names as the only one."""
-    if first := _LABEL.match(text):
-        return int(first[1])
-    if right := [int(found[1]) for found in _IS_RIGHT.finditer(text)]:
-        return right[-1]
-    mentioned = {int(found[1]) for found in _NUMBER.finditer(text)}
-    return mentioned.pop() if len(mentioned) == 1 else None
-
-
-def _numbered(number: int, candidates: Sequence[str]) -> Found | None:
+def _numbered(found: re.Match[str] | None, candidates: Sequence[str]) -> Found | None:
+    number = int(found[1]) if found else 0
     return Found(candidates[number - 1], NUMBERED) if 1 <= number <= len(candidates) else None

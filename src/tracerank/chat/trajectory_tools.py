@@ -6,8 +6,7 @@ texts of others are quoted, and no return is longer than the model's context can
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from tracerank.answers.scripts import UNSPACED
 from tracerank.chat.asking import cut_words, fit_words, quoted
@@ -18,64 +17,49 @@ from tracerank.extras import needed
 
 _TERM = re.compile(rf"[{UNSPACED}]|[^\W_{UNSPACED}]+")
 _MAX_QUERY_TERMS = 200
-MAX_MATCHES = 10
-"""Steps that a search returns; k is cut to it."""
-USUAL_MATCHES = 5
-"""When the call names no k."""
-EXCERPT_WORDS = 150
-"""Of each step that a search returns."""
-MAX_SEGMENT_STEPS = 5
-SEGMENT_WORDS = 600
-"""Of each step of a segment."""
-SOLUTION_WORDS = 1_000
-"""Of each solution."""
+_USUAL_MATCHES, _MAX_MATCHES = 5, 10
+"""Steps that a search returns: when the call names no k, and at most."""
+_MAX_SEGMENT_STEPS = 5
+_EXCERPT_WORDS, _SEGMENT_WORDS, _SOLUTION_WORDS = 150, 600, 1_000
+"""Of each step that a search returns, of each step of a segment, of each solution."""
 ROLES = ("assistant", "tool")
 
 
-def _object(required: Sequence[str], **properties: Mapping[str, Any]) -> dict[str, Any]:
-    return arguments_schema(required, **properties) | {"additionalProperties": False}
+def _tool(name: str, description: str, required: Sequence[str], **properties: Mapping[str, Any]) -> ChatTool:
+    return ChatTool(name, description, arguments_schema(required, **properties) | {"additionalProperties": False})
 
 
-FINISH = ChatTool(
+FINISH = _tool(
     "finish",
     "Hands in the answer and ends the work.",
-    _object(
-        ("solution", "reason"),
-        solution=text_argument("Two lines. Exact Answer: the short answer. Explanation: why this is the answer."),
-        reason=text_argument("How the trajectories were weighed and conflicts settled."),
-    ),
+    ("solution", "reason"),
+    solution=text_argument("Two lines. Exact Answer: the short answer. Explanation: why this is the answer."),
+    reason=text_argument("How the trajectories were weighed and conflicts settled."),
 )
-
-
 _NUMBER = number_argument("Number of the trajectory, from 1; leave out for all.")
 LOOKING = (
-    ChatTool("get_solution", "Shows the final words of one trajectory, or of all.", _object((), trajectory=_NUMBER)),
-    ChatTool(
+    _tool("get_solution", "Shows the final words of one trajectory, or of all.", (), trajectory=_NUMBER),
+    _tool(
         "search_trajectory",
         "Finds the steps of one trajectory, or of all, that mention given words.",
-        _object(
-            ("query",),
-            trajectory=_NUMBER,
-            query=text_argument("Words to look for."),
-            role={"type": "string", "enum": list(ROLES), "description": "Only steps of this role; leave out for all."},
-            k=number_argument(f"Most steps to return: {USUAL_MATCHES} if left out, at most {MAX_MATCHES}."),
-        ),
+        ("query",),
+        trajectory=_NUMBER,
+        query=text_argument("Words to look for."),
+        role={"type": "string", "enum": list(ROLES), "description": "Only steps of this role; leave out for all."},
+        k=number_argument(f"Most steps to return: {_USUAL_MATCHES} if left out, at most {_MAX_MATCHES}."),
     ),
-    ChatTool(
+    _tool(
         "get_segment",
         "Shows steps of one trajectory in order.",
-        _object(
-            ("trajectory", "start", "end"),
-            trajectory=number_argument("Number of the trajectory, from 1."),
-            start=number_argument("First step, from 1."),
-            end=number_argument(f"Last step; at most {MAX_SEGMENT_STEPS} steps are shown."),
-        ),
+        ("trajectory", "start", "end"),
+        trajectory=number_argument("Number of the trajectory, from 1."),
+        start=number_argument("First step, from 1."),
+        end=number_argument(f"Last step; at most {_MAX_SEGMENT_STEPS} steps are shown."),
     ),
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Returned:
+class Returned(NamedTuple):
     """What a call gives back to the model."""
 
     text: str
@@ -87,8 +71,7 @@ class _Wrong(Exception):
     """What is wrong with the model's call."""
 
 
-@dataclass(frozen=True, slots=True)
-class Trajectory:
+class Trajectory(NamedTuple):
     """One rollout as the tools see it."""
 
     solution: str
@@ -121,8 +104,8 @@ class TrajectoryTools:
             return wrong(str(error))
 
     def _solutions(self, arguments: Mapping[str, Any]) -> object:
-        numbers = [self._chosen(arguments)] if arguments.get("trajectory") is not None else self._all()
-        texts = self._cut([self.trajectories[number - 1].solution for number in numbers], SOLUTION_WORDS)
+        numbers = self._numbers(arguments)
+        texts = self._cut([self.trajectories[number - 1].solution for number in numbers], _SOLUTION_WORDS)
         return [{"trajectory": number, "solution": text} for number, text in zip(numbers, texts, strict=True)]
 
     def _cut(self, texts: Sequence[str], words: int) -> list[str]:
@@ -136,14 +119,14 @@ class TrajectoryTools:
         ]
 
     def _search(self, arguments: Mapping[str, Any]) -> object:
-        numbers = [self._chosen(arguments)] if arguments.get("trajectory") is not None else self._all()
+        numbers = self._numbers(arguments)
         query, role = arguments.get("query"), arguments.get("role")
         wanted = terms(query)[:_MAX_QUERY_TERMS] if isinstance(query, str) else []
         if not wanted:
             raise _Wrong("'query' must be a text with at least one word")
         if role is not None and role not in ROLES:
             raise _Wrong(f"'role' must be one of {', '.join(ROLES)}, or left out")
-        most = max(1, min(_integer(arguments, "k", USUAL_MATCHES), MAX_MATCHES))
+        most = max(1, min(_integer(arguments, "k", _USUAL_MATCHES), _MAX_MATCHES))
         found = [
             (index, step, rouge_recall(wanted, step.text), number)
             for number in numbers
@@ -153,7 +136,7 @@ class TrajectoryTools:
         best = sorted((row for row in found if row[2] > 0), key=lambda row: -row[2])[:most]  # equals: the earlier step
         if not best:
             return {"matches": [], "hint": "no step has any of these words; try others, or another trajectory"}
-        shown = self._shown([(index, step) for index, step, _, _ in best], EXCERPT_WORDS)
+        shown = self._shown([(index, step) for index, step, _, _ in best], _EXCERPT_WORDS)
         matches = [
             {"trajectory": number, **one, "score": round(recall, 3)}
             for one, (_, _, recall, number) in zip(shown, best, strict=True)
@@ -163,13 +146,15 @@ class TrajectoryTools:
     def _segment(self, arguments: Mapping[str, Any]) -> object:
         steps = self.trajectories[self._chosen(arguments) - 1].steps
         start = min(max(1, _integer(arguments, "start")), len(steps))
-        end = min(max(start, _integer(arguments, "end")), start + MAX_SEGMENT_STEPS - 1)
-        asked = list(enumerate(steps, start=1))[start - 1 : end]
-        shown = self._shown(asked, SEGMENT_WORDS)
-        return {"steps": shown, "of": len(steps)}
+        end = min(max(start, _integer(arguments, "end")), start + _MAX_SEGMENT_STEPS - 1)
+        return {
+            "steps": self._shown(list(enumerate(steps, start=1))[start - 1 : end], _SEGMENT_WORDS),
+            "of": len(steps),
+        }
 
-    def _all(self) -> list[int]:
-        return list(range(1, len(self.trajectories) + 1))
+    def _numbers(self, arguments: Mapping[str, Any]) -> list[int]:
+        is_one = arguments.get("trajectory") is not None
+        return [self._chosen(arguments)] if is_one else list(range(1, len(self.trajectories) + 1))
 
     def _chosen(self, arguments: Mapping[str, Any]) -> int:
         number = _integer(arguments, "trajectory")

@@ -5,20 +5,20 @@ Steps are the turns of the conversation where it was kept, else they are rebuilt
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from tracerank.chat.asking import count_words, fit_words, quoted
 from tracerank.endpoints.chat import ChatMessage
-from tracerank.pools.types import Evidence, Rollout, Search
+from tracerank.pools.types import Evidence, Rollout
 from tracerank.readers.calls.text_calls import written_calls
 
 LEAST_STEP_WORDS = 20
 """A step cut shorter than this says nothing: then steps of the middle are left out instead."""
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """One turn of a rollout."""
 
     role: str
@@ -60,10 +60,7 @@ def transcript_lines(steps: Sequence[Step], budget: int) -> str:
 
 def described(steps: Sequence[Step]) -> str:
     """How long a transcript is and which tools it used, in a line."""
-    counts: dict[str, int] = {}
-    for step in steps:
-        for tool in step.tools:
-            counts[tool] = counts.get(tool, 0) + 1
+    counts = Counter(tool for step in steps for tool in step.tools)
     # A tool's name is the agent's text too.
     used = ", ".join(f"{quoted(tool[:40])} {count} times" for tool, count in counts.items()) or "none"
     words = sum(count_words(step.text) for step in steps)
@@ -111,22 +108,16 @@ def _said(message: ChatMessage) -> Step:
 
 def _rebuilt(rollout: Rollout) -> Iterator[Step]:
     for search in rollout.searches:
-        yield from _searched(search)
+        if search.query is not None:
+            query = json.dumps({"query": search.query}, ensure_ascii=False)
+            yield Step("assistant", f"[calls search {query}]", ("search",))
+        if listed := [_shown(found) for found in search.evidence if found.tool == "search"]:
+            yield Step("tool", "\n\n".join(f"Result {number}: {text}" for number, text in enumerate(listed, 1)))
+        for found in search.evidence:
+            if found.tool != "search":
+                yield Step("assistant", f"[calls {found.tool} {json.dumps(found.url or '')}]", (found.tool,))
+                yield Step("tool", _shown(found))
     yield Step("assistant", rollout.answer or "")
-
-
-def _searched(search: Search) -> Iterator[Step]:
-    if search.query is not None:
-        yield Step(
-            "assistant", f"[calls search {json.dumps({'query': search.query}, ensure_ascii=False)}]", ("search",)
-        )
-    listed = [evidence for evidence in search.evidence if evidence.tool == "search"]
-    if listed:
-        yield Step("tool", "\n\n".join(f"Result {number}: {_shown(found)}" for number, found in enumerate(listed, 1)))
-    for evidence in search.evidence:
-        if evidence.tool != "search":
-            yield Step("assistant", f"[calls {evidence.tool} {json.dumps(evidence.url or '')}]", (evidence.tool,))
-            yield Step("tool", _shown(evidence))
 
 
 def _shown(evidence: Evidence) -> str:

@@ -1,4 +1,4 @@
-"""The seam between text and vectors: what an embedder is, which encoder made some vectors, and three without a model.
+"""The seam between text and vectors: what an embedder is, which encoder made some vectors, and two without a model.
 
 A name is not enough to know an encoder by: the same model gives other vectors on another server. So an identity also
 keeps the vectors of a few reference texts, and those decide. Holds no learned model, no network and no cache.
@@ -7,6 +7,7 @@ keeps the vectors of a few reference texts, and those decide. Holds no learned m
 import hashlib
 import re
 import struct
+import textwrap
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -41,30 +42,13 @@ def check_vectors(
     vectors: object, count: int, width: int, embedder_name: str, texts: Sequence[str] | None = None
 ) -> Vectors:
     """The vectors as float32 [count, width]; given the texts, a complaint about a row quotes its text."""
-    found = _checked_shape(vectors, count, width, embedder_name)
-    with np.errstate(over="ignore"):  # what does not fit float32 becomes infinite and is named below
-        checked = np.ascontiguousarray(found, dtype=np.float32)
-    _check_finite(np.logical_and.reduce(np.isfinite(checked), axis=1), embedder_name, texts)
-    return checked
+    return check_stored(vectors, count, width, embedder_name, texts).astype(np.float32, copy=False)
 
 
 def check_stored(
     vectors: object, count: int, width: int, embedder_name: str, texts: Sequence[str] | None = None
 ) -> NDArray[np.floating[Any]]:
     """The same, but half precision stays what it is: numpy takes longer to widen a vector than to read it from disk."""
-    if getattr(vectors, "dtype", None) != np.float16:
-        return check_vectors(vectors, count, width, embedder_name, texts)
-    found = np.ascontiguousarray(_checked_shape(vectors, count, width, embedder_name))
-    # The exponent of what is not finite is all ones; numpy has no quick way to say so of halves.
-    exponents = found.view(np.uint16) & _HALF_EXPONENT
-    _check_finite(exponents.max(axis=1, initial=0) < _HALF_EXPONENT, embedder_name, texts)
-    return found
-
-
-_HALF_EXPONENT = np.uint16(0x7C00)
-
-
-def _checked_shape(vectors: object, count: int, width: int, embedder_name: str) -> NDArray[np.floating[Any]]:
     if not isinstance(vectors, np.ndarray):
         raise EmbeddingError(f"{embedder_name}: returned {type(vectors).__name__}; expected a numpy array")
     if vectors.ndim != 2 or not np.issubdtype(vectors.dtype, np.floating):
@@ -74,21 +58,33 @@ def _checked_shape(vectors: object, count: int, width: int, embedder_name: str) 
         raise EmbeddingError(f"{embedder_name}: returned {len(vectors)} vectors for {count} texts")
     if vectors.shape[1] != width:
         raise EmbeddingError(f"{embedder_name}: returned vectors of width {vectors.shape[1]}; expected {width}")
-    return vectors
-
-
-def _check_finite(is_finite: NDArray[np.bool_], embedder_name: str, texts: Sequence[str] | None) -> None:
+    with np.errstate(over="ignore"):  # what does not fit float32 becomes infinite and is named below
+        precision = np.float16 if vectors.dtype == np.float16 else np.float32
+        checked: NDArray[np.floating[Any]] = np.ascontiguousarray(vectors, precision)
+    if checked.dtype == np.float16:  # the exponent of what is not finite is all ones; np.isfinite takes longer
+        is_finite = (checked.view(np.uint16) & np.uint16(0x7C00)).max(axis=1, initial=0) < 0x7C00
+    else:
+        is_finite = np.isfinite(checked).all(axis=1)
     if not is_finite.all():
         row = int(is_finite.argmin())
-        where = f"text {row}" if texts is None else f"text {row} {_shortened(texts[row])!r}"
-        bad = len(is_finite) - int(is_finite.sum())
+        quoted = "" if texts is None else f" {textwrap.shorten(texts[row], 60, placeholder='…')!r}"
+        bad = count - int(is_finite.sum())
         raise EmbeddingError(
-            f"{embedder_name}: the vector of {where} is not finite ({bad} of {len(is_finite)} are not)"
+            f"{embedder_name}: the vector of text {row}{quoted} is not finite ({bad} of {count} are not)"
         )
+    return checked
 
 
-def _shortened(text: str, limit: int = 60) -> str:
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+def distinct_texts(texts: Sequence[str]) -> tuple[list[str], NDArray[np.int64]]:
+    """Each text once, and which of them stands at each place."""
+    row_of: dict[str, int] = {}
+    rows = [row_of.setdefault(text, len(row_of)) for text in texts]
+    return list(row_of), np.array(rows, dtype=np.int64)
+
+
+def encodable(text: str) -> str:
+    """Lone surrogates, which tokenizers refuse, become question marks."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 class HashEmbedder:
@@ -170,16 +166,6 @@ def _sha256_vector(text: str) -> Vectors:
     vector: Vectors = (values / np.linalg.norm(values)).astype(np.float32)
     vector.flags.writeable = False  # it is shared by every caller
     return vector
-
-
-class BlankEmbedder:
-    """One number, the same for every text: for networks that look at no text's vector, so that none is computed."""
-
-    name = "blank"
-    width = 1
-
-    def embed(self, texts: list[str]) -> Vectors:
-        return np.ones((len(texts), self.width), dtype=np.float32)
 
 
 REFERENCE_TEXTS = (

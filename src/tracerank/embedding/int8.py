@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
+from torch.utils.hooks import RemovableHandle
 
 CALIBRATION_TEXTS = (
     "no",
@@ -29,35 +30,25 @@ _STEPS_PER_OCTAVE = 2  # smoothing factors in coarse steps: the last bits of a c
 
 def quantize_linears(net: nn.Module, calibrate: Callable[[], object]) -> int:
     """Replace every linear layer that ``calibrate`` runs through, in place; how many."""
-    peaks = _input_peaks(net, calibrate)
-    for name, peak in peaks.items():
-        parent, _, own = name.rpartition(".")
-        setattr(net.get_submodule(parent), own, Int8Linear(net.get_submodule(name), peak))  # type: ignore[arg-type]
-    return len(peaks)
+    peaks: dict[str, Tensor] = {}  # of each layer: the largest magnitude of each input channel
 
-
-def _input_peaks(net: nn.Module, calibrate: Callable[[], object]) -> dict[str, Tensor]:
-    """The largest magnitude of each input channel of each linear layer."""
-    peaks: dict[str, Tensor] = {}
-
-    def watch(name: str) -> Callable[[nn.Module, tuple[Tensor, ...]], None]:
+    def watch(name: str, layer: nn.Module) -> RemovableHandle:
         def record(_: nn.Module, inputs: tuple[Tensor, ...]) -> None:
             seen = inputs[0].detach().abs().flatten(0, -2).amax(0)
             peaks[name] = torch.maximum(peaks[name], seen) if name in peaks else seen
 
-        return record
+        return layer.register_forward_pre_hook(record)
 
-    hooks = [
-        module.register_forward_pre_hook(watch(name))
-        for name, module in net.named_modules()
-        if isinstance(module, nn.Linear)
-    ]
+    hooks = [watch(name, layer) for name, layer in net.named_modules() if isinstance(layer, nn.Linear)]
     try:
         calibrate()
     finally:
         for hook in hooks:
             hook.remove()
-    return peaks
+    for name, peak in peaks.items():
+        parent, _, own = name.rpartition(".")
+        setattr(net.get_submodule(parent), own, Int8Linear(net.get_submodule(name), peak))  # type: ignore[arg-type]
+    return len(peaks)
 
 
 class Int8Linear(nn.Module):

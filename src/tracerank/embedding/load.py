@@ -4,15 +4,10 @@ Vectors that take a model are kept in the cache on disk: each text is encoded on
 """
 
 import re
-from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import MappingProxyType
 
-from tracerank.embedding.base import BlankEmbedder, Embedder, EncoderIdentity, HashEmbedder, Sha256Embedder
+from tracerank.embedding.base import Embedder, EncoderIdentity, HashEmbedder, Sha256Embedder
 from tracerank.errors import EmbeddingError
-
-UNNAMED_MODEL = "default"
-"""Asked of a server when the address names no model; servers of a single model ignore it."""
 
 
 def load_embedder(spec: str, dims: int | None = None, *, is_cached: bool = True) -> Embedder:
@@ -22,11 +17,10 @@ def load_embedder(spec: str, dims: int | None = None, *, is_cached: bool = True)
     to compute as to look up.
     """
     embedder = _uncached(spec, dims)
-    if not is_cached or isinstance(embedder, HashEmbedder | Sha256Embedder | BlankEmbedder):
+    if not is_cached or isinstance(embedder, HashEmbedder | Sha256Embedder):
         return embedder
     from tracerank.cache_folders import default_cache_folder
-    from tracerank.embedding.cache import VectorCache
-    from tracerank.embedding.cached import CachedEmbedder
+    from tracerank.embedding.cache import CachedEmbedder, VectorCache
 
     return CachedEmbedder(embedder, VectorCache(default_cache_folder()))
 
@@ -36,11 +30,8 @@ def embedder_for(
 ) -> Embedder:
     """The embedder for weights that were trained with one: their own, or the one that is wanted instead.
 
-    A name is loaded and cut to the same width; an object is taken as it is. Weights that look at no text's vector
-    need no encoder, whatever is wanted for others.
+    A name is loaded and cut to the same width; an object is taken as it is.
     """
-    if identity.name == BlankEmbedder.name:
-        return BlankEmbedder()
     if wanted is not None:
         return load_embedder(wanted, identity.dims, is_cached=is_cached) if isinstance(wanted, str) else wanted
     try:
@@ -53,47 +44,29 @@ def _uncached(spec: str, dims: int | None) -> Embedder:
     if dims is not None and dims < 1:
         raise EmbeddingError(f"dims must be at least 1, got {dims}")
     if spec.startswith(("http://", "https://")):
-        return _server(spec, dims)
-    if embedder := _without_model(spec):
-        return _whole(embedder, dims)
-    if spec in NAMED:
-        return NAMED[spec](dims)
-    if not spec.strip() or ("/" not in spec and not Path(spec).is_dir()):
+        from tracerank.embedding.http import HttpConfig, HttpEmbedder
+        from tracerank.endpoints.server import read_address
+
+        return HttpEmbedder(HttpConfig(*read_address(spec), dimensions=dims))
+    if match := re.fullmatch(r"hash-([1-9]\d{0,4})", spec):
+        return _whole(HashEmbedder(int(match[1])), dims)
+    if spec == Sha256Embedder.name:
+        return _whole(Sha256Embedder(), dims)
+    if spec == "multilingual":
+        from tracerank.embedding.multilingual import MultilingualEmbedder
+
+        return _whole(MultilingualEmbedder(), dims)
+    is_default = spec in ("default", "all-MiniLM-L6-v2")
+    if not is_default and (not spec.strip() or ("/" not in spec and not Path(spec).is_dir())):
         raise EmbeddingError(
             f"no encoder is called {spec!r}; use 'default', 'multilingual', 'hash-256', a model's folder, a hub id "
             "such as org/model, a server's http address, or pass an object with embedder="
         )
-    from tracerank.embedding.local import LocalEmbedder
+    from tracerank.embedding.local import LocalEmbedder, default_embedder
 
+    if is_default:
+        return default_embedder(dims, is_int8=None if spec == "default" else False)
     return LocalEmbedder(spec, dims)
-
-
-def _default(dims: int | None) -> Embedder:
-    from tracerank.embedding.local import default_embedder
-
-    return default_embedder(dims)
-
-
-def _float32(dims: int | None) -> Embedder:
-    from tracerank.embedding.local import DEFAULT_NAME, LocalEmbedder, default_model_folder
-
-    return LocalEmbedder(default_model_folder(), dims, DEFAULT_NAME, DEFAULT_NAME)
-
-
-def _multilingual(dims: int | None) -> Embedder:
-    from tracerank.embedding.multilingual import MultilingualEmbedder
-
-    return _whole(MultilingualEmbedder(), dims)
-
-
-NAMED: Mapping[str, Callable[[int | None], Embedder]] = MappingProxyType(
-    {
-        "default": _default,
-        "all-MiniLM-L6-v2": _float32,
-        "multilingual": _multilingual,
-    }
-)
-"""Encoders that come with the package, by name; each is given the width that its vectors are cut to, None: whole."""
 
 
 def _whole(embedder: Embedder, dims: int | None) -> Embedder:
@@ -101,17 +74,3 @@ def _whole(embedder: Embedder, dims: int | None) -> Embedder:
     if dims not in (None, embedder.width):
         raise EmbeddingError(f"{embedder.name}: always {embedder.width} wide; leave dims out or name another embedder")
     return embedder
-
-
-def _without_model(spec: str) -> Embedder | None:
-    if match := re.fullmatch(r"hash-([1-9]\d{0,4})", spec):
-        return HashEmbedder(int(match[1]))
-    fixed = (embedder for embedder in (Sha256Embedder(), BlankEmbedder()) if embedder.name == spec)
-    return next(fixed, None)
-
-
-def _server(spec: str, dims: int | None) -> Embedder:
-    from tracerank.embedding.http import HttpConfig, HttpEmbedder
-
-    address, _, model = spec.partition("#")
-    return HttpEmbedder(HttpConfig(address, model or UNNAMED_MODEL, dimensions=dims))

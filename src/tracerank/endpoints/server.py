@@ -66,8 +66,6 @@ class Server:
     """Seconds before the first retry; doubled each time, with jitter."""
     longest_delay: float = 60.0
     """Seconds that any wait may take; a server that asks for more with Retry-After ends the attempt."""
-    key_variable: str | None = None
-    """Environment variable with the key, which must then be set; None takes ``usual_key`` if that is set."""
     concurrency: int = 4
     """Requests under way at once."""
 
@@ -79,8 +77,8 @@ class Server:
             raise self.error(f"the server's address is damaged; expected {self.form}") from None
         if parts.username or parts.password or parts.query or parts.fragment:
             # The address is not repeated: it may hold a key.
-            variable = self.key_variable or self.usual_key
-            raise self.error(f"the server's address must have no user, query or fragment; put the key in ${variable}")
+            where = f"put the key in ${self.usual_key}"
+            raise self.error(f"the server's address must have no user, query or fragment; {where}")
         if not is_server:
             raise self.error(f"{self.url!r} is no server; expected {self.form} or https://…")
         if self.concurrency < 1 or self.timeout <= 0 or min(self.retries, self.first_delay, self.longest_delay) < 0:
@@ -101,8 +99,6 @@ class Server:
     @property
     def key_source(self) -> str | None:
         """The variable that holds the key; None when no key is to be sent."""
-        if self.key_variable is not None:
-            return self.key_variable
         host = urlsplit(self.url).hostname or ""
         is_openai = host == OPENAI_DOMAIN or host.endswith(f".{OPENAI_DOMAIN}")
         names = (self.usual_key, OPENAI_VARIABLE) if is_openai else (self.usual_key,)
@@ -112,9 +108,7 @@ class Server:
         """The key as the environment has it now; None when the server is used without one."""
         if self.key_source is None:
             return None
-        key = os.environ.get(self.key_source, "").strip()
-        if not key:
-            raise self.error(f"{self.endpoint}: ${self.key_source} is not set; put the server's key in it")
+        key = os.environ[self.key_source].strip()
         if not re.fullmatch(r"[!-~]+", key):  # httpx would quote the key while complaining
             raise self.error(f"{self.endpoint}: the key in ${self.key_source} holds a character no key has")
         return key

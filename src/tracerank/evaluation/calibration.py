@@ -17,6 +17,8 @@ BINS = 10
 """Of equal width; empty ones are left out."""
 PRECISION = 0.95
 """Share of right answers that a user may want."""
+MEASURES = "confidence, accuracy, Brier, base rate, log loss:precise, ECE, AUROC"
+"""The columns of ``Reliability.record``."""
 _EPSILON = 1e-6
 """Confidences are clipped by it for the log loss."""
 
@@ -160,9 +162,7 @@ def calibration_tables(found: Sequence[Calibration], k: int, abstain_below: floa
     """Reliability, and the share of questions that can be answered; no table without a confidence."""
     if not found:
         return []
-    heads = columns(
-        "method:text, questions:count, confidence, accuracy, Brier, base rate, log loss:precise, ECE, AUROC"
-    ) + columns(f"at {PRECISION:.0%} right")
+    heads = columns(f"method:text, questions:count, {MEASURES}, at {PRECISION:.0%} right")
     if abstain_below is not None:
         heads += columns(f"from {abstain_below:g}, of these right")
     rows: list[tuple[Value, ...]] = []

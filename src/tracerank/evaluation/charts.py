@@ -61,20 +61,28 @@ class Axis:
 
 
 @dataclass(frozen=True, slots=True)
-class Series:
-    """A line through points, with dots and perhaps a band."""
+class Dot:
+    """A point of a series."""
 
-    points: Sequence[Point]
+    x: float
+    y: float
+    title: str
+    """Its tooltip."""
+    size: float = 4.0
+    """The radius in pixels."""
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """A line through dots, perhaps with a band."""
+
+    dots: Sequence[Dot]
     colour: str
     """A class of the style sheet."""
-    titles: Sequence[str]
-    """Tooltips of the dots."""
     band: Sequence[Point] = ()
     """Corners; empty: no band."""
     is_dashed: bool = False
-    """Dashed lines have no dots."""
-    sizes: Sequence[float] = ()
-    """Radii of the dots in pixels; empty: all equal."""
+    """Dashed lines show no dots."""
 
 
 def colour_of(index: int) -> str:
@@ -87,37 +95,34 @@ def chart(
 ) -> str:
     """The markup of a chart; ``guides`` are lines that belong to no series."""
 
-    def at(point: Point) -> Point:
-        return across.scale.at(point[0]), round(100 - up.scale.at(point[1]), 3)
+    def at(x: float, y: float) -> Point:
+        return across.scale.at(x), round(100 - up.scale.at(y), 3)
 
-    def corners(points: Sequence[Point]) -> str:
-        return " ".join(f"{x},{y}" for x, y in map(at, points))
+    def corners(points: Iterable[Point]) -> str:
+        return " ".join("{},{}".format(*at(*point)) for point in points)
 
-    def dots(one: Series) -> str:
-        sizes = one.sizes or [0.0 if one.is_dashed else 4.0] * len(one.points)
-        return "".join(
-            f'<circle class="dot {one.colour}" cx="{x}%" cy="{y}%" r="{size:.1f}"><title>{escape(title)}</title>'
-            "</circle>"
-            for (x, y), size, title in zip(map(at, one.points), sizes, one.titles, strict=True)
-            if size
-        )
+    def circle(dot: Dot, colour: str) -> str:
+        x, y = at(dot.x, dot.y)
+        title = f"<title>{escape(dot.title)}</title>"
+        return f'<circle class="dot {colour}" cx="{x}%" cy="{y}%" r="{dot.size:.1f}">{title}</circle>'
 
     values = [(round(100 - up.scale.at(value), 3), label) for value, label in up.ticks]
     rules = "".join(f'<line class="rule" x1="0" x2="100%" y1="{y}%" y2="{y}%"/>' for y, _ in values)
     lines = "".join(f'<polyline class="guide" points="{corners(guide)}"/>' for guide in guides)
     lines += "".join(f'<polygon class="band {one.colour}" points="{corners(one.band)}"/>' for one in series if one.band)
     lines += "".join(
-        f'<polyline class="curve {one.colour}{" dashed" if one.is_dashed else ""}" points="{corners(one.points)}"/>'
+        f'<polyline class="curve {one.colour}{" dashed" if one.is_dashed else ""}" points="{line}"/>'
         for one in series
-        if len(one.points) > 1
+        if " " in (line := corners((dot.x, dot.y) for dot in one.dots))
     )
+    circles = "".join(circle(dot, one.colour) for one in series if not one.is_dashed for dot in one.dots)
     texts = "".join(f'<text x="100%" y="{y}%" dx="-6" dy="4">{escape(label)}</text>' for y, label in values)
     return (
         f'<div class="chart {size}"><span class="axis-name">{escape(up.name)}</span>'
         f'<svg class="values" aria-hidden="true">{texts}</svg>'
         f'<svg class="field" role="img" aria-label="{escape(up.name)} against {escape(across.name)}">{rules}'
         f'<svg viewBox="0 0 100 100" preserveAspectRatio="none" width="100%" height="100%">{lines}</svg>'
-        f"{''.join(map(dots, series))}</svg>{arguments(across)}"
+        f"{circles}</svg>{arguments(across)}"
         f'<span class="axis-name across">{escape(across.name)}</span></div>'
     )
 

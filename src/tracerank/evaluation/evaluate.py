@@ -176,10 +176,8 @@ def first_sample(pool: Pool) -> Outcome:
 def mean_sample(pool: Pool) -> Outcome:
     """The mean over all judged samples: the paper's single rollout of long-horizon browsing (App. A.1)."""
     outcomes = [choice(pool, rollout.sample_id) for rollout in pool.rollouts]
-    correct, f1 = (
-        [value for value in values if value is not None]
-        for values in ([one.correct for one in outcomes], [one.f1 for one in outcomes])
-    )
+    correct = [one.correct for one in outcomes if one.correct is not None]
+    f1 = [one.f1 for one in outcomes if one.f1 is not None]
     return Outcome(None, None, fmean(correct) if correct else None, fmean(f1) if f1 else None)
 
 

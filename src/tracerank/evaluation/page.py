@@ -18,7 +18,7 @@ from urllib.parse import quote
 import numpy as np
 
 from tracerank.evaluation.calibration import Calibration
-from tracerank.evaluation.charts import Axis, Scale, Series, arguments, chart, colour_of, interval
+from tracerank.evaluation.charts import Axis, Dot, Scale, Series, arguments, chart, colour_of, interval
 from tracerank.evaluation.escalation import EscalationCurve
 from tracerank.evaluation.evaluate import ORACLE, REFERENCES
 from tracerank.evaluation.figures import Compared, Curve, Figures
@@ -201,11 +201,11 @@ def _budgets(figures: Figures, is_random: bool = False) -> str:
 
 def _line(curve: Curve, figures: Figures, kind: str) -> Series:
     across = list(map(log2, curve.ks))
+    named = zip(across, curve.ks, curve.accuracy, strict=True)
     band = [*zip(across, curve.high, strict=True), *zip(reversed(across), reversed(curve.low), strict=True)]
     return Series(
-        list(zip(across, curve.accuracy, strict=True)),
+        [Dot(x, value, f"{curve.method}, K={k}: {shown(value, kind)}") for x, k, value in named],
         _colour(figures, curve.method),
-        [f"{curve.method}, K={k}: {shown(v, kind)}" for k, v in zip(curve.ks, curve.accuracy, strict=True)],
         band if kind == POINTS else (),
         curve.method in REFERENCES,
     )
@@ -225,19 +225,19 @@ def _calibration(figures: Figures) -> str:
 
 
 def _reliability(one: Calibration, colour: str) -> str:
-    measured = one.reliability
-    most = max(each.questions for each in measured.bins)
-    series = Series(
-        [(each.confidence, each.accuracy) for each in measured.bins],
-        colour,
-        [
-            f"confidence {each.confidence:.0%}: {each.accuracy:.0%} of {each.questions:,} right"
-            for each in measured.bins
-        ],
-        sizes=[max(_SMALLEST_DOT, _LARGEST_DOT * (each.questions / most) ** 0.5) for each in measured.bins],
-    )
+    bins = one.reliability.bins
+    most = max(each.questions for each in bins)
+    dots = [
+        Dot(
+            each.confidence,
+            each.accuracy,
+            f"confidence {each.confidence:.0%}: {each.accuracy:.0%} of {each.questions:,} right",
+            max(_SMALLEST_DOT, _LARGEST_DOT * (each.questions / most) ** 0.5),
+        )
+        for each in bins
+    ]
     across, up = Axis("confidence", _UNIT, _SHARES[::2]), Axis("right", _UNIT, _SHARES)
-    drawn = chart([series], across, up, [((0.0, 0.0), (1.0, 1.0))], "square")
+    drawn = chart([Series(dots, colour)], across, up, [((0.0, 0.0), (1.0, 1.0))], "square")
     return f"<figure>{_caption(colour, one.method)}{drawn}</figure>"
 
 
@@ -249,13 +249,16 @@ def _answering(found: Sequence[Calibration], figures: Figures) -> str:
     for one in found:
         points = [point for point in one.curve if point.share >= MIN_SHARE or point is one.curve[-1]]
         points = points[:: max(1, len(points) // MAX_POINTS)] + points[-1:]
-        titles = [
-            f"{one.method}, from confidence {point.threshold:.2f}: {point.share:.0%} answered, {point.precision:.0%} "
-            "of these right"
+        dots = [
+            Dot(
+                point.share,
+                max(point.precision, up.scale.low),
+                f"{one.method}, from confidence {point.threshold:.2f}: {point.share:.0%} answered, "
+                f"{point.precision:.0%} of these right",
+            )
             for point in points
         ]
-        places = [(point.share, max(point.precision, up.scale.low)) for point in points]
-        series.append(Series(places, _colour(figures, one.method), titles))
+        series.append(Series(dots, _colour(figures, one.method)))
     keys = _keys(("", one.sentence, "") for one in found)
     return (
         "<h3>Answering only where it is sure</h3><p>The surest questions first: how many are answered, and how many of "
@@ -283,19 +286,18 @@ def _escalations(figures: Figures) -> str:
 
 def _escalation_series(curve: EscalationCurve, colour: str) -> Series:
     before = curve.before or 0.0
-    points = [(0.0, before)]
-    titles = [f"{curve.method}: never asked, {shown(before, PERCENT)}% right"]
+    dots = [Dot(0.0, before, f"{curve.method}: never asked, {shown(before, PERCENT)}% right")]
     for point in curve.points:
-        if point.accuracy is None or point.share == points[-1][0]:
+        if point.accuracy is None or point.share == dots[-1].x:
             continue
         cost = point.each(point.tokens)
-        tokens = "" if cost is None else f", {cost:,.0f} tokens per recovered answer"
-        points.append((point.share, point.accuracy))
-        titles.append(
+        title = (
             f"{curve.method} below {point.below:g}: {point.share:.0%} asked, {shown(point.accuracy, PERCENT)}% right, "
-            f"{point.recovered:g} recovered, {point.lost:g} lost{tokens}"
+            f"{point.recovered:g} recovered, {point.lost:g} lost"
+            + ("" if cost is None else f", {cost:,.0f} tokens per recovered answer")
         )
-    return Series(points, colour, titles)
+        dots.append(Dot(point.share, point.accuracy, title))
+    return Series(dots, colour)
 
 
 def _times(figures: Figures) -> str:
@@ -308,15 +310,10 @@ def _times(figures: Figures) -> str:
     if not points:
         return ""
     scale = Scale.around([log10(seconds) for _, seconds, _ in points], margin=0.12)
-    series = [
-        Series(
-            [(log10(seconds), accuracy)],
-            _colour(figures, method),
-            [f"{method}: {_time(seconds)}, {shown(accuracy, PERCENT)}%"],
-            sizes=[6.0],
-        )
-        for method, seconds, accuracy in points
-    ]
+    series = []
+    for method, seconds, accuracy in points:
+        dot = Dot(log10(seconds), accuracy, f"{method}: {_time(seconds)}, {shown(accuracy, PERCENT)}%", 6.0)
+        series.append(Series([dot], _colour(figures, method)))
     powers = range(ceil(scale.low), floor(scale.high) + 1)
     across = Axis("time per question, median", scale, [(power, _time(10.0**power)) for power in powers])
     up = Axis.of("accuracy, %", Scale.around([accuracy for _, _, accuracy in points], margin=0.2), _percent)

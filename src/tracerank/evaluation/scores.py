@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import comb
+from operator import attrgetter
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +24,9 @@ RECORDED = ("correct", "f1", "seconds", "prompt_tokens", "completion_tokens", "c
 ESCALATED = ("first_correct", "first_confidence", "below", "other_calls", "other_tokens")
 MEASURES = (*RECORDED, *ESCALATED, "money", "records")
 """What is known of a record; ``records`` is 1 where there is one."""
+BLOCK = 1024
+"""Records of a column that are added up at a time."""
+_recorded = attrgetter(*RECORDED)
 Column = tuple[str, int, bool]
 """Method, K, and whether it is the mean over random subsets instead of the first K."""
 
@@ -105,21 +109,28 @@ class ScoreFold:
         """Question to its row; others are added as they are met."""
         self._sums: dict[Column, Floats] = {}
         """(what: sums and counts, questions, measures)."""
+        self._waiting: dict[Column, list[tuple[float | None, ...]]] = {}
 
     def add(self, record: Record, money: float | None = None) -> None:
         """One more record; ``money`` is the price of its tokens."""
         row = self.index.setdefault((record.backbone, record.question_id), len(self.index))
         column = record.method, record.k, record.subset != FIRST
-        sums = self._sums.get(column)
-        if sums is None or row >= sums.shape[1]:
-            self._sums[column] = sums = _resized(sums, max(2 * row, len(self.index)))
-        known = [getattr(record, name) for name in RECORDED]
-        values = np.array([*known, *_escalated(record.escalated), money, 1.0], np.float64)  # None becomes NaN
-        sums[0, row] += np.nan_to_num(values)
-        sums[1, row] += ~np.isnan(values)
+        waiting = self._waiting.setdefault(column, [])
+        waiting.append((row, *_recorded(record), *_escalated(record.escalated), money, 1.0))
+        if len(waiting) == BLOCK:
+            self._flush(column)
+
+    def _flush(self, column: Column) -> None:
+        block = np.array(self._waiting.pop(column), np.float64)  # None becomes NaN
+        rows, values = block[:, 0].astype(np.int64), block[:, 1:]
+        self._sums[column] = sums = _resized(self._sums.get(column), len(self.index))
+        np.add.at(sums[0], rows, np.nan_to_num(values))
+        np.add.at(sums[1], rows, ~np.isnan(values))
 
     def matrix(self, questions: Sequence[QuestionFacts] = (), currency: str | None = None) -> ScoreMatrix:
         """The means over subsets; references stand before and behind the methods."""
+        for column in list(self._waiting):
+            self._flush(column)
         order = {SINGLE: 0, MEAN_SINGLE: 1, ORACLE: 3}  # the methods between them, as they came
         columns = {}
         with np.errstate(invalid="ignore"):  # nothing known about a question is 0 / 0, and NaN is meant
@@ -130,9 +141,11 @@ class ScoreFold:
 
 
 def _resized(sums: Floats | None, questions: int) -> Floats:
+    if sums is not None and sums.shape[1] == questions:
+        return sums
     made = np.zeros((2, questions, len(MEASURES)))
     if sums is not None:
-        made[:, : sums.shape[1]] = sums[:, :questions]
+        made[:, : sums.shape[1]] = sums
     return made
 
 

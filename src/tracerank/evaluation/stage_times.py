@@ -5,6 +5,7 @@ Reading is timed apart.
 """
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -143,19 +144,15 @@ def time_stages(
         clock = StageClock()
         if embedder is not None:
             embedder.start(clock)
-        _decide_all(selector, clock, pools if number else pools[:WARM_UP], first)
+
+        def clocked(pools: list[Pool] = pools, clock: StageClock = clock) -> Iterator[Pool]:
+            for pool in pools:
+                clock.switch(first)  # what follows the last pool of a block
+                yield pool
+
+        deque(selector.iter_decisions(clocked(pools if number else pools[:WARM_UP])), maxlen=0)
+        clock.switch(None)
         found.append({**clock.seconds, READ: reading})
     seconds = {stage: median(each[stage] for each in found[1:]) for stage in stages}
     texts = 0 if embedder is None else len(embedder.made)
     return SelectorCost(len(pools), sum(map(len, pools)), texts, seconds, passes)
-
-
-def _decide_all(selector: StreamingMethod, clock: StageClock, pools: Iterable[Pool], first: str) -> None:
-    def clocked() -> Iterator[Pool]:
-        for pool in pools:
-            clock.switch(first)  # what follows the last pool of a block
-            yield pool
-
-    for _ in selector.iter_decisions(clocked()):
-        pass
-    clock.switch(None)

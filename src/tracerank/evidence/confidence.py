@@ -11,7 +11,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from tracerank.evidence.model import MAX_ODDS, Logistic
 from tracerank.evidence.table import EvidenceTable, TableBuilder
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Rollout
-from tracerank.votes.base import Decision
+from tracerank.votes.base import Decision, with_note
 from tracerank.votes.folders import (
     CONFIDENCE,
     SHIPPED,
@@ -105,40 +104,29 @@ def standing_in(pool: Pool, decision: Decision, known: Known | None = None) -> d
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """A probability that the returned answer is right: a logistic model in ``COLUMNS``, then perhaps steps."""
+    """A probability that the returned answer is right: a logistic model in ``COLUMNS``."""
 
     model: Logistic
     longest: int
     """Words of the longest answer that it was fitted on; longer ones get no confidence."""
     has_code: bool = False
     """Whether it was fitted on answers that are code."""
-    steps: tuple[tuple[float, float], ...] = ()
-    """Ascending pairs of a probability and the share that was right, interpolated linearly; empty: as it is."""
     training: Mapping[str, Any] = field(default_factory=dict)
     """What it was fitted on, and how well it held."""
 
     def __post_init__(self) -> None:
-        if unknown := set(self.model.weights) - set(COLUMNS):
-            raise ValueError(f"no column is called {', '.join(sorted(unknown))}")
         if self.longest < 1:
             raise ValueError("the longest answer of a confidence has at least one word")
-        if list(self.steps) != sorted(self.steps) or any(not 0 <= value <= 1 for pair in self.steps for value in pair):
-            raise ValueError("the steps of a confidence must ascend between 0 and 1")
-
-    def of(self, standing: Mapping[str, float]) -> float:
-        """The probability for an answer that stands so in its pool."""
-        return stepped(self.steps, self.model.probability(standing))
 
     def calibrate(self, pool: Pool, decision: Decision, known: Known | None = None) -> Decision:
         """The decision with its confidence, or with a note why there is none."""
         if decision.sample_id is None or decision.answer is None:
             return decision
         if (reason := self.unseen(decision.answer)) is not None:
-            note = "; ".join(filter(None, (decision.note, f"{reason}; {WAY_OUT}")))
-            return replace(decision, confidence=None, note=note)
+            return with_note(replace(decision, confidence=None), reason, WAY_OUT)
         standing = standing_in(pool, decision, known)
         # An answer without a meaning is an abstention: nothing that could be right.
-        confidence = None if standing is None else self.of(standing)
+        confidence = None if standing is None else self.model.probability(standing)
         return decision if decision.confidence == confidence else replace(decision, confidence=confidence)
 
     def unseen(self, answer: str) -> str | None:
@@ -149,30 +137,14 @@ class Calibration:
 
     def save(self, folder: str | Path) -> None:
         """Write it beside the selector in a folder."""
-        about = {
-            "format": FORMAT,
-            **self.model.record(),
-            "longest": self.longest,
-            "has_code": self.has_code,
-            "steps": self.steps,
-            "training": dict(self.training),
-        }
+        about = {"longest": self.longest, "has_code": self.has_code, "training": dict(self.training)}
+        about = {"format": FORMAT, **self.model.record(), **about}
         write_description(Path(folder) / CONFIDENCE, about)
 
 
 def is_code(answer: str) -> bool:
     """Whether an answer is a program rather than words."""
     return "```" in answer or len(_CODE.findall(answer)) >= _MIN_CODE_LINES
-
-
-def stepped(steps: Sequence[tuple[float, float]], probability: float) -> float:
-    """The probability interpolated linearly between the steps; beyond them, the outermost."""
-    if not steps or probability <= steps[0][0]:
-        return steps[0][1] if steps else probability
-    for (low, before), (high, after) in pairwise(steps):
-        if probability <= high:
-            return before + (after - before) * (probability - low) / (high - low) if high > low else after
-    return steps[-1][1]
 
 
 def read_confidence(folder: str | Path) -> Calibration | None:
@@ -186,8 +158,7 @@ def read_confidence(folder: str | Path) -> Calibration | None:
             Logistic.of_record(about, COLUMNS),
             int(about["longest"]),
             bool(about["has_code"]),
-            tuple((float(low), float(high)) for low, high in about["steps"]),
-            dict(about["training"]),
+            training=dict(about["training"]),
         )
 
 

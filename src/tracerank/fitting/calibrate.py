@@ -5,6 +5,7 @@ chooses stays as it is.
 """
 
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,30 +18,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracerank.errors import UsageError
-from tracerank.evaluation.calibration import Reliability, reliability
+from tracerank.evaluation.calibration import MEASURES, Reliability, reliability
 from tracerank.evaluation.labels import AUTO, Labelling
-from tracerank.evaluation.tables import PERCENT, PRECISE, TEXT, Column, Table
-from tracerank.evidence.confidence import COLUMNS, Calibration, is_code, shipped_confidence, standing_in, stepped
+from tracerank.evaluation.tables import Table, columns
+from tracerank.evidence.confidence import COLUMNS, Calibration, is_code, shipped_confidence, standing_in
 from tracerank.evidence.fit import BUDGETS, folds_of
-from tracerank.evidence.model import Logistic, fit_logistic, sigmoid
+from tracerank.evidence.model import Bounds, Floats, Logistic, fit_logistic, sigmoid
 from tracerank.methods import EVIDENCE, load_selector
 from tracerank.pools.correctness import choice
 from tracerank.pools.pool import Pool
 from tracerank.pools.subsets import question_key
 from tracerank.votes.base import Decision, decide_stream
 from tracerank.votes.folders import existing_folder, fitted_on, remember_fitted
-from tracerank.votes.selector import EmbedderChoice
 
-Floats = NDArray[np.float64]
-
-AS_IT_IS, SHIFTED, LOGISTIC, ISOTONIC = "as it is", "temperature", "logistic", "isotonic"
-MIN_QUESTIONS: Mapping[str, int] = MappingProxyType({SHIFTED: 20, LOGISTIC: 100, ISOTONIC: 300})
-"""Questions from which each form is tried: few can determine two numbers, but not a curve."""
+AS_IT_IS, SHIFTED, LOGISTIC = "as it is", "temperature", "logistic"
+MIN_QUESTIONS: Mapping[str, int] = MappingProxyType({SHIFTED: 20, LOGISTIC: 100})
+"""Questions from which each form is tried: few can determine two numbers, but not a weight for each column."""
 FOLDS = 5
 TOWARD_SHIPPED = 10.0
 """Penalty of weights that leave the shipped ones, for standardised columns."""
-PRIOR = 1.0
-"""Questions that each isotonic step is given besides its own, at its own probability: no run of luck is certain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +69,7 @@ class Cases:
         return self.question_count >= MIN_QUESTIONS[SHIFTED] and len(set(self.right.tolist())) == 2
 
     def take(self, where: NDArray[np.bool_]) -> "Cases":
-        questions = tuple(name for name, is_in in zip(self.questions, where.tolist(), strict=True) if is_in)
+        questions = tuple(np.array(self.questions, object)[where])
         rows = (self.standings[where], self.known[where], self.right[where], self.weights[where])
         return Cases(*rows, questions, self.longest, self.has_code)
 
@@ -87,24 +83,25 @@ def subsets_of(pool: Pool, seed: int = 0) -> list[Pool]:
 
 def cases_of(decided: Iterable[tuple[Pool, Decision]]) -> Cases:
     """Decisions on labelled pools as cases; what cannot be judged is left out."""
-    rows: list[tuple[list[float], float, float, str]] = []
+    questions, standings, known, right = list[str](), list[list[float]](), list[float](), list[float]()
     longest, has_code = 1, False
     for pool, decision in decided:
-        right, standing = choice(pool, decision.sample_id).correct, standing_in(pool, decision)
-        if right is None or standing is None:
+        correct, standing = choice(pool, decision.sample_id).correct, standing_in(pool, decision)
+        if correct is None or standing is None:
             continue
-        answer, known = decision.answer or "", decision.confidence
+        answer = decision.answer or ""
         longest, has_code = max(longest, len(answer.split())), has_code or is_code(answer)
-        key = question_key(pool.question.text)
-        rows.append(([standing[name] for name in COLUMNS], np.nan if known is None else known, float(right > 0.5), key))
-    questions = tuple(row[3] for row in rows)
-    counts = {name: questions.count(name) for name in set(questions)}
+        questions.append(question_key(pool.question.text))
+        standings.append([standing[name] for name in COLUMNS])
+        known.append(np.nan if decision.confidence is None else decision.confidence)
+        right.append(float(correct > 0.5))
+    counts = Counter(questions)
     return Cases(
-        np.array([row[0] for row in rows], np.float64).reshape(len(rows), len(COLUMNS)),
-        np.array([row[1] for row in rows], np.float64),
-        np.array([row[2] for row in rows], np.float64),
+        np.array(standings, np.float64).reshape(len(right), len(COLUMNS)),
+        np.array(known, np.float64),
+        np.array(right, np.float64),
         np.array([1 / counts[name] for name in questions], np.float64),
-        questions,
+        tuple(questions),
         longest,
         has_code,
     )
@@ -114,11 +111,11 @@ def fit_shifted(cases: Cases, start: Calibration) -> Calibration:
     """The shipped log odds, scaled and shifted: right for an agent that is better or worse than others."""
     odds = start.model.scores(cases.standings, COLUMNS)
     rows = np.stack([odds, np.ones(len(odds))], axis=1)
+    bounds: Bounds = [(0.05, None), (None, None)]
     penalties, toward = np.array([3.0, 0.1]), np.array([1.0, 0.0])
-    bounds = [(0.05, None), (None, None)]
     scale, shift = fit_logistic(rows, cases.right, cases.weights, penalties, toward, bounds).tolist()
     weights = {name: weight * scale for name, weight in start.model.weights.items()}
-    return replace(start, model=Logistic(weights, start.model.bias * scale + shift), steps=())
+    return replace(start, model=Logistic(weights, start.model.bias * scale + shift))
 
 
 def fit_columns(cases: Cases, start: Calibration) -> Calibration:
@@ -131,38 +128,15 @@ def fit_columns(cases: Cases, start: Calibration) -> Calibration:
     penalties = np.append(np.full(len(COLUMNS), TOWARD_SHIPPED), 0.1)
     found = fit_logistic(rows, cases.right, cases.weights, penalties, toward)
     weights = found[:-1] / scale
-    bias = float(found[-1] - weights @ center)
-    return replace(start, model=Logistic(dict(zip(COLUMNS, weights.tolist(), strict=True)), bias), steps=())
-
-
-def fit_isotonic(cases: Cases, start: Calibration) -> Calibration:
-    """The same, then the rising curve that its probabilities turned out to follow."""
-    fitted = fit_columns(cases, start)
-    probabilities = _probabilities(cases, fitted)
-    order = np.argsort(probabilities, kind="stable")
-    blocks: list[list[float]] = []  # weight, right, probability: neighbours are pooled until their shares rise
-    for at in order.tolist():
-        weight = cases.weights[at]
-        blocks.append([weight, weight * cases.right[at], weight * probabilities[at]])
-        while len(blocks) > 1 and blocks[-2][1] * blocks[-1][0] >= blocks[-1][1] * blocks[-2][0]:
-            last = blocks.pop()
-            blocks[-1] = [one + other for one, other in zip(blocks[-1], last, strict=True)]
-    steps: list[tuple[float, float]] = []
-    for weight, rights, part in blocks:
-        share = (rights + PRIOR * part / weight) / (weight + PRIOR)
-        steps.append((part / weight, max(share, steps[-1][1]) if steps else share))
-    return replace(fitted, steps=tuple(steps))
-
-
-def _probabilities(cases: Cases, calibration: Calibration) -> Floats:
-    odds = calibration.model.scores(cases.standings, COLUMNS).tolist()
-    return np.array([stepped(calibration.steps, sigmoid(one)) for one in odds], np.float64)
+    return replace(
+        start, model=Logistic(dict(zip(COLUMNS, weights.tolist(), strict=True)), found[-1] - weights @ center)
+    )
 
 
 FORMS: Mapping[str, Callable[[Cases, Calibration], Calibration]] = MappingProxyType(
-    {SHIFTED: fit_shifted, LOGISTIC: fit_columns, ISOTONIC: fit_isotonic}
+    {SHIFTED: fit_shifted, LOGISTIC: fit_columns}
 )
-"""From simple to free."""
+"""From simple to free; an isotonic curve on top of the weights was worse on six sets of 499 to 625 questions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,54 +155,47 @@ class Calibrated:
 
     def table(self) -> Table:
         """A row a form."""
-        columns = (
-            Column("confidence", TEXT),
-            *(Column(name, PRECISE) for name in ("Brier", "base rate", "log loss", "ECE", "AUROC")),
-            *(Column(name, PERCENT) for name in ("mean", "right")),
-        )
         rows = tuple(
-            (
-                f"{name} ←" if name == self.chosen else name,
-                *(one.brier, one.base_brier, one.log_loss, one.ece, one.auroc, one.confidence, one.accuracy),
-            )
-            for name, one in self.held.items()
+            (f"{name} ←" if name == self.chosen else name, *one.record().values()) for name, one in self.held.items()
         )
         title = f"on questions that were left out: {self.questions:,} questions, {self.cases:,} pools and subsets"
-        return Table("confidence", title, columns, rows)
+        return Table("confidence", title, columns(f"form:text, {MEASURES}"), rows)
 
     def record(self) -> dict[str, Any]:
         """In plain values."""
-        fitted = None if self.calibration is None else self.calibration.model.record()
-        held = {name: one.record() for name, one in self.held.items()}
-        saved = None if self.saved_in is None else str(self.saved_in)
-        counts = {"questions": self.questions, "cases": self.cases}
-        return {"chosen": self.chosen, "held": held, "confidence": fitted, **counts, "saved_in": saved}
+        return {
+            "chosen": self.chosen,
+            "held": {name: one.record() for name, one in self.held.items()},
+            "confidence": None if self.calibration is None else self.calibration.model.record(),
+            "questions": self.questions,
+            "cases": self.cases,
+            "saved_in": None if self.saved_in is None else str(self.saved_in),
+        }
 
 
-def best_calibration(cases: Cases, folds: int = FOLDS) -> Calibrated:
+def best_calibration(cases: Cases) -> Calibrated:
     """The form with the least log loss on questions that were left out; ties go to the simpler one."""
+    count = cases.question_count
     if not cases.is_enough:
         raise UsageError(
-            f"{cases.question_count:,} questions are too few to calibrate on, or all are right or all wrong; give at "
-            f"least {MIN_QUESTIONS[SHIFTED]} labelled ones of both kinds that the method was not fitted on"
+            f"{count:,} questions are too few to calibrate on, or all are right or all wrong; give at least "
+            f"{MIN_QUESTIONS[SHIFTED]} labelled ones of both kinds that the method was not fitted on"
         )
     start = replace(shipped_confidence(), longest=cases.longest, has_code=cases.has_code)
-    count = cases.question_count
-    forms = {name: form for name, form in FORMS.items() if count >= MIN_QUESTIONS[name]}
-    fold_of = folds_of(list(cases.questions), folds)
-    held = {name: np.zeros(len(cases)) for name in forms}
-    for fold in range(folds):
-        inside, outside = cases.take(fold_of != fold), cases.take(fold_of == fold)
-        for name, form in forms.items():
-            held[name][fold_of == fold] = _probabilities(outside, form(inside, start))
-    if not np.isnan(cases.known).any():
-        held = {AS_IT_IS: cases.known, **held}
+    fold_of = folds_of(cases.questions, FOLDS)
+    held = {} if np.isnan(cases.known).any() else {AS_IT_IS: cases.known}
+    for name, form in FORMS.items():
+        if count >= MIN_QUESTIONS[name]:
+            held[name] = np.zeros(len(cases))
+            for fold in range(FOLDS):
+                odds = form(cases.take(fold_of != fold), start).model.scores(cases.standings[fold_of == fold], COLUMNS)
+                held[name][fold_of == fold] = list(map(sigmoid, odds.tolist()))
     figures = {name: reliability(known, cases.right, cases.weights) for name, known in held.items()}
     chosen = min(figures, key=lambda name: round(figures[name].log_loss, 4))
     fitted = None
     if chosen != AS_IT_IS:
         summary = {"form": chosen, "questions": count, "cases": len(cases), **figures[chosen].record()}
-        fitted = replace(forms[chosen](cases, start), training=summary)
+        fitted = replace(FORMS[chosen](cases, start), training=summary)
     return Calibrated(chosen, fitted, figures, count, len(cases))
 
 
@@ -237,7 +204,6 @@ def calibrate(
     folder: str | Path = EVIDENCE,
     output: str | Path | None = None,
     *,
-    embedder: EmbedderChoice = None,
     labels: str | Labelling = AUTO,
     seed: int = 0,
 ) -> Calibrated:
@@ -246,8 +212,12 @@ def calibrate(
     Questions that the method was fitted on are left out; those calibrated on are remembered with them.
     """
     source = existing_folder(folder)
-    target = _target(folder, source, output)
-    method, fitted = load_selector(source, embedder), fitted_on(source)
+    target = source if output is None else Path(output)
+    if output is None and Path(folder).resolve() != source.resolve():
+        raise UsageError(f"{folder}: comes with tracerank or from the hub and cannot be changed; add -o FOLDER")
+    if output is not None and target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise UsageError(f"{target}: already exists; choose another name")
+    method, fitted = load_selector(source), fitted_on(source)
     labelling = labels if isinstance(labels, Labelling) else Labelling(labels)
     questions: list[str] = []
 
@@ -260,19 +230,8 @@ def calibrate(
     found = best_calibration(cases_of(decide_stream(method, subsets())))
     if found.calibration is None:
         return found
-    if target != source:
+    if output is not None:
         shutil.copytree(source, target, dirs_exist_ok=True)
     remember_fitted(target, questions, fitted)
     found.calibration.save(target)
     return replace(found, saved_in=target)
-
-
-def _target(name: str | Path, source: Path, output: str | Path | None) -> Path:
-    if output is None:
-        if Path(name).resolve() != source.resolve():
-            raise UsageError(f"{name}: comes with tracerank or from the hub and cannot be changed; add -o FOLDER")
-        return source
-    target = Path(output)
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise UsageError(f"{target}: already exists; choose another name")
-    return target

@@ -4,17 +4,19 @@ A candidate learns from pools, given by index, and decides others. Whatever need
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from tracerank.errors import TrainingError
 from tracerank.evidence.fit import LabelledTable, fit_model, labelled_tables
 from tracerank.evidence.selector import EvidenceSelector
-from tracerank.methods import EVIDENCE, load_selector
+from tracerank.methods import EVIDENCE
 from tracerank.pools.correctness import choice
 from tracerank.pools.pool import Pool
 from tracerank.votes.answer_groups import DefaultGroups, ExactGroups, MeaningGroups
 from tracerank.votes.base import Decision
 from tracerank.votes.fitted_vote import FittedVote
+from tracerank.votes.folders import existing_folder
 from tracerank.votes.selector import Selector
 from tracerank.votes.voting import ANSWERED, FORMS, MajorityVote
 
@@ -51,8 +53,9 @@ class Candidate(Protocol):
 
 def candidates_for(pools: Sequence[Pool], seed: int = 0) -> tuple[Candidate, ...]:
     """From simple to complex."""
-    tables = Tables(pools, seed)
-    return BestVote(pools), Shipped(pools), Refit(MONOTONE, tables, True), Refit(FREE, tables, False)
+    tables = [labelled_tables(pool, seed=seed) for pool in pools]
+    learning = {SHIPPED: None, MONOTONE: True, FREE: False}
+    return BestVote(pools), *(OnTables(name, pools, tables, learns) for name, learns in learning.items())
 
 
 def correct(pool: Pool, decision: Decision) -> float:
@@ -66,13 +69,8 @@ class BestVote:
     name = VOTE
 
     def __init__(self, pools: Sequence[Pool]) -> None:
-        self._decisions: dict[str, list[Decision]] = {
-            vote.name: [vote.decide(pool) for pool in pools] for vote in VOTES
-        }
-        self._right = {
-            name: [correct(pool, decision) for pool, decision in zip(pools, decisions, strict=True)]
-            for name, decisions in self._decisions.items()
-        }
+        self._decisions = {vote.name: [vote.decide(pool) for pool in pools] for vote in VOTES}
+        self._right = {name: list(map(correct, pools, decided)) for name, decided in self._decisions.items()}
 
     def fit(self, train: Sequence[int]) -> FittedVote:
         return FittedVote(max(VOTES, key=lambda vote: sum(self._right[vote.name][index] for index in train)))
@@ -82,54 +80,30 @@ class BestVote:
         return self._decisions[selector.vote.name][index]
 
 
-class Shipped:
-    """The shipped selector, which learns nothing."""
+@dataclass(frozen=True, slots=True)
+class OnTables:
+    """A selector that reads evidence tables, with the weights that ship or with weights of the user's labels."""
 
-    name = SHIPPED
-
-    def __init__(self, pools: Sequence[Pool]) -> None:
-        self._selector = load_selector(SHIPPED)
-        self._selector.calibrator = None
-        self._decisions = self._selector.decide_many(pools)
-
-    def fit(self, train: Sequence[int]) -> Selector:
-        return self._selector
-
-    def decide(self, selector: Selector, index: int) -> Decision:
-        return self._decisions[index]
-
-
-class Tables:
-    """The evidence tables of pools and of random subsets, computed once."""
-
-    def __init__(self, pools: Sequence[Pool], seed: int) -> None:
-        self.pools = pools
-        self._made = [labelled_tables(pool, seed=seed) for pool in pools]
-
-    def of(self, indices: Sequence[int]) -> list[LabelledTable]:
-        return [table for index in indices for table in self._made[index]]
-
-    def decide(self, selector: EvidenceSelector, index: int) -> Decision:
-        """The decision on the whole pool, whose table comes first; a pool of abstentions has none."""
-        pool, tables = self.pools[index], self._made[index]
-        return selector.decision(pool, pool.unlinked(ANSWERED), tables[0].table) if tables else selector.decide(pool)
-
-
-class Refit:
-    """The evidence model with weights of the user's labels; as shipped where there is nothing to learn from."""
-
-    def __init__(self, name: str, tables: Tables, is_monotone: bool) -> None:
-        self.name, self._tables, self._is_monotone = name, tables, is_monotone
+    name: str
+    pools: Sequence[Pool]
+    tables: Sequence[Sequence[LabelledTable]]
+    """Of each pool whole, then of random subsets of it; a pool of abstentions has none."""
+    is_monotone: bool | None
+    """How weights are fitted; None: what ships stays as it is."""
 
     def fit(self, train: Sequence[int]) -> EvidenceSelector:
+        shipped = EvidenceSelector.load(existing_folder(SHIPPED))
+        shipped.calibrator = None  # only choices are compared
+        if self.is_monotone is None:
+            return shipped
         try:
-            model = fit_model(self._tables.of(train), is_monotone=self._is_monotone)
-        except TrainingError:
-            shipped = load_selector(SHIPPED)
-            assert isinstance(shipped, EvidenceSelector)
+            taught = [table for index in train for table in self.tables[index]]
+            model = fit_model(taught, is_monotone=self.is_monotone)
+        except TrainingError:  # no pool has right and wrong answers
             model = shipped.model
-        return EvidenceSelector(model, training={"pools": len(train), "is_monotone": self._is_monotone})
+        return EvidenceSelector(model, training={"pools": len(train), "is_monotone": self.is_monotone})
 
     def decide(self, selector: Selector, index: int) -> Decision:
         assert isinstance(selector, EvidenceSelector)
-        return self._tables.decide(selector, index)
+        pool, tables = self.pools[index], self.tables[index]
+        return selector.decision(pool, pool.unlinked(ANSWERED), tables[0].table) if tables else selector.decide(pool)

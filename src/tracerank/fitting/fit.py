@@ -7,18 +7,19 @@ print(report.conclusion())
 import json
 import os
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from tracerank.errors import UsageError
 from tracerank.evaluation.labels import AUTO, Labelling
 from tracerank.evidence.confidence import shipped_confidence
-from tracerank.fitting.calibrate import Calibrated, best_calibration, cases_of, subsets_of
+from tracerank.fitting.calibrate import best_calibration, cases_of, subsets_of
 from tracerank.fitting.candidates import SHIPPED, candidates_for
 from tracerank.fitting.folder import FORMAT, README, REPORT, FitReport, write_records
-from tracerank.fitting.nested import Comparison, NestedValidation
+from tracerank.fitting.nested import NestedValidation
 from tracerank.pools.correctness import correctness
 from tracerank.pools.pool import Pool
 from tracerank.runs.atomic import is_draft, write_json, write_text
@@ -29,35 +30,6 @@ FOLDS = 5
 RECORDS = "records"
 OWN = (REPORT, README, ABOUT, CONFIDENCE, FITTED_ON, RECORDS)
 """What a fit writes; a folder with anything else is refused."""
-
-
-@dataclass(frozen=True, slots=True)
-class LabelledPools:
-    """Pools with a label on every rollout, and why others are left out."""
-
-    pools: tuple[Pool, ...]
-    left_out: Mapping[str, int]
-    labels: Mapping[str, Any]
-    """As ``Labelling.record`` has it."""
-
-    @classmethod
-    def of(cls, pools: Iterable[Pool], labelling: Labelling) -> "LabelledPools":
-        kept: list[Pool] = []
-        left_out: dict[str, int] = {}
-        for pool in labelling.pools(pools):
-            right = [correctness(rollout, pool.question.references) for rollout in pool.rollouts]
-            if right and None not in right:
-                rollouts = (replace(rollout, label=label) for rollout, label in zip(pool.rollouts, right, strict=True))
-                kept.append(Pool.of(pool.question, rollouts))
-            else:
-                reason = "some answers without a label" if any(right) else "no label"
-                left_out[reason] = left_out.get(reason, 0) + 1
-        if not kept:
-            raise UsageError(
-                f"none of {sum(left_out.values()):,} questions is labelled; give pools with labels, or with references "
-                "to compare answers with"
-            )
-        return cls(tuple(kept), left_out, labelling.record())
 
 
 def fit(
@@ -81,38 +53,67 @@ def fit(
     identity = json.loads(json.dumps({**(settings or {}), "labels": labelling.name, "folds": folds, "seed": seed}))
     if (finished := _finished(folder, identity, force)) is not None:
         return FitReport(finished, is_new=False)
-    data = LabelledPools.of(pools, labelling)
+    learned, left_out = labelled_pools(pools, labelling)
     on_step("reading evidence")
-    validation = NestedValidation(data.pools, candidates_for(data.pools, seed), folds, seed, on_step)
+    validation = NestedValidation(learned, candidates_for(learned, seed), folds, seed, on_step)
     comparison = validation.run()
     on_step("confidence")
-    calibrated = _calibrated(validation, comparison.winner, seed)
-    selector = validation.fit(comparison.winner, range(len(data.pools)))
+    cases = cases_of(_held_out(validation, comparison.winner, seed))
+    calibrated = best_calibration(cases) if cases.is_enough else None
+    selector = validation.candidates[comparison.winner].fit(range(len(learned)))
     # Written first: without it the selector's own questions would count as new ones.
     known = fitted_on(SHIPPED) if comparison.winner == SHIPPED else None
-    remember_fitted(folder, (pool.question.text for pool in data.pools), known)
+    remember_fitted(folder, (pool.question.text for pool in learned), known)
     selector.save(folder)
     if calibrated is not None and calibrated.calibration is not None:
         calibrated.calibration.save(folder)
-    write_records(folder / RECORDS, comparison, data.pools, data.labels, identity)
-    report = FitReport(_record(comparison, data, calibrated, identity), is_new=True)
+    write_records(folder / RECORDS, comparison, learned, labelling.record(), identity)
+    sizes = list(map(len, learned))
+    values = {
+        "format": FORMAT,
+        "winner": comparison.winner,
+        "picked": comparison.final,
+        "picks": list(comparison.picks),
+        "rows": [asdict(row) for row in comparison.rows],
+        "confidence": None if calibrated is None else calibrated.record(),
+        "questions": comparison.questions,
+        "pools": len(learned),
+        "rollouts": [min(sizes), max(sizes)],
+        "left_out": dict(left_out),
+        "labels": dict(labelling.record()),
+        "settings": identity,
+    }
+    report = FitReport(values, is_new=True)
     write_text(folder / README, report.card())
-    write_json(folder / REPORT, report.record())
+    write_json(folder / REPORT, values)
     return report
 
 
-def _calibrated(validation: NestedValidation, winner: str, seed: int) -> Calibrated | None:
-    """The confidence of the winner, by its decisions on folds that it was not fitted on; None: too few questions."""
+def labelled_pools(pools: Iterable[Pool], labelling: Labelling) -> tuple[list[Pool], Counter[str]]:
+    """Pools with a label on every rollout, and the number of others by reason."""
+    kept, left_out = list[Pool](), Counter[str]()
+    for pool in labelling.pools(pools):
+        right = [correctness(rollout, pool.question.references) for rollout in pool.rollouts]
+        if right and None not in right:
+            rollouts = (replace(rollout, label=label) for rollout, label in zip(pool.rollouts, right, strict=True))
+            kept.append(Pool.of(pool.question, rollouts))
+        else:
+            left_out["some answers without a label" if any(right) else "no label"] += 1
+    if not kept:
+        raise UsageError(
+            f"none of {left_out.total():,} questions is labelled; give pools with labels, or with references to "
+            "compare answers with"
+        )
+    return kept, left_out
 
-    def decided() -> Iterator[tuple[Pool, Decision]]:
-        for train, held_out in validation.parts:
-            selector = validation.fit(winner, train)
-            selector.calibrator = shipped_confidence()
-            cut = (subset for index in held_out for subset in subsets_of(validation.pools[index], seed))
-            yield from decide_stream(selector, cut)
 
-    cases = cases_of(decided())
-    return best_calibration(cases) if cases.is_enough else None
+def _held_out(validation: NestedValidation, winner: str, seed: int) -> Iterator[tuple[Pool, Decision]]:
+    """The winner's decisions on folds that it was not fitted on, with the confidence that ships."""
+    shipped = shipped_confidence()
+    for train, held_out in validation.parts:
+        selector = validation.candidates[winner].fit(train)
+        cut = (subset for index in held_out for subset in subsets_of(validation.pools[index], seed))
+        yield from ((pool, shipped.calibrate(pool, decision)) for pool, decision in decide_stream(selector, cut))
 
 
 def _finished(folder: Path, settings: Mapping[str, Any], force: bool) -> dict[str, Any] | None:
@@ -123,8 +124,11 @@ def _finished(folder: Path, settings: Mapping[str, Any], force: bool) -> dict[st
         raise UsageError(f"{folder}: is a file; name a folder")
     if not all(name in OWN or is_draft(name) for name in os.listdir(folder)):
         raise UsageError(f"{folder}: is not empty and holds no fit; choose another folder")
-    report = _read_report(folder / REPORT)
-    if report is not None and not force:
+    try:
+        report = json.loads((folder / REPORT).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        report = None
+    if isinstance(report, dict) and report.get("format") == FORMAT and not force:
         if report.get("settings") == settings:
             return report
         raise UsageError(
@@ -134,31 +138,3 @@ def _finished(folder: Path, settings: Mapping[str, Any], force: bool) -> dict[st
         path = folder / name
         shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
     return None
-
-
-def _read_report(path: Path) -> dict[str, Any] | None:
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return value if isinstance(value, dict) and value.get("format") == FORMAT else None
-
-
-def _record(
-    comparison: Comparison, data: LabelledPools, calibrated: Calibrated | None, settings: Mapping[str, Any]
-) -> dict[str, Any]:
-    sizes = [len(pool) for pool in data.pools]
-    return {
-        "format": FORMAT,
-        "winner": comparison.winner,
-        "picked": comparison.final,
-        "picks": list(comparison.picks),
-        "rows": [asdict(row) for row in comparison.rows],
-        "confidence": None if calibrated is None else calibrated.record(),
-        "questions": comparison.questions,
-        "pools": len(sizes),
-        "rollouts": [min(sizes), max(sizes)],
-        "left_out": dict(data.left_out),
-        "labels": dict(data.labels),
-        "settings": dict(settings),
-    }

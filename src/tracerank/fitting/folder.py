@@ -11,16 +11,16 @@ from typing import Any
 from tracerank.evaluation.evaluate import evaluate
 from tracerank.evaluation.labels import labels_sentence
 from tracerank.evaluation.records import RecordFolder
-from tracerank.evaluation.tables import POINTS, TEXT, Column, Table, markdown, shown
+from tracerank.evaluation.tables import POINTS, Table, columns, markdown, shown
 from tracerank.fitting.candidates import ABOUT, SHIPPED
-from tracerank.fitting.nested import FIT, RULE, Comparison, Row
+from tracerank.fitting.nested import FIT, RULE, Comparison
 from tracerank.pools.pool import Pool
 from tracerank.runs.atomic import write_text
 from tracerank.votes.base import Decision
 
 FORMAT = "tracerank-fit/2"
 REPORT, README = "report.json", "README.md"
-FRONT_MATTER = """---
+_FRONT_MATTER = """---
 library_name: tracerank
 tags:
 - tracerank
@@ -29,12 +29,14 @@ tags:
 ---
 """
 """What a hub reads of a card; the licence and the names of datasets are up to the publisher."""
-USE = "Use: `tracerank select POOLS --method FOLDER`, or `tr.load_method(FOLDER)`; FOLDER may be a hub's name."
+_USE = "Use: `tracerank select POOLS --method FOLDER`, or `tr.load_method(FOLDER)`; FOLDER may be a hub's name."
 
 
 def write_network_card(folder: Path, title: str, lines: Sequence[str]) -> None:
     """``README.md`` of a trained network: what a hub reads, how it loads, and what is known of it."""
-    write_text(folder / README, "\n".join((FRONT_MATTER, f"# {title}\n", USE, "", *(f"- {one}" for one in lines), "")))
+    write_text(
+        folder / README, "\n".join((_FRONT_MATTER, f"# {title}\n", _USE, "", *(f"- {one}" for one in lines), ""))
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,64 +58,53 @@ class FitReport:
         left_out: Mapping[str, int] = self.values["left_out"]
         return left_out
 
-    @property
-    def rows(self) -> list[Row]:
-        return [Row(**row) for row in self.values["rows"]]
-
     def table(self) -> Table:
         """A row a candidate, and one of the whole procedure."""
-        columns = (Column("", TEXT), Column("right %"), Column("over what ships", POINTS), Column("95% interval", TEXT))
-        rows = tuple((row.name, row.accuracy, row.gain, _interval(row)) for row in self.rows)
+        rows = tuple((row["name"], row["accuracy"], row["gain"], _interval(row)) for row in self.values["rows"])
         title = f"accuracy on questions not fitted on: {self.values['questions']:,} questions"
-        return Table("fit", title, columns, rows)
+        heads = columns(":text, right %, over what ships:points, 95% interval:text")
+        return Table("fit", title, heads, rows)
 
     def conclusion(self) -> list[str]:
         """What was chosen, and what to expect of it."""
-        winner, picked = self.values["winner"], self.values["picked"]
-        procedure = next(row for row in self.rows if row.name == FIT)
-        figure = f"{shown(procedure.gain, POINTS)} points, 95% interval {_interval(procedure)}"
+        winner, picked, confidence = (self.values[name] for name in ("winner", "picked", "confidence"))
+        procedure = next(row for row in self.values["rows"] if row["name"] == FIT)
+        figure = f"{shown(procedure['gain'], POINTS)} points, 95% interval {_interval(procedure)}"
         if winner != SHIPPED:
             verdict = f"{winner} is surely better than what ships; to expect of it: {figure}."
         elif picked == SHIPPED:
             verdict = "Nothing is surely better than what ships: keep it."
         else:
-            verdict = (
-                f"{picked} looks better than what ships, but choosing it is not surely a gain ({figure}): keep what "
-                "ships."
-            )
+            looks = f"{picked} looks better than what ships, but choosing it is not surely a gain"
+            verdict = f"{looks} ({figure}): keep what ships."
+        if confidence is None:
+            certainty = "There are too few questions to fit a confidence; that of what ships is used."
+        elif confidence["confidence"] is None:
+            certainty = "The shipped confidence is best for it."
+        else:
+            certainty = f"Its confidence is fitted on these questions ({confidence['chosen']})."
         labels = labels_sentence(self.values["labels"])
-        return [f"{labels[0].upper()}{labels[1:]}.", verdict, self._confidence()]
-
-    def _confidence(self) -> str:
-        found = self.values["confidence"]
-        if found is None:
-            return "There are too few questions to fit a confidence; that of what ships is used."
-        if found["confidence"] is None:
-            return "The shipped confidence is best for it."
-        return f"Its confidence is fitted on these questions ({found['chosen']})."
+        return [f"{labels[0].upper()}{labels[1:]}.", verdict, certainty]
 
     def card(self) -> str:
         """``README.md`` of the folder."""
         values, (least, most) = self.values, self.values["rollouts"]
         left_out = "".join(f"; left out: {count:,} with {why}" for why, count in self.left_out.items())
-        candidates = [f"- {name}: {about}" for name, about in ABOUT.items()]
-        parts = (
-            FRONT_MATTER,
+        return "\n".join((
+            _FRONT_MATTER,
             markdown([self.table()], f"A selector fitted by tracerank: {values['winner']}"),
-            "\n".join(("## Result\n", *(f"- {line}" for line in self.conclusion()), "")),
-            f"## Data\n\n{values['questions']:,} questions, {values['pools']:,} labelled pools of {least} to {most} "
-            f"rollouts each{left_out}.\n",
-            "\n".join(("## Candidates\n", *candidates, "")),
-            f"The winner is, {RULE}. The row {FIT!r} has the figures of this rule on questions that no fit and no "
-            "choice has seen.\n",
-            "The figures are of questions like these, asked of agents like these; for others, measure again.\n",
-            f"## Use\n\n{USE}\n",
-        )  # fmt: skip
-        return "\n".join(parts)
+            *(f"- {line}" for line in self.conclusion()),
+            f"- {values['questions']:,} questions, {values['pools']:,} labelled pools of {least} to {most} rollouts "
+            f"each{left_out}.\n\n## Candidates\n",
+            *(f"- {name}: {about}" for name, about in ABOUT.items()),
+            f"\nThe winner is, {RULE}. The row {FIT!r} has the figures of this rule on questions that no fit and no "
+            "choice has seen. They are of questions like these, asked of agents like these; for others, measure "
+            f"again.\n\n{_USE}\n",
+        ))  # fmt: skip
 
 
-def _interval(row: Row) -> str:
-    return "–" if row.name == SHIPPED else f"{shown(row.low, POINTS)} to {shown(row.high, POINTS)}"
+def _interval(row: Mapping[str, Any]) -> str:
+    return "–" if row["name"] == SHIPPED else f"{shown(row['low'], POINTS)} to {shown(row['high'], POINTS)}"
 
 
 class _Decided:

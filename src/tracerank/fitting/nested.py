@@ -5,11 +5,10 @@ is fitted on all of them and decides the fold. So no label of a fold reaches any
 nor a choice of vote, nor the pick. The figures of the procedure are those of these decisions alone.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tracerank.errors import UsageError
 from tracerank.evaluation.bootstrap import intervals
@@ -18,7 +17,6 @@ from tracerank.fitting.candidates import SHIPPED, Candidate, correct
 from tracerank.pools.pool import Pool
 from tracerank.pools.subsets import question_key
 from tracerank.votes.base import Decision
-from tracerank.votes.selector import Selector
 
 MIN_QUESTIONS = 20
 FIT = "fit"
@@ -28,7 +26,10 @@ RULE = (
     "one, or if the gain of the whole procedure is not above zero, what ships"
 )
 
-Floats = NDArray[np.float64]
+Part = tuple[list[int], list[int]]
+"""Training and held-out pools of one fold, by index."""
+Decided = dict[str, dict[int, Decision]]
+"""Candidate to its decision on each pool, by index."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ class NestedValidation:
     def __init__(
         self,
         pools: Sequence[Pool],
-        candidates: Sequence[Candidate],
+        candidates: Iterable[Candidate],
         folds: int = 5,
         seed: int = 0,
         on_step: Callable[[str], object] = lambda text: None,
@@ -91,66 +92,53 @@ class NestedValidation:
                 f"{self.questions} labelled questions are too few to fit on; at least {MIN_QUESTIONS} are needed, and "
                 "about 100 to tell one selector from another"
             )
-        everything = range(len(pools))
-        self.parts = tuple(self._split(everything, "outer"))
-        """Training and held-out pools of each outer fold, by index."""
+        self.parts = self._split(range(len(pools)), "outer")
 
     def run(self) -> Comparison:
         """Pick, fit and decide on each outer fold, then pick on all questions."""
-        decided: dict[str, dict[int, Decision]] = {name: {} for name in (*self.candidates, FIT)}
+        decided: Decided = {name: {} for name in (*self.candidates, FIT)}
         picks = []
-        for number, (train, held_out) in enumerate(self.parts, start=1):
+        for number, part in enumerate(self.parts, start=1):
             self._on_step(f"fold {number} of {len(self.parts)}")
-            picks.append(self.pick(train))
-            for name in self.candidates:
-                found = self._decide(name, train, held_out)
-                decided[name] |= found
-                if name == picks[-1]:
-                    decided[FIT] |= found
+            picks.append(self._pick(part[0]))
+            found = self._decided([part])
+            for name, own in {**found, FIT: found[picks[-1]]}.items():
+                decided[name] |= own
         self._on_step("all questions")
         everything = range(len(self.pools))
         decisions = {name: tuple(found[index] for index in everything) for name, found in decided.items()}
-        rows = self._rows({name: dict(enumerate(found)) for name, found in decisions.items()})
-        return Comparison(rows, tuple(picks), self.pick(everything), decisions, self.questions)
+        return Comparison(self._rows(decided), tuple(picks), self._pick(everything), decisions, self.questions)
 
-    def pick(self, train: Sequence[int]) -> str:
+    def _pick(self, train: Sequence[int]) -> str:
         """The candidate for some pools, by cross-validation on these alone."""
-        decided: dict[str, dict[int, Decision]] = {name: {} for name in self.candidates}
-        for inside, outside in self._split(train, "inner"):
-            for name in self.candidates:
-                decided[name] |= self._decide(name, inside, outside)
-        better = [row for row in self._rows(decided) if row.is_better]
+        rows = self._rows(self._decided(self._split(train, "inner")))
+        better = [row for row in rows if row.is_better]
         return max(better, key=lambda row: row.gain).name if better else SHIPPED
 
-    def fit(self, name: str, train: Sequence[int]) -> Selector:
-        """A candidate's selector of some pools."""
-        return self.candidates[name].fit(train)
+    def _decided(self, parts: Iterable[Part]) -> Decided:
+        """What each candidate decides on the held-out pools of each part, fitted on its training pools."""
+        decided: Decided = {name: {} for name in self.candidates}
+        for train, held_out in parts:
+            for name, candidate in self.candidates.items():
+                selector = candidate.fit(train)
+                decided[name] |= {index: candidate.decide(selector, index) for index in held_out}
+        return decided
 
-    def _decide(self, name: str, train: Sequence[int], held_out: Sequence[int]) -> dict[int, Decision]:
-        selector = self.fit(name, train)
-        return {index: self.candidates[name].decide(selector, index) for index in held_out}
-
-    def _split(self, indices: Sequence[int], salt: str) -> list[tuple[list[int], list[int]]]:
-        """Training and held-out pools of each fold; a question is in one fold, however it is spelled."""
+    def _split(self, indices: Sequence[int], salt: str) -> list[Part]:
+        """A question is in one fold, however it is spelled."""
         keys = [f"{self._seed}|{salt}|{self._keys[index]}" for index in indices]
-        fold_of = folds_of(keys, self._folds).tolist()
-        return [
-            (
-                [index for index, own in zip(indices, fold_of, strict=True) if own != fold],
-                [index for index, own in zip(indices, fold_of, strict=True) if own == fold],
-            )
-            for fold in sorted(set(fold_of))
-        ]
+        folds, everything = folds_of(keys, self._folds), np.array(indices)
+        return [(everything[folds != fold].tolist(), everything[folds == fold].tolist()) for fold in np.unique(folds)]
 
-    def _rows(self, decided: Mapping[str, Mapping[int, Decision]]) -> tuple[Row, ...]:
+    def _rows(self, decided: Decided) -> tuple[Row, ...]:
         """Figures over questions; pools of one question share its weight."""
         indices = sorted(decided[SHIPPED])
         _, question = np.unique([self._keys[index] for index in indices], return_inverse=True)
         counts = np.bincount(question)
-        means: dict[str, Floats] = {}
-        for name, found in decided.items():
-            right = [correct(self.pools[index], found[index]) for index in indices]
-            means[name] = np.bincount(question, right) / counts
+        means = {
+            name: np.bincount(question, [correct(self.pools[index], found[index]) for index in indices]) / counts
+            for name, found in decided.items()
+        }
         gains = np.column_stack([mean - means[SHIPPED] for mean in means.values()])
         bounds = intervals(gains, self._seed)
         return tuple(

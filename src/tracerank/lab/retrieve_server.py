@@ -33,8 +33,8 @@ def retrieve_app(retriever: Retriever, about: Mapping[str, Any], hosts: Sequence
 
     @app.post("/retrieve")
     def retrieve(asked: RetrieveRequest) -> dict[str, Any]:
-        found = [retriever.search(query, asked.topk) for query in asked.queries]
-        return {"result": [[_item(passage, asked.return_scores) for passage in passages] for passages in found]}
+        found = [[_item(one, asked.return_scores) for one in retriever.search(q, asked.topk)] for q in asked.queries]
+        return {"result": found}
 
     @app.get("/health")
     def health() -> dict[str, Any]:
@@ -44,15 +44,9 @@ def retrieve_app(retriever: Retriever, about: Mapping[str, Any], hosts: Sequence
 
 
 def _item(passage: Passage, has_score: bool) -> dict[str, Any]:
-    document = _document(passage)
-    return {"document": document, "score": passage.score} if has_score else document
-
-
-def _document(passage: Passage) -> dict[str, Any]:
     """Search-R1's ``id`` and ``contents``, and what a corpus knows beyond that."""
-    place = passage.place or 0
-    return {
-        "id": passage.document if place == 0 else f"{passage.document}#{place}",
+    document = {
+        "id": f"{passage.document}#{passage.place}" if passage.place else passage.document,
         "contents": join_contents(passage.title, passage.text),
         "title": passage.title,
         "text": passage.text,
@@ -60,3 +54,4 @@ def _document(passage: Passage) -> dict[str, Any]:
         "document_id": passage.document,
         "place": passage.place,
     }
+    return {"document": document, "score": passage.score} if has_score else document

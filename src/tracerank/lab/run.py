@@ -10,33 +10,94 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
+from tracerank.endpoints.chat import Usage
 from tracerank.errors import UsageError
 from tracerank.lab.policies import PolicyChoice
-from tracerank.lab.sample import (
-    Policy,
-    Samples,
-    Tally,
-    Task,
-    in_order,
-    sample,
-    sample_in_processes,
-    sample_in_threads,
-    tasks_left,
-)
+from tracerank.lab.sample import Policy, Samples, in_order, sample, sample_in_processes, sample_in_threads, tasks_left
 from tracerank.pools.canonical import record_to_parsed, rollout_to_record
 from tracerank.pools.pool import PAPER_K
 from tracerank.pools.types import Question, Rollout
 from tracerank.readers.question_files import digest_of
 from tracerank.runs.atomic import write_lines
-from tracerank.sampling.run_log import has_failed
+from tracerank.sampling.run_log import FAILED, has_failed
 
 
-@dataclass(frozen=True, slots=True)
-class RunPlan:
-    """What is to be sampled, and by how many processes."""
+@dataclass(slots=True)
+class Tally:
+    """What came of the rollouts so far."""
+
+    rollouts: int = 0
+    resumed: int = 0
+    """Of the rollouts, those of earlier attempts."""
+    failed: int = 0
+    """Of the rollouts, those that a server kept from their end; they are in none of the figures below."""
+    first_failure: str | None = None
+    empty: int = 0
+    """Without an answer."""
+    thought_in_vain: int = 0
+    """Of the empty ones, those whose tokens were used up before anything was said."""
+    without_search: int = 0
+    labelled: int = 0
+    correct: float = 0.0
+    """Sum of the labels."""
+    usage: Usage | None = None
+    """Of the rollouts whose tokens were counted; None: of none."""
+    tokens: int = 0
+    """Written by the model in this attempt."""
+    began: float = field(default_factory=time.monotonic)
+
+    def add(self, rollout: Rollout, is_resumed: bool = False) -> None:
+        self.rollouts += 1
+        self.resumed += is_resumed
+        if rollout.usage is not None:
+            self.usage = rollout.usage if self.usage is None else self.usage + rollout.usage
+            self.tokens += 0 if is_resumed else rollout.usage.completion_tokens
+        if has_failed(rollout):
+            self.failed += 1
+            self.first_failure = self.first_failure or (rollout.problem or "").removeprefix(FAILED)
+            return
+        self.empty += not rollout.answer
+        self.thought_in_vain += not rollout.answer and rollout.problem is not None
+        self.without_search += not rollout.searches
+        if rollout.label is not None:
+            self.labelled += 1
+            self.correct += rollout.label
+
+    @property
+    def answered(self) -> int:
+        return self.rollouts - self.failed - self.empty
+
+    @property
+    def accuracy(self) -> float | None:
+        """Of a single rollout; None: no label is known."""
+        return self.correct / self.labelled if self.labelled else None
+
+    @property
+    def seconds(self) -> float:
+        """Of this attempt."""
+        return time.monotonic() - self.began
+
+    @property
+    def rollouts_per_second(self) -> float:
+        """Of this attempt."""
+        return (self.rollouts - self.resumed) / max(self.seconds, 1e-9)
+
+    def record(self) -> dict[str, Any]:
+        """The figures as JSON has them, unrounded."""
+        counts = ("rollouts", "resumed", "failed", "first_failure", "answered", "empty", "thought_in_vain")
+        tokens = ("prompt_tokens", "completion_tokens", "calls")
+        return {
+            **{name: getattr(self, name) for name in (*counts, "without_search", "labelled", "accuracy")},
+            **{name: None if self.usage is None else getattr(self.usage, name) for name in tokens},
+            **{name: getattr(self, name) for name in ("seconds", "rollouts_per_second")},
+        }
+
+
+@dataclass(slots=True)
+class PolicyRun:
+    """K rollouts of every question; when the block ends, so does whatever is still being made."""
 
     choice: PolicyChoice
     questions: tuple[Question, ...]
@@ -46,94 +107,26 @@ class RunPlan:
     """Processes of a lexical agent; the rollouts are the same for any number."""
     keeps_failed: bool = False
     """Whether what failed in an earlier attempt is left as it is, not made again."""
+    tally: Tally = field(default_factory=Tally, init=False)
+    _done: set[tuple[str, int]] = field(default_factory=set, init=False)
+    _stack: ExitStack = field(default_factory=ExitStack, init=False)
+    _agent: Policy = field(init=False)
 
     def __post_init__(self) -> None:
         if self.choice.is_chat and self.workers > 1:
             raise UsageError("--workers is for lexical agents; --concurrency says how many chat rollouts are under way")
-
-    @property
-    def rollouts(self) -> int:
-        """How many rollouts there will be."""
-        return len(self.questions) * self.k
-
-
-@dataclass(slots=True)
-class RunAccount:
-    """What has been made so far, and how quickly."""
-
-    questions: int
-    tally: Tally = field(default_factory=Tally)
-    resumed: int = 0
-    """Of the rollouts, those of earlier attempts."""
-    tokens: int = 0
-    """Written by the model in the rollouts of this attempt."""
-    began: float = field(default_factory=time.monotonic)
-
-    @property
-    def seconds(self) -> float:
-        return time.monotonic() - self.began
-
-    @property
-    def made(self) -> int:
-        """Rollouts of this attempt."""
-        return self.tally.rollouts - self.resumed
-
-    @property
-    def speed(self) -> float:
-        """Rollouts a second of this attempt."""
-        return self.made / max(self.seconds, 1e-9)
-
-    def record(self) -> dict[str, Any]:
-        """The account as JSON has it, unrounded."""
-        tally, usage = self.tally, self.tally.usage
-        return {
-            "questions": self.questions,
-            "rollouts": tally.rollouts,
-            "resumed": self.resumed,
-            "failed": tally.failed,
-            "first_failure": tally.first_failure,
-            "answered": tally.answered,
-            "empty": tally.empty,
-            "thought_in_vain": tally.thought_in_vain,
-            "without_search": tally.without_search,
-            "labelled": tally.labelled,
-            "accuracy": tally.accuracy,
-            "prompt_tokens": None if usage is None else usage.prompt_tokens,
-            "completion_tokens": None if usage is None else usage.completion_tokens,
-            "calls": None if usage is None else usage.calls,
-            "seconds": self.seconds,
-            "rollouts_per_second": self.speed,
-        }
-
-
-class PolicyRun:
-    """A plan under way; when the block ends, so does whatever is still being made."""
-
-    def __init__(self, plan: RunPlan) -> None:
-        self.plan = plan
-        self.account = RunAccount(len(plan.questions))
-        self._done: set[tuple[str, int]] = set()
+        self._agent = self._stack.enter_context(self.choice.opened())
 
     def __enter__(self) -> "PolicyRun":
-        self._stack = ExitStack()
-        self._agent: Policy = self._stack.enter_context(self.plan.choice.opened())
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._stack.close()
 
     def identity(self) -> dict[str, Any]:
         """What two attempts must share for the second to resume the first."""
-        plan = self.plan
-        return {
-            "policy": self._agent.name,
-            **plan.choice.sources.identity(),
-            "k": plan.k,
-            "seed": plan.seed,
-            "questions": digest_of(plan.questions),
-        }
+        run = {"policy": self._agent.name, "k": self.k, "seed": self.seed, "questions": digest_of(self.questions)}
+        return run | self.choice.source()
 
     def take_up(self, records: Iterable[Mapping[str, Any]]) -> int:
         """Count the rollouts that an earlier attempt wrote, which are not made again; how many they are."""
@@ -145,30 +138,27 @@ class PolicyRun:
             else:
                 self._take(key, row.rollout)
         for key, rollout in failed.items():
-            if self.plan.keeps_failed and key not in self._done:
+            if self.keeps_failed and key not in self._done:
                 self._take(key, rollout)
-        return self.account.resumed
+        return self.tally.resumed
 
     def _take(self, key: tuple[str, int], rollout: Rollout) -> None:
-        self.account.tally.add(rollout)
-        self.account.resumed += 1
+        self.tally.add(rollout, is_resumed=True)
         self._done.add(key)
 
     def records(self) -> Iterator[dict[str, Any]]:
         """The rollouts that are still to make, each as soon as it is made, as canonical records."""
-        tasks = tasks_left(self.plan.questions, self.plan.k, self._done)
-        for one in self._stack.enter_context(closing(self._sampled(tasks))):
-            self.account.tally.add(one.rollout)
-            self.account.tokens += 0 if one.rollout.usage is None else one.rollout.usage.completion_tokens
-            yield rollout_to_record(one.question, one.rollout)
+        for question, rollout in self._stack.enter_context(closing(self._sampled())):
+            self.tally.add(rollout)
+            yield rollout_to_record(question, rollout)
 
-    def _sampled(self, tasks: Iterator[Task]) -> Samples:
-        choice, seed, workers = self.plan.choice, self.plan.seed, self.plan.workers
-        if choice.is_chat:
-            return sample_in_threads(self._agent, tasks, seed, choice.concurrency)
-        if workers == 1:
-            return sample(self._agent, tasks, seed)
-        return sample_in_processes(choice.load_lexical, tasks, seed, workers)
+    def _sampled(self) -> Samples:
+        tasks = tasks_left(self.questions, self.k, self._done)
+        if self.choice.is_chat:
+            return sample_in_threads(self._agent, tasks, self.seed, self.choice.concurrency)
+        if self.workers == 1:
+            return sample(self._agent, tasks, self.seed)
+        return sample_in_processes(self.choice.load_lexical, tasks, self.seed, self.workers)
 
 
 def write_in_order(part: Path, path: Path, questions: Sequence[Question]) -> None:
@@ -183,8 +173,8 @@ def write_in_order(part: Path, path: Path, questions: Sequence[Question]) -> Non
 
     def records() -> Iterator[dict[str, Any]]:
         with open(part, "rb") as file:
-            for place in in_order(keys, questions):
-                file.seek(starts[place])
+            for index in in_order(keys, questions):
+                file.seek(starts[index])
                 yield json.loads(file.readline())
 
     write_lines(path, records())

@@ -7,6 +7,7 @@ the engine repeats can decide a question twice.
 import json
 import zlib
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -137,10 +138,11 @@ class OutputFolder:
     def clear(self) -> None:
         """Remove what is left of unfinished work."""
         for name in self._all_names():
-            if name == ROWS:
-                self.files.delete_dir(f"{self.path}/{name}")
-            elif name.startswith(_DRAFT):
-                self.files.delete_file(f"{self.path}/{name}")
+            with suppress(FileNotFoundError):  # a worker that outlived a killed run may have moved its draft meanwhile
+                if name == ROWS:
+                    self.files.delete_dir(f"{self.path}/{name}")
+                elif name.startswith(_DRAFT):
+                    self.files.delete_file(f"{self.path}/{name}")
 
     def _all_names(self) -> list[str]:
         return sorted(found.base_name for found in self.files.get_file_info(self._everything))

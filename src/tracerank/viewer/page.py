@@ -9,7 +9,7 @@ import hashlib
 import json
 import zlib
 from collections.abc import Container, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -68,19 +68,12 @@ def page_parts(questions: Iterable[dict[str, Any]], about: About) -> Iterator[by
     """The page piece by piece; of each question only its line in the list is kept."""
     head, tail = _template().split("{{questions}}")
     yield head.encode()
-    entries = []
-    fitted = 0
+    entries, fitted = [], 0
     for number, data in enumerate(questions):
         entries.append(list_entry(data))
         fitted += data["is_fitted"]
         yield f'<script type="text/plain" id="question-{number}">{_compressed(data)}</script>\n'.encode()
-    listed = {
-        "title": about.title,
-        "method": about.method,
-        "is_vote": about.is_vote,
-        "fitted": fitted,
-        "questions": entries,
-    }
+    listed = {**asdict(about), "fitted": fitted, "questions": entries}
     yield tail.replace("{{list}}", safe_json(listed), 1).encode()
 
 
@@ -127,18 +120,11 @@ def safe_json(value: object) -> str:
 
 def content_security_policy() -> str:
     """Only our own script and style, by their digests; no request, no frame, no form, no markup from text."""
-    return "; ".join(
-        (
-            "default-src 'none'",
-            f"script-src '{_digest(_script())}'",
-            f"style-src '{_digest(_style())}'",
-            "img-src data:",
-            "base-uri 'none'",
-            "form-action 'none'",
-            "require-trusted-types-for 'script'",
-            "trusted-types 'none'",
-        )
+    own = f"script-src '{_digest(_script())}'; style-src '{_digest(_style())}'"
+    rest = (
+        "img-src data:; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
     )
+    return f"default-src 'none'; {own}; {rest}"
 
 
 def _compressed(data: dict[str, Any]) -> str:

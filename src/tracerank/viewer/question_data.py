@@ -14,7 +14,7 @@ from tracerank.evaluation.evaluate import judge
 from tracerank.evaluation.labels import Labelling, labelled
 from tracerank.pools.correctness import is_judged
 from tracerank.pools.pool import Pool
-from tracerank.pools.types import RETENTION_RULES, Evidence, Rollout, Search
+from tracerank.pools.types import RETENTION_RULES, Evidence, Rollout
 from tracerank.votes.base import Decision, Method
 from tracerank.votes.explanation import ATTENTION, ExplainedEvidence, ExplainedRollout, Explanation, explain
 from tracerank.votes.voting import MajorityVote
@@ -90,13 +90,11 @@ def list_entry(data: dict[str, Any]) -> dict[str, Any]:
     """What the list of questions holds of one."""
     candidates = (one for one in data["rollouts"] if one["dropped"] is None)
     votes = sum(one["group"] == data["selected"]["group"] != NO_GROUP for one in candidates)
+    texts = {"id": data["id"], "question": data["question"]}
+    for side in ("selected", "vote"):
+        texts |= {side: data[side]["answer"], f"{side}_core": data[side]["core"]}
     return {
-        "id": _cut(data["id"]),
-        "question": _cut(data["question"]),
-        "selected": _cut(data["selected"]["answer"]),
-        "vote": _cut(data["vote"]["answer"]),
-        "selected_core": _cut(data["selected"]["core"]),
-        "vote_core": _cut(data["vote"]["core"]),
+        **{name: _cut(text) for name, text in texts.items()},
         "right": data["selected"]["right"],
         "vote_right": data["vote"]["right"],
         "agrees": data["agrees"],
@@ -188,7 +186,11 @@ def _rollout(
         "confidence": rollout.confidence,
         "dropped": None if explained else _why_dropped(pool, rollout, decision),
         "searches": [
-            _search(search, weight, [by_place[number, place] for place in range(len(search.evidence))], shared)
+            {
+                "query": search.query,
+                "weight": weight,
+                "evidence": [_evidence(by_place[number, place], shared) for place in range(len(search.evidence))],
+            }
             for number, (search, weight) in enumerate(zip(shown.rollout.searches, shown.search_weights, strict=True))
         ],
     }
@@ -200,22 +202,11 @@ def _why_dropped(pool: Pool, rollout: Rollout, decision: Decision) -> str:
     return given or RETENTION_RULES[pool.setting].reason_to_drop(rollout) or "not considered by the method"
 
 
-def _search(
-    search: Search, weight: float | None, evidence: Sequence[ExplainedEvidence], shared: _Shared
-) -> dict[str, Any]:
-    return {"query": search.query, "weight": weight, "evidence": [_evidence(seen, shared) for seen in evidence]}
-
-
 def _evidence(seen: ExplainedEvidence, shared: _Shared) -> dict[str, Any]:
     evidence = seen.evidence
     return {
+        **{name: getattr(evidence, name) for name in ("title", "url", "rank", "tool")},
+        **{name: getattr(seen, name) for name in ("weight", "same_text", "same_document")},
         "text": shared.text(evidence),
         "document": shared.document(evidence),
-        "title": evidence.title,
-        "url": evidence.url,
-        "rank": evidence.rank,
-        "tool": evidence.tool,
-        "weight": seen.weight,
-        "same_text": seen.same_text,
-        "same_document": seen.same_document,
     }

@@ -43,7 +43,7 @@ def test_problems_are_listed_in_a_file_and_quiet_is_quiet(tmp_path: Path) -> Non
 def test_info_shows_the_index(index: Path) -> None:
     assert json.loads(run("info", index, "--json").stdout) == asdict(Corpus(index).info)
     shown = run("info", index).stdout
-    assert "tracerank-corpus/1" in shown
+    assert "tracerank-corpus/2" in shown
     assert "passages" in shown
 
 
@@ -69,12 +69,6 @@ def test_search_says_which_passage_of_a_long_document_it_shows(tmp_path: Path) -
         "https://a.example/)",
         "https://a.example/, passage 2)",
     }
-
-
-def test_search_can_re_rank(index: Path) -> None:
-    found: list[dict[str, Any]] = json.loads(run("search", index, "Ada Korn", "--rerank", "hash-64", "--json").stdout)
-    assert {passage["title"] for passage in found} == {"Ada Korn", "Velm River"}
-    assert all(-1.001 < passage["score"] < 1.001 for passage in found)
 
 
 def test_a_page_cannot_steer_the_terminal(tmp_path: Path) -> None:
@@ -105,5 +99,4 @@ def test_mistakes_end_in_one_line(index: Path, tmp_path: Path) -> None:
     assert "--force" in error_of(run("build", docs, "-o", index))
     assert "cannot be cut" in error_of(run("build", docs, "-o", tmp_path / "i", "--words", 5))
     assert "no such file" in error_of(run("build", tmp_path / "none.jsonl", "-o", tmp_path / "i"))
-    assert "--depth needs --rerank" in error_of(run("search", index, "x", "--depth", 3))
     assert not (tmp_path / "i").exists()

@@ -107,7 +107,7 @@ def test_an_interrupted_run_goes_on_and_ends_with_the_same_bytes(
     assert len(part.read_text().splitlines()) == 6
     part.write_text(part.read_text() + '{"question_id": "2", "sam')  # what a power cut leaves
 
-    for others in (("--seed", 1), ("-k", 5), ("--rerank", "hash-64")):
+    for others in (("--seed", 1), ("-k", 5)):
         assert "other arguments" in error_of(run(*arguments, "-o", output, "--policy", "lexical:base", *others))
     assert "other arguments" in error_of(run(*arguments, "-o", output, "--policy", "lexical:rl"))
     summary = json.loads(sampled(*arguments, "-o", output, "--json").stdout)
@@ -257,7 +257,6 @@ def test_what_cannot_go_together_is_refused(asked: Path, index: Path, tmp_path: 
     output, chosen = ("-o", tmp_path / "p.jsonl"), ("--policy", "chat:http://host#m")
     server = ("--retriever", "http://host")
     assert "cannot open pages" in error_of(run(asked, *output, *chosen, *server, "--style", "browser"))
-    assert "--rerank works on an index" in error_of(run(asked, *output, *chosen, *server, "--rerank", "hash-64"))
     assert "either --corpus" in error_of(run(asked, *output, *chosen))
     lexical = ("--policy", "lexical:base")
     assert "no index" in error_of(run(asked, *output, *lexical, "--corpus", tmp_path))

@@ -9,15 +9,13 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import numpy as np
 import pytest
 
 from tests.lab.shelves import RIVERS, corpus_of, write_rows
-from tracerank.embedding.base import Vectors
 from tracerank.errors import CorpusError, UsageError
 from tracerank.lab.corpus.base import PassageRule
 from tracerank.lab.corpus.build import build_corpus
-from tracerank.lab.corpus.index import Corpus, Reranked
+from tracerank.lab.corpus.index import Corpus
 from tracerank.readers.files.records import Problem
 
 
@@ -36,9 +34,8 @@ def test_a_search_finds_by_words_titles_and_stems(corpus: Corpus) -> None:
     assert first.text == RIVERS[0]["text"]
     assert titles(corpus, "lighthouses") == ["Tarrow"]
     assert titles(corpus, "OSTRA hill")[0] == "Ostra hills"
-    assert [passage.score for passage in corpus.search("river", 9)] == sorted(
-        (passage.score for passage in corpus.search("river", 9)), reverse=True
-    )
+    scores = [passage.score or 0 for passage in corpus.search("river", 9)]
+    assert scores == sorted(scores, reverse=True)
 
 
 def test_ranking_equals_a_full_sort(tmp_path: Path) -> None:
@@ -46,11 +43,12 @@ def test_ranking_equals_a_full_sort(tmp_path: Path) -> None:
     rows = [{"text": " ".join(rng.choices("abcdefghij", k=rng.randrange(3, 30)))} for _ in range(700)]
     corpus = corpus_of(tmp_path, rows)
     for query in ("c", "d e f", "g h i j b c"):
-        everything = corpus.rank(query, 10_000)
-        order = np.lexsort((everything.passages, -everything.scores))
-        assert order.tolist() == list(range(len(order)))
+        everything = corpus.search(query, 10_000)
+        numbers = [int(passage.document) for passage in everything]
+        ranked = [(-(passage.score or 0), number) for passage, number in zip(everything, numbers, strict=True)]
+        assert ranked == sorted(ranked)  # ties go to the earlier passage
         for k in (1, 3, 10, 64):
-            assert corpus.rank(query, k).passages.tolist() == everything.passages[:k].tolist()
+            assert corpus.search(query, k) == everything[:k]
 
 
 def test_passages_keep_their_document_and_place(tmp_path: Path) -> None:
@@ -136,9 +134,7 @@ def test_what_a_killed_build_left_is_no_index_and_in_nobodys_way(tmp_path: Path)
     assert not (tmp_path / "index.part").exists()
 
 
-@pytest.mark.parametrize(
-    "name", ["documents.bin", "documents.npy", "passages.npy", "addresses.npy", "bm25/data.csc.index.npy"]
-)
+@pytest.mark.parametrize("name", ["texts.sqlite", "bm25/data.csc.index.npy"])
 @pytest.mark.parametrize("damage", ["cut", "gone"])
 def test_a_damaged_index_says_so(tmp_path: Path, name: str, damage: str) -> None:
     corpus_of(tmp_path, RIVERS)
@@ -176,27 +172,3 @@ def test_texts_stay_on_disk_when_a_corpus_is_opened(tmp_path: Path) -> None:
     reopened = Corpus(tmp_path / "index")
     assert reopened.info.documents == 60
     assert process.memory_info().rss - before < 5_000_000
-
-
-class Loves:
-    """An embedder that likes one word."""
-
-    name = "loves"
-    width = 2
-
-    def __init__(self, word: str) -> None:
-        self.word = word
-
-    def embed(self, texts: list[str]) -> Vectors:
-        return np.array([[1.0, float(self.word in text)] for text in texts], np.float32)
-
-
-def test_re_ranking_orders_the_first_passages_by_cosine(corpus: Corpus) -> None:
-    assert titles(corpus, "Korn river") == ["Velm River", "Ada Korn"]
-    reranked = Reranked(corpus, Loves("surveyor"), depth=5).search("Korn river surveyor", 2)
-    assert [(passage.title, round(passage.score or 0, 3)) for passage in reranked] == [
-        ("Ada Korn", 1.0),
-        ("Velm River", 0.707),
-    ]
-    assert Reranked(corpus, Loves("surveyor"), depth=1).search("Velm river surveyor", 1)[0].title == "Velm River"
-    assert Reranked(corpus, Loves("surveyor"), depth=5).search("zebra") == ()

@@ -35,7 +35,7 @@ def test_every_word_is_in_a_passage_and_cutting_ends() -> None:
         text = "".join(pieces)
         rule = PassageRule(rng.randrange(10, 40), rng.randrange(5))
         spans = cut_passages(text, rule)
-        covered = set()
+        covered: set[int] = set()
         for start, end in spans:
             assert 0 <= start < end <= len(text)
             covered.update(range(start, end))

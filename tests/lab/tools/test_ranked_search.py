@@ -4,19 +4,9 @@ from random import Random
 
 from tests.lab.shelves import HOSTILE, hostile_row
 from tracerank.lab.corpus.base import Passage
-from tracerank.lab.tools.ranked_search import RankedSearch, chunk_text, print_ranked
+from tracerank.lab.tools.ranked_search import chunk_text, print_ranked
 from tracerank.readers.calls.text_layouts import split_ranked
 from tracerank.readers.formats.search_r1 import SearchR1Reader
-
-
-class Shelf:
-    """A retriever that gives what it was told to."""
-
-    def __init__(self, *passages: Passage) -> None:
-        self.passages = passages
-
-    def search(self, query: str, k: int = 3) -> tuple[Passage, ...]:
-        return self.passages[:k]
 
 
 def passage(text: str, title: str = "Velm River") -> Passage:
@@ -24,12 +14,11 @@ def passage(text: str, title: str = "Velm River") -> Passage:
 
 
 def test_a_search_prints_three_ranked_chunks() -> None:
-    shelf = Shelf(
-        passage("It rises\nin Ostra."), passage("Two.", 'The "Velm"'), passage("Three.", ""), passage("Four.")
-    )
-    assert RankedSearch(shelf).search("velm").text == (
+    passages = [passage("It rises\nin Ostra."), passage("Two.", 'The "Velm"'), passage("Three.", "")]
+    assert print_ranked(passages) == (
         'Doc 1(Title: "Velm River") It rises in Ostra.\nDoc 2(Title: "The ""Velm""") Two.\nDoc 3(Title: "") Three.'
     )
+    assert print_ranked([]) == "No results found."
 
 
 def test_hostile_chunks_are_read_back_one_for_one() -> None:

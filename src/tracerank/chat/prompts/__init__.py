@@ -3,6 +3,19 @@
 Texts only: how replies are read stands in the module that asks. Prompts of agents live with the agents.
 """
 
-from tracerank.endpoints.prompts import prompts_of
+from collections.abc import Callable
+from functools import cache
+from importlib.resources import files
+
+
+def prompts_of(package: str) -> Callable[[str], str]:
+    """What gives the texts beside a package's ``__init__`` by name, without the spaces around them."""
+
+    @cache
+    def prompt(name: str) -> str:
+        return files(package).joinpath(f"{name}.txt").read_text(encoding="utf-8").strip()
+
+    return prompt
+
 
 prompt_text = prompts_of(__name__)

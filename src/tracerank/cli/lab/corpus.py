@@ -2,14 +2,12 @@
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from tracerank.cli.inputs import Problems
 from tracerank.cli.options import (
     COUNT,
-    ENCODERS,
     PATH,
     address_options,
     example,
@@ -24,15 +22,9 @@ from tracerank.cli.options import (
 from tracerank.cli.terminal import harmless, new_table, note, print_json, print_table, working
 from tracerank.errors import UsageError
 from tracerank.extras import needed
-from tracerank.lab.corpus.base import DEFAULT_RULE, RERANKED, PassageRule
-
-if TYPE_CHECKING:
-    from tracerank.lab.corpus.base import Retriever
-    from tracerank.lab.corpus.index import Corpus
+from tracerank.lab.corpus.base import DEFAULT_RULE, PassageRule
 
 index_argument = click.argument("index", type=PATH)
-rerank_option = option("--rerank NAME", f"Order the best passages by an encoder's vectors: {ENCODERS}.")
-depth_option = option("--depth N", "Passages that --rerank looks at.", COUNT, default=RERANKED)
 
 
 @click.group()
@@ -73,7 +65,7 @@ def build(
 @json_option
 def info(index: Path, as_json: bool) -> None:
     """Show what an index holds and how it was made."""
-    from tracerank.lab.corpus.layout import read_info
+    from tracerank.lab.corpus.index import read_info
 
     found = asdict(read_info(index))
     if as_json:
@@ -89,14 +81,12 @@ def info(index: Path, as_json: bool) -> None:
 @index_argument
 @click.argument("query")
 @option("-k K", "Passages to show.", COUNT, default=3)
-@rerank_option
-@depth_option
 @json_option
-def search(index: Path, query: str, k: int, rerank: str | None, depth: int, as_json: bool) -> None:
+def search(index: Path, query: str, k: int, as_json: bool) -> None:
     """Show the passages that a search finds, best first."""
     from tracerank.lab.corpus.index import Corpus
 
-    found = _retriever(Corpus(index), rerank, depth).search(query, k)
+    found = Corpus(index).search(query, k)
     if as_json:
         print_json([asdict(passage) for passage in found], indent=2)
         return
@@ -112,16 +102,12 @@ def search(index: Path, query: str, k: int, rerank: str | None, depth: int, as_j
 @corpus.command(epilog=example("tracerank lab corpus serve index/ --port 8000"))
 @index_argument
 @address_options(8000)
-@rerank_option
-@depth_option
 @quiet_option
 def serve(
     index: Path,
     host: str,
     port: int,
     allow_host: tuple[str, ...],
-    rerank: str | None,
-    depth: int,
     quiet: bool,
 ) -> None:
     """Answer Search-R1 style POST /retrieve requests over an index until interrupted."""
@@ -134,21 +120,10 @@ def serve(
     opened = Corpus(index)
     about = {"documents": opened.info.documents, "passages": len(opened), "fingerprint": opened.info.fingerprint}
     hosts = allowed_hosts(host, host_names(allow_host))
-    app = retrieve_app(_retriever(opened, rerank, depth), about, hosts=hosts)
+    app = retrieve_app(opened, about, hosts=hosts)
 
     def announce(address: str) -> None:
         if not quiet:
             note(f"{index}: {len(opened):,} passages at {address}/retrieve; Ctrl-C ends it")
 
     run(app, host, port, announce=announce)
-
-
-def _retriever(opened: "Corpus", rerank: str | None, depth: int) -> "Retriever":
-    if rerank is None:
-        if depth != RERANKED:
-            raise UsageError("--depth needs --rerank NAME")
-        return opened
-    from tracerank.embedding.load import load_embedder
-    from tracerank.lab.corpus.index import Reranked
-
-    return Reranked(opened, load_embedder(rerank), depth)

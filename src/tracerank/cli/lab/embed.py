@@ -25,8 +25,7 @@ def embed(encoder: str, dims: int | None, cache: Path | None, inputs: Inputs) ->
     resume.
     """
     from tracerank.cache_folders import default_cache_folder
-    from tracerank.embedding.cache import VectorCache
-    from tracerank.embedding.cached import CachedEmbedder
+    from tracerank.embedding.cache import CachedEmbedder, VectorCache
     from tracerank.embedding.load import load_embedder
     from tracerank.trace.graph import pool_texts
 

@@ -9,7 +9,6 @@ from typing import Any
 import click
 
 from tracerank.cli.inputs import Problems
-from tracerank.cli.lab.corpus import rerank_option
 from tracerank.cli.options import (
     COUNT,
     PATH,
@@ -28,8 +27,8 @@ from tracerank.cli.options import (
 from tracerank.cli.output import SOME_FAILED, check_output
 from tracerank.cli.terminal import note, print_json, working
 from tracerank.lab.chat.policy import DEFAULT_LIMITS
-from tracerank.lab.policies import CONCURRENCY, EXPECTED, STYLES, TEMPERATURE, ChatOptions, PolicyChoice, Sources
-from tracerank.lab.run import PolicyRun, RunAccount, RunPlan, write_in_order
+from tracerank.lab.policies import CONCURRENCY, EXPECTED, STYLES, TEMPERATURE, ChatOptions, PolicyChoice
+from tracerank.lab.run import PolicyRun, Tally, write_in_order
 from tracerank.pools.pool import PAPER_K
 from tracerank.readers.question_files import read_questions
 from tracerank.runs.atomic import line_of
@@ -44,7 +43,6 @@ EXAMPLE = "tracerank lab rollout questions.jsonl --corpus index/ --policy lexica
 @option("--policy NAME", f"The agent: {EXPECTED}.", required=True)
 @option("--corpus INDEX", "Index to search, made by corpus build.", PATH)
 @option("--retriever URL", "Search-R1 style server to search instead of an index.")
-@rerank_option
 @option("-k K", "Rollouts per question.", COUNT, default=PAPER_K)
 @seed_option("Another seed samples other rollouts.")
 @option("--workers N", "Processes of a lexical agent; the output is the same.", COUNT, default=1)
@@ -67,7 +65,6 @@ def rollout(
     policy: str,
     corpus: Path | None,
     retriever: str | None,
-    rerank: str | None,
     k: int,
     seed: int,
     workers: int,
@@ -85,44 +82,45 @@ def rollout(
     rollouts, the command exits with 3; the same command makes only these again.
     """
     check_output(output, files, force, is_resumable=True)
-    agent = PolicyChoice(policy, Sources(corpus, retriever, rerank), ChatOptions(**chat))
+    agent = PolicyChoice(policy, corpus, retriever, ChatOptions(**chat))
     with Problems(problems, (*files, output)) as report:
         questions = tuple(read_questions(files, report))
-    plan = RunPlan(agent, questions, k, seed, workers, keep_failed)
     with ExitStack() as stack:
-        run = stack.enter_context(PolicyRun(plan))
+        run = stack.enter_context(PolicyRun(agent, questions, k, seed, workers, keep_failed))
         finish = partial(write_in_order, questions=questions)
         lines = stack.enter_context(ResumableLines(output, run.identity(), force=force, finish=finish))
-        progress = stack.enter_context(working("sampling", "rollouts", plan.rollouts, quiet))
+        progress = stack.enter_context(working("sampling", "rollouts", len(questions) * k, quiet))
         progress.skip(run.take_up(lines.kept()))
         for record in run.records():
             lines.write(line_of(record))
             progress.advance()
-            progress.describe(_brief(run.account))
-        lines.keep_part = run.account.tally.failed > 0 and not keep_failed
+            progress.describe(_brief(run.tally))
+        lines.keep_part = run.tally.failed > 0 and not keep_failed
     if as_json:
-        print_json({**run.account.record(), "output": str(output)}, indent=2)
+        print_json({"questions": len(questions), **run.tally.record(), "output": str(output)}, indent=2)
     elif not quiet:
-        note(f"{_summary(run.account)}; written to {output}")
-    if failed := run.account.tally.failed:
-        note(f"{failed:,} of {plan.rollouts:,} rollouts failed, the first because {run.account.tally.first_failure}")
+        note(f"{_summary(len(questions), run.tally)}; written to {output}")
+    if failed := run.tally.failed:
+        note(f"{failed:,} of {len(questions) * k:,} rollouts failed, the first because {run.tally.first_failure}")
         if not keep_failed:
             note("the same command tries only these again; with --keep-failed it leaves them as they are")
         sys.exit(SOME_FAILED)
 
 
-def _brief(account: RunAccount) -> str:
-    tally = account.tally
-    pace = f"{account.tokens / max(account.seconds, 1e-9):,.0f} tokens" if account.tokens else f"{account.speed:,.1f}"
+def _brief(tally: Tally) -> str:
+    pace = (
+        f"{tally.tokens / max(tally.seconds, 1e-9):,.0f} tokens"
+        if tally.tokens
+        else f"{tally.rollouts_per_second:,.1f}"
+    )
     failed = f", {tally.failed:,} failed" if tally.failed else ""
     return f"{pace}/s, {tally.answered:,} answered, {tally.empty:,} empty{failed}"
 
 
-def _summary(account: RunAccount) -> str:
-    tally = account.tally
+def _summary(questions: int, tally: Tally) -> str:
     parts = [
-        f"{account.questions:,} questions, {tally.rollouts:,} rollouts"
-        + (f" ({account.resumed:,} of them from before)" if account.resumed else ""),
+        f"{questions:,} questions, {tally.rollouts:,} rollouts"
+        + (f" ({tally.resumed:,} of them from before)" if tally.resumed else ""),
         f"{tally.answered:,} answered, {tally.empty:,} empty, {tally.without_search:,} without a search"
         + (f", {tally.failed:,} failed" if tally.failed else ""),
     ]
@@ -132,6 +130,6 @@ def _summary(account: RunAccount) -> str:
         parts.append(f"single accuracy {tally.accuracy:.3f}")
     if (usage := tally.usage) is not None:
         parts.append(f"{usage.prompt_tokens:,} prompt and {usage.completion_tokens:,} completion tokens")
-    pace = f"{account.speed:,.1f}" if account.speed >= 1 else f"{account.speed:.2g}"
-    parts.append(f"{account.seconds:.1f} s, {pace} rollouts/s")
+    pace = f"{tally.rollouts_per_second:,.1f}" if tally.rollouts_per_second >= 1 else f"{tally.rollouts_per_second:.2g}"
+    parts.append(f"{tally.seconds:.1f} s, {pace} rollouts/s")
     return "; ".join(parts)

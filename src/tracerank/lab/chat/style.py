@@ -9,16 +9,17 @@ from typing import Protocol
 
 from tracerank.endpoints.chat import ChatMessage, ChatReply, ChatTool, ToolCall
 from tracerank.lab.corpus.base import Passage, Retriever
-from tracerank.lab.tools.ranked_search import CHUNKS, RankedSearch, print_ranked
+from tracerank.lab.tools.ranked_search import CHUNKS, print_ranked
 from tracerank.pools.types import Search, View
 
 
 def ranked_return(retriever: Retriever, query: str, characters: int) -> str:
     """The best passages for a query, disarmed, in about so many characters."""
-    found = RankedSearch(retriever).search(query)
-    if len(found.text) <= characters:
-        return found.text
-    return print_ranked(tuple(_shortened(passage, characters // CHUNKS) for passage in found.passages))
+    passages = retriever.search(query, CHUNKS)
+    text = print_ranked(passages)
+    if len(text) <= characters:
+        return text
+    return print_ranked([_shortened(passage, characters // CHUNKS) for passage in passages])
 
 
 def _shortened(passage: Passage, characters: int) -> Passage:

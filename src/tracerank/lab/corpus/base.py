@@ -1,16 +1,12 @@
 """What a corpus gives to tools and policies, and the seams behind which any other source may stand.
 
-Holds no index and no file format, only how passages are cut and how many are reranked, unless said otherwise. A passage
-is what is ranked; it becomes Evidence only when an agent sees it.
+A passage is what is ranked; it becomes Evidence only when an agent sees it.
 """
 
 from dataclasses import dataclass
 from typing import Protocol
 
 from tracerank.errors import CorpusError
-
-RERANKED = 20
-"""Passages that reranking puts in a new order, unless said otherwise."""
 
 
 @dataclass(frozen=True, slots=True)

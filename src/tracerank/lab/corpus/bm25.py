@@ -8,15 +8,13 @@ import unicodedata
 from array import array
 from pathlib import Path
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tracerank.errors import CorpusError
 from tracerank.extras import needed
-
-LANGUAGE = "english"
 
 _WORD = re.compile(r"\w+")
 _LONGEST_WORD = 64
@@ -27,13 +25,11 @@ _REMEMBERED = 1 << 18
 class TermReader:
     """Reads the terms of a text; safe to share between threads."""
 
-    def __init__(self, language: str = LANGUAGE) -> None:
+    def __init__(self) -> None:
         with needed("searching a corpus needs", "lab", CorpusError):
             import Stemmer  # type: ignore[import-not-found,unused-ignore]
             from bm25s.stopwords import STOPWORDS_EN  # type: ignore[import-untyped,unused-ignore]
-        if language != LANGUAGE:
-            raise CorpusError(f"an index for {language!r} cannot be searched; this version knows {LANGUAGE!r} only")
-        self._stemmer = Stemmer.Stemmer(language)
+        self._stemmer = Stemmer.Stemmer("english")
         self._lock = Lock()  # a stemmer keeps state between calls
         self._terms: dict[str, str | None] = dict.fromkeys(STOPWORDS_EN)
 
@@ -65,19 +61,12 @@ K1, B = 1.2, 0.75
 _BLOCK = 64
 
 
-class Ranking(NamedTuple):
-    """Numbers of passages and their scores, best first."""
-
-    passages: NDArray[np.int64]
-    scores: NDArray[np.float32]
-
-
 class Bm25Writer:
     """Takes the indexed texts one by one, in the order of their numbers."""
 
-    def __init__(self, terms: TermReader) -> None:
+    def __init__(self) -> None:
         self._bm25s = _library()
-        self._reader = terms
+        self._reader = TermReader()
         self._numbers: dict[str, int] = {}
         self._texts: list[array[int]] = []
 
@@ -104,8 +93,8 @@ class Bm25Writer:
 class Bm25Index:
     """A saved index; only the vocabulary is held in memory."""
 
-    def __init__(self, folder: Path, terms: TermReader) -> None:
-        self._terms = terms
+    def __init__(self, folder: Path) -> None:
+        self._terms = TermReader()
         self._index = _library().BM25.load(folder, mmap=True, show_progress=False)
         self._index.unique_token_ids_set = set()  # megabytes that only its own retrieve() needs
         for name in ("data", "indices", "indptr"):
@@ -116,16 +105,16 @@ class Bm25Index:
     def passages(self) -> int:
         return int(self._index.scores["num_docs"])
 
-    def rank(self, query: str, k: int) -> Ranking:
-        """The k best passages that share a term with the query."""
+    def rank(self, query: str, k: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Numbers and scores of the k best passages that share a term with the query."""
         numbers = self._index.get_tokens_ids(self._terms.terms(query))
         if not numbers or k < 1:
-            return Ranking(np.empty(0, np.int64), np.empty(0, np.float32))
+            return np.empty(0, np.int64), np.empty(0, np.float32)
         scores: NDArray[np.float32] = self._index.get_scores_from_ids(numbers)
         touched = np.flatnonzero(scores >= _bound(scores, k))
         found = scores[touched]
         order = np.argsort(-found, kind="stable")[:k]
-        return Ranking(touched[order], found[order])
+        return touched[order], found[order]
 
 
 def _bound(scores: NDArray[np.float32], k: int) -> float:

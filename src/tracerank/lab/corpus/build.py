@@ -1,27 +1,24 @@
 """Files of documents to an index folder, which appears under its name only when it is whole.
 
 Documents are rows with ``title``, ``text``, optional ``id`` and ``url``, or Search-R1's ``contents``; each is cut into
-passages of about equal length that overlap and prefer to begin with a sentence. ``documents`` holds ids, titles,
-addresses and texts, ``passages.npy`` where passages lie, ``addresses.npy`` which page has which address, ``bm25`` the
-scores. Passages are not stored again: they are parts of the texts.
+passages of about equal length that overlap and prefer to begin with a sentence.
 """
 
 import hashlib
 import os
 import re
 import shutil
-from array import array
+import sqlite3
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
 
-import numpy as np
-
 from tracerank.errors import CorpusError, UsageError
 from tracerank.lab.corpus.base import DEFAULT_RULE, CorpusDocument, PassageRule, split_contents
-from tracerank.lab.corpus.bm25 import Bm25Writer, TermReader
-from tracerank.lab.corpus.layout import FILE, CorpusInfo, TextWriter
+from tracerank.lab.corpus.bm25 import Bm25Writer
+from tracerank.lab.corpus.index import ADDRESSES, FILE, SCORES, TABLES, TEXTS, CorpusInfo
 from tracerank.pools.canonical import kind_of
 from tracerank.pools.urls import canonical_url
 from tracerank.readers.files.inputs import iter_input
@@ -34,13 +31,14 @@ LONGEST_ID = 256
 LONGEST_URL = 1000
 """Characters; browsers print an address whole only up to about a thousand."""
 
-OnProblem = Callable[[Problem], None]
+OURS = {FILE, TEXTS, f"{TEXTS}-journal", SCORES}
+"""Files of an index."""
 
 
 class DocumentReader:
     """Reads files into documents with distinct ids and without exact copies; counts what it leaves out."""
 
-    def __init__(self, on_problem: OnProblem) -> None:
+    def __init__(self, on_problem: Callable[[Problem], None]) -> None:
         self.dropped = 0
         """Rows that could not be read."""
         self.copies = 0
@@ -158,11 +156,6 @@ def _first_between(starts: list[int], low: int, high: int) -> int | None:
     return starts[at] if at < len(starts) and starts[at] <= high else None
 
 
-FIELDS = 4
-"""Strings kept per document: id, title, address, text."""
-OURS = (FILE, "documents.bin", "documents.npy", "passages.npy", "first_passages.npy", "addresses.npy", "bm25")
-
-
 def build_corpus(
     paths: Sequence[Path],
     folder: Path,
@@ -179,10 +172,7 @@ def build_corpus(
     _clear(part)  # of a build that was killed
     part.mkdir(parents=True)
     try:
-        reader = DocumentReader(on_problem)
-        writer = _IndexWriter(part, rule)
-        writer.write(reader.read(paths), on_document)
-        info = writer.finish(reader)
+        info = _write(part, DocumentReader(on_problem), paths, rule, on_document)
         info.write(part)
         _put_in_place(part, folder)
     finally:
@@ -198,7 +188,7 @@ def check_target(folder: Path, force: bool) -> None:
     if not folder.is_dir():
         raise UsageError(f"{folder}: is a file; name a folder for the index")
     held = {path.name for path in folder.iterdir()}
-    if held - set(OURS):
+    if held - OURS:
         raise UsageError(f"{folder}: holds other files; name a folder of its own for the index")
     if held and not force:
         raise UsageError(f"{folder}: exists already; choose another name or replace it with --force")
@@ -220,64 +210,33 @@ def _clear(folder: Path) -> None:
         shutil.rmtree(folder)
 
 
-class _IndexWriter:
-    """The files of one index while they grow."""
-
-    def __init__(self, folder: Path, rule: PassageRule) -> None:
-        self._folder = folder
-        self._rule = rule
-        self._bm25 = Bm25Writer(TermReader())
-        self._spans = array("q")
-        self._first_passages = array("q", [0])
-        self._addresses = array("Q")
-        self._digest = hashlib.sha256(f"{rule.words} {rule.overlap}".encode())
-
-    def write(self, documents: Iterable[CorpusDocument], on_document: Callable[[], None]) -> None:
-        with TextWriter(self._folder / "documents") as texts:
-            for document in documents:
-                on_document()
-                for value in (document.id, document.title, document.url, document.text):
-                    data = value.encode()
-                    texts.append(data)
-                    self._digest.update(len(data).to_bytes(8, "little") + data)
-                self._addresses.append(address_key(document.url))
-                self._add_passages(document)
-
-    def finish(self, reader: DocumentReader) -> CorpusInfo:
-        count = len(self._addresses)
-        if not count:
+def _write(
+    folder: Path, reader: DocumentReader, paths: Sequence[Path], rule: PassageRule, on_document: Callable[[], None]
+) -> CorpusInfo:
+    """The files of an index but for ``index.json``."""
+    bm25 = Bm25Writer()
+    digest = hashlib.sha256(f"{rule.words} {rule.overlap}".encode())
+    documents = passages = 0
+    with closing(sqlite3.connect(folder / TEXTS, isolation_level=None)) as texts:
+        # A build that is killed leaves no index, so nothing has to be safe before it ends.
+        texts.executescript(f"PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; {TABLES} BEGIN;")
+        for document in reader.read(paths):
+            on_document()
+            for value in (document.id, document.title, document.url, document.text):
+                data = value.encode()
+                digest.update(len(data).to_bytes(8, "little") + data)
+            row = (documents, document.id, document.title, document.text, document.url)
+            texts.execute("INSERT INTO documents VALUES (?, ?, ?, ?, ?)", row)
+            for place, (first, last) in enumerate(cut_passages(document.text, rule)):
+                texts.execute("INSERT INTO passages VALUES (?, ?, ?, ?, ?)", (passages, documents, place, first, last))
+                # The title says what a passage is about, also where its text does not repeat the name.
+                bm25.append(f"{document.title}\n{document.text[first:last]}")
+                passages += 1
+            documents += 1
+        if not documents:
             raise CorpusError("no document could be read; expected rows with 'title' and 'text'")
-        spans = np.frombuffer(self._spans, np.int64).reshape(-1, 3)
-        np.save(self._folder / "passages.npy", spans)
-        np.save(self._folder / "first_passages.npy", np.frombuffer(self._first_passages, np.int64))
-        keys = np.frombuffer(self._addresses, np.uint64)
-        order = np.argsort(keys, kind="stable")  # rows of one page stay in corpus order
-        np.save(self._folder / "addresses.npy", np.stack([keys[order], order.astype(np.uint64)]))
-        self._bm25.save(self._folder / "bm25")
-        return CorpusInfo(
-            documents=count,
-            passages=len(spans),
-            terms=self._bm25.terms,
-            words=self._rule.words,
-            overlap=self._rule.overlap,
-            dropped=reader.dropped,
-            copies=reader.copies,
-            fingerprint=self._digest.hexdigest()[:32],
-        )
-
-    def _add_passages(self, document: CorpusDocument) -> None:
-        number = len(self._addresses) - 1
-        text = document.text
-        spans = cut_passages(text, self._rule)
-        for start, end in spans:
-            begin = start if text.isascii() else len(text[:start].encode())
-            part = text[start:end]
-            self._spans.extend((number, begin, begin + len(part.encode())))
-            # The title says what a passage is about, also where its text does not repeat the name.
-            self._bm25.append(f"{document.title}\n{part}")
-        self._first_passages.append(self._first_passages[-1] + len(spans))
-
-
-def address_key(url: str) -> int:
-    """64 bits of an address; a reader compares the address itself, too."""
-    return int.from_bytes(hashlib.blake2b(url.encode(), digest_size=8).digest(), "little")
+        texts.execute(ADDRESSES)
+        texts.execute("COMMIT")
+    bm25.save(folder / SCORES)
+    counts = (documents, passages, bm25.terms, rule.words, rule.overlap, reader.dropped, reader.copies)
+    return CorpusInfo(*counts, digest.hexdigest()[:32])

@@ -1,25 +1,72 @@
-"""An index opened for searching: files stay on disk, memory-mapped; only the vocabulary is read.
+"""An index opened for searching: texts in one SQLite file, scores memory-mapped; only the vocabulary is held in memory.
 
-Reranking puts the first passages of a search in a new order by the vectors of an embedder.
+``index.json`` is written last, so that a folder with it is whole.
 """
 
-from collections.abc import Callable
+import json
+import sqlite3
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import TypeVar
+from threading import Lock
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from tracerank.embedding.base import Embedder, check_vectors
 from tracerank.errors import CorpusError
-from tracerank.lab.corpus.base import RERANKED, CorpusDocument, Library, Passage
-from tracerank.lab.corpus.bm25 import Bm25Index, Ranking, TermReader
-from tracerank.lab.corpus.build import FIELDS, address_key
-from tracerank.lab.corpus.layout import CorpusInfo, TextTable, read_info
+from tracerank.lab.corpus.base import CorpusDocument, Passage
+from tracerank.lab.corpus.bm25 import Bm25Index
 from tracerank.pools.urls import canonical_url
-from tracerank.readers.values import encodable
 
-T = TypeVar("T")
+FORMAT = "tracerank-corpus/2"
+FILE, TEXTS, SCORES = "index.json", "texts.sqlite", "bm25"
+TABLES = """
+CREATE TABLE documents (number INTEGER PRIMARY KEY, id TEXT, title TEXT, text TEXT, url TEXT);
+CREATE TABLE passages (number INTEGER PRIMARY KEY, document INTEGER, place INTEGER, first INTEGER, last INTEGER);
+"""
+"""``first`` and ``last`` are where a passage begins and ends in its document, in characters."""
+ADDRESSES = "CREATE INDEX addresses ON documents (url)"
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusInfo:
+    """The numbers of an index and what it was made with."""
+
+    documents: int
+    passages: int
+    terms: int
+    """Distinct index terms."""
+    words: int
+    """Most words of a passage."""
+    overlap: int
+    """Most words that neighbouring passages share."""
+    dropped: int
+    """Rows that could not be read."""
+    copies: int
+    """Rows left out because an earlier one has the same title and text."""
+    fingerprint: str
+    """Equal for equal documents cut and indexed alike."""
+    format: str = FORMAT
+
+    def write(self, folder: Path) -> None:
+        (folder / FILE).write_text(json.dumps(asdict(self), indent=2) + "\n", encoding="utf-8")
+
+
+def read_info(folder: Path) -> CorpusInfo:
+    """The information that an index keeps about itself."""
+    path = folder / FILE
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except OSError:
+        raise CorpusError(
+            f"{folder}: no index; make one with tracerank lab corpus build DOCS.jsonl -o {folder}"
+        ) from None
+    except ValueError:
+        raise CorpusError(f"{path}: is damaged; build the index again") from None
+    made = found.get("format") if isinstance(found, dict) else None
+    if made != FORMAT:
+        raise CorpusError(f"{path}: format {made!r} is unknown to this version, which reads {FORMAT!r}; build it again")
+    try:
+        return CorpusInfo(**{field.name: found[field.name] for field in fields(CorpusInfo)})
+    except KeyError as error:
+        raise CorpusError(f"{path}: lacks {error}; build the index again") from None
 
 
 class Corpus:
@@ -27,18 +74,20 @@ class Corpus:
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
-        self.info: CorpusInfo = read_info(self.folder)
-        self._texts = self._opened(lambda: TextTable(self.folder / "documents"))
-        self._passages = self._array("passages.npy")
-        """Document, first byte and end of each passage: int64 [passages, 3]."""
-        self._first_passages = self._array("first_passages.npy")
-        self._addresses = self._array("addresses.npy")
-        """Keys in ascending order and the documents they belong to: uint64 [2, documents]."""
-        terms = TermReader(self.info.language)
-        self._bm25 = self._opened(lambda: Bm25Index(self.folder / "bm25", terms))
-        sizes = (len(self._passages), self._bm25.passages, len(self._texts), self._addresses.shape[1])
+        self.info = read_info(self.folder)
+        self._lock = Lock()
+        texts = self.folder / TEXTS
+        try:
+            self._bm25 = Bm25Index(self.folder / SCORES)
+            address = f"{texts.absolute().as_uri()}?mode=ro&immutable=1"
+            self._texts = sqlite3.connect(address, uri=True, check_same_thread=False)
+            [(page,)] = self._rows("PRAGMA page_size")
+            is_cut = texts.stat().st_size % page > 0
+            [last] = self._rows("SELECT (SELECT max(number) FROM documents), (SELECT max(number) FROM passages)")
+        except (OSError, ValueError, KeyError, EOFError, sqlite3.Error) as error:
+            raise CorpusError(f"{self.folder}: cannot be opened ({error}); build the index again") from None
         documents, passages = self.info.documents, self.info.passages
-        if sizes != (passages, passages, documents * FIELDS, documents):
+        if is_cut or (*last, self._bm25.passages) != (documents - 1, passages - 1, passages):
             raise CorpusError(f"{self.folder}: its files do not belong together; build the index again")
 
     def __len__(self) -> int:
@@ -47,77 +96,32 @@ class Corpus:
     def __reduce__(self) -> tuple[type["Corpus"], tuple[str]]:
         return Corpus, (str(self.folder),)
 
-    def rank(self, query: str, k: int = 3) -> Ranking:
-        """Numbers and scores of the best passages, without their texts."""
-        return self._bm25.rank(query, k)
-
     def search(self, query: str, k: int = 3) -> tuple[Passage, ...]:
         """The best passages that share a term with the query."""
-        ranking = self.rank(query, k)
-        pairs = zip(ranking.passages.tolist(), ranking.scores.tolist(), strict=True)
-        return tuple(self.passage(number, score) for number, score in pairs)
+        numbers, scores = self._bm25.rank(query, k)
+        return tuple(map(self.passage, numbers.tolist(), scores.tolist()))
 
     def passage(self, number: int, score: float | None = None) -> Passage:
         """One passage by its number from 0."""
-        document, start, end = self._passages[number].tolist()
-        at = document * FIELDS
-        text = self._texts.part(at + 3, start, end)
-        place = number - int(self._first_passages[document])
-        return Passage(text, self._texts[at + 1], score, self._texts[at], place, self._texts[at + 2])
+        [(text, title, document, place, url, first, last)] = self._rows(
+            "SELECT text, title, id, place, url, first, last FROM passages "
+            "JOIN documents ON documents.number = document WHERE passages.number = ?",
+            number,
+        )
+        return Passage(text[first:last], title, score, document, place, url)
 
     def document(self, number: int) -> CorpusDocument:
         """One document by its number from 0."""
-        at = number * FIELDS
-        return CorpusDocument(self._texts[at], self._texts[at + 1], self._texts[at + 3], self._texts[at + 2])
+        [row] = self._rows("SELECT id, title, text, url FROM documents WHERE number = ?", number)
+        return CorpusDocument(*row)
 
     def documents_at(self, url: str) -> tuple[CorpusDocument, ...]:
         """The rows of the page with this address, whatever its spelling; empty: there is no such page."""
-        wanted = canonical_url(url.strip())
-        if wanted is None:
-            return ()
-        keys = self._addresses[0]
-        key = np.uint64(address_key(wanted))
-        first, end = np.searchsorted(keys, key, "left"), np.searchsorted(keys, key, "right")
-        found = (self.document(int(number)) for number in self._addresses[1, first:end])
-        return tuple(document for document in found if document.url == wanted)
+        rows = self._rows(
+            "SELECT id, title, text, url FROM documents WHERE url = ? ORDER BY number", canonical_url(url.strip())
+        )
+        return tuple(CorpusDocument(*row) for row in rows)
 
-    def _array(self, name: str) -> NDArray[np.int64]:
-        return self._opened(lambda: np.asarray(np.load(self.folder / name, mmap_mode="r")))
-
-    def _opened(self, action: Callable[[], T]) -> T:
-        try:
-            return action()
-        except (OSError, ValueError, KeyError, EOFError) as error:
-            raise CorpusError(f"{self.folder}: cannot be opened ({error}); build the index again") from None
-
-
-class Reranked:
-    """A library whose best ``depth`` passages are ranked by cosine with the query; ties keep their order."""
-
-    def __init__(self, library: Library, embedder: Embedder, depth: int = RERANKED) -> None:
-        """Give a CachedEmbedder, so that each passage is embedded once ever."""
-        if depth < 1:
-            raise ValueError(f"depth must be at least 1, got {depth}")
-        self.library = library
-        self.embedder = embedder
-        self.depth = depth
-
-    def search(self, query: str, k: int = 3) -> tuple[Passage, ...]:
-        """The k best of the library's first ``depth``; scores are cosines."""
-        found = self.library.search(query, max(self.depth, k))
-        if not found:
-            return ()
-        texts = [encodable(query), *(f"{passage.title}\n{passage.text}".strip() for passage in found)]
-        vectors = check_vectors(self.embedder.embed(texts), len(texts), self.embedder.width, self.embedder.name, texts)
-        lengths = np.linalg.norm(vectors, axis=1)
-        cosines = vectors[1:] @ vectors[0] / np.maximum(lengths[1:] * lengths[0], np.finfo(np.float32).tiny)
-        order = np.argsort(-cosines, kind="stable")[:k]
-        return tuple(_scored(found[place], float(cosines[place])) for place in order.tolist())
-
-    def documents_at(self, url: str) -> tuple[CorpusDocument, ...]:
-        """As the library itself."""
-        return self.library.documents_at(url)
-
-
-def _scored(passage: Passage, score: float) -> Passage:
-    return Passage(passage.text, passage.title, score, passage.document, passage.place, passage.url)
+    def _rows(self, query: str, *values: Any) -> list[Any]:
+        with self._lock:
+            return self._texts.execute(query, values).fetchall()

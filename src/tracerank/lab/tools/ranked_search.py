@@ -3,9 +3,9 @@
 The text is what ``readers/calls/text_layouts.py`` reads back.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 
-from tracerank.lab.corpus.base import Passage, Retriever
+from tracerank.lab.corpus.base import Passage
 from tracerank.lab.tools.page_text import one_line
 from tracerank.readers.calls.text_layouts import STRICT_RANKS
 
@@ -14,32 +14,10 @@ NOTHING_FOUND = "No results found."
 """What a search returns that matched nothing; readers know it for no evidence."""
 
 
-@dataclass(frozen=True, slots=True)
-class RankedReturn:
-    """What one search gave."""
-
-    text: str
-    passages: tuple[Passage, ...]
-
-
-class RankedSearch:
-    """Searches any retriever."""
-
-    def __init__(self, retriever: Retriever, k: int = CHUNKS) -> None:
-        self.retriever = retriever
-        self.k = k
-
-    def search(self, query: str) -> RankedReturn:
-        """The best passages for the query, as text for the agent; fewer than k only when no more match."""
-        passages = self.retriever.search(query, self.k)
-        return RankedReturn(print_ranked(passages), passages)
-
-
-def print_ranked(passages: tuple[Passage, ...]) -> str:
+def print_ranked(passages: Sequence[Passage]) -> str:
     """One line a passage, rank and title first."""
-    if not passages:
-        return NOTHING_FOUND
-    return "\n".join(f"Doc {rank}{chunk_text(passage)}" for rank, passage in enumerate(passages, start=1))
+    lines = (f"Doc {rank}{chunk_text(passage)}" for rank, passage in enumerate(passages, start=1))
+    return "\n".join(lines) or NOTHING_FOUND
 
 
 def chunk_text(passage: Passage) -> str:

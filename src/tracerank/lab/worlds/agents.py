@@ -1,36 +1,15 @@
 """How agents err: what they believe of what they read, what they know from memory, how they write the answer down.
 
-The search protocols are elsewhere; here is only what both have in common. Every mistake is noted, so that a test can
-count it, and none of it reaches the pools.
+The search protocols are elsewhere; here is only what both have in common.
 """
 
 from dataclasses import dataclass
-from enum import IntEnum, StrEnum
+from enum import IntEnum
 from random import Random
-from typing import Protocol
 
 from tracerank.lab.worlds.facts import Kind, invented_value
 from tracerank.lab.worlds.pages import Page, Passage, Source, Statement
 from tracerank.lab.worlds.questions import Case
-from tracerank.pools.types import Rollout
-
-
-class Mistake(StrEnum):
-    """What went wrong in a rollout."""
-
-    NAMESAKE = "namesake"
-    STALE = "stale page"
-    MISREAD = "misread"
-    WRONG_HOP = "wrong hop"
-    EARLY_STOP = "early stop"
-    GUESS = "guess"
-    """Nothing read states the fact: the answer comes from memory."""
-    GAVE_UP = "gave up"
-    """Nothing read states the fact, or no room is left: there is no answer."""
-    NO_ANSWER = "no answer"
-    """There is none whatever was read."""
-    NO_SEARCH = "no search"
-    NO_RETURN = "no return"
 
 
 class Standing(IntEnum):
@@ -50,7 +29,7 @@ class ErrorModel:
     no_answer: float = 0.12
     no_search: float = 0.06
     no_return: float = 0.03
-    """Of a rollout: no answer, no search, empty returns only. The first and the last are never retained in WebQA."""
+    """Of a rollout: no answer, no search, empty returns only (WebQA). The first and the last are never retained."""
     early_stop: float = 0.3
     """Of a rollout: it answers after the first fact, though more are needed."""
     wrong_hop: float = 0.08
@@ -71,22 +50,6 @@ class ErrorModel:
     """Probability of a full stop after the answer, which normalisation removes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Journey:
-    """A rollout and what went wrong in it."""
-
-    rollout: Rollout
-    mistakes: tuple[Mistake, ...]
-
-
-class Agents(Protocol):
-    """The rollouts of one question under one search protocol."""
-
-    def run(self, rng: Random, sample_id: int) -> Journey:
-        """One rollout."""
-        ...
-
-
 class Agent:
     """One rollout's mind: what it has read and what it makes of it."""
 
@@ -94,11 +57,10 @@ class Agent:
         self.case = case
         self.rng = rng
         self.errors = errors
-        self.mistakes: list[Mistake] = []
+        self.stops_early = rng.random() < errors.early_stop
         self._read: dict[str, list[tuple[Statement, int]]] = {}
         self._passages: set[int] = set()
         self._judged: dict[int, bool] = {}
-        self._stops_early = rng.random() < errors.early_stop
 
     def see(self, page: Page, *passages: Passage) -> None:
         """Read passages of a page; what was read before changes nothing."""
@@ -114,15 +76,10 @@ class Agent:
 
     def standing(self, name: str, topic: str) -> Standing:
         """How well what was read, and not set aside, supports the fact."""
-        best = Standing.MISSING
-        for statement, page in self._read.get(name, ()):
-            if statement.topic == topic:
-                verdict = self._judged.get(page)
-                if verdict:
-                    return Standing.SURE
-                if verdict is None:
-                    best = Standing.UNSURE
-        return best
+        verdicts = [self._judged.get(page) for said, page in self._read.get(name, ()) if said.topic == topic]
+        if True in verdicts:
+            return Standing.SURE
+        return Standing.UNSURE if None in verdicts else Standing.MISSING
 
     def believe(self, name: str, topic: str, kind: Kind) -> str | None:
         """The value that the agent takes for the fact; None: it has read none."""
@@ -130,22 +87,8 @@ class Agent:
         stated = [(statement, page) for statement, page in own if statement.topic == topic]
         others = [statement for statement, _ in own if statement.topic != topic]
         if others and self.rng.random() < self.errors.wrong_hop:
-            self._note(Mistake.WRONG_HOP)
             return self.rng.choice(others).value
-        if not stated:
-            return None
-        statement = self._preferred(stated)
-        if statement.source is Source.NAMESAKE:
-            self._note(Mistake.NAMESAKE)
-        if statement.source is Source.STALE:
-            self._note(Mistake.STALE)
-        return self._as_read(statement.value, kind)
-
-    def stops_early(self) -> bool:
-        """Whether it answers now, though more facts are needed."""
-        if self._stops_early:
-            self._note(Mistake.EARLY_STOP)
-        return self._stops_early
+        return self._as_read(self._preferred(stated), kind) if stated else None
 
     def stop_with(self, value: str) -> str:
         """The answer of an early stop."""
@@ -155,15 +98,7 @@ class Agent:
 
     def guess(self) -> str | None:
         """The answer when nothing read states the fact; None: it gives up."""
-        if self.rng.random() < self.errors.gives_up:
-            self.give_up()
-            return None
-        self._note(Mistake.GUESS)
-        return self.remember()
-
-    def give_up(self) -> None:
-        """End without an answer."""
-        self._note(Mistake.GAVE_UP)
+        return None if self.rng.random() < self.errors.gives_up else self.remember()
 
     def remember(self) -> str:
         """What the agent knows from memory, or thinks it does."""
@@ -188,27 +123,23 @@ class Agent:
             return None
         return f"{answer}." if self.rng.random() < self.errors.full_stop else answer
 
-    def _preferred(self, stated: list[tuple[Statement, int]]) -> Statement:
-        verdicts = [self._judged.get(page) for _, page in stated]
+    def _preferred(self, stated: list[tuple[Statement, int]]) -> str:
+        """A statement of a trusted page if there is one, else of one not judged, else of any."""
         for wanted in (True, None, False):
-            kept = [statement for (statement, _), verdict in zip(stated, verdicts, strict=True) if verdict is wanted]
+            kept = [statement for statement, page in stated if self._judged.get(page) is wanted]
             if kept:
-                weights = [self.errors.impatience**place for place in range(len(kept))]
-                return self.rng.choices(kept, weights)[0]
+                weights = [self.errors.impatience**index for index in range(len(kept))]
+                return self.rng.choices(kept, weights)[0].value
         raise AssertionError("stated is never empty")
 
     def _as_read(self, value: str, kind: Kind) -> str:
         if self.rng.random() >= self.errors.misread:
             return value
-        self._note(Mistake.MISREAD)
         first, _, rest = value.partition(" ")
         return first if rest and self.rng.random() < 0.5 else self._invent(kind)
 
     def _invent(self, kind: Kind) -> str:
-        # An invention is wrong by definition; years are few enough to be hit by chance.
+        # An invention is wrong by definition; years are few enough to be hit by accident.
         while (value := invented_value(self.rng, kind)) == self.case.answer:
             pass
         return value
-
-    def _note(self, mistake: Mistake) -> None:
-        self.mistakes.append(mistake)

@@ -6,9 +6,10 @@ Ranks by what a query shares with a passage or page and by how readily that is r
 from dataclasses import dataclass
 from itertools import accumulate
 from random import Random
+from typing import NamedTuple
 
 from tracerank.lab.worlds import texts
-from tracerank.lab.worlds.pages import Page, Passage
+from tracerank.lab.worlds.pages import Page
 
 CHUNKS_PER_SEARCH = 3  # Sec. 3.2
 LISTED_PAGES = 5
@@ -41,17 +42,11 @@ class Query:
     """None: the query does not tell namesakes apart."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """A passage and the page it stands on."""
+class Hit(NamedTuple):
+    """A passage by its page and index."""
 
     page: Page
     place: int
-    """Index of the passage on its page."""
-
-    @property
-    def passage(self) -> Passage:
-        return self.page.passages[self.place]
 
 
 class Library:
@@ -75,29 +70,22 @@ class Library:
 
     def search(self, query: Query) -> tuple[Hit, ...]:
         """The ranked chunks of a query."""
-        found = self._returned.get(query.text)
-        if found is None:
-            gauss, noise = Random(f"{self._seed}/{query.text}").gauss, self._model.noise
-            scored = [
-                (gain + gauss(0.0, noise), page.number, place)
-                for page in self.pages
-                for place, gain in enumerate(self._gains(page, query))
-            ]
-            scored.sort(reverse=True)
-            found = tuple(Hit(self.pages[page], place) for _, page, place in scored[:CHUNKS_PER_SEARCH])
-            self._returned[query.text] = found
-        return found
+        if query.text not in self._returned:
+            gains = [(gain, page, index) for page in self.pages for index, gain in enumerate(self._gains(page, query))]
+            self._returned[query.text] = tuple(self._ranked(query, gains)[:CHUNKS_PER_SEARCH])
+        return self._returned[query.text]
 
     def list_pages(self, query: Query) -> tuple[Page, ...]:
         """The ranked pages of a query; a page is as good as its best passage."""
-        found = self._listed.get(query.text)
-        if found is None:
-            gauss, noise = Random(f"{self._seed}/{query.text}").gauss, self._model.noise
-            scored = [(max(self._gains(page, query)) + gauss(0.0, noise), page.number) for page in self.pages]
-            scored.sort(reverse=True)
-            found = tuple(self.pages[number] for _, number in scored[:LISTED_PAGES])
-            self._listed[query.text] = found
-        return found
+        if query.text not in self._listed:
+            gains = [(max(self._gains(page, query)), page, 0) for page in self.pages]
+            self._listed[query.text] = tuple(hit.page for hit in self._ranked(query, gains)[:LISTED_PAGES])
+        return self._listed[query.text]
+
+    def _ranked(self, query: Query, gains: list[tuple[float, Page, int]]) -> list[Hit]:
+        gauss, noise = Random(f"{self._seed}/{query.text}").gauss, self._model.noise
+        scored = [(gain + gauss(0.0, noise), page.number, index) for gain, page, index in gains]
+        return [Hit(self.pages[number], index) for _, number, index in sorted(scored, reverse=True)]
 
     def _gains(self, page: Page, query: Query) -> list[float]:
         """What each passage of a page has in common with a query, and how readily it is retrieved anyway."""

@@ -9,11 +9,11 @@ from random import Random
 from types import MappingProxyType
 
 from tracerank.errors import UsageError
-from tracerank.lab.worlds.agents import ErrorModel, Journey
+from tracerank.lab.worlds.agents import ErrorModel
 from tracerank.lab.worlds.library import Library, SearchModel
 from tracerank.lab.worlds.pages import PageModel
 from tracerank.lab.worlds.questions import Case, WorldModel, make_case
-from tracerank.lab.worlds.searching import BrowsingHabits, SearchHabits
+from tracerank.lab.worlds.searching import BrowsingHabits, SearchHabits, roll_out
 from tracerank.pools.pool import PAPER_K, Pool
 from tracerank.pools.types import BROWSING, WEBQA
 
@@ -119,17 +119,19 @@ def preset_named(name: str, setting: str) -> Preset:
     return PRESETS[name][setting]
 
 
-def iter_journeys(preset: Preset, questions: int, seed: int, k: int = PAPER_K) -> Iterator[tuple[Case, list[Journey]]]:
-    """Each question with what its agents did and where they went wrong."""
+def iter_cases(preset: Preset, questions: int, seed: int, k: int = PAPER_K) -> Iterator[tuple[Case, Pool]]:
+    """Each question with all that can be found about it, and its pool."""
     for index in range(questions):
         name = f"{seed}/{index}"
         case = make_case(Random(name), f"{seed}-{index:05d}", preset.world)
         library = Library(case.pages, preset.search, name)
-        agents = preset.habits.agents(case, library, preset.errors)
-        yield case, [agents.run(Random(f"{name}/{sample}"), sample) for sample in range(k)]
+        made = (
+            roll_out(case, library, preset.errors, preset.habits, Random(f"{name}/{sample}"), sample)
+            for sample in range(k)
+        )
+        yield case, Pool.of(case.question, made)
 
 
 def iter_world(preset: Preset, questions: int, seed: int, k: int = PAPER_K) -> Iterator[Pool]:
     """Pools of k rollouts; fewer questions or a smaller k give a prefix of the same world."""
-    for case, journeys in iter_journeys(preset, questions, seed, k):
-        yield Pool.of(case.question, [journey.rollout for journey in journeys])
+    return (pool for _, pool in iter_cases(preset, questions, seed, k))

@@ -6,111 +6,116 @@ the agent. Long searches run out of room: then most agents end without an answer
 
 from dataclasses import dataclass
 from random import Random
+from typing import Protocol
 
 from tracerank.answers.exact import exact_match
-from tracerank.lab.worlds.agents import Agent, Agents, ErrorModel, Journey, Mistake
-from tracerank.lab.worlds.library import Hit, Library, Query
+from tracerank.lab.worlds.agents import Agent, ErrorModel
+from tracerank.lab.worlds.library import Library
 from tracerank.lab.worlds.pages import Page
-from tracerank.lab.worlds.questions import Case, Lookup
-from tracerank.pools.types import BROWSING, Document, Evidence, Rollout, Search, View
+from tracerank.lab.worlds.questions import Case
+from tracerank.pools.types import BROWSING, WEBQA, Document, Evidence, Rollout, Search, View
 
 _WITH_FIELD = "returned_URL_field_matches_display"
 _WITHOUT_FIELD = "returned_document_header"
 
 
-class Screens:
-    """What the browser shows of each page; the rollouts of a question share it."""
+class Visit(Protocol):
+    """One agent at its tool."""
 
-    def __init__(self) -> None:
-        self._texts: dict[tuple[int, int], str] = {}
-        self._documents: dict[int, Document] = {}
+    setting: str
+    views: list[View]
 
-    def text(self, page: Page, window: int) -> str:
-        """What Open shows."""
-        key = (page.number, window)
-        if key not in self._texts:
-            field = f" URL: {page.url}" if window == 0 else ""
-            self._texts[key] = f"{page.title} ({page.url}){field} {page.passages[window].body}"
-        return self._texts[key]
+    def look_up(self, name: str, topic: str, place: str | None) -> bool:
+        """Search and read until the agent is content; False: there was no room left."""
+        ...
 
-    def document(self, page: Page) -> Document:
-        found = self._documents.get(page.number)
-        if found is None:
-            found = self._documents[page.number] = Document(f"url:{page.url}", url=page.url)
-        return found
+    def searches(self) -> tuple[Search, ...]: ...
 
 
-class Session:
-    """The tool calls of one rollout."""
+class Habits(Protocol):
+    """How agents search and when they stop."""
 
-    def __init__(self, screens: Screens) -> None:
-        self._screens = screens
+    @property
+    def runs_out(self) -> float:
+        """Probability that a rollout whose room is full ends without an answer."""
+        ...
+
+    def visit(self, agent: Agent, library: Library, is_served: bool) -> Visit:
+        """Begin a rollout; unless it is served, searches find nothing."""
+        ...
+
+
+def roll_out(case: Case, library: Library, errors: ErrorModel, habits: Habits, rng: Random, sample_id: int) -> Rollout:
+    """One rollout of a question."""
+    agent = Agent(case, rng, errors)
+    shares = (errors.no_answer, errors.no_search, errors.no_return)
+    fate = rng.choices(("no answer", "no search", "no return", None), (*shares, 1 - sum(shares)))[0]
+    visit = habits.visit(agent, library, is_served=fate != "no return")
+    answer = agent.remember() if fate == "no search" else _investigate(agent, visit, habits)
+    answer = None if fate == "no answer" else agent.written(answer)
+    label = exact_match(answer, case.question.references)
+    return Rollout(sample_id, answer, visit.searches(), label, setting=visit.setting, views=tuple(visit.views))
+
+
+def _investigate(agent: Agent, visit: Visit, habits: Habits) -> str | None:
+    case = agent.case
+    name, place = "", None
+    values: list[str | None] = []
+    for number, lookup in enumerate(case.lookups, start=1):
+        name, place = (lookup.name, lookup.place) if lookup.name else (values[-1] or "", name)
+        topic = lookup.relation.topic
+        if not visit.look_up(name, topic, place) and agent.rng.random() < habits.runs_out:
+            return None
+        values.append(agent.believe(name, topic, lookup.relation.to))
+        if values[-1] is None and not case.is_comparison:
+            return agent.guess()
+        if number < len(case.lookups) and agent.stops_early:
+            return agent.stop_with(values[-1] or "")
+    return agent.compare(values) if case.is_comparison else values[-1] or ""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchHabits:
+    """How long agents search."""
+
+    searches_on: tuple[float, float, float] = (0.3, 0.1, 0.1)
+    """Probability of searching again for a fact that is missing, of which the agent is unsure, or sure."""
+    most_searches: int = 5
+    runs_out: float = 0.0
+
+    def visit(self, agent: Agent, library: Library, is_served: bool) -> Visit:
+        return _RankedVisit(self, agent, library, is_served)
+
+
+class _RankedVisit:
+    """Ranked search."""
+
+    setting = WEBQA
+
+    def __init__(self, habits: SearchHabits, agent: Agent, library: Library, is_served: bool) -> None:
+        self._habits, self._agent, self._library = habits, agent, library
+        self._is_served = is_served
+        self._searches: list[Search] = []
         self.views: list[View] = []
-        self._roots: dict[int, tuple[str | None, list[Evidence]]] = {}
-        self._root = 0
-        self._latest = 0
-        self._group = ""
-
-    def search(self, query: Query) -> None:
-        """List pages for a query."""
-        event = len(self.views)
-        self.views.append(View(event, "search", None, event, True, fallback=f"event:{event}"))
-        self._roots[event] = (query.text, [])
-        self._root = self._latest = event
-
-    def open(self, page: Page, window: int = 0, by_address: bool = False) -> None:
-        """Show a window of a page, by a listed link or by its address."""
-        event = len(self.views)
-        parent = self._latest if self.views else None
-        if parent is None:
-            self._root = event
-            self._roots[event] = (None, [])
-        self._group = page.url if by_address else f"event:{event}"
-        requested = page.url if by_address else None
-        self.views.append(_document_view(event, parent, page, self._group, window, requested=requested))
-        status = _WITHOUT_FIELD if window else _WITH_FIELD
-        self._show(page, self._screens.text(page, window), page.title, "open", status)
-
-    def page_on(self, page: Page, window: int) -> None:
-        """Show another window of the page in view."""
-        event = len(self.views)
-        self.views.append(_document_view(event, self._latest, page, self._group, window, continues=True))
-        self._show(page, self._screens.text(page, window), page.title, "open", "open_inherits_source")
-
-    def find(self, page: Page, windows: list[int]) -> None:
-        """Show the parts of the page in view that match a pattern; without a match the agent stays where it was."""
-        event = len(self.views)
-        self.views.append(View(event, "find", self._latest, event, True, fallback=self._group))
-        text = "\n\n".join(page.passages[window].body for window in windows)
-        if text:
-            self._show(page, text, None, "find", "find_inherits_source")
 
     def searches(self) -> tuple[Search, ...]:
-        """The searches in order, each with the evidence it led to."""
-        return tuple(Search(query, tuple(seen), event) for event, (query, seen) in sorted(self._roots.items()))
+        return tuple(self._searches)
 
-    def _show(self, page: Page, text: str, title: str | None, tool: str, status: str) -> None:
-        event = len(self.views) - 1
-        document = self._screens.document(page)
-        evidence = Evidence(text, title, page.url, None, tool, document, event, status)
-        self._roots[self._root][1].append(evidence)
-        self._latest = event
-
-
-def _document_view(
-    event: int,
-    parent: int | None,
-    page: Page,
-    group: str,
-    window: int,
-    requested: str | None = None,
-    continues: bool = False,
-) -> View:
-    """The view of an Open; only the first window repeats the address."""
-    has_field = window == 0
-    header = _WITH_FIELD if has_field else _WITHOUT_FIELD
-    established = (requested, "document", page.url, page.url, has_field, header)
-    return View(event, "open", parent, event, True, continues, *established, fallback=group)
+    def look_up(self, name: str, topic: str, place: str | None) -> bool:
+        agent, habits = self._agent, self._habits
+        while len(self._searches) < habits.most_searches:
+            query = self._library.word(agent.rng, name, topic, place)
+            hits = self._library.search(query) if self._is_served else ()
+            evidence = tuple(
+                Evidence(f'(Title: "{page.title}") {page.passages[index].body}', title=page.title, rank=rank)
+                for rank, (page, index) in enumerate(hits, start=1)
+            )
+            self._searches.append(Search(query.text, evidence))
+            for page, index in hits:
+                agent.see(page, page.passages[index])
+            if agent.rng.random() >= habits.searches_on[agent.standing(name, topic)]:
+                break
+        return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,188 +143,105 @@ class BrowsingHabits:
     runs_out: float = 0.85
     """Of a rollout without room: ends without an answer, else gives what it has."""
 
-    def agents(self, case: Case, library: Library, errors: ErrorModel) -> Agents:
-        """Agents with these habits at one question."""
-        return BrowsingSearch(case, library, errors, self)
+    def visit(self, agent: Agent, library: Library, is_served: bool) -> Visit:
+        return _BrowsingVisit(self, agent, library)
 
 
-class BrowsingSearch:
-    """All rollouts of one question."""
+class _BrowsingVisit:
+    """A browser."""
 
-    def __init__(self, case: Case, library: Library, errors: ErrorModel, habits: BrowsingHabits) -> None:
-        self._case, self._library, self._errors, self._habits = case, library, errors, habits
-        self._screens = Screens()
+    setting = BROWSING
 
-    def run(self, rng: Random, sample_id: int) -> Journey:
-        """One rollout."""
-        errors, case = self._errors, self._case
-        agent = Agent(case, rng, errors)
-        fates = (Mistake.NO_ANSWER, Mistake.NO_SEARCH, None)
-        shares = (errors.no_answer, errors.no_search)
-        fate = rng.choices(fates, (*shares, 1 - sum(shares)))[0]
-        if fate is not None:
-            agent.mistakes.append(fate)
-        visit = _Visit(agent, self._library, self._habits, Session(self._screens))
-        answer = agent.remember() if fate is Mistake.NO_SEARCH else self._investigate(agent, visit)
-        answer = None if fate is Mistake.NO_ANSWER else agent.written(answer)
-        rollout = Rollout(
-            sample_id,
-            answer,
-            visit.session.searches(),
-            exact_match(answer, case.question.references),
-            setting=BROWSING,
-            views=tuple(visit.session.views),
-        )
-        return Journey(rollout, tuple(agent.mistakes))
-
-    def _investigate(self, agent: Agent, visit: "_Visit") -> str | None:
-        name, place = "", None
-        values: list[str | None] = []
-        for number, lookup in enumerate(self._case.lookups, start=1):
-            name, place = (lookup.name, lookup.place) if lookup.name else (values[-1] or "", name)
-            topic = lookup.relation.topic
-            if not visit.look_up(name, topic, place) and agent.rng.random() < self._habits.runs_out:
-                agent.give_up()
-                return None
-            values.append(agent.believe(name, topic, lookup.relation.to))
-            if values[-1] is None and not self._case.is_comparison:
-                return agent.guess()
-            if number < len(self._case.lookups) and agent.stops_early():
-                return agent.stop_with(values[-1] or "")
-        return agent.compare(values) if self._case.is_comparison else values[-1] or ""
-
-
-class _Visit:
-    """One agent at the browser."""
-
-    def __init__(self, agent: Agent, library: Library, habits: BrowsingHabits, session: Session) -> None:
-        self.session = session
-        self._agent, self._library, self._habits = agent, library, habits
-        rng, effort = agent.rng, agent.case.effort
-        self._room = habits.room * effort * rng.lognormvariate(0.0, habits.room_spread)
+    def __init__(self, habits: BrowsingHabits, agent: Agent, library: Library) -> None:
+        self._habits, self._agent, self._library = habits, agent, library
+        effort = agent.case.effort
+        self._room = habits.room * effort * agent.rng.lognormvariate(0.0, habits.room_spread)
         self._visited: set[int] = set()
         # Agents that keep at it read more of each page, too.
         self._reads_on = 1.0 - (1.0 - habits.reads_on) ** effort
+        self.views: list[View] = []
+        self._roots: dict[int, tuple[str | None, list[Evidence]]] = {}
+        """By event: the query and what was seen after it; the query of a page opened before any search is None."""
+        self._seen: list[Evidence] = []
+        self._latest: int | None = None
+        self._group = ""
+
+    def searches(self) -> tuple[Search, ...]:
+        return tuple(Search(query, tuple(seen), event) for event, (query, seen) in self._roots.items())
 
     def look_up(self, name: str, topic: str, place: str | None) -> bool:
-        """Search and read until the agent is content; False: there was no room left."""
-        agent, habits = self._agent, self._habits
-        rng = agent.rng
-        if not self.session.views and rng.random() < habits.by_address:
+        habits, rng = self._habits, self._agent.rng
+        if not self.views and rng.random() < habits.by_address:
             self._read(self._library.pages[0], topic, by_address=True)
-        while len(self.session.views) < self._room:
+        while len(self.views) < self._room:
             query = self._library.word(rng, name, topic, place)
             listed = self._library.list_pages(query)
-            self.session.search(query)
+            event = len(self.views)
+            self.views.append(View(event, "search", None, event, True, fallback=f"event:{event}"))
+            self._begin(event, query.text)
+            self._latest = event
             for page in listed:
                 if rng.random() >= habits.eagerness:
                     self._read(page, topic)
                     break
-            if rng.random() >= habits.searches_on[agent.standing(name, topic)]:
+            if rng.random() >= habits.searches_on[self._agent.standing(name, topic)]:
                 return True
         return False
 
     def _read(self, page: Page, topic: str, by_address: bool = False) -> None:
-        rng, habits, agent = self._agent.rng, self._habits, self._agent
+        rng, habits = self._agent.rng, self._habits
         last = len(page.passages) - 1
         is_return = page.number in self._visited and rng.random() < habits.resumes
         window = rng.randint(0, last) if is_return else 0
         self._visited.add(page.number)
-        self.session.open(page, window, by_address)
-        agent.see(page, page.passages[window])
-        while rng.random() < self._reads_on and len(self.session.views) < self._room:
+        event = len(self.views)
+        self._group = page.url if by_address else f"event:{event}"
+        self._open(page, window, requested=page.url if by_address else None)
+        while rng.random() < self._reads_on and len(self.views) < self._room:
             if rng.random() < habits.finds:
-                windows = _matching(page, topic if rng.random() < 0.7 else "", rng)
-                self.session.find(page, windows)
-                agent.see(page, *(page.passages[found] for found in windows))
+                self._find(page, _matching(page, topic if rng.random() < 0.7 else "", rng))
             else:
                 window = window + 1 if window < last and rng.random() < habits.in_order else rng.randint(0, last)
-                self.session.page_on(page, window)
-                agent.see(page, page.passages[window])
+                self._open(page, window, continues=True)
+
+    def _open(self, page: Page, window: int, requested: str | None = None, continues: bool = False) -> None:
+        """Show a window of a page; only the first one repeats the address."""
+        event = len(self.views)
+        header = _WITHOUT_FIELD if window else _WITH_FIELD
+        established = (requested, "document", page.url, page.url, window == 0, header)
+        self.views.append(View(event, "open", self._latest, event, True, continues, *established, fallback=self._group))
+        field = "" if window else f" URL: {page.url}"
+        text = f"{page.title} ({page.url}){field} {page.passages[window].body}"
+        self._show(page, text, page.title, "open", "open_inherits_source" if continues else header)
+        self._agent.see(page, page.passages[window])
+
+    def _find(self, page: Page, windows: list[int]) -> None:
+        """Show what matches a pattern; without a match the agent stays where it was."""
+        event = len(self.views)
+        self.views.append(View(event, "find", self._latest, event, True, fallback=self._group))
+        found = [page.passages[window] for window in windows]
+        if text := "\n\n".join(passage.body for passage in found):
+            self._show(page, text, None, "find", "find_inherits_source")
+        self._agent.see(page, *found)
+
+    def _show(self, page: Page, text: str, title: str | None, tool: str, status: str) -> None:
+        event = len(self.views) - 1
+        if not self._roots:
+            self._begin(event, None)
+        document = Document(f"url:{page.url}", url=page.url)
+        self._seen.append(Evidence(text, title, page.url, None, tool, document, event, status))
+        self._latest = event
+
+    def _begin(self, event: int, query: str | None) -> None:
+        self._seen = []
+        self._roots[event] = (query, self._seen)
 
 
 def _matching(page: Page, topic: str, rng: Random) -> list[int]:
     """Windows that state the topic; without one, those that happen to hold some other word."""
-    if topic:
-        return [
-            window
-            for window, passage in enumerate(page.passages)
-            if any(statement.topic == topic for statement in passage.states)
-        ]
-    first = rng.randrange(len(page.passages))
-    return list(range(first, min(first + 2, len(page.passages))))
-
-
-@dataclass(frozen=True, slots=True)
-class SearchHabits:
-    """How long agents search."""
-
-    searches_on: tuple[float, float, float] = (0.3, 0.1, 0.1)
-    """Probability of searching again for a fact that is missing, of which the agent is unsure, or sure."""
-    most_searches: int = 5
-
-    def agents(self, case: Case, library: Library, errors: ErrorModel) -> Agents:
-        """Agents with these habits at one question."""
-        return RankedSearch(case, library, errors, self)
-
-
-class RankedSearch:
-    """All rollouts of one question; equal chunks at equal ranks are one object."""
-
-    def __init__(self, case: Case, library: Library, errors: ErrorModel, habits: SearchHabits) -> None:
-        self._case, self._library, self._errors, self._habits = case, library, errors, habits
-        self._seen: dict[tuple[int, int, int], Evidence] = {}
-
-    def run(self, rng: Random, sample_id: int) -> Journey:
-        """One rollout."""
-        errors, case = self._errors, self._case
-        agent = Agent(case, rng, errors)
-        shares = (errors.no_answer, errors.no_search, errors.no_return)
-        fates = (Mistake.NO_ANSWER, Mistake.NO_SEARCH, Mistake.NO_RETURN, None)
-        fate = rng.choices(fates, (*shares, 1 - sum(shares)))[0]
-        if fate is not None:
-            agent.mistakes.append(fate)
-        searches: list[Search] = []
-        answer: str | None
-        if fate is Mistake.NO_SEARCH:
-            answer = agent.remember()
-        else:
-            answer = self._investigate(agent, searches, is_served=fate is not Mistake.NO_RETURN)
-        answer = None if fate is Mistake.NO_ANSWER else agent.written(answer)
-        label = exact_match(answer, case.question.references)
-        rollout = Rollout(sample_id, answer, tuple(searches), label)
-        return Journey(rollout, tuple(agent.mistakes))
-
-    def _investigate(self, agent: Agent, searches: list[Search], is_served: bool) -> str | None:
-        name, place = "", None
-        values: list[str | None] = []
-        for number, lookup in enumerate(self._case.lookups, start=1):
-            name, place = (lookup.name, lookup.place) if lookup.name else (values[-1] or "", name)
-            self._look_up(agent, lookup, name, place, searches, is_served)
-            values.append(agent.believe(name, lookup.relation.topic, lookup.relation.to))
-            if values[-1] is None and not self._case.is_comparison:
-                return agent.guess()
-            if number < len(self._case.lookups) and agent.stops_early():
-                return agent.stop_with(values[-1] or "")
-        return agent.compare(values) if self._case.is_comparison else values[-1] or ""
-
-    def _look_up(
-        self, agent: Agent, lookup: Lookup, name: str, place: str | None, searches: list[Search], is_served: bool
-    ) -> None:
-        topic = lookup.relation.topic
-        while len(searches) < self._habits.most_searches:
-            query = self._library.word(agent.rng, name, topic, place)
-            hits = self._library.search(query) if is_served else ()
-            searches.append(Search(query.text, tuple(self._shown(hit, rank) for rank, hit in enumerate(hits, start=1))))
-            for hit in hits:
-                agent.see(hit.page, hit.passage)
-            if agent.rng.random() >= self._habits.searches_on[agent.standing(name, topic)]:
-                return
-
-    def _shown(self, hit: Hit, rank: int) -> Evidence:
-        key = (hit.page.number, hit.place, rank)
-        shown = self._seen.get(key)
-        if shown is None:
-            title = hit.page.title
-            shown = self._seen[key] = Evidence(f'(Title: "{title}") {hit.passage.body}', title=title, rank=rank)
-        return shown
+    if not topic:
+        first = rng.randrange(len(page.passages))
+        return list(range(first, min(first + 2, len(page.passages))))
+    return [
+        window for window, passage in enumerate(page.passages) if any(said.topic == topic for said in passage.states)
+    ]

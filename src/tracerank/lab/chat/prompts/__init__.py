@@ -5,7 +5,7 @@ Texts only; which style uses which prompt stands in the style's module. Prompts 
 
 from collections.abc import Iterable
 
-from tracerank.endpoints.prompts import prompts_of
+from tracerank.chat.prompts import prompts_of
 
 prompt_text = prompts_of(__name__)
 

@@ -1,0 +1,114 @@
+"""Pools of the generated world: repeatable, well-formed, and with a truth that the labels follow."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tracerank.answers.exact import exact_match
+from tracerank.errors import UsageError
+from tracerank.lab.worlds.pages import Passage, Source
+from tracerank.lab.worlds.presets import FAULTLESS, PAPER, iter_cases, iter_world, preset_named
+from tracerank.lab.worlds.questions import Case
+from tracerank.pools.pool import Pool
+from tracerank.pools.types import BROWSING, WEBQA
+
+SETTINGS = (WEBQA, BROWSING)
+SRC = Path(__file__).parents[3] / "src"
+QUESTIONS = 80
+
+
+@cache
+def cases(setting: str) -> list[tuple[Case, Pool]]:
+    return list(iter_cases(PAPER[setting], QUESTIONS, seed=11))
+
+
+def pools(setting: str, questions: int, seed: int, k: int = 16) -> list[Pool]:
+    return list(iter_world(PAPER[setting], questions, seed, k))
+
+
+def passages(case: Case) -> Iterator[tuple[Source, Passage]]:
+    return ((page.source, passage) for page in case.pages for passage in page.passages)
+
+
+def test_the_world_does_not_depend_on_the_process() -> None:
+    script = (
+        "from tracerank.lab.worlds.presets import PAPER, iter_world\n"
+        "print([list(iter_world(PAPER[name], 2, 5)) for name in ('webqa', 'browsing')])"
+    )
+    environment = os.environ | {"PYTHONHASHSEED": "7", "PYTHONPATH": str(SRC)}
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == repr([pools(setting, 2, seed=5) for setting in SETTINGS])
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_fewer_questions_or_rollouts_are_a_prefix_of_the_same_world(setting: str) -> None:
+    assert pools(setting, 3, seed=3, k=4) == [pool.first(4) for pool in pools(setting, 9, seed=3)[:3]]
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_labels_are_exact_matches_and_rollouts_end_in_many_ways(setting: str) -> None:
+    made = [(pool, rollout) for _, pool in cases(setting) for rollout in pool.rollouts]
+    for pool, rollout in made:
+        assert rollout.label == exact_match(rollout.answer, pool.question.references)
+    assert {rollout.answer is None for _, rollout in made} == {True, False}
+    if setting == WEBQA:
+        assert {bool(rollout.searches) for _, rollout in made} == {True, False}
+        assert any(rollout.searches and not rollout.has_evidence for _, rollout in made)
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_a_hopeless_question_stands_nowhere_and_is_never_given(setting: str) -> None:
+    hopeless = [(case, pool) for case, pool in cases(setting) if case.is_hopeless]
+    assert len(hopeless) > 0.02 * QUESTIONS
+    for case, pool in hopeless:
+        assert not any(rollout.label for rollout in pool.rollouts)
+        assert not any(re.search(rf"\b{re.escape(case.answer)}\b", passage.body) for _, passage in passages(case))
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_the_answer_of_any_other_question_stands_on_a_current_page(setting: str) -> None:
+    for case, _ in cases(setting):
+        if not case.is_hopeless and not case.is_comparison:
+            stating = {
+                source for source, passage in passages(case) for said in passage.states if said.value == case.answer
+            }
+            assert stating == {Source.CURRENT}
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_every_rollout_of_the_faultless_world_is_right(setting: str) -> None:
+    made = list(iter_world(FAULTLESS[setting], 30, seed=1, k=4))
+    assert all(rollout.label for pool in made for rollout in pool.rollouts)
+
+
+@pytest.mark.parametrize("source", [Source.NAMESAKE, Source.STALE])
+def test_a_misleading_page_explains_every_wrong_answer_of_a_world_without_other_errors(source: Source) -> None:
+    faultless = FAULTLESS[WEBQA]
+    misled = {
+        Source.NAMESAKE: replace(faultless.world, namesake=1.0),
+        Source.STALE: replace(faultless.world, stale=1.0),
+    }
+    world = replace(misled[source], register=0.0, hops=(1.0, 0.0, 0.0))
+    errors = replace(faultless.errors, heed=0.0, impatience=1.0)
+    wrong = 0
+    for case, pool in iter_cases(replace(faultless, world=world, errors=errors), 40, seed=2):
+        stated = {said.value for origin, passage in passages(case) if origin is source for said in passage.states}
+        for rollout in pool.rollouts:
+            assert rollout.label or (rollout.answer or "").rstrip(".") in stated
+            wrong += not rollout.label
+    assert wrong > 0.1 * 40 * 16
+
+
+def test_presets_are_found_by_name_and_setting() -> None:
+    assert preset_named("faultless", BROWSING) is FAULTLESS[BROWSING]
+    with pytest.raises(UsageError, match="'moon'; choose one of paper, faultless"):
+        preset_named("moon", WEBQA)
+    with pytest.raises(UsageError, match="choose one of webqa, browsing"):
+        preset_named("paper", "lab")
