@@ -9,7 +9,6 @@ from tracerank.embedding import load
 from tracerank.embedding.base import HashEmbedder, Vectors, identify
 from tracerank.errors import CheckpointError, UsageError
 from tracerank.methods import (
-    METHOD_HELP,
     METHODS,
     EqualityName,
     FormName,
@@ -49,10 +48,6 @@ def test_a_method_that_asks_a_chat_model_needs_one(name: str) -> None:
     assert model_of(name, options) == "http://127.0.0.1:9/v1#model"
 
 
-def test_every_method_is_in_the_help() -> None:
-    assert all(f"{name} ({row.about})" in METHOD_HELP for name, row in METHODS.items())
-
-
 def test_equality_form_and_abstentions_are_options_of_votes() -> None:
     said = pool("Paris, France", "Paris", "It is Paris.", "Rome", "Rome", "unknown", "unknown", "unknown")
     plain = MethodOptions(equality=EqualityName.DEFAULT, form=FormName.SHORTEST)
@@ -73,10 +68,8 @@ def test_equality_form_and_abstentions_are_options_of_votes() -> None:
     ("name", "instead"),
     [
         ("majority-default-shortest", "use --method majority --equality default --form shortest"),
-        ("majority-meaning", "use --method majority --equality meaning$"),
         ("majority-containment", "use --method majority --equality default"),
         ("selector", "use --method evidence"),
-        ("default", "use --method evidence"),
         ("browsing", "use --method evidence"),
         ("trace-plus", "never surely better than evidence"),
         ("verifier-tournament", "use --method verifier"),

@@ -6,7 +6,7 @@ deciding.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from tracerank.errors import UsageError
 from tracerank.methods import EVIDENCE, load_method
@@ -61,14 +61,13 @@ def pool_of_given(question: str, given: Sequence[Given], fields: Mapping[str, st
             raise UsageError(f"item {index}: expected a text, a rollout or a record, got {type(one).__name__}")
     asked = Question("request", question)
     if records:
-        pool, problems = pool_of_rollouts(question, records, "request", reader, fields)
+        read = partial(pool_of_rollouts, question, question_id="request", reader=reader, fields=fields)
+        pool, problems = read(records)
         asked = replace(pool.question, text=question)
         numbered = {rollout.sample_id: rollout for rollout in pool.rollouts}
         if not numbered.keys() <= {record["sample_id"] for record in records}:  # the format has numbers of its own
-            alone = (
-                (one["sample_id"], pool_of_rollouts(question, [one], "request", reader, fields)) for one in records
-            )
-            numbered = {index: replace(read.rollouts[0], sample_id=index) for index, (read, _) in alone}
+            alone = {record["sample_id"]: read([record])[0].rollouts[0] for record in records}
+            numbered = {index: replace(rollout, sample_id=index) for index, rollout in alone.items()}
         known |= numbered
         lost = "; ".join(map(str, problems)) or "could not be read"
         for index in range(len(given)):

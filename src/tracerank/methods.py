@@ -7,11 +7,12 @@ from the table. Heavy libraries are imported when their row is built.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
-from functools import partial
+from functools import partial, reduce
 from importlib import import_module
+from operator import or_
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tracerank.cache_folders import default_reply_folder
 from tracerank.errors import CheckpointError, UsageError
@@ -21,17 +22,11 @@ from tracerank.pools.correctness import correctness
 from tracerank.votes.answer_groups import MEANING, AnswerGrouping, DefaultGroups, ExactGroups, MeaningGroups
 from tracerank.votes.base import Calibrator, Method
 from tracerank.votes.explanation import Called
-from tracerank.votes.folders import CONFIDENCE, SHIPPED, FittedOn, existing_folder, fitted_on, selector_digest
-from tracerank.votes.folders import selector_kind as kind_in
+from tracerank.votes.folders import SHIPPED, FittedOn, existing_folder, fitted_on, selector_digest, selector_kind
 from tracerank.votes.selector import EmbedderChoice, Selector
 from tracerank.votes.simple import FewestTools, Oracle, RandomRollout, SingleRollout
 from tracerank.votes.voting import FORMS, MajorityVote, WithoutAbstentions
-from tracerank.votes.weighted import READ_SOURCES, WeightedVote
-
-if TYPE_CHECKING:
-    from tracerank.chat.asked_confidence import AskedConfidence
-    from tracerank.chat.asking import Room
-    from tracerank.endpoints.chat import ChatModel
+from tracerank.votes.weighted import READ_SOURCES, ConfidenceSource, WeightedVote
 
 EVIDENCE, TRACE = SHIPPED, "trace"
 CONCURRENCY = 4
@@ -103,7 +98,8 @@ class MethodRow:
 
 def load_method(name: str = EVIDENCE, options: MethodOptions | None = None) -> Method:
     """The method of a name or a folder, ready to decide."""
-    return checked_row(name, options or MethodOptions()).build(options or MethodOptions())
+    options = options or MethodOptions()
+    return checked_row(name, options).build(options)
 
 
 def load_selector(
@@ -114,7 +110,7 @@ def load_selector(
     Vectors of an encoder that is loaded here are kept in the cache on disk; an embedder object is used as it is.
     """
     place = existing_folder(folder)
-    kind = kind_in(place)
+    kind = selector_kind(place)
     module, class_name = _CLASSES[kind]
     try:
         found: type[Selector] = getattr(import_module(module), class_name)
@@ -126,13 +122,11 @@ def load_selector(
     return selector
 
 
-_CLASSES: Mapping[str, tuple[str, str]] = MappingProxyType(
-    {
-        EVIDENCE: ("tracerank.evidence.selector", "EvidenceSelector"),
-        TRACE: ("tracerank.trace.selector", "TraceSelector"),
-        "vote": ("tracerank.votes.fitted_vote", "FittedVote"),
-    }
-)
+_CLASSES = {
+    EVIDENCE: ("tracerank.evidence.selector", "EvidenceSelector"),
+    TRACE: ("tracerank.trace.selector", "TraceSelector"),
+    "vote": ("tracerank.votes.fitted_vote", "FittedVote"),
+}
 """Kind of folder to module and class: names, because some bring torch."""
 
 
@@ -140,8 +134,7 @@ def _calibrator(folder: Path | None = None) -> Calibrator:
     """The calibration of a folder, or what ships."""
     from tracerank.evidence.confidence import read_confidence, shipped_confidence
 
-    own = read_confidence(folder) if folder is not None and (folder / CONFIDENCE).exists() else None
-    return own or shipped_confidence()
+    return (folder and read_confidence(folder)) or shipped_confidence()
 
 
 def checked_row(name: str, options: MethodOptions) -> MethodRow:
@@ -176,28 +169,24 @@ def _instead(name: str) -> str | None:
     _, _, folder = name.partition("=")
     if folder:
         return f"use --method {folder}"
-    if name in _REMOVED:
-        return _REMOVED[name]
     kind, _, rest = name.partition("-")
     equality, _, form = rest.partition("-")
-    if kind == "majority" and equality == "containment":
-        return "use --method majority --equality default"
     if kind == "majority" and equality in list(EqualityName) and form in ("", *FORMS):
         return f"use --method majority --equality {equality}{form and f' --form {form}'}"
-    if rest == "paper" and kind in ("solagg", "summagg", "aggagent"):
-        return f"use --method {kind}: `counts` of a decision says where the paper's rules found no answer"
-    return None
+    return _REMOVED.get(name)
 
 
-_NO_BETTER = "it was never surely better than evidence"
-_REMOVED: Mapping[str, str] = MappingProxyType(
-    {
-        **dict.fromkeys(("selector", "meaning", "default", "shipped"), f"use --method {EVIDENCE}"),
-        "browsing": f"{_NO_BETTER} on real rollouts; use --method {EVIDENCE}",
-        **dict.fromkeys(("features", "stack", "trace-plus", "gated"), f"{_NO_BETTER}; use --method {EVIDENCE}"),
-        **dict.fromkeys(("verifier-graded", "verifier-tournament"), "use --method verifier"),
-    }
-)
+_NO_BETTER = f"it was never surely better than evidence; use --method {EVIDENCE}"
+_REMOVED = {
+    **dict.fromkeys(("selector", "meaning", "default", "shipped"), f"use --method {EVIDENCE}"),
+    **dict.fromkeys(("browsing", "features", "stack", "trace-plus", "gated"), _NO_BETTER),
+    **dict.fromkeys(("verifier-graded", "verifier-tournament"), "use --method verifier"),
+    "majority-containment": "use --method majority --equality default",
+    **{
+        f"{name}-paper": f"use --method {name}: `counts` of a decision says where the paper's rules found no answer"
+        for name in ("solagg", "summagg", "aggagent")
+    },
+}
 
 
 def plugged_method(plugin: Plugin, options: MethodOptions) -> Method:
@@ -216,27 +205,22 @@ def methods_named(names: str | Iterable[str], options: MethodOptions | None = No
     wanted = [part.strip() for part in parts if part.strip()]
     if not wanted:
         raise UsageError("--method: expected a name or a folder, for example majority")
-    rows = [checked_row(name, options) for name in wanted]
-    built: list[Method] = []
-    for name, row in zip(wanted, rows, strict=True):
-        if wanted.count(name) > 1:
-            raise UsageError(f"--method: {name} is named twice")
+    rows = {name: checked_row(name, options) for name in wanted}
+    if twice := [name for name in rows if wanted.count(name) > 1]:
+        raise UsageError(f"--method: {twice[0]} is named twice")
+    taken: dict[str, tuple[str, Method]] = {}
+    for name, row in rows.items():
         method = row.build(options)
-        built.append(method if name in METHODS or method.name == name else Called(method, name))
-    taken: dict[str, str] = {}
-    for name, method in zip(wanted, built, strict=True):
-        if (other := taken.setdefault(method.name, name)) != name:
+        method = method if name in METHODS or method.name == name else Called(method, name)
+        other, _ = taken.setdefault(method.name, (name, method))
+        if other != name:
             raise UsageError(f"--method: {other} and {name} are both called {method.name}; evaluate them separately")
-    return built
+    return [method for _, method in taken.values()]
 
 
 def fitted_by(names: Iterable[str]) -> FittedOn:
     """The questions that any of the fitted methods among these was fitted on."""
-    found = FittedOn()
-    for name in names:
-        if name == EVIDENCE or is_folder(name):
-            found |= fitted_on(name)
-    return found
+    return reduce(or_, [fitted_on(name) for name in names if name == EVIDENCE or is_folder(name)], FittedOn())
 
 
 def method_identity(name: str) -> str:
@@ -258,14 +242,11 @@ def _majority(options: MethodOptions) -> Method:
     return MajorityVote(_grouping(options), options.form or FORMS[0], _calibrator())
 
 
-def _majority_paper(options: MethodOptions) -> Method:
-    return MajorityVote(ExactGroups(), FORMS[0], _calibrator())
-
-
-def _weighted(options: MethodOptions, kind: str, is_asked: bool) -> Method:
-    read = () if is_asked else READ_SOURCES
-    sources = (*read, asked_confidence(options)) if options.chat is not None else read
-    concurrency = CONCURRENCY if options.chat is not None else 1
+def _weighted(options: MethodOptions, kind: str, sources: Sequence[ConfidenceSource]) -> Method:
+    concurrency = 1
+    if options.chat is not None:
+        asked = _asking("asked_confidence", "AskedConfidence", options)
+        sources, concurrency = (*sources, asked), CONCURRENCY
     return WeightedVote(sources, _grouping(options), options.form or FORMS[0], concurrency, kind, _calibrator())
 
 
@@ -279,10 +260,8 @@ def _fitted_model(folder: str, options: MethodOptions) -> str | None:
 
 
 def _no_network(options: MethodOptions) -> Method:
-    raise UsageError(
-        f"--method {TRACE}: no trained network comes with tracerank; name the folder of one, as `tracerank train` "
-        "writes it: --method FOLDER"
-    )
+    way_out = "name the folder of one, as `tracerank train` writes it: --method FOLDER"
+    raise UsageError(f"--method {TRACE}: no trained network comes with tracerank; {way_out}")
 
 
 def _grouping(options: MethodOptions) -> AnswerGrouping:
@@ -290,76 +269,33 @@ def _grouping(options: MethodOptions) -> AnswerGrouping:
         return ExactGroups() if options.count_abstentions else WithoutAbstentions()
     if options.count_abstentions:
         raise UsageError(f"--count-abstentions is the paper's rule, for --equality exact, not {options.equality}")
-    return _GROUPINGS[options.equality](options)
+    if options.equality is EqualityName.DEFAULT:
+        return DefaultGroups()
+    if options.equality is EqualityName.MEANING:
+        return MeaningGroups()
+    if options.equality is EqualityName.SEMANTIC:
+        from tracerank.embedding.load import load_embedder
+        from tracerank.votes.semantic_groups import SemanticGroups
 
-
-def _semantic(options: MethodOptions) -> AnswerGrouping:
-    from tracerank.embedding.load import load_embedder
-    from tracerank.votes.semantic_groups import SemanticGroups
-
-    return SemanticGroups(load_embedder(options.encoder or "default"))
-
-
-def _llm(options: MethodOptions) -> AnswerGrouping:
+        return SemanticGroups(load_embedder(options.encoder or "default"))
     if options.chat is None:
         raise UsageError("--equality llm needs --chat URL#MODEL: the address of a chat server and its model's name")
-    from tracerank.chat.llm_groups import LlmGroups
-
-    return LlmGroups(chat_of(options), room_within(LlmGroups.room, options))
-
-
-_GROUPINGS: Mapping[EqualityName, Callable[[MethodOptions], AnswerGrouping]] = MappingProxyType(
-    {
-        EqualityName.DEFAULT: lambda _: DefaultGroups(),
-        EqualityName.MEANING: lambda _: MeaningGroups(),
-        EqualityName.SEMANTIC: _semantic,
-        EqualityName.LLM: _llm,
-    }
-)
+    groups: AnswerGrouping = _asking("llm_groups", "LlmGroups", options)
+    return groups
 
 
-def chat_of(options: MethodOptions) -> "ChatModel":
-    """The chat model of the options; replies are cached on disk."""
+def _asking(module: str, class_name: str, options: MethodOptions) -> Any:
+    """What asks the chat model of the options, within their room: a class of ``tracerank.chat``; replies are cached."""
     from tracerank.endpoints.chat_cache import CachedChat
     from tracerank.endpoints.chat_http import HttpChat, chat_config
 
-    return CachedChat(HttpChat(chat_config(options.chat or "", options.chat_time)), default_reply_folder())
+    found = getattr(import_module(f"tracerank.chat.{module}"), class_name)
+    chat = CachedChat(HttpChat(chat_config(options.chat or "", options.chat_time)), default_reply_folder())
+    return found(chat, found.room.within(options.chat_context, options.chat_tokens))
 
 
-def room_within(room: "Room", options: MethodOptions) -> "Room":
-    """The room within the context and the tokens of the options."""
-    return room.within(options.chat_context, options.chat_tokens)
-
-
-def asked_confidence(options: MethodOptions) -> "AskedConfidence":
-    """The source that asks the chat model of the options."""
-    from tracerank.chat.asked_confidence import AskedConfidence
-
-    return AskedConfidence(chat_of(options), room_within(AskedConfidence.room, options))
-
-
-def _verifier(options: MethodOptions) -> Method:
-    from tracerank.chat.verifier import Verifier
-
-    return Verifier(chat_of(options), room_within(Verifier.room, options))
-
-
-def _solagg(options: MethodOptions) -> Method:
-    from tracerank.chat.solagg import SolAgg
-
-    return SolAgg(chat_of(options), room_within(SolAgg.room, options))
-
-
-def _summagg(options: MethodOptions) -> Method:
-    from tracerank.chat.solagg import SummAgg
-
-    return SummAgg(chat_of(options), room_within(SummAgg.room, options))
-
-
-def _aggagent(options: MethodOptions) -> Method:
-    from tracerank.chat.aggagent import AggAgent
-
-    return AggAgent(chat_of(options), room_within(AggAgent.room, options))
+def _asking_row(about: str, module: str, class_name: str) -> MethodRow:
+    return MethodRow(about, partial(_asking, module, class_name), _chat_model, needs_chat=True, has_confidence=False)
 
 
 def _chat_model(options: MethodOptions) -> str | None:
@@ -370,32 +306,28 @@ def _equality_model(options: MethodOptions) -> str | None:
     return {EqualityName.LLM: options.chat, EqualityName.SEMANTIC: options.encoder}.get(options.equality)
 
 
-def _asking(about: str, build: Callable[[MethodOptions], Method], has_confidence: bool = False) -> MethodRow:
-    return MethodRow(about, build, _chat_model, needs_chat=True, has_confidence=has_confidence)
-
-
+_plain = partial(MethodRow, has_confidence=False)
 METHODS: Mapping[str, MethodRow] = MappingProxyType(
     {
-        "single": MethodRow("the first rollout", lambda _: SingleRollout(), has_confidence=False),
-        "random": MethodRow(
-            "any rollout, drawn by --seed", lambda options: RandomRollout(options.seed), has_confidence=False
-        ),
-        "fewest-tools": MethodRow(
-            "the rollout with the fewest tool calls", lambda _: FewestTools(), has_confidence=False
-        ),
+        "single": _plain("the first rollout", lambda _: SingleRollout()),
+        "random": _plain("any rollout, drawn by --seed", lambda options: RandomRollout(options.seed)),
+        "fewest-tools": _plain("the rollout with the fewest tool calls", lambda _: FewestTools()),
         "majority": MethodRow(
             "the commonest answer, by --equality; 'I don't know' has no vote", _majority, _equality_model
         ),
-        "majority-paper": MethodRow("the paper's: 'I don't know' has one", _majority_paper),
+        "majority-paper": MethodRow(
+            "the paper's: 'I don't know' has one", lambda _: MajorityVote(ExactGroups(), FORMS[0], _calibrator())
+        ),
         "weighted": MethodRow(
             "votes weighed by confidence, asked of --chat where it is not stated",
-            partial(_weighted, kind="weighted", is_asked=False),
+            partial(_weighted, kind="weighted", sources=READ_SOURCES),
             _chat_model,
         ),
-        "weighted-asked": _asking(
+        "weighted-asked": MethodRow(
             "all confidences asked, as in the paper",
-            partial(_weighted, kind="weighted-asked", is_asked=True),
-            has_confidence=True,
+            partial(_weighted, kind="weighted-asked", sources=()),
+            _chat_model,
+            needs_chat=True,
         ),
         EVIDENCE: MethodRow(
             "the selector that ships: the meaning that votes and evidence make likeliest",
@@ -403,13 +335,11 @@ METHODS: Mapping[str, MethodRow] = MappingProxyType(
             partial(_fitted_model, EVIDENCE),
         ),
         TRACE: MethodRow("a trained TRACE network: name its folder", _no_network),
-        "verifier": _asking("what a chat model judges best, one by one", _verifier),
-        "solagg": _asking("an answer written from all solutions", _solagg),
-        "summagg": _asking("an answer written from a report on each", _summagg),
-        "aggagent": _asking("an answer of an agent that reads the rollouts", _aggagent),
-        "oracle": MethodRow(
-            "the right answer where labels give it: a bound", lambda _: Oracle(correctness), has_confidence=False
-        ),
+        "verifier": _asking_row("what a chat model judges best, one by one", "verifier", "Verifier"),
+        "solagg": _asking_row("an answer written from all solutions", "solagg", "SolAgg"),
+        "summagg": _asking_row("an answer written from a report on each", "solagg", "SummAgg"),
+        "aggagent": _asking_row("an answer of an agent that reads the rollouts", "aggagent", "AggAgent"),
+        "oracle": _plain("the right answer where labels give it: a bound", lambda _: Oracle(correctness)),
     }
 )
 """In the order of tables and help: without training, then trained, then those that ask a chat model, then the bound."""

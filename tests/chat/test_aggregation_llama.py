@@ -93,7 +93,7 @@ def test_a_real_model_verifies_with_the_probability_of_its_token(http: HttpChat,
 
 def test_a_real_model_states_a_confidence_or_is_not_believed(http: HttpChat, tmp_path: Path) -> None:
     source = AskedConfidence(CachedChat(http, tmp_path), ROOM)
-    found = attempt(lambda: source.estimate(POOLS[1].question.text, POOLS[1].rollouts[0]))
+    found = attempt(lambda: source(POOLS[1].question.text, POOLS[1].rollouts[0]))
     if isinstance(found, ChatError):
         assert "Confidence: N" in str(found)
     else:

@@ -159,8 +159,8 @@ def test_a_confidence_that_is_not_stated_is_an_error_and_nothing_has_none() -> N
 
     source = AskedConfidence(FakeChat(silent))
     with pytest.raises(ChatError, match="asked 3 times for a line 'Confidence: N'"):
-        source.estimate("q", Rollout(0, "Paris"))
-    assert source.estimate("q", Rollout(0, None)) is None
+        source("q", Rollout(0, "Paris"))
+    assert source("q", Rollout(0, None)) is None
 
 
 def test_a_confidence_that_cannot_be_asked_for_costs_only_itself() -> None:
@@ -177,5 +177,5 @@ def test_a_small_context_cuts_what_is_asked_about_a_confidence() -> None:
     assert (room.max_tokens, room.prompt_words) == (256, 256)
     assert AskedConfidence.room.within(1024, 300).max_tokens == 300
     chat = FakeChat(lambda _: "Confidence: 20")
-    AskedConfidence(chat, room).estimate("q", rollout("Paris " * 500, ranked("q", "chunk " * 500)))
+    AskedConfidence(chat, room)("q", rollout("Paris " * 500, ranked("q", "chunk " * 500)))
     assert 64 + 180 < chat.asked[0].count("Paris") + chat.asked[0].count("chunk") <= 256

@@ -3,7 +3,6 @@
 from dataclasses import replace
 from random import Random
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,7 +10,7 @@ from hypothesis import strategies as st
 from tests.builders import pool_of, ranked, rollout
 from tracerank.evidence.model import Logistic
 from tracerank.evidence.selector import choose
-from tracerank.evidence.table import COLUMNS, evidence_table
+from tracerank.evidence.table import evidence_table
 from tracerank.methods import load_selector
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Evidence, Rollout, Search
@@ -112,28 +111,3 @@ def test_a_majority_that_gets_stronger_does_not_lose_what_the_weak_gave_it() -> 
     found = [round(float(choose(near, table).probabilities[1]), 9) for table in tables]
     assert found == sorted(found)
     assert found[0] < found[-1]
-
-
-def test_answers_in_other_words_are_one_row_and_abstentions_none() -> None:
-    said = ("Venice", "The composer died in Venice.", "I could not find it.", "Mantua")
-    table = evidence_table(QUESTION, [rollout(answer) for answer in said])
-    assert table.rollouts == ((0, 1), (3,))
-    assert table.votes.tolist() == [2, 1]
-
-
-def test_an_answer_that_others_searched_for_is_marked_as_their_step() -> None:
-    found = pool_of(rollout("Mantua"), rollout("Venice", ranked("Mantua city", TEXTS[3])), question=QUESTION)
-    column = COLUMNS.index("searched_by_others")
-    assert evidence_table(QUESTION, found.rollouts).values[:, column].tolist() == [1.0, 0.0]
-
-
-def test_every_feature_is_counted_and_no_value_is_missing() -> None:
-    rollouts = [
-        rollout("Venice", ranked("composer", *TEXTS)),
-        rollout("yes"),
-        rollout("Mantua", ranked(None, TEXTS[1])),
-    ]
-    values = evidence_table(QUESTION, rollouts).values
-    assert values.shape == (3, len(COLUMNS))
-    assert np.isfinite(values).all()
-    assert not evidence_table(QUESTION, []).values.size

@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from random import Random
 
 import pytest
 from hypothesis import given, settings
@@ -41,14 +40,6 @@ def test_a_rival_more_never_raises_that_of_the_leading_meaning(counts: list[int]
     assert agreement([*counts, 1])[0] <= agreement(counts)[0] + 1e-9
 
 
-@given(votes, st.randoms())
-def test_agreement_does_not_hang_on_the_order_of_meanings(counts: list[int], random: Random) -> None:
-    order = list(range(len(counts)))
-    random.shuffle(order)
-    found = agreement(counts)
-    assert agreement([counts[place] for place in order]) == pytest.approx([found[place] for place in order])
-
-
 def test_sixteen_of_sixteen_say_more_than_two_of_two_but_nothing_is_certain() -> None:
     alone = [agreement([count])[0] for count in (1, 2, 4, 16, 64, 10_000)]
     assert alone == sorted(alone)
@@ -73,13 +64,6 @@ def test_answers_in_other_words_agree() -> None:
     wordy = pool_of(*(rollout(answer) for answer in ("Venice", "It was Venice.", "Venice, Italy")), question=QUESTION)
     for method in ("majority", "evidence"):
         assert confidence_of(wordy, method) == pytest.approx(confidence_of(plain, method), abs=0.1)
-
-
-@pytest.mark.parametrize("method", ["majority", "majority-paper", "weighted", "evidence"])
-def test_votes_and_selectors_alike_say_how_sure_they_are(method: str) -> None:
-    found = confidence_of(pool_of(rollout("Venice"), rollout("Venice"), rollout("Mantua"), question=QUESTION), method)
-    assert found is not None
-    assert 0 < found < 1
 
 
 @settings(max_examples=30, deadline=None)
@@ -114,13 +98,8 @@ def test_of_long_reports_and_code_nothing_is_said_and_the_reason_is() -> None:
 @pytest.mark.parametrize("answer", ["Venice; Mantua; Cremona", "It was {unknown}", "return to sender", *ANSWERS])
 def test_words_are_no_code(answer: str) -> None:
     assert not is_code(answer)
-
-
-@pytest.mark.parametrize(
-    "answer", ["```python\nx\n```", "int main() {\n  return 0;\n}", "import os\nos.getcwd()\nreturn 1"]
-)
-def test_code_is_told(answer: str) -> None:
-    assert is_code(answer)
+    assert is_code(f"```python\n{answer}\n```")
+    assert is_code(f"int main() {{\n  return 0; // {answer}\n}}")
 
 
 def test_an_abstention_has_no_confidence() -> None:

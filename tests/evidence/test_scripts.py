@@ -110,17 +110,15 @@ NEAR = words("window close question_recall bridge_near chain_recall repeats_ques
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
-def test_answers_are_found_where_they_are_found_in_english(script: str) -> None:
+def test_answers_are_found_and_chosen_as_in_english(script: str) -> None:
+    choose = load_selector()
     for seed in range(60):
-        here, there = (table_of(random_pool(written, seed)) for written in (english, SCRIPTS[script]))
+        pools = [random_pool(written, seed) for written in (english, SCRIPTS[script])]
+        here, there = map(table_of, pools)
         assert np.array_equal(columns(there, FOUND), columns(here, FOUND)), seed
-
-
-@pytest.mark.parametrize("script", SYLLABLES)
-def test_the_subject_stands_as_near_as_in_english(script: str) -> None:
-    for seed in range(60):
-        here, there = (table_of(random_pool(written, seed)) for written in (english, SCRIPTS[script]))
-        assert np.allclose(columns(there, NEAR), columns(here, NEAR), atol=1e-5), seed
+        if script in SYLLABLES:
+            assert np.allclose(columns(there, NEAR), columns(here, NEAR), atol=1e-5), seed
+        assert len({choose.decide(pool).sample_id for pool in pools}) == 1, seed
 
 
 @pytest.mark.parametrize("script", LETTERS)
@@ -133,14 +131,6 @@ def test_few_letters_stand_together_by_chance(script: str) -> None:
     assert np.max(np.concatenate(apart)) < 0.5
 
 
-@pytest.mark.parametrize("script", SCRIPTS)
-def test_the_same_is_chosen_as_in_english(script: str) -> None:
-    choose = load_selector()
-    for seed in range(60):
-        here, there = (choose.decide(random_pool(written, seed)) for written in (english, SCRIPTS[script]))
-        assert there.sample_id == here.sample_id, seed
-
-
 def test_full_width_letters_are_letters() -> None:
     for seed in range(40):
         here, there = (table_of(random_pool(written, seed)) for written in (english, full_width))
@@ -151,11 +141,6 @@ Told = tuple[str, str, str]
 """An answer, the query and the text of its rollout."""
 
 REAL: dict[str, tuple[str, Told, Told]] = {
-    "chinese, a place": (
-        "哪座城市是澳大利亚的首都？",
-        ("悉尼", "澳大利亚最大的城市", "悉尼是新南威尔士州的州府，也是人口最多的城市，以歌剧院和海港大桥闻名。"),
-        ("堪培拉", "澳大利亚首都", "堪培拉是澳大利亚的首都，位于澳大利亚首都领地，是联邦议会的所在地。"),
-    ),
     "chinese, a person": (
         "《红楼梦》的作者是谁？",
         ("罗贯中", "红楼梦 作者", "《三国演义》是元末明初的长篇小说，作者罗贯中。"),
@@ -165,11 +150,6 @@ REAL: dict[str, tuple[str, Told, Told]] = {
         "富士山が最後に噴火したのは何年ですか。",
         ("1854年", "東海地震の年", "安政東海地震は1854年に発生した大地震である。"),
         ("1707年", "富士山 噴火", "富士山が最後に噴火したのは宝永四年で、西暦１７０７年の宝永大噴火である。"),
-    ),
-    "japanese, a person": (
-        "『雪国』を書いた小説家は誰ですか。",
-        ("三島由紀夫", "雪国 小説", "三島由紀夫は『金閣寺』などで知られる作家である。"),
-        ("川端康成", "雪国 作者", "『雪国』は川端康成が書いた長編小説で、1937年に刊行された。"),
     ),
     "japanese, mixed with latin": (
         "iPhoneを2007年に発表した人物は誰？",

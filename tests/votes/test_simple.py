@@ -57,12 +57,6 @@ def test_a_random_rollout_is_the_same_again_and_differs_between_questions_and_se
     assert first[:8] == [1, 0, 1, 0, 2, 0, 0, 1], "the draw must not change between versions"
 
 
-def test_a_random_rollout_has_an_answer() -> None:
-    for seed in range(20):
-        assert RandomRollout(seed).decide(pool(None, "Paris", "")).answer == "Paris"
-    assert RandomRollout().decide(pool(None)).sample_id is None
-
-
 def test_the_oracle_takes_the_first_right_answer_by_label_or_by_reference() -> None:
     labelled = pool_of(rollout("Rome", label=0.0), rollout("Paris", label=1.0), rollout("paris", label=1.0))
     decision = Oracle(correctness).decide(labelled)

@@ -17,21 +17,6 @@ def test_the_largest_group_of_equal_answers_wins_by_its_first_member() -> None:
     assert decision.scores == {0: 1.0, 1: 2.0, 2: 2.0, 3: 1.0}
 
 
-def test_a_tie_goes_to_the_earliest_group() -> None:
-    assert MajorityVote().decide(pool("Rome", "Paris", "Paris", "Rome")).sample_id == 0
-
-
-def test_answers_without_evidence_vote_and_empty_ones_do_not() -> None:
-    bare = Pool(Question("q", "?"), (Rollout(0, ""), Rollout(1, "Paris"), Rollout(2, None)))
-    decision = MajorityVote().decide(bare)
-    assert decision.sample_id == 1
-    assert decision.dropped == {0: "no answer", 2: "no answer"}
-
-
-def test_a_pool_without_answers_has_no_winner() -> None:
-    assert MajorityVote().decide(Pool(Question("q", "?"), (Rollout(0, None),))).answer is None
-
-
 # With groupings and forms.
 
 
@@ -40,13 +25,6 @@ def test_a_grouping_gathers_the_votes_of_different_forms() -> None:
     assert MajorityVote().decide(pool(*answers)).answer == "Rome"
     decision = MajorityVote(DefaultGroups()).decide(pool(*answers))
     assert (decision.answer, decision.scores) == ("1 May 2020", {0: 2.0, 1: 2.0, 2: 3.0, 3: 3.0, 4: 3.0})
-
-
-def test_an_abstention_has_no_vote_and_wins_only_when_nobody_answers() -> None:
-    vote = MajorityVote(DefaultGroups())
-    decision = vote.decide(pool("unknown", "Unknown", "Paris"))
-    assert (decision.answer, decision.scores) == ("Paris", {0: 0.0, 1: 0.0, 2: 1.0})
-    assert vote.decide(pool("N/A", "unknown")).answer == "N/A"
 
 
 def test_abstentions_are_left_out_unless_the_papers_grouping_is_asked_for() -> None:
@@ -65,12 +43,6 @@ def test_where_everybody_abstains_the_papers_rule_decides_and_the_note_says_so(g
     assert decision.scores == {0: 1.0, 1: 1.0, 2: 2.0, 3: 2.0}
     tied = MajorityVote(grouping).decide(pool("unknown", "N/A"))
     assert (tied.answer, tied.group, tied.note) == ("unknown", (0,), "every rollout abstains")
-
-
-def test_answers_of_nothing_but_space_are_decided_too() -> None:
-    blank = Pool(Question("q", "?"), (Rollout(0, " "), Rollout(1, "\t")))
-    for grouping in (None, ExactGroups()):
-        assert MajorityVote(grouping).decide(blank).sample_id == 0
 
 
 def test_the_question_decides_what_an_abstention_is() -> None:

@@ -17,14 +17,13 @@ _ANSWER_WORDS = 300
 class AskedConfidence:
     """A source of confidences; wrap the chat in a ``CachedChat`` to ask about a rollout once."""
 
-    name = "asked"
     room = Room(VERDICT_TOKENS, prompt_words=15_300)  # about 20,000 tokens
 
     def __init__(self, chat: ChatModel, room: Room = room) -> None:
         self.chat = chat
         self.given = room
 
-    def estimate(self, question: str, rollout: Rollout) -> Estimate | None:
+    def __call__(self, question: str, rollout: Rollout) -> Estimate | None:
         """The stated number between 0 and 1; None: the rollout has no answer."""
         if not rollout.answer:
             return None

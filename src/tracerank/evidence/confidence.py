@@ -19,7 +19,7 @@ from tracerank.evidence.model import MAX_ODDS, Logistic
 from tracerank.evidence.table import EvidenceTable, TableBuilder
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Rollout
-from tracerank.votes.base import Decision
+from tracerank.votes.base import Decision, with_note
 from tracerank.votes.folders import (
     CONFIDENCE,
     SHIPPED,
@@ -115,8 +115,6 @@ class Calibration:
     """What it was fitted on, and how well it held."""
 
     def __post_init__(self) -> None:
-        if unknown := set(self.model.weights) - set(COLUMNS):
-            raise ValueError(f"no column is called {', '.join(sorted(unknown))}")
         if self.longest < 1:
             raise ValueError("the longest answer of a confidence has at least one word")
 
@@ -125,8 +123,7 @@ class Calibration:
         if decision.sample_id is None or decision.answer is None:
             return decision
         if (reason := self.unseen(decision.answer)) is not None:
-            note = "; ".join(filter(None, (decision.note, f"{reason}; {WAY_OUT}")))
-            return replace(decision, confidence=None, note=note)
+            return with_note(replace(decision, confidence=None), reason, WAY_OUT)
         standing = standing_in(pool, decision, known)
         # An answer without a meaning is an abstention: nothing that could be right.
         confidence = None if standing is None else self.model.probability(standing)
@@ -140,13 +137,8 @@ class Calibration:
 
     def save(self, folder: str | Path) -> None:
         """Write it beside the selector in a folder."""
-        about = {
-            "format": FORMAT,
-            **self.model.record(),
-            "longest": self.longest,
-            "has_code": self.has_code,
-            "training": dict(self.training),
-        }
+        about = {"longest": self.longest, "has_code": self.has_code, "training": dict(self.training)}
+        about = {"format": FORMAT, **self.model.record(), **about}
         write_description(Path(folder) / CONFIDENCE, about)
 
 

@@ -144,12 +144,8 @@ class Queries:
 
     def add(self, query: str, rollouts: Iterable[int]) -> None:
         """A query, as a line, of some rollouts."""
-        asking = self._asking.get(query)
-        if asking is None:
-            self._asking[query] = set(rollouts)
-            self._all = ""
-        else:
-            asking.update(rollouts)
+        self._asking.setdefault(query, set()).update(rollouts)
+        self._all = ""
 
     def asking(self, form: Form) -> set[int]:
         """Indices of the rollouts that searched for the answer itself."""

@@ -46,14 +46,11 @@ def gaps(pool: Pool, decision: Decision) -> Missing:
     queries = _Queries(pool.question.text, pool.rollouts)
     notes = [] if texts else [NO_TEXTS]
     rivals = _rivals(builder.forms(), kept, decision)
+    notes += [] if queries.asked else [NO_QUERIES]
+    heads = _heads(kept, lines) if queries.asked else []
+    named = names_in(pool.question.text) if queries.asked else []
+    unasked = [Unasked(name, QUESTION) for name in named if queries.lack(name, heads)]
     unsupported: list[Unsupported] = []
-    unasked: list[Unasked] = []
-    if queries.asked:
-        heads = _heads(kept, lines)
-        unasked += [Unasked(name, QUESTION) for name in names_in(pool.question.text) if queries.lack(name, heads)]
-    else:
-        heads = []
-        notes.append(NO_QUERIES)
     for rival in rivals:
         nearest = _nearest(rival, texts) if texts else None
         if nearest is not None:

@@ -42,12 +42,8 @@ _OR = re.compile(r"\bor\b", re.I)
 NAN = float("nan")
 
 
-def kind_of(form: Form, question: Line) -> int:
-    """The index in ``KINDS``."""
-    return _INDEX_OF[_kind(form, question)]
-
-
-def _kind(form: Form, question: Line) -> str:
+def kind_of(form: Form, question: Line) -> str:
+    """The one of ``KINDS``."""
     words = form.words
     if form.is_polar:
         return "polar"
@@ -63,18 +59,12 @@ def _kind(form: Form, question: Line) -> str:
         return "number" if words[0][0].isdigit() and form.size <= 3 else "with digits"
     if words[0] in _NUMBER_WORDS and form.size <= 3:
         return "number"
-    return _phrase(form)
-
-
-def _phrase(form: Form) -> str:
     written = [word for word in _WRITTEN.findall(form.answer) if word not in _LINKS] or form.answer.split() or [""]
     capitals = sum(word[0].isupper() for word in written)
-    count = form.size
-    if capitals == len(written):
-        return f"name of {count}" if count < 4 else "name of 4+"
-    if not capitals:
-        return f"words of {count}" if count < 3 else "words of 3+"
-    return "mixed of 2-3" if count < 4 else "mixed of 4+"
+    if 0 < capitals < len(written):
+        return "mixed of 2-3" if form.size < 4 else "mixed of 4+"
+    look, most = ("name", 4) if capitals else ("words", 3)
+    return f"{look} of {form.size}" if form.size < most else f"{look} of {most}+"
 
 
 def cues_of(question: str) -> list[int]:
@@ -160,7 +150,7 @@ class AnswerFits:
             known = model.log_probabilities(self._text)
             self._log_probabilities = known.tolist(), (known - model.log_prior).tolist()
         has_options, question = self._has_options, self._question
-        kind = kind_of(form, question)
+        kind = _INDEX_OF[kind_of(form, question)]
         fits = _fits(self._asked, form, has_options)
         is_named = has_options and not form.is_polar
         is_new = has_options or form.is_polar

@@ -6,10 +6,9 @@ that the many lack. The second is taste, and declared: ``form``. Neither depends
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import fsum  # independent of the order, which sets do not keep
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -60,8 +59,7 @@ _SUPPORTING = tuple(
 """Columns that show support: evidence that holds the answer, and being what was asked for at all."""
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(NamedTuple):
     """The meanings of a pool with their probabilities, and the row that is chosen."""
 
     probabilities: Floats
@@ -134,9 +132,8 @@ class EvidenceSelector(Selector):
             return Decision(identity, None, None, dropped=retained.dropped)
         scores = {rollout.sample_id: 0.0 for rollout in kept}
         if not len(table.values):
-            first = kept[0]
-            alone = (first.sample_id,)
-            return Decision(identity, first.answer, first.sample_id, scores, retained.dropped, alone, note=NO_ANSWERS)
+            answer, first = kept[0].answer, kept[0].sample_id
+            return Decision(identity, answer, first, scores, retained.dropped, (first,), note=NO_ANSWERS)
         chosen = choose(self.model, table)
         for indices, probability in zip(table.rollouts, chosen.probabilities.tolist(), strict=True):
             for index in indices:
@@ -156,10 +153,8 @@ class EvidenceSelector(Selector):
         own, other = table.named(chosen.row), table.named(rival)
         # Features of one family go together, and the model splits their weight: only their sum means something.
         gains = dict.fromkeys(FAMILIES, 0.0)
-        for feature in FEATURES:
-            gains[feature.family] += self.model.weights.get(feature.name, 0.0) * (
-                own[feature.name] - other[feature.name]
-            )
+        for name, family, *_ in FEATURES:
+            gains[family] += self.model.weights.get(name, 0.0) * (own[name] - other[name])
         ordered = sorted(gains.items(), key=lambda item: -item[1])
         return tuple(Reason(name, FAMILIES[name], gain) for name, gain in ordered if abs(gain) >= MIN_GAIN)
 

@@ -32,12 +32,12 @@ class Trail(NamedTuple):
 class Support(NamedTuple):
     """How the evidence supports a meaning; the columns of ``table.py``."""
 
-    best_rank: float = 0.0
-    window: float = 0.0
-    close: float = 0.0
-    question_recall: float = 0.0
-    all_texts: float = 0.0
-    kind_stated: float = 0.0
+    best_rank: float
+    window: float
+    close: float
+    question_recall: float
+    all_texts: float
+    kind_stated: float
 
 
 class Chains(NamedTuple):
@@ -131,17 +131,14 @@ class Sources:
             if not line.is_ascii:
                 self._foreign |= 1 << len(self.texts)
             self.texts.append(line)
-        return self._look_at_subject(is_new=bool(texts))
-
-    def _look_at_subject(self, *, is_new: bool) -> bool:
-        """The question's words; in scripts without spaces they depend on the texts, and all is looked for again."""
         has_changed = False
+        # In scripts without spaces the question's words depend on the texts, and all is looked for again.
         if not self.subject or not self._question.isascii():
             subject = frozenset(subject_of(self._question, self.texts))
             if has_changed := subject != self.subject:
                 self.subject = subject
                 self._finds.clear()
-        if is_new or has_changed:
+        if texts or has_changed:
             self._levels = _levels(map(self._texts_with, self.subject))
         return has_changed
 
@@ -240,15 +237,12 @@ class Sources:
 
     def _meet(self, finds: Finds, number: int, query: str) -> tuple[float, frozenset[str]]:
         """The words of a query that the question lacks and that stand around the answer in a text."""
-        bridge = self._bridge(query) - finds.own
+        lacking = self._bridges.get(query)
+        if lacking is None:
+            lacking = self._bridges[query] = self._lines.of(query).words - FUNCTION_WORDS - self._line.words
+        bridge = lacking - finds.own
         crossed = bridge & finds.around[number][0]
         found = finds.met[number, query] = len(crossed) / len(bridge) if bridge else 0.0, crossed
-        return found
-
-    def _bridge(self, query: str) -> frozenset[str]:
-        found = self._bridges.get(query)
-        if found is None:
-            found = self._bridges[query] = self._lines.of(query).words - FUNCTION_WORDS - self._line.words
         return found
 
     def _reached(self, texts: int, here: frozenset[str], asked: frozenset[str]) -> int:

@@ -7,6 +7,7 @@ rarity would move with each text.
 """
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -141,8 +142,9 @@ class TableBuilder:
         self._keys: dict[str, str] = {}
         self._rollouts: dict[str, list[int]] = {}
         """Key of a form to the indices of its rollouts."""
-        self._spelled: dict[str, dict[str, int]] = {}
-        self._read: tuple[list[str], Sequence[tuple[str, int]]] = ([], [])
+        self._spelled: dict[str, Counter[str]] = {}
+        self._read: tuple[list[str], list[tuple[str, int]]] = ([], [])
+        """Answers as they are spelled; what each is looked for by, and the group of those that mean the same."""
         self._memory = Memory()
         self._forms: dict[tuple[str, int], Form] = {}
         self._fits = AnswerFits(lines.of(question), self._asked, question)
@@ -163,13 +165,8 @@ class TableBuilder:
         key = self._keys.get(answer)
         if key is None:
             key = self._keys[answer] = form_key(answer)
-        known = self._rollouts.get(key)
-        if known is None:
-            self._rollouts[key], self._spelled[key] = [index], {answer: 1}
-        else:
-            known.append(index)
-            spelled = self._spelled[key]
-            spelled[answer] = spelled.get(answer, 0) + 1
+        self._rollouts.setdefault(key, []).append(index)
+        self._spelled.setdefault(key, Counter())[answer] += 1
         self.sources.add(rollout)
 
     def table(self, only: int | None = None) -> EvidenceTable:
@@ -192,7 +189,8 @@ class TableBuilder:
         keys = commonest(self._rollouts)
         answers = [spelling(self._spelled[key]) for key in keys]
         if answers != self._read[0]:  # groups depend on the set of answers alone
-            self._read = answers, self._grouped(answers)
+            groups = group_by_meaning(answers, self.question, memory=self._memory)
+            self._read = answers, list(zip([_sought(each, self.question) for each in answers], groups, strict=True))
         found = []
         for known, key in zip(self._read[1], keys, strict=True):
             if known[1] != NO_GROUP:
@@ -201,11 +199,6 @@ class TableBuilder:
                     form = self._forms[known] = form_of(*known, own, self._asked)
                 found.append(form)
         return found
-
-    def _grouped(self, answers: Sequence[str]) -> Sequence[tuple[str, int]]:
-        """What each answer is looked for by, and the group of answers that mean the same."""
-        groups = group_by_meaning(answers, self.question, memory=self._memory)
-        return [(_sought(answer, self.question), group) for answer, group in zip(answers, groups, strict=True)]
 
     def _meanings(self) -> list[_Meaning]:
         if self.sources.read():
@@ -216,9 +209,7 @@ class TableBuilder:
         found = []
         # Alphabetically, so that a tie, which goes to the first row, does not depend on the order of the rollouts.
         for wordings in sorted(groups.values(), key=lambda forms: min([form.line for form in forms])):
-            members = wordings[0].rollouts
-            if len(wordings) > 1:
-                members = tuple(sorted(index for form in wordings for index in form.rollouts))
+            members = tuple(sorted([index for form in wordings for index in form.rollouts]))
             found.append(_Meaning(tuple(wordings), members, self.sources.seen_by(members)))
         return found
 

@@ -8,13 +8,10 @@ An agent is any function of a question, async or plain; ``integrations`` makes o
 
 import inspect
 import os
-import tempfile
-import webbrowser
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import count, islice
-from pathlib import Path
 from typing import Any
 
 from tracerank.answers.exact import normalize_text
@@ -74,8 +71,6 @@ class Runs:
     """Finished when the answer was already clear."""
     saved: int
     """Never started."""
-    hung: int = 0
-    """Failed runs that exceeded the timeout."""
     resumed: int = 0
     """Used runs that were read from the log."""
 
@@ -113,19 +108,12 @@ class Result:
         """Which evidence would settle the question, to aim further runs; no model is called."""
         return self.decision.missing or gaps(self.pool, self.decision)
 
-    def view(self, path: str | os.PathLike[str] | None = None) -> Path:
-        """Write the viewer's page to ``path``; None: to a temporary file that is opened in a browser."""
+    def view(self, path: str | os.PathLike[str]) -> None:
+        """Write the viewer's page to ``path``."""
         [(_, explanation)] = explain_stream(self.method, [self.pool])
         html = page([question_data(self.pool, explanation)], About(self.pool.question.id, self.method.name))
-        if path is not None:
-            with whole_file(path) as file:
-                file.write(html)
-            return Path(path)
-        handle, name = tempfile.mkstemp(prefix="tracerank-", suffix=".html")
-        with open(handle, "wb") as temporary:
-            temporary.write(html)
-        webbrowser.open(Path(name).as_uri())
-        return Path(name)
+        with whole_file(path) as file:
+            file.write(html)
 
 
 async def best_of(
@@ -172,10 +160,8 @@ def run_best_of(agent: Agent, question: str | Question, k: int = PAPER_K, **opti
 
 async def _call(agent: Agent, question: str) -> object:
     """Call the agent, a plain function in a thread; its result may still have to be awaited."""
-    if inspect.iscoroutinefunction(agent) or inspect.iscoroutinefunction(getattr(agent, "__call__", None)):  # noqa: B004
-        returned = agent(question)
-    else:
-        returned = await in_thread(agent, question)
+    is_async = inspect.iscoroutinefunction(agent) or inspect.iscoroutinefunction(getattr(agent, "__call__", None))  # noqa: B004
+    returned = agent(question) if is_async else await in_thread(agent, question)
     return await returned if isinstance(returned, Awaitable) else returned
 
 
@@ -187,7 +173,7 @@ class _Collected:
         self._log = None if log is None else RunLog(log, session.question)
         self._logged: Mapping[int, Rollout] = {}
         self._numbers: list[int] = []
-        self._resumed = self._hung = 0
+        self._resumed = 0
         self._first_error: BaseException | None = None
 
     def resume(self) -> None:
@@ -214,24 +200,26 @@ class _Collected:
                 ended = Failure(AgentError(f"what the agent returned cannot be read: {error}"))
         if isinstance(ended, Failure):
             self._first_error = self._first_error or ended.error
-            self._hung += ended.is_late
             self._add(number, Rollout(number, None, problem=f"{FAILED}{ended.reason}"))
         if self._log is not None:
             self._log.add(replace(self._session.pool.rollouts[-1], sample_id=number))
 
     def _add(self, number: int, ended: Any) -> None:
-        run = _as_run(ended)
-        self._session.add(run.transcript, answer=run.answer, usage=run.usage)
+        self._session.add(self._read(ended))
         self._numbers.append(number)
+
+    def _read(self, ended: Any) -> Rollout:
+        run = ended if isinstance(ended, AgentRun) else AgentRun(ended)
+        dump = getattr(run.transcript, "model_dump", None)  # an object of a client library
+        given = run.transcript if dump is None else dump(mode="json")
+        return self._session.read(given, answer=run.answer, usage=run.usage)
 
     def log_unneeded(self, unneeded: Mapping[int, Any]) -> None:
         """Log runs that ended too late to be used; a later call may need them."""
         for number, ended in unneeded.items():
             if self._log is not None and not isinstance(ended, Failure):
-                run = _as_run(ended)
                 with suppress(MalformedRollout, ReadError, UsageError):
-                    read = self._session.read(run.transcript, answer=run.answer, usage=run.usage)
-                    self._log.add(replace(read, sample_id=number))
+                    self._log.add(replace(self._read(ended), sample_id=number))
 
     def result(self, ended: Ended, method: Method) -> Result:
         """The decision on all runs in the order of their numbers; raises if all of them failed."""
@@ -242,11 +230,5 @@ class _Collected:
             why = (self._session.pool.rollouts[0].problem or "").removeprefix(FAILED)
             raise AgentError(f"all {failed} runs of the agent failed, the first because {why}") from self._first_error
         cancelled, unneeded, saved = map(len, (ended.cancelled, ended.unneeded, ended.saved))
-        runs = Runs(len(pool) - failed, failed, cancelled, unneeded, saved, self._hung, self._resumed)
+        runs = Runs(len(pool) - failed, failed, cancelled, unneeded, saved, self._resumed)
         return Result(with_evidence_note(pool, method.decide(pool)), pool, runs, ended.verdict.reason, method)
-
-
-def _as_run(ended: Any) -> AgentRun:
-    run = ended if isinstance(ended, AgentRun) else AgentRun(ended)
-    dump = getattr(run.transcript, "model_dump", None)  # an object of a client library
-    return run if dump is None else replace(run, transcript=dump(mode="json"))

@@ -6,13 +6,13 @@ a decision independent of which run was quicker; only a run that takes much long
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from concurrent.futures import Future
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
 from math import inf
 from threading import Thread
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from tracerank.errors import TraceRankError
 from tracerank.stopping.rules import Verdict
@@ -30,8 +30,8 @@ T = TypeVar("T")
 T_contra = TypeVar("T_contra", contravariant=True)
 
 _number: ContextVar[int] = ContextVar("tracerank_run_number")
-_abandoned: set["asyncio.Task[Any]"] = set()
-"""Cancelled tasks that have not ended yet; asyncio itself holds them by weak references only."""
+_tasks: set["asyncio.Task[Any]"] = set()
+"""All that have not ended, also abandoned ones; asyncio itself holds them by weak references only."""
 
 
 def run_number() -> int:
@@ -91,140 +91,88 @@ async def run_in_waves(
     ``timeout`` is how many seconds a run may take, ``deadline`` all of them together. An error with ``ends_all`` set
     stops everything, and is raised if there is no result yet.
     """
-    waves = _Waves(run, collector, deque(numbers), parallel, timeout)
+    now = asyncio.get_running_loop().time
+    until = inf if deadline is None else now() + deadline
+    left = deque(numbers)
+    running: dict[int, asyncio.Task[T | Failure]] = {}
+    began: dict[int, float] = {}
+    held: dict[int, T | Failure] = {}  # results that wait for those of earlier runs
+    slowest: float | None = None  # seconds of the slowest run with a result
+    verdict = await in_thread(collector.should_continue)
     try:
-        return await waves.ended(deadline)
-    finally:
-        await waves.close()
-
-
-class _Running(NamedTuple):
-    task: "asyncio.Task[Any]"
-    began: float
-
-
-class _Waves(Generic[T]):
-    """The state of one call: runs that are waiting, running, and finished but not taken."""
-
-    def __init__(
-        self,
-        run: Callable[[int], Awaitable[T]],
-        collector: Collector[T],
-        left: deque[int],
-        parallel: int,
-        timeout: float | None,
-    ) -> None:
-        self._run, self._collector, self._left, self._parallel = run, collector, left, parallel
-        self._timeout = inf if timeout is None else timeout
-        self._running: dict[int, _Running] = {}
-        self._held: dict[int, Any] = {}
-        """Results that wait for those of earlier runs."""
-        self._slowest = 0.0
-        """Seconds of the slowest run with a result."""
-        self._has_result = False
-        self._fatal: BaseException | None = None
-        self._now = asyncio.get_running_loop().time
-
-    async def ended(self, deadline: float | None) -> Ended:
-        until = inf if deadline is None else self._now() + deadline
-        verdict = await in_thread(self._collector.should_continue)
-        while verdict and (self._left or self._running or self._held):
-            self._start()
-            await self._wait(until)
-            over = None
-            if self._fatal is not None:
-                if not self._has_result:
-                    raise self._fatal
-                over = f"no run can do better: {self._fatal}"
-            elif self._now() >= until:
-                over = f"{deadline:g} s are over"
-            for number in sorted(self._held) if over else self._ready():
-                await in_thread(self._collector.take, number, self._held.pop(number))
-                verdict = await in_thread(self._collector.should_continue)
+        while verdict and (left or running or held):
+            # Held results count: they may show that no further run is needed.
+            while left and len(running) + len(held) < parallel:
+                number = left.popleft()
+                running[number], began[number] = asyncio.create_task(_attempt(run, number, timeout)), now()
+            if running:
+                # Held results are looked at again now and then, since patience with an earlier run may end.
+                seconds = min(until - now(), MIN_PATIENCE if held else inf)
+                await asyncio.wait(
+                    running.values(),
+                    timeout=None if seconds == inf else max(0.0, seconds),
+                    return_when=asyncio.FIRST_COMPLETED,
+                )
+            for number in [number for number, task in running.items() if task.done()]:
+                held[number] = ended = running.pop(number).result()
+                if not isinstance(ended, Failure):
+                    slowest = max(slowest or 0.0, now() - began[number])
+            over = f"{deadline:g} s are over" if now() >= until else None
+            if fatal := next(filter(None, map(_fatal, held.values())), None):
+                if slowest is None:
+                    raise fatal
+                over = f"no run can do better: {fatal}"
+            since = now() - max(MIN_PATIENCE, PATIENCE * (slowest or 0.0))
+            awaited = min((number for number in running if began[number] > since and not over), default=inf)
+            for number in sorted(number for number in held if number < awaited):
+                await in_thread(collector.take, number, held.pop(number))
+                verdict = await in_thread(collector.should_continue)
                 if not verdict:
                     break
             if verdict and over:
                 verdict = Verdict(False, over)
-        held = dict(sorted(self._held.items()))
-        return Ended(verdict, tuple(sorted(self._running)), held, tuple(self._left))
-
-    async def close(self) -> None:
-        """Cancel what is running, and let it clean up."""
-        tasks = [run.task for run in self._running.values() if not run.task.done()]
-        for task in tasks:
-            _cancel(task)
-        if tasks:
-            await asyncio.wait(tasks, timeout=GRACE_SECONDS)
-
-    def _start(self) -> None:
-        # Held results count: they may show that no further run is needed.
-        while self._left and len(self._running) + len(self._held) < self._parallel:
-            number = self._left.popleft()
-            context = copy_context()
-            context.run(_number.set, number)
-            task = asyncio.get_running_loop().create_task(self._begun(number), context=context)
-            self._running[number] = _Running(task, self._now())
-
-    async def _begun(self, number: int) -> T:
-        return await self._run(number)  # inside the task, so that an error on starting is the run's own
-
-    async def _wait(self, until: float) -> None:
-        """Wait until a run ends or is late, an earlier run is no longer waited for, or time is over."""
-        if not self._running:
-            return
-        now, last = self._now(), max(self._held, default=-1)
-        times = [until, *(run.began + self._timeout for run in self._running.values())]
-        overtaken = (run.began + self._patience() for number, run in self._running.items() if number < last)
-        seconds = min([*times, *(time for time in overtaken if time > now)]) - now
-        tasks = [run.task for run in self._running.values()]
-        await asyncio.wait(
-            tasks, timeout=None if seconds == inf else max(0.0, seconds), return_when=asyncio.FIRST_COMPLETED
-        )
-        for number, run in list(self._running.items()):
-            seconds = self._now() - run.began
-            if run.task.done():
-                self._end(number, _outcome(run.task), seconds)
-            elif seconds >= self._timeout:
-                _cancel(run.task)
-                late = TimeoutError(f"no result within {self._timeout:g} s")
-                self._end(number, Failure(late, is_late=True), seconds)
-
-    def _end(self, number: int, outcome: object, seconds: float) -> None:
-        del self._running[number]
-        self._held[number] = outcome
-        if not isinstance(outcome, Failure):
-            self._has_result = True
-            self._slowest = max(self._slowest, seconds)
-        elif getattr(outcome.error, "ends_all", False):
-            self._fatal = outcome.error
-
-    def _patience(self) -> float:
-        return max(MIN_PATIENCE, PATIENCE * self._slowest)
-
-    def _ready(self) -> Sequence[int]:
-        """Held results whose turn it is."""
-        since = self._now() - self._patience()
-        first = min((number for number, run in self._running.items() if run.began > since), default=inf)
-        return sorted(number for number in self._held if number < first)
+        return Ended(verdict, tuple(sorted(running)), dict(sorted(held.items())), tuple(left))
+    finally:
+        for task in running.values():
+            task.cancel()
+        if running:
+            await asyncio.wait(running.values())
 
 
-def _outcome(task: "asyncio.Task[Any]") -> object:
+async def _attempt(run: Callable[[int], Awaitable[T]], number: int, timeout: float | None) -> T | Failure:
+    """The result of a run, or why it has none; a run that ignores its cancellation is abandoned."""
+    _number.set(number)
+    task = asyncio.create_task(_begun(run, number))
+    _tasks.add(task)
+    task.add_done_callback(_forget)
+    try:
+        await asyncio.wait([task], timeout=timeout)
+    except asyncio.CancelledError:
+        task.cancel()
+        await asyncio.wait([task], timeout=GRACE_SECONDS)
+        raise
+    if not task.done():
+        task.cancel()
+        return Failure(TimeoutError(f"no result within {timeout:g} s"), is_late=True)
     if task.cancelled():
         return Failure(asyncio.CancelledError("cancelled itself"))
     error = task.exception()
     return task.result() if error is None else Failure(error)
 
 
-def _cancel(task: "asyncio.Task[Any]") -> None:
-    _abandoned.add(task)
-    task.add_done_callback(_forget)
-    task.cancel()
+async def _begun(run: Callable[[int], Awaitable[T]], number: int) -> T:
+    return await run(number)  # inside the task, so that an error on starting is the run's own
 
 
 def _forget(task: "asyncio.Task[Any]") -> None:
-    _abandoned.discard(task)
+    _tasks.discard(task)
     if not task.cancelled():
         task.exception()  # retrieved, or asyncio would log it
+
+
+def _fatal(ended: object) -> BaseException | None:
+    """The error of a run after which no other one can succeed."""
+    return ended.error if isinstance(ended, Failure) and getattr(ended.error, "ends_all", False) else None
 
 
 async def in_thread(function: Callable[..., T], *arguments: object) -> T:

@@ -6,7 +6,6 @@ import logging
 import socket
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager, suppress
-from functools import partial
 from threading import Lock
 from typing import Any
 
@@ -22,7 +21,7 @@ from pydantic import BaseModel
 
 from tracerank.errors import ChatError, EmbeddingError, TraceRankError, UndecidedPool, UsageError
 from tracerank.pools.pool import Pool
-from tracerank.serving.decider import Decided, Decider, QueueFull
+from tracerank.serving.decider import Decider
 from tracerank.serving.metrics import Counted, ServiceMetrics
 from tracerank.serving.proxy import ChatProxy, refused
 from tracerank.serving.security import BodyLimit, KnownHost, KnownToken
@@ -31,6 +30,7 @@ from tracerank.serving.upstream import Refusal
 from tracerank.serving.wire import (
     ErrorReply,
     ExplainReply,
+    GivenPool,
     HealthReply,
     RerankReply,
     RerankRequest,
@@ -38,7 +38,6 @@ from tracerank.serving.wire import (
     SelectRequest,
     explain_reply,
     pool_of,
-    pool_to_rank,
     rerank_reply,
     select_reply,
 )
@@ -72,7 +71,7 @@ def create_app(method: Method, settings: ServiceSettings = DEFAULT_SETTINGS) -> 
     """The web application; raises where the upstream server's address cannot be used."""
     metrics, lock = ServiceMetrics(), Lock()
     proxy = None if settings.upstream is None else ChatProxy(method, settings, metrics, lock)
-    decider = Decider(method, settings.waiting, metrics.batches.observe, lock)
+    decider = Decider(method, metrics.batches.observe, lock)
     metrics.watch_waiting(decider.waiting)
 
     @asynccontextmanager
@@ -89,10 +88,9 @@ def create_app(method: Method, settings: ServiceSettings = DEFAULT_SETTINGS) -> 
         lifespan=lifespan,
         redoc_url=None,
     )
-    for error in (*_STATUSES, RequestValidationError, Exception):
-        app.add_exception_handler(error, _refused)
-    app.include_router(_decisions(decider, method.name, settings.seconds, metrics))
-    app.include_router(_monitoring(decider, method.name, metrics))
+    for kind in _FAILURES:
+        app.add_exception_handler(kind, _refused)
+    app.include_router(_routes(decider, method.name, settings, metrics))
     if proxy is not None:
         app.include_router(proxy.router())
         app.add_exception_handler(Refusal, refused)
@@ -140,55 +138,59 @@ def run(
         uvicorn.Server(config).run(sockets=[listening])
 
 
-def _decisions(decider: Decider, method: str, seconds: float, metrics: ServiceMetrics) -> APIRouter:
-    router = APIRouter(route_class=_LenientRoute, responses=dict(REFUSALS))
+class QueueFull(Exception):
+    """More requests wait than may."""
 
-    async def decided(read: Callable[[], tuple[Pool, list[str]]], wants_reasons: bool = False) -> Decided:
-        async with asyncio.timeout(seconds):
-            found = await asyncio.wrap_future(decider.submit(read, wants_reasons))
+
+def _routes(decider: Decider, method: str, settings: ServiceSettings, metrics: ServiceMetrics) -> APIRouter:
+    router = APIRouter(route_class=_LenientRoute, responses=dict(REFUSALS))
+    reading = 0
+
+    async def decided(request: SelectRequest, wants_reasons: bool = False) -> tuple[GivenPool, Explanation]:
+        nonlocal reading
+        if decider.waiting() + reading >= settings.waiting:
+            raise QueueFull
+        async with asyncio.timeout(settings.seconds):
+            reading += 1
+            try:
+                given = await run_in_threadpool(pool_of, request)
+            finally:
+                reading -= 1
+            found = await asyncio.wrap_future(decider.submit(given.pool, wants_reasons))
         if found.decision.problem is not None:
             raise ChatError(found.decision.problem)
         metrics.dropped.inc(len(found.decision.dropped))
-        return found
+        return given, found
 
     @router.post("/v1/select", response_model=SelectReply)
     async def select(request: SelectRequest) -> Response:
         """The best existing answer to one question."""
-        found = await decided(partial(pool_of, request))
-        return _reply(select_reply(found.pool, found.decision, found.problems))
+        given, found = await decided(request)
+        return _reply(select_reply(given, found.decision))
 
     @router.post("/v1/explain", response_model=ExplainReply)
     async def explain(request: SelectRequest) -> Response:
         """The decision on one question, and what spoke for each candidate."""
-        found = await decided(partial(pool_of, request), wants_reasons=True)
-        return _reply(explain_reply(found.pool, found.explanation, found.problems))
+        return _reply(explain_reply(*await decided(request, wants_reasons=True)))
 
     @router.post("/v1/view", response_class=Response, responses={200: {"content": {"text/html": {}}}})
     async def view(request: SelectRequest) -> Response:
         """The decision on one question as a page: rollouts side by side, and the evidence that they share."""
-        found = await decided(partial(pool_of, request), wants_reasons=True)
-        return await run_in_threadpool(_page, found.pool, found.explanation, method)
+        given, found = await decided(request, wants_reasons=True)
+        return await run_in_threadpool(_page, given.pool, found, method)
 
     @router.post("/v2/rerank", response_model=RerankReply)
     async def rerank(request: RerankRequest) -> Response:
         """The rollouts of one question, best first, as Cohere's clients expect them."""
-        found = await decided(partial(pool_to_rank, request))
+        _, found = await decided(request.selection())
         return _reply(rerank_reply(request, found.decision))
-
-    return router
-
-
-def _monitoring(decider: Decider, method: str, metrics: ServiceMetrics) -> APIRouter:
-    router = APIRouter()
 
     @router.get("/health")
     async def health() -> HealthReply:
         """Whether requests are answered, and by which method."""
         return HealthReply(status="ok", method=method, waiting=decider.waiting(), version=service_version())
 
-    @router.get(
-        "/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}, 401: REFUSALS[401]}
-    )
+    @router.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
     async def counts() -> Response:
         """Counters for Prometheus."""
         return Response(generate_latest(metrics.registry), media_type=CONTENT_TYPE_LATEST)
@@ -213,16 +215,12 @@ class _LenientRequest(Request):
 
     async def json(self) -> Any:
         body = await self.body()
-        try:
+        with suppress(orjson.JSONDecodeError):
             return orjson.loads(body)
-        except orjson.JSONDecodeError:
-            if b"\\u" not in body:
-                raise
         try:
-            whole = json.dumps(json.loads(body), ensure_ascii=False)
+            return orjson.loads(json.dumps(json.loads(body), ensure_ascii=False).encode("utf-8", "replace"))
         except (RecursionError, UnicodeDecodeError) as error:
             raise json.JSONDecodeError(str(error), "", 0) from None
-        return orjson.loads(whole.encode("utf-8", "replace"))
 
 
 class _LenientRoute(APIRoute):
@@ -235,34 +233,27 @@ class _LenientRoute(APIRoute):
         return handle_leniently
 
 
-_STATUSES: Mapping[type[Exception], int] = {
-    UndecidedPool: 500,
-    EmbeddingError: 503,
-    ChatError: 503,
-    TraceRankError: 422,
-    QueueFull: 429,
-    TimeoutError: 504,
+_BEHIND = "the encoder or chat server behind this service failed; try again"
+_FAILURES: Mapping[type[Exception], tuple[int, str | None]] = {
+    UndecidedPool: (500, None),
+    EmbeddingError: (503, _BEHIND),
+    ChatError: (503, _BEHIND),
+    TraceRankError: (422, None),
+    QueueFull: (429, "too many requests wait; try again"),
+    TimeoutError: (504, "not decided in time"),
+    RequestValidationError: (422, None),
+    Exception: (500, "the service failed; its log has the reason"),
 }
+"""Status and reason, the first kind that fits; None: the error's own words."""
 
 
 async def _refused(_: Request, error: Exception) -> Response:
     """What went wrong, in one line."""
-    status = next((status for kind, status in _STATUSES.items() if isinstance(error, kind)), 500)
+    status, detail = next(found for kind, found in _FAILURES.items() if isinstance(error, kind))
+    if detail is _BEHIND:
+        _log.warning("%s: %s", type(error).__name__, error)  # it may name addresses: not for clients
+    if isinstance(error, RequestValidationError):  # FastAPI's own answer repeats the whole body
+        found = error.errors()[:MAX_MISTAKES]
+        detail = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in found)
     headers = {"Retry-After": "1"} if status in (429, 503) else None
-    match error:
-        case RequestValidationError():  # FastAPI's own answer repeats the whole body
-            status = 422
-            found = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()[:MAX_MISTAKES]]
-            detail = "; ".join(found)
-        case QueueFull():
-            detail = "too many requests wait; try again"
-        case TimeoutError():
-            detail = "not decided in time"
-        case EmbeddingError() | ChatError():
-            _log.warning("%s: %s", type(error).__name__, error)  # it may name addresses: not for clients
-            detail = "the encoder or chat server behind this service failed; try again"
-        case TraceRankError():
-            detail = str(error)
-        case _:
-            detail = "the service failed; its log has the reason"
-    return JSONResponse({"detail": detail}, status, headers)
+    return JSONResponse({"detail": detail or str(error)}, status, headers)

@@ -7,60 +7,33 @@ Batches are for trained networks: of 16 pools decided at once each takes half to
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 
 from tracerank.errors import ChatError, EmbeddingError
 from tracerank.pools.pool import Pool
-from tracerank.votes.base import Decision, Method, StreamingMethod, decide_stream
+from tracerank.votes.base import Method, StreamingMethod, decide_stream
 from tracerank.votes.explanation import Explanation, explain_stream
 
 MAX_BATCH = 64
-ReadPool = Callable[[], tuple[Pool, list[str]]]
-"""Returns a pool and what could not be read as it stood."""
-
-
-class QueueFull(Exception):
-    """More requests wait than may."""
-
-
-@dataclass(frozen=True, slots=True)
-class Decided:
-    """A pool, what could not be read as it stood, and its decision."""
-
-    pool: Pool
-    problems: list[str]
-    explanation: Explanation
-    """With nothing but the decision unless reasons were wanted."""
-
-    @property
-    def decision(self) -> Decision:
-        return self.explanation.decision
 
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    read: ReadPool
-    wants_reasons: bool
-    future: "Future[Decided]"
-
-
-@dataclass(frozen=True, slots=True)
-class _Ready:
-    job: _Job
     pool: Pool
-    problems: list[str]
+    wants_reasons: bool
+    future: "Future[Explanation]" = field(default_factory=Future)
 
 
 class Decider:
     """Decides one batch at a time: a method need not be thread-safe."""
 
-    def __init__(self, method: Method, max_waiting: int, on_batch: Callable[[int], object], lock: Lock) -> None:
+    def __init__(self, method: Method, on_batch: Callable[[int], object], lock: Lock) -> None:
         """``on_batch`` is called with the size of each batch; ``lock`` is held while the method decides."""
         self._method = method
         self._max_batch = MAX_BATCH if isinstance(method, StreamingMethod) else 1
-        self._max_waiting = max_waiting
         self._on_batch = on_batch
         self._lock = lock
         self._queue: SimpleQueue[_Job | None] = SimpleQueue()
@@ -71,11 +44,9 @@ class Decider:
         """How many requests wait; those being decided do not count."""
         return self._queue.qsize()
 
-    def submit(self, read: ReadPool, wants_reasons: bool = False) -> "Future[Decided]":
-        """The pool is read in the deciding thread, too. Cancelling the future before its turn saves the work."""
-        if self.waiting() >= self._max_waiting:
-            raise QueueFull
-        job = _Job(read, wants_reasons, Future())
+    def submit(self, pool: Pool, wants_reasons: bool = False) -> "Future[Explanation]":
+        """The decision, with nothing else unless reasons are wanted; cancelling before its turn saves the work."""
+        job = _Job(pool, wants_reasons)
         self._queue.put(job)
         return job.future
 
@@ -85,7 +56,7 @@ class Decider:
 
     def _work(self) -> None:
         while (first := self._queue.get()) is not None:
-            if batch := [ready for job in self._gathered(first) if (ready := _read(job)) is not None]:
+            if batch := [job for job in self._gathered(first) if job.future.set_running_or_notify_cancel()]:
                 self._on_batch(len(batch))
                 with self._lock:
                     self._answer(batch)
@@ -93,44 +64,29 @@ class Decider:
     def _gathered(self, first: _Job) -> Iterator[_Job]:
         """The first job and those that wait behind it."""
         yield first
-        for _ in range(self._max_batch - 1):
-            try:
-                job = self._queue.get_nowait()
-            except Empty:
-                return
-            if job is None:
-                self.close()
-                return
-            yield job
+        with suppress(Empty):
+            for _ in range(self._max_batch - 1):
+                if (job := self._queue.get_nowait()) is None:
+                    self.close()
+                    return
+                yield job
 
-    def _answer(self, batch: Sequence[_Ready]) -> None:
+    def _answer(self, batch: Sequence[_Job]) -> None:
         """One failure must not cost the others their decision, nor an outage each of them the same wait."""
         left = deque(batch)
         try:
             for explanation in self._decided(batch):
-                one = left.popleft()
-                one.job.future.set_result(Decided(one.pool, one.problems, explanation))
+                left.popleft().future.set_result(explanation)
         except Exception as error:
             is_outage = isinstance(error, EmbeddingError) or (isinstance(error, ChatError) and error.ends_all)
-            for one in left:
+            for job in left:
                 if is_outage or len(batch) == 1:
-                    one.job.future.set_exception(error)
+                    job.future.set_exception(error)
                 else:
-                    self._answer([one])
+                    self._answer([job])
 
-    def _decided(self, batch: Sequence[_Ready]) -> Iterator[Explanation]:
-        plain = decide_stream(self._method, (one.pool for one in batch if not one.job.wants_reasons))
-        explained = explain_stream(self._method, (one.pool for one in batch if one.job.wants_reasons))
-        for one in batch:
-            yield next(explained)[1] if one.job.wants_reasons else Explanation(next(plain)[1], ())
-
-
-def _read(job: _Job) -> _Ready | None:
-    """None: its client has left, or its future has the reason why it cannot be read."""
-    if not job.future.set_running_or_notify_cancel():
-        return None
-    try:
-        return _Ready(job, *job.read())
-    except Exception as error:
-        job.future.set_exception(error)
-        return None
+    def _decided(self, batch: Sequence[_Job]) -> Iterator[Explanation]:
+        plain = decide_stream(self._method, (job.pool for job in batch if not job.wants_reasons))
+        explained = explain_stream(self._method, (job.pool for job in batch if job.wants_reasons))
+        for job in batch:
+            yield next(explained)[1] if job.wants_reasons else Explanation(next(plain)[1], ())

@@ -6,10 +6,10 @@ calls tools is no answer yet; it is compared by the names of the tools, then by 
 
 import json
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any
 
 from tracerank.endpoints.chat import Usage, record_to_message, text_in
 from tracerank.errors import MalformedRollout, ReadError, UsageError
@@ -17,7 +17,7 @@ from tracerank.pools.types import Question
 from tracerank.sampling.waves import Failure
 from tracerank.stopping.rules import BetaRule, Rule, State, Verdict
 from tracerank.stopping.session import Session
-from tracerank.votes.base import Escalation, Method
+from tracerank.votes.base import Method
 
 CALLS_AGREE = 0.9
 """Probability that the most frequent tools stay so at which sampling stops; three samples that agree are enough."""
@@ -25,27 +25,9 @@ NOT_CALIBRATED = "tool calls are counted, and how often such a choice is right i
 ALL_EMPTY = "no sample has an answer; the first is returned"
 WRITTEN_ANEW = "it wrote an answer of its own, and only completions are returned, so the first choice stays"
 
-H = TypeVar("H", bound=Hashable)
 Completion = Mapping[str, Any]
 Calls = tuple[tuple[str, str], ...]
 """Names and arguments of the calls in a reply, sorted."""
-
-
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """The completion to return, and why."""
-
-    completion: Completion
-    number: int
-    """Of the sample, from 0."""
-    confidence: float | None
-    groups: tuple[int, ...]
-    """Samples of each meaning or of the same calls, the largest first."""
-    agree: int
-    """How many samples say or call the same as the one that is returned, itself among them."""
-    note: str | None
-    escalated: Escalation | None = None
-    """The other method that was asked, if any."""
 
 
 class Replies:
@@ -96,22 +78,31 @@ class Replies:
         known = [found for one in self.completions.values() if (found := _usage(one)) is not None]
         return sum(known[1:], start=known[0]) if known else None
 
-    def chosen(self) -> Chosen:
-        """The completion to return; there must be one."""
-        groups = tuple(sorted((*Counter(self._calls.values()).values(), *self._texts.state.votes), reverse=True))
+    def chosen(self) -> tuple[Completion, dict[str, Any]]:
+        """The completion to return, and why; there must be one."""
+        confidence, escalated, usage = None, None, self.usage
         if self._are_calls:
-            number, agree = self._most_called()
-            return Chosen(self.completions[number], number, None, groups, agree, NOT_CALIBRATED)
-        with self._lock:
-            decision = self._texts.decision()
-        note, escalated = decision.note or "", decision.escalated
-        if decision.sample_id is None and escalated is not None:
-            decision, note = escalated.before, f"{note}; {WRITTEN_ANEW}"
-        if decision.sample_id is None:
-            first = min(self.completions)
-            return Chosen(self.completions[first], first, None, groups, 0, ALL_EMPTY)
-        number, agree = self._text_numbers[decision.sample_id], max(1, len(decision.group))
-        return Chosen(self.completions[number], number, decision.confidence, groups, agree, note or None, escalated)
+            (number, agree), note = self._most_called(), NOT_CALIBRATED
+        else:
+            with self._lock:
+                decision = self._texts.decision()
+            note, escalated = decision.note or "", decision.escalated
+            if decision.sample_id is None and escalated is not None:
+                decision, note = escalated.before, f"{note}; {WRITTEN_ANEW}"
+            if decision.sample_id is None:
+                number, agree, note, escalated = min(self.completions), 0, ALL_EMPTY, None
+            else:
+                number, agree = self._text_numbers[decision.sample_id], max(1, len(decision.group))
+                confidence = decision.confidence
+        return self.completions[number], {
+            "chosen": number,
+            "confidence": confidence,
+            "agree": agree,
+            "groups": sorted((*Counter(self._calls.values()).values(), *self._texts.state.votes), reverse=True),
+            "cost": None if usage is None else asdict(usage),
+            "escalated": None if escalated is None else escalated.record(),
+            "note": note,
+        }
 
     @property
     def _are_calls(self) -> bool:
@@ -123,12 +114,10 @@ class Replies:
 
     def _most_called(self) -> tuple[int, int]:
         """The first sample with the most frequent calls of the most frequent tools, and how many make the same."""
-        ordered = dict(sorted(self._calls.items()))
-        tools = _most_common([_names(calls) for calls in ordered.values()])
-        same = {number: calls for number, calls in ordered.items() if _names(calls) == tools}
-        most = _most_common(list(same.values()))
-        numbers = [number for number, calls in same.items() if calls == most]
-        return numbers[0], len(numbers)
+        calls, same = self._calls, Counter(self._calls.values())
+        tools = Counter(map(_names, calls.values()))
+        number = max(calls, key=lambda one: (tools[_names(calls[one])], same[calls[one]], -one))
+        return number, same[calls[number]]
 
 
 def last_question(messages: Sequence[Any]) -> str:
@@ -152,12 +141,6 @@ def _same_json(text: str) -> str:
 
 def _names(calls: Calls) -> tuple[str, ...]:
     return tuple(name for name, _ in calls)
-
-
-def _most_common(values: Sequence[H]) -> H:
-    """The first of those that tie."""
-    [(value, _)] = Counter(values).most_common(1)
-    return value
 
 
 def _cited(completion: Completion) -> list[dict[str, Any]]:

@@ -51,23 +51,16 @@ class KnownHost:
     hosts: Sequence[str]
 
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
-        if await self._is_known(scope, receive):
-            await self.app(scope, receive, send)
-        else:
-            detail = "this service does not answer to the requested host; see tracerank serve --allow-host"
-            await JSONResponse({"detail": detail}, 421)(scope, receive, send)
+        known: list[Scope] = []
 
-    async def _is_known(self, scope: "Scope", receive: "Receive") -> bool:
-        is_known = False
-
-        async def known(*_: object) -> None:
-            nonlocal is_known
-            is_known = True
+        async def note(scope: "Scope", *_: object) -> None:
+            known.append(scope)
 
         async def discard(_: "Message") -> None: ...
 
-        await TrustedHostMiddleware(known, self.hosts, www_redirect=False)(scope, receive, discard)
-        return is_known
+        await TrustedHostMiddleware(note, self.hosts, www_redirect=False)(scope, receive, discard)
+        detail = "this service does not answer to the requested host; see tracerank serve --allow-host"
+        await (self.app if known else JSONResponse({"detail": detail}, 421))(scope, receive, send)
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,17 +32,15 @@ class Refusal(Exception):
         message: str,
         kind: str = "upstream_error",
         *,
-        param: str | None = None,
-        code: str | None = None,
         body: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
         ends_all: bool | None = None,
+        **more: str,
     ) -> None:
         """``ends_all``: no other sample of the request can do better; None: as the status suggests."""
         super().__init__(message)
-        self.status = status
-        self.body = body or {"error": {"message": message, "type": kind, "param": param, "code": code}}
-        self.headers = dict(headers or {})
+        self.status, self.headers = status, dict(headers or {})
+        self.body = body or {"error": {"message": message, "type": kind, "param": None, "code": None, **more}}
         self.ends_all = (400 <= status < 500 and status not in _CURABLE) if ends_all is None else ends_all
 
 
@@ -57,6 +55,13 @@ class Upstream:
         limits = httpx.Limits(max_connections=MAX_CONNECTIONS, max_keepalive_connections=MAX_CONNECTIONS)
         # How long a completion may take is limited by the caller.
         self._http = httpx.AsyncClient(limits=limits, timeout=httpx.Timeout(None, connect=CONNECT_SECONDS))
+
+    def model_for(self, asked: str | None) -> str:
+        """The model to name for a request that names this one; raises ``Refusal``."""
+        if self.model is not None and asked not in (None, self.model):
+            message = f"the model {asked!r} does not exist here; there is {self.model!r}"
+            raise Refusal(404, message, "invalid_request_error", param="model", code="model_not_found")
+        return self.model or asked or self.config.model
 
     async def complete(self, body: Mapping[str, Any], headers: Mapping[str, str]) -> dict[str, Any]:
         """One completion with a choice; raises ``Refusal``."""

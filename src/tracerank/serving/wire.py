@@ -2,35 +2,79 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, TypeAdapter
+from pydantic.json_schema import JsonSchemaValue
 
+from tracerank.endpoints.chat import Usage
 from tracerank.errors import ReadError, TraceRankError, UsageError
 from tracerank.evidence.gaps import gaps
+from tracerank.evidence.model import softmax
 from tracerank.pools.pool import Pool
 from tracerank.readers.detect import AUTO
 from tracerank.readers.one_pool import pool_of_rollouts
 from tracerank.serving.settings import MAX_ROLLOUTS
 from tracerank.votes.base import Decision, decision_to_record, with_evidence_note
-from tracerank.votes.explanation import ExplainedRollout, Explanation
+from tracerank.votes.explanation import ExplainedRollout, Explanation, Reason
 
 EXPLAINED_TEXTS = 5
 """Texts that an explanation shows of a candidate."""
 
-RolloutRecord = Annotated[
-    dict[str, Any],
-    Field(
-        description="A rollout in the canonical form (answer, searches with query and evidence) or in any format that "
-        "tracerank reads, such as chat messages; docs/file-formats.md lists them."
-    ),
-]
-Given = Annotated[str, Field(description="An answer without searches.")] | RolloutRecord
+_QUESTION = "Who wrote the first program?"
+_ROLLOUT: Any = {
+    "answer": "Ada Lovelace",
+    "searches": [{"query": "first program", "evidence": [{"text": "Ada Lovelace wrote it.", "rank": 1}]}],
+}
 
 
 class UnreadableRequest(TraceRankError):
     """A request that holds no pool."""
+
+
+class EvidenceRecord(BaseModel):
+    """One text that a search returned."""
+
+    text: Annotated[str, Field(description="As the agent saw it.")]
+    title: Annotated[str | None, Field(description="Title of the document.")] = None
+    url: Annotated[str | None, Field(description="Address of the document.")] = None
+    rank: Annotated[int | None, Field(description="Position in the list of results; 1 is the first.")] = None
+
+
+class SearchRecord(BaseModel):
+    """One search."""
+
+    query: str | None
+    evidence: Annotated[list[EvidenceRecord], Field(description="Texts that came back; may be empty.")]
+
+
+class RolloutRecord(BaseModel):
+    """An answer and the searches that led to it."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_ROLLOUT]})
+    answer: Annotated[str | None, Field(description="The final answer; null: the agent gave none.")]
+    searches: Annotated[list[SearchRecord], Field(description="In their order; [] if there was none.")]
+
+
+class ChatRecord(BaseModel):
+    """The whole conversation with tool calls and what they returned; the last message has the answer."""
+
+    messages: Annotated[list[dict[str, Any]], Field(min_length=1, description="As OpenAI's chat API has them.")]
+
+
+class _Kinds:
+    """Describes the usual kinds of items field by field; whatever a reader knows is taken all the same."""
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, _: Any, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        log = Annotated[dict[str, Any], Field(title="Log", description="A record of any other format; see the docs.")]
+        answer = Annotated[str, Field(title="Answer", description="An answer alone, without searches.")]
+        return handler(TypeAdapter[Any](RolloutRecord | ChatRecord | answer | log).core_schema)
+
+
+Given = Annotated[str | dict[str, Any], _Kinds]
 
 
 class SelectRequest(BaseModel):
@@ -39,20 +83,7 @@ class SelectRequest(BaseModel):
     model_config = ConfigDict(
         extra="forbid",
         json_schema_extra={
-            "examples": [
-                {
-                    "question": "Who wrote the first program?",
-                    "rollouts": [
-                        {
-                            "answer": "Ada Lovelace",
-                            "searches": [
-                                {"query": "first program", "evidence": [{"text": "Ada Lovelace wrote it.", "rank": 1}]}
-                            ],
-                        },
-                        {"answer": "Charles Babbage", "searches": []},
-                    ],
-                }
-            ]
+            "examples": [{"question": _QUESTION, "rollouts": [_ROLLOUT, {"answer": "Charles Babbage", "searches": []}]}]
         },
     )
     question: Annotated[str | None, Field(description="May be left out where the rollouts have it.")] = None
@@ -72,28 +103,6 @@ class SelectRequest(BaseModel):
     ] = None
 
 
-class UsageReply(BaseModel):
-    """Tokens that deciding cost, and in how many requests to a model."""
-
-    prompt_tokens: int
-    completion_tokens: int
-    calls: int
-
-
-class EscalationReply(BaseModel):
-    """Another method was asked, because the first was unsure."""
-
-    method: Annotated[str, Field(description="The method that was asked.")]
-    why: str
-    below: Annotated[float, Field(description="The confidence below which it is asked.")]
-    outcome: Annotated[str, Field(description="'changed', 'confirmed', or 'kept': nothing came of it.")]
-    answer: Annotated[str | None, Field(description="What the first method returned.")]
-    sample_id: int | None
-    confidence: float | None
-    usage: Annotated[UsageReply | None, Field(description="What the other method alone cost.")]
-    problem: Annotated[str | None, Field(description="Why the other method failed; null: it did not.")]
-
-
 class SelectReply(BaseModel):
     """What ``tracerank select`` writes on a line, and what could not be read as it stood."""
 
@@ -105,10 +114,13 @@ class SelectReply(BaseModel):
     dropped: dict[str, str]
     group: list[int]
     confidence: float | None
-    usage: Annotated[UsageReply | None, Field(description="null: no model was asked, or its tokens are unknown.")]
+    usage: Annotated[Usage | None, Field(description="null: no model was asked, or its tokens are unknown.")]
     note: str | None
     problems: list[str]
-    escalated: Annotated[EscalationReply | None, Field(description="null: no other method was asked.")] = None
+    escalated: Annotated[
+        dict[str, Any] | None,
+        Field(description="The other method, why it was asked, the outcome, and what the first method returned."),
+    ] = None
     missing: Annotated[
         dict[str, Any] | None, Field(description="What evidence would settle the question, of escalated decisions.")
     ] = None
@@ -136,21 +148,13 @@ class ExplainedCandidate(BaseModel):
     evidence: list[WeighedEvidence]
 
 
-class ReasonReply(BaseModel):
-    """One respect in which the chosen answer differs from the best other one; a negative gain spoke against it."""
-
-    name: str
-    meaning: str
-    gain: float
-
-
 class ExplainReply(BaseModel):
     """A decision and its candidates, best first, with what spoke for each."""
 
     decision: SelectReply
     has_weights: Annotated[bool, Field(description="false: the method weighs no evidence; it is ordered by sharing.")]
     weights_are: Annotated[str, Field(description="'attention' of the answer, or 'support': texts that hold it.")]
-    reasons: Annotated[list[ReasonReply], Field(description="What set the choice apart; empty if unknown.")]
+    reasons: Annotated[tuple[Reason, ...], Field(description="What set the choice apart; empty if unknown.")]
     candidates: list[ExplainedCandidate]
 
 
@@ -166,6 +170,10 @@ class RerankRequest(BaseModel):
     query: str
     documents: Annotated[list[Given], Field(min_length=1, max_length=MAX_ROLLOUTS, description="Rollouts or answers.")]
     top_n: Annotated[int | None, Field(ge=1)] = None
+
+    def selection(self) -> SelectRequest:
+        """The same as a choice, each rollout numbered by its index."""
+        return SelectRequest(question=self.query, rollouts=numbered(self.documents))
 
 
 class RankedRollout(BaseModel):
@@ -198,8 +206,23 @@ class ErrorReply(BaseModel):
     detail: str
 
 
-def pool_of(request: SelectRequest) -> tuple[Pool, list[str]]:
-    """The pool in a request and what could not be read as it stood."""
+@dataclass(frozen=True, slots=True)
+class GivenPool:
+    """The pool of a request."""
+
+    pool: Pool
+    problems: list[str]
+    """What could not be read as it stood."""
+
+
+def numbered(items: Sequence[str | Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Records that keep their index."""
+    records = ({"answer": item} if isinstance(item, str) else item for item in items)
+    return [{**record, "sample_id": index} for index, record in enumerate(records)]
+
+
+def pool_of(request: SelectRequest) -> GivenPool:
+    """The pool in a request."""
     if (request.rollouts is None) == (request.answers is None):
         raise UnreadableRequest("expected either 'rollouts' or 'answers': a list of what to choose from")
     given = request.rollouts or ["" if answer is None else answer for answer in request.answers or ()]
@@ -207,24 +230,18 @@ def pool_of(request: SelectRequest) -> tuple[Pool, list[str]]:
         pool, problems = pool_of_rollouts(request.question, given, request.question_id, request.reader, request.map)
     except (ReadError, UsageError) as error:
         raise UnreadableRequest(str(error)) from None
-    return pool if request.k is None else pool.first(request.k), [str(problem) for problem in problems]
+    return GivenPool(pool if request.k is None else pool.first(request.k), [str(problem) for problem in problems])
 
 
-def pool_to_rank(request: RerankRequest) -> tuple[Pool, list[str]]:
-    """The pool of the documents, numbered by their indices."""
-    records = [{"answer": item} if isinstance(item, str) else item for item in request.documents]
-    numbered = [{**record, "sample_id": index} for index, record in enumerate(records)]
-    return pool_of(SelectRequest(question=request.query, rollouts=numbered))
-
-
-def select_reply(pool: Pool, decision: Decision, problems: Sequence[str]) -> SelectReply:
+def select_reply(given: GivenPool, decision: Decision) -> SelectReply:
     """The decision as a client gets it."""
+    pool = given.pool
     if decision.escalated is not None and decision.missing is None:
         decision = replace(decision, missing=gaps(pool, decision.escalated.before))
-    return SelectReply(**decision_to_record(pool.question, with_evidence_note(pool, decision)), problems=list(problems))
+    return SelectReply(**decision_to_record(pool.question, with_evidence_note(pool, decision)), problems=given.problems)
 
 
-def explain_reply(pool: Pool, explanation: Explanation, problems: Sequence[str]) -> ExplainReply:
+def explain_reply(given: GivenPool, explanation: Explanation) -> ExplainReply:
     """The explanation as a client gets it; each candidate with the few texts that count most."""
     chosen = explanation.decision.sample_id
     ordered = sorted(
@@ -232,17 +249,18 @@ def explain_reply(pool: Pool, explanation: Explanation, problems: Sequence[str])
         key=lambda each: (each.rollout.sample_id != chosen, -(each.score or 0.0), each.rollout.sample_id),
     )
     return ExplainReply(
-        decision=select_reply(pool, explanation.decision, problems),
+        decision=select_reply(given, explanation.decision),
         has_weights=explanation.has_weights,
         weights_are=explanation.weights_are,
-        reasons=[ReasonReply(**asdict(reason)) for reason in explanation.reasons],
+        reasons=explanation.reasons,
         candidates=[_candidate(each) for each in ordered],
     )
 
 
 def rerank_reply(request: RerankRequest, decision: Decision) -> RerankReply:
     """All documents in the order of their scores, the chosen one first."""
-    shares = _softmax(decision.scores)
+    values = list(decision.scores.values())
+    shares = dict(zip(decision.scores, softmax(np.array(values)).tolist() if values else (), strict=True))
     order = sorted(
         range(len(request.documents)),
         key=lambda index: (index != decision.sample_id, -decision.scores.get(index, -math.inf), index),
@@ -252,14 +270,6 @@ def rerank_reply(request: RerankRequest, decision: Decision) -> RerankReply:
         for index in order
     ]
     return RerankReply(id=decision.question_id, results=ranked[: request.top_n])
-
-
-def _softmax(scores: Mapping[int, float]) -> dict[int, float]:
-    """Between 0 and 1 whatever the method's scale."""
-    highest = max(scores.values(), default=0.0)
-    weights = {index: math.exp(score - highest) for index, score in scores.items()}
-    total = sum(weights.values())
-    return {index: weight / total for index, weight in weights.items()}
 
 
 def _candidate(each: ExplainedRollout) -> ExplainedCandidate:

@@ -17,6 +17,7 @@ from tracerank.evaluation.bootstrap import intervals
 from tracerank.evaluation.tables import NUMBER, POINTS, TEXT, Column, Table
 from tracerank.pools.correctness import correctness
 from tracerank.pools.pool import Pool
+from tracerank.pools.types import Question, Rollout
 from tracerank.stopping.rules import BetaRule, ExpectedGain, FixedK, Rule, State, WindowRule
 from tracerank.stopping.session import Session
 from tracerank.votes.base import Method
@@ -58,25 +59,22 @@ def walks_of(
 ) -> Iterator[Walk]:
     """Random orders of K rollouts of every labelled pool with at least K; the same orders for every method."""
     for index, pool in enumerate(pools):
-        if len(pool) < (k or 2):
-            continue
-        for order in range(orders):
-            drawn = list(pool.rollouts)
-            Random(f"{seed}/{order}/{pool.question.id}/{pool.question.text}").shuffle(drawn)
-            ordered = (replace(one, sample_id=position) for position, one in enumerate(drawn[:k]))
-            yield _walk(index, Pool.of(pool.question, ordered), method)
+        if len(pool) >= (k or 2):
+            for order in range(orders):
+                drawn = list(pool.rollouts)
+                Random(f"{seed}/{order}/{pool.question.id}/{pool.question.text}").shuffle(drawn)
+                yield _walk(index, pool.question, drawn[:k], method)
 
 
-def _walk(index: int, pool: Pool, method: Method) -> Walk:
-    session = Session(pool.question, method, budget=len(pool))
+def _walk(index: int, question: Question, rollouts: Sequence[Rollout], method: Method) -> Walk:
+    session = Session(question, method, budget=len(rollouts))
     states, right = [], []
-    for rollout in pool.rollouts:
+    for rollout in rollouts:
         session.add(rollout)
         states.append(session.state)
-        chosen = session.chosen
-        label = 0.0 if chosen is None else correctness(pool.rollouts[chosen], pool.question.references)
+        label = 0.0 if session.chosen is None else correctness(rollouts[session.chosen], question.references)
         if label is None:
-            raise UsageError(f"question {pool.question.id!r}: not labelled; give labels or references")
+            raise UsageError(f"question {question.id!r}: not labelled; give labels or references")
         right.append(label)
     return Walk(index, tuple(states), tuple(right))
 
@@ -188,20 +186,13 @@ def compare_rules(walks: Sequence[Walk], seed: int = 0) -> Replay:
         means: Floats = np.bincount(rows, np.array(list(values), np.float64)) / counts
         return means
 
-    measured: list[tuple[str, str, Floats, Floats]] = []
+    full = by_question(walk.right[-1] for walk in walks)
+    outcomes = []
     for family, rules in rules_for(k).items():
         for rule in rules:
             ends = [walk.end(rule) for walk in walks]
             right = by_question(walk.right[end - 1] for walk, end in zip(walks, ends, strict=True))
-            measured.append((family, rule.name, by_question(ends), right))
-    full = next(right for _, name, _, right in measured if name == FixedK(k).name)
-    outcomes = (
-        Outcome(family, name, float(used.mean()), float(right.mean()), _interval(right - full, seed))
-        for family, name, used, right in measured
-    )
+            found = intervals((right - full)[:, None], seed)
+            loss = float((right - full).mean()), float(found.low[0]), float(found.high[0])
+            outcomes.append(Outcome(family, rule.name, float(by_question(ends).mean()), float(right.mean()), loss))
     return Replay(k, len(counts), len(walks) / len(counts), tuple(outcomes))
-
-
-def _interval(values: Floats, seed: int) -> Interval:
-    found = intervals(values[:, None], seed)
-    return float(values.mean()), float(found.low[0]), float(found.high[0])

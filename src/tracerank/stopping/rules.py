@@ -5,7 +5,7 @@ All rules count meanings, not strings.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -195,18 +195,15 @@ class ExpectedGain:
     def name(self) -> str:
         if self.price is not None:
             return f"gain above {self.price:g} a rollout"
-        return f"confidence {self.target:g}" if self.target is not None else f"gain within {self._within:g}"
+        return f"gain within {self._limit:g}" if self.target is None else f"confidence {self.target:g}"
 
     @property
-    def _within(self) -> float:
+    def _limit(self) -> float:
         return WITHIN if self.within is None else self.within
 
-    def gains(self, state: State, lefts: Sequence[int]) -> list[float]:
-        """Expected accuracy gain of each number of further rollouts; 1 where nothing is known."""
-        if state.confidence is None or not state.votes:
-            return [1.0 for _ in lefts]
-        recovery = self.recovery or shipped_recovery()
-        return [(1 - state.confidence) * recovery.probability(state, left) for left in lefts]
+    def gain(self, state: State, left: int) -> float:
+        """Expected accuracy gain of so many further rollouts; the state has votes and a confidence."""
+        return (1 - (state.confidence or 0.0)) * (self.recovery or shipped_recovery()).probability(state, left)
 
     def verdict(self, state: State, left: int) -> Verdict:
         if not state.votes:
@@ -218,10 +215,9 @@ class ExpectedGain:
             enough = state.confidence >= self.target
             return Verdict(not enough, f"{known}, {'at least' if enough else 'below'} {self.target:.0%}")
         if self.price is not None:
-            gains = self.gains(state, range(1, left + 1))
-            gain, limit = max(gain / count for count, gain in enumerate(gains, start=1)), self.price
-            reason = f"{known}; a further rollout brings at most {gain:.2%}"
-            return Verdict(gain > limit, f"{reason}, {'more' if gain > limit else 'no more'} than its price")
-        [gain], limit = self.gains(state, [left]), self._within
-        reason = f"{known}; the other {left} rollouts would bring {gain:.1%}"
-        return Verdict(gain > limit, f"{reason}, {'more' if gain > limit else 'no more'} than is asked for")
+            gain, limit = max(self.gain(state, count) / count for count in range(1, left + 1)), self.price
+            said, wanted = f"a further rollout brings at most {gain:.2%}", "than its price"
+        else:
+            gain, limit = self.gain(state, left), self._limit
+            said, wanted = f"the other {left} rollouts would bring {gain:.1%}", "than is asked for"
+        return Verdict(gain > limit, f"{known}; {said}, {'more' if gain > limit else 'no more'} {wanted}")

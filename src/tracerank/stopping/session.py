@@ -75,11 +75,10 @@ class Session:
 
         ``answer`` and ``usage``, if given, override those of the record.
         """
-        index = len(self._rollouts)
-        rollout = replace(self.read(given, answer=answer, usage=usage), sample_id=index)
+        rollout = replace(self.read(given, answer=answer, usage=usage), sample_id=len(self))
         self._rollouts.append(rollout)
         if (reason := ANSWERED.reason_to_drop(rollout)) is not None:
-            self._dropped[index] = reason
+            self._dropped[rollout.sample_id] = reason
         else:
             self._ledger.add(rollout)
         self._update()
@@ -96,12 +95,11 @@ class Session:
 
     def should_continue(self) -> Verdict:
         """Whether to run another rollout, with the reason in words."""
-        left = self.budget - len(self._rollouts)
-        if left <= 0:
+        if len(self) >= self.budget:
             return Verdict(False, f"the budget of {self.budget} rollouts is spent")
         if not self._rollouts:
             return Verdict(True, "nothing has been run yet")
-        return self.rule.verdict(self.state, left)
+        return self.rule.verdict(self.state, self.budget - len(self))
 
     @property
     def chosen(self) -> int | None:
@@ -123,17 +121,16 @@ class Session:
         else:
             self._decision = self._method.decide(self.pool)
         if table is None or not len(table.votes):
-            self.state = State(len(self._rollouts))
+            self.state = State(len(self))
             return
-        meaning = {answered[index].sample_id: row for row, members in enumerate(table.rollouts) for index in members}
-        chosen = None if self.chosen is None else meaning.get(self.chosen)
-        last = meaning.get(len(self._rollouts) - 1)
-        backwards = (meaning.get(index) for index in reversed(range(len(self._rollouts))))
+        rows = {answered[index].sample_id: row for row, members in enumerate(table.rollouts) for index in members}
+        meanings = [rows.get(index) for index in range(len(self))]
+        chosen, last = None if self.chosen is None else meanings[self.chosen], meanings[-1]
         self.state = State(
-            len(self._rollouts),
+            len(self),
             tuple(sorted(table.votes.tolist(), reverse=True)),
             self._decision.confidence,
             agrees=chosen is not None and last == chosen,
-            changed=before is not None and meaning.get(before) != chosen,
-            run=0 if last is None else sum(1 for _ in takewhile(lambda each: each == last, backwards)),
+            changed=before is not None and meanings[before] != chosen,
+            run=0 if last is None else sum(1 for _ in takewhile(lambda each: each == last, reversed(meanings))),
         )

@@ -112,11 +112,16 @@ NO_EVIDENCE = "no evidence: only the answers were compared"
 """Note of a decision among rollouts that show none."""
 
 
+def with_note(decision: Decision, *notes: str | None) -> Decision:
+    """The decision, with further notes behind its own."""
+    return replace(decision, note="; ".join(filter(None, (decision.note, *notes))) or None)
+
+
 def with_evidence_note(pool: Pool, decision: Decision) -> Decision:
     """The decision, with a note where no rollout shows any evidence."""
     if decision.answer is None or any(rollout.has_evidence for rollout in pool.rollouts):
         return decision
-    return replace(decision, note="; ".join(filter(None, (decision.note, NO_EVIDENCE))))
+    return with_note(decision, NO_EVIDENCE)
 
 
 def decision_to_record(question: Question, decision: Decision) -> dict[str, Any]:
@@ -144,16 +149,16 @@ def decision_to_record(question: Question, decision: Decision) -> dict[str, Any]
 def decision_line(pool: Pool, decision: Decision, method: str) -> dict[str, Any]:
     """The decision as services return it, with the reply, the method, and the chosen rollout's source."""
     chosen = next((one for one in pool.rollouts if one.sample_id == decision.sample_id), None)
-    is_plain = decision.escalated is None and decision.missing is None
+    record = decision_to_record(pool.question, decision)
+    later = {name: record.pop(name, None) for name in ("escalated", "missing")}
     return {
-        **decision_to_record(pool.question, decision if is_plain else replace(decision, escalated=None, missing=None)),
+        **record,
         "reply": decision.reply,
         "counts": dict(decision.counts),
         "method": method,
         "source": None if chosen is None else chosen.source,
         "score_list": [{"sample_id": sample, "score": score} for sample, score in decision.scores.items()],
-        "escalated": None if decision.escalated is None else decision.escalated.record(),
-        "missing": None if decision.missing is None else decision.missing.record(),
+        **later,
     }
 
 
@@ -204,10 +209,9 @@ def recorded(decide: Callable[[Pool], Decision], pool: Pool) -> Decision:
     try:
         return decide(pool)
     except ChatError as error:
-        if error.ends_all:
+        if _aborts(error):
             raise
-        failed = undecided(pool, UndecidedPool(pool.question.id, str(error), is_fault=False))
-        return replace(failed, dropped=pool.retained().dropped)
+        return replace(undecided(pool, _failure(pool, error)), dropped=pool.retained().dropped)
 
 
 def decide_stream(
@@ -239,17 +243,29 @@ def settled(settle: Settle[T], pools: Iterable[Pool], failed: Failed[T] | None =
 
     Pools that were drawn together with a bad one are tried once more, one by one, and the stream continues after it.
     """
-    stream = _Stream(iter(pools))
-    while not stream.is_over:
+    source, waiting = iter(pools), deque[Pool]()
+    is_reading = is_over = False
+
+    def drawn() -> Iterator[Pool]:
+        nonlocal is_reading, is_over
+        is_reading = True
+        for pool in source:
+            is_reading = False
+            waiting.append(pool)
+            yield pool
+            is_reading = True
+        is_reading, is_over = False, True
+
+    while not is_over:
         try:
-            for found in settle(stream):
-                yield stream.waiting.popleft(), found
+            for found in settle(drawn()):
+                yield waiting.popleft(), found
             return
         except Exception as error:
-            if stream.is_broken or not stream.waiting or _aborts(error):
+            if is_reading or not waiting or _aborts(error):
                 raise
-        while stream.waiting:
-            pool = stream.waiting.popleft()
+        while waiting:
+            pool = waiting.popleft()
             yield pool, _alone(settle, pool, failed)
 
 
@@ -281,23 +297,3 @@ def _failure(pool: Pool, error: Exception) -> UndecidedPool:
     said = " ".join(str(error).split())[:_MAX_REASON]
     place = f"{Path(frame.f_code.co_filename).name}:{line}"
     return UndecidedPool(pool.question.id, f"{type(error).__name__}{f': {said}' if said else ''} ({place})")
-
-
-class _Stream:
-    """A stream of pools with those which were drawn and are not decided yet."""
-
-    def __init__(self, pools: Iterator[Pool]) -> None:
-        self._pools = pools
-        self.waiting: deque[Pool] = deque()
-        self.is_over = False
-        self.is_broken = False
-        """Whether drawing itself has failed, rather than the method."""
-
-    def __iter__(self) -> Iterator[Pool]:
-        self.is_broken = True
-        for pool in self._pools:
-            self.is_broken = False
-            self.waiting.append(pool)
-            yield pool
-            self.is_broken = True
-        self.is_over, self.is_broken = True, False

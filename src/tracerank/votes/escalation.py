@@ -24,6 +24,7 @@ from tracerank.votes.base import (
     Escalation,
     Method,
     decide_stream,
+    with_note,
 )
 
 _CHUNK_POOLS = 64
@@ -42,7 +43,7 @@ class Escalating:
         if not 0 < below <= 1:
             raise UsageError(f"below must be a confidence above 0, up to 1, got {below:g}")
         self.first, self.second, self.below = first, second, below
-        self.name = name or escalated_name(first.name, second.name)
+        self.name = name or f"{first.name}+{second.name}"
 
     def decide(self, pool: Pool) -> Decision:
         [decision] = self.iter_decisions([pool])
@@ -53,15 +54,15 @@ class Escalating:
         stream = iter(pools)
         while chunk := list(islice(stream, _CHUNK_POOLS)):
             decided = [decision for _, decision in decide_stream(self.first, chunk)]
-            unsure = [pool for pool, decision in zip(chunk, decided, strict=True) if self.why(decision) is not None]
+            reasons = list(map(self._why, decided))
+            unsure = [pool for pool, why in zip(chunk, reasons, strict=True) if why is not None]
             # With a callback failures do not raise: such a pool keeps its first decision.
             others = decide_stream(self.second, unsure, lambda pool, reason: None)
-            for pool, decision in zip(chunk, decided, strict=True):
-                why = self.why(decision)
+            for pool, decision, why in zip(chunk, decided, reasons, strict=True):
                 yield decision if why is None else self._settled(pool, decision, why, next(others)[1])
             next(others, None)  # ends its workers
 
-    def why(self, decision: Decision) -> str | None:
+    def _why(self, decision: Decision) -> str | None:
         """Why a decision is escalated; None: it is not."""
         if decision.problem is not None or decision.answer is None:
             return None
@@ -80,18 +81,12 @@ class Escalating:
         stays = first if outcome != CHANGED else replace(other, confidence=None)
         notes = (None if outcome == CHANGED else first.note, note, None if outcome == KEPT else other.note)
         return replace(
-            stays,
+            with_note(replace(stays, note=None), *notes),
             escalated=Escalation(self.second.name, why, self.below, outcome, first, other.usage, other.problem),
             counts={**first.counts, **other.counts, ESCALATED: 1, **({} if unused is None else {NOT_SETTLED: 1})},
             usage=_sum(first.usage, other.usage),
             reply=other.reply,
-            note="; ".join(filter(None, notes)),
         )
-
-
-def escalated_name(first: str, second: str) -> str:
-    """What tables call the two together."""
-    return f"{first}+{second}"
 
 
 def _unused(other: Decision) -> str | None:
@@ -106,9 +101,8 @@ def _unused(other: Decision) -> str | None:
 
 
 def _agree(pool: Pool, first: Decision, other: Decision) -> bool:
-    if other.sample_id is not None and other.sample_id in (first.sample_id, *first.group):
-        return True
-    return same_answer(pool.question.text, first.answer or "", other.answer or "")
+    is_same = other.sample_id is not None and other.sample_id in (first.sample_id, *first.group)
+    return is_same or same_answer(pool.question.text, first.answer or "", other.answer or "")
 
 
 def _sum(one: Usage | None, other: Usage | None) -> Usage | None:

@@ -3,7 +3,7 @@
 A shape that any method can fill. Weights come from methods that read evidence; the vote has none. Formats nothing.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -62,14 +62,13 @@ class ExplainedRollout:
 
     def strongest(self, count: int) -> tuple[ExplainedEvidence, ...]:
         """The evidence that weighs most, each text once; without weights, what most other rollouts saw, too."""
-        weights: dict[str, float] = {}
-        first: dict[str, ExplainedEvidence] = {}
+        weights: dict[str, float] = defaultdict(float)
         for seen in self.evidence:
-            text = seen.evidence.text
-            first.setdefault(text, seen)
-            weights[text] = weights.get(text, 0.0) + (seen.weight or 0.0)
+            weights[seen.evidence.text] += seen.weight or 0.0
+        first = {seen.evidence.text: seen for seen in reversed(self.evidence)}
         ranked = sorted(
-            first.values(), key=lambda seen: (-weights[seen.evidence.text], -seen.same_text, -seen.same_document)
+            (first[text] for text in weights),
+            key=lambda seen: (-weights[seen.evidence.text], -seen.same_text, -seen.same_document),
         )
         return tuple(ranked[:count])
 
@@ -129,7 +128,11 @@ def explain_stream(
     method: Method, pools: Iterable[Pool], on_failure: OnFailure | None = None
 ) -> Iterator[tuple[Pool, Explanation]]:
     """Each pool with any method's decision explained, in order; of a pool on which it fails as ``decide_stream``."""
-    found = settled(partial(_explanations, method), pools, None if on_failure is None else _unexplained)
+
+    def unexplained(pool: Pool, error: UndecidedPool) -> Explanation:
+        return explain_pool(pool, undecided(pool, error))
+
+    found = settled(partial(_explanations, method), pools, None if on_failure is None else unexplained)
     return reporting(found, lambda explanation: explanation.decision.problem, on_failure)
 
 
@@ -138,38 +141,25 @@ def _explanations(method: Method, pools: Iterable[Pool]) -> Iterator[Explanation
         explained = method.explain_stream(pools)
     else:
         explained = ((pool, explain_pool(pool, decision)) for pool, decision in decide_stream(method, pools))
-    if isinstance(method, GroupingMethod):
-        explained = _grouped(method.grouping, explained)
-    return (explanation for _, explanation in explained)
-
-
-def _unexplained(pool: Pool, error: UndecidedPool) -> Explanation:
-    return explain_pool(pool, undecided(pool, error))
+    for pool, each in explained:
+        if isinstance(method, GroupingMethod):
+            samples = [one.rollout.sample_id for one in each.rollouts]
+            numbers = method.grouping.groups(pool.question.text, [one.rollout.answer for one in each.rollouts])
+            each = replace(each, groups=dict(zip(samples, numbers, strict=True)))
+        yield each
 
 
 class Called:
     """A method under the name that the user gave it."""
 
     def __init__(self, method: Method, name: str) -> None:
-        self.method, self.name = method, name
-
-    def decide(self, pool: Pool) -> Decision:
-        return self.method.decide(pool)
+        self.method, self.name, self.decide = method, name, method.decide
 
     def iter_decisions(self, pools: Iterable[Pool]) -> Iterator[Decision]:
         return (decision for _, decision in decide_stream(self.method, pools))
 
     def explain_stream(self, pools: Iterable[Pool]) -> Iterator[tuple[Pool, Explanation]]:
         return explain_stream(self.method, pools)
-
-
-def _grouped(
-    grouping: AnswerGrouping, explained: Iterable[tuple[Pool, Explanation]]
-) -> Iterator[tuple[Pool, Explanation]]:
-    for pool, each in explained:
-        samples = [one.rollout.sample_id for one in each.rollouts]
-        numbers = grouping.groups(pool.question.text, [one.rollout.answer for one in each.rollouts])
-        yield pool, replace(each, groups=dict(zip(samples, numbers, strict=True)))
 
 
 def explain_pool(pool: Pool, decision: Decision) -> Explanation:
@@ -186,47 +176,30 @@ def explain(
     reasons: tuple[Reason, ...] = (),
 ) -> Explanation:
     """The explanation of a decision among these rollouts; ``weights`` by sample id."""
-    texts, documents = _rollouts_by_text(candidates), _rollouts_by_document(candidates)
-    explained = []
-    for rollout in candidates:
-        read = None if weights is None else weights.get(rollout.sample_id)
-        explained.append(
-            ExplainedRollout(
-                rollout,
-                decision.scores.get(rollout.sample_id),
-                (None,) * len(rollout.searches) if read is None else read.searches,
-                _explained(rollout, read, texts, documents),
+    texts = Counter(text for one in candidates for text in {seen.text for seen in _seen(one)})
+    documents = Counter(
+        key for one in candidates for key in {seen.document.key for seen in _seen(one) if seen.document}
+    )
+
+    def explained(rollout: Rollout) -> ExplainedRollout:
+        read = (weights or {}).get(rollout.sample_id)
+        evidence = tuple(
+            ExplainedEvidence(
+                number,
+                place,
+                seen,
+                None if read is None else read.evidence[number][place],
+                texts[seen.text] - 1,
+                0 if seen.document is None else documents[seen.document.key] - 1,
             )
+            for number, search in enumerate(rollout.searches)
+            for place, seen in enumerate(search.evidence)
         )
-    return Explanation(decision, tuple(explained), weights_are, reasons)
+        searches = (None,) * len(rollout.searches) if read is None else read.searches
+        return ExplainedRollout(rollout, decision.scores.get(rollout.sample_id), searches, evidence)
+
+    return Explanation(decision, tuple(map(explained, candidates)), weights_are, reasons)
 
 
-def _explained(
-    rollout: Rollout, read: ReadWeights | None, texts: Counter[str], documents: Counter[str]
-) -> tuple[ExplainedEvidence, ...]:
-    return tuple(
-        ExplainedEvidence(
-            number,
-            place,
-            seen,
-            None if read is None else read.evidence[number][place],
-            texts[seen.text] - 1,
-            0 if seen.document is None else documents[seen.document.key] - 1,
-        )
-        for number, search in enumerate(rollout.searches)
-        for place, seen in enumerate(search.evidence)
-    )
-
-
-def _rollouts_by_text(rollouts: Sequence[Rollout]) -> Counter[str]:
-    return Counter(text for rollout in rollouts for text in {seen.text for seen in _seen(rollout)})
-
-
-def _rollouts_by_document(rollouts: Sequence[Rollout]) -> Counter[str]:
-    return Counter(
-        key for rollout in rollouts for key in {seen.document.key for seen in _seen(rollout) if seen.document}
-    )
-
-
-def _seen(rollout: Rollout) -> list[Evidence]:
-    return [evidence for search in rollout.searches for evidence in search.evidence]
+def _seen(rollout: Rollout) -> Iterator[Evidence]:
+    return (evidence for search in rollout.searches for evidence in search.evidence)

@@ -6,7 +6,6 @@ it. No pickles are read, and files are bounded.
 
 import hashlib
 import json
-import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -14,8 +13,7 @@ from dataclasses import dataclass, fields
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar
 
 from tracerank.errors import CheckpointError
 from tracerank.extras import missing
@@ -92,18 +90,11 @@ def read_description(path: Path, format_name: str, what: str, weights: str | Non
     if not isinstance(about, dict) or about.get("format") != format_name:
         found = about.get("format") if isinstance(about, dict) else type(about).__name__
         raise CheckpointError(f"{path}: format is {found!r}; this version reads {format_name!r}")
-    if weights is not None:
-        _check_sum(path, about, weights)
-    return about
-
-
-def _check_sum(path: Path, about: Mapping[str, Any], weights: str) -> None:
-    """Refuse weights that differ from those that were written; a description without a checksum is accepted."""
     sums = about.get(CHECKSUMS)
-    wanted = sums.get(weights) if isinstance(sums, dict) else None
-    beside = path.with_name(weights)
+    wanted = sums.get(weights) if weights is not None and isinstance(sums, dict) else None
+    beside = path.with_name(weights or path.name)
     if wanted is None or not beside.is_file():
-        return  # the reader of the weights reports that they are missing
+        return about  # no checksum; or the reader of the weights reports that they are missing
     try:
         found = _checksum(beside)
     except OSError as error:
@@ -112,6 +103,7 @@ def _check_sum(path: Path, about: Mapping[str, Any], weights: str) -> None:
         raise CheckpointError(
             f"{beside}: damaged: its checksum is {found}, {path.name} says {wanted}; fit again or restore the folder"
         )
+    return about
 
 
 @contextmanager
@@ -125,41 +117,16 @@ def checked_description(path: Path) -> Iterator[None]:
 
 def restore(kind: type[T], values: object, path: Path, section: str) -> T:
     """A dataclass of ours from a section of a description."""
+    import msgspec  # for networks alone
+
     known = {item.name for item in fields(kind)}  # type: ignore[arg-type]
-    if not isinstance(values, dict) or not set(values) <= known:
-        unknown = sorted(set(values) - known) if isinstance(values, dict) else values
+    unknown = values if not isinstance(values, dict) else sorted(set(values) - known)
+    if not isinstance(values, dict) or unknown:
         raise CheckpointError(f"{path}: section {section!r} does not fit this version: {unknown}")
-    for name, hint in get_type_hints(kind).items():
-        if name in values and not _is_of(hint, values[name]):
-            wanted = get_args(hint) if get_origin(hint) is Literal else getattr(hint, "__name__", hint)
-            raise CheckpointError(
-                f"{path}: {section} {name!r} is {str(values[name])[:80]!r}; this version knows {wanted}"
-            )
     try:
-        given: dict[str, Any] = {name: _frozen(value) for name, value in values.items()}
-        return kind(**given)
-    except (TypeError, ValueError) as error:
+        return msgspec.convert(values, kind)
+    except (msgspec.ValidationError, TypeError, ValueError) as error:
         raise CheckpointError(f"{path}: section {section!r} does not fit this version: {error}") from None
-
-
-def _is_of(hint: Any, value: object) -> bool:
-    """Whether a value of JSON may stand in a field of this type."""
-    if hint in (int, bool, str):
-        return type(value) is hint
-    if hint is float:
-        return type(value) in (int, float) and math.isfinite(value)  # type: ignore[arg-type]
-    if get_origin(hint) is Literal:
-        return any(type(value) is type(known) and value == known for known in get_args(hint))
-    if get_origin(hint) is tuple:
-        each = get_args(hint)[0]
-        return isinstance(value, list | tuple) and all(_is_of(each, item) for item in value)
-    if get_origin(hint) in (Union, UnionType):
-        return any(_is_of(each, value) for each in get_args(hint))
-    return hint is not NoneType or value is None
-
-
-def _frozen(value: object) -> object:
-    return tuple(map(_frozen, value)) if isinstance(value, list) else value
 
 
 def folder_of(name: str | Path) -> Path:
@@ -176,9 +143,7 @@ def folder_of(name: str | Path) -> Path:
 
 def _is_on_hub(name: str | Path) -> bool:
     """Whether a name can only be ``org/name`` or ``org/name@revision``: no folder, nor a path into one."""
-    if not isinstance(name, str) or _HUB_NAME.fullmatch(name) is None or Path(name).exists():
-        return False
-    return not Path(name).parent.exists()
+    return isinstance(name, str) and bool(_HUB_NAME.fullmatch(name)) and not Path(name).parent.exists()
 
 
 @cache

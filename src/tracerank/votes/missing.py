@@ -4,7 +4,6 @@
 of an answer or of a query.
 """
 
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -26,11 +25,6 @@ class Unsupported:
     was_asked: bool
     """Whether any query asked for it."""
 
-    def __str__(self) -> str:
-        role = "the returned answer" if self.is_chosen else "the rival"
-        then = "" if self.was_asked else ", and it was not looked up"
-        return f"no text supports {role} {self.answer!r} ({_runs(len(self.rollouts))}){then}"
-
 
 @dataclass(frozen=True, slots=True)
 class Unasked:
@@ -45,10 +39,6 @@ class Unasked:
     rollouts: tuple[int, ...] = ()
     """Of an answer: sample ids of those that gave it."""
 
-    def __str__(self) -> str:
-        of = "" if self.where == QUESTION else f", which {_runs(len(self.rollouts))} answered"
-        return f"no rollout looked up {self.phrase!r}{of}"
-
 
 @dataclass(frozen=True, slots=True)
 class Repeated:
@@ -60,9 +50,6 @@ class Repeated:
     """That asked it."""
     searching: int
     """Rollouts that searched at all."""
-
-    def __str__(self) -> str:
-        return f"{self.rollouts} of {self.searching} rollouts searched for {self.query!r}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,15 +65,6 @@ class Missing:
     def __bool__(self) -> bool:
         return bool(self.unsupported or self.unasked or self.repeated)
 
-    def __iter__(self) -> Iterator[Unsupported | Unasked | Repeated]:
-        yield from self.unsupported
-        yield from self.unasked
-        yield from self.repeated
-
     def record(self) -> dict[str, Any]:
         """In plain values."""
         return asdict(self)
-
-
-def _runs(count: int) -> str:
-    return "1 rollout" if count == 1 else f"{count} rollouts"

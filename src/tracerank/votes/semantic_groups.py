@@ -84,18 +84,17 @@ def merged_groups(
 def answer_units(base: Sequence[int], answers: Sequence[str | None], question: str) -> dict[int, AnswerUnit]:
     """Each default group as a unit, in the order of their texts and not of the pool."""
     asked = read_question(question)
-    texts: dict[int, set[str]] = {}
-    kinds: dict[int, set[str]] = {}
+    members: dict[int, set[str]] = {}
     for group, answer in zip(base, answers, strict=True):
         if group != NO_GROUP and answer is not None:
-            texts.setdefault(group, set()).add(readable(answer))
-            kinds.setdefault(group, set()).add(read_answer(answer, asked).kind)
+            members.setdefault(group, set()).add(answer)
     units = {}
-    for group, found in texts.items():
-        ordered = tuple(sorted(found, key=lambda text: (len(text), text)))
-        tokens = tokens_of(ordered[0])
+    for group, found in members.items():
+        texts = tuple(sorted(set(map(readable, found)), key=lambda text: (len(text), text)))
+        tokens = tokens_of(texts[0])
         numbers = frozenset(token for token in tokens if token[0].isdigit())
-        units[group] = AnswerUnit(ordered, numbers, not NEGATIONS.isdisjoint(tokens), kinds[group] == {NAME})
+        is_name = all(read_answer(answer, asked).kind == NAME for answer in found)
+        units[group] = AnswerUnit(texts, numbers, not NEGATIONS.isdisjoint(tokens), is_name)
     return dict(sorted(units.items(), key=lambda item: item[1].texts))
 
 

@@ -45,12 +45,11 @@ def tool_calls(rollout: Rollout) -> int:
 
     Where the log names each tool event, every event counts; elsewhere a page call counts once for what it showed.
     """
+    searches = sum(not search.is_orphan for search in rollout.searches)
     if rollout.setting != BROWSING:
-        return sum(not search.is_orphan for search in rollout.searches)
-    if rollout.views:
-        return len(rollout.views)
+        return searches
     pages = sum(seen.tool != "search" for search in rollout.searches for seen in search.evidence)
-    return sum(not search.is_orphan for search in rollout.searches) + pages
+    return len(rollout.views) or searches + pages
 
 
 class RandomRollout:
@@ -81,31 +80,21 @@ class Oracle:
     def decide(self, pool: Pool) -> Decision:
         """The best by label or reference, ties to the first; raises where nothing says what is right."""
         retained = pool.retained(ANSWERED)
-        judged = {
-            rollout.sample_id: known
-            for rollout in retained.kept
-            if (known := self.correctness(rollout, pool.question.references)) is not None
-        }
+        known = {one.sample_id: self.correctness(one, pool.question.references) for one in retained.kept}
+        judged = {sample_id: value for sample_id, value in known.items() if value is not None}
         if retained.kept and not judged:
             raise TraceRankError(
                 f"question {pool.question.id!r}: has neither labels nor references, which the oracle chooses by; "
                 "use it on labelled pools only"
             )
-        best = max(
-            (rollout for rollout in retained.kept if rollout.sample_id in judged),
-            key=lambda rollout: judged[rollout.sample_id],
-            default=None,
-        )
+        right = [one for one in retained.kept if one.sample_id in judged]
+        best = max(right, key=lambda one: judged[one.sample_id], default=None)
         note = "chosen by what is known to be right: a bound, not a method"
         return _chosen(pool, best, judged, retained.dropped, note)
 
 
 def _chosen(
-    pool: Pool,
-    rollout: Rollout | None,
-    scores: dict[int, float],
-    dropped: Mapping[int, str],
-    note: str | None = None,
+    pool: Pool, one: Rollout | None, scores: dict[int, float], dropped: Mapping[int, str], note: str | None = None
 ) -> Decision:
-    answer, sample_id = (None, None) if rollout is None else (rollout.answer, rollout.sample_id)
+    answer, sample_id = (None, None) if one is None else (one.answer, one.sample_id)
     return Decision(pool.question.id, answer, sample_id, scores, dropped, note=note)

@@ -1,7 +1,7 @@
 """Votes over answers: what a selector has to beat. Weights other than one are in ``weighted.py``."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import fsum
 
@@ -73,23 +73,18 @@ class Ballot:
             numbers: dict[str, int] = {}
             groups = tuple(numbers.setdefault(normalize_answer(rollout.answer), len(numbers)) for rollout in kept)
             return replace(replace(self, groups=groups).decision(weights, form), note=ALL_ABSTAIN)
-        sums = self._sums(weights)
-        scores = {
-            rollout.sample_id: sums.get(group, 0.0) for rollout, group in zip(kept, self.groups, strict=True)
-        }  # what has no vote scores nothing
+        gathered: dict[int, list[float]] = {}
+        for group, weight in zip(self.groups, weights, strict=True):
+            gathered.setdefault(group, []).append(weight)
+        sums = {group: fsum(parts) for group, parts in gathered.items() if group != NO_GROUP}
+        # What has no vote scores nothing.
+        scores = {one.sample_id: sums.get(group, 0.0) for one, group in zip(kept, self.groups, strict=True)}
         # Groups are in order of first appearance and max() keeps the first of equals: the paper's tie rule.
         best = max(sums, key=lambda group: round(sums[group], _TIE_DIGITS))
         members = [rollout for rollout, group in zip(kept, self.groups, strict=True) if group == best]
         winner = _of_form(members, form)
-        group = tuple(member.sample_id for member in members)
-        return Decision(identity, winner.answer, winner.sample_id, scores, self.retained.dropped, group, note=self.note)
-
-    def _sums(self, weights: Sequence[float]) -> dict[int, float]:
-        gathered: dict[int, list[float]] = {}
-        for group, weight in zip(self.groups, weights, strict=True):
-            if group != NO_GROUP:
-                gathered.setdefault(group, []).append(weight)
-        return {group: fsum(parts) for group, parts in gathered.items()}
+        same = tuple(member.sample_id for member in members)
+        return Decision(identity, winner.answer, winner.sample_id, scores, self.retained.dropped, same, note=self.note)
 
 
 class MajorityVote:
@@ -105,8 +100,7 @@ class MajorityVote:
     ) -> None:
         """``calibrator`` gives the confidence; without one there is none."""
         self.grouping = WithoutAbstentions() if grouping is None else grouping
-        self.form = form
-        self.calibrator = calibrator
+        self.form, self.calibrator = form, calibrator
         self.name = vote_name("majority", self.grouping, form)
 
     def decide(self, pool: Pool) -> Decision:
@@ -127,10 +121,8 @@ def vote_name(kind: str, grouping: AnswerGrouping, form: str) -> str:
 def _of_form(members: Sequence[Rollout], form: str) -> Rollout:
     if form == "first":
         return members[0]
-    forms: Mapping[str, int] = Counter(normalize_answer(member.answer) for member in members)
-    merit = {
-        "shortest": lambda member: -len(member.answer or ""),
-        "longest": lambda member: len(member.answer or ""),
-        "commonest": lambda member: forms[normalize_answer(member.answer)],
-    }[form]
-    return max(members, key=merit)
+    if form == "commonest":
+        forms = Counter(normalize_answer(member.answer) for member in members)
+        return max(members, key=lambda member: forms[normalize_answer(member.answer)])
+    sign = -1 if form == "shortest" else 1
+    return max(members, key=lambda member: sign * len(member.answer or ""))

@@ -4,13 +4,12 @@ Sources are tried in order; ``chat/asked_confidence.py`` has one that asks a mod
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from operator import add
 from statistics import fmean
-from typing import Protocol
 
 from tracerank.answers.extraction import stated_confidence
 from tracerank.endpoints.chat import Usage
@@ -18,7 +17,7 @@ from tracerank.errors import ChatError
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Rollout
 from tracerank.votes.answer_groups import AnswerGrouping
-from tracerank.votes.base import Calibrator, Decision
+from tracerank.votes.base import Calibrator, Decision, with_note
 from tracerank.votes.voting import NO_CONFIDENCE, Ballot, WithoutAbstentions, vote_name
 
 
@@ -32,16 +31,8 @@ class Estimate:
     """None: no model was asked, or the cost is unknown."""
 
 
-class ConfidenceSource(Protocol):
-    """Anything that estimates how sure a rollout is; sees the question's text and never its references."""
-
-    @property
-    def name(self) -> str: ...
-
-    def estimate(self, question: str, rollout: Rollout) -> Estimate | None:
-        """The confidence in the rollout's answer; None: unknown to this source."""
-        ...
-
+ConfidenceSource = Callable[[str, Rollout], Estimate | None]
+"""How sure a rollout is of its answer, given the question's text and never its references; None: unknown to it."""
 
 # "confidence": 0.85 and 'confidence_score': "85%" of an answer written as JSON or as Python.
 _JSON_FIELD = re.compile(
@@ -49,38 +40,29 @@ _JSON_FIELD = re.compile(
 )
 
 
-class StatedConfidence:
+def stated(question: str, rollout: Rollout) -> Estimate | None:
     """What the agent states in its answer or in its last message: "Confidence: 85%", or a JSON field."""
-
-    name = "stated"
-
-    def estimate(self, question: str, rollout: Rollout) -> Estimate | None:
-        final = rollout.messages[-1] if rollout.messages else None
-        last = [final.content] if final is not None and final.role == "assistant" else []
-        for text in (rollout.answer or "", *last):
-            found = stated_confidence(_JSON_FIELD.sub(r" confidence: \1", text))
-            if found is not None:
-                return Estimate(found)
-        return None
+    final = rollout.messages[-1] if rollout.messages else None
+    last = [final.content] if final is not None and final.role == "assistant" else []
+    for text in (rollout.answer or "", *last):
+        if (found := stated_confidence(_JSON_FIELD.sub(r" confidence: \1", text))) is not None:
+            return Estimate(found)
+    return None
 
 
-class LoggedConfidence:
+def logged(question: str, rollout: Rollout) -> Estimate | None:
     """The rollout's ``confidence``: a field of the log, or the mean token probability."""
-
-    name = "logged"
-
-    def estimate(self, question: str, rollout: Rollout) -> Estimate | None:
-        value = rollout.confidence
-        return Estimate(value) if value is not None and 0 <= value <= 1 else None
+    value = rollout.confidence
+    return Estimate(value) if value is not None and 0 <= value <= 1 else None
 
 
-READ_SOURCES: tuple[ConfidenceSource, ...] = (StatedConfidence(), LoggedConfidence())
+READ_SOURCES: tuple[ConfidenceSource, ...] = (stated, logged)
 """What needs no model, in the order in which it is believed: the agent's words before a field of the log."""
 
 
 def first_estimate(sources: Sequence[ConfidenceSource], question: str, rollout: Rollout) -> Estimate | None:
     """The estimate of the first source that has one."""
-    return next((found for source in sources if (found := source.estimate(question, rollout)) is not None), None)
+    return next((found for source in sources if (found := source(question, rollout)) is not None), None)
 
 
 class WeightedVote:
@@ -100,35 +82,33 @@ class WeightedVote:
         calibrator: Calibrator | None = None,
     ) -> None:
         """``concurrency``: rollouts of a question that are estimated at once; ``kind``: what its name begins with."""
-        self.sources = tuple(sources)
+        self.sources, self.concurrency = tuple(sources), concurrency
         self.grouping = WithoutAbstentions() if grouping is None else grouping
-        self.form = form
-        self.concurrency = concurrency
-        self.calibrator = calibrator
+        self.form, self.calibrator = form, calibrator
         self.name = vote_name(kind, self.grouping, form)
 
     def decide(self, pool: Pool) -> Decision:
         ballot = Ballot.of(pool, self.grouping)
         kept = ballot.retained.kept
-        estimate = partial(self._tried, pool.question.text)
+        estimate = partial(_tried, self.sources, pool.question.text)
         if self.concurrency == 1:
             found = list(map(estimate, kept))
         else:
             with ThreadPoolExecutor(self.concurrency, thread_name_prefix="tracerank-ask") as workers:
                 found = list(workers.map(estimate, kept))
         weights, note, usage = _weigh(found)
-        decision = ballot.decision(weights, self.form)
-        decision = replace(decision, note="; ".join(filter(None, (decision.note, note))) or None, usage=usage)
+        decision = replace(with_note(ballot.decision(weights, self.form), note), usage=usage)
         return decision if self.calibrator is None else self.calibrator.calibrate(pool, decision)
 
-    def _tried(self, question: str, rollout: Rollout) -> "Estimate | ChatError | None":
-        """The estimate, or why this rollout could not be asked about; raises what every rollout would meet."""
-        try:
-            return first_estimate(self.sources, question, rollout)
-        except ChatError as error:
-            if error.ends_all:
-                raise
-            return error
+
+def _tried(sources: Sequence[ConfidenceSource], question: str, rollout: Rollout) -> Estimate | ChatError | None:
+    """The estimate, or why this rollout could not be asked about; raises what every rollout would meet."""
+    try:
+        return first_estimate(sources, question, rollout)
+    except ChatError as error:
+        if error.ends_all:
+            raise
+        return error
 
 
 def _weigh(found: Sequence[Estimate | ChatError | None]) -> tuple[tuple[float, ...], str | None, Usage | None]:

@@ -17,7 +17,7 @@ with warnings.catch_warnings():
     from inspect_ai.dataset import Sample
     from inspect_ai.model import ModelOutput, ModelUsage, get_model
     from inspect_ai.scorer import Score, Target, accuracy, match, scorer
-    from inspect_ai.solver import generate, solver, system_message
+    from inspect_ai.solver import generate, solver
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
@@ -92,13 +92,6 @@ def test_an_agent_runs_as_a_solver_does(tmp_path: Path) -> None:
     [sample] = log.samples
     assert sample.output.completion.endswith("Paris")  # after what the mock model says beside its call
     assert len(sample.metadata[METADATA]["group"]) == 2
-
-
-def test_several_solvers_run_one_after_another_in_each_fork(tmp_path: Path) -> None:
-    inner = [system_message("Be brief."), generate()]
-    log = evaluated(tmp_path, solver=best_of(inner, MajorityVote(), k=3), scorer=match())
-    assert log.results.scores[0].metrics["accuracy"].value == 1.0
-    assert {sample.messages[0].role for sample in log.samples} == {"system"}
 
 
 def failing(times: int) -> Any:

@@ -17,7 +17,7 @@ _SLOW = pytest.mark.slow  # importing it takes seconds
 LIBRARIES = [
     pytest.param("dspy", ("dspy",), marks=_SLOW),
     pytest.param("inspect_ai", ("inspect_ai", "openai"), marks=_SLOW),
-    pytest.param("langgraph", ("langgraph", "openai")),
+    pytest.param("langgraph", ("langgraph",)),
     pytest.param("openai_agents", ("agents", "openai"), marks=_SLOW),
     pytest.param("pydantic_ai", ("pydantic_ai", "openai")),
     pytest.param("smolagents", ("smolagents", "openai")),

@@ -7,10 +7,10 @@ process of its own, because they warn, patch and start threads.
 import json
 import sys
 from collections.abc import Callable
-from typing import Annotated, Any, TypedDict
+from typing import Any
 
 import tracerank as tr
-from tests.readers.sdk_logs.questions import results, script
+from tests.readers.sdk_logs.questions import QUESTIONS, results, script
 from tests.readers.sdk_logs.server import serving
 from tracerank.sampling.integrations.dspy import dspy_agent
 from tracerank.sampling.integrations.inspect_ai import inspect_agent
@@ -38,63 +38,33 @@ def openai_agents(v1: str) -> Any:
     return openai_agent(Agent(name="searcher", tools=[web_search], model=model), max_turns=6)
 
 
-def langgraph(v1: str) -> Any:
-    from langchain_core.messages import AIMessage, ToolMessage
-    from langgraph.graph import END, START, StateGraph
-    from langgraph.graph.message import add_messages
-    from openai import AsyncOpenAI
+def langgraph(_: str) -> Any:
+    from langchain_core.messages import AIMessage
+    from langchain_core.tools import tool
+    from langgraph.graph import START, MessagesState, StateGraph
+    from langgraph.prebuilt import ToolNode, tools_condition
 
-    client = AsyncOpenAI(base_url=v1, api_key="none")
-    roles = {"human": "user", "ai": "assistant", "tool": "tool"}
+    played = script(_QUESTION, _ROLLOUT)
 
-    class State(TypedDict):
-        messages: Annotated[list[Any], add_messages]
+    @tool
+    def web_search(query: str) -> str:
+        """Search the web."""
+        return _found(query)
 
-    def sent(message: Any) -> dict[str, Any]:
-        turn = {"role": roles[message.type], "content": message.content}
-        if message.type == "tool":
-            turn["tool_call_id"] = message.tool_call_id
-        if getattr(message, "tool_calls", None):
-            turn["tool_calls"] = [
-                {
-                    "id": one["id"],
-                    "type": "function",
-                    "function": {"name": one["name"], "arguments": json.dumps(one["args"])},
-                }
-                for one in message.tool_calls
-            ]
-        return turn
+    def model(state: MessagesState) -> dict[str, Any]:
+        turn = len(state["messages"]) // 2
+        queries = [query for step in played.steps for query in step.queries][turn : turn + 1]
+        calls: Any = [{"id": str(turn), "name": "web_search", "args": {"query": query}} for query in queries]
+        used: Any = {"input_tokens": 2, "output_tokens": 1, "total_tokens": 3}
+        said = "" if calls else QUESTIONS[_QUESTION].right
+        return {"messages": [AIMessage(said, tool_calls=calls, usage_metadata=used)]}
 
-    async def model(state: State) -> dict[str, Any]:
-        asked: list[Any] = [sent(message) for message in state["messages"]]
-        reply = await client.chat.completions.create(model="scripted-model", messages=asked, tools=[_TOOL])
-        said, used = reply.choices[0].message, reply.usage
-        calls: list[Any] = [
-            {"id": one.id, "name": one.function.name, "args": json.loads(one.function.arguments)}
-            for one in said.tool_calls or ()
-            if one.type == "function"
-        ]
-        counted: Any = None
-        if used is not None:
-            total = used.prompt_tokens + used.completion_tokens
-            counted = {
-                "input_tokens": used.prompt_tokens,
-                "output_tokens": used.completion_tokens,
-                "total_tokens": total,
-            }
-        return {"messages": [AIMessage(said.content or "", tool_calls=calls, usage_metadata=counted)]}
-
-    def search(state: State) -> dict[str, Any]:
-        calls = state["messages"][-1].tool_calls
-        made = [ToolMessage(_found(one["args"]["query"]), tool_call_id=one["id"], name="web_search") for one in calls]
-        return {"messages": made}
-
-    graph = StateGraph(State)
+    graph = StateGraph(MessagesState)
     graph.add_node("model", model)
-    graph.add_node("search", search)
+    graph.add_node("tools", ToolNode([web_search]))
     graph.add_edge(START, "model")
-    graph.add_conditional_edges("model", lambda state: "search" if state["messages"][-1].tool_calls else END)
-    graph.add_edge("search", "model")
+    graph.add_conditional_edges("model", tools_condition)
+    graph.add_edge("tools", "model")
     return langgraph_agent(graph.compile())
 
 
@@ -175,14 +145,6 @@ def _found(query: str) -> str:
     return json.dumps(results(query))
 
 
-_TOOL: Any = {
-    "type": "function",
-    "function": {
-        "name": "web_search",
-        "description": "Search the web.",
-        "parameters": {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]},
-    },
-}
 MAKERS: dict[str, Callable[[str], Any]] = {
     made.__name__: made for made in (openai_agents, langgraph, pydantic_ai, smolagents, dspy, inspect_ai)
 }

@@ -1,14 +1,19 @@
 """Inspect AI: an agent for ``tr.best_of``, a solver that keeps the best of K runs, and a reducer of epochs."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from tracerank.errors import ReadError, UsageError
+from tracerank.extras import pip_install
+from tracerank.pools.pool import Pool
+from tracerank.readers.one_pool import pool_of_rollouts
 from tracerank.sampling.best_of import AgentRun
-from tracerank.sampling.integrations.records import decide_records, installed
-from tracerank.votes.base import Method
+from tracerank.votes.base import Method, decision_to_record, with_evidence_note
 
 if TYPE_CHECKING:
     from inspect_ai.agent import Agent, AgentState
@@ -30,18 +35,17 @@ def inspect_agent(agent: Any, **options: Any) -> Callable[[str], Any]:
     return run
 
 
-def best_of(inner: "Solver | Agent | Sequence[Solver | Agent]", method: Method, k: int) -> "Solver":
-    """A solver that forks K runs of ``inner`` and continues with the state that ``method`` chooses.
+def best_of(inner: "Solver | Agent", method: Method, k: int) -> "Solver":
+    """A solver that forks K runs of a solver or an agent and continues with the state that ``method`` chooses.
 
-    ``inner`` is a solver, an agent such as ``react()``, or several to run in turn. Failed forks are listed under
-    ``failed`` in the sample's metadata; the sample fails only if all of them do.
+    Failed forks are listed under ``failed`` in the sample's metadata; the sample fails only if all of them do.
     """
-    with installed("inspect-ai"):
+    with _installed():
         from anyio import to_thread
         from inspect_ai.agent import as_solver, is_agent
-        from inspect_ai.solver import chain, fork, solver
+        from inspect_ai.solver import fork, solver
         from inspect_ai.util import collect
-    run: Any = as_solver(inner) if is_agent(inner) else chain(*inner) if isinstance(inner, list | tuple) else inner
+    run: Any = as_solver(inner) if is_agent(inner) else inner
 
     async def attempt(state: "TaskState") -> "TaskState | Exception":
         try:
@@ -55,7 +59,7 @@ def best_of(inner: "Solver | Agent | Sequence[Solver | Agent]", method: Method, 
         async def solve(state: "TaskState", generate: "Generate") -> "TaskState":
             states, failed = _without_failed(await collect(*(attempt(state) for _ in range(k))))
             records = [rollout_record(one, index) for index, one in enumerate(states)]
-            decided = await to_thread.run_sync(partial(decide_records, chosen_by, state.input_text, records))
+            decided = await to_thread.run_sync(partial(_decided, chosen_by, state.input_text, records))
             chosen = states[decided["sample_id"] or 0]
             chosen.metadata[METADATA] = {**decided, "failed": failed} if failed else decided
             return chosen
@@ -83,7 +87,7 @@ def picked_by(method: Method) -> "ScoreReducer":
     It compares answers; a scorer that stores ``rollout_record(state)`` in its metadata, under ``tracerank``, adds the
     evidence.
     """
-    with installed("inspect-ai"):
+    with _installed():
         from inspect_ai.scorer import score_reducer
 
     @score_reducer(name=f"picked_by_{method.name}")
@@ -94,7 +98,7 @@ def picked_by(method: Method) -> "ScoreReducer":
                 {**one, "epoch": index} if isinstance(one, dict) else {"answer": score.answer, "searches": []}
                 for index, (one, score) in enumerate(zip(kept, scores, strict=True))
             ]
-            decided = decide_records(method, None, records, [score.answer for score in scores])
+            decided = _decided(method, None, records, [score.answer for score in scores])
             return scores[decided["sample_id"] or 0]
 
         return reduce
@@ -111,3 +115,26 @@ def _record(name: str, epoch: int, question: str, state: "TaskState | AgentState
     messages = [message.model_dump(mode="json") for message in state.messages]
     output = state.output.model_dump(mode="json")
     return {"id": name, "epoch": epoch, "input": question, "target": "", "messages": messages, "output": output}
+
+
+def _decided(
+    method: Method, question: str | None, records: Sequence[Mapping[str, Any]], answers: Sequence[str | None] = ()
+) -> dict[str, Any]:
+    """The decision on records, numbered by index, in plain values; ``answers``, if given, override theirs."""
+    try:
+        pool, problems = pool_of_rollouts(question, [{**one, "sample_id": index} for index, one in enumerate(records)])
+    except (ReadError, UsageError) as error:
+        raise UsageError(f"the rollouts cannot be read: {error}") from None
+    if answers:
+        pool = Pool.of(pool.question, (replace(one, answer=answers[one.sample_id]) for one in pool.rollouts))
+    record = decision_to_record(pool.question, with_evidence_note(pool, method.decide(pool)))
+    return {**record, "problems": [str(problem) for problem in problems]}
+
+
+@contextmanager
+def _installed() -> Iterator[None]:
+    """Around imports of Inspect: raises UsageError with the command that installs it."""
+    try:
+        yield
+    except ImportError as error:
+        raise UsageError(f"this integration needs {error.name}; install it: {pip_install('inspect-ai')}") from None
