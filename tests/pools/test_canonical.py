@@ -37,23 +37,11 @@ evidence = st.builds(
     status=maybe_text,
 )
 searches = st.builds(Search, maybe_text, st.lists(evidence, max_size=3).map(tuple), maybe_number)
+flags = st.booleans()
 views = st.builds(
-    View,
-    event=st.integers(0, 99),
-    tool=text,
-    parent=maybe_number,
-    cursor=maybe_number,
-    is_valid=st.booleans(),
-    continues=st.booleans(),
-    requested=maybe_text,
-    kind=text,
-    url=maybe_text,
-    displayed=maybe_text,
-    url_field_agrees=st.booleans(),
-    header=text,
-    number=maybe_text,
-    fallback=text,
-)
+    View, st.integers(0, 99), text, maybe_number, maybe_number, flags, flags, maybe_text, text, maybe_text, maybe_text,
+    flags, text, maybe_text, text,
+)  # fmt: skip
 calls = st.builds(ToolCall, text, text, text)
 messages = st.builds(
     ChatMessage,
@@ -129,12 +117,6 @@ def test_what_is_unknown_is_left_out() -> None:
     }
 
 
-def test_an_orphan_and_a_search_without_text_stay_different() -> None:
-    given_searches = (Search(None, (Evidence("x"),)), Search("", (Evidence("x"),)))
-    row = record_to_parsed(rollout_to_record(Question("q", "Who?"), Rollout(0, "Ada", given_searches)))
-    assert [search.query for search in row.rollout.searches] == [None, ""]
-
-
 def test_a_foreign_conversation_costs_no_rollout() -> None:
     turns = [{"role": "user", "content": [{"type": "text", "text": "Who?"}]}, {"content": None, "tool_calls": 3}, "x"]
     assert [turn.content for turn in record_to_parsed(record(messages=turns)).rollout.messages] == ["Who?", ""]
@@ -171,11 +153,8 @@ WRONG: list[tuple[str, Any, str | None]] = [
     ("searches", [{"query": 1}], "field 'searches[0].query': expected a string, got 1"),
     ("searches", [{"evidence": 1}], "field 'searches[0].evidence': expected a list, got 1"),
     ("searches", [{}, {"evidence": [{}]}], "field 'searches[1].evidence[0].text': expected a string, got null"),
-    (
-        "searches",
-        [{"evidence": [{"text": "x", "rank": "1"}]}],
-        "field 'searches[0].evidence[0].rank': expected a whole",
-    ),
+    ("searches", [{"evidence": [{"text": "x", "rank": "1"}]}], "'searches[0].evidence[0].rank': expected a whole"),
+    ("searches", [{"evidence": [{"text": "x", "rank": 1.0}]}], "'searches[0].evidence[0].rank': expected a whole"),
     ("searches", [{"evidence": [{"text": "x", "document": {"key": 1}}]}], r"evidence[0].document.key': expected a str"),
     ("views", [{"event": 1, "tool": "open"}], "field 'views[0].is_valid': expected true or false, got null"),
     ("problem", 1, "field 'problem': expected a string, got 1"),
@@ -197,11 +176,8 @@ def test_a_wrong_field_is_named_with_what_was_expected(field: str, value: Any, m
 
 
 def test_true_false_and_nan_are_understood_as_labels() -> None:
-    assert [record_to_parsed(record(label=value)).rollout.label for value in (True, False, float("nan"))] == [
-        1,
-        0,
-        None,
-    ]
+    found = [record_to_parsed(record(label=value)).rollout.label for value in (True, False, float("nan"))]
+    assert found == [1, 0, None]
 
 
 def test_a_newer_major_version_is_refused_and_a_minor_one_read(tmp_path: Path) -> None:
@@ -234,22 +210,6 @@ def test_equal_pools_give_equal_bytes(tmp_path: Path) -> None:
 
 
 @settings(max_examples=25)
-@given(st.lists(st.tuples(questions, rollouts), max_size=4, unique_by=lambda pair: pair[0].id))
-def test_files_survive_a_round_trip(
-    tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[Question, Rollout]]
-) -> None:
-    path = tmp_path_factory.mktemp("files") / "pools.jsonl"
-    rows = [
-        (Question(q.id, "Who? " + q.text, q.references, q.dataset), r)
-        for q, r in pairs
-        if r.label is not None and r.source
-    ]
-    write_pools(path, [Pool(question, (rollout,)) for question, rollout in rows])
-    if rows:
-        assert [(found.question, *found.rollouts) for found in read_pools(path)] == rows
-
-
-@settings(max_examples=25)
 @given(rollouts)
 def test_reading_gives_no_label_to_a_rollout_that_has_none(
     tmp_path_factory: pytest.TempPathFactory, rollout: Rollout
@@ -272,13 +232,6 @@ def test_a_failed_write_leaves_the_old_file_and_no_draft(tmp_path: Path) -> None
         write_pools(path, failing())
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
-
-
-def test_a_file_may_be_rewritten_from_itself(tmp_path: Path) -> None:
-    path = tmp_path / "pools.jsonl"
-    write_pools(path, [pool("a", "x"), pool("b", "y")])
-    write_pools(path, read_pools(path))
-    assert [found.question.id for found in read_pools(path)] == ["a", "b"]
 
 
 def test_an_impossible_place_is_refused_in_one_line(tmp_path: Path) -> None:

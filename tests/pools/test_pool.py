@@ -2,7 +2,6 @@
 
 from collections import Counter
 
-from tests.builders import pool
 from tracerank.pools.pool import UNREADABLE, Pool, drop_reasons
 from tracerank.pools.types import Question, Rollout
 
@@ -11,7 +10,3 @@ def test_rollouts_that_cannot_be_read_share_one_reason_however_they_are_damaged(
     broken = [Rollout(number, None, problem=f"line {number} ends early") for number in range(3)]
     damaged = Pool.of(Question("1", "?"), [*broken, Rollout(3, None)])
     assert Counter(drop_reasons(damaged, damaged.retained().dropped)) == {UNREADABLE: 3, "no answer": 1}
-
-
-def test_a_pool_without_drops_has_no_reasons() -> None:
-    assert list(drop_reasons(pool("a", "b"), {})) == []

@@ -149,15 +149,8 @@ SCHEMA_NAME = "tracerank-rollout"
 SCHEMA_VERSION = 1
 SCHEMA = f"{SCHEMA_NAME}/{SCHEMA_VERSION}"
 
-KNOWN_EVIDENCE = 512
-"""Occurrences without a document that are remembered while others are read."""
-KNOWN_CHARACTERS = 4096
-"""Longest that is."""
-_KNOWN: dict[tuple[str, int | None], tuple[Mapping[str, Any], Evidence]] = {}
-"""Text and rank to the object in which they last stood, and what that is."""
 _made_document, _made_evidence, _made_rollout = maker_of(Document), maker_of(Evidence), maker_of(Rollout)
 _made_search, _made_view = maker_of(Search), maker_of(View)
-_WHOLE_OR_NONE = (int, type(None))
 
 
 class CanonicalRow(NamedTuple):
@@ -324,30 +317,12 @@ def _check_schema(schema: object) -> None:
 
 
 def _search(item: object) -> Search:
-    if type(item) is dict and item.get("event") is None:
-        query, evidence = item.get("query"), item.get("evidence")
-        if type(query) is str and type(evidence) is list:
-            try:
-                return _made_search(query, tuple(map(_evidence, evidence)), None)
-            except Misfit:
-                pass  # told below, with its place
     values = values_of(item, SEARCH)
-    return Search(values.get("query"), each(values, "evidence", _evidence), values.get("event"))
+    return _made_search(values.get("query"), each(values, "evidence", _evidence), values.get("event"))
 
 
 def _evidence(item: object) -> Evidence:
-    if type(item) is dict and type(text := item.get("text")) is str:
-        rank, event = item.get("rank"), item.get("event")
-        # Equal is not enough: 1.0 and true equal 1, but are no ranks.
-        if type(rank) in _WHOLE_OR_NONE and type(event) in _WHOLE_OR_NONE:
-            known = _KNOWN.get((text, rank))
-            if known is not None and known[0] == item:
-                return known[1]
-    values = values_of(item, EVIDENCE)
-    made = evidence_of(values)
-    if "document" not in values and len(values) == len(item):  # type: ignore[arg-type]  # nothing else stands there
-        _remember(values, made)
-    return made
+    return evidence_of(values_of(item, EVIDENCE))
 
 
 def evidence_of(values: Mapping[str, Any]) -> Evidence:
@@ -365,14 +340,6 @@ def evidence_of(values: Mapping[str, Any]) -> Evidence:
         known("event"),
         known("status"),
     )
-
-
-def _remember(item: Mapping[str, Any], evidence: Evidence) -> None:
-    """Rollouts of a pool see the same texts time and again; short ones are made once, as long as few others come by."""
-    if sum([len(value) for value in item.values() if type(value) is str]) <= KNOWN_CHARACTERS:
-        if len(_KNOWN) >= KNOWN_EVIDENCE:
-            _KNOWN.clear()
-        _KNOWN[item["text"], item.get("rank")] = item, evidence
 
 
 def _view(item: object) -> View:

@@ -83,15 +83,6 @@ def numbered_pages(rollouts: Sequence[Rollout], rules: DocumentRules = DEFAULT_R
     return {number: next(iter(spellings.values())) for number, spellings in urls.items() if len(spellings) == 1}
 
 
-def resolve_views(
-    rollout: Rollout, support: Mapping[str, str], rules: DocumentRules = DEFAULT_RULES
-) -> dict[int, tuple[Document, str]]:
-    """Document and status of each view of one rollout; ``support`` maps the N of a bare ``Doc N`` to its URL."""
-    sources = _Linking(support, rules).sources(rollout)
-    found = ((event, _source_at(event, sources, rollout.sample_id)) for event in sources)
-    return {event: (_document(source), source.status) for event, source in found if source is not None}
-
-
 def fallback_key(view: View, sample_id: int, rules: DocumentRules = DEFAULT_RULES) -> str:
     """Key of the group that holds a view whose source cannot be verified."""
     if view.fallback.startswith("http"):
