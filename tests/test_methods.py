@@ -68,10 +68,8 @@ def test_equality_form_and_abstentions_are_options_of_votes() -> None:
     ("name", "instead"),
     [
         ("majority-default-shortest", "use --method majority --equality default --form shortest"),
-        ("majority-meaning", "use --method majority --equality meaning$"),
         ("majority-containment", "use --method majority --equality default"),
         ("selector", "use --method evidence"),
-        ("default", "use --method evidence"),
         ("browsing", "use --method evidence"),
         ("trace-plus", "never surely better than evidence"),
         ("verifier-tournament", "use --method verifier"),

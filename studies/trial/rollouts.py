@@ -14,9 +14,8 @@ from typing import Any
 
 from tracerank.endpoints.chat_http import ChatConfig, HttpChat
 from tracerank.lab.almanac.sampling import INDEX, Almanac
-from tracerank.lab.chat.policy import ChatPolicy, Limits
+from tracerank.lab.chat.policy import ChatPolicy, Limits, Style
 from tracerank.lab.chat.prompts import FORCED, MISSED, holds_prompt
-from tracerank.lab.chat.style import Style
 from tracerank.lab.chat.tags import TagStyle
 from tracerank.lab.chat.tools import browser_style, search_style
 from tracerank.lab.corpus.index import Corpus

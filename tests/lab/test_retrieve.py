@@ -59,9 +59,7 @@ def test_bare_documents_are_read_too_and_no_more_than_asked_for() -> None:
 
 def test_a_request_that_keeps_failing_raises_and_never_looks_like_an_empty_search() -> None:
     made, sent = client(*[httpx.ReadTimeout("late")] * 3)
-    with pytest.raises(
-        RetrieveError, match=r"http://host:1/retrieve: gave up after 3 attempts: no complete answer within 30 s"
-    ):
+    with pytest.raises(RetrieveError, match=r"http://host:1/retrieve: gave up after 3 attempts"):
         made.search("velm")
     assert len(sent) == 3
 

@@ -29,7 +29,7 @@ from tracerank.readers.formats.search_r1 import SearchR1Reader
 from tracerank.votes.voting import MajorityVote
 
 QUESTION = Question("q", "Who designed the Silver Bridge of Orrin?", ("Maren Holt",))
-READERS = {"tools": ChatReader(), "tags": SearchR1Reader()}
+READERS: dict[str, ChatReader | SearchR1Reader] = {"tools": ChatReader(), "tags": SearchR1Reader()}
 
 
 def found(answer: str | None, *queries: str, label: float | None = None) -> Rollout:

@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from tracerank.pools.documents import DEFAULT_RULES, OFFICIAL_RULES, DocumentRules, link_documents
+from tracerank.pools.documents import link_documents
 from tracerank.pools.types import BROWSING, Document, Evidence, Rollout, Search, View
+from tracerank.pools.urls import DEFAULT, OFFICIAL, UrlRules
 
 
 def page(event: int, url: str | None = None, **fields: object) -> View:
@@ -44,14 +45,14 @@ def rollout(sample_id: int, *views: View) -> Rollout:
     return Rollout(sample_id, "answer", (Search(None, seen, 0),), setting=BROWSING, views=views)
 
 
-def keys(*rollouts: Rollout, rules: DocumentRules = DEFAULT_RULES) -> list[list[str]]:
+def keys(*rollouts: Rollout, rules: UrlRules = DEFAULT) -> list[list[str]]:
     return [
         [seen.document.key for search in linked.searches for seen in search.evidence if seen.document is not None]
         for linked in link_documents(rollouts, rules)
     ]
 
 
-def statuses(one: Rollout, rules: DocumentRules = DEFAULT_RULES) -> list[str | None]:
+def statuses(one: Rollout, rules: UrlRules = DEFAULT) -> list[str | None]:
     (linked,) = link_documents([one], rules)
     return [seen.status for search in linked.searches for seen in search.evidence]
 
@@ -73,7 +74,7 @@ def test_evidence_learns_its_url_and_how_it_was_established() -> None:
 def test_default_rules_drop_port_443_and_official_ones_keep_it() -> None:
     rollouts = rollout(0, page(1, "https://ex.org:443/a")), rollout(1, page(1, "https://ex.org/a"))
     assert keys(*rollouts) == [["url:https://ex.org/a"], ["url:https://ex.org/a"]]
-    assert keys(*rollouts, rules=OFFICIAL_RULES) == [["url:https://ex.org:443/a"], ["url:https://ex.org/a"]]
+    assert keys(*rollouts, rules=OFFICIAL) == [["url:https://ex.org:443/a"], ["url:https://ex.org/a"]]
 
 
 def test_search_views_never_link_rollouts() -> None:
@@ -140,7 +141,7 @@ def test_doc_n_is_resolved_only_by_an_unambiguous_header() -> None:
 def test_two_spellings_of_one_address_support_doc_n_under_the_rules_that_join_them() -> None:
     named = rollout(0, page(1, "https://ex.org", number="7"), page(2, "https://ex.org/", number="7"))
     assert keys(named, rollout(1, bare(1, "7")))[1] == ["url:https://ex.org/"]
-    assert keys(named, rollout(1, bare(1, "7")), rules=OFFICIAL_RULES)[1] == ["unresolved:1:event:1"]
+    assert keys(named, rollout(1, bare(1, "7")), rules=OFFICIAL)[1] == ["unresolved:1:event:1"]
 
 
 @pytest.mark.parametrize("flaw", [{"is_valid": False}, {"cursor": None}])
@@ -165,7 +166,7 @@ def test_unverified_views_of_one_requested_address_share_a_group() -> None:
         rollout(1, page(1, fallback="https://ex.org/a", **lost)),
     )
     assert keys(*rollouts) == [["unresolved:https://ex.org/a"]] * 2
-    assert keys(*rollouts, rules=OFFICIAL_RULES) == [
+    assert keys(*rollouts, rules=OFFICIAL) == [
         ["unresolved:https://ex.org:443/a"],
         ["unresolved:https://ex.org/a"],
     ]

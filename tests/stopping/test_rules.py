@@ -25,11 +25,6 @@ AGREED = State(4, (4,), 0.9, agrees=True, run=4)
 SPLIT = State(4, (2, 2), 0.4, agrees=True, run=1)
 
 
-def test_a_fixed_number_is_a_fixed_number() -> None:
-    assert FixedK(4).verdict(replace(AGREED, rollouts=3), 5)
-    assert not FixedK(4).verdict(AGREED, 4)
-
-
 def test_the_lead_is_the_published_one() -> None:
     # 1 - I_0.5(a + 1, b + 1), as Adaptive-Consistency has it.
     assert State(1, (1,)).lead == pytest.approx(0.75)
@@ -43,6 +38,13 @@ def test_the_beta_rule_stops_at_its_threshold() -> None:
     assert BetaRule(0.99).verdict(AGREED, 4)
     assert BetaRule(0.9).verdict(State(3), 4)
     assert "96.9%" in BetaRule(0.9).verdict(AGREED, 4).reason
+
+
+def test_a_fixed_number_and_a_target_are_what_they_say() -> None:
+    assert FixedK(4).verdict(replace(AGREED, rollouts=3), 5)
+    assert not FixedK(4).verdict(AGREED, 4)
+    assert not ExpectedGain(target=0.9).verdict(AGREED, 6)
+    assert ExpectedGain(target=0.95).verdict(AGREED, 6)
 
 
 def test_a_window_must_be_whole_and_of_one_meaning() -> None:
@@ -83,11 +85,6 @@ def test_a_lower_price_or_a_smaller_loss_never_stops_earlier() -> None:
             found = [bool(ExpectedGain(**{name: value}).verdict(state, 6)) for value in (0.0, 0.01, 0.05, 0.5)]
             assert found == sorted(found, reverse=True)
     assert "than its price" in ExpectedGain(price=0.01).verdict(SPLIT, 6).reason
-
-
-def test_a_target_is_a_confidence() -> None:
-    assert not ExpectedGain(target=0.9).verdict(AGREED, 6)
-    assert ExpectedGain(target=0.95).verdict(AGREED, 6)
 
 
 def test_where_nothing_is_known_it_goes_on_and_says_so() -> None:

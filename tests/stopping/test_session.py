@@ -53,6 +53,7 @@ def test_answers_rollouts_records_and_conversations_are_read() -> None:
 
 def test_failed_runs_count_and_are_told() -> None:
     session = Session(QUESTION, budget=3)
+    assert session.should_continue().reason == "nothing has been run yet"
     session.add(None)
     assert session.decision().answer is None
     assert session.should_continue().reason == "no rollout has answered yet"
@@ -61,12 +62,6 @@ def test_failed_runs_count_and_are_told() -> None:
     session.add(None)
     assert session.state.rollouts == len(session) == 3
     assert session.should_continue().reason == "the budget of 3 rollouts is spent"
-
-
-def test_a_session_begins_by_going_on() -> None:
-    session = Session(QUESTION)
-    assert session.should_continue().reason == "nothing has been run yet"
-    assert session.decision().answer is None
 
 
 def test_the_state_tells_votes_runs_and_changes() -> None:

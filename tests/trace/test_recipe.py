@@ -5,8 +5,8 @@ from dataclasses import fields
 import pytest
 
 from tests.builders import EVERY_RECIPE, SETTINGS
-from tracerank.pools.documents import DEFAULT_RULES, OFFICIAL_RULES
 from tracerank.pools.types import BROWSING, RETENTION_RULES, WEBQA
+from tracerank.pools.urls import DEFAULT, OFFICIAL
 from tracerank.trace.recipe import (
     BROWSING_RECIPE,
     CONTROLS,
@@ -62,8 +62,8 @@ def test_no_relation_speaks_to_queries_or_answers(name: str) -> None:
 def test_the_official_release_differs_in_answer_words_and_source_rules_only() -> None:
     assert changes(OFFICIAL_RECIPES[WEBQA], RECIPES[WEBQA]) == {"answer_text", "source_rules"}
     assert changes(OFFICIAL_RECIPES[BROWSING], RECIPES[BROWSING]) == {"source_rules"}
-    assert RECIPES[BROWSING].document_rules == DEFAULT_RULES
-    assert OFFICIAL_RECIPES[BROWSING].document_rules == OFFICIAL_RULES
+    assert RECIPES[BROWSING].document_rules == DEFAULT
+    assert OFFICIAL_RECIPES[BROWSING].document_rules == OFFICIAL
 
 
 @pytest.mark.parametrize("setting", SETTINGS)

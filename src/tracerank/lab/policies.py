@@ -12,8 +12,7 @@ from typing import Any, cast
 
 from tracerank.endpoints.server import ADDRESS
 from tracerank.errors import UsageError
-from tracerank.lab.chat.policy import DEFAULT_LIMITS, ChatPolicy
-from tracerank.lab.chat.style import Style
+from tracerank.lab.chat.policy import DEFAULT_LIMITS, ChatPolicy, Style
 from tracerank.lab.chat.tags import TagStyle
 from tracerank.lab.chat.tools import browser_style, search_style
 from tracerank.lab.corpus.base import Library, Retriever

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from tracerank.answers.exact import exact_match, normalize_answer
 from tracerank.endpoints.chat import ChatMessage, ChatTool, ToolCall, message_to_record
@@ -36,8 +36,7 @@ _FAILED = re.compile(
 _TOOLBOXES: tuple[tuple[ChatTool, ...], ...] = ((SEARCH,), BROWSER_TOOLS)
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(NamedTuple):
     """A rollout to imitate."""
 
     rollout: Rollout
@@ -46,8 +45,7 @@ class Choice:
     """Before all others of its pool."""
 
 
-@dataclass(frozen=True, slots=True)
-class Examples:
+class Examples(NamedTuple):
     """What became of a pool's choices."""
 
     records: tuple[dict[str, Any], ...] = ()
@@ -59,10 +57,11 @@ class Examples:
 
 def correct_rollouts(pool: Pool) -> list[Choice]:
     """The rollouts with label 1 that may be chosen: a right guess without evidence teaches nothing (App. A.1)."""
+    chosen = [rollout for rollout in _eligible(pool) if rollout.label == 1]
+    exact = [exact_match(rollout.answer, pool.question.references) for rollout in chosen]
     return [
-        Choice(rollout, _why_correct(rollout, pool.question.references))
-        for rollout in _eligible(pool)
-        if rollout.label == 1
+        Choice(rollout, f"correct: {'exact match' if is_exact else 'labelled so'}")
+        for rollout, is_exact in zip(chosen, exact, strict=True)
     ]
 
 
@@ -70,15 +69,13 @@ def selected_rollouts(pool: Pool, decision: Decision, method: str) -> list[Choic
     """The rollout that a method selected and those with the same answer; all of them must have read something."""
     if decision.sample_id is None:
         return []
-    wanted = normalize_answer(decision.answer)
-    alike = f"same answer as sample {decision.sample_id}, {_why_selected(decision, method)}"
-    choices = []
-    for rollout in _eligible(pool):
-        if rollout.sample_id == decision.sample_id:
-            choices.append(Choice(rollout, _why_selected(decision, method), goes_first=True))
-        elif normalize_answer(rollout.answer) == wanted:
-            choices.append(Choice(rollout, alike))
-    return choices
+    wanted, why = normalize_answer(decision.answer), _why_selected(decision, method)
+    alike = f"same answer as sample {decision.sample_id}, {why}"
+    return [
+        Choice(rollout, why if is_it else alike, goes_first=is_it)
+        for rollout in _eligible(pool)
+        if (is_it := rollout.sample_id == decision.sample_id) or normalize_answer(rollout.answer) == wanted
+    ]
 
 
 def examples_of(pool: Pool, choices: Iterable[Choice], style: str, per_question: int) -> Examples:
@@ -109,10 +106,6 @@ def _eligible(pool: Pool) -> list[Rollout]:
     return [rollout for rollout in pool.rollouts if rollout.sample_id not in dropped]
 
 
-def _why_correct(rollout: Rollout, references: tuple[str, ...]) -> str:
-    return f"correct: {'exact match' if exact_match(rollout.answer, references) else 'labelled so'}"
-
-
 def _why_selected(decision: Decision, method: str) -> str:
     by = f"selected by {method}"
     if decision.group:
@@ -139,11 +132,8 @@ def _record(pool: Pool, choice: Choice, messages: tuple[ChatMessage, ...]) -> di
     if tools:
         # Chat templates print the tools; a model trained without them would not know when to call.
         record["tools"] = [{"type": "function", "function": asdict(tool)} for tool in tools]
-    return record | {
-        "question_id": pool.question.id,
-        "sample_id": choice.rollout.sample_id,
-        "reason": choice.reason,
-    }
+    ids = {"question_id": pool.question.id, "sample_id": choice.rollout.sample_id}
+    return record | ids | {"reason": choice.reason}
 
 
 def correct_examples(pools: Iterable[Pool], style: str, per_question: int = 1) -> Iterator[Examples]:

@@ -5,25 +5,14 @@ returned page header or the navigation behind the view establishes it; everythin
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from operator import is_
 from typing import NamedTuple
 from urllib.parse import unquote
 
 from tracerank.answers.exact import normalize_text
 from tracerank.pools.types import Document, Evidence, Rollout, Search, View
-from tracerank.pools.urls import DEFAULT, OFFICIAL, UrlRules, refine_url
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentRules:
-    """What counts as the same source."""
-
-    urls: UrlRules = DEFAULT
-
-
-DEFAULT_RULES = DocumentRules()
-OFFICIAL_RULES = DocumentRules(OFFICIAL)
+from tracerank.pools.urls import DEFAULT, UrlRules, refine_url
 
 
 class _Source(NamedTuple):
@@ -42,7 +31,7 @@ _Sources = dict[int, _Source | None]
 """By event; None: a list of results, whose source is itself and which hardly anybody asks for."""
 
 
-def link_documents(rollouts: Sequence[Rollout], rules: DocumentRules = DEFAULT_RULES) -> tuple[Rollout, ...]:
+def link_documents(rollouts: Sequence[Rollout], rules: UrlRules = DEFAULT) -> tuple[Rollout, ...]:
     """The rollouts with the documents of their evidence resolved over exactly these rollouts."""
     if not any(rollout.views for rollout in rollouts):
         return tuple(rollouts)
@@ -50,7 +39,7 @@ def link_documents(rollouts: Sequence[Rollout], rules: DocumentRules = DEFAULT_R
     return tuple([linking.linked(rollout) if rollout.views else rollout for rollout in rollouts])
 
 
-def document_keys(rollouts: Sequence[Rollout], rules: DocumentRules = DEFAULT_RULES) -> list[list[str | None]]:
+def document_keys(rollouts: Sequence[Rollout], rules: UrlRules = DEFAULT) -> list[list[str | None]]:
     """The keys that ``link_documents`` would give the evidence of each rollout, without making rollouts anew.
 
     None: nothing is known about the source.
@@ -71,7 +60,7 @@ def document_keys(rollouts: Sequence[Rollout], rules: DocumentRules = DEFAULT_RU
     return keys
 
 
-def numbered_pages(rollouts: Sequence[Rollout], rules: DocumentRules = DEFAULT_RULES) -> dict[str, str]:
+def numbered_pages(rollouts: Sequence[Rollout], rules: UrlRules = DEFAULT) -> dict[str, str]:
     """The URL of every ``Doc N`` for which complete headers establish exactly one; keyed by N."""
     urls: dict[str, dict[str, str]] = {}
     for rollout in rollouts:
@@ -79,14 +68,14 @@ def numbered_pages(rollouts: Sequence[Rollout], rules: DocumentRules = DEFAULT_R
             if view.number is None or view.url is None or view.cursor is None:
                 continue
             if view.is_valid and view.kind == "document":
-                urls.setdefault(view.number, {}).setdefault(refine_url(view.url, rules.urls), view.url)
+                urls.setdefault(view.number, {}).setdefault(refine_url(view.url, rules), view.url)
     return {number: next(iter(spellings.values())) for number, spellings in urls.items() if len(spellings) == 1}
 
 
-def fallback_key(view: View, sample_id: int, rules: DocumentRules = DEFAULT_RULES) -> str:
+def fallback_key(view: View, sample_id: int, rules: UrlRules = DEFAULT) -> str:
     """Key of the group that holds a view whose source cannot be verified."""
     if view.fallback.startswith("http"):
-        return f"unresolved:{refine_url(view.fallback, rules.urls)}"
+        return f"unresolved:{refine_url(view.fallback, rules)}"
     # The sample id comes in here and not in the view: a reader may not know it yet.
     return f"unresolved:{sample_id}:{view.fallback or f'event:{view.event}'}"
 
@@ -94,7 +83,7 @@ def fallback_key(view: View, sample_id: int, rules: DocumentRules = DEFAULT_RULE
 class _Linking:
     """What the views of some rollouts say together, and what was found out about pages: rollouts share them."""
 
-    def __init__(self, support: Mapping[str, str], rules: DocumentRules) -> None:
+    def __init__(self, support: Mapping[str, str], rules: UrlRules) -> None:
         """``support`` maps the N of a bare ``Doc N`` to its URL."""
         self.rules = rules
         self.support = support
@@ -189,7 +178,7 @@ class _Linking:
         # A header shows the decoded address; the call that named the same page knows how it was encoded.
         if view.requested and view.displayed and not view.url_field_agrees and _shows(view.displayed, view.requested):
             url = view.requested
-        refined = refine_url(url, self.rules.urls)
+        refined = refine_url(url, self.rules)
         return _Source(f"url:{refined}", True, status, url, refined)
 
     def _unresolved(self, view: View, sample_id: int, status: str) -> _Source:
@@ -212,7 +201,7 @@ def _listing(event: int, sample_id: int, status: str) -> _Source:
     return _Source(f"search-view:{sample_id}:{event}", True, status)
 
 
-def _agrees(view: View, parent: _Source, rules: DocumentRules) -> bool:
+def _agrees(view: View, parent: _Source, rules: UrlRules) -> bool:
     """Whether what came back can be a part of the parent's source."""
     if view.kind == "search" and parent.url is not None:
         return False
@@ -220,7 +209,7 @@ def _agrees(view: View, parent: _Source, rules: DocumentRules) -> bool:
         return True
     if parent.url is None:
         return False
-    if view.url == parent.url or refine_url(view.url, rules.urls) == refine_url(parent.url, rules.urls):
+    if view.url == parent.url or refine_url(view.url, rules) == refine_url(parent.url, rules):
         return True
     if view.displayed is None or view.url_field_agrees:
         return False

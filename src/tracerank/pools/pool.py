@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from tracerank.pools.documents import DEFAULT_RULES, DocumentRules, link_documents
+from tracerank.pools.documents import link_documents
 from tracerank.pools.types import RETENTION_RULES, WEBQA, Question, Retained, RetentionRule, Rollout
+from tracerank.pools.urls import DEFAULT, UrlRules
 
 UNREADABLE = "unreadable"
 """One name for all rollouts with a parsing problem, whose reasons are as many as there are ways to damage a file."""
@@ -52,7 +53,7 @@ class Pool:
             raise ValueError(f"k must be at least 1, got {k}")
         return self if k >= len(self.rollouts) else Pool(self.question, self.rollouts[:k])
 
-    def retained(self, rule: RetentionRule | None = None, documents: DocumentRules = DEFAULT_RULES) -> Retained:
+    def retained(self, rule: RetentionRule | None = None, documents: UrlRules = DEFAULT) -> Retained:
         """What may be chosen, and why the rest may not; the rule defaults to that of the pool's setting."""
         found = self.unlinked(rule)
         return Retained(link_documents(found.kept, documents), found.dropped)

@@ -43,7 +43,6 @@ INSTRUCTIONS = (
 )
 READ_ONLY = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
 
-
 Items = Annotated[
     list[Given],
     Field(

@@ -10,9 +10,9 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from tracerank.errors import UsageError
-from tracerank.pools.documents import DEFAULT_RULES, OFFICIAL_RULES, DocumentRules
 from tracerank.pools.pool import PAPER_K
 from tracerank.pools.types import BROWSING, WEBQA, RetentionRule
+from tracerank.pools.urls import DEFAULT, OFFICIAL, UrlRules
 
 Within = Literal["within", "cross"]
 """Occurrences of one content in the same rollout, or in different ones."""
@@ -65,8 +65,8 @@ class GraphRecipe:
         return RetentionRule(self.needs_evidence)
 
     @property
-    def document_rules(self) -> DocumentRules:
-        return OFFICIAL_RULES if self.source_rules == "official" else DEFAULT_RULES
+    def document_rules(self) -> UrlRules:
+        return OFFICIAL if self.source_rules == "official" else DEFAULT
 
 
 def relations(recipe: GraphRecipe) -> tuple[Relation, ...]:

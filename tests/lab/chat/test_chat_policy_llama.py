@@ -9,8 +9,7 @@ from tests.llama import llama_server
 from tests.scripted_chat import calling, turn_of
 from tracerank.endpoints.chat import ChatMessage, ChatReply, ChatTool, Sampling
 from tracerank.endpoints.chat_http import ChatConfig, HttpChat
-from tracerank.lab.chat.policy import ChatPolicy, Limits
-from tracerank.lab.chat.style import Style
+from tracerank.lab.chat.policy import ChatPolicy, Limits, Style
 from tracerank.lab.chat.tags import TagStyle
 from tracerank.lab.chat.tools import browser_style, search_style
 from tracerank.lab.corpus.index import Corpus

@@ -12,8 +12,7 @@ from tests.scripted_chat import Said, ScriptedChat, calling, turn_of
 from tracerank.answers.exact import normalize_text
 from tracerank.answers.extraction import extract_answer
 from tracerank.endpoints.chat import ChatMessage, ChatReply, Sampling, message_to_record
-from tracerank.lab.chat.policy import ChatPolicy, Limits
-from tracerank.lab.chat.style import Style
+from tracerank.lab.chat.policy import ChatPolicy, Limits, Style
 from tracerank.lab.chat.tags import TagStyle
 from tracerank.lab.chat.tools import browser_style, search_style
 from tracerank.lab.corpus.base import Passage

@@ -7,9 +7,8 @@ import pytest
 from tests.lab.lexical.tiny_corpus import WordRetriever
 from tests.lab.shelves import RIVERS, corpus_of
 from tests.scripted_chat import ScriptedChat, calling, in_turn
-from tracerank.lab.chat.policy import ChatPolicy, Limits
+from tracerank.lab.chat.policy import ChatPolicy, Limits, Style
 from tracerank.lab.chat.prompts import prompt_text
-from tracerank.lab.chat.style import Style
 from tracerank.lab.chat.tools import NO_CALLS_LEFT, NO_OBJECT, browser_style, search_style
 from tracerank.lab.corpus.index import Corpus
 from tracerank.pools.types import Question, Rollout

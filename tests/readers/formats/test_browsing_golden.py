@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from tests.golden import GOLDEN, needs_golden, unit_facts
-from tracerank.pools.documents import OFFICIAL_RULES, fallback_key
+from tracerank.pools.documents import fallback_key
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, RETENTION_RULES, Evidence, Question, Retained, Rollout
+from tracerank.pools.urls import OFFICIAL
 from tracerank.readers.browser.headers import read_header
 from tracerank.readers.formats.browsing import BrowsingReader
 
@@ -55,7 +56,7 @@ QIDS = range(1000, 1020)
 
 
 def retained(pool: Pool) -> Retained:
-    return pool.retained(RETENTION_RULES[BROWSING], OFFICIAL_RULES)
+    return pool.retained(RETENTION_RULES[BROWSING], OFFICIAL)
 
 
 def sha256(text: str) -> str:
@@ -125,7 +126,7 @@ def test_the_same_evidence_shares_the_same_documents(
     for rollout, subquery, seen in all_evidence(kept):
         assert seen.event is not None
         assert seen.document is not None
-        group = fallback_key(views[rollout.sample_id, seen.event], rollout.sample_id, OFFICIAL_RULES)
+        group = fallback_key(views[rollout.sample_id, seen.event], rollout.sample_id, OFFICIAL)
         index = groups.setdefault(group, len(groups))
         if seen.document.verified:
             key = seen.document.key

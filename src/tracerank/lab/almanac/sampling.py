@@ -1,9 +1,8 @@
-"""The almanac's questions, put to the lexical agent with real BM25 over its documents; nothing is scripted.
+"""The almanac's questions, put to the lexical agent with BM25 over its documents; nothing is scripted.
 
-The rule, also for new questions: a question is fixed before a selector decides on it. How hard the questions
-are was set by two figures alone, how often a single rollout is right and how often any of eight is; the agent is the
-one of the three presets for which the second is highest. No question was chosen, changed or dropped for who wins it,
-and nothing may be fitted here.
+A question is fixed before a selector decides on it: how hard the questions are was set by how often a single rollout is
+right and how often any of eight is; the agent is the one of the three presets for which the second is highest. No
+question was chosen, changed or dropped for who wins it, and nothing may be fitted here.
 """
 
 from collections.abc import Iterator

@@ -13,9 +13,16 @@ from math import exp, fsum, isnan
 from tracerank.answers.meaning.rightness import is_right
 from tracerank.endpoints.chat import ChatMessage, ChatModel, ChatReply, EmptyReply, PromptTooLong, Sampling, Usage
 from tracerank.errors import ChatError, RetrieveError, UsageError
-from tracerank.lab.chat.style import Session, Style, demanding
+from tracerank.lab.chat.style import demanding
+from tracerank.lab.chat.tags import TagSession, TagStyle
+from tracerank.lab.chat.tools import ToolSession, ToolStyle
 from tracerank.pools.types import Question, Rollout
 from tracerank.sampling.run_log import FAILED
+
+Style = TagStyle | ToolStyle
+"""A way to speak to a chat model."""
+Session = TagSession | ToolSession
+"""One rollout's side of the conversation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +142,7 @@ class Conversation:
                 misses += 1
                 continue
             heard = session.hear(reply)
-            self._say(replace(heard.message, reasoning=reply.reasoning))
+            self.messages += (replace(heard.message, reasoning=reply.reasoning),)
             if heard.is_final:
                 return
             if heard.is_hidden:
@@ -143,7 +150,7 @@ class Conversation:
             wanted = {(call.name, call.arguments) for call in heard.calls}
             misses = 0 if wanted - before else misses + 1
             before |= wanted
-            self._say(*session.answer(heard, self.limits.calls - self._called))
+            self.messages += session.answer(heard, self.limits.calls - self._called)
             self._called += len(heard.calls)
         self._demand_answer(session)
 
@@ -164,7 +171,7 @@ class Conversation:
                 continue
             heard = session.hear(reply, is_last=True)
             if heard.message.content:
-                self._say(replace(heard.message, reasoning=reply.reasoning))
+                self.messages += (replace(heard.message, reasoning=reply.reasoning),)
             if heard.is_final:
                 return
 
@@ -189,9 +196,6 @@ class Conversation:
         self.usage = None if self.usage is None or reply.usage is None else self.usage + reply.usage
         self.last = reply if reply.text.strip() or reply.tool_calls else None
         return self.last
-
-    def _say(self, *messages: ChatMessage) -> None:
-        self.messages += messages
 
     def _hide(self, place: int) -> None:
         """A reply, and what was said to another one right before it: said once, it is enough."""

@@ -1,13 +1,12 @@
-"""The seam between a rollout's loop and how its model is spoken to: what is said, what is heard, what is read of it.
+"""What the styles of speaking to a chat model share: a reply understood, a conversation read back, a search's return.
 
 A style is shared by all rollouts; what one rollout remembers (a browser's pages) is in its session.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
-from tracerank.endpoints.chat import ChatMessage, ChatReply, ChatTool, ToolCall
+from tracerank.endpoints.chat import ChatMessage, ToolCall
 from tracerank.lab.corpus.base import Passage, Retriever
 from tracerank.lab.tools.ranked_search import CHUNKS, print_ranked
 from tracerank.pools.types import Search, View
@@ -54,61 +53,6 @@ class Reading:
     answer: str | None = None
     searches: tuple[Search, ...] = ()
     views: tuple[View, ...] = ()
-
-
-class Session(Protocol):
-    """One rollout's side of the conversation."""
-
-    def hear(self, reply: ChatReply, is_last: bool = False) -> Heard:
-        """What a reply that is not empty means; once the answer was demanded, nothing can be called any more."""
-        ...
-
-    def answer(self, heard: Heard, calls_left: int) -> tuple[ChatMessage, ...]:
-        """The turns that follow a reply that was not final; calls beyond those left are refused."""
-        ...
-
-
-class Style(Protocol):
-    """A way to speak to a chat model."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def setting(self) -> str:
-        """Of the rollouts: ``webqa`` or ``browsing``."""
-        ...
-
-    @property
-    def tools(self) -> tuple[ChatTool, ...]:
-        """What is offered with every request but the last."""
-        ...
-
-    @property
-    def stop(self) -> tuple[str, ...]:
-        """Texts at which a reply ends."""
-        ...
-
-    @property
-    def prompts(self) -> tuple[str, ...]:
-        """Every text that the model is given by us, for the identity of what is sampled."""
-        ...
-
-    def opening(self, question: str) -> tuple[ChatMessage, ...]:
-        """The conversation before the first reply."""
-        ...
-
-    def session(self, question: str, return_characters: int) -> Session:
-        """A new rollout, whose tool returns show about so much."""
-        ...
-
-    def last_turn(self, messages: Sequence[ChatMessage]) -> tuple[ChatMessage, ...]:
-        """The conversation with the demand for an answer at its end."""
-        ...
-
-    def read(self, question: str, messages: Sequence[ChatMessage]) -> Reading:
-        """Searches, evidence and answer of a finished conversation."""
-        ...
 
 
 def demanding(messages: Sequence[ChatMessage], demand: str) -> tuple[ChatMessage, ...]:

@@ -248,8 +248,7 @@ def browser_style(library: Library, rule: BrowserRule = DEFAULT_RULE) -> ToolSty
     """A browser over a library of pages."""
 
     def begin(characters: int) -> CallTool:
-        browser = Browser(library, _within(rule, characters))
-        return lambda name, values: browser.call(name, values).text
+        return Browser(library, _within(rule, characters)).call
 
     return ToolStyle("browser", BROWSING, "browser", BROWSER_TOOLS, begin, _recover_views)
 

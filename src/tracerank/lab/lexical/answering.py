@@ -34,12 +34,8 @@ class Note:
     """Names of all spans, also of those that are not worth considering."""
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A search and the numbers of the notes that it led to."""
-
-    search: Search
-    notes: tuple[int, ...]
+Asked = tuple[Search, tuple[int, ...]]
+"""A search and the numbers of the notes that it led to."""
 
 
 @dataclass(slots=True)
@@ -85,15 +81,14 @@ class Notebook:
     def ask(self, query: str) -> Asked:
         """Search; the first three passages are noted."""
         query = normalize_text(query)
-        asked = self._asked.get(query)
-        if asked is None:
+        if query not in self._asked:
             found = self._retriever.search(query, CHUNKS)
             evidence = tuple(
                 Evidence(normalize_text(chunk_text(passage)), passage.title or None, rank=rank)
                 for rank, passage in enumerate(found, start=1)
             )
-            asked = self._asked[query] = Asked(Search(query, evidence), tuple(map(self._note, found)))
-        return asked
+            self._asked[query] = Search(query, evidence), tuple(map(self._note, found))
+        return self._asked[query]
 
     def numbers_of(self, names: Iterable[str]) -> list[int]:
         """The numbers of those names that could be an answer."""
@@ -101,23 +96,18 @@ class Notebook:
 
     def _note(self, passage: Passage) -> int:
         key = (passage.title, passage.text)
-        place = self._places.get(key)
-        if place is None:
-            place = self._places[key] = len(self.notes)
+        if key not in self._places:
+            self._places[key] = len(self.notes)
             scored = self.scorer.score(self._lens, self.scorer.analyse(*key))
-            names = [scored.passage.names[span] for span in scored.spans]
-            numbers = self._number(names)
+            numbers = np.array([self._number(scored.passage.names[span]) for span in scored.spans], np.int64)
             self.notes.append(Note(scored, numbers, np.unique(numbers), frozenset(scored.passage.names)))
-        return place
+        return self._places[key]
 
-    def _number(self, names: list[str]) -> Ints:
-        numbers = []
-        for name in names:
-            number = self._numbers.setdefault(name, len(self.names))
-            if number == len(self.names):
-                self.names.append(name)
-            numbers.append(number)
-        return np.array(numbers, np.int64)
+    def _number(self, name: str) -> int:
+        if name not in self._numbers:
+            self._numbers[name] = len(self.names)
+            self.names.append(name)
+        return self._numbers[name]
 
 
 MAX_RESIDUAL = 4
@@ -147,22 +137,17 @@ def walk_of(notebook: Notebook, preset: Preset, rng: np.random.Generator) -> Wal
             query = reworded(question, preset, rng)
         else:
             query, bridge = _followed(notebook, walk, hop, preset, rng)
-        asked = notebook.ask(query)
-        walk.searches.append(asked.search)
-        for rank, number in enumerate(asked.notes):
+        search, notes = notebook.ask(query)
+        walk.searches.append(search)
+        for rank, number in enumerate(notes):
             is_bridged = bridge is not None and notebook.notes[number].scored.passage.title_name == bridge
-            _sight(walk, number, hop, rank, is_bridged)
+            if (seen := walk.seen.get(number)) is None:
+                walk.seen[number] = Sighting(hop, rank, is_bridged=is_bridged)
+            else:
+                seen.times += 1
+                seen.is_bridged |= is_bridged
+                seen.rank = min(seen.rank, rank)
     return walk
-
-
-def _sight(walk: Walk, number: int, hop: int, rank: int, is_bridged: bool) -> None:
-    from_before = walk.seen.get(number)
-    if from_before is None:
-        walk.seen[number] = Sighting(hop, rank, is_bridged=is_bridged)
-        return
-    from_before.times += 1
-    from_before.is_bridged |= is_bridged
-    from_before.rank = min(from_before.rank, rank)
 
 
 def _searches(question: ParsedQuestion, preset: Preset, rng: np.random.Generator) -> int:

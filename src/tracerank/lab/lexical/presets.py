@@ -34,47 +34,12 @@ class Preset:
     """Probability that a passage is overlooked when the answer is drawn."""
 
 
-BASE = Preset(
-    name="base",
-    searches=(0.20, 0.35, 0.28, 0.17),
-    no_search=0.06,
-    no_answer=0.12,
-    drops_word=0.25,
-    starts_with_name=0.3,
-    asks_again=0.15,
-    bridge_temperature=0.8,
-    temperature=0.8,
-    top_p=0.8,
-    passage_noise=0.7,
-    skips_passage=0.12,
+# fmt: off
+BASE, SFT, RL = (
+    # name, searches, no search, no answer, word, name, again, bridge, answer, top-p, noise, skips
+    Preset("base", (0.20, 0.35, 0.28, 0.17), 0.06, 0.120, 0.25, 0.30, 0.15, 0.80, 0.8, 0.8, 0.70, 0.12),
+    Preset("sft",  (0.12, 0.45, 0.30, 0.13), 0.00, 0.025, 0.15, 0.20, 0.12, 0.50, 0.6, 0.8, 0.45, 0.06),
+    Preset("rl",   (0.05, 0.50, 0.35, 0.10), 0.00, 0.005, 0.03, 0.04, 0.05, 0.12, 0.2, 0.9, 0.12, 0.00),
 )
-SFT = Preset(
-    name="sft",
-    searches=(0.12, 0.45, 0.30, 0.13),
-    no_search=0.0,
-    no_answer=0.025,
-    drops_word=0.15,
-    starts_with_name=0.2,
-    asks_again=0.12,
-    bridge_temperature=0.5,
-    temperature=0.6,
-    top_p=0.8,
-    passage_noise=0.45,
-    skips_passage=0.06,
-)
-RL = Preset(
-    name="rl",
-    searches=(0.05, 0.50, 0.35, 0.10),
-    no_search=0.0,
-    no_answer=0.005,
-    drops_word=0.03,
-    starts_with_name=0.04,
-    asks_again=0.05,
-    bridge_temperature=0.12,
-    temperature=0.2,
-    top_p=0.9,
-    passage_noise=0.12,
-    skips_passage=0.0,
-)
-
+# fmt: on
 PRESETS: Mapping[str, Preset] = MappingProxyType({preset.name: preset for preset in (BASE, SFT, RL)})

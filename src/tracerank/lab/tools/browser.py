@@ -119,24 +119,6 @@ class BrowserRule:
 DEFAULT_RULE = BrowserRule()
 
 
-@dataclass(frozen=True, slots=True)
-class ToolReturn:
-    """What one call did, and the text that the agent gets to see."""
-
-    text: str
-    tool: str | None = None
-    """``search``, ``open`` or ``find``; None: the agent called a tool that does not exist."""
-    event: int | None = None
-    """Counts the calls of these three tools from 0, as readers of the transcript do; None beside tool None."""
-    cursor: int | None = None
-    """Number of the page shown; None: the call failed."""
-    parent: int | None = None
-    """Event that showed the page the call started from; None: none, or the call failed before that mattered."""
-    page: Page | None = None
-    first_line: int = 0
-    shown_lines: int = 0
-
-
 class _Refused(Exception):
     """A call that cannot be done; the message is for the agent."""
 
@@ -147,72 +129,72 @@ class Browser:
     def __init__(self, library: Library, rule: BrowserRule = DEFAULT_RULE) -> None:
         self._library = library
         self._rule = rule
-        self._stack: list[tuple[Page, int]] = []
-        """Pages shown and the events that showed them; the place is the cursor."""
-        self._events = 0
+        self._stack: list[Page] = []
+        """Pages shown; the index is the cursor."""
+        self._calls = 0
 
-    def call(self, name: object, arguments: object) -> ToolReturn:
+    def call(self, name: object, arguments: object) -> str:
         """Do what the agent wrote: a tool's name in any spelling, arguments as an object or as JSON text."""
         tool = tool_of(name)
         if tool is None:
-            return ToolReturn(_error(f"Unknown function: {shown_name(str(name))}"))
-        event = self._events
-        self._events += 1
+            return _error(f"Unknown function: {shown_name(str(name))}")
+        self._calls += 1
         values = _values(arguments)
         if values is None:
-            return ToolReturn(_error("Invalid function arguments"), tool, event)
+            return _error("Invalid function arguments")
         try:
-            action = {"search": self._search, "open": self._open, "find": self._find}[tool]
-            return action(values, event)
+            return {"search": self._search, "open": self._open, "find": self._find}[tool](values)
         except _Refused as refusal:
-            return ToolReturn(str(refusal), tool, event)
+            return str(refusal)
 
-    def _search(self, values: Mapping[str, Any], event: int) -> ToolReturn:
+    def _search(self, values: Mapping[str, Any]) -> str:
         query = values.get("query")
         if not isinstance(query, str) or not query.strip():
             raise _Refused("Error during search for ``: `query` should be text that is not empty")
         query = encodable(query)
-        passages = self._one_per_page(self._library.search(query, 3 * self._rule.results))
-        page = search_page(query, event, passages, self._rule.snippet_words)
-        return self._show(page, "search", event, None, 0, self._rule.view_lines)
+        best: dict[str, Passage] = {}
+        for passage in self._library.search(query, 3 * self._rule.results):
+            if passage.url is not None:
+                best.setdefault(passage.url, passage)
+        listed = list(best.values())[: self._rule.results]
+        page = search_page(query, self._calls - 1, listed, self._rule.snippet_words)
+        return self._show(page, 0, self._rule.view_lines)
 
-    def _open(self, values: Mapping[str, Any], event: int) -> ToolReturn:
+    def _open(self, values: Mapping[str, Any]) -> str:
         target = values["id"] if "id" in values else values.get("url", -1)
+        cursor = _integer(values, "cursor", -1)
         if isinstance(target, str) and not target.strip().isdecimal():
-            # Hangs on the page at the cursor, as readers see it, but needs none.
-            parent = self._event_at(_cursor(values))
             page, line = self._fetched(target), 0
         else:
-            source, parent = self._page_at(_cursor(values))
-            page, line = self._followed(source, _link_id(target))
-        line = _first_line(values.get("loc"), line, page)
-        return self._show(page, "open", event, parent, line, self._line_count(values.get("num_lines")))
+            page, line = self._followed(self._page_at(cursor), _link_id(target))
+        first = _integer(values, "loc", line)
+        if first >= len(page.lines):
+            last = len(page.lines) - 1
+            raise _Refused(f"Invalid location parameter: `{first}`. Cannot exceed page maximum of {last}.")
+        count = _integer(values, "num_lines", 0)
+        count = min(count, self._rule.most_lines) if count > 0 else self._rule.view_lines
+        return self._show(page, first if first >= 0 else line, count)
 
-    def _find(self, values: Mapping[str, Any], event: int) -> ToolReturn:
+    def _find(self, values: Mapping[str, Any]) -> str:
         pattern = values.get("pattern")
         if not isinstance(pattern, str) or not pattern.strip():
             raise _Refused("`pattern` should be text that is not empty")
-        page, parent = self._page_at(_cursor(values))
+        page = self._page_at(_integer(values, "cursor", -1))
         if page.kind != "document":
             raise _Refused("Cannot run `find` on search results page or find results page; open one of its links first")
-        return self._show(find_page(encodable(pattern), page), "find", event, parent, 0, self._rule.most_lines)
+        return self._show(find_page(encodable(pattern), page), 0, self._rule.most_lines)
 
-    def _show(self, page: Page, tool: str, event: int, parent: int | None, first: int, count: int) -> ToolReturn:
-        cursor = len(self._stack)
-        self._stack.append((page, event))
-        shown = min(count, len(page.lines) - first)
-        return ToolReturn(page.show(cursor, first, count), tool, event, cursor, parent, page, first, shown)
+    def _show(self, page: Page, first: int, count: int) -> str:
+        self._stack.append(page)
+        return page.show(len(self._stack) - 1, first, count)
 
-    def _page_at(self, cursor: int) -> tuple[Page, int]:
+    def _page_at(self, cursor: int) -> Page:
         if not self._stack:
             raise _Refused("No pages to access!")
         if cursor != -1 and not 0 <= cursor < len(self._stack):
             known = f"[0 - {len(self._stack) - 1}]"
             raise _Refused(f"Cursor `{cursor}` is out of range. Available cursor indices: {known}.")
         return self._stack[cursor]
-
-    def _event_at(self, cursor: int) -> int | None:
-        return self._stack[cursor][1] if -1 <= cursor < len(self._stack) and self._stack else None
 
     def _followed(self, source: Page, number: int) -> tuple[Page, int]:
         if number == -1:
@@ -224,27 +206,13 @@ class Browser:
 
     def _fetched(self, url: str) -> Page:
         wanted = canonical_url(url.strip())
-        for page, _ in reversed(self._stack):
+        for page in reversed(self._stack):
             if page.kind == "document" and page.url == wanted:
                 return page
         documents = self._library.documents_at(wanted) if wanted else ()
         if not documents:
             raise _Refused(f"Error fetching URL `{shown_name(url)}`: there is no such page in this corpus")
         return document_page(documents)
-
-    def _one_per_page(self, passages: tuple[Passage, ...]) -> list[Passage]:
-        best: dict[str, Passage] = {}
-        for passage in passages:
-            if passage.url is not None:
-                best.setdefault(passage.url, passage)
-        return list(best.values())[: self._rule.results]
-
-    def _line_count(self, given: object) -> int:
-        if given is None:
-            return self._rule.view_lines
-        if not isinstance(given, int) or isinstance(given, bool):
-            raise _Refused(f"`num_lines` should be an integer, not `{type(given).__name__}`")
-        return min(given, self._rule.most_lines) if given > 0 else self._rule.view_lines
 
 
 def _values(arguments: object) -> Mapping[str, Any] | None:
@@ -257,10 +225,12 @@ def _values(arguments: object) -> Mapping[str, Any] | None:
     return arguments if isinstance(arguments, Mapping) else None
 
 
-def _cursor(values: Mapping[str, Any]) -> int:
-    given = values.get("cursor", -1)
+def _integer(values: Mapping[str, Any], name: str, default: int) -> int:
+    given = values.get(name)
+    if given is None:
+        return default
     if not isinstance(given, int) or isinstance(given, bool):
-        raise _Refused(f"`cursor` should be an integer, not `{type(given).__name__}`")
+        raise _Refused(f"`{name}` should be an integer, not `{type(given).__name__}`")
     return given
 
 
@@ -272,17 +242,6 @@ def _link_id(target: object) -> int:
     if isinstance(target, int) and not isinstance(target, bool) and target >= -1:
         return target
     raise _Refused(f"Invalid link id `{shown_name(str(target))}`.")
-
-
-def _first_line(given: object, default: int, page: Page) -> int:
-    if given is None:
-        return default
-    if not isinstance(given, int) or isinstance(given, bool):
-        raise _Refused(f"`loc` should be an integer, not `{type(given).__name__}`")
-    if given >= len(page.lines):
-        last = len(page.lines) - 1
-        raise _Refused(f"Invalid location parameter: `{given}`. Cannot exceed page maximum of {last}.")
-    return given if given >= 0 else default
 
 
 def _error(message: str) -> str:

@@ -106,9 +106,9 @@ class _Corner:
         first = Lookup(chain[0], root.name, root.place)
         lookups = (first, *(Lookup(relation, None, None) for relation in chain[1:]))
         self._add_asides(root)
-        lures = [value for source in Source for value in self._ends[source] if value != answer]
-        text = chain[-1].ask.format(x=asked)
-        return self._case(question_id, text, lookups, answer, tuple(lures), is_hopeless)
+        lures = tuple(value for source in Source for value in self._ends[source] if value != answer)
+        question = Question(question_id, chain[-1].ask.format(x=asked), (answer,), DATASET)
+        return self._case(question, lookups, lures, is_hopeless)
 
     def comparison(self, question_id: str) -> Case:
         rng = self._rng
@@ -120,30 +120,15 @@ class _Corner:
         lookups = tuple(Lookup(relation, root.name, root.place) for root in roots)
         self._add_asides(roots[0])
         text = rng.choice(facts.COMPARISONS).format(x=first, y=second)
-        return self._case(question_id, text, lookups, answer, (other,), False)
+        return self._case(Question(question_id, text, (answer,), DATASET), lookups, (other,), False)
 
-    def _case(
-        self,
-        question_id: str,
-        text: str,
-        lookups: tuple[Lookup, ...],
-        answer: str,
-        lures: tuple[str, ...],
-        is_hopeless: bool,
-    ) -> Case:
+    def _case(self, question: Question, lookups: tuple[Lookup, ...], lures: tuple[str, ...], is_hopeless: bool) -> Case:
         rng, model = self._rng, self._model
         is_comparison = len(lookups) > 1 and lookups[1].name is not None
-        return Case(
-            question=Question(question_id, text, (answer,), DATASET),
-            lookups=lookups,
-            is_comparison=is_comparison,
-            answer=answer,
-            pages=tuple(self._pages),
-            lures=lures,
-            fame=0.5 if is_comparison else 0.0 if is_hopeless else rng.betavariate(*model.fame),
-            is_hopeless=is_hopeless,
-            effort=rng.lognormvariate(0.0, model.effort_spread),
-        )
+        fame = 0.5 if is_comparison else 0.0 if is_hopeless else rng.betavariate(*model.fame)
+        effort = rng.lognormvariate(0.0, model.effort_spread)
+        pages, [answer] = tuple(self._pages), question.references
+        return Case(question, lookups, is_comparison, answer, pages, lures, fame, is_hopeless, effort)
 
     def _chain(self, hops: int) -> tuple[Relation, ...]:
         chain: list[Relation] = []
