@@ -84,7 +84,8 @@ class Reader:
         self.addresses[SERVICE] = f"http://127.0.0.1:{port}"
         until = time.monotonic() + SECONDS
         while not answers(f"http://127.0.0.1:{port}/health"):
-            assert self.servers[-1].poll() is None and time.monotonic() < until, piece
+            assert self.servers[-1].poll() is None, piece
+            assert time.monotonic() < until, piece
             time.sleep(0.1)
 
     def close(self) -> None:
