@@ -21,6 +21,7 @@ from tracerank.methods import load_method
 from tracerank.pools.pool import Pool
 from tracerank.readers import iter_pools
 from tracerank.scale import DecidePools, select_on_engine
+from tracerank.scale.job import OutputFolder
 
 ROOT = Path(__file__).parents[2]
 DECIDE = DecidePools("majority")
@@ -148,6 +149,16 @@ def test_a_run_killed_before_it_began_and_an_address_as_output_are_fine(pools: l
     assert select_on_engine("daft", [source], f"file://{out}", DECIDE, workers=1).questions == 12
     assert by_question(decisions(out)) == local(source)
     assert {path.name.split("-")[0] for path in out.iterdir()} == {"part", "run.json"}
+
+
+def test_a_draft_that_a_surviving_worker_finishes_meanwhile_stops_no_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "_draft-left").touch()
+    folder = OutputFolder(str(tmp_path))
+    monkeypatch.setattr(folder, "_all_names", lambda: ["_draft-gone", "_draft-left", "part-00000.parquet"])
+    folder.clear()
+    assert not (tmp_path / "_draft-left").exists()
 
 
 def test_another_run_is_refused_and_force_starts_over(pools: list[Pool], tmp_path: Path) -> None:

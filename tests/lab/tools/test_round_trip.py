@@ -1,5 +1,6 @@
 """What the browser printed is read back by our own reader without loss, hostile pages included."""
 
+import json
 import re
 from pathlib import Path
 from random import Random
@@ -9,17 +10,22 @@ import orjson
 import pytest
 
 from tests.lab.shelves import HOSTILE, RIVERS, WORDS, corpus_of, hostile_row
-from tests.lab.tools.harmony import Message, answered, asked, called, returned
 from tracerank.answers.exact import normalize_text
 from tracerank.lab.corpus.index import Corpus
 from tracerank.lab.tools.browser import Browser, BrowserRule
 from tracerank.pools.documents import link_documents
 from tracerank.pools.types import Rollout
 from tracerank.readers.formats.browsing import BrowsingReader
+from tracerank.readers.values import encodable
 
 Arguments = dict[str, Any] | str
 WALKS = 200
 ENCODED_TWICE = '"{\\"query\\": \\"river\\"}"'
+
+
+def message(role: str, text: str, **given: Any) -> dict[str, Any]:
+    """A turn as harmony logs have it; a model can write half a character."""
+    return {"role": role, "content": [{"type": "text", "text": encodable(text)}], **given}
 
 
 class Walk:
@@ -28,13 +34,18 @@ class Walk:
     def __init__(self, corpus: Corpus, rule: BrowserRule | None = None) -> None:
         self.corpus = corpus
         self.browser = Browser(corpus, rule or BrowserRule(view_lines=6))
-        self.messages: list[Message] = [asked("Which river?")]
+        self.messages = [message("user", "Which river?")]
         self.calls: list[tuple[str, Any, str, int | None]] = []
         """Tool, query, text, and the cursor of the page shown."""
 
     def call(self, tool: str, arguments: Arguments) -> tuple[str, bool]:
         text = self.browser.call(f"browser.{tool}", arguments)
-        self.messages += [called(tool, arguments), returned(tool, text)]
+        name = f"browser.{tool}"
+        written = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+        self.messages += [
+            message("assistant", written, channel="analysis", recipient=name, content_type="code"),
+            message("tool", text, name=name, recipient="assistant"),
+        ]
         values = {"query": "river"} if arguments == ENCODED_TWICE else arguments
         cursor = re.match(r"\[(\d+)\] ", text)
         query = values.get("query") if isinstance(values, dict) else None
@@ -43,7 +54,8 @@ class Walk:
 
     def read_back(self) -> Rollout:
         """The rollout as our reader sees it, after a trip through JSON."""
-        record = orjson.loads(orjson.dumps({"qid": 1, "sample_id": 0, "messages": [*self.messages, answered("Velm")]}))
+        messages = [*self.messages, message("assistant", "Velm", channel="final", recipient=None)]
+        record = orjson.loads(orjson.dumps({"qid": 1, "sample_id": 0, "messages": messages}))
         assert BrowsingReader().recognises(record)
         (rollout,) = link_documents([BrowsingReader().parse(record, "walk:1").rollout])
         return rollout
