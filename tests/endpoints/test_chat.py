@@ -1,5 +1,6 @@
 """Chat models: the fake, and a real client against a server that misbehaves."""
 
+import socket
 from collections.abc import Callable
 from typing import Any
 
@@ -202,3 +203,18 @@ def test_thinking_is_kept_under_whichever_name_it_came(record: dict[str, Any]) -
     message = record_to_message({"role": "assistant", "content": "Hi"} | record)
     assert (message.content, message.reasoning) == ("Hi", "Hm.")
     assert record_to_message(message_to_record(message)) == message
+
+
+def test_a_connection_that_is_made_while_the_client_closes_is_closed_too(
+    make: Callable[..., HttpChat], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chat, made, connect = make(), list[socket.socket](), socket.create_connection
+
+    def closing(*address: Any, **settings: Any) -> socket.socket:
+        made.append(connect(*address, **settings))
+        chat.close()  # as another thread does after a refusal
+        return made[-1]
+
+    monkeypatch.setattr(socket, "create_connection", closing)
+    assert ask(chat).text == "Hi."
+    assert [one.fileno() for one in made] == [-1]

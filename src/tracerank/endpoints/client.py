@@ -158,6 +158,8 @@ class EndpointClient:
                     raise self._failed(f"answered with more than {self.server.most_bytes / MILLION:,.0f} MB")
                 if time.monotonic() > end:
                     raise httpx.ReadTimeout("the whole answer took too long")
+            if not self.close.alive:  # closed while this connection was made, which was therefore not closed with it
+                reply.extensions["network_stream"].close()
         kept = {name: value for name, value in reply.headers.items() if name == "retry-after"}
         return httpx.Response(reply.status_code, headers=kept, content=bytes(content))
 
