@@ -212,7 +212,7 @@ def test_a_connection_that_is_made_while_the_client_closes_is_closed_too(
 
     def closing(*address: Any, **settings: Any) -> socket.socket:
         made.append(connect(*address, **settings))
-        chat.close()  # as another thread does after a refusal
+        chat.__exit__(None, None, None)  # as another thread does after a refusal
         return made[-1]
 
     monkeypatch.setattr(socket, "create_connection", closing)
