@@ -43,7 +43,8 @@ class Installed:
 def command_for(monkeypatch: pytest.MonkeyPatch, origin: Mapping[str, Any] | None, extra: str = "readers") -> list[str]:
     """The arguments of pip where the package came from there."""
     own = Installed(origin and json.dumps(origin), DECLARED)
-    monkeypatch.setattr(metadata, "distribution", lambda name: own)
+    beside = Installed(None, DECLARED)  # the egg-info that a build leaves beside the sources
+    monkeypatch.setattr(metadata, "distributions", lambda name: [beside, own])
     python, *rest = shlex.split(install_command(extra))
     assert (python, rest[:3]) == (sys.executable, ["-m", "pip", "install"])
     return rest[3:]
@@ -73,10 +74,7 @@ def test_what_came_from_elsewhere_gets_the_libraries_themselves(
 
 
 def test_code_that_was_never_installed_is_a_clone(monkeypatch: pytest.MonkeyPatch) -> None:
-    def absent(name: str) -> None:
-        raise metadata.PackageNotFoundError(name)
-
-    monkeypatch.setattr(metadata, "distribution", absent)
+    monkeypatch.setattr(metadata, "distributions", lambda name: [])
     assert install_command("serve").endswith(shlex.join(["-c", f"{ROOT}/constraints.txt", "-e", f"{ROOT}[serve]"]))
 
 

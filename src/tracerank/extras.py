@@ -66,10 +66,11 @@ def install_command(extra: str) -> str:
     """The command that adds an extra to this installation: a clone, a wheel or anything else."""
     from importlib import metadata  # slow to import
 
-    try:
-        own = metadata.distribution("tracerank")
-    except metadata.PackageNotFoundError:  # a clone that was put on the path
+    found = list(metadata.distributions(name="tracerank"))
+    if not found:  # a clone that was put on the path
         return pip_install(*_from_folder(Path(__file__).parents[2], extra, is_editable=True))
+    # A build leaves an egg-info beside the sources, which does not say where the package was installed from.
+    own = next((one for one in found if one.read_text("direct_url.json")), found[0])
     origin = json.loads(own.read_text("direct_url.json") or "{}")
     path = _local_path(str(origin.get("url", "")))
     if path is not None and path.is_dir():
