@@ -49,7 +49,7 @@ class Shape:
     """The fields of one kind of object, and what is looked up for each of thousands of them."""
 
     def __init__(self, *fields: Field, parts: tuple[Field, ...] = ()) -> None:
-        """``parts`` hold objects of their own, which whoever reads or writes the object takes care of."""
+        """``parts`` hold objects of their own, which the caller reads and writes."""
         self.fields = fields
         self.read = (*fields, *parts)
         self.kinds = {field.name: field.kind for field in self.read}
@@ -77,7 +77,7 @@ class Shape:
 
 
 class Misfit(MalformedRollout):
-    """A field that is not what it should be; whoever read the object around it adds where that stands."""
+    """A field that is not what it should be; the reader of the object around it adds the place."""
 
     def __init__(self, place: str, reason: str) -> None:
         super().__init__(f"field '{place}': {reason}")

@@ -39,7 +39,7 @@ def correctness(rollout: Rollout, references: Sequence[str]) -> float | None:
 
 
 def by_exact_match(question: Question, answer: str) -> float | None:
-    """The paper's comparison, for whoever names no other."""
+    """The paper's comparison, used unless another is named."""
     return exact_match(answer, question.references) if question.references else None
 
 
