@@ -7,38 +7,34 @@ that a short trial asks about everything and a longer one asks the same and more
 import hashlib
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tracerank.endpoints.chat_http import ChatConfig, HttpChat
 from tracerank.lab.almanac.sampling import INDEX, Almanac
-from tracerank.lab.chat.policy import ChatPolicy, Limits, Style
-from tracerank.lab.chat.prompts import FORCED, MISSED, holds_prompt
-from tracerank.lab.chat.tags import TagStyle
-from tracerank.lab.chat.tools import browser_style, search_style
+from tracerank.lab.chat.policy import ChatPolicy, Limits
+from tracerank.lab.chat.prompts import prompt_text
+from tracerank.lab.chat.styles import STYLES
 from tracerank.lab.corpus.index import Corpus
-from tracerank.lab.sample import in_order, sample_in_threads, tasks_left
-from tracerank.lab.tools.browser import BrowserRule
+from tracerank.lab.policies import Agent
+from tracerank.lab.run import sample, tasks_left
 from tracerank.pools.canonical import record_to_parsed, rollout_to_record
 from tracerank.pools.types import Question, Rollout
 from tracerank.runs.atomic import write_lines
 from tracerank.sampling.run_log import has_failed
 
-LIMITS = Limits(turns=5, calls=5, reply_tokens=200, rollout_tokens=1000, answer_tokens=60, return_characters=1200)
+LIMITS = Limits(turns=5, calls=5, reply_tokens=200, return_characters=1200)
 """Small, for a machine without a GPU: a rollout takes well under a minute there."""
 TEMPERATURE = 1.0
 SEED = 0
 SILENCE = 600.0
 """Seconds; a shared machine may take minutes to read a prompt."""
-_RULE = BrowserRule(results=4, snippet_words=25, view_lines=20)
-
-STYLES: dict[str, Callable[[Corpus], Style]] = {
-    "tags": TagStyle,
-    "tools": search_style,
-    "browser": lambda corpus: browser_style(corpus, _RULE),
-}
+MISSED = ("tags_invalid", "tools_invalid", "tools_cut")
+"""Prompts that answer a reply that neither calls nor answers."""
+FORCED = ("tags_last_turn", "last_turn")
+"""Prompts that demand the answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,24 +61,23 @@ def make_rollouts(
     done = {(record["question_id"], record["sample_id"]) for record in _whole_lines(part)}
     began, total = time.monotonic(), len(questions) * k
     with HttpChat(config) as chat, open(part, "ab") as file:
-        policy = ChatPolicy(chat, STYLES[style](corpus), LIMITS, temperature=TEMPERATURE)
+        policy = ChatPolicy(chat, STYLES[style], corpus, LIMITS, temperature=TEMPERATURE)
         agent = policy.name.rpartition(":")[2]  # style, prompts and limits: a server may move
         spent = _seconds(notes, agent)
-        made = sample_in_threads(policy, tasks_left(questions, k, done), SEED, threads)
-        for count, one in enumerate(made, start=len(done) + 1):
-            if has_failed(one.rollout):  # left for the next attempt
-                print(f"{style} {count} of {total}: {one.rollout.problem}", flush=True)
+        made = sample(Agent(policy, concurrency=threads), tasks_left(questions, k, done), SEED)
+        for count, (question, rollout) in enumerate(made, start=len(done) + 1):
+            if has_failed(rollout):  # left for the next attempt
+                print(f"{style} {count} of {total}: {rollout.problem}", flush=True)
                 continue
-            file.write(json.dumps(rollout_to_record(one.question, one.rollout), ensure_ascii=False).encode() + b"\n")
+            file.write(json.dumps(rollout_to_record(question, rollout), ensure_ascii=False).encode() + b"\n")
             file.flush()
             notes.write_text(json.dumps({"agent": agent, "seconds": spent + time.monotonic() - began}))
-            print(f"{style} {count} of {total}: {one.rollout.answer!r} {one.rollout.label}", flush=True)
+            print(f"{style} {count} of {total}: {rollout.answer!r} {rollout.label}", flush=True)
         seconds = _seconds(notes, agent)
     lines = _whole_lines(part)
-    keys = [(line["question_id"], line["sample_id"]) for line in lines]
-    asked = {(question.id, sample) for question in questions for sample in range(k)}  # a longer trial asked for more
-    kept = [at for at, key in enumerate(keys) if key in asked]
-    ordered = [lines[kept[at]] for at in in_order([keys[at] for at in kept], questions)]
+    made_by = {(line["question_id"], line["sample_id"]): line for line in lines}
+    asked = [(question.id, number) for question in questions for number in range(k)]  # a longer trial asked for more
+    ordered = [made_by[key] for key in asked if key in made_by]
     write_lines(path, ordered)
     rows = map(record_to_parsed, ordered)
     return Made(tuple((row.question, row.rollout) for row in rows), seconds / max(1, len(lines)))
@@ -111,9 +106,14 @@ def _whole_lines(part: Path) -> list[dict[str, Any]]:
 
 def misses(rollout: Rollout) -> int:
     """Turns that were neither a call nor an answer."""
-    return sum(message.role == "user" and holds_prompt(message.content, MISSED) for message in rollout.messages)
+    return sum(message.role == "user" and _holds(message.content, MISSED) for message in rollout.messages)
 
 
 def is_forced(rollout: Rollout) -> bool:
     """Whether the answer had to be demanded."""
-    return any(message.role == "user" and holds_prompt(message.content, FORCED) for message in rollout.messages)
+    return any(message.role == "user" and _holds(message.content, FORCED) for message in rollout.messages)
+
+
+def _holds(turn: str, prompts: Sequence[str]) -> bool:
+    """Whether a turn holds one of these prompts, up to the first place that is filled in."""
+    return any(prompt_text(name).partition("{")[0] in turn for name in prompts)

@@ -6,7 +6,6 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from tracerank.lab.corpus.base import DEFAULT_RULE, PassageRule
 from tracerank.lab.corpus.build import build_corpus
 from tracerank.lab.corpus.index import Corpus
 
@@ -75,9 +74,9 @@ def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
     return path
 
 
-def corpus_of(folder: Path, rows: Iterable[Mapping[str, Any]], rule: PassageRule = DEFAULT_RULE) -> Corpus:
+def corpus_of(folder: Path, rows: Iterable[Mapping[str, Any]]) -> Corpus:
     """An index of the rows."""
-    build_corpus([write_rows(folder / "docs.jsonl", rows)], folder / "index", rule)
+    build_corpus([write_rows(folder / "docs.jsonl", rows)], folder / "index")
     return Corpus(folder / "index")
 
 

@@ -1,6 +1,5 @@
-"""Policies by name, from Python: what a name becomes and what is refused before anything is opened."""
+"""Agents by name: what a name becomes and what is refused before anything is sampled."""
 
-import pickle
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +7,8 @@ import pytest
 
 from tests.lab.shelves import RIVERS, corpus_of
 from tracerank.errors import UsageError
-from tracerank.lab.policies import ChatOptions, PolicyChoice
+from tracerank.lab.policies import opened_agent
 from tracerank.pools.types import Question
-
-ASKED = Question("1", "Who charted the Velm River?")
 
 
 @pytest.fixture(scope="module")
@@ -19,18 +16,15 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return corpus_of(tmp_path_factory.mktemp("policies"), RIVERS).folder
 
 
-def test_a_lexical_name_becomes_an_agent_and_a_worker_process_loads_the_same(index: Path) -> None:
-    choice = PolicyChoice("lexical:rl", index)
-    with choice.opened() as policy:
-        assert policy.name == "lexical:rl"
-        here = list(policy.rollouts(ASKED, range(3)))
-    assert [rollout.sample_id for rollout in here] == [0, 1, 2]
-    assert list(pickle.loads(pickle.dumps(choice)).load_lexical().rollouts(ASKED, range(3))) == here
-
-
-def test_another_index_is_another_source(index: Path, tmp_path: Path) -> None:
-    other = corpus_of(tmp_path, RIVERS[:1]).folder
-    assert PolicyChoice("lexical:rl", index).source() != PolicyChoice("lexical:rl", other).source()
+def test_a_name_becomes_an_agent_over_an_index(index: Path, tmp_path: Path) -> None:
+    with opened_agent("lexical:rl", index) as agent, opened_agent("chat:http://host#m", index, max_turns=3) as chat:
+        assert (agent.policy.name, agent.concurrency) == ("lexical:rl", None)
+        made = agent.policy.rollouts(Question("1", "Who charted the Velm River?"), range(3))
+        assert [rollout.sample_id for rollout in made] == [0, 1, 2]
+        assert chat.policy.name.startswith("chat:http://host/v1#m:tags@")
+        assert (chat.concurrency, chat.source) == (8, agent.source)
+    with opened_agent("lexical:rl", corpus_of(tmp_path, RIVERS[:1]).folder) as other:
+        assert other.source != agent.source
 
 
 @pytest.mark.parametrize(
@@ -38,17 +32,11 @@ def test_another_index_is_another_source(index: Path, tmp_path: Path) -> None:
     [
         ("lexical:best", {}, "no such policy; expected lexical:base"),
         ("chat:", {}, "no such policy"),
-        ("lexical:base", {"chat": ChatOptions(temperature=0.0)}, "temperature: of use only"),
-        ("chat:http://host,m", {"chat": ChatOptions("xml")}, "no such style; expected tags, tools, browser"),
-        ("lexical:base", {"retriever": "http://host"}, "either"),
-        ("lexical:base", {"corpus": None}, "either"),
-        (
-            "chat:http://host,m",
-            {"corpus": None, "retriever": "http://host", "chat": ChatOptions("browser")},
-            "cannot open pages",
-        ),
+        ("lexical:base", {"temperature": 0.0, "top_p": 1}, "--temperature, --top-p: of use only beside"),
+        ("lexical:base", {"retriever": "http://host"}, "either --corpus INDEX or --retriever URL"),
+        ("chat:http://host#m", {"corpus": None, "retriever": "http://host", "style": "browser"}, "cannot open pages"),
     ],
 )
-def test_what_means_nothing_is_refused(name: str, given: dict[str, Any], words: str) -> None:
-    with pytest.raises(UsageError, match=words):
-        PolicyChoice(name, **{"corpus": Path("index"), **given})
+def test_what_means_nothing_is_refused(index: Path, name: str, given: dict[str, Any], words: str) -> None:
+    with pytest.raises(UsageError, match=words), opened_agent(name, **{"corpus": index, **given}):
+        pass

@@ -1,31 +1,24 @@
-"""A run of a policy from Python: every rollout once, several at once, and an account of it."""
+"""Sampling an agent from Python: every rollout once, several at once, resumed, and an account of it."""
 
-import json
 import random
 import time
 from collections.abc import Iterable, Iterator
-from functools import partial
-from itertools import islice
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
 import pytest
 
-from tests.lab.lexical.tiny_corpus import WordRetriever
-from tests.lab.shelves import RIVERS, corpus_of
+from tests.cli.conftest import json_lines
 from tracerank.endpoints.chat import Usage
 from tracerank.errors import ChatError, UsageError
 from tracerank.lab.data import read_data
-from tracerank.lab.lexical.policy import LexicalPolicy
-from tracerank.lab.policies import PolicyChoice
-from tracerank.lab.run import PolicyRun, Tally, write_in_order
-from tracerank.lab.sample import Sampled, Task, in_order, sample, sample_in_processes, sample_in_threads, tasks_left
-from tracerank.pools.canonical import rollout_to_record
+from tracerank.lab.policies import Agent
+from tracerank.lab.run import Sampled, Tally, Task, sample, sample_pools, tasks_left
 from tracerank.pools.types import Question, Rollout, Search
 
 QUESTIONS = tuple(Question(str(n), f"Who designed bridge {n} of Orrin?", ("Maren Holt",)) for n in range(6))
-ASKED = tuple(Question(name, f"Who charted the {name} River?", ("Ada Korn",)) for name in ("Velm", "Ostra"))
+ALL = [(question.id, number) for question in QUESTIONS for number in range(4)]
 
 
 class Slow:
@@ -56,14 +49,7 @@ class Slow:
 
 
 def keys(made: Iterable[Sampled]) -> list[tuple[str, int]]:
-    return [(one.question.id, one.rollout.sample_id) for one in made]
-
-
-def record_keys(records: Iterable[dict[str, Any]]) -> list[tuple[str, int]]:
-    return [(record["question_id"], record["sample_id"]) for record in records]
-
-
-ALL = [(question.id, number) for question in QUESTIONS for number in range(4)]
+    return [(question.id, rollout.sample_id) for question, rollout in made]
 
 
 def test_what_is_done_is_not_sampled_again() -> None:
@@ -71,52 +57,35 @@ def test_what_is_done_is_not_sampled_again() -> None:
     assert list(tasks_left(QUESTIONS[:3], 3, done)) == [Task(QUESTIONS[0], (1,)), Task(QUESTIONS[2], (0, 1, 2))]
 
 
-def test_threads_make_every_rollout_once_and_no_more_at_once_than_allowed() -> None:
+@pytest.mark.parametrize("concurrency", [None, 3])
+def test_every_rollout_is_made_once_and_no_more_at_once_than_allowed(concurrency: int | None) -> None:
     policy = Slow()
-    made = list(sample_in_threads(policy, tasks_left(QUESTIONS, 4), 5, threads=3))
+    made = list(sample(Agent(policy, concurrency=concurrency), tasks_left(QUESTIONS, 4), 5))
     assert sorted(keys(made)) == ALL
-    assert all(one.rollout.answer == f"{one.question.id}/{one.rollout.sample_id}/5" for one in made)
-    assert 1 < policy.most <= 3
+    assert all(rollout.answer == f"{question.id}/{rollout.sample_id}/5" for question, rollout in made)
+    assert policy.most == 1 if concurrency is None else 1 < policy.most <= 3
 
 
 def test_questions_are_taken_only_as_they_are_needed() -> None:
     taken: list[str] = []
     asked = (taken.append(question.id) or question for question in QUESTIONS)  # type: ignore[func-returns-value]
-    made = sample_in_threads(Slow(), tasks_left(asked, 4), 0, threads=2)
-    next(made)
-    made.close()
+    next(sample(Agent(Slow(), concurrency=2), tasks_left(asked, 4)))
     assert len(taken) <= 2
 
 
-@pytest.mark.parametrize("threads", [0, 2])
-def test_a_rollout_on_which_a_server_fails_keeps_its_place_and_costs_only_itself(threads: int) -> None:
-    policy, tasks = Slow(fails_at=("1", 2)), tasks_left(QUESTIONS, 4)
-    made = list(sample_in_threads(policy, tasks, 0, threads) if threads else sample(policy, tasks))
+def test_a_rollout_on_which_a_server_fails_keeps_its_place_and_costs_only_itself() -> None:
+    made = list(sample(Agent(Slow(fails_at=("1", 2)), concurrency=2), tasks_left(QUESTIONS, 4)))
     assert sorted(keys(made)) == ALL
-    [failed] = [one for one in made if one.rollout.answer is None]
+    [failed] = [one for one in made if one[1].answer is None]
     assert keys([failed]) == [("1", 2)]
-    assert failed.rollout.problem == "failed: the server went away"
+    assert failed[1].problem == "failed: the server went away"
 
 
-def test_an_error_that_ends_all_is_raised_after_what_was_finished() -> None:
+def test_an_error_that_ends_all_is_raised() -> None:
     policy = Slow(fails_at=("1", 2), is_hopeless=True)
-    got: list[tuple[str, int]] = []
     with pytest.raises(ChatError, match="went away"):
-        got.extend(keys([one]).pop() for one in sample_in_threads(policy, tasks_left(QUESTIONS, 4), 0, threads=2))
-    assert ("1", 2) not in got
-    earlier = {*(("0", number) for number in range(4)), ("1", 0), ("1", 1)}
-    assert len(earlier - set(got)) <= 1  # the other thread may still be at one of them
+        list(sample(Agent(policy, concurrency=2), tasks_left(QUESTIONS, 4)))
     assert policy.made < 24
-
-
-def test_processes_make_the_same_rollouts_as_one() -> None:
-    load = partial(LexicalPolicy, WordRetriever())
-    alone = list(sample(load(), tasks_left(QUESTIONS, 3), 9))
-    assert list(sample_in_processes(load, tasks_left(QUESTIONS, 3), 9, workers=2)) == alone
-
-
-def test_of_rollouts_made_again_the_last_one_counts() -> None:
-    assert in_order([("2", 0), ("0", 10), ("0", 9), ("2", 0), ("1", 0)], QUESTIONS) == [2, 1, 4, 3]
 
 
 def test_a_tally_counts_what_came_of_rollouts() -> None:
@@ -128,89 +97,51 @@ def test_a_tally_counts_what_came_of_rollouts() -> None:
     tally.add(Rollout(3, None, problem="failed: gone", usage=Usage(1, 1)))
     tally.add(Rollout(4, None, problem="no answer: tokens were used up"))
     found = tally.record()
-    assert found.pop("seconds") < found.pop("rollouts_per_second")
+    assert found.pop("seconds") >= 0
     assert found == {
         "rollouts": 5,
         "resumed": 1,
         "failed": 1,
-        "first_failure": "gone",
         "answered": 2,
         "empty": 2,
-        "thought_in_vain": 1,
         "without_search": 3,
         "labelled": 2,
         "accuracy": 0.5,
+        "first_problem": "failed: gone",
         "prompt_tokens": 16,
         "completion_tokens": 4,
         "calls": 5,
     }
-    assert tally.tokens == 2
 
 
-# A whole run.
+def test_a_run_resumes_makes_again_what_failed_and_ends_in_order(tmp_path: Path) -> None:
+    path, policy = tmp_path / "pools.jsonl", Slow(fails_at=("1", 2))
+    agent = Agent(policy, "index", 2)
+    seen: list[int] = []
 
+    def interrupt(tally: Tally) -> None:
+        seen.append(tally.rollouts)
+        if len(seen) == 5:
+            raise KeyboardInterrupt
 
-@pytest.fixture(scope="module")
-def choice(tmp_path_factory: pytest.TempPathFactory) -> PolicyChoice:
-    return PolicyChoice("lexical:base", corpus_of(tmp_path_factory.mktemp("run"), RIVERS).folder)
+    def run(**given: Any) -> Tally:
+        return sample_pools(agent, QUESTIONS, path, **{"k": 4, **given})
 
-
-def test_a_run_resumes_after_what_was_written_and_makes_the_same(choice: PolicyChoice) -> None:
-    with PolicyRun(choice, ASKED, k=3) as run:
-        whole = list(run.records())
-    assert record_keys(whole) == [(question.id, number) for question in ASKED for number in range(3)]
-    with PolicyRun(choice, ASKED, k=3) as run:
-        first = list(islice(run.records(), 2))
-    with PolicyRun(choice, ASKED, k=3) as run:
-        assert run.take_up(first) == 2
-        assert first + list(run.records()) == whole
-        assert (run.tally.rollouts, run.tally.resumed) == (6, 2)
-
-
-def test_a_failed_rollout_is_made_again_unless_it_shall_be_kept(choice: PolicyChoice) -> None:
-    question = ASKED[0]
-    failed = rollout_to_record(question, Rollout(0, None, problem="failed: gone"))
-    with PolicyRun(choice, (question,), k=2) as run:
-        assert run.take_up([failed]) == 0
-        assert record_keys(run.records()) == [(question.id, 0), (question.id, 1)]
-    with PolicyRun(choice, (question,), k=2, keeps_failed=True) as run:
-        assert run.take_up([failed]) == 1
-        assert record_keys(run.records()) == [(question.id, 1)]
-        assert run.tally.failed == 1
-    again = rollout_to_record(question, Rollout(0, "Ada Korn"))
-    with PolicyRun(choice, (question,), k=2, keeps_failed=True) as run:
-        assert run.take_up([failed, again]) == 1
-        assert run.tally.failed == 0
-
-
-def test_only_the_same_run_is_resumed(choice: PolicyChoice) -> None:
-    def identity(choice: PolicyChoice, questions: tuple[Question, ...] = ASKED, **given: Any) -> dict[str, Any]:
-        with PolicyRun(choice, questions, **{"k": 3, **given}) as run:
-            return run.identity()
-
-    own = identity(choice)
-    assert identity(choice, workers=4) == own
-    others = (
-        identity(choice, k=4),
-        identity(choice, seed=1),
-        identity(choice, ASKED[:1]),
-        identity(PolicyChoice("lexical:rl", choice.corpus)),
-    )
-    assert own not in others
-
-
-def test_the_finished_file_is_in_the_order_of_the_questions(tmp_path: Path) -> None:
-    made = [("Ostra", 1), ("Velm", 1), ("Ostra", 0), ("Velm", 0)]
-    part = tmp_path / "part"
-    part.write_text("".join(json.dumps({"question_id": q, "sample_id": s}) + "\n" for q, s in made))
-    write_in_order(part, tmp_path / "pools.jsonl", ASKED)
-    lines = (tmp_path / "pools.jsonl").read_text().splitlines()
-    assert record_keys(map(json.loads, lines)) == [("Velm", 0), ("Velm", 1), ("Ostra", 0), ("Ostra", 1)]
-
-
-def test_processes_are_not_for_an_agent_that_waits_for_a_server(choice: PolicyChoice) -> None:
-    with pytest.raises(UsageError, match="concurrency"):
-        PolicyRun(PolicyChoice("chat:http://host,m", choice.corpus), ASKED, workers=2)
+    with pytest.raises(KeyboardInterrupt):
+        run(on_rollout=interrupt)
+    for others in ({"k": 5}, {"seed": 1}):
+        with pytest.raises(UsageError, match="other arguments"):
+            run(**others)
+    first = run()
+    assert (first.rollouts, first.failed, first.first_problem) == (24, 1, "failed: the server went away")
+    assert first.resumed in (4, 5)
+    policy.fails_at = None
+    assert (run().resumed, list(tmp_path.iterdir())) == (23, [path])
+    rows = json_lines(path.read_text())
+    assert [(row["question_id"], row["sample_id"]) for row in rows] == ALL
+    assert [row["answer"] for row in rows if "problem" not in row] == [f"{one}/{number}/0" for one, number in ALL]
+    with pytest.raises(UsageError, match="already exists"):
+        run()
 
 
 def test_a_wheel_without_the_data_of_the_laboratory_names_the_way_out() -> None:

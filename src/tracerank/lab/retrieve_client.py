@@ -58,21 +58,20 @@ class RetrieveClient:
 
     def _passage(self, item: object) -> Passage:
         """With scores a server wraps each document; without, it sends it bare."""
-        score = None
-        if isinstance(item, dict) and isinstance(item.get("document"), dict):
-            score, item = item.get("score"), item["document"]
         found = item if isinstance(item, dict) else {}
-        text, title = found.get("text"), found.get("title")
+        score = found.get("score")
+        if isinstance(found.get("document"), dict):
+            found = found["document"]
+        text, title, url, place = (found.get(name) for name in ("text", "title", "url", "place"))
         if not isinstance(text, str) or not text.strip():
             contents = found.get("contents")
             title, text = split_contents(contents if isinstance(contents, str) else "")
         if not text:
             raise RetrieveError(f"{self.config.endpoint}: a document has neither 'contents' nor 'text'")
-        url, place = found.get("url"), found.get("place")
         return Passage(
             text,
             title if isinstance(title, str) else "",
-            float(score) if isinstance(score, int | float) and not isinstance(score, bool) else None,
+            float(score) if isinstance(score, int | float) else None,
             str(found.get("document_id", found.get("id", ""))),
             place if isinstance(place, int) else None,
             url if isinstance(url, str) else None,

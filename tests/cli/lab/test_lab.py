@@ -71,19 +71,11 @@ def test_cost_measures_the_stages_of_a_network(run: Run, world: Path, network: P
     assert 5 < found["texts"] < 5 * 6 * 20
 
 
-def test_cost_shows_recorded_methods_beside(run: Run, world: Path, tmp_path: Path) -> None:
-    assert run("evaluate", world, "-k", "6", "-o", tmp_path / "e").exit_code == 0
-    command = ("lab", "cost", world, "-k", "6", "--records", tmp_path / "e", "--passes", "1")
-    result = run(*command)
+def test_cost_of_a_method_without_an_encoder_is_a_table(run: Run, world: Path) -> None:
+    result = run("lab", "cost", world, "--passes", "1")
     assert result.exit_code == 0, result.output
-    rows = [line.split() for line in result.stdout.splitlines()]
-    assert any(row[:1] == ["majority"] and row[-1].endswith("×") for row in rows)
+    assert "12 questions, K=16, no text encoded" in result.stdout
     assert "the files hold 12 questions only" in result.stderr
-    prices = tmp_path / "prices.toml"
-    prices.write_text('currency = "EUR"\n["*"]\ninput = 1\noutput = 2\n')
-    assert "EUR per 1,000" in run(*command, "--prices", prices).stdout
-    assert "--records" in error_of(run("lab", "cost", world, "--prices", prices))
-    assert "holds no evaluation" in error_of(run("lab", "cost", world, "--records", tmp_path))
 
 
 # world

@@ -21,9 +21,7 @@ from tracerank.endpoints.chat import ChatMessage, ChatReply, PromptTooLong, Samp
 from tracerank.errors import ChatError, UsageError
 from tracerank.lab.chat.policy import ChatPolicy, Limits, answer_confidence
 from tracerank.lab.chat.prompts import prompt_text
-from tracerank.lab.chat.tags import TagStyle
-from tracerank.lab.chat.tools import search_style
-from tracerank.lab.sample import Policy
+from tracerank.lab.chat.styles import STYLES
 from tracerank.pools.types import Question, Rollout
 
 QUESTION = Question("1", "Who designed the Silver Bridge of Orrin?")
@@ -31,7 +29,7 @@ SEARCH, ANSWER = "<search>Silver Bridge", "<answer>Maren Holt"
 
 
 def policy(chat: ScriptedChat, **limits: int) -> ChatPolicy:
-    return ChatPolicy(chat, TagStyle(WordRetriever()), Limits(**limits), top_p=0.9)
+    return ChatPolicy(chat, STYLES["tags"], WordRetriever(), Limits(**limits), top_p=0.9)
 
 
 def one(chat: ScriptedChat, **limits: int) -> Rollout:
@@ -42,11 +40,11 @@ def one(chat: ScriptedChat, **limits: int) -> Rollout:
 # Limits and what is counted.
 
 
-def test_a_server_that_does_not_count_leaves_the_usage_unknown_but_not_unlimited() -> None:
+def test_a_server_that_does_not_count_leaves_the_usage_unknown() -> None:
     chat = in_turn(ChatReply(SEARCH))
-    made = one(chat, rollout_tokens=100, answer_tokens=20, reply_tokens=40, turns=50)
+    made = one(chat, reply_tokens=40, turns=2)
     assert made.usage is None
-    assert [sampling.max_tokens for sampling in chat.samplings] == [40, 40, 20]
+    assert [sampling.max_tokens for sampling in chat.samplings] == [40] * 4
 
 
 @pytest.mark.parametrize(
@@ -67,13 +65,6 @@ def test_at_every_limit_the_answer_is_asked_for_once_more(limits: dict[str, int]
     assert made.answer == "Maren Holt"
     assert made.usage is not None
     assert made.usage.calls == requests
-
-
-def test_a_rollout_never_writes_more_tokens_than_it_may() -> None:
-    chat = ScriptedChat(lambda messages, sampling: ChatReply(SEARCH, 5, sampling.max_tokens))
-    made = one(chat, rollout_tokens=130, answer_tokens=30, reply_tokens=60, turns=50)
-    assert [sampling.max_tokens for sampling in chat.samplings] == [60, 40, 30]
-    assert made.usage == Usage(15, 130, 3)
 
 
 def test_silence_is_not_the_end_the_same_is_asked_again_with_another_seed() -> None:
@@ -122,8 +113,6 @@ def test_a_return_that_no_longer_fits_the_context_is_dropped_and_the_answer_is_f
 
 
 def test_limits_that_leave_no_room_are_refused() -> None:
-    with pytest.raises(UsageError, match="leave nothing"):
-        Limits(rollout_tokens=100, answer_tokens=100)
     with pytest.raises(UsageError, match="at least 1"):
         Limits(turns=0)
 
@@ -148,15 +137,16 @@ def test_every_reply_has_a_seed_of_its_own_that_only_seed_question_sample_and_tu
 
 def test_the_name_changes_with_all_that_settles_a_rollout_and_with_nothing_else() -> None:
     chat, retriever = in_turn(ANSWER), WordRetriever()
-    base: Policy = ChatPolicy(chat, TagStyle(retriever))
+    tags = STYLES["tags"]
+    base = ChatPolicy(chat, tags, retriever)
     assert base.name.startswith("chat:scripted:tags@")
-    assert ChatPolicy(chat, TagStyle(WordRetriever())).name == base.name
+    assert ChatPolicy(chat, tags, WordRetriever()).name == base.name
     others = (
-        ChatPolicy(chat, search_style(retriever)),
-        ChatPolicy(chat, TagStyle(retriever), Limits(turns=3)),
-        ChatPolicy(chat, TagStyle(retriever), temperature=0.5),
-        ChatPolicy(chat, TagStyle(retriever), top_p=0.5),
-        ChatPolicy(ScriptedChat(lambda *_: ANSWER, "another"), TagStyle(retriever)),
+        ChatPolicy(chat, STYLES["tools"], retriever),
+        ChatPolicy(chat, tags, retriever, Limits(turns=3)),
+        ChatPolicy(chat, tags, retriever, temperature=0.5),
+        ChatPolicy(chat, tags, retriever, top_p=0.5),
+        ChatPolicy(ScriptedChat(lambda *_: ANSWER, "another"), tags, retriever),
     )
     assert len({base.name, *(other.name for other in others)}) == 6
 

@@ -1,6 +1,6 @@
 """Every style against a real small model behind a real llama.cpp server: weak answers, a true loop."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import pytest
 
@@ -9,16 +9,13 @@ from tests.llama import llama_server
 from tests.scripted_chat import calling, turn_of
 from tracerank.endpoints.chat import ChatMessage, ChatReply, ChatTool, Sampling
 from tracerank.endpoints.chat_http import ChatConfig, HttpChat
-from tracerank.lab.chat.policy import ChatPolicy, Limits, Style
-from tracerank.lab.chat.tags import TagStyle
-from tracerank.lab.chat.tools import browser_style, search_style
+from tracerank.lab.chat.policy import ChatPolicy, Limits
+from tracerank.lab.chat.styles import STYLES
 from tracerank.lab.corpus.index import Corpus
 from tracerank.pools.types import Question
 
 QUESTION = Question("1", "Who charted the Velm River?", ("Ada Korn",))
-LIMITS = Limits(turns=1, reply_tokens=8, answer_tokens=6, rollout_tokens=14, return_characters=800)
-STYLES: tuple[tuple[Callable[[Corpus], Style], int], ...] = ((TagStyle, 2), (search_style, 1), (browser_style, 1))
-"""With how many rollouts are made: two at once in the style that asks the least of a server."""
+LIMITS = Limits(turns=1, reply_tokens=8, return_characters=800)
 
 
 @pytest.fixture(scope="module")
@@ -47,17 +44,17 @@ class Nudged:
         return self._chat.reply(messages, sampling, tools) if turn_of(messages) else self._first
 
 
-@pytest.mark.parametrize(("style", "samples"), STYLES)
+@pytest.mark.parametrize(("style", "samples"), [("tags", 2), ("tools", 1), ("browser", 1)])
 def test_a_real_model_is_held_to_the_limits_and_counted(
-    chat: HttpChat, rivers: Corpus, style: Callable[[Corpus], Style], samples: int
+    chat: HttpChat, rivers: Corpus, style: str, samples: int
 ) -> None:
-    policy = ChatPolicy(chat, style(rivers), LIMITS, temperature=0.7)
+    policy = ChatPolicy(chat, STYLES[style], rivers, LIMITS, temperature=0.7)
     made = list(policy.rollouts(QUESTION, range(samples), seed=1))
     assert [each.sample_id for each in made] == list(range(samples))
     for each in made:
         assert each.usage is not None
-        assert 1 <= each.usage.calls <= 3  # the answer is demanded twice where tokens are left
-        assert 0 < each.usage.completion_tokens <= LIMITS.rollout_tokens
+        assert 1 <= each.usage.calls <= 3  # the answer is demanded twice at most
+        assert 0 < each.usage.completion_tokens <= 3 * LIMITS.reply_tokens
         assert each.usage.prompt_tokens > 30
         assert each.label in (0.0, 1.0)
         assert each.confidence is None or 0 < each.confidence <= 1
@@ -67,15 +64,15 @@ def test_a_real_model_is_held_to_the_limits_and_counted(
 @pytest.mark.parametrize(
     ("style", "first"),
     [
-        (TagStyle, ChatReply("<search>Velm River", 0, 0)),
-        (search_style, calling(("search", '{"query": "Velm River"}'), ("search", "{broken"))),
-        (browser_style, calling(("browser_search", '{"query": "Velm River"}'), ("browser_open", '{"id": 0}'))),
+        ("tags", ChatReply("<search>Velm River", 0, 0)),
+        ("tools", calling(("search", '{"query": "Velm River"}'), ("search", "{broken"))),
+        ("browser", calling(("browser_search", '{"query": "Velm River"}'), ("browser_open", '{"id": 0}'))),
     ],
 )
 def test_a_real_server_goes_on_from_returns_and_malformed_calls(
-    chat: HttpChat, rivers: Corpus, style: Callable[[Corpus], Style], first: ChatReply
+    chat: HttpChat, rivers: Corpus, style: str, first: ChatReply
 ) -> None:
-    [made] = ChatPolicy(Nudged(chat, first), style(rivers), LIMITS).rollouts(QUESTION, [0])
+    [made] = ChatPolicy(Nudged(chat, first), STYLES[style], rivers, LIMITS).rollouts(QUESTION, [0])
     assert "Ada Korn" in str(made.searches[0].evidence)
     assert made.usage is not None
     assert 2 <= made.usage.calls <= 3

@@ -12,10 +12,9 @@ from tests.scripted_chat import Said, ScriptedChat, calling, turn_of
 from tracerank.answers.exact import normalize_text
 from tracerank.answers.extraction import extract_answer
 from tracerank.endpoints.chat import ChatMessage, ChatReply, Sampling, message_to_record
-from tracerank.lab.chat.policy import ChatPolicy, Limits, Style
-from tracerank.lab.chat.tags import TagStyle
-from tracerank.lab.chat.tools import browser_style, search_style
-from tracerank.lab.corpus.base import Passage
+from tracerank.lab.chat.policy import ChatPolicy, Limits
+from tracerank.lab.chat.styles import STYLES
+from tracerank.lab.corpus.base import Passage, Retriever
 from tracerank.lab.corpus.index import Corpus
 from tracerank.lab.tools.ranked_search import print_ranked
 from tracerank.pools.canonical import record_to_parsed, rollout_to_record
@@ -87,11 +86,12 @@ def random_browsing(rng: Random) -> Said:
     return calling(*calls, *rng.choice(((), (), (), (("browser_open", '{"id": 0'),))))
 
 
-def rollouts_of(style: Style, say: Callable[[Random], Said]) -> list[Rollout]:
+def rollouts_of(style: str, retriever: Retriever, say: Callable[[Random], Said]) -> list[Rollout]:
     def script(messages: Sequence[ChatMessage], sampling: Sampling) -> Said:
         return say(Random(f"{sampling.seed} {turn_of(messages)}"))
 
-    return list(ChatPolicy(ScriptedChat(script), style, LIMITS).rollouts(QUESTION, range(SAMPLES)))
+    policy = ChatPolicy(ScriptedChat(script), STYLES[style], retriever, LIMITS)
+    return list(policy.rollouts(QUESTION, range(SAMPLES)))
 
 
 def read_back(made: Rollout, reader: str) -> Rollout:
@@ -117,7 +117,7 @@ def without_search(made: Rollout) -> bool:
 
 def test_tags_are_read_back_by_the_search_r1_reader(corpus: Corpus) -> None:
     watched = Watched(corpus)
-    made = rollouts_of(TagStyle(watched), random_tags)
+    made = rollouts_of("tags", watched, random_tags)
     for each in made:
         if not without_search(each):  # nothing would tell the log from a mere chat
             again = read_back(each, "search-r1")
@@ -127,7 +127,7 @@ def test_tags_are_read_back_by_the_search_r1_reader(corpus: Corpus) -> None:
 
 def test_search_calls_are_read_back_by_the_chat_reader(corpus: Corpus) -> None:
     watched = Watched(corpus)
-    made = rollouts_of(search_style(watched), random_search)
+    made = rollouts_of("tools", watched, random_search)
     for each in made:
         if not without_search(each):
             again = read_back(each, "openai-chat")
@@ -151,7 +151,7 @@ def assert_as_retrieved(watched: Watched, made: Sequence[Rollout]) -> None:
 
 
 def test_browsing_is_read_back_by_the_browsing_reader(corpus: Corpus) -> None:
-    made = rollouts_of(browser_style(corpus), random_browsing)
+    made = rollouts_of("browser", corpus, random_browsing)
     for each in made:
         if not without_search(each):
             again = read_back(each, "browsing")
@@ -163,7 +163,7 @@ def test_browsing_is_read_back_by_the_browsing_reader(corpus: Corpus) -> None:
 
 
 def test_rollouts_survive_the_canonical_file(corpus: Corpus) -> None:
-    for style, say in ((TagStyle(corpus), random_tags), (browser_style(corpus), random_browsing)):
-        for each in rollouts_of(style, say):
+    for style, say in (("tags", random_tags), ("browser", random_browsing)):
+        for each in rollouts_of(style, corpus, say):
             record = orjson.loads(orjson.dumps(rollout_to_record(QUESTION, each)))
             assert record_to_parsed(record).rollout == each

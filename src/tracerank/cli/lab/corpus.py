@@ -19,10 +19,9 @@ from tracerank.cli.options import (
     problems_option,
     quiet_option,
 )
-from tracerank.cli.terminal import harmless, new_table, note, print_json, print_table, working
+from tracerank.cli.terminal import harmless, note, print_json, working
 from tracerank.errors import UsageError
 from tracerank.extras import needed
-from tracerank.lab.corpus.base import DEFAULT_RULE, PassageRule
 
 index_argument = click.argument("index", type=PATH)
 
@@ -35,46 +34,18 @@ def corpus() -> None:
 @corpus.command(epilog=example("tracerank lab corpus build docs.jsonl.gz -o index/"))
 @click.argument("files", metavar="DOCS...", type=PATH, nargs=-1, required=True)
 @output_option("Folder to make.", "INDEX", required=True)
-@option("--words N", "Most words of a passage.", int, default=DEFAULT_RULE.words)
-@option("--overlap N", "Most words that neighbouring passages share.", int, default=DEFAULT_RULE.overlap)
 @force_option
 @problems_option
 @quiet_option
-def build(
-    files: tuple[Path, ...],
-    output: Path,
-    words: int,
-    overlap: int,
-    force: bool,
-    problems: Path | None,
-    quiet: bool,
-) -> None:
+def build(files: tuple[Path, ...], output: Path, force: bool, problems: Path | None, quiet: bool) -> None:
     """Cut documents (JSON Lines or JSON: title, text, optional id and url) into passages and index them."""
     from tracerank.lab.corpus.build import build_corpus
 
-    rule = PassageRule(words, overlap)
     with Problems(problems, files) as report, working("indexing", unit="documents", quiet=quiet) as progress:
-        info = build_corpus(files, output, rule, force=force, on_problem=report, on_document=progress.advance)
+        info = build_corpus(files, output, force=force, on_problem=report, on_document=progress.advance)
     if not quiet:
         left_out = f"; {info.dropped:,} rows dropped, {info.copies:,} copies left out"
         note(f"{output}: {info.documents:,} documents, {info.passages:,} passages{left_out}")
-
-
-@corpus.command(epilog=example("tracerank lab corpus info index/"))
-@index_argument
-@json_option
-def info(index: Path, as_json: bool) -> None:
-    """Show what an index holds and how it was made."""
-    from tracerank.lab.corpus.index import read_info
-
-    found = asdict(read_info(index))
-    if as_json:
-        print_json(found, indent=2)
-        return
-    table = new_table(str(index), "")
-    for name, value in found.items():
-        table.add_row(name, f"{value:,}" if isinstance(value, int) else harmless(value))
-    print_table(table)
 
 
 @corpus.command(epilog=example('tracerank lab corpus search index/ "who discovered the river" -k 3'))
@@ -103,13 +74,7 @@ def search(index: Path, query: str, k: int, as_json: bool) -> None:
 @index_argument
 @address_options(8000)
 @quiet_option
-def serve(
-    index: Path,
-    host: str,
-    port: int,
-    allow_host: tuple[str, ...],
-    quiet: bool,
-) -> None:
+def serve(index: Path, host: str, port: int, allow_host: tuple[str, ...], quiet: bool) -> None:
     """Answer Search-R1 style POST /retrieve requests over an index until interrupted."""
     from tracerank.lab.corpus.index import Corpus
 

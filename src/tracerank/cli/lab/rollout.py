@@ -1,8 +1,6 @@
 """``tracerank lab rollout``: K rollouts a question, by an agent without a language model or by a chat endpoint."""
 
 import sys
-from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +13,6 @@ from tracerank.cli.options import (
     SHARE,
     choice,
     example,
-    flag,
     force_option,
     json_option,
     option,
@@ -26,13 +23,10 @@ from tracerank.cli.options import (
 )
 from tracerank.cli.output import SOME_FAILED, check_output
 from tracerank.cli.terminal import note, print_json, working
-from tracerank.lab.chat.policy import DEFAULT_LIMITS
-from tracerank.lab.policies import CONCURRENCY, EXPECTED, STYLES, TEMPERATURE, ChatOptions, PolicyChoice
-from tracerank.lab.run import PolicyRun, Tally, write_in_order
+from tracerank.lab.policies import CONCURRENCY, EXPECTED, STYLES, opened_agent
+from tracerank.lab.run import Tally, sample_pools
 from tracerank.pools.pool import PAPER_K
 from tracerank.readers.question_files import read_questions
-from tracerank.runs.atomic import line_of
-from tracerank.runs.resumable import ResumableLines
 
 EXAMPLE = "tracerank lab rollout questions.jsonl --corpus index/ --policy lexical:base -o pools.jsonl"
 
@@ -45,16 +39,14 @@ EXAMPLE = "tracerank lab rollout questions.jsonl --corpus index/ --policy lexica
 @option("--retriever URL", "Search-R1 style server to search instead of an index.")
 @option("-k K", "Rollouts per question.", COUNT, default=PAPER_K)
 @seed_option("Another seed samples other rollouts.")
-@option("--workers N", "Processes of a lexical agent; the output is the same.", COUNT, default=1)
-@choice("--style", STYLES, "How a chat agent searches; tags by default.")
-@option("--temperature T", f"Of a chat agent's replies; {TEMPERATURE:g} by default.", click.FloatRange(0))
+@choice("--style", STYLES, f"How a chat agent searches; {STYLES[0]} by default.")
+@option("--temperature T", "Of a chat agent's replies; 1 by default.", click.FloatRange(0))
 @option("--top-p P", "Of a chat agent's replies.", SHARE)
-@option("--max-turns N", f"Most replies of a chat agent; {DEFAULT_LIMITS.turns} by default.", COUNT)
-@option("--max-tokens N", f"Most tokens of a reply; {DEFAULT_LIMITS.reply_tokens:,} by default.", COUNT)
+@option("--max-turns N", "Most replies of a chat agent; 8 by default.", COUNT)
+@option("--max-tokens N", "Most tokens of a reply; 4,096 by default.", COUNT)
 @option("--concurrency N", f"Rollouts of a chat agent under way at once; {CONCURRENCY} by default.", COUNT)
 @option("--chat-context N", "Tokens that the chat model holds.", click.IntRange(512))
 @option("--chat-time S", "Seconds that a reply of the chat model may take; 3600 by default.")
-@flag("--keep-failed", "Leave rollouts on which a server failed before as they are.")
 @force_option
 @problems_option
 @json_option
@@ -67,8 +59,6 @@ def rollout(
     retriever: str | None,
     k: int,
     seed: int,
-    workers: int,
-    keep_failed: bool,
     force: bool,
     problems: Path | None,
     as_json: bool,
@@ -82,54 +72,38 @@ def rollout(
     rollouts, the command exits with 3; the same command makes only these again.
     """
     check_output(output, files, force, is_resumable=True)
-    agent = PolicyChoice(policy, corpus, retriever, ChatOptions(**chat))
     with Problems(problems, (*files, output)) as report:
         questions = tuple(read_questions(files, report))
-    with ExitStack() as stack:
-        run = stack.enter_context(PolicyRun(agent, questions, k, seed, workers, keep_failed))
-        finish = partial(write_in_order, questions=questions)
-        lines = stack.enter_context(ResumableLines(output, run.identity(), force=force, finish=finish))
-        progress = stack.enter_context(working("sampling", "rollouts", len(questions) * k, quiet))
-        progress.skip(run.take_up(lines.kept()))
-        for record in run.records():
-            lines.write(line_of(record))
-            progress.advance()
-            progress.describe(_brief(run.tally))
-        lines.keep_part = run.tally.failed > 0 and not keep_failed
+    total = len(questions) * k
+    with (
+        opened_agent(policy, corpus, retriever, **chat) as agent,
+        working("sampling", "rollouts", total, quiet) as progress,
+    ):
+
+        def show(tally: Tally) -> None:
+            (progress.skip if tally.rollouts == tally.resumed else progress.advance)(1)
+            progress.describe(f"{tally.answered:,} answered, {tally.empty:,} empty, {tally.failed:,} failed")
+
+        tally = sample_pools(agent, questions, output, k, seed, force=force, on_rollout=show)
     if as_json:
-        print_json({"questions": len(questions), **run.tally.record(), "output": str(output)}, indent=2)
+        print_json({"questions": len(questions), **tally.record(), "output": str(output)}, indent=2)
     elif not quiet:
-        note(f"{_summary(len(questions), run.tally)}; written to {output}")
-    if failed := run.tally.failed:
-        note(f"{failed:,} of {len(questions) * k:,} rollouts failed, the first because {run.tally.first_failure}")
-        if not keep_failed:
-            note("the same command tries only these again; with --keep-failed it leaves them as they are")
+        note(f"{_summary(len(questions), tally)}; written to {output}")
+    if tally.first_problem is not None:
+        note(f"the first problem: {tally.first_problem}")
+    if tally.failed:
+        note(f"{tally.failed:,} of {total:,} rollouts failed; the same command tries only these again")
         sys.exit(SOME_FAILED)
-
-
-def _brief(tally: Tally) -> str:
-    pace = (
-        f"{tally.tokens / max(tally.seconds, 1e-9):,.0f} tokens"
-        if tally.tokens
-        else f"{tally.rollouts_per_second:,.1f}"
-    )
-    failed = f", {tally.failed:,} failed" if tally.failed else ""
-    return f"{pace}/s, {tally.answered:,} answered, {tally.empty:,} empty{failed}"
 
 
 def _summary(questions: int, tally: Tally) -> str:
     parts = [
         f"{questions:,} questions, {tally.rollouts:,} rollouts"
         + (f" ({tally.resumed:,} of them from before)" if tally.resumed else ""),
-        f"{tally.answered:,} answered, {tally.empty:,} empty, {tally.without_search:,} without a search"
-        + (f", {tally.failed:,} failed" if tally.failed else ""),
+        f"{tally.answered:,} answered, {tally.empty:,} empty, {tally.without_search:,} without a search",
     ]
-    if tally.thought_in_vain:
-        parts.append(f"{tally.thought_in_vain:,} used up --max-tokens before they said anything")
     if tally.accuracy is not None:
         parts.append(f"single accuracy {tally.accuracy:.3f}")
     if (usage := tally.usage) is not None:
         parts.append(f"{usage.prompt_tokens:,} prompt and {usage.completion_tokens:,} completion tokens")
-    pace = f"{tally.rollouts_per_second:,.1f}" if tally.rollouts_per_second >= 1 else f"{tally.rollouts_per_second:.2g}"
-    parts.append(f"{tally.seconds:.1f} s, {pace} rollouts/s")
-    return "; ".join(parts)
+    return "; ".join((*parts, f"{tally.seconds:.1f} s"))

@@ -32,12 +32,7 @@ CORRECT, SELECTED = "correct", "selected"
     default=CORRECT,
 )
 @method_option()
-@option(
-    "--per-question N",
-    "Most conversations of a question: first those without failed calls, then with the fewest searches.",
-    COUNT,
-    default=1,
-)
+@option("--per-question N", "Most conversations of a question, the shortest first.", COUNT, default=1)
 @choice(
     "--style",
     ("tools", "tags"),
@@ -55,17 +50,14 @@ def sft(
     One JSON object a line: messages, tools if any are called, question_id, sample_id and why the rollout was kept.
     Conversations in the log are written verbatim.
     """
-    from tracerank.lab.sft import correct_examples, selected_examples, write_examples
+    from tracerank.lab.sft import chosen_rollouts, write_examples
     from tracerank.methods import load_method
 
     check_output(output, inputs.files, force)
     check_lines(output)
     with inputs.opened("exporting", (output,)) as (pools, _, _):
-        if keep == CORRECT:
-            made = correct_examples(pools, style, per_question)
-        else:
-            made = selected_examples(pools, load_method(method), style, per_question)
-        tally = write_examples(output, made)
+        chosen = chosen_rollouts(pools, None if keep == CORRECT else load_method(method))
+        tally = write_examples(output, chosen, style, per_question)
     if as_json:
         print_json(asdict(tally), indent=2)
     elif not inputs.quiet:

@@ -6,8 +6,6 @@ A passage is what is ranked; it becomes Evidence only when an agent sees it.
 from dataclasses import dataclass
 from typing import Protocol
 
-from tracerank.errors import CorpusError
-
 
 @dataclass(frozen=True, slots=True)
 class CorpusDocument:
@@ -66,23 +64,3 @@ def split_contents(contents: str) -> tuple[str, str]:
 def join_contents(title: str, text: str) -> str:
     """The Search-R1 style ``"Title"\\ntext``."""
     return f'"{" ".join(title.split())}"\n{text}'
-
-
-@dataclass(frozen=True, slots=True)
-class PassageRule:
-    """How long passages are."""
-
-    words: int = 110
-    """Words that a passage holds at most; the last one may be a quarter longer, so that no scrap is left over."""
-    overlap: int = 30
-    """Words that two neighbours share at most; less when a sentence begins later."""
-
-    def __post_init__(self) -> None:
-        if self.words < 10 or not 0 <= self.overlap < self.words // 2:
-            raise CorpusError(
-                f"passages of {self.words} words with an overlap of {self.overlap} cannot be cut; "
-                "use at least 10 words and an overlap below half of them"
-            )
-
-
-DEFAULT_RULE = PassageRule()

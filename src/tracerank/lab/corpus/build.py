@@ -1,24 +1,22 @@
 """Files of documents to an index folder, which appears under its name only when it is whole.
 
-Documents are rows with ``title``, ``text``, optional ``id`` and ``url``, or Search-R1's ``contents``; each is cut into
-passages of about equal length that overlap and prefer to begin with a sentence.
+Documents are rows with ``title``, ``text``, optional ``id`` and ``url``, or Search-R1's ``contents``.
 """
 
 import hashlib
 import os
-import re
 import shutil
 import sqlite3
-from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
 
-from tracerank.errors import CorpusError, UsageError
-from tracerank.lab.corpus.base import DEFAULT_RULE, CorpusDocument, PassageRule, split_contents
-from tracerank.lab.corpus.bm25 import Bm25Writer
-from tracerank.lab.corpus.index import ADDRESSES, FILE, SCORES, TABLES, TEXTS, CorpusInfo
+from tracerank.errors import UsageError
+from tracerank.lab.corpus.base import CorpusDocument, split_contents
+from tracerank.lab.corpus.bm25 import write_scores
+from tracerank.lab.corpus.index import FILE, SCORES, TEXTS, CorpusInfo
+from tracerank.lab.corpus.passages import cut_passages
 from tracerank.pools.canonical import kind_of
 from tracerank.pools.urls import canonical_url
 from tracerank.readers.files.inputs import iter_input
@@ -27,12 +25,16 @@ from tracerank.readers.files.remote import is_remote
 
 MADE_UP_ADDRESS = "https://corpus.local/doc/"
 """Address of a document without one, followed by its id; ``.local`` names no machine of the web."""
-LONGEST_ID = 256
-LONGEST_URL = 1000
+MAX_ID = 256
+MAX_URL = 1000
 """Characters; browsers print an address whole only up to about a thousand."""
-
-OURS = {FILE, TEXTS, f"{TEXTS}-journal", SCORES}
+OURS = {FILE, TEXTS, SCORES}
 """Files of an index."""
+TABLES = """
+CREATE TABLE documents (number INTEGER PRIMARY KEY, id TEXT, title TEXT, text TEXT, url TEXT);
+CREATE TABLE passages (number INTEGER PRIMARY KEY, document INTEGER, place INTEGER, first INTEGER, last INTEGER);
+"""
+"""``first`` and ``last`` are where a passage begins and ends in its document, in characters."""
 
 
 class DocumentReader:
@@ -61,19 +63,19 @@ class DocumentReader:
                     yield document
 
     def _document(self, item: RecordAt) -> CorpusDocument | Problem:
-        row = item.value
-        title, text = _title_and_text(row)
+        title, text = _title_and_text(item.value)
         if not isinstance(text, str) or not text.strip():
             found = "is empty" if isinstance(text, str) else f"is {kind_of(text)}"
             return Problem(item.source, f"'text' {found}; expected the document's text, the row was dropped")
         if not isinstance(title, str | None):
             return Problem(item.source, f"'title' is {kind_of(title)}; expected text, the row was dropped")
-        given = row.get("id")
-        if isinstance(given, bool) or not isinstance(given, str | int | None) or len(str(given)) > LONGEST_ID:
-            expected = f"a number or text of at most {LONGEST_ID} characters"
+        given = item.value.get("id")
+        if isinstance(given, bool) or not isinstance(given, str | int | None) or len(str(given)) > MAX_ID:
+            expected = f"a number or text of at most {MAX_ID} characters"
             return Problem(item.source, f"'id' is no usable id; expected {expected}, the row was dropped")
         name = self._free_id(str(self._rows if given is None else given).strip() or str(self._rows))
-        return CorpusDocument(name, " ".join((title or "").split()), text.strip(), self._url(row, name, item.source))
+        url = self._url(item.value.get("url"), name, item.source)
+        return CorpusDocument(name, " ".join((title or "").split()), text.strip(), url)
 
     def _free_id(self, wanted: str) -> str:
         """The id itself, or the next free one: ids often restart in every file."""
@@ -84,25 +86,22 @@ class DocumentReader:
         self._times_used[name] = 1
         return name
 
-    def _url(self, row: Mapping[str, object], name: str, source: str) -> str:
-        given = row.get("url")
-        made_up = MADE_UP_ADDRESS + quote(name, safe="")
-        if given is None or given == "":
-            return made_up
+    def _url(self, given: object, name: str, source: str) -> str:
         url = canonical_url(given.strip() if isinstance(given, str) else given)
-        if url is not None and len(url) <= LONGEST_URL:
+        if url is not None and len(url) <= MAX_URL:
             return url
-        expected = f"an http(s) address of at most {LONGEST_URL} characters"
-        self._on_problem(Problem(source, f"'url' is not {expected}; the document was given {made_up}"))
+        made_up = MADE_UP_ADDRESS + quote(name, safe="")
+        if given not in (None, ""):
+            expected = f"an http(s) address of at most {MAX_URL} characters"
+            self._on_problem(Problem(source, f"'url' is not {expected}; the document was given {made_up}"))
         return made_up
 
     def _is_new(self, document: CorpusDocument) -> bool:
         digest = hashlib.blake2b(f"{document.title}\0{document.text}".encode(), digest_size=16).digest()
-        if digest in self._seen:
-            self.copies += 1
-            return False
+        is_new = digest not in self._seen
         self._seen.add(digest)
-        return True
+        self.copies += not is_new
+        return is_new
 
 
 def _title_and_text(row: Mapping[str, object]) -> tuple[object, object]:
@@ -113,53 +112,9 @@ def _title_and_text(row: Mapping[str, object]) -> tuple[object, object]:
     return row.get("title"), row.get("text")
 
 
-# Bounded: a text without blanks must not become one word of a megabyte.
-_WORD = re.compile(r"\S{1,40}")
-_SENTENCE_END = re.compile(r"[.!?…。！？][\"'”’»)\]]*\Z")
-_INITIAL = re.compile(r"(?:\w\.)+\Z|(?:Mr|Mrs|Ms|Dr|Prof|St|No|vs|etc|Jr|Sr|Inc|Ltd|Co|cf|ca|al)\.\Z")
-
-
-def cut_passages(text: str, rule: PassageRule) -> list[tuple[int, int]]:
-    """Start and end of each passage in the text, in characters."""
-    words = [found.span() for found in _WORD.finditer(text)]
-    starts = _sentence_starts(text, words) if len(words) > rule.words else []
-    spans: list[tuple[int, int]] = []
-    first = 0
-    while len(words) - first > rule.words * 5 // 4:
-        end = _last_between(starts, first + rule.words // 2, first + rule.words) or first + rule.words
-        spans.append((words[first][0], words[end - 1][1]))
-        first = _first_between(starts, end - rule.overlap, end) or end - rule.overlap
-    if first < len(words):
-        spans.append((words[first][0], words[-1][1]))
-    return spans
-
-
-def _sentence_starts(text: str, words: list[tuple[int, int]]) -> list[int]:
-    """Numbers of the words that begin a sentence or a line, without the first."""
-    starts = []
-    for number in range(1, len(words)):
-        begin, end = words[number - 1]
-        before = text[begin:end]
-        ends_sentence = _SENTENCE_END.search(before) is not None and _INITIAL.match(before) is None
-        if ends_sentence or "\n" in text[end : words[number][0]]:
-            starts.append(number)
-    return starts
-
-
-def _last_between(starts: list[int], low: int, high: int) -> int | None:
-    at = bisect_right(starts, high) - 1
-    return starts[at] if at >= 0 and starts[at] > low else None
-
-
-def _first_between(starts: list[int], low: int, high: int) -> int | None:
-    at = bisect_left(starts, low)
-    return starts[at] if at < len(starts) and starts[at] <= high else None
-
-
 def build_corpus(
     paths: Sequence[Path],
     folder: Path,
-    rule: PassageRule = DEFAULT_RULE,
     *,
     force: bool = False,
     on_problem: Callable[[Problem], None] = lambda problem: None,
@@ -167,21 +122,22 @@ def build_corpus(
 ) -> CorpusInfo:
     """Index the documents of the files; an existing index is replaced only with ``force``."""
     folder = folder.resolve()  # "." has no name to build beside
-    check_target(folder, force)
-    part = folder.with_name(f"{folder.name}.part")
-    _clear(part)  # of a build that was killed
+    _check_target(folder, force)
+    part = folder.with_name(f".{folder.name}.part")
+    shutil.rmtree(part, ignore_errors=True)  # of a build that was killed
     part.mkdir(parents=True)
     try:
-        info = _write(part, DocumentReader(on_problem), paths, rule, on_document)
+        info = _write(part, DocumentReader(on_problem), paths, on_document)
         info.write(part)
-        _put_in_place(part, folder)
+        if folder.exists():
+            shutil.rmtree(folder)
+        os.rename(part, folder)
     finally:
-        if part.exists():
-            shutil.rmtree(part)
+        shutil.rmtree(part, ignore_errors=True)
     return info
 
 
-def check_target(folder: Path, force: bool) -> None:
+def _check_target(folder: Path, force: bool) -> None:
     """Refuse a folder that holds anything but an index, and an index without ``force``."""
     if not folder.exists():
         return
@@ -194,49 +150,33 @@ def check_target(folder: Path, force: bool) -> None:
         raise UsageError(f"{folder}: exists already; choose another name or replace it with --force")
 
 
-def _put_in_place(part: Path, folder: Path) -> None:
-    old = folder.with_name(f"{folder.name}.old")
-    _clear(old)
-    if folder.exists():
-        os.rename(folder, old)
-    os.rename(part, folder)
-    _clear(old)
-
-
-def _clear(folder: Path) -> None:
-    """Remove what an earlier build left, but never anything that is not an index's."""
-    if folder.exists():
-        check_target(folder, force=True)
-        shutil.rmtree(folder)
-
-
-def _write(
-    folder: Path, reader: DocumentReader, paths: Sequence[Path], rule: PassageRule, on_document: Callable[[], None]
-) -> CorpusInfo:
+def _write(folder: Path, reader: DocumentReader, paths: Sequence[Path], on_document: Callable[[], None]) -> CorpusInfo:
     """The files of an index but for ``index.json``."""
-    bm25 = Bm25Writer()
-    digest = hashlib.sha256(f"{rule.words} {rule.overlap}".encode())
+    digest = hashlib.sha256()
     documents = passages = 0
-    with closing(sqlite3.connect(folder / TEXTS, isolation_level=None)) as texts:
+    path = folder / TEXTS
+    with closing(sqlite3.connect(path, isolation_level=None)) as texts:
         # A build that is killed leaves no index, so nothing has to be safe before it ends.
         texts.executescript(f"PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; {TABLES} BEGIN;")
-        for document in reader.read(paths):
-            on_document()
-            for value in (document.id, document.title, document.url, document.text):
-                data = value.encode()
-                digest.update(len(data).to_bytes(8, "little") + data)
-            row = (documents, document.id, document.title, document.text, document.url)
-            texts.execute("INSERT INTO documents VALUES (?, ?, ?, ?, ?)", row)
-            for place, (first, last) in enumerate(cut_passages(document.text, rule)):
-                texts.execute("INSERT INTO passages VALUES (?, ?, ?, ?, ?)", (passages, documents, place, first, last))
-                # The title says what a passage is about, also where its text does not repeat the name.
-                bm25.append(f"{document.title}\n{document.text[first:last]}")
-                passages += 1
-            documents += 1
-        if not documents:
-            raise CorpusError("no document could be read; expected rows with 'title' and 'text'")
-        texts.execute(ADDRESSES)
+
+        def indexed() -> Iterator[str]:
+            nonlocal documents, passages
+            for document in reader.read(paths):
+                on_document()
+                row = (document.id, document.title, document.text, document.url)
+                for data in map(str.encode, row):
+                    digest.update(len(data).to_bytes(8, "little") + data)
+                texts.execute("INSERT INTO documents VALUES (?, ?, ?, ?, ?)", (documents, *row))
+                for place, (first, last) in enumerate(cut_passages(document.text)):
+                    span = (passages, documents, place, first, last)
+                    texts.execute("INSERT INTO passages VALUES (?, ?, ?, ?, ?)", span)
+                    passages += 1
+                    # The title says what a passage is about, also where its text does not repeat the name.
+                    yield f"{document.title}\n{document.text[first:last]}"
+                documents += 1
+
+        terms = write_scores(folder / SCORES, indexed())
+        texts.execute("CREATE INDEX addresses ON documents (url)")
         texts.execute("COMMIT")
-    bm25.save(folder / SCORES)
-    counts = (documents, passages, bm25.terms, rule.words, rule.overlap, reader.dropped, reader.copies)
+    counts = (documents, passages, terms, reader.dropped, reader.copies, path.stat().st_size)
     return CorpusInfo(*counts, digest.hexdigest()[:32])

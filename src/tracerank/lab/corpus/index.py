@@ -5,7 +5,7 @@
 
 import json
 import sqlite3
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -15,34 +15,26 @@ from tracerank.lab.corpus.base import CorpusDocument, Passage
 from tracerank.lab.corpus.bm25 import Bm25Index
 from tracerank.pools.urls import canonical_url
 
-FORMAT = "tracerank-corpus/2"
+FORMAT = "tracerank-corpus/3"
 FILE, TEXTS, SCORES = "index.json", "texts.sqlite", "bm25"
-TABLES = """
-CREATE TABLE documents (number INTEGER PRIMARY KEY, id TEXT, title TEXT, text TEXT, url TEXT);
-CREATE TABLE passages (number INTEGER PRIMARY KEY, document INTEGER, place INTEGER, first INTEGER, last INTEGER);
-"""
-"""``first`` and ``last`` are where a passage begins and ends in its document, in characters."""
-ADDRESSES = "CREATE INDEX addresses ON documents (url)"
 
 
 @dataclass(frozen=True, slots=True)
 class CorpusInfo:
-    """The numbers of an index and what it was made with."""
+    """The numbers of an index."""
 
     documents: int
     passages: int
     terms: int
     """Distinct index terms."""
-    words: int
-    """Most words of a passage."""
-    overlap: int
-    """Most words that neighbouring passages share."""
     dropped: int
     """Rows that could not be read."""
     copies: int
     """Rows left out because an earlier one has the same title and text."""
+    bytes: int
+    """Of the texts."""
     fingerprint: str
-    """Equal for equal documents cut and indexed alike."""
+    """Equal for equal documents."""
     format: str = FORMAT
 
     def write(self, folder: Path) -> None:
@@ -53,24 +45,20 @@ def read_info(folder: Path) -> CorpusInfo:
     """The information that an index keeps about itself."""
     path = folder / FILE
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        info = CorpusInfo(**json.loads(path.read_text(encoding="utf-8")))
     except OSError:
         raise CorpusError(
             f"{folder}: no index; make one with tracerank lab corpus build DOCS.jsonl -o {folder}"
         ) from None
-    except ValueError:
-        raise CorpusError(f"{path}: is damaged; build the index again") from None
-    made = found.get("format") if isinstance(found, dict) else None
-    if made != FORMAT:
-        raise CorpusError(f"{path}: format {made!r} is unknown to this version, which reads {FORMAT!r}; build it again")
-    try:
-        return CorpusInfo(**{field.name: found[field.name] for field in fields(CorpusInfo)})
-    except KeyError as error:
-        raise CorpusError(f"{path}: lacks {error}; build the index again") from None
+    except (ValueError, TypeError):
+        info = None
+    if info is None or info.format != FORMAT:
+        raise CorpusError(f"{path}: damaged, or of another version; build the index again")
+    return info
 
 
 class Corpus:
-    """A searchable corpus; safe to share between threads, and cheap to send to other processes."""
+    """A searchable corpus; safe to share between threads."""
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
@@ -81,20 +69,14 @@ class Corpus:
             self._bm25 = Bm25Index(self.folder / SCORES)
             address = f"{texts.absolute().as_uri()}?mode=ro&immutable=1"
             self._texts = sqlite3.connect(address, uri=True, check_same_thread=False)
-            [(page,)] = self._rows("PRAGMA page_size")
-            is_cut = texts.stat().st_size % page > 0
-            [last] = self._rows("SELECT (SELECT max(number) FROM documents), (SELECT max(number) FROM passages)")
+            is_whole = (texts.stat().st_size, self._bm25.passages) == (self.info.bytes, self.info.passages)
         except (OSError, ValueError, KeyError, EOFError, sqlite3.Error) as error:
             raise CorpusError(f"{self.folder}: cannot be opened ({error}); build the index again") from None
-        documents, passages = self.info.documents, self.info.passages
-        if is_cut or (*last, self._bm25.passages) != (documents - 1, passages - 1, passages):
+        if not is_whole:
             raise CorpusError(f"{self.folder}: its files do not belong together; build the index again")
 
     def __len__(self) -> int:
         return self.info.passages
-
-    def __reduce__(self) -> tuple[type["Corpus"], tuple[str]]:
-        return Corpus, (str(self.folder),)
 
     def search(self, query: str, k: int = 3) -> tuple[Passage, ...]:
         """The best passages that share a term with the query."""
