@@ -62,11 +62,15 @@ def test_a_reply_is_the_same_in_every_dialect(server: Server, make: Make, stream
     "calls",
     [
         # In pieces by index, as OpenAI sends them.
-        (call("", index=0, id="a", name="search"), call('{"q', index=0), call('": 0}', index=0))
-        + (call('{"q": ', index=1, id="b", name="open"), call("1}", index=1)),
+        (
+            *(call("", index=0, id="a", name="search"), call('{"q', index=0), call('": 0}', index=0)),
+            *(call('{"q": ', index=1, id="b", name="open"), call("1}", index=1)),
+        ),
         # Name and id with every piece; the pieces of two calls by turns.
-        (call('{"q"', index=0, id="a", name="search"), call('{"q": ', index=1, id="b", name="open"))
-        + (call(": 0}", index=0, id="a", name="search"), call("1}", index=1, id="b", name="open")),
+        (
+            *(call('{"q"', index=0, id="a", name="search"), call('{"q": ', index=1, id="b", name="open")),
+            *(call(": 0}", index=0, id="a", name="search"), call("1}", index=1, id="b", name="open")),
+        ),
         # One index for all calls, or none.
         (call('{"q": 0}', index=0, id="a", name="search"), call('{"q": 1}', index=0, id="b", name="open")),
         (call('{"q": 0}', id="a", name="search"), call('{"q": ', id="b", name="open"), call("1}")),

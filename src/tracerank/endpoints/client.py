@@ -162,7 +162,8 @@ class EndpointClient:
         if status == 200 and is_stream(content):
             if (whole := joined(content)) is None:
                 raise CutReply
-            status, content = _status(whole.get("error")), json.dumps(whole).encode()
+            status = _status(whole["error"]) if "error" in whole else 200
+            content = json.dumps(whole).encode()
         kept = {name: value for name, value in reply.headers.items() if name == "retry-after"}
         return httpx.Response(status, headers=kept, content=content)
 
@@ -226,10 +227,8 @@ class _Watch(Thread):
 
 def _status(error: Any) -> int:
     """The HTTP status that an error within a stream stands for; 500 where it does not say."""
-    code = error.get("code") if isinstance(error, dict) else None
-    if not error:
-        return 200
-    return int(code) if re.fullmatch(r"[45]\d\d", str(code)) else 500
+    code = str(error.get("code") if isinstance(error, dict) else None)
+    return int(code) if re.fullmatch(r"[45]\d\d", code) else 500
 
 
 def read_json(body: bytes) -> Any:
