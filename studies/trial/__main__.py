@@ -8,10 +8,10 @@ import argparse
 import re
 from pathlib import Path
 
-from studies.trial.rollouts import STYLES
 from studies.trial.server import served
 from studies.trial.settling import SETTLING
 from studies.trial.steps import MAKING, Step, Trial, run_steps, table
+from tracerank.lab.chat.styles import STYLES
 
 QUESTIONS, K = 12, 2
 STEPS: dict[str, Step] = {**MAKING, **SETTLING}

@@ -9,9 +9,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from studies.trial.rollouts import STYLES, Made, drawn_questions, is_forced, make_rollouts, misses
+from studies.trial.rollouts import Made, drawn_questions, is_forced, make_rollouts, misses
 from studies.trial.server import NAME
 from tracerank.lab.almanac.sampling import Almanac
+from tracerank.lab.chat.styles import STYLES
 from tracerank.pools.types import Question
 from tracerank.runs.atomic import whole_file
 

@@ -9,7 +9,7 @@ import pytest
 from tracerank.answers.exact import normalize_answer
 from tracerank.answers.meaning.rightness import is_right
 from tracerank.lab.almanac.sampling import DOCUMENTS, INDEX, QUESTIONS, SEED, Almanac, K
-from tracerank.lab.policies import PolicyChoice
+from tracerank.lab.policies import opened_agent
 
 
 def rows(name: str) -> list[dict[str, Any]]:
@@ -43,7 +43,6 @@ def test_no_question_gives_its_answer_away() -> None:
 
 def test_its_pools_are_those_of_the_agent_that_it_names(almanac: Almanac) -> None:
     made = [pool for pool, _ in zip(almanac.pools(), range(3), strict=False)]
-    choice = PolicyChoice(almanac.agent, almanac.folder / INDEX)
-    with choice.opened() as policy:
+    with opened_agent(almanac.agent, almanac.folder / INDEX) as agent:
         for pool in made:
-            assert pool.rollouts == tuple(policy.rollouts(pool.question, range(K), SEED))
+            assert pool.rollouts == tuple(agent.policy.rollouts(pool.question, range(K), SEED))
