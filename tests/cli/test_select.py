@@ -96,7 +96,7 @@ def test_options_reach_the_method(run: Run, tmp_path: Path) -> None:
         (("--below", "0.5"), "--below needs --escalate METHOD"),
         (
             ("--method", "single", "--escalate", "majority", "--below", "0.5"),
-            "no method that was named states a confidence",
+            "no method that was named",
         ),
         (("--engine", "daft"), "-o FOLDER"),
         (("--engine", "daft", "--gaps", "-o", "x"), "--engine local"),
