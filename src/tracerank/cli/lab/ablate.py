@@ -7,21 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tracerank.cli.inputs import Inputs
-from tracerank.cli.options import (
-    COUNT,
-    PATH,
-    SECONDS,
-    choice,
-    dims_option,
-    example,
-    inputs_options,
-    json_option,
-    option,
-    output_option,
-)
-from tracerank.cli.output import fingerprint
-from tracerank.cli.terminal import new_table, note, print_json, print_table, working
+from tracerank.cli import options as opt
+from tracerank.cli.inputs import Inputs, fingerprint
+from tracerank.cli.terminal import note, print_json, print_table, working
 from tracerank.cli.train import encoder_option, plan_options
 from tracerank.pools.types import BROWSING, WEBQA
 
@@ -29,24 +17,24 @@ if TYPE_CHECKING:
     from tracerank.fitting.ablation import AblationRow
 
 
-@click.command(epilog=example("tracerank lab ablate pools.jsonl -o runs/ablation --seeds 3"))
-@output_option("Where pools, checkpoints and records go. Interrupted runs resume.", "FOLDER", required=True)
-@choice("--setting", (WEBQA, BROWSING), "Which of the two tables.", default=WEBQA)
-@option("--seeds N", "Runs of each variant.", COUNT, default=3)
-@option("--variants NAME,…", "Only these rows of the table.")
-@option(
+@click.command(epilog=opt.example("tracerank lab ablate pools.jsonl -o runs/ablation --seeds 3"))
+@opt.output_option("Where pools, checkpoints and records go. Interrupted runs resume.", "FOLDER", required=True)
+@opt.choice("--setting", (WEBQA, BROWSING), "Which of the two tables.", default=WEBQA)
+@opt.option("--seeds N", "Runs of each variant.", opt.COUNT, default=3)
+@opt.option("--variants NAME,…", "Only these rows of the table.")
+@opt.option(
     "--test FILE",
     "Pools to measure on; by default a fixed fifth of the questions is held out. May be repeated.",
-    PATH,
+    opt.PATH,
     multiple=True,
 )
 @encoder_option
-@dims_option
+@opt.dims_option
 @plan_options
-@option("--hidden N", "Width of the network's states.", click.IntRange(4))
-@option("--vote-rate X", "Factor on the learning rate of vote features; about 100 for few questions.", SECONDS)
-@inputs_options(k=False)
-@json_option
+@opt.option("--hidden N", "Width of the network's states.", click.IntRange(4))
+@opt.option("--vote-rate X", "Factor on the learning rate of vote features; about 100 for few questions.", opt.SECONDS)
+@opt.inputs_options(k=False)
+@opt.json_option
 def ablate(
     output: Path,
     setting: str,
@@ -93,17 +81,15 @@ def ablate(
 
 
 def _print(rows: "Sequence[AblationRow]", k: int) -> None:
-    table = new_table("variant", "right %", "±", "against full", "±", "paper %")
+    table = []
     for row in rows:
         figures = ((row.deviation, ".1f"), (row.against, "+.1f"), (row.error, ".1f"))
-        table.add_row(
-            row.name,
-            f"{100 * row.accuracy:.1f}",
-            *("" if value is None else f"{100 * value:{shape}}" for value, shape in figures),
-            "" if row.published is None else f"{row.published:.1f}",
-        )
+        published = "" if row.published is None else f"{row.published:.1f}"
+        shown = ("" if value is None else f"{100 * value:{shape}}" for value, shape in figures)
+        table.append((row.name, f"{100 * row.accuracy:.1f}", *shown, published))
     seeds = max(row.seeds for row in rows)
     print_table(
+        ("variant", "right %", "±", "against full", "±", "paper %"),
         table,
         f"right % of {rows[0].questions:,} held-out questions, K={k}; mean and deviation over {seeds} seeds; "
         "difference to full with its standard error over questions; the paper's figures are of its own pools",

@@ -5,25 +5,13 @@ from pathlib import Path
 
 import click
 
+from tracerank.cli import options as opt
 from tracerank.cli.inputs import Problems
-from tracerank.cli.options import (
-    COUNT,
-    PATH,
-    address_options,
-    example,
-    force_option,
-    host_names,
-    json_option,
-    option,
-    output_option,
-    problems_option,
-    quiet_option,
-)
 from tracerank.cli.terminal import harmless, note, print_json, working
 from tracerank.errors import UsageError
 from tracerank.extras import needed
 
-index_argument = click.argument("index", type=PATH)
+index_argument = click.argument("index", type=opt.PATH)
 
 
 @click.group()
@@ -31,12 +19,12 @@ def corpus() -> None:
     """Build, search and serve the documents that agents search."""
 
 
-@corpus.command(epilog=example("tracerank lab corpus build docs.jsonl.gz -o index/"))
-@click.argument("files", metavar="DOCS...", type=PATH, nargs=-1, required=True)
-@output_option("Folder to make.", "INDEX", required=True)
-@force_option
-@problems_option
-@quiet_option
+@corpus.command(epilog=opt.example("tracerank lab corpus build docs.jsonl.gz -o index/"))
+@click.argument("files", metavar="DOCS...", type=opt.PATH, nargs=-1, required=True)
+@opt.output_option("Folder to make.", "INDEX", required=True)
+@opt.force_option
+@opt.problems_option
+@opt.quiet_option
 def build(files: tuple[Path, ...], output: Path, force: bool, problems: Path | None, quiet: bool) -> None:
     """Cut documents (JSON Lines or JSON: title, text, optional id and url) into passages and index them."""
     from tracerank.lab.corpus.build import build_corpus
@@ -48,11 +36,11 @@ def build(files: tuple[Path, ...], output: Path, force: bool, problems: Path | N
         note(f"{output}: {info.documents:,} documents, {info.passages:,} passages{left_out}")
 
 
-@corpus.command(epilog=example('tracerank lab corpus search index/ "who discovered the river" -k 3'))
+@corpus.command(epilog=opt.example('tracerank lab corpus search index/ "who discovered the river" -k 3'))
 @index_argument
 @click.argument("query")
-@option("-k K", "Passages to show.", COUNT, default=3)
-@json_option
+@opt.option("-k K", "Passages to show.", opt.COUNT, default=3)
+@opt.json_option
 def search(index: Path, query: str, k: int, as_json: bool) -> None:
     """Show the passages that a search finds, best first."""
     from tracerank.lab.corpus.index import Corpus
@@ -70,10 +58,10 @@ def search(index: Path, query: str, k: int, as_json: bool) -> None:
         click.echo(harmless(f"   {' '.join(passage.text.split())}"))
 
 
-@corpus.command(epilog=example("tracerank lab corpus serve index/ --port 8000"))
+@corpus.command(epilog=opt.example("tracerank lab corpus serve index/ --port 8000"))
 @index_argument
-@address_options(8000)
-@quiet_option
+@opt.address_options(8000)
+@opt.quiet_option
 def serve(index: Path, host: str, port: int, allow_host: tuple[str, ...], quiet: bool) -> None:
     """Answer Search-R1 style POST /retrieve requests over an index until interrupted."""
     from tracerank.lab.corpus.index import Corpus
@@ -84,7 +72,7 @@ def serve(index: Path, host: str, port: int, allow_host: tuple[str, ...], quiet:
         from tracerank.serving.security import allowed_hosts
     opened = Corpus(index)
     about = {"documents": opened.info.documents, "passages": len(opened), "fingerprint": opened.info.fingerprint}
-    hosts = allowed_hosts(host, host_names(allow_host))
+    hosts = allowed_hosts(host, opt.host_names(allow_host))
     app = retrieve_app(opened, about, hosts=hosts)
 
     def announce(address: str) -> None:

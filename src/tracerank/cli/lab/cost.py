@@ -6,20 +6,20 @@ from itertools import chain, repeat
 
 import click
 
+from tracerank.cli import options as opt
 from tracerank.cli.inputs import Inputs
-from tracerank.cli.options import COUNT, encoder_options, example, inputs_options, json_option, method_option, option
-from tracerank.cli.terminal import new_table, note, print_json, print_table
+from tracerank.cli.terminal import note, print_json, print_table
 from tracerank.pools.pool import PAPER_K
 from tracerank.readers.grouping import Report
 
 
-@click.command(epilog=example("tracerank lab cost pools.jsonl --method runs/network"))
-@method_option()
-@option("--limit N", "Measure on the first N questions of the files.", COUNT, default=100)
-@option("--passes N", "Passes over them, of which the median counts.", COUNT, default=3)
-@encoder_options
-@inputs_options()
-@json_option
+@click.command(epilog=opt.example("tracerank lab cost pools.jsonl --method runs/network"))
+@opt.method_option()
+@opt.option("--limit N", "Measure on the first N questions of the files.", opt.COUNT, default=100)
+@opt.option("--passes N", "Passes over them, of which the median counts.", opt.COUNT, default=3)
+@opt.encoder_options
+@opt.inputs_options()
+@opt.json_option
 def cost(
     method: str,
     limit: int,
@@ -52,14 +52,15 @@ def cost(
     if as_json:
         print_json(asdict(measured) | {"k": k, "seconds": seconds}, indent=2)
         return
-    table = new_table("stage", "seconds", "ms a question", "share %")
+    rows = []
     for stage, spent in seconds.items():
         each, share = 1000 * spent / max(measured.questions, 1), 100 * spent / max(measured.total, 1e-12)
-        table.add_row(stage, f"{spent:,.3f}", f"{each:,.2f}", f"{share:.1f}")
+        rows.append((stage, f"{spent:,.3f}", f"{each:,.2f}", f"{share:.1f}"))
     encoded = "no text encoded"
     if measured.encoder is not None:
         encoded = f"{measured.texts:,} distinct texts encoded by {measured.encoder}"
     about = f"{method} on {measured.questions:,} questions, K={k}, {encoded}; median of {measured.passes}"
-    print_table(table, f"{about}; loading took {measured.loading:.1f} s, once")
+    heads = ("stage", "seconds", "ms a question", "share %")
+    print_table(heads, rows, f"{about}; loading took {measured.loading:.1f} s, once")
     if not inputs.quiet and measured.questions < limit:
         note(f"the files hold {measured.questions:,} questions only")

@@ -5,19 +5,19 @@ from pathlib import Path
 
 import click
 
+from tracerank.cli import options as opt
 from tracerank.cli.inputs import Inputs
-from tracerank.cli.options import ENCODERS, PATH, dims_option, example, inputs_options, option
 from tracerank.cli.terminal import note
 
 POOLS_AT_ONCE = 64
 """Many texts together need little padding."""
 
 
-@click.command(epilog=example("tracerank lab embed pools.jsonl --encoder default"))
-@option("--encoder NAME", f"{ENCODERS}.", default="default")
-@dims_option
-@option("--cache FOLDER", "Folder of the cache, if not the usual one.", PATH)
-@inputs_options()
+@click.command(epilog=opt.example("tracerank lab embed pools.jsonl --encoder default"))
+@opt.option("--encoder NAME", f"{opt.ENCODERS}.", default="default")
+@opt.dims_option
+@opt.option("--cache FOLDER", "Folder of the cache, if not the usual one.", opt.PATH)
+@opt.inputs_options()
 def embed(encoder: str, dims: int | None, cache: Path | None, inputs: Inputs) -> None:
     """Encode every text of the pools into the cache.
 

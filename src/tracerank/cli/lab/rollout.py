@@ -6,22 +6,8 @@ from typing import Any
 
 import click
 
-from tracerank.cli.inputs import Problems
-from tracerank.cli.options import (
-    COUNT,
-    PATH,
-    SHARE,
-    choice,
-    example,
-    force_option,
-    json_option,
-    option,
-    output_option,
-    problems_option,
-    quiet_option,
-    seed_option,
-)
-from tracerank.cli.output import SOME_FAILED, check_output
+from tracerank.cli import options as opt
+from tracerank.cli.inputs import SOME_FAILED, Problems, check_output
 from tracerank.cli.terminal import note, print_json, working
 from tracerank.lab.policies import CONCURRENCY, EXPECTED, STYLES, opened_agent
 from tracerank.lab.run import Tally, sample_pools
@@ -31,26 +17,26 @@ from tracerank.readers.question_files import read_questions
 EXAMPLE = "tracerank lab rollout questions.jsonl --corpus index/ --policy lexical:base -o pools.jsonl"
 
 
-@click.command(epilog=example(EXAMPLE))
-@click.argument("files", metavar="QUESTIONS...", type=PATH, nargs=-1, required=True)
-@output_option("File for the pools; gzip if it ends with .gz. Interrupted runs resume.", required=True)
-@option("--policy NAME", f"The agent: {EXPECTED}.", required=True)
-@option("--corpus INDEX", "Index to search, made by corpus build.", PATH)
-@option("--retriever URL", "Search-R1 style server to search instead of an index.")
-@option("-k K", "Rollouts per question.", COUNT, default=PAPER_K)
-@seed_option("Another seed samples other rollouts.")
-@choice("--style", STYLES, f"How a chat agent searches; {STYLES[0]} by default.")
-@option("--temperature T", "Of a chat agent's replies; 1 by default.", click.FloatRange(0))
-@option("--top-p P", "Of a chat agent's replies.", SHARE)
-@option("--max-turns N", "Most replies of a chat agent; 8 by default.", COUNT)
-@option("--max-tokens N", "Most tokens of a reply; 4,096 by default.", COUNT)
-@option("--concurrency N", f"Rollouts of a chat agent under way at once; {CONCURRENCY} by default.", COUNT)
-@option("--chat-context N", "Tokens that the chat model holds.", click.IntRange(512))
-@option("--chat-time S", "Seconds that a reply of the chat model may take; 3600 by default.")
-@force_option
-@problems_option
-@json_option
-@quiet_option
+@click.command(epilog=opt.example(EXAMPLE))
+@click.argument("files", metavar="QUESTIONS...", type=opt.PATH, nargs=-1, required=True)
+@opt.output_option("File for the pools; gzip if it ends with .gz. Interrupted runs resume.", required=True)
+@opt.option("--policy NAME", f"The agent: {EXPECTED}.", required=True)
+@opt.option("--corpus INDEX", "Index to search, made by corpus build.", opt.PATH)
+@opt.option("--retriever URL", "Search-R1 style server to search instead of an index.")
+@opt.option("-k K", "Rollouts per question.", opt.COUNT, default=PAPER_K)
+@opt.seed_option("Another seed samples other rollouts.")
+@opt.choice("--style", STYLES, f"How a chat agent searches; {STYLES[0]} by default.")
+@opt.option("--temperature T", "Of a chat agent's replies; 1 by default.", click.FloatRange(0))
+@opt.option("--top-p P", "Of a chat agent's replies.", opt.SHARE)
+@opt.option("--max-turns N", "Most replies of a chat agent; 8 by default.", opt.COUNT)
+@opt.option("--max-tokens N", "Most tokens of a reply; 4,096 by default.", opt.COUNT)
+@opt.option("--concurrency N", f"Rollouts of a chat agent under way at once; {CONCURRENCY} by default.", opt.COUNT)
+@opt.option("--chat-context N", "Tokens that the chat model holds.", click.IntRange(512))
+@opt.option("--chat-time S", "Seconds that a reply of the chat model may take; 3600 by default.")
+@opt.force_option
+@opt.problems_option
+@opt.json_option
+@opt.quiet_option
 def rollout(
     files: tuple[Path, ...],
     output: Path,

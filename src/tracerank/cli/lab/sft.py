@@ -5,43 +5,32 @@ from pathlib import Path
 
 import click
 
-from tracerank.cli.inputs import Inputs
-from tracerank.cli.options import (
-    COUNT,
-    choice,
-    example,
-    force_option,
-    inputs_options,
-    json_option,
-    method_option,
-    option,
-    output_option,
-)
-from tracerank.cli.output import check_lines, check_output
+from tracerank.cli import options as opt
+from tracerank.cli.inputs import Inputs, check_lines, check_output
 from tracerank.cli.terminal import note, print_json
 
 CORRECT, SELECTED = "correct", "selected"
 
 
-@click.command(epilog=example("tracerank lab sft pools.jsonl -o train.jsonl --per-question 2"))
-@output_option("File to write; gzip if it ends with .gz.", required=True)
-@choice(
+@click.command(epilog=opt.example("tracerank lab sft pools.jsonl -o train.jsonl --per-question 2"))
+@opt.output_option("File to write; gzip if it ends with .gz.", required=True)
+@opt.choice(
     "--keep",
     (CORRECT, SELECTED),
     "Which rollouts: with label 1, or what --method selects and those with the same answer.",
     default=CORRECT,
 )
-@method_option()
-@option("--per-question N", "Most conversations of a question, the shortest first.", COUNT, default=1)
-@choice(
+@opt.method_option()
+@opt.option("--per-question N", "Most conversations of a question, the shortest first.", opt.COUNT, default=1)
+@opt.choice(
     "--style",
     ("tools", "tags"),
     "How conversations that the log does not keep are rebuilt: function calls or tags.",
     default="tools",
 )
-@inputs_options()
-@force_option
-@json_option
+@opt.inputs_options()
+@opt.force_option
+@opt.json_option
 def sft(
     output: Path, keep: str, method: str, per_question: int, style: str, inputs: Inputs, force: bool, as_json: bool
 ) -> None:

@@ -4,17 +4,8 @@ from pathlib import Path
 
 import click
 
-from tracerank.cli.options import (
-    COUNT,
-    choice,
-    example,
-    force_option,
-    option,
-    output_option,
-    quiet_option,
-    seed_option,
-)
-from tracerank.cli.output import check_output
+from tracerank.cli import options as opt
+from tracerank.cli.inputs import check_output
 from tracerank.cli.terminal import note, working
 from tracerank.lab.worlds.presets import PRESETS, iter_world, preset_named
 from tracerank.pools.canonical import write_pools
@@ -22,15 +13,15 @@ from tracerank.pools.pool import PAPER_K
 from tracerank.pools.types import BROWSING, WEBQA
 
 
-@click.command(epilog=example("tracerank lab world -o pools.jsonl --count 100"))
-@output_option("File to write; gzip if it ends with .gz.", required=True)
-@choice("--setting", (WEBQA, BROWSING), "Search protocol of the agents.", default=WEBQA)
-@option("--count N", "Number of questions.", COUNT, default=1000)
-@option("-k K", "Rollouts per question.", COUNT, default=PAPER_K)
-@seed_option("Another seed is another world.")
-@choice("--preset", PRESETS, "Parameters of the world.", default="paper")
-@force_option
-@quiet_option
+@click.command(epilog=opt.example("tracerank lab world -o pools.jsonl --count 100"))
+@opt.output_option("File to write; gzip if it ends with .gz.", required=True)
+@opt.choice("--setting", (WEBQA, BROWSING), "Search protocol of the agents.", default=WEBQA)
+@opt.option("--count N", "Number of questions.", opt.COUNT, default=1000)
+@opt.option("-k K", "Rollouts per question.", opt.COUNT, default=PAPER_K)
+@opt.seed_option("Another seed is another world.")
+@opt.choice("--preset", PRESETS, "Parameters of the world.", default="paper")
+@opt.force_option
+@opt.quiet_option
 def world(output: Path, setting: str, count: int, k: int, seed: int, preset: str, force: bool, quiet: bool) -> None:
     """Generate pools from a world of invented facts with a known truth.
 
