@@ -123,8 +123,8 @@ class ChatProxy:
         counts = {
             "n": len(replies.completions),
             "failed": len(replies.failures),
-            "cancelled": len(ended.cancelled) + len(ended.unneeded),
-            "saved": len(ended.saved),
+            "cancelled": ended.cancelled + len(ended.unneeded),
+            "saved": ended.saved,
         }
         for outcome, count in counts.items():
             self._metrics.samples.labels("used" if outcome == "n" else outcome).inc(count)
