@@ -152,7 +152,8 @@ def _fatal(ended: object) -> BaseException | None:
 
 async def in_thread(function: Callable[..., T], *arguments: object) -> T:
     """The result of a plain function, run in a thread that neither the event loop nor the interpreter waits for."""
-    return await asyncio.wrap_future(_started(function, *arguments))
+    result: T = await asyncio.wrap_future(_started(function, *arguments))
+    return result
 
 
 def run_blocking(work: Coroutine[Any, Any, T]) -> T:

@@ -125,7 +125,7 @@ class SelectRequest(BaseModel, extra="forbid", json_schema_extra={"examples": [_
 
     question: Annotated[str | None, Field(description="May be left out where the rollouts have it.")] = None
     question_id: str | None = None
-    rollouts: Annotated[list[Given] | None, _MANY, Field(description="Rollouts or answers.")] = None
+    rollouts: Annotated[Sequence[Given] | None, _MANY, Field(description="Rollouts or answers.")] = None
     answers: Annotated[list[str | None] | None, _MANY, Field(description="Instead of rollouts: answers alone.")] = None
     k: Annotated[int | None, Field(ge=1, le=MAX_ROLLOUTS, description="Use the first K rollouts only.")] = None
     reader: Annotated[str, Field(description="Name of the format; auto recognises it.")] = AUTO
