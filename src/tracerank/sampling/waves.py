@@ -166,7 +166,7 @@ def run_blocking(work: Coroutine[Any, Any, T]) -> T:
         cancel.append(lambda: loop.call_soon_threadsafe(task.cancel))
         return await task
 
-    ended = _started(asyncio.run, main())
+    ended: Future[T] = _started(asyncio.run, main())
     try:
         return ended.result()
     except KeyboardInterrupt:
