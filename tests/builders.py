@@ -191,9 +191,7 @@ def batch_of(pools: Sequence[Pool], recipe: GraphRecipe) -> "Batch":
     return collate([graph.columns for graph in graphs_of(pools, recipe)], recipe)
 
 
-def inputs_of(
-    pools: Sequence[Pool], recipe: GraphRecipe, dtype: "torch.dtype | None" = None
-) -> "tuple[Batch, Tensor]":
+def inputs_of(pools: Sequence[Pool], recipe: GraphRecipe, dtype: "torch.dtype | None" = None) -> "tuple[Batch, Tensor]":
     """What a net takes."""
     from tracerank.trace.batch import collate
 

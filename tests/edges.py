@@ -1,5 +1,7 @@
 """What the network's index tensors mean, edge by edge and node by node. Holds no assertions."""
 
+from itertools import pairwise
+
 from torch import Tensor
 
 from tracerank.trace.batch import Batch, Neighbourhoods
@@ -26,7 +28,7 @@ def _edges(heard: Neighbourhoods) -> Edges:
 
 def _members(nodes: Tensor, begins: Tensor) -> list[list[int]]:
     bounds = [*begins.tolist(), len(nodes)]
-    return [nodes[begin:end].tolist() for begin, end in zip(bounds[:-1], bounds[1:], strict=True)]
+    return [nodes[begin:end].tolist() for begin, end in pairwise(bounds)]
 
 
 def listed_contexts(batch: Batch) -> dict[int, list[int]]:

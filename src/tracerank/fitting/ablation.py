@@ -239,7 +239,7 @@ class Ablation:
         """The runs with seeds 0 to ``seeds`` - 1 that are still to do, all variants of a seed before the next seed."""
         return [(variant, seed) for seed in range(seeds) for variant in variants if not self.is_done(variant, seed)]
 
-    def run(self, variant: Variant, seed: int, on_step: OnStep | None = None) -> None:
+    def run(self, variant: Variant, seed: int, on_step: OnStep = lambda loss: None) -> None:
         """Train and measure one variant with one seed, unless that was done before."""
         if self.is_done(variant, seed):
             return

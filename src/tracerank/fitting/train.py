@@ -79,7 +79,7 @@ class PreparedTraining:
     """What speaks against the preset here, in a line."""
     steps: int
     """How often ``on_step`` is called by a run that is not interrupted."""
-    run: Callable[[OnStep | None], Mapping[str, Any]]
+    run: Callable[[OnStep], Mapping[str, Any]]
     """Trains, saves and returns the summary."""
     k: int
     """Rollouts per question."""

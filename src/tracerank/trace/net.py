@@ -27,7 +27,7 @@ class TypeEncoder(nn.Module):
 
     def forward(self, table: Tensor, rows: Tensor) -> Tensor:
         """States of some rows of a table of any float type."""
-        looked_up = (table.index_select(0, some) for some in rows.to(table.device).split(LOOKUP_ROWS))
+        looked_up = (table.index_select(0, some) for some in torch.split(rows.to(table.device), LOOKUP_ROWS))
         parts = [self.project(vectors.to(self.project.weight)) for vectors in looked_up]
         return functional.gelu(self.norm(torch.cat(parts)))
 
@@ -152,7 +152,7 @@ class AttentionReadout(nn.Module):
     def weights(
         self, answers: Tensor, states: States, contexts: Sequence[Context]
     ) -> Iterator[tuple[Context, Tensor, Tensor]]:
-        """For each context its states, [candidates, length, hidden], and alpha of Eq. 7, [candidates, heads, length]."""
+        """Each context, its states [candidates, length, hidden] and alpha of Eq. 7 [candidates, heads, length]."""
         queries = answers if self.fixed_query is None else self.fixed_query.expand_as(answers)
         of_search, of_evidence = self.type_embedding
         nodes = torch.cat((states["search"] + of_search, states["evidence"] + of_evidence))

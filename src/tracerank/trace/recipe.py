@@ -113,7 +113,7 @@ OFFICIAL_RECIPES: Mapping[str, GraphRecipe] = MappingProxyType(
 """What the official release does where it differs from the paper; listed in docs/paper.md."""
 
 
-def _controls(recipe: GraphRecipe, **links: Mapping[str, Any]) -> Mapping[str, GraphRecipe]:
+def _controls(recipe: GraphRecipe, links: Mapping[str, Mapping[str, Any]]) -> Mapping[str, GraphRecipe]:
     merged = {
         "merge evidence": {"merge_evidence": True},
         "merge answers": {"merge_answers": True},
@@ -126,11 +126,11 @@ CONTROLS: Mapping[str, Mapping[str, GraphRecipe]] = MappingProxyType(
     {
         WEBQA: _controls(
             WEBQA_RECIPE,
-            **{"no cross-rollout": {"content_links": ("within",)}, "no content links": {"content_links": ()}},
+            {"no cross-rollout": {"content_links": ("within",)}, "no content links": {"content_links": ()}},
         ),
         BROWSING: _controls(
             BROWSING_RECIPE,
-            **{
+            {
                 "no cross-rollout": {"documents": "rollout"},
                 "no Doc or content links": {"documents": "none"},
                 "content links only": {"documents": "none", "content_links": ("within", "cross")},

@@ -12,8 +12,8 @@ from tracerank.embedding.load import embedder_for
 from tracerank.errors import CheckpointError
 from tracerank.pools.documents import link_documents
 from tracerank.pools.pool import Pool
-from tracerank.trace.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from tracerank.trace.batch import collate
+from tracerank.trace.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from tracerank.trace.explain import read_weights
 from tracerank.trace.graph import Columns, PoolGraph, build_graph
 from tracerank.trace.net import TraceNet

@@ -75,9 +75,8 @@ def graph_statistics(pools: Iterable[Pool], recipe: GraphRecipe) -> GraphStatist
         graph = build_graph(pool, recipe)
         columns, kept = graph.columns, len(graph.retained.kept)
         search, content = columns["evidence_search"], columns["evidence_content"].tolist()
-        totals.update(
-            questions=1, rollouts=len(pool), retained=kept, searches=len(columns["search_query"]), occurrences=len(search)
-        )
+        totals.update(questions=1, rollouts=len(pool), retained=kept)
+        totals.update(searches=len(columns["search_query"]), occurrences=len(search))
         dropped.update(drop_reasons(pool, graph.retained.dropped))
         rollout = columns["search_rollout"][search].tolist()
         counts[IDENTICAL_CONTENT].append(_count(content, rollout, kept))
