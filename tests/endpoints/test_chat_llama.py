@@ -21,13 +21,6 @@ def chat() -> Iterator[HttpChat]:
         yield model
 
 
-def test_a_real_model_gives_the_log_probability_of_each_token(chat: HttpChat) -> None:
-    reply = chat.reply(HELLO, Sampling(8, seed=1))
-    assert reply.logprobs
-    assert "".join(token.token for token in reply.logprobs).strip().startswith(reply.text[:3])
-    assert all(token.logprob <= 0 for token in reply.logprobs)
-
-
 SEARCH = ChatTool("search", "Finds pages.", arguments_schema(["query"], query=text_argument("What to look for.")))
 
 
@@ -41,7 +34,11 @@ def test_a_call_of_a_real_model_is_read(chat: HttpChat) -> None:
     assert call.id
 
 
-def test_log_probabilities_come_with_tools(chat: HttpChat) -> None:
-    reply = chat.reply(HELLO, Sampling(8, seed=1), [SEARCH])
-    assert reply.logprobs
-    assert len(reply.logprobs) == reply.completion_tokens
+def test_a_streamed_reply_is_the_unstreamed_one_with_its_log_probabilities(chat: HttpChat) -> None:
+    streamed = chat.reply(HELLO, Sampling(8, seed=1))
+    assert streamed.logprobs
+    assert "".join(token.token for token in streamed.logprobs).strip().startswith(streamed.text[:3])
+    assert all(token.logprob <= 0 for token in streamed.logprobs)
+    with_tools = chat.reply(HELLO, Sampling(8, seed=1), [SEARCH])  # which llama.cpp does not stream
+    assert len(with_tools.logprobs or ()) == with_tools.completion_tokens
+    assert chat.reply(HELLO, Sampling(8, seed=1)) == streamed  # nothing is streamed from then on

@@ -17,7 +17,16 @@ from typing import Any
 
 import numpy as np
 
+from tests.answers.answer_pairs import PAIRS
+from tests.answers.meaning.meaning_pairs import EQUAL, UNEQUAL
+from tests.gates.wordings import worded
 from tests.shared_data import ROLLOUTS
+from tracerank.answers.abstentions import abstains
+from tracerank.answers.equivalence import DEFAULT, contains_match
+from tracerank.answers.exact import normalize_answer, normalize_excerpts, token_f1
+from tracerank.answers.extraction import extract_answer, stated_confidence
+from tracerank.answers.meaning.grouping import MEANING, answer_core, group_answers
+from tracerank.answers.meaning.rightness import rightness
 from tracerank.lab.worlds.presets import PAPER, iter_world
 from tracerank.methods import load_method
 from tracerank.pools.canonical import write_pools
@@ -26,7 +35,8 @@ from tracerank.readers import read_pools
 from tracerank.votes.base import decide_stream
 
 HERE = Path(__file__).parent
-DECISIONS, DUMPS = HERE / "decisions.npz", HERE / "dumps.json.gz"
+DECISIONS, DUMPS, ANSWERS = HERE / "decisions.npz", HERE / "dumps.json.gz", HERE / "answers.json"
+CHAT_POOLS = HERE.parents[1] / "studies" / "quality" / "chat_pools.jsonl.gz"
 SDK_LOGS = HERE.parent / "readers" / "sdk_logs"
 METHODS = {"default": "evidence", "majority": "majority", "majority-paper": "majority-paper"}
 """Name of the frozen arrays to the method."""
@@ -125,6 +135,30 @@ def sample_dumps() -> dict[str, Any]:
     return found
 
 
+def answer_sets() -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Questions with the answers that are compared with each other."""
+    yield from worded()
+    for pair in PAIRS:
+        yield pair.question, (pair.a, pair.b)
+    for question, *pair in (*EQUAL, *UNEQUAL):
+        yield question, tuple(pair)
+    for pool in read_pools(CHAT_POOLS):
+        yield pool.question.text, tuple(rollout.answer or "" for rollout in pool.rollouts)
+
+
+def read_answers(question: str, answers: Sequence[str]) -> str:
+    """A digest of all that is read of some answers: what each says, how alike they are, and their groups."""
+    found: list[Any] = [group_answers(answers, question, level) for level in (DEFAULT, MEANING)]
+    for answer in answers:
+        core = answer_core(question, answer)
+        found.append((core.start, core.end, abstains(answer, question), stated_confidence(answer)))
+        found.append((str(extract_answer(answer)), normalize_answer(answer), normalize_excerpts(answer)))
+        for other in answers[:4]:
+            scores = rightness(question, answer, [other]), token_f1(answer, [other]), contains_match(answer, [other])
+            found.append([round(score, 5) for score in scores])
+    return hashlib.sha256(repr(found).encode()).hexdigest()[:8]
+
+
 def freeze() -> None:
     """Write every file that the gates compare with."""
     arrays: dict[str, np.ndarray] = {}
@@ -138,6 +172,7 @@ def freeze() -> None:
     np.savez_compressed(DECISIONS, **arrays)
     layouts = {name: read_layout(unpack) for name, unpack in sdk_layouts()}
     frozen = {"digests": digests, "dumps": layouts | sample_dumps()}
+    ANSWERS.write_text(json.dumps([read_answers(*asked) for asked in answer_sets()]), encoding="utf-8")
     with gzip.GzipFile(DUMPS, "wb", mtime=0) as file:
         file.write(json.dumps(frozen, sort_keys=True, ensure_ascii=False).encode())
 

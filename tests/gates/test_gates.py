@@ -8,15 +8,18 @@ import numpy as np
 import pytest
 
 from tests.gates.frozen import (
+    ANSWERS,
     DECISIONS,
     DUMPS,
     METHODS,
     REAL,
     SETTINGS,
     WORLDS,
+    answer_sets,
     decisions,
     dump_digest,
     own_pools,
+    read_answers,
     read_layout,
     real_pools,
     sample_dumps,
@@ -56,6 +59,12 @@ def test_decisions_on_real_rollouts_are_the_frozen_ones(name: str) -> None:
     pools = real_pools(name)
     assert dump_digest(pools) == FROZEN["digests"][name]
     check_decisions(name, pools)
+
+
+def test_answers_are_read_as_frozen() -> None:
+    frozen = json.loads(ANSWERS.read_text(encoding="utf-8"))
+    changed = [asked for asked, digest in zip(answer_sets(), frozen, strict=True) if read_answers(*asked) != digest]
+    assert not changed, f"{len(changed)} of {len(frozen)}, e.g. {changed[:3]}"
 
 
 @pytest.mark.parametrize(("name", "unpack"), [pytest.param(*row, id=row[0]) for row in sdk_layouts()])

@@ -1,6 +1,7 @@
 """Chat with any OpenAI-compatible server: OpenAI, vLLM, llama.cpp, Ollama.
 
-Parts of a request that a server refuses are left out from then on.
+Replies are streamed, so that a busy server is not taken for a stuck one, nor its connection for an idle one. Parts
+of a request that a server refuses are left out from then on, streaming among them.
 """
 
 import re
@@ -117,6 +118,8 @@ class HttpChat:
             "top_logprobs": sampling.top_logprobs or None,
             "tools": [{"type": "function", "function": _function(tool)} for tool in tools] or None,
             "parallel_tool_calls": False if sampling.one_call and tools else None,
+            "stream": True,
+            "stream_options": {"include_usage": True},
         }
         return {name: value for name, value in parts.items() if value is not None and name not in self._without}
 
@@ -168,17 +171,27 @@ def _function(tool: ChatTool) -> dict[str, Any]:
     return {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)}
 
 
-_OPTIONAL = ("parallel_tool_calls", "temperature", "top_p", "seed", "top_logprobs", "logprobs")
-"""Parts of a request that can be left out, as servers name them."""
+_OPTIONAL = {
+    "stream_options": ("stream_options",),
+    # llama.cpp refuses log probabilities with tools in a stream: they are worth more than the stream.
+    "(?i:stream|streaming)": ("stream", "stream_options"),
+    "parallel_tool_calls": ("parallel_tool_calls",),
+    "temperature": ("temperature",),
+    "top_p": ("top_p",),
+    "seed": ("seed",),
+    "top_logprobs": ("top_logprobs",),
+    "logprobs": ("logprobs", "top_logprobs"),
+}
+"""Words by which a server refuses a part of a request, and what is then left out."""
 
 
 def _unwanted(body: dict[str, Any], words: str) -> frozenset[str] | None:
     """What a stricter server wants left out of the request, in its words; None: nothing that could be."""
     if "max_tokens" in body and "max_completion_tokens" in words and "too large" not in words:
         return frozenset(("max_tokens",))
-    for name in _OPTIONAL:
-        if name in body and re.search(rf"\b{name}\b", words):
-            return frozenset(("logprobs", "top_logprobs") if name == "logprobs" else (name,))
+    for named, parts in _OPTIONAL.items():
+        if parts[0] in body and re.search(rf"\b{named}\b", words):
+            return frozenset(parts)
     is_thinking_sent = any(name in turn for turn in body["messages"] for name in REASONING_FIELDS)
     if is_thinking_sent and re.search(r"\breasoning(_content)?\b", words):
         return frozenset(REASONING_FIELDS)

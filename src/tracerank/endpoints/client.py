@@ -6,10 +6,11 @@ Knows nothing of what is asked. The key is read for each request and kept nowher
 import email.utils
 import json
 import re
+import socket
 import time
 import weakref
-from contextlib import closing
-from threading import Event
+from contextlib import closing, suppress
+from threading import Event, Thread
 from typing import Any
 
 import httpx
@@ -26,6 +27,7 @@ from tenacity import (
 from tenacity.nap import sleep_using_event
 
 from tracerank.endpoints.server import MILLION, Server
+from tracerank.endpoints.streaming import is_stream, joined
 from tracerank.errors import TraceRankError
 
 MAX_CONNECT_SECONDS = 60.0
@@ -147,21 +149,48 @@ class EndpointClient:
         key = self.server.read_key()
         headers = {} if key is None else {"Authorization": f"Bearer {key}"}
         request = self._http.build_request(method, url, json=body, headers=headers)
-        with closing(self._http.send(request, stream=True)) as reply:
-            coding = reply.headers.get("content-encoding", "identity").lower()
-            if coding != "identity":  # a few bytes could become gigabytes
-                raise self._failed(f"answered in {coding[:20]!r}, although uncompressed was asked for")
-            content = bytearray()
+        try:
+            opened = self._http.send(request, stream=True)
+        except (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError):
+            # A kept connection that the server has closed just now, as llama.cpp does after a stream.
+            opened = self._http.send(request, stream=True)
+        with closing(opened) as reply:
+            content = self._content(reply, end)
+            if not self.close.alive:  # closed while this connection was made, which was therefore not closed with it
+                reply.extensions["network_stream"].close()
+        status = reply.status_code
+        if status == 200 and is_stream(content):
+            if (whole := joined(content)) is None:
+                raise CutReply
+            status = _status(whole["error"]) if "error" in whole else 200
+            content = json.dumps(whole).encode()
+        kept = {name: value for name, value in reply.headers.items() if name == "retry-after"}
+        return httpx.Response(status, headers=kept, content=content)
+
+    def _content(self, reply: httpx.Response, end: float) -> bytes:
+        """The body, as long as size and time allow; between the pieces of a stream there is a limit of its own."""
+        coding = reply.headers.get("content-encoding", "identity").lower()
+        if coding != "identity":  # a few bytes could become gigabytes
+            raise self._failed(f"answered in {coding[:20]!r}, although uncompressed was asked for")
+        content, watch = bytearray(), _Watch(reply, self.server.idle)
+        try:
             for chunk in reply.iter_bytes():
                 content += chunk
                 if len(content) > self.server.most_bytes:
                     raise self._failed(f"answered with more than {self.server.most_bytes / MILLION:,.0f} MB")
-                if time.monotonic() > end:
+                if (now := time.monotonic()) > end:
                     raise httpx.ReadTimeout("the whole answer took too long")
-            if not self.close.alive:  # closed while this connection was made, which was therefore not closed with it
-                reply.extensions["network_stream"].close()
-        kept = {name: value for name, value in reply.headers.items() if name == "retry-after"}
-        return httpx.Response(reply.status_code, headers=kept, content=bytes(content))
+                watch.last = now
+                if watch.ident is None and is_stream(content):
+                    watch.start()
+        except httpx.RequestError:
+            if watch.is_late:
+                silence = f"sent a part of its answer, then nothing for {self.server.idle:g} s"
+                raise self._failed(silence) from None
+            raise
+        finally:
+            watch.over.set()
+        return bytes(content)
 
     def _models(self) -> list[str]:
         """Names of the server's models; empty when it does not list them."""
@@ -171,6 +200,35 @@ class EndpointClient:
             return sorted(str(model["id"]) for model in data)
         except (httpx.HTTPError, CutReply, TraceRankError, ValueError, KeyError, TypeError):
             return []
+
+
+class _Watch(Thread):
+    """Shuts a connection down once nothing has come through it for a time.
+
+    httpx has one read timeout, which would also hold before the first piece, while the server reads the prompt.
+    """
+
+    def __init__(self, reply: httpx.Response, idle: float) -> None:
+        super().__init__(daemon=True)
+        self.last = 0.0
+        """When something came."""
+        self.over = Event()
+        self.is_late = False
+        self._reply, self._idle = reply, idle
+
+    def run(self) -> None:
+        while (left := self.last + self._idle - time.monotonic()) > 0:
+            if self.over.wait(left):
+                return
+        self.is_late = True
+        with suppress(OSError):
+            socket.socket.shutdown(self._reply.extensions["network_stream"].get_extra_info("socket"), socket.SHUT_RDWR)
+
+
+def _status(error: Any) -> int:
+    """The HTTP status that an error within a stream stands for; 500 where it does not say."""
+    code = str(error.get("code") if isinstance(error, dict) else None)
+    return int(code) if re.fullmatch(r"[45]\d\d", code) else 500
 
 
 def read_json(body: bytes) -> Any:

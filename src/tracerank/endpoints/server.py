@@ -60,6 +60,8 @@ class Server:
     """The model's name as the server knows it; empty: it serves one thing only."""
     timeout: float = 60.0
     """Seconds that one attempt may take."""
+    idle: float = 120.0
+    """Seconds between two pieces of a streamed answer."""
     retries: int = 5
     """Further attempts after 408, 429, 5xx, a timeout or a cut connection."""
     first_delay: float = 0.5
