@@ -249,7 +249,7 @@ class Ablation:
         digest = hashlib.sha256(json.dumps(asdict(recipe)).encode()).hexdigest()[:12]
         folder = self.folder / "examples" / digest
         examples = prepare_examples(self.training_pools(), recipe, plan, setup.embedder, folder, "the ablation's pools")
-        config = NetConfig(examples.width, **{**setup.net, **variant.net})
+        config = NetConfig(examples.encoder.width, **{**setup.net, **variant.net})
         fit = train_two_stages if variant.stages > 1 else train
         selector = TraceSelector(fit(examples, config, recipe, plan, out, on_step=on_step), setup.embedder)
         found = evaluate([selector], self.test_pools(), [plan.k])
