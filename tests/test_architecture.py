@@ -25,7 +25,7 @@ LAYERS = (
     ("votes",),
     ("chat", "evidence", "trace"),
     ("methods",),
-    ("deciding",),
+    ("deciding", "selecting"),
     ("evaluation",),
     ("stopping", "viewer"),
     ("fitting",),

@@ -21,6 +21,7 @@ from tracerank.plugins import METHOD_GROUP, Plugin, plugins
 from tracerank.pools.correctness import correctness
 from tracerank.votes.answer_groups import MEANING, AnswerGrouping, DefaultGroups, ExactGroups, MeaningGroups
 from tracerank.votes.base import Calibrator, Method
+from tracerank.votes.escalation import Escalating
 from tracerank.votes.explanation import Called
 from tracerank.votes.folders import SHIPPED, FittedOn, existing_folder, fitted_on, selector_digest, selector_kind
 from tracerank.votes.selector import EmbedderChoice, Selector
@@ -216,6 +217,20 @@ def methods_named(names: str | Iterable[str], options: MethodOptions | None = No
         if other != name:
             raise UsageError(f"--method: {other} and {name} are both called {method.name}; evaluate them separately")
     return [method for _, method in taken.values()]
+
+
+def escalating(
+    methods: Mapping[str, Method], second: str, below: float | None, options: MethodOptions | None = None
+) -> list[Method]:
+    """The methods, by name, that state a confidence, each with a second one behind it that is asked below ``below``."""
+    if below is None:
+        raise UsageError(f"--escalate {second} needs --below P: the confidence below which it is asked")
+    able = [method for name, method in methods.items() if has_confidence(name)]
+    if not able:
+        known = ", ".join(one for one in METHODS if has_confidence(one))
+        raise UsageError(f"--escalate: no method that was named states a confidence; these do: {known}")
+    [other] = methods_named([second], options)
+    return [Escalating(method, other, below) for method in able]
 
 
 def fitted_by(names: Iterable[str]) -> FittedOn:

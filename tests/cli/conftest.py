@@ -50,11 +50,20 @@ def network(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def run() -> Run:
-    def invoke(*arguments: object) -> Result:
-        return CliRunner().invoke(app, [str(argument) for argument in arguments])
+    def invoke(*arguments: object, **environment: str) -> Result:
+        return CliRunner(env=environment).invoke(app, [str(argument) for argument in arguments])
 
     return invoke
 
 
 def json_lines(text: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.split("\n") if line]
+
+
+def error_of(result: Result) -> str:
+    """The one line that an unusable input ends with."""
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
+    [line] = [line for line in result.stderr.splitlines() if not line.startswith(("problem: ", "and "))]
+    assert line.startswith("error: ")
+    return line.removeprefix("error: ")

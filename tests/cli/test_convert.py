@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Run
-from tests.cli.test_app import error_of
+from tests.cli.conftest import Run, error_of
 from tracerank.pools.pool import Pool
 from tracerank.readers import read_pools
 

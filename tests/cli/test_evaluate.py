@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from tests.builders import referenced
-from tests.cli.conftest import Run, json_lines
-from tests.cli.test_app import error_of
+from tests.cli.conftest import Run, error_of, json_lines
 from tests.model_server import Server, error, said
 from tracerank.evaluation.evaluate import evaluate
 from tracerank.evaluation.scores import fold

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Run, json_lines
-from tests.cli.test_app import error_of
+from tests.cli.conftest import Run, error_of, json_lines
 from tests.worlds import generate_pools
 from tracerank.pools.canonical import write_pools
 from tracerank.pools.pool import Pool

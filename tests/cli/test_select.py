@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 from tests.builders import pool_of, ranked, rollout
-from tests.cli.conftest import Run, json_lines
-from tests.cli.test_app import error_of
-from tracerank.cli.output import SOME_FAILED
+from tests.cli.conftest import Run, error_of, json_lines
+from tracerank.cli.inputs import SOME_FAILED
 from tracerank.methods import load_method
 from tracerank.pools.canonical import write_pools
 from tracerank.pools.pool import Pool
@@ -95,8 +94,10 @@ def test_options_reach_the_method(run: Run, tmp_path: Path) -> None:
         (("--method", "solagg"), "--chat URL#MODEL"),
         (("--escalate", "oracle"), "--escalate oracle needs --below P"),
         (("--below", "0.5"), "--below needs --escalate METHOD"),
-        (("--escalate", "oracle", "--below", "0"), "--below 0: no confidence is below it"),
-        (("--method", "single", "--escalate", "majority", "--below", "0.5"), "single states no confidence"),
+        (
+            ("--method", "single", "--escalate", "majority", "--below", "0.5"),
+            "no method that was named",
+        ),
         (("--engine", "daft"), "-o FOLDER"),
         (("--engine", "daft", "--gaps", "-o", "x"), "--engine local"),
         (("--workers", "2", "--chat", "http://host#m"), "--workers"),
@@ -273,7 +274,7 @@ def test_another_folder_of_a_method_is_not_continued(
     shutil.copytree(network, mine)
     command = ("select", world, "--method", mine, "-o", tmp_path / "out.jsonl")
     with monkeypatch.context() as patch:
-        patch.setattr("tracerank.cli.select.rename", lambda *_: (_ for _ in ()).throw(Crash))
+        patch.setattr("tracerank.cli.select.finish_records", lambda *_, **__: (_ for _ in ()).throw(Crash))
         with pytest.raises(Crash):
             run(*command)
     config = (mine / "config.json").read_text()
@@ -305,7 +306,7 @@ def test_a_run_with_workers_is_resumed_without(
             given.append(workers)
             yield row
 
-    monkeypatch.setattr("tracerank.cli.select.ordered_map", mapped)
+    monkeypatch.setattr("tracerank.selecting.ordered_map", mapped)
     assert run("select", world, *MAJORITY, "-o", tmp_path / "out.jsonl", "--workers", "3").exit_code == 0
     assert given == [3] * 7
     assert (tmp_path / "out.jsonl").read_text() == run("select", world, *MAJORITY).stdout
@@ -328,7 +329,7 @@ class Failing:
 def test_a_question_on_which_the_method_fails_costs_only_itself(
     run: Run, world: Path, pools: list[Pool], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tracerank.cli.select.load_method", lambda *_: Failing())
+    monkeypatch.setattr("tracerank.selecting.methods_named", lambda *_: [Failing()])
     output, problems = tmp_path / "out.jsonl", tmp_path / "problems.jsonl"
     result = run("select", world, *MAJORITY, "-o", output, "--problems", problems)
     assert result.exit_code == SOME_FAILED

@@ -10,8 +10,7 @@ pytest.importorskip("fastapi")
 
 import httpx
 
-from tests.cli.conftest import Run
-from tests.cli.test_app import error_of
+from tests.cli.conftest import Run, error_of
 from tests.model_server import Server
 from tests.served import served
 from tracerank.serving import app as service

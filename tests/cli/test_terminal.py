@@ -4,12 +4,13 @@ import io
 import json
 import sys
 import time
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracerank.cli.terminal import Progress, harmless, json_text, new_table, note, print_table, working
+from tracerank.cli.terminal import Progress, harmless, json_text, note, print_table, working
 
 ANYTHING = st.text(st.characters() | st.sampled_from("\x1b\x9b\u202e\u2066\ud800\U000e0041\n\r\x07"))
 
@@ -34,9 +35,7 @@ def test_ordinary_text_stays_as_it_is() -> None:
 
 
 def test_markup_is_printed_and_not_obeyed(capsys: pytest.CaptureFixture[str]) -> None:
-    table = new_table("[bold]a[/bold]", "b")
-    table.add_row("[red]x[/red] :smile:", "1")
-    print_table(table)
+    print_table(["[bold]a[/bold]", "b"], [["[red]x[/red] :smile:", "1"]])
     note("[link=http://x]y[/link]")
     shown = capsys.readouterr()
     assert "[bold]a[/bold]" in shown.out
@@ -45,13 +44,13 @@ def test_markup_is_printed_and_not_obeyed(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_a_wide_table_is_not_cut_off(capsys: pytest.CaptureFixture[str]) -> None:
-    table = new_table("method", *(f"column {number}" for number in range(30)))
-    table.add_row("x", *["12.3 / 45.6"] * 30)
-    print_table(table)
+    print_table(["method", *map(str, range(30))], [["x", *["12.3 / 45.6"] * 30]])
     assert capsys.readouterr().out.count("12.3 / 45.6") == 30
 
 
-# Progress.
+def test_a_very_long_note_is_shortened(capsys: pytest.CaptureFixture[str]) -> None:
+    note("x" * 10_000)
+    assert len(capsys.readouterr().err) < 1000
 
 
 class Terminal(io.StringIO):
@@ -59,29 +58,39 @@ class Terminal(io.StringIO):
         return True
 
 
-def shown_by(monkeypatch: pytest.MonkeyPatch, stream: io.StringIO, quiet: bool = False, delay: float = 0.0) -> str:
-    monkeypatch.setenv("TERM", "xterm")
+def shown_by(monkeypatch: pytest.MonkeyPatch, stream: io.StringIO, **how: Any) -> str:
+    """What stderr gets of three items, a note, and a result on stdout."""
+    monkeypatch.setenv("COLUMNS", "40")
     monkeypatch.setattr(sys, "stderr", stream)
-    with working("counting", quiet=quiet, delay=delay, total=3) as progress:
+    monkeypatch.setattr("tracerank.cli.terminal.REFRESH_SECONDS", 0.01)
+    with working("counting", total=4, **how) as progress:
         for _ in progress.over(range(3)):
-            time.sleep(0.05)
-        progress.describe("[b]done")
-        time.sleep(0.4)
+            time.sleep(0.01)
+        progress.describe("done\x1b[2J " + "and " * 20)
+        time.sleep(0.05)
         note("a problem")
+        print("a result")
     return stream.getvalue()
 
 
-def test_a_terminal_gets_one_line_that_changes(monkeypatch: pytest.MonkeyPatch) -> None:
-    shown = shown_by(monkeypatch, Terminal())
+def test_a_terminal_gets_one_line_that_changes(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown = shown_by(monkeypatch, Terminal(), delay=0.0)
     assert "counting: " in shown
-    assert "[b]done: 3/3 questions, 0:00, about 1 s left" in shown
-    assert "a problem" in shown
+    assert "\x1b" not in shown
+    lines = shown.split("\n")
+    assert lines[0].endswith("\ra problem")
+    assert max(map(len, shown.replace("\n", "\r").split("\r"))) == 39
+    assert lines[-1].endswith(" \r")  # nothing of it is left
+    assert capsys.readouterr().out == "a result\n"
 
 
-def test_no_progress_without_a_terminal_or_when_quiet_or_when_it_is_over_soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert shown_by(monkeypatch, io.StringIO()) == "a problem\n"
-    assert shown_by(monkeypatch, Terminal(), quiet=True) == "a problem\n"
-    assert shown_by(monkeypatch, Terminal(), delay=30) == "a problem\n"
+@pytest.mark.parametrize(("stream", "how"), [(io.StringIO, {}), (Terminal, {"quiet": True}), (Terminal, {"delay": 30})])
+def test_no_progress_without_a_terminal_or_when_quiet_or_when_it_is_over_soon(
+    monkeypatch: pytest.MonkeyPatch, stream: type[io.StringIO], how: dict[str, Any]
+) -> None:
+    assert shown_by(monkeypatch, stream(), **how) == "a problem\n"
 
 
 def test_without_a_terminal_a_line_now_and_then_shows_progress(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,38 +100,16 @@ def test_without_a_terminal_a_line_now_and_then_shows_progress(monkeypatch: pyte
         progress.advance(2)
         while stream.getvalue().count("\n") < 2:
             time.sleep(0.01)
-    assert stream.getvalue().splitlines()[:2] == ["counting: 2 questions, 0:00"] * 2
-    shown = stream.getvalue()
-    time.sleep(0.05)
-    assert stream.getvalue() == shown
+    assert stream.getvalue().splitlines()[:2] == ["counting: 2 questions, 0:00:00"] * 2
 
 
 def test_the_time_left_counts_only_what_this_run_did(monkeypatch: pytest.MonkeyPatch) -> None:
     progress = Progress("sampling", "rollouts", 100)
     progress.skip(80)
-    assert str(progress) == "sampling: 80/100 rollouts, 0:00"
+    assert str(progress) == "sampling: 80/100 rollouts, 0:00:00"
     began = time.monotonic()
     monkeypatch.setattr("tracerank.cli.terminal.time.monotonic", lambda: began + 60)
     progress.advance(10)
-    assert str(progress).startswith("sampling: 90/100 rollouts, 1:")
-    assert str(progress).endswith("about 60 s left")
+    assert str(progress) == "sampling: 90/100 rollouts, 0:01:00, about 0:01:00 left"
     progress.set(100, 200)
     assert "100/200" in str(progress)
-
-
-def test_results_still_go_to_stdout_meanwhile(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    stream = Terminal()
-    monkeypatch.setattr(sys, "stderr", stream)
-    with working("counting", delay=0.0):
-        time.sleep(0.1)
-        print("a result")
-        note("a problem")
-    assert capsys.readouterr().out == "a result\n"
-    assert "a problem" in stream.getvalue()
-
-
-def test_a_very_long_note_is_shortened(capsys: pytest.CaptureFixture[str]) -> None:
-    note("x" * 10_000)
-    assert len(capsys.readouterr().err) < 1000

@@ -8,8 +8,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from tests.cli.conftest import Run
-from tests.cli.test_app import error_of
+from tests.cli.conftest import Run, error_of
 from tests.worlds import generate_pools
 from tracerank.methods import load_method
 from tracerank.pools.canonical import write_pools

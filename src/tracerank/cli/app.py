@@ -4,7 +4,7 @@ import sys
 from collections.abc import Mapping
 from importlib import import_module
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 
@@ -17,96 +17,76 @@ UNUSABLE = 2
 """Exit code for input or arguments that cannot be used, the same that click gives for a wrong option."""
 INTERRUPTED = 130
 
-
-class Entry(NamedTuple):
-    """What is known of a command before its module is imported."""
-
-    module: str
-    """In this folder; its function has the command's name."""
-    summary: str
-    """The first paragraph of its help; a test compares."""
-
-
-COMMANDS: Mapping[str, Entry] = MappingProxyType(
+COMMANDS: Mapping[str, str] = MappingProxyType(
     {
-        "demo": Entry("demo", "Decide real questions by the majority vote and by the shipped selector."),
-        "inspect": Entry("inspect", "Show what files hold: format, counts, dropped rollouts with examples, warnings."),
-        "select": Entry("select", "Choose the best existing answer of every question."),
-        "view": Entry("view", "Write one page that shows rollouts side by side and why the winner was chosen."),
-        "evaluate": Entry("evaluate", "Compare methods on labelled pools, for several numbers of rollouts."),
-        "report": Entry("report", "Turn the records of evaluations into tables, charts and a page."),
-        "fit": Entry("fit", "Find the best selector for your labelled pools, and save it."),
-        "train": Entry("train", "Train the paper's network on labelled pools."),
-        "serve": Entry("serve", "Serve selection over HTTP."),
-        "mcp": Entry("serve", "Serve selection over the Model Context Protocol, on stdin and stdout."),
-        "convert": Entry("convert", "Convert rollouts of any known format to the canonical one or to ATIF."),
-        "cache": Entry("cache", "Show, check and shrink the vectors kept on disk."),
-        "lab": Entry("lab", "Commands for experiments: generated worlds, agents, corpora, ablations."),
+        "demo": "Decide real questions by the majority vote and by the shipped selector.",
+        "inspect": "Show what files hold: format, counts, dropped rollouts with examples, warnings.",
+        "select": "Choose the best existing answer of every question.",
+        "view": "Write one page that shows rollouts side by side and why the winner was chosen.",
+        "evaluate": "Compare methods on labelled pools, for several numbers of rollouts.",
+        "report": "Turn the records of evaluations into tables, charts and a page.",
+        "fit": "Find the best selector for your labelled pools, and save it.",
+        "train": "Train the paper's network on labelled pools.",
+        "serve": "Serve selection over HTTP.",
+        "mcp": "Serve selection over the Model Context Protocol, on stdin and stdout.",
+        "convert": "Convert rollouts of any known format to the canonical one or to ATIF.",
+        "cache": "Show, check and shrink the vectors kept on disk.",
+        "lab": "Commands for experiments: generated worlds, agents, corpora, ablations.",
     }
 )
-"""In the order of the help."""
-LAB: Mapping[str, Entry] = MappingProxyType(
+"""By name the first paragraph of the help, which is known before the module is imported; a test compares."""
+LAB: Mapping[str, str] = MappingProxyType(
     {
-        "ablate": Entry("lab.ablate", "Train the paper's ablations and compare them on held-out pools."),
-        "stats": Entry("lab.stats", "Count what the rollouts of a question share."),
-        "cost": Entry("lab.cost", "Measure what selection costs on this machine, by stage."),
-        "embed": Entry("lab.embed", "Encode every text of the pools into the cache."),
-        "world": Entry("lab.world", "Generate pools from a world of invented facts with a known truth."),
-        "corpus": Entry("lab.corpus", "Build, search and serve the documents that agents search."),
-        "rollout": Entry("lab.rollout", "Sample K rollouts of every question and write them as pools."),
-        "sft": Entry("lab.sft", "Write successful rollouts as conversations to train a chat model on."),
+        "ablate": "Train the paper's ablations and compare them on held-out pools.",
+        "stats": "Count what the rollouts of a question share.",
+        "cost": "Measure what selection costs on this machine, by stage.",
+        "embed": "Encode every text of the pools into the cache.",
+        "world": "Generate pools from a world of invented facts with a known truth.",
+        "corpus": "Build, search and serve the documents that agents search.",
+        "rollout": "Sample K rollouts of every question and write them as pools.",
+        "sft": "Write successful rollouts as conversations to train a chat model on.",
     }
 )
-
-REMOVED_COMMANDS: Mapping[str, str] = MappingProxyType(
+REMOVED: Mapping[str, str] = MappingProxyType(
     {
-        "budget": "evaluate --stopping",
-        "calibrate": "fit --only confidence",
-        "gaps": "select --gaps",
-        "export": "lab sft, or convert --to atif",
-        **{name: f"lab {name}" for name in LAB},
-    }
-)
-REMOVED_OPTIONS: Mapping[str, str] = MappingProxyType(
-    {
+        "budget": "tracerank evaluate --stopping",
+        "calibrate": "tracerank fit --only confidence",
+        "gaps": "tracerank select --gaps",
+        "export": "tracerank lab sft, or convert --to atif",
+        **{name: f"tracerank lab {name}" for name in LAB},
         "--checkpoint": "--method FOLDER",
         "--methods": "--method NAME|FOLDER,…",
         "--jobs": "--workers",
     }
 )
-"""Spellings of earlier versions and what to write instead."""
+"""Commands and options of earlier versions, and what to write instead."""
 
 
-class Table(click.Group):
+class LazyGroup(click.Group):
     """A group whose commands are imported when they are called: listing them imports none."""
 
-    def __init__(self, name: str, entries: Mapping[str, Entry], **attributes: Any) -> None:
-        super().__init__(name, **attributes)
-        self._entries = entries
+    def __init__(self, entries: Mapping[str, str], package: str, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self._entries, self._package = entries, package
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self._entries)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in self._entries:
-            return command(self._entries[cmd_name], cmd_name)
-        if cmd_name in REMOVED_COMMANDS:
-            raise UsageError(f"{cmd_name}: now tracerank {REMOVED_COMMANDS[cmd_name]}")
+            module = import_module(f"{self._package}.{'serve' if cmd_name == 'mcp' else cmd_name}")
+            command: click.Command = getattr(module, cmd_name)
+            return command
+        if cmd_name in REMOVED:
+            raise UsageError(f"{cmd_name}: now {REMOVED[cmd_name]}")
         return None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, entry.summary) for name, entry in self._entries.items()])
+            formatter.write_dl(list(self._entries.items()))
 
 
-def command(entry: Entry, name: str) -> click.Command:
-    """The command, with its module imported."""
-    found = getattr(import_module(f"tracerank.cli.{entry.module}"), name)
-    assert isinstance(found, click.Command)
-    return found
-
-
-class Program(Table):
+class Program(LazyGroup):
     """All commands; what goes wrong in one ends in a line, not in a traceback."""
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -116,52 +96,38 @@ class Program(Table):
         except RunComplete as complete:
             note(f"{complete}; nothing is left to do")
             ctx.exit(0)
-        except TraceRankError as error:
-            note(f"error: {error}")
-            ctx.exit(UNUSABLE)
-        except click.NoSuchOption as error:
-            if (instead := REMOVED_OPTIONS.get(error.option_name)) is None:
-                raise
-            note(f"error: {error.option_name}: now {instead}")
-            ctx.exit(UNUSABLE)
         except KeyboardInterrupt:
             note("interrupted")
             ctx.exit(INTERRUPTED)
-        except BrokenPipeError:
-            raise  # click ends quietly: nothing reads the output any more
-        except ImportError as error:
-            if (line := missing_library(error)) is None:
+        except Exception as error:
+            if (line := _line(error)) is None:
                 raise
             note(f"error: {line}")
-            ctx.exit(UNUSABLE)
-        except OSError as error:
-            note(f"error: {error.filename or 'the output'}: {error.strerror or error}")
             ctx.exit(UNUSABLE)
         return result
 
 
-def _show_version(ctx: click.Context, parameter: click.Parameter, is_given: bool) -> None:
-    if is_given:
-        from importlib.metadata import version
-
-        click.echo(f"tracerank {version('tracerank')}")
-        ctx.exit()
+def _line(error: Exception) -> str | None:
+    """What the user should read of an error; None: click knows it better, or it is a fault of ours."""
+    if isinstance(error, TraceRankError):
+        return str(error)
+    if isinstance(error, click.NoSuchOption) and error.option_name in REMOVED:
+        return f"{error.option_name}: now {REMOVED[error.option_name]}"
+    if isinstance(error, ImportError):
+        return missing_library(error)
+    if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
+        return f"{error.filename or 'the output'}: {error.strerror or error}"
+    return None
 
 
 app = Program(
-    "tracerank",
     COMMANDS,
+    "tracerank.cli",
+    name="tracerank",
     help="Choose the best existing answer among K completed search-agent rollouts.",
     no_args_is_help=True,
     context_settings={"max_content_width": 100, "show_default": True},
-    params=[
-        click.Option(
-            ["--version"],
-            is_flag=True,
-            is_eager=True,
-            expose_value=False,
-            callback=_show_version,
-            help="Show the version and stop.",
-        )
-    ],
 )
+click.version_option(
+    package_name="tracerank", prog_name="tracerank", message="%(prog)s %(version)s", help="Show the version and stop."
+)(app)

@@ -8,27 +8,26 @@ from pathlib import Path
 
 import click
 
-from tracerank.cli.inputs import Inputs
-from tracerank.cli.options import choice, example, force_option, inputs_options, output_option
-from tracerank.cli.output import check_lines, check_output
+from tracerank.cli import options as opt
+from tracerank.cli.inputs import Inputs, check_lines, check_output
 from tracerank.cli.terminal import note
 from tracerank.pools.atif_export import rollout_to_trajectory
 from tracerank.pools.canonical import rollout_to_record
 from tracerank.pools.pool import Pool
 from tracerank.readers.files.joining import ScatteredRollout
 from tracerank.readers.files.records import Problem
-from tracerank.readers.grouping import Report, ScatteredPool
+from tracerank.readers.grouping import ScatteredPool
 from tracerank.runs.atomic import line_of, packed, whole_file
 from tracerank.runs.resumable import ResumableLines
 
 CANONICAL, ATIF = "canonical", "atif"
 
 
-@click.command(epilog=example("tracerank convert logs/*.jsonl -o pools.jsonl.gz"))
-@output_option("File to write; gzip if it ends with .gz. Interrupted runs resume.", required=True)
-@choice("--to", (CANONICAL, ATIF), "Format to write.", default=CANONICAL)
-@inputs_options(k=False)
-@force_option
+@click.command(epilog=opt.example("tracerank convert logs/*.jsonl -o pools.jsonl.gz"))
+@opt.output_option("File to write; gzip if it ends with .gz. Interrupted runs resume.", required=True)
+@opt.choice("--to", (CANONICAL, ATIF), "Format to write.", default=CANONICAL)
+@opt.inputs_options(k=False)
+@opt.force_option
 def convert(output: Path, to: str, inputs: Inputs, force: bool) -> None:
     """Convert rollouts of any known format to the canonical one or to ATIF.
 
@@ -38,7 +37,7 @@ def convert(output: Path, to: str, inputs: Inputs, force: bool) -> None:
     check_output(output, inputs.files, force, is_resumable=True)
     check_lines(output)
     record_of = rollout_to_trajectory if to == ATIF else rollout_to_record
-    written = Counter[str]()
+    written, met = Counter[str](), set[Problem]()
 
     def blocks(pools: Iterable[Pool]) -> Iterator[bytes]:
         written.clear()
@@ -46,12 +45,16 @@ def convert(output: Path, to: str, inputs: Inputs, force: bool) -> None:
             written.update(questions=1, rollouts=len(pool.rollouts))
             yield b"".join(line_of(record_of(pool.question, one)) for one in pool.rollouts)
 
+    def report(problem: Problem) -> None:
+        if problem not in met:  # files may be read twice
+            met.add(problem)
+            problems(problem)
+
     run = {**inputs.identity(), "to": to}
     with (
         inputs.opened("converting", (output,)) as (_, progress, problems),
         ResumableLines(output, run, force=force, finish=_compress if output.suffix == ".gz" else replace) as lines,
     ):
-        report = _once(problems)
         try:
             lines.follow(blocks(progress.over(inputs.pools(report))))
         except (ScatteredPool, ScatteredRollout):
@@ -60,18 +63,6 @@ def convert(output: Path, to: str, inputs: Inputs, force: bool) -> None:
     if not inputs.quiet:
         counts = f"{written['questions']:,} questions, {written['rollouts']:,} rollouts"
         note(f"{counts}, {problems.count:,} problems; written to {output}")
-
-
-def _once(report: Report) -> Report:
-    """Reports each problem once, although files may be read twice."""
-    seen: set[Problem] = set()
-
-    def report_new(problem: Problem) -> None:
-        if problem not in seen:
-            seen.add(problem)
-            report(problem)
-
-    return report_new
 
 
 def _compress(part: Path, path: Path) -> None:

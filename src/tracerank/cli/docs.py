@@ -19,55 +19,36 @@ progress, problems and summaries go to stderr.
 """
 
 
-def reference() -> str:
-    """The reference as Markdown."""
-    context = click.Context(app, info_name="tracerank")
-    return "\n".join([HEADER, *(_section(name, one) for name, one in _commands(app, context, ""))])
-
-
-def _commands(group: click.Group, context: click.Context, prefix: str) -> Iterator[tuple[str, click.Command]]:
+def commands(group: click.Group, context: click.Context) -> Iterator[click.Context]:
+    """Every command of a group and of the groups in it, as it would be called."""
     for name in group.list_commands(context):
         one = group.get_command(context, name)
+        assert one is not None
+        below = click.Context(one, info_name=name, parent=context)
         if isinstance(one, click.Group):
-            yield from _commands(one, context, f"{prefix}{name} ")
-        elif one is not None:
-            yield f"{prefix}{name}", one
+            yield from commands(one, below)
+        else:
+            yield below
 
 
-def _section(name: str, command: click.Command) -> str:
-    arguments = [one for one in command.params if isinstance(one, click.Argument)]
-    options = [one for one in command.params if isinstance(one, click.Option)]
-    required = [f"{one.opts[0]} {_value(one)}" for one in options if one.required]
-    usage = " ".join(["tracerank", name, *map(_value, arguments), *required, "[options]"])
-    lines = [f"## tracerank {name}", "", *_paragraphs(command.help or ""), "```text", usage, "```", ""]
-    lines += [f"- `{_names(one)}`: {one.help}{_default(one)}" for one in options]
-    lines += ["", "Example:", "", "```sh", (command.epilog or "").removeprefix("Example: "), "```", ""]
-    return "\n".join(lines)
+def reference() -> str:
+    """The reference as Markdown."""
+    context = click.Context(app, info_name=app.name, show_default=True)
+    return "\n".join([HEADER, *map(_section, commands(app, context))])
 
 
-def _paragraphs(text: str) -> list[str]:
-    return [line for part in text.split("\n\n") for line in (" ".join(part.split()), "")]
-
-
-def _names(option: click.Option) -> str:
-    return ", ".join(option.opts) + ("" if option.is_flag else f" {_value(option)}")
-
-
-def _value(parameter: click.Parameter) -> str:
-    if parameter.metavar is None and isinstance(parameter.type, click.Choice):
-        return "|".join(map(str, parameter.type.choices))
-    return parameter.metavar or str(parameter.name).upper()
-
-
-def _default(option: click.Option) -> str:
-    if option.required:
-        return " Required."
-    if isinstance(option.show_default, str):
-        return f" Default: `{option.show_default}`."
-    has_default = not option.is_flag and isinstance(option.default, str | int | float)
-    return f" Default: `{option.default}`." if has_default else ""
+def _section(context: click.Context) -> str:
+    command, path = context.command, context.command_path
+    lines = [f"## {path}", ""]
+    for paragraph in (command.help or "").split("\n\n"):
+        lines += [" ".join(paragraph.split()), ""]
+    usage = " ".join([path, *command.collect_usage_pieces(context)])
+    lines += ["```text", usage, "```", ""]
+    options = (one for one in command.params if isinstance(one, click.Option))
+    records = filter(None, (one.get_help_record(context) for one in options))
+    lines += [f"- `{names}`: {' '.join(about.split())}" for names, about in records]
+    return "\n".join([*lines, "", "Example:", "", "```sh", (command.epilog or "").removeprefix("Example: "), "```", ""])
 
 
 if __name__ == "__main__":
-    [target] = sys.argv[1:]
-    Path(target).write_text(reference(), encoding="utf-8")
+    Path(sys.argv[1]).write_text(reference(), encoding="utf-8")

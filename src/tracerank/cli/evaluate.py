@@ -1,41 +1,33 @@
-"""``tracerank evaluate``: the accuracy of every method for several K."""
+"""``tracerank evaluate``: the accuracy of every method for several K, and with ``--stopping`` of rules for stopping."""
 
 import os
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args, get_type_hints
 
 import click
 
-from tracerank.cli.inputs import Inputs
-from tracerank.cli.labels import labelling_named
-from tracerank.cli.options import (
-    COUNT,
-    escalation_options,
-    example,
-    flag,
-    force_option,
-    include_fitted_option,
-    inputs_options,
-    json_option,
-    labels_option,
-    method_names,
-    method_option,
-    method_options,
-    option,
-    output_option,
-    split_option,
-)
-from tracerank.cli.output import SOME_FAILED, check_outside
-from tracerank.cli.terminal import harmless, new_table, note, print_json, print_table
+from tracerank.cli import options as opt
+from tracerank.cli.inputs import SOME_FAILED, Inputs, check_outside
+from tracerank.cli.labels import labelling_named, note_judge
+from tracerank.cli.terminal import harmless, note, print_json, print_table, print_tables, working
 from tracerank.errors import UsageError
-from tracerank.methods import MethodOptions, fitted_by, method_identity, methods_named, model_of
-from tracerank.pools.pool import PAPER_BUDGETS
-from tracerank.pools.subsets import split_named
+from tracerank.methods import (
+    MethodOptions,
+    escalating,
+    fitted_by,
+    load_method,
+    method_identity,
+    methods_named,
+    model_of,
+)
+from tracerank.pools.pool import PAPER_BUDGETS, Pool
+from tracerank.pools.subsets import Split, split_named
 
 if TYPE_CHECKING:
+    from tracerank.evaluation.labels import Labelling
     from tracerank.evaluation.scores import Row
 
 BY_FILE = "by-file"
@@ -43,34 +35,34 @@ BUDGETS = ",".join(map(str, PAPER_BUDGETS))
 DEFAULT_METHODS = ["majority", "evidence"]
 
 
-@click.command(epilog=example("tracerank evaluate labelled.jsonl --method majority,evidence -k 2,4,8 -o runs/mine"))
-@output_option(
+@click.command(epilog=opt.example("tracerank evaluate labelled.jsonl --method majority,evidence -k 2,4,8 -o runs/mine"))
+@opt.output_option(
     "Folder for a record of every decision, or FILE.csv, .parquet, .jsonl or .json. Interrupted runs resume.",
     "FOLDER|FILE",
 )
-@method_option(several=True)
-@option("-k ks K,K,…", "Numbers of rollouts: the first K by sample id.", show_default=BUDGETS)
-@flag(
+@opt.method_option(several=True)
+@opt.option("-k ks K,K,…", "Numbers of rollouts: the first K by sample id.", show_default=BUDGETS)
+@opt.flag(
     "--stopping",
     "Instead, replay the rollouts one after the other: what would each rule for stopping cost and bring?",
 )
-@option("--orders N", "Random orders of every pool, for --stopping.", COUNT, default=3)
-@option(
+@opt.option("--orders N", "Random orders of every pool, for --stopping.", opt.COUNT, default=3)
+@opt.option(
     "--subsets N",
     "Besides the first K, also N random subsets of K rollouts, the same for every method.",
     click.IntRange(0),
     default=0,
 )
-@labels_option()
-@split_option
-@include_fitted_option
-@escalation_options
-@option("--backbone NAME,…", f"Which model made the rollouts: one name for all, one for each FILE, or {BY_FILE}.")
-@option("--label NAME", "What a report calls these runs, if not by the folder's name.")
-@method_options()
-@inputs_options(k=False)
-@force_option
-@json_option
+@opt.labels_option()
+@opt.split_option
+@opt.include_fitted_option
+@opt.escalation_options
+@opt.option("--backbone NAME,…", f"Which model made the rollouts: one name for all, one for each FILE, or {BY_FILE}.")
+@opt.option("--label NAME", "What a report calls these runs, if not by the folder's name.")
+@opt.method_options()
+@opt.inputs_options(k=False)
+@opt.force_option
+@opt.json_option
 def evaluate(
     output: Path | None,
     methods: tuple[str, ...],
@@ -98,37 +90,34 @@ def evaluate(
     """
     if output is not None:
         check_outside(output, inputs.files)
+    if below is not None and escalate is None:
+        raise UsageError(opt.BELOW_ALONE)
     held_out = None if split is None else split_named(split)
+    named = [name.strip() for text in methods for name in text.split(",") if name.strip()]
     if stopping:
-        from tracerank.cli.stopping import print_stopping
-
         if escalate is not None or subsets or backbone is not None:
             raise UsageError("--stopping: does not go with --escalate, --subsets or --backbone")
-        names, budgets = method_names(methods) or ["evidence"], [None] if ks is None else parse_ks(ks)
+        names, budgets = named or DEFAULT_METHODS[1:], [None] if ks is None else parse_ks(ks)
         if len(names) > 1 or len(budgets) > 1:
             raise UsageError("--stopping: name one method, whose confidence decides when to stop, and one -k, if any")
-        labelling = labelling_named(labels, options)
         fitted = () if include_fitted else fitted_by(names)
-        print_stopping(inputs, names[0], options, budgets[0], orders, labelling, held_out, fitted, output, as_json)
+        labelling = labelling_named(labels, options)
+        pools = _judged(inputs, labelling, held_out, fitted)
+        _replay(inputs, pools, names[0], options, budgets[0], orders, labelling, output, as_json)
         return
     from tracerank.evaluation.evaluate import MEAN_SINGLE, REFERENCES
     from tracerank.evaluation.run import run_evaluation
 
     numbers, sets = parse_ks(ks or BUDGETS), _sets(inputs.files, backbone)
-    names = method_names(methods) or DEFAULT_METHODS
+    names = named or DEFAULT_METHODS
     asked = [name for name in names if name not in REFERENCES]
-    folder, file = (None, None) if output is None else _records_place(output, force)
+    folder = None if output is None else _folder(output, force)
     with inputs.opened("loading") as (_, progress, problems):
         streams = [(name, progress.over(inputs.pools(problems, files=paths))) for name, paths in sets]
-        chosen = methods_named(asked, options) if asked else []
-        models = {method.name: model_of(name, options) for name, method in zip(asked, chosen, strict=True)}
-        if escalate is not None or below is not None:
-            from tracerank.cli.escalation import EscalateOption
-
-            other = EscalateOption.given(escalate, below, options)
-            behind = other.behind_all(list(zip(asked, chosen, strict=True)))
-            models |= {method.name: model_of(other.method, options) for method in behind}
-            chosen = [*chosen, *behind]
+        chosen = dict(zip(asked, methods_named(asked, options) if asked else [], strict=True))
+        models = {method.name: model_of(name, options) for name, method in chosen.items()}
+        behind = [] if escalate is None else escalating(chosen, escalate, below, options)
+        models |= {method.name: model_of(escalate or "", options) for method in behind}
         settings = {
             "sets": [{"backbone": name, **inputs.identity(paths)} for name, paths in sets],
             "methods": [method_identity(name) for name in names],
@@ -142,7 +131,7 @@ def evaluate(
         }
         progress.describe("evaluating")
         summary = run_evaluation(
-            chosen,
+            [*chosen.values(), *behind],
             streams,
             numbers,
             labelling_named(labels, options, watches_exact=True),
@@ -151,14 +140,14 @@ def evaluate(
             force=force,
             subsets=subsets,
             seed=options.seed,
-            fitted=fitted_by([*asked, *([] if escalate is None else [escalate])]),
+            fitted=fitted_by([*asked, *filter(None, [escalate])]),
             include_fitted=include_fitted,
             split=held_out,
             has_means=MEAN_SINGLE in names,
             on_failure=problems.undecided,
         )
-    if folder is not None and file is not None:
-        _write_records(folder, file)
+    if folder is not None and output is not None and folder != output:
+        _write_records(folder, output)
     if as_json:
         print_json(summary.record(), indent=2)
     else:
@@ -169,7 +158,7 @@ def evaluate(
         for line in summary.notes:
             note(line)
         if output is not None:
-            note(f"records are in {output}" + (f"; see tracerank report {output}" if file is None else ""))
+            note(f"records are in {output}" + (f"; see tracerank report {output}" if output == folder else ""))
     for line in summary.failures:
         note(line)
     if summary.has_failures:
@@ -199,45 +188,88 @@ def _sets(files: Sequence[Path], backbone: str | None) -> list[tuple[str | None,
     return [(name, [path for path, own in pairs if own == name]) for name in dict.fromkeys(names)]
 
 
-def _records_place(output: Path, force: bool) -> tuple[Path, Path | None]:
-    """The folder of the records, and the file that is made of it at the end, if the name is that of a file."""
-    from tracerank.cli.record_files import FORMATS, check_format
+def _folder(output: Path, force: bool) -> Path:
+    """The folder of the records: beside the output, if that is the name of a file which is made of it at the end."""
+    from tracerank.cli.record_files import FORMATS, LINES, check_format
 
-    if not output.suffix or output.suffix.lower() not in FORMATS or output.is_dir():
-        return output, None
+    if output.is_dir() or output.suffix.lower() not in (*LINES[1:], *FORMATS):
+        return output
     check_format(output)
     if output.exists() and not force:
         raise UsageError(f"{output}: already exists; choose another name or overwrite it with --force")
-    return output.with_name(f"{output.name}.part"), output
+    return output.with_name(f"{output.name}.part")
 
 
 def _write_records(folder: Path, file: Path) -> None:
-    from tracerank.cli.record_files import write_records
-    from tracerank.evaluation.records import CONFIG, RECORDS, Record
-    from tracerank.runs.resumable import read_lines
+    from tracerank.cli.record_files import finish_records
+    from tracerank.evaluation.records import CONFIG, QUESTIONS, RECORDS, Record
     from tracerank.votes.decision_table import COUNTS, NESTED, NUMBER, TEXT, WHOLE
 
     kinds = {str: TEXT, int: WHOLE, float: NUMBER}
     columns = {
-        name: next((kinds[one] for one in (hint, *get_args(hint)) if one in kinds), COUNTS)
+        name: next((kinds[one] for one in (hint, *get_args(hint)) if one in kinds), NESTED)
         for name, hint in get_type_hints(Record).items()
     }
-    write_records(
-        file, read_lines(folder / RECORDS), {**columns, "dropped": COUNTS, "counts": COUNTS, "escalated": NESTED}
-    )
-    if set(os.listdir(folder)) >= {CONFIG, RECORDS}:
+    finish_records(folder / RECORDS, file, {**columns, "dropped": COUNTS, "counts": COUNTS})
+    if set(os.listdir(folder)) >= {CONFIG, QUESTIONS}:
         shutil.rmtree(folder)
 
 
 def _print(rows: "Sequence[Row]", ks: list[int]) -> None:
     has_f1 = any(row.f1 is not None for row in rows)
+
+    def cells(method: str) -> Iterator[str]:
+        for row in rows:
+            if row.method == method:
+                shown = ["–" if value is None else f"{100 * value:.1f}" for value in (row.accuracy, row.f1)]
+                yield " / ".join(shown) if has_f1 else shown[0]
+
     title = f"accuracy %{' / F1 %' if has_f1 else ''} over {max(row.questions for row in rows):,} questions"
-    table = new_table("method", *(f"K={k}" for k in ks))
-    for method in dict.fromkeys(row.method for row in rows):
-        shown = [(_percent(row.accuracy), _percent(row.f1)) for row in rows if row.method == method]
-        table.add_row(harmless(method), *(f"{accuracy} / {f1}" if has_f1 else accuracy for accuracy, f1 in shown))
-    print_table(table, title)
+    table = ((method, *cells(method)) for method in dict.fromkeys(row.method for row in rows))
+    print_table(("method", *(f"K={k}" for k in ks)), table, title)
 
 
-def _percent(value: float | None) -> str:
-    return "–" if value is None else f"{100 * value:.1f}"
+def _judged(inputs: Inputs, labelling: "Labelling", split: Split | None, fitted: Container[Pool]) -> list[Pool]:
+    """The labelled pools that a split holds out and nothing was fitted on."""
+
+    def left(pools: Iterable[Pool]) -> Iterator[Pool]:
+        return (pool for pool in pools if (not split or split.holds_out(pool.question)) and pool not in fitted)
+
+    with inputs.opened("reading") as (stream, _, _):
+        pools = list(labelling.pools(left(stream)))
+    if not pools:
+        raise UsageError("no question is left to replay; --include-fitted takes those that were fitted on, too")
+    return pools
+
+
+def _replay(
+    inputs: Inputs,
+    pools: Sequence[Pool],
+    method: str,
+    options: MethodOptions,
+    k: int | None,
+    orders: int,
+    labelling: "Labelling",
+    output: Path | None,
+    as_json: bool,
+) -> None:
+    """Print what each rule for stopping would have cost and brought; with ``output``, also write the tables."""
+    from tracerank.evaluation.tables import wide_csv
+    from tracerank.runs.atomic import write_text
+    from tracerank.stopping.replay import replay
+
+    with working("replaying", "orders", quiet=inputs.quiet) as progress:
+        made = replay(pools, load_method(method, options), k, orders, options.seed, progress.advance)
+    if as_json:
+        print_json({**made.record(), "labels": labelling.record()}, indent=2)
+    else:
+        print_tables(made.tables())
+        click.echo(f" {harmless(labelling.sentence)}\n")
+    if output is not None:
+        output.mkdir(parents=True, exist_ok=True)
+        for index, table in enumerate(made.tables(), start=1):
+            write_text(output / f"stopping-{index}.csv", wide_csv(table))
+    if not inputs.quiet:
+        note_judge(labelling)
+        if output is not None:
+            note(f"written to {output}")

@@ -1,45 +1,31 @@
 """``tracerank fit``: the best selector for the user's own labelled pools, or only its confidence."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
+from tracerank.cli import options as opt
 from tracerank.cli.inputs import Inputs
-from tracerank.cli.labels import labelling_named, note_judge
-from tracerank.cli.options import (
-    choice,
-    example,
-    force_option,
-    inputs_options,
-    json_option,
-    labels_option,
-    method_option,
-    option,
-    output_option,
-    seed_option,
-    split_option,
-)
-from tracerank.cli.tables import print_tables
-from tracerank.cli.terminal import harmless, note, print_json
+from tracerank.cli.labels import labelling_named, note_judge, without_held_out
+from tracerank.cli.terminal import harmless, note, print_json, print_tables
 from tracerank.errors import UsageError
-from tracerank.pools.pool import Pool
-from tracerank.pools.subsets import split_named
 
 CONFIDENCE = "confidence"
 
 
-@click.command(epilog=example("tracerank fit labelled.jsonl -o runs/fitted"))
-@output_option("Where the selector goes; with --only confidence the folder of --method itself by default.", "FOLDER")
-@choice("--only", (CONFIDENCE,), "Fit only the confidence of --method: what it chooses stays the same.")
-@method_option()
-@labels_option()
-@split_option
-@option("--folds N", "Parts for cross-validation.", click.IntRange(2), default=5)
-@seed_option("Seed of folds and subsets.")
-@inputs_options()
-@force_option
-@json_option
+@click.command(epilog=opt.example("tracerank fit labelled.jsonl -o runs/fitted"))
+@opt.output_option(
+    "Where the selector goes; with --only confidence the folder of --method itself by default.", "FOLDER"
+)
+@opt.choice("--only", (CONFIDENCE,), "Fit only the confidence of --method: what it chooses stays the same.")
+@opt.method_option()
+@opt.labels_option()
+@opt.split_option
+@opt.option("--folds N", "Parts for cross-validation.", click.IntRange(2), default=5)
+@opt.seed_option("Seed of folds and subsets.")
+@opt.inputs_options()
+@opt.force_option
+@opt.json_option
 def fit(
     output: Path | None,
     only: str | None,
@@ -59,25 +45,22 @@ def fit(
     that evaluate leaves them out.
     """
     labelling = labelling_named(labels)
-    held_out = None if split is None else split_named(split)
     if only is None and output is None:
         raise UsageError("-o FOLDER is needed: where the fitted selector goes")
 
-    def to_learn(pools: Iterator[Pool]) -> Iterator[Pool]:
-        return (pool for pool in pools if held_out is None or not held_out.holds_out(pool.question))
-
     with inputs.opened("reading") as (stream, progress, _):
+        pools = without_held_out(stream, split)
         if output is None or only == CONFIDENCE:
             from tracerank.fitting.calibrate import calibrate
 
-            calibrated = calibrate(to_learn(stream), method, output, labels=labelling, seed=seed)
+            calibrated = calibrate(pools, method, output, labels=labelling, seed=seed)
             saved, record, table = calibrated.saved_in, calibrated.record(), calibrated.table()
             lines, notes = [labelling.sentence], []
         else:
             from tracerank.fitting.fit import fit as fit_pools
 
             fitted = fit_pools(
-                to_learn(stream),
+                pools,
                 output,
                 labels=labelling,
                 folds=folds,

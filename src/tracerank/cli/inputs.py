@@ -1,4 +1,4 @@
-"""The files named on the command line: their pools, and the problems met in them."""
+"""The files named on the command line: their pools, the problems met in them, and what may be written beside them."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -16,6 +16,8 @@ if TYPE_CHECKING:  # the readers take longer to import than --help may take
 
 SHOWN = 10
 """Problems that are shown on the terminal, one by one."""
+SOME_FAILED = 3
+"""Exit code of a command that is done, but some rollouts or questions failed."""
 
 
 class Opened(NamedTuple):
@@ -34,11 +36,11 @@ class Inputs:
     files: tuple[Path, ...]
     reader: str
     """With the map of fields and the file of questions, if they were given."""
-    k: int | None
-    """Rollouts of each question; None: all."""
     problems: Path | None
     """Where all problems are written."""
     quiet: bool
+    k: int | None = None
+    """Rollouts of each question; None: all."""
 
     @contextmanager
     def opened(self, what: str, keep: Iterable[Path | None] = (), hides_progress: bool = False) -> Iterator[Opened]:
@@ -82,8 +84,6 @@ class Inputs:
 
     def identity(self, files: Sequence[Path] | None = None) -> dict[str, Any]:
         """What a resumable run remembers: the files by their content, and how they are read."""
-        from tracerank.cli.output import fingerprint
-
         return {"files": fingerprint(self.files if files is None else files), "reader": self.reader, "k": self.k}
 
 
@@ -118,8 +118,11 @@ class Problems:
 
     def undecided(self, pool: "Pool", reason: str) -> None:
         """Report that a method or its server failed on a pool."""
+        from tracerank.readers.files.records import Problem
+
         self.failures += 1
-        self(undecided_problem(pool, reason))
+        source = next((one.source for one in pool.rollouts if one.source), "the input")
+        self(Problem(source, str(UndecidedPool(pool.question.id, reason))))
 
     def __exit__(self, *error: object) -> None:
         if self._file is not None:
@@ -129,9 +132,48 @@ class Problems:
             note(f"and {more:,} more; {where}")
 
 
-def undecided_problem(pool: "Pool", reason: str) -> "Problem":
-    """That a method or its server failed on a pool."""
-    from tracerank.readers.files.records import Problem
+def check_output(path: Path, inputs: Sequence[Path], force: bool, *, is_resumable: bool = False) -> None:
+    """Refuse a name that would cost the user a file; a resumable run says itself whether what is there is its own."""
+    from tracerank.runs.resumable import settings_file
 
-    source = next((one.source for one in pool.rollouts if one.source), None)
-    return Problem(source or "the input", str(UndecidedPool(pool.question.id, reason)))
+    if path.is_dir():
+        raise UsageError(f"{path}: is a directory; name a file in it")
+    if not path.parent.is_dir():
+        raise UsageError(f"{path}: the folder {path.parent} does not exist; make it first")
+    if any(path.exists() and other.exists() and path.samefile(other) for other in inputs):
+        raise UsageError(f"{path}: is one of the input files; choose another name")
+    check_outside(path, inputs)
+    if path.is_file() and not force and not (is_resumable and settings_file(path).exists()):
+        raise UsageError(f"{path}: already exists; choose another name or overwrite it with --force")
+
+
+def check_outside(path: Path, inputs: Sequence[Path]) -> None:
+    """Refuse to write into a folder that is read."""
+    if any(other.is_dir() and path.resolve().is_relative_to(other.resolve()) for other in inputs):
+        raise UsageError(f"{path}: lies in a folder that is read; the next run would read it, too: write it elsewhere")
+
+
+def check_lines(path: Path) -> None:
+    """Refuse a name that says a table, for what is written as JSON Lines: rollouts do not fit in cells."""
+    if path.suffix.lower() in (".csv", ".tsv", ".parquet", ".xlsx"):
+        raise UsageError(f"{path}: rollouts are not a table; name a file that ends in .jsonl or .jsonl.gz")
+
+
+def fingerprint(files: Sequence[Path]) -> list[dict[str, Any]]:
+    """Whether files are still the same: name, size and a digest of what is in them."""
+    from tracerank.readers.files.inputs import find_files
+    from tracerank.readers.files.remote import is_remote, remote_identity
+
+    names = [name for path in files for name in find_files(path).names]
+    return [remote_identity(name) if is_remote(name) else _identity(Path(name)) for name in names]
+
+
+def _identity(path: Path) -> dict[str, Any]:
+    from hashlib import blake2b, file_digest
+
+    found = path.stat()
+    known = {"path": str(path.resolve()), "bytes": found.st_size}
+    if not path.is_file():  # a pipe can be read only once
+        return {**known, "modified": found.st_mtime_ns}
+    with open(path, "rb") as file:
+        return {**known, "blake2b": file_digest(file, lambda: blake2b(digest_size=16)).hexdigest()}

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import click
 
+from tracerank.cli import options as opt
 from tracerank.cli.inputs import Inputs
 from tracerank.cli.labels import labelling_named, note_judge
-from tracerank.cli.options import example, inputs_options, json_option, labels_option, method_option
-from tracerank.cli.terminal import harmless, new_table, print_json, print_table, working
+from tracerank.cli.terminal import harmless, print_json, print_table, working
 from tracerank.evaluation.agreement import FileLabels
 from tracerank.evaluation.labels import Labelling
 from tracerank.methods import load_method
@@ -20,11 +20,11 @@ EVIDENCE = "evidence"
 MAX_EXAMPLE = 100
 
 
-@click.command(epilog=example("tracerank inspect logs/"))
-@method_option(EVIDENCE)
-@labels_option()
-@inputs_options()
-@json_option
+@click.command(epilog=opt.example("tracerank inspect logs/"))
+@opt.method_option(EVIDENCE)
+@opt.labels_option()
+@opt.inputs_options()
+@opt.json_option
 def inspect(method: str, labels: str, inputs: Inputs, as_json: bool) -> None:
     """Show what files hold: format, counts, dropped rollouts with examples, warnings.
 
@@ -32,9 +32,16 @@ def inspect(method: str, labels: str, inputs: Inputs, as_json: bool) -> None:
     """
     labelling = labelling_named(labels, watches_exact=True)
     found, beside = Inspection(), FileLabels()
+
+    def counted(pools: Iterable[Pool]) -> Iterator[Pool]:
+        for pool, dropped in _with_drops(pools, method):
+            found.add(pool, dropped)
+            beside.add(pool)
+            yield pool
+
     with working("reading", quiet=inputs.quiet) as progress:
         pools = progress.over(inputs.pools(found.add_problem, is_grouped=False, on_record=found.add_format))
-        for _ in labelling.pools(_counted(_with_drops(pools, method), found, beside)):
+        for _ in labelling.pools(counted(pools)):
             pass
     warnings = [*found.warnings(), *filter(None, [beside.warning(), labelling.warning()])]
     if as_json:
@@ -54,20 +61,11 @@ def _with_drops(pools: Iterable[Pool], method: str) -> Iterator[tuple[Pool, Mapp
     return ((pool, decision.dropped) for pool, decision in decide_stream(load_method(method), pools))
 
 
-def _counted(pools: Iterable[tuple[Pool, Mapping[int, str]]], found: Inspection, beside: FileLabels) -> Iterator[Pool]:
-    for pool, dropped in pools:
-        found.add(pool, dropped)
-        beside.add(pool)
-        yield pool
-
-
 def _print(found: Inspection, labelling: Labelling, warnings: Sequence[str], drops: str) -> None:
     formats = ", ".join(f"{name} ({count:,} records)" for name, count in found.formats.most_common())
     click.echo(f"format: {harmless(formats)}")
-    table = new_table("", "count", "", left=(0, 2))
-    for name, count, remark in _rows(found, labelling):
-        table.add_row(name, f"{count:,}", remark)
-    print_table(table)
+    rows = ((name, f"{count:,}", remark) for name, count, remark in _rows(found, labelling))
+    print_table(("", "count", ""), rows, left=(0, 2))
     click.echo(f" {harmless(labelling.sentence)}\n")
     _print_occurrences(drops, "rollouts", found.dropped)
     _print_occurrences("problems", "times", found.problems)
@@ -99,7 +97,6 @@ def _rows(found: Inspection, labelling: Labelling) -> list[tuple[str, int, str]]
 def _print_occurrences(title: str, unit: str, counts: Mapping[str, Occurrences]) -> None:
     if not counts:
         return
-    table = new_table(title, unit, "for example", left=(0, 2))
-    for reason, entry in sorted(counts.items(), key=lambda item: -item[1].count):
-        table.add_row(harmless(reason)[:MAX_EXAMPLE], f"{entry.count:,}", harmless(entry.example)[:MAX_EXAMPLE])
-    print_table(table)
+    commonest = sorted(counts.items(), key=lambda item: -item[1].count)
+    rows = ((reason[:MAX_EXAMPLE], f"{one.count:,}", one.example[:MAX_EXAMPLE]) for reason, one in commonest)
+    print_table((title, unit, "for example"), rows, left=(0, 2))

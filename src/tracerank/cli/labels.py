@@ -1,10 +1,14 @@
-"""``--labels``: from a word to the rule that labels pools."""
+"""``--labels`` and ``--split``: which rule labels the pools, and which of them are learned from."""
+
+from collections.abc import Iterable, Iterator
 
 from tracerank.cli.terminal import note
 from tracerank.errors import UsageError
 from tracerank.evaluation.agreement import ExactBesideMeaning
 from tracerank.evaluation.labels import JUDGE, RULES, Labelling
 from tracerank.methods import MethodOptions
+from tracerank.pools.pool import Pool
+from tracerank.pools.subsets import split_named
 
 
 def labelling_named(text: str, options: MethodOptions | None = None, *, watches_exact: bool = False) -> Labelling:
@@ -32,3 +36,9 @@ def note_judge(labelling: Labelling) -> None:
     """On stderr, what the judge decided and how far the rule by meaning agrees with it."""
     if labelling.judge is not None:
         note(labelling.judge.sentence)
+
+
+def without_held_out(pools: Iterable[Pool], split: str | None) -> Iterator[Pool]:
+    """The pools that are learned from: those that ``--split`` does not hold out."""
+    held_out = None if split is None else split_named(split)
+    return (pool for pool in pools if held_out is None or not held_out.holds_out(pool.question))

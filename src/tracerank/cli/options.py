@@ -51,20 +51,29 @@ def together(*decorators: Decorator[Any]) -> Decorator[Any]:
     return lambda command: reduce(lambda made, decorate: decorate(made), reversed(decorators), command)
 
 
-def _check_output(ctx: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
-    if path == STDOUT:
-        raise UsageError("-o -: this command does not write to standard output; name a file or a folder")
-    return path
+def _as_one(name: str, options: Mapping[str, Decorator[Any]], make: Callable[..., object]) -> Decorator[Any]:
+    """Options by their parameters, which arrive as one value: what ``make`` makes of them."""
 
+    def decorate(command: Command) -> Any:
+        @wraps(command)
+        def with_value(**given: Any) -> Any:
+            given[name] = make(**{parameter: given.pop(parameter) for parameter in options})
+            return command(**given)
 
-def _none_if_stdout(ctx: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
-    return None if path == STDOUT else path
+        return together(*options.values())(with_value)
+
+    return decorate
 
 
 def output_option(about: str, metavar: str = "FILE", *, prints: bool = False, **attributes: Any) -> Decorator[Any]:
     """``-o``; with ``prints`` the command writes to standard output without it."""
-    callback = _none_if_stdout if prints else _check_output
-    return option(f"-o --output {metavar}", about, PATH, callback=callback, **attributes)
+
+    def checked(ctx: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
+        if path == STDOUT and not prints:
+            raise UsageError("-o -: this command does not write to standard output; name a file or a folder")
+        return None if path == STDOUT else path
+
+    return option(f"-o --output {metavar}", about, PATH, callback=checked, **attributes)
 
 
 def seed_option(about: str, default: int | None = 0) -> Decorator[Any]:
@@ -123,90 +132,17 @@ def host_names(given: Iterable[str]) -> list[str]:
 
 def inputs_options(*, k: bool = True) -> Decorator[Any]:
     """The files of rollouts and how they are read, as one value ``inputs``; ``k``: the command takes a ``-k``."""
-
-    def decorate(command: Command) -> Command:
-        @wraps(command)
-        def with_inputs(*args: Any, **given: Any) -> Any:
-            reader, fields, asked = (given.pop(name) for name in ("reader", "fields", "asked"))
-            if fields is not None or asked is not None:
-                from tracerank.readers.files.field_map import with_map, with_questions
-
-                reader = reader if fields is None else with_map(reader, fields)
-                reader = reader if asked is None else with_questions(reader, asked)
-            first = given.pop("k") if k else None
-            inputs = Inputs(given.pop("files"), reader, first, given.pop("problems"), given.pop("quiet"))
-            return command(*args, inputs=inputs, **given)
-
-        return together(*_INPUTS[: None if k else -1])(with_inputs)  # type: ignore[no-any-return]
-
-    return decorate
+    first = {"k": option("-k K", "Use the K rollouts with the lowest sample ids; all by default.", COUNT)}
+    return _as_one("inputs", _INPUTS | (first if k else {}), _inputs)
 
 
-def method_option(default: str = "evidence", *, several: bool = False) -> Decorator[Any]:
-    """``--method NAME|FOLDER``; with ``several`` a list with commas, or repeated."""
-    many = "; several with commas, or repeated" if several else ""
-    return option(
-        f"--method{' methods' if several else ''} NAME|FOLDER",
-        "What decides: evidence, majority, weighted, trace, verifier, solagg, …, or a folder that fit or train "
-        f"wrote{many}; '{LIST}' lists them.",
-        default=None if several else default,
-        multiple=several,
-        callback=_list_methods,
-        is_eager=True,
-    )
+def _inputs(reader: str, fields: str | None, asked: Path | None, **given: Any) -> Inputs:
+    if fields is not None or asked is not None:
+        from tracerank.readers.files.field_map import with_map, with_questions
 
-
-def method_names(given: tuple[str, ...]) -> list[str]:
-    """The names of a repeated ``--method``, each of which may be a list with commas."""
-    return [name.strip() for text in given for name in text.split(",") if name.strip()]
-
-
-encoder_options = together(
-    option("--encoder NAME", f"Instead of the folder's own encoder: {ENCODERS}."),
-    flag("--allow-encoder-mismatch", "Use an encoder whose vectors are not those of the folder's."),
-)
-_METHOD_OPTIONS: Mapping[str, Decorator[Any]] = {
-    "equality": choice(
-        "--equality",
-        ("exact", "default", "meaning", "semantic", "llm"),
-        "When a vote counts two answers as one: the same words (the paper's), the same number, date or short answer, "
-        "the same assertion, by the encoder, or by the model of --chat.",
-        default="exact",
-    ),
-    "form": choice(
-        "--form",
-        ("commonest", "first", "shortest", "longest"),
-        "Which wording of the chosen answer is returned.",
-    ),
-    "count_abstentions": flag(
-        "--count-abstentions", 'Let "I don\'t know" have a vote like any answer, as in the paper.'
-    ),
-    "seed": seed_option("Seed of random choices."),
-    "chat": option("--chat URL#MODEL", "Chat server, for --equality llm and methods that ask a model."),
-    "chat_context": option("--chat-context N", "Tokens that the chat model holds.", click.IntRange(512)),
-    "chat_tokens": option("--chat-tokens N", "Most tokens of a reply, thinking included.", COUNT),
-    "chat_time": option("--chat-time S", "Seconds that a reply of the chat model may take; 3600 by default."),
-}
-
-
-def method_options(*names: str) -> Decorator[Any]:
-    """Options of methods, all or those named, with those of the encoder, as one value ``options``."""
-    chosen = names or tuple(_METHOD_OPTIONS)
-
-    def decorate(command: Command) -> Command:
-        @wraps(command)
-        def with_options(*args: Any, **given: Any) -> Any:
-            from tracerank.methods import EqualityName, FormName, MethodOptions
-
-            taken = {name: given.pop(name) for name in (*chosen, "encoder", "allow_encoder_mismatch")}
-            for name, kind in (("equality", EqualityName), ("form", FormName)):
-                if taken.get(name) is not None:
-                    taken[name] = kind(taken[name])
-            return command(*args, options=MethodOptions(**taken), **given)
-
-        return together(*map(_METHOD_OPTIONS.__getitem__, chosen), encoder_options)(with_options)  # type: ignore[no-any-return]
-
-    return decorate
+        reader = reader if fields is None else with_map(reader, fields)
+        reader = reader if asked is None else with_questions(reader, asked)
+    return Inputs(reader=reader, **given)
 
 
 def _list_readers(ctx: click.Context, parameter: click.Parameter, name: str) -> str:
@@ -238,6 +174,44 @@ def _print_list(ctx: click.Context, rows: list[tuple[str, str]], warnings: list[
     ctx.exit()
 
 
+_INPUTS: dict[str, Decorator[Any]] = {
+    "files": click.argument("files", metavar="FILE...", type=PATH, nargs=-1, required=True),
+    "reader": option(
+        "--reader NAME",
+        f"Format of the files, recognised by default; '{LIST}' lists the formats.",
+        default="auto",
+        callback=_list_readers,
+        is_eager=True,
+    ),
+    "fields": option(
+        "--map fields OUR=THEIR,…",
+        "Fields under other names: question=prompt,answer=data.reply; dots lead into objects and lists.",
+    ),
+    "asked": option(
+        "--questions asked FILE",
+        "What was asked, for logs that do not say it: ids (or names of files), questions, references.",
+        PATH,
+    ),
+    "problems": problems_option,
+    "quiet": quiet_option,
+}
+
+
+def method_option(default: str = "evidence", *, several: bool = False) -> Decorator[Any]:
+    """``--method NAME|FOLDER``; with ``several`` a list with commas, or repeated."""
+    many = "; several with commas, or repeated" if several else ""
+    return option(
+        f"--method{' methods' if several else ''} NAME|FOLDER",
+        "What decides: evidence, majority, weighted, trace, verifier, solagg, …, or a folder that fit or train "
+        f"wrote{many}; '{LIST}' lists them.",
+        default=None if several else default,
+        multiple=several,
+        callback=_list_methods,
+        is_eager=True,
+    )
+
+
+BELOW_ALONE = "--below needs --escalate METHOD: the method that is asked below that confidence"
 escalation_options = together(
     option(
         "--escalate NAME|FOLDER",
@@ -245,27 +219,47 @@ escalation_options = together(
         callback=_list_methods,
         is_eager=True,
     ),
-    option("--below P", "Confidence for --escalate.", SHARE),
+    option("--below P", "Confidence for --escalate.", click.FloatRange(0, 1, min_open=True)),
 )
-_INPUTS = (
-    click.argument("files", metavar="FILE...", type=PATH, nargs=-1, required=True),
-    option(
-        "--reader NAME",
-        f"Format of the files, recognised by default; '{LIST}' lists the formats.",
-        default="auto",
-        callback=_list_readers,
-        is_eager=True,
+_ENCODER: dict[str, Decorator[Any]] = {
+    "encoder": option("--encoder NAME", f"Instead of the folder's own encoder: {ENCODERS}."),
+    "allow_encoder_mismatch": flag(
+        "--allow-encoder-mismatch", "Use an encoder whose vectors are not those of the folder's."
     ),
-    option(
-        "--map fields OUR=THEIR,…",
-        "Fields under other names: question=prompt,answer=data.reply; dots lead into objects and lists.",
+}
+encoder_options = together(*_ENCODER.values())
+_METHOD: dict[str, Decorator[Any]] = {
+    "equality": choice(
+        "--equality",
+        ("exact", "default", "meaning", "semantic", "llm"),
+        "When a vote counts two answers as one: the same words (the paper's), the same number, date or short answer, "
+        "the same assertion, by the encoder, or by the model of --chat.",
+        default="exact",
     ),
-    option(
-        "--questions asked FILE",
-        "What was asked, for logs that do not say it: ids (or names of files), questions, references.",
-        PATH,
+    "form": choice(
+        "--form",
+        ("commonest", "first", "shortest", "longest"),
+        "Which wording of the chosen answer is returned.",
     ),
-    problems_option,
-    quiet_option,
-    option("-k K", "Use the K rollouts with the lowest sample ids; all by default.", COUNT),
-)
+    "count_abstentions": flag(
+        "--count-abstentions", 'Let "I don\'t know" have a vote like any answer, as in the paper.'
+    ),
+    "seed": seed_option("Seed of random choices."),
+    "chat": option("--chat URL#MODEL", "Chat server, for --equality llm and methods that ask a model."),
+    "chat_context": option("--chat-context N", "Tokens that the chat model holds.", click.IntRange(512)),
+    "chat_tokens": option("--chat-tokens N", "Most tokens of a reply, thinking included.", COUNT),
+    "chat_time": option("--chat-time S", "Seconds that a reply of the chat model may take; 3600 by default."),
+}
+
+
+def method_options(*names: str) -> Decorator[Any]:
+    """Options of methods, all or those named, with those of the encoder, as one value ``options``."""
+    return _as_one("options", {name: _METHOD[name] for name in names or _METHOD} | _ENCODER, _method_options)
+
+
+def _method_options(**given: Any) -> Any:
+    from tracerank.methods import EqualityName, FormName, MethodOptions
+
+    if given.get("form") is not None:
+        given["form"] = FormName(given["form"])
+    return MethodOptions(**given | {"equality": EqualityName(given["equality"])})

@@ -5,65 +5,52 @@ What differs from record to record, such as scores by sample id, stays in one co
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
+from collections.abc import Iterator
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, BinaryIO
 
 from tracerank.cli.terminal import json_text
 from tracerank.errors import UsageError
+from tracerank.evaluation.tables import safe_cell
 from tracerank.extras import needed
 from tracerank.runs.atomic import whole_file
 from tracerank.runs.resumable import read_lines
 from tracerank.votes.decision_table import Columns, arrow_schema, arrow_table
 
+LINES = ("", ".jsonl", ".ndjson")
 _ROWS = 1000
 """Rows of Parquet that are held at a time."""
-Write = Callable[[BinaryIO, Iterator[dict[str, Any]], Columns], None]
 
 
 def check_format(path: Path) -> None:
     """Refuse a name whose format cannot be written here, before any work."""
-    if path.suffix.lower() not in FORMATS:
-        known = ", ".join(filter(None, FORMATS))
+    kind = path.suffix.lower()
+    if kind not in FORMATS and kind not in LINES:
+        known = ", ".join((*LINES[1:], *FORMATS))
         raise UsageError(f"{path}: records cannot be written as {path.suffix}; name a file that ends in {known}")
-    if path.suffix.lower() == ".parquet":
+    if kind == ".parquet":
         _parquet(path)
 
 
-def write_records(path: Path, records: Iterable[Mapping[str, Any]], columns: Columns) -> None:
-    """The records in the format of the name, whole or not at all."""
+def finish_records(part: Path, path: Path, columns: Columns) -> None:
+    """Make the file of complete JSON Lines, in the format of its name."""
+    if path.suffix.lower() in LINES:
+        part.replace(path)
+        return
     with whole_file(path) as file:
-        FORMATS[path.suffix.lower()](file, map(dict, records), columns)
+        FORMATS[path.suffix.lower()](file, read_lines(part), columns)
 
 
-def finish_as(path: Path, columns: Columns) -> Callable[[Path, Path], object] | None:
-    """What turns JSON Lines into the format of the name; None if they are it."""
-    if FORMATS[path.suffix.lower()] is _lines:
-        return None
-    return partial(_convert, columns=columns)
-
-
-def _convert(part: Path, path: Path, columns: Columns) -> None:
-    write_records(path, read_lines(part), columns)
-
-
-def _lines(file: BinaryIO, records: Iterator[dict[str, Any]], columns: Columns) -> None:
-    for record in records:
-        file.write(json_text(record).encode() + b"\n")
-
-
-def _json(file: BinaryIO, records: Iterator[dict[str, Any]], columns: Columns) -> None:
+def _write_json(file: BinaryIO, records: Iterator[dict[str, Any]], columns: Columns) -> None:
     file.write(b"[")
     for index, record in enumerate(records):
         file.write((b",\n" if index else b"\n") + json_text(record).encode())
     file.write(b"\n]\n")
 
 
-def _csv(file: BinaryIO, records: Iterator[dict[str, Any]], columns: Columns) -> None:
+def _write_csv(file: BinaryIO, records: Iterator[dict[str, Any]], columns: Columns) -> None:
     # With the mark by which spreadsheets recognise UTF-8.
     text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="", write_through=True)
     writer = csv.writer(text, lineterminator="\n")
@@ -73,15 +60,13 @@ def _csv(file: BinaryIO, records: Iterator[dict[str, Any]], columns: Columns) ->
 
 
 def _cell(value: object) -> object:
-    from tracerank.evaluation.tables import safe_cell
-
     if isinstance(value, str):
         return safe_cell(value)
     return json_text(value) if isinstance(value, dict | list) else value
 
 
-def _parquet_rows(file: BinaryIO, records: Iterator[dict[str, Any]], columns: Columns) -> None:
-    arrow, parquet = _parquet(Path(getattr(file, "name", "")))
+def _write_parquet(file: BinaryIO, records: Iterator[dict[str, Any]], columns: Columns) -> None:
+    arrow, parquet = _parquet(Path(file.name))
     with parquet.ParquetWriter(file, arrow_schema(arrow, columns)) as writer:
         while block := list(islice(records, _ROWS)):
             writer.write_table(arrow_table(arrow, block, columns))
@@ -92,7 +77,5 @@ def _parquet(path: Path) -> tuple[Any, Any]:
         return import_module("pyarrow"), import_module("pyarrow.parquet")
 
 
-FORMATS: Mapping[str, Write] = MappingProxyType(
-    {"": _lines, ".jsonl": _lines, ".ndjson": _lines, ".json": _json, ".csv": _csv, ".parquet": _parquet_rows}
-)
-"""By the end of the file's name."""
+FORMATS = {".json": _write_json, ".csv": _write_csv, ".parquet": _write_parquet}
+"""By the end of the file's name; the others are JSON Lines."""

@@ -3,41 +3,24 @@
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
-from os import replace as rename
 from pathlib import Path
-from typing import Any
 
 import click
 
-from tracerank.cli.inputs import Inputs, undecided_problem
-from tracerank.cli.options import (
-    COUNT,
-    choice,
-    escalation_options,
-    example,
-    flag,
-    force_option,
-    inputs_options,
-    method_option,
-    method_options,
-    option,
-    output_option,
-)
-from tracerank.cli.output import SOME_FAILED, check_output
-from tracerank.cli.record_files import check_format, finish_as
-from tracerank.cli.terminal import json_text, note, print_text, working
+from tracerank.cli import options as opt
+from tracerank.cli.inputs import SOME_FAILED, Inputs, check_output
+from tracerank.cli.record_files import check_format, finish_records
+from tracerank.cli.terminal import json_text, note, print_json, working
 from tracerank.errors import UsageError
 from tracerank.evaluation.tally import Tally
-from tracerank.methods import METHODS, EqualityName, MethodOptions, load_method, method_identity
+from tracerank.methods import MethodOptions
 from tracerank.pools.pool import Pool, drop_reasons
-from tracerank.readers.files.records import Problem
-from tracerank.runs.process_map import ordered_map
 from tracerank.runs.resumable import ResumableLines
-from tracerank.votes.base import NO_ANSWER, Decision, Method, decide_stream, decision_line, with_evidence_note
+from tracerank.selecting import Selection, kept_decisions
+from tracerank.votes.base import NO_ANSWER, Decision, decision_line
 from tracerank.votes.decision_table import DECISION
 
 LOCAL = "local"
@@ -45,23 +28,23 @@ UNSURE = 0.7
 """Below this confidence ``--gaps`` looks for missing evidence unless --below is given."""
 
 
-@click.command(epilog=example("tracerank select logs/ -o decisions.jsonl"))
-@output_option(
+@click.command(epilog=opt.example("tracerank select logs/ -o decisions.jsonl"))
+@opt.output_option(
     "File for the decisions (.jsonl, .json, .csv or .parquet); stdout by default. Interrupted runs resume.", prints=True
 )
-@method_option()
-@escalation_options
-@flag("--gaps", f"Also say what evidence is missing where the confidence is under --below ({UNSURE:g} by default).")
-@method_options()
-@inputs_options()
-@option("--workers N", "Processes that decide; the output is the same.", COUNT)
-@choice(
+@opt.method_option()
+@opt.escalation_options
+@opt.flag("--gaps", f"Also say what evidence is missing where the confidence is under --below ({UNSURE:g} by default).")
+@opt.method_options()
+@opt.inputs_options()
+@opt.option("--workers N", "Processes that decide; the output is the same.", opt.COUNT)
+@opt.choice(
     "--engine",
     (LOCAL, "daft", "ray"),
     "What reads Parquet, decides and writes the folder -o: this command, Daft or Ray Data.",
     default=LOCAL,
 )
-@force_option
+@opt.force_option
 def select(
     output: Path | None,
     method: str,
@@ -79,6 +62,8 @@ def select(
     Writes one JSON object per question: the answer, the rollout (sample_id) that gave it, its confidence, the scores,
     and what docs/reference/formats.md lists. Exits with 3 if the method or its server failed on some questions.
     """
+    if below is not None and escalate is None and not gaps:
+        raise UsageError(opt.BELOW_ALONE)
     if engine != LOCAL:
         if escalate is not None or gaps:
             raise UsageError(f"--engine {engine}: --escalate and --gaps need --engine {LOCAL}")
@@ -89,32 +74,31 @@ def select(
             raise UsageError(f"{output}: decisions are written uncompressed; choose a name without .gz")
         check_output(output, inputs.files, force, is_resumable=True)
         check_format(output)
-    unsure = (below or UNSURE) if gaps else None
-    setup = _Setup(method, options, escalate, None if gaps and escalate is None else below, unsure)
+    selection = Selection(method, options, escalate, below if escalate else None, (below or UNSURE) if gaps else None)
+    # On the terminal that shows the decisions, progress would tear them apart.
+    hides_progress = output is None and sys.stdout.isatty()
     with ExitStack() as stack:
-        # On the terminal that shows the decisions, progress would tear them apart.
-        hides_progress = output is None and sys.stdout.isatty()
         pools, progress, problems = stack.enter_context(inputs.opened("loading", (output,), hides_progress))
-        chosen = setup.load()
+        loaded, lines = selection.load(), None
         if (workers or 1) > 1:
-            setup.refuse_workers(chosen)
-        write: Callable[[bytes], None] = _write_stdout
-        summary = Summary(Tally(setup.name))
+            selection.refuse_workers()
+        summary = Summary(Tally(loaded.name))
         if output is not None:
-            finish = finish_as(output, DECISION) or rename
-            run = {**inputs.identity(), **setup.identity}
+            finish = partial(finish_records, columns=DECISION)
+            run = {**inputs.identity(), **selection.identity()}
             lines = stack.enter_context(ResumableLines(output, run, force=force, finish=finish))
-            # From the first question on which a server failed, decisions are made again.
-            for row in _kept(lines.kept(_is_whole), pools, output):
-                summary.add(row)
-            write = lines.write
+            for pool, decision in kept_decisions(lines, pools):
+                summary.add(pool, decision)
         progress.describe("selecting")
-        rows = ordered_map(setup, pools, workers) if workers and workers > 1 else setup.rows(chosen, pools)
-        for row in rows:
-            write(row.line)
-            summary.add(row)
-            if row.problem is not None:
-                problems(row.problem)
+        for pool, decision in selection.decided(loaded, pools, workers or 1):
+            record = decision_line(pool, decision, loaded.name)
+            if lines is None:
+                print_json(record)
+            else:
+                lines.write(json_text(record).encode() + b"\n")
+            summary.add(pool, decision)
+            if decision.failure is not None:
+                problems.undecided(pool, decision.failure)
     if not inputs.quiet:
         for line in (str(summary), *summary.tally.notes()):
             note(line)
@@ -123,100 +107,11 @@ def select(
         sys.exit(SOME_FAILED)
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """The line that is written about a pool, and what the summary counts."""
-
-    line: bytes
-    decision: Decision
-    """Without its scores."""
-    rollouts: int
-    has_evidence: bool
-    dropped: Mapping[str, int]
-    problem: Problem | None
-
-    @classmethod
-    def of(cls, pool: Pool, decision: Decision, line: bytes = b"") -> "Row":
-        problem = None if decision.failure is None else undecided_problem(pool, decision.failure)
-        has_evidence = any(rollout.has_evidence for rollout in pool.rollouts)
-        dropped = Counter(drop_reasons(pool, decision.dropped))
-        return cls(line, replace(decision, scores={}), len(pool), has_evidence, dropped, problem)
-
-
-@dataclass(slots=True)
-class _Setup:
-    """Loads the method and makes rows with it; called in each worker process."""
-
-    method: str
-    options: MethodOptions
-    escalate: str | None
-    below: float | None
-    unsure: float | None
-    """The confidence below which missing evidence is looked for; None: nowhere."""
-    name: str = ""
-    """What the lines call the method."""
-
-    def load(self) -> Method:
-        chosen = load_method(self.method, self.options)
-        self.name = chosen.name if self.method in METHODS else self.method
-        if self.escalate is not None or self.below is not None:
-            from tracerank.cli.escalation import EscalateOption
-
-            chosen = EscalateOption.given(self.escalate, self.below, self.options).behind(self.method, chosen)
-            self.name = f"{self.name}+{self.escalate}"
-        return chosen
-
-    def refuse_workers(self, chosen: Method) -> None:
-        asks = self.options.chat is not None or self.options.equality in (EqualityName.SEMANTIC, EqualityName.LLM)
-        if asks or self.escalate is not None or getattr(chosen, "encoder", None) is not None:
-            raise UsageError(f"--workers: {self.method} asks a server or embeds texts, many at a time; leave it out")
-
-    @property
-    def identity(self) -> dict[str, Any]:
-        other = None if self.escalate is None else method_identity(self.escalate)
-        known = {"method": method_identity(self.method), "options": self.options.identity()}
-        return {**known, "escalate": other, "below": self.below, "gaps": self.unsure}
-
-    def __call__(self) -> Callable[[Iterable[Pool]], Iterator[Row]]:
-        return partial(self.rows, self.load())
-
-    def rows(self, method: Method, pools: Iterable[Pool]) -> Iterator[Row]:
-        """What is written about each pool."""
-        for pool, decision in decide_stream(method, pools, lambda pool, reason: None):
-            decision = with_evidence_note(pool, decision)
-            if self.unsure is not None and (decision.confidence is None or decision.confidence < self.unsure):
-                from tracerank.evidence.gaps import gaps
-
-                decision = replace(decision, missing=gaps(pool, decision))
-            yield Row.of(pool, decision, json_text(decision_line(pool, decision, self.name)).encode() + b"\n")
-
-
-def _kept(records: Iterator[dict[str, Any]], pools: Iterator[Pool], output: Path) -> Iterator[Row]:
-    """What an interrupted run has decided; the pools come in the same order again and are passed over."""
-    for record in records:
-        pool = next(pools, None)
-        if pool is None or pool.question.id != record.get("question_id"):
-            raise UsageError(f"{output}.part: does not follow the order of the input; delete it and start over")
-        dropped = {int(sample_id): reason for sample_id, reason in record["dropped"].items()}
-        answer, sample_id, note, counts = (record[name] for name in ("answer", "sample_id", "note", "counts"))
-        decision = Decision(pool.question.id, answer, sample_id, dropped=dropped, note=note, counts=counts)
-        yield Row.of(pool, decision)
-
-
-def _is_whole(record: Mapping[str, Any]) -> bool:
-    return not (record.get("problem") or (record.get("escalated") or {}).get("problem"))
-
-
-def _write_stdout(line: bytes) -> None:
-    print_text(line.decode().removesuffix("\n"))
-
-
 @dataclass(slots=True)
 class Summary:
     """What was decided, for the last line of the command."""
 
     tally: Tally
-    questions: int = 0
     rollouts: int = 0
     empty: int = 0
     """Questions without a candidate."""
@@ -225,23 +120,20 @@ class Summary:
     dropped: Counter[str] = field(default_factory=Counter)
     began: float = field(default_factory=time.monotonic)
 
-    def add(self, row: Row) -> None:
+    def add(self, pool: Pool, decision: Decision) -> None:
         """Count one question."""
-        self.tally.add(row.decision)
-        self.questions += 1
-        self.rollouts += row.rollouts
-        self.empty += row.decision.answer is None and NO_ANSWER not in row.decision.counts
-        self.bare += not row.has_evidence
-        self.dropped.update(row.dropped)
+        self.tally.add(decision)
+        self.rollouts += len(pool)
+        self.empty += decision.answer is None and NO_ANSWER not in decision.counts
+        self.bare += not any(rollout.has_evidence for rollout in pool.rollouts)
+        self.dropped.update(drop_reasons(pool, decision.dropped))
 
     def __str__(self) -> str:
         reasons = ", ".join(f"{count:,} {reason}" for reason, count in self.dropped.most_common())
-        dropped = f"{self.dropped.total():,} of {self.rollouts:,} rollouts dropped"
+        dropped = f"{self.dropped.total():,} of {self.rollouts:,} rollouts dropped{f' ({reasons})' if reasons else ''}"
         bare = f"; {self.bare:,} questions without evidence: only the answers were compared" if self.bare else ""
-        return (
-            f"{self.questions:,} questions, {self.empty:,} of them without a candidate; "
-            f"{dropped}{f' ({reasons})' if reasons else ''}{bare}; {time.monotonic() - self.began:.1f} s"
-        )
+        questions = f"{self.tally.decided:,} questions, {self.empty:,} of them without a candidate"
+        return f"{questions}; {dropped}{bare}; {time.monotonic() - self.began:.1f} s"
 
 
 def _select_on_engine(
@@ -262,6 +154,8 @@ def _select_on_engine(
         counts = select_on_engine(
             engine, inputs.files, output, decide, workers=workers, force=force, on_progress=progress.set
         )
+    if counts.problems:
+        note(f"{counts.problems:,} rows could not be used; {output}/problems-*.jsonl say why")
     if not inputs.quiet:
         note(f"{counts.questions:,} questions, {counts.unanswered:,} of them without an answer")
     if counts.failed:

@@ -5,18 +5,7 @@ import os
 
 import click
 
-from tracerank.cli.options import (
-    COUNT,
-    SECONDS,
-    address_options,
-    encoder_options,
-    example,
-    host_names,
-    method_option,
-    method_options,
-    option,
-    quiet_option,
-)
+from tracerank.cli import options as opt
 from tracerank.cli.terminal import note
 from tracerank.errors import UsageError
 from tracerank.extras import needed
@@ -26,42 +15,42 @@ from tracerank.serving.settings import DEFAULT_SETTINGS, MAX_SAMPLES, MEGABYTE, 
 TOKEN_VARIABLE = "TRACERANK_SERVICE_TOKEN"
 
 
-@click.command(epilog=example("tracerank serve --port 8100"))
-@method_option()
-@method_options("equality", "form")
-@address_options(8100)
-@option(
-    "--queue N", "Requests that may wait for their decision; more get 429.", COUNT, default=DEFAULT_SETTINGS.waiting
+@click.command(epilog=opt.example("tracerank serve --port 8100"))
+@opt.method_option()
+@opt.method_options("equality", "form")
+@opt.address_options(8100)
+@opt.option(
+    "--queue N", "Requests that may wait for their decision; more get 429.", opt.COUNT, default=DEFAULT_SETTINGS.waiting
 )
-@option("--timeout S", "Seconds until a request gets 504.", SECONDS, default=DEFAULT_SETTINGS.seconds)
-@option(
+@opt.option("--timeout S", "Seconds until a request gets 504.", opt.SECONDS, default=DEFAULT_SETTINGS.seconds)
+@opt.option(
     "--max-body MB",
     "Longest body of a request; more gets 413.",
-    COUNT,
+    opt.COUNT,
     default=DEFAULT_SETTINGS.body_bytes // MEGABYTE,
 )
-@option(
+@opt.option(
     "--upstream URL#MODEL",
     "Also answer /v1/chat/completions with the best of this OpenAI-compatible server's completions.",
 )
-@option(
+@opt.option(
     "--best-of K",
     "Most samples of a chat completion, unless the request says otherwise.",
     click.IntRange(1, MAX_SAMPLES),
     default=DEFAULT_SETTINGS.best_of,
 )
-@option(
+@opt.option(
     "--stop P",
     "Confidence at which sampling stops; by default when further samples would bring too little.",
     click.FloatRange(0.01, 1),
 )
-@option(
+@opt.option(
     "--upstream-timeout S",
     "Seconds until a chat completion is chosen from the samples drawn so far.",
-    SECONDS,
+    opt.SECONDS,
     default=DEFAULT_SETTINGS.upstream_seconds,
 )
-@quiet_option
+@opt.quiet_option
 def serve(
     method: str,
     options: MethodOptions,
@@ -90,7 +79,7 @@ def serve(
         note(f"warning: anyone who reaches {host} may use this service; set {TOKEN_VARIABLE} to require a token")
     settings = ServiceSettings(
         token=token,
-        hosts=allowed_hosts(host, host_names(allow_host)),
+        hosts=allowed_hosts(host, opt.host_names(allow_host)),
         body_bytes=max_body * MEGABYTE,
         waiting=queue,
         seconds=timeout,
@@ -112,9 +101,9 @@ def serve(
     run(app, host, port, announce=announce)
 
 
-@click.command(epilog=example("tracerank mcp"))
-@method_option()
-@encoder_options
+@click.command(epilog=opt.example("tracerank mcp"))
+@opt.method_option()
+@opt.encoder_options
 def mcp(method: str, encoder: str | None, allow_encoder_mismatch: bool) -> None:
     """Serve selection over the Model Context Protocol, on stdin and stdout.
 

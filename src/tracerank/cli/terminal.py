@@ -5,16 +5,17 @@ Rollouts quote web pages, and a page can hold anything: escape sequences, text t
 
 import json
 import re
+import shutil
 import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from threading import Event, Thread
-from typing import TYPE_CHECKING, Any, TypeVar
+from datetime import timedelta
+from threading import Event, Lock, Thread
+from typing import TYPE_CHECKING, TypeVar
 
-if TYPE_CHECKING:  # takes a third of the time that --help may take
-    from rich.console import Console
-    from rich.table import Table
+if TYPE_CHECKING:  # commands import it when they need it; --help does not wait for it
+    from tracerank.evaluation.tables import Table
 
 # C1 controls, soft hyphen, zero-width and direction marks, line separators, lone surrogates, invisible tags.
 _UNSAFE = (
@@ -28,12 +29,13 @@ MAX_NOTE = 600
 """Characters of one note; a log can hold a line of megabytes."""
 DELAY_SECONDS = 2.0
 """Work that ends sooner shows no progress."""
+REFRESH_SECONDS = 0.25
 LINE_SECONDS = 30.0
 """Between two lines where stderr is not a terminal."""
-_REFRESH_SECONDS = 0.25
 
 _ENCODE = json.JSONEncoder(ensure_ascii=False).encode  # made once: json.dumps makes one for each value
-_PLAIN: dict[str, Any] = {"markup": False, "emoji": False, "highlight": False}
+_stderr, _status = Lock(), ""
+"""The line of progress that stderr shows; notes go above it."""
 
 T = TypeVar("T")
 
@@ -45,11 +47,15 @@ def harmless(text: str) -> str:
 
 def note(text: str) -> None:
     """One line on stderr, above the progress if it is shown."""
-    line = harmless(text if len(text) <= MAX_NOTE else f"{text[: MAX_NOTE - 1]}…")
-    if Progress.console is not None:
-        Progress.console.print(line, soft_wrap=True)
-    else:
-        print(line, file=sys.stderr, flush=True)
+    _write_stderr(harmless(text if len(text) <= MAX_NOTE else f"{text[: MAX_NOTE - 1]}…") + "\n", _status)
+
+
+def _write_stderr(lines: str, status: str) -> None:
+    global _status
+    with _stderr:
+        erased = f"\r{' ' * len(_status)}\r" if _status else ""
+        print(f"{erased}{lines}{status}", end="", file=sys.stderr, flush=True)
+        _status = status
 
 
 def json_text(value: object, indent: int | None = None) -> str:
@@ -61,47 +67,50 @@ def json_text(value: object, indent: int | None = None) -> str:
 
 
 def print_json(value: object, indent: int | None = None) -> None:
-    """One JSON value on stdout."""
-    print_text(json_text(value, indent))
-
-
-def print_text(text: str) -> None:
-    """A line of harmless text on stdout, at once, as UTF-8 whatever the locale."""
-    sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace") + b"\n")
+    """One JSON value on stdout, at once, as UTF-8 whatever the locale."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(json_text(value, indent).encode() + b"\n")
     sys.stdout.buffer.flush()
 
 
-def new_table(*columns: str, left: Iterable[int] = (0,)) -> "Table":
-    """A plain table; columns are aligned to the right except those whose indices are in ``left``."""
+def print_table(
+    heads: Iterable[str], rows: Iterable[Iterable[str]], title: str | None = None, left: Iterable[int] = (0,)
+) -> None:
+    """A table on stdout, as wide as it needs to be: a narrow terminal wraps it, but no figure is cut off.
+
+    Columns are aligned to the right except those whose indices are in ``left``.
+    """
     from rich import box
+    from rich.console import Console
     from rich.table import Table
 
     table, to_left = Table(box=box.SIMPLE_HEAD, pad_edge=False), {*left}
-    for index, column in enumerate(columns):
-        table.add_column(harmless(column), justify="left" if index in to_left else "right", no_wrap=True)
-    return table
-
-
-def print_table(table: "Table", title: str | None = None) -> None:
-    """A table on stdout, as wide as it needs to be: a narrow terminal wraps it, but no figure is cut off."""
-    from rich.console import Console
-
-    console = Console(width=1000, **_PLAIN)
+    for index, head in enumerate(heads):
+        table.add_column(harmless(head), justify="left" if index in to_left else "right", no_wrap=True)
+    for row in rows:
+        table.add_row(*map(harmless, row))
+    console = Console(width=1000, markup=False, emoji=False, highlight=False)
     if title is not None:
         console.print(harmless(title), style="bold")
     console.print(table)
 
 
+def print_tables(tables: "Iterable[Table]") -> None:
+    """The library's tables, each with its notes below."""
+    from tracerank.evaluation.tables import TEXT
+
+    for table in tables:
+        left = [index for index, column in enumerate(table.columns) if column.kind == TEXT]
+        print_table((column.name for column in table.columns), table.shown_rows(), table.title, left)
+        for line in table.notes:
+            print(f" {harmless(line)}\n")
+
+
 class Progress:
     """How far a command is, whether it is shown or not."""
 
-    console: "Console | None" = None
-    """The console on which progress is being shown: notes go above it."""
-
     def __init__(self, what: str, unit: str, total: float | None) -> None:
-        self._what = what
-        self._unit = unit
-        self._total = total
+        self._what, self._unit, self._total = what, unit, total
         self._began = time.monotonic()
         self._count = self._before = 0.0
 
@@ -118,9 +127,9 @@ class Progress:
         self._before += count
         self._count += count
 
-    def describe(self, text: str, total: float | None = None) -> None:
+    def describe(self, text: str) -> None:
         """Say what is being done now."""
-        self._what, self._total = text, self._total if total is None else total
+        self._what = text
 
     def over(self, items: Iterable[T]) -> Iterator[T]:
         """The items, counted as they are taken."""
@@ -129,20 +138,13 @@ class Progress:
             yield item
 
     def __str__(self) -> str:
-        elapsed = time.monotonic() - self._began
+        elapsed, done = time.monotonic() - self._began, self._count - self._before
         of_all = "" if self._total is None else f"/{self._total:,.0f}"
-        text = f"{self._what}: {self._count:,.0f}{of_all} {self._unit}, {int(elapsed) // 60}:{int(elapsed) % 60:02d}"
-        done = self._count - self._before
+        text = f"{self._what}: {self._count:,.0f}{of_all} {self._unit}, {timedelta(seconds=int(elapsed))}"
         if self._total is None or done <= 0:
             return text
-        return f"{text}, {_duration(elapsed / done * max(0.0, self._total - self._count))} left"
-
-
-def _duration(seconds: float) -> str:
-    minutes = seconds / 60
-    if minutes < 1.5:
-        return f"about {max(1, round(seconds)):,} s"
-    return f"about {minutes:,.0f} min" if minutes < 90 else f"about {minutes / 60:,.1f} h"
+        left = elapsed / done * max(0.0, self._total - self._count)
+        return f"{text}, about {timedelta(seconds=round(left))} left"
 
 
 @contextmanager
@@ -155,42 +157,24 @@ def working(
     every: float = LINE_SECONDS,
 ) -> Iterator[Progress]:
     """Show progress while the block runs, unless it is short or ``quiet``; a line now and then without a terminal."""
-    progress = Progress(what, unit, total)
-    if quiet:
-        yield progress
-        return
-    is_over = Event()
-    show = _show_status if sys.stderr.isatty() else _show_lines
-    thread = Thread(target=show, args=(progress, is_over, delay if show is _show_status else every), daemon=True)
-    thread.start()
+    progress, is_over = Progress(what, unit, total), Event()
+    thread = Thread(target=_show, args=(progress, is_over, delay, every), daemon=True)
+    if not quiet:
+        thread.start()
     try:
         yield progress
     finally:
         is_over.set()
-        thread.join()
+        if not quiet:
+            thread.join()
 
 
-def _show_status(progress: Progress, is_over: Event, delay: float) -> None:
-    if is_over.wait(delay):
+def _show(progress: Progress, is_over: Event, delay: float, every: float) -> None:
+    if not sys.stderr.isatty():
+        while not is_over.wait(every):
+            note(str(progress))
         return
-    from rich.console import Console
-    from rich.live import Live
-    from rich.text import Text
-
-    Progress.console = console = Console(stderr=True, **_PLAIN)
-    try:
-        # Not redirecting: rich would send what is printed to stdout, perhaps a file, to the terminal.
-        with Live(
-            console=console, auto_refresh=False, transient=True, redirect_stdout=False, redirect_stderr=False
-        ) as live:
-            is_first = True
-            while is_first or not is_over.wait(_REFRESH_SECONDS):
-                is_first = False
-                live.update(Text(harmless(str(progress))), refresh=True)
-    finally:
-        Progress.console = None
-
-
-def _show_lines(progress: Progress, is_over: Event, every: float) -> None:
-    while not is_over.wait(every):
-        note(str(progress))
+    while not is_over.wait(delay):
+        delay = REFRESH_SECONDS
+        _write_stderr("", harmless(str(progress))[: shutil.get_terminal_size().columns - 1])
+    _write_stderr("", "")

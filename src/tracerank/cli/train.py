@@ -1,62 +1,42 @@
 """``tracerank train``: the paper's network from labelled pools."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 
-from tracerank.cli.inputs import Inputs
-from tracerank.cli.labels import labelling_named, note_judge
-from tracerank.cli.options import (
-    COUNT,
-    ENCODERS,
-    SECONDS,
-    choice,
-    dims_option,
-    example,
-    flag,
-    inputs_options,
-    json_option,
-    labels_option,
-    option,
-    output_option,
-    seed_option,
-    split_option,
-    together,
-)
-from tracerank.cli.output import fingerprint
+from tracerank.cli import options as opt
+from tracerank.cli.inputs import Inputs, fingerprint
+from tracerank.cli.labels import labelling_named, note_judge, without_held_out
 from tracerank.cli.terminal import note, print_json, working
 from tracerank.errors import UsageError
-from tracerank.pools.pool import Pool
-from tracerank.pools.subsets import split_named
 from tracerank.pools.types import BROWSING, WEBQA
 
-encoder_option = option("--encoder NAME", f"Of all texts: {ENCODERS}.", default="default")
-plan_options = together(
-    option("-k K", "Rollouts per question.", click.IntRange(2)),
-    option("--epochs N", "Times that every question is seen.", COUNT),
-    option("--batch batch_pools N", "Questions per step.", COUNT),
-    option("--learning-rate R", "Learning rate of AdamW.", SECONDS),
+encoder_option = opt.option("--encoder NAME", f"Of all texts: {opt.ENCODERS}.", default="default")
+plan_options = opt.together(
+    opt.option("-k K", "Rollouts per question.", click.IntRange(2)),
+    opt.option("--epochs N", "Times that every question is seen.", opt.COUNT),
+    opt.option("--batch batch_pools N", "Questions per step.", opt.COUNT),
+    opt.option("--learning-rate R", "Learning rate of AdamW.", opt.SECONDS),
 )
 """What changes a plan of training; without them it is the paper's."""
 
 
-@click.command(epilog=example("tracerank train labelled.jsonl -o runs/network"))
-@output_option("Where the network goes. Interrupted runs resume.", "FOLDER", required=True)
-@choice("--setting", (WEBQA, BROWSING), "The search setting, recognised from the pools by default.")
-@choice("--preset", ("paper", "small"), "The network's width and its training.", default="paper")
+@click.command(epilog=opt.example("tracerank train labelled.jsonl -o runs/network"))
+@opt.output_option("Where the network goes. Interrupted runs resume.", "FOLDER", required=True)
+@opt.choice("--setting", (WEBQA, BROWSING), "The search setting, recognised from the pools by default.")
+@opt.choice("--preset", ("paper", "small"), "The network's width and its training.", default="paper")
 @encoder_option
-@dims_option
+@opt.dims_option
 @plan_options
-@seed_option("Seed of weights, order and dropout.", default=None)
-@option("--device NAME", "Where it is trained: cpu, cuda or cuda:N.", default="cpu")
-@labels_option("paper")
-@split_option
-@inputs_options(k=False)
-@flag("--force", "Train although the pools are of another search setting.")
-@json_option
+@opt.seed_option("Seed of weights, order and dropout.", default=None)
+@opt.option("--device NAME", "Where it is trained: cpu, cuda or cuda:N.", default="cpu")
+@opt.labels_option("paper")
+@opt.split_option
+@opt.inputs_options(k=False)
+@opt.flag("--force", "Train although the pools are of another search setting.")
+@opt.json_option
 def train(
     output: Path,
     setting: str | None,
@@ -86,13 +66,8 @@ def train(
     from tracerank.fitting.train import TrainingSource, guess_setting, prepare_training
 
     labelling = labelling_named(labels)
-    held_out = None if split is None else split_named(split)
-
-    def to_learn(pools: Iterator[Pool]) -> Iterator[Pool]:
-        return (pool for pool in pools if held_out is None or not held_out.holds_out(pool.question))
-
     with inputs.opened("preparing") as (stream, _, _):
-        found, pools = guess_setting(to_learn(stream))
+        found, pools = guess_setting(without_held_out(stream, split))
         setting = setting or found
         if setting != found and not force:
             raise UsageError(
@@ -110,7 +85,7 @@ def train(
     with working("training", unit="steps", total=ready.steps, quiet=inputs.quiet) as progress:
         summary = ready.run(lambda step: progress.advance())
     with working("comparing", quiet=inputs.quiet) as progress:
-        again = progress.over(to_learn(inputs.pools(lambda problem: None)))
+        again = progress.over(without_held_out(inputs.pools(lambda problem: None), split))
         compared = compare_held_out(output, embedder, again, ready.k, labelling_named(labels))
     lines = (ready.about, ready.labelling, ready.outcome(summary), compared.sentence, compared.warning)
     write_network_card(output, f"TRACE network ({preset}, {setting})", [line for line in lines if line])

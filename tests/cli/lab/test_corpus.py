@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from tests.cli.test_app import error_of
+from tests.cli.conftest import error_of
 from tests.lab.shelves import RIVERS, corpus_of, write_rows
 from tracerank.cli.app import app
 from tracerank.lab.corpus.index import Corpus

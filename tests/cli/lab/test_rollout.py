@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from tests.cli.conftest import json_lines
-from tests.cli.test_app import error_of
+from tests.cli.conftest import error_of, json_lines
 from tests.lab.shelves import RIVERS, corpus_of, write_rows
 from tests.model_server import Reply, Server, error, said
 from tests.served import served

@@ -1,5 +1,5 @@
 """``tracerank lab``: commands for experiments, one module each. They need the extras that they name."""
 
-from tracerank.cli.app import LAB, Table
+from tracerank.cli.app import COMMANDS, LAB, LazyGroup
 
-lab = Table("lab", LAB, help="Commands for experiments: generated worlds, agents, corpora, ablations.")
+lab = LazyGroup(LAB, "tracerank.cli.lab", name="lab", help=COMMANDS["lab"])

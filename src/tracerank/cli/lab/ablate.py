@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tracerank.cli.inputs import Inputs
+from tracerank.cli.inputs import Inputs, fingerprint
 from tracerank.cli.options import (
     COUNT,
     PATH,
@@ -20,8 +20,7 @@ from tracerank.cli.options import (
     option,
     output_option,
 )
-from tracerank.cli.output import fingerprint
-from tracerank.cli.terminal import new_table, note, print_json, print_table, working
+from tracerank.cli.terminal import note, print_json, print_table, working
 from tracerank.cli.train import encoder_option, plan_options
 from tracerank.pools.types import BROWSING, WEBQA
 
@@ -93,17 +92,15 @@ def ablate(
 
 
 def _print(rows: "Sequence[AblationRow]", k: int) -> None:
-    table = new_table("variant", "right %", "±", "against full", "±", "paper %")
+    table = []
     for row in rows:
         figures = ((row.deviation, ".1f"), (row.against, "+.1f"), (row.error, ".1f"))
-        table.add_row(
-            row.name,
-            f"{100 * row.accuracy:.1f}",
-            *("" if value is None else f"{100 * value:{shape}}" for value, shape in figures),
-            "" if row.published is None else f"{row.published:.1f}",
-        )
+        published = "" if row.published is None else f"{row.published:.1f}"
+        shown = ("" if value is None else f"{100 * value:{shape}}" for value, shape in figures)
+        table.append((row.name, f"{100 * row.accuracy:.1f}", *shown, published))
     seeds = max(row.seeds for row in rows)
     print_table(
+        ("variant", "right %", "±", "against full", "±", "paper %"),
         table,
         f"right % of {rows[0].questions:,} held-out questions, K={k}; mean and deviation over {seeds} seeds; "
         "difference to full with its standard error over questions; the paper's figures are of its own pools",

@@ -19,7 +19,7 @@ from tracerank.cli.options import (
     problems_option,
     quiet_option,
 )
-from tracerank.cli.terminal import harmless, new_table, note, print_json, print_table, working
+from tracerank.cli.terminal import harmless, note, print_json, print_table, working
 from tracerank.errors import UsageError
 from tracerank.extras import needed
 from tracerank.lab.corpus.base import DEFAULT_RULE, PassageRule
@@ -71,10 +71,8 @@ def info(index: Path, as_json: bool) -> None:
     if as_json:
         print_json(found, indent=2)
         return
-    table = new_table(str(index), "")
-    for name, value in found.items():
-        table.add_row(name, f"{value:,}" if isinstance(value, int) else harmless(value))
-    print_table(table)
+    rows = ((name, f"{value:,}" if isinstance(value, int) else value) for name, value in found.items())
+    print_table((str(index), ""), rows)
 
 
 @corpus.command(epilog=example('tracerank lab corpus search index/ "who discovered the river" -k 3'))

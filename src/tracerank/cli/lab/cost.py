@@ -19,7 +19,7 @@ from tracerank.cli.options import (
     option,
     prices_option,
 )
-from tracerank.cli.terminal import harmless, new_table, note, print_json, print_table
+from tracerank.cli.terminal import note, print_json, print_table
 from tracerank.errors import UsageError
 from tracerank.pools.pool import PAPER_K
 from tracerank.readers.grouping import Report
@@ -116,14 +116,15 @@ def _record(measured: "SelectorCost", k: int, others: "Sequence[RecordedCost]") 
 
 
 def _print(measured: "SelectorCost", k: int, name: str) -> None:
-    table = new_table("stage", "seconds", "ms a question", "share %")
+    rows = []
     for stage, seconds in (*measured.seconds.items(), ("total", measured.total)):
         each, share = 1000 * seconds / max(measured.questions, 1), 100 * seconds / max(measured.total, 1e-12)
-        table.add_row(stage, f"{seconds:,.3f}", f"{each:,.2f}", f"{share:.1f}")
+        rows.append((stage, f"{seconds:,.3f}", f"{each:,.2f}", f"{share:.1f}"))
     encoded = "no text encoded"
     if measured.encoder is not None:
         encoded = f"{measured.texts:,} distinct texts encoded by {measured.encoder}"
-    print_table(table, f"{name} on {measured.questions:,} questions, K={k}, {encoded}; median of {measured.passes}")
+    title = f"{name} on {measured.questions:,} questions, K={k}, {encoded}; median of {measured.passes}"
+    print_table(("stage", "seconds", "ms a question", "share %"), rows, title)
     click.echo(f" loading selector and encoder, once: {measured.loading:.1f} s\n")
 
 
@@ -135,16 +136,16 @@ def _print_recorded(
     each = measured.per_question
     money = [] if currency is None else [f"{currency} {unit}" for unit in ("a question", "per 1,000")]
     heads = ("seconds a question", "calls", "prompt tokens", "written tokens", f"time / {name}", *money)
-    table = new_table("method", *heads)
-    table.add_row(harmless(f"{name}, measured here"), f"{each:.3g}", "0", "0", "0", "1×", *("0" for _ in money))
+    rows = [(f"{name}, measured here", f"{each:.3g}", "0", "0", "0", "1×", *("0" for _ in money))]
     for other in others:
         counts = (other.calls, other.prompt_tokens, other.completion_tokens)
         relative = other.relative_to(each)
-        table.add_row(
-            harmless(other.method),
+        row = (
+            other.method,
             "–" if other.seconds is None else f"{other.seconds:.3g}",
             *("–" if count is None else f"{count:,.1f}" for count in counts),
             "–" if relative is None else f"{relative:,.3g}×",
             *(shown(value, MONEY) for value in (other.money, other.per_thousand)[: len(money)]),
         )
-    print_table(table, f"recorded in {folder}, per question")
+        rows.append(row)
+    print_table(("method", *heads), rows, f"recorded in {folder}, per question")

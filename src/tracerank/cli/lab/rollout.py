@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from tracerank.cli.inputs import Problems
+from tracerank.cli.inputs import SOME_FAILED, Problems, check_output
 from tracerank.cli.options import (
     COUNT,
     PATH,
@@ -24,7 +24,6 @@ from tracerank.cli.options import (
     quiet_option,
     seed_option,
 )
-from tracerank.cli.output import SOME_FAILED, check_output
 from tracerank.cli.terminal import note, print_json, working
 from tracerank.lab.chat.policy import DEFAULT_LIMITS
 from tracerank.lab.policies import CONCURRENCY, EXPECTED, STYLES, TEMPERATURE, ChatOptions, PolicyChoice

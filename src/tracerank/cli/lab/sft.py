@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from tracerank.cli.inputs import Inputs
+from tracerank.cli.inputs import Inputs, check_lines, check_output
 from tracerank.cli.options import (
     COUNT,
     choice,
@@ -17,7 +17,6 @@ from tracerank.cli.options import (
     option,
     output_option,
 )
-from tracerank.cli.output import check_lines, check_output
 from tracerank.cli.terminal import note, print_json
 
 CORRECT, SELECTED = "correct", "selected"

@@ -7,7 +7,7 @@ import click
 
 from tracerank.cli.inputs import Inputs
 from tracerank.cli.options import choice, example, inputs_options, json_option
-from tracerank.cli.terminal import new_table, print_json, print_table
+from tracerank.cli.terminal import print_json, print_table
 from tracerank.pools.types import BROWSING, WEBQA
 
 if TYPE_CHECKING:
@@ -37,19 +37,17 @@ def stats(setting: str | None, inputs: Inputs, as_json: bool) -> None:
 
 
 def _print(statistics: "GraphStatistics", setting: str) -> None:
-    counts = new_table("", "total", "a question")
-    for name, total in (
+    counts = (
         ("rollouts", statistics.rollouts),
         ("retained", statistics.retained),
         *((f"dropped: {reason}", count) for reason, count in statistics.dropped.items()),
         ("searches", statistics.searches),
         ("evidence occurrences", statistics.occurrences),
-    ):
-        counts.add_row(name, f"{total:,}", f"{statistics.mean(total):,.1f}")
-    print_table(counts, f"{setting}: {statistics.questions:,} questions")
-    shared = new_table("shared across rollouts", "groups", "pairs", "median", "P90", "graphs %", "overlap")
-    for rule, found in statistics.sharing.items():
-        shared.add_row(
+    )
+    rows = ((name, f"{total:,}", f"{statistics.mean(total):,.1f}") for name, total in counts)
+    print_table(("", "total", "a question"), rows, f"{setting}: {statistics.questions:,} questions")
+    shared = (
+        (
             rule,
             f"{found.groups_mean:,.1f}",
             f"{found.pairs_mean:,.1f}",
@@ -58,11 +56,13 @@ def _print(statistics: "GraphStatistics", setting: str) -> None:
             f"{100 * found.graphs_share:.1f}",
             "–" if found.overlap_mean is None else f"{found.overlap_mean:.2f}",
         )
-    print_table(shared)
+        for rule, found in statistics.sharing.items()
+    )
+    print_table(("shared across rollouts", "groups", "pairs", "median", "P90", "graphs %", "overlap"), shared)
     if statistics.differing_content is not None:
         click.echo(f" same-document pairs with different content: {100 * statistics.differing_content:.1f} %\n")
-    edges = new_table("directed message edges", "a graph")
-    for relation, mean in statistics.edges_mean.items():
-        source, name, target = relation.split("|")
-        edges.add_row(f"{source} → {target} ({name})", f"{mean:,.1f}")
-    print_table(edges)
+    edges = (
+        (f"{source} → {target} ({name})", f"{mean:,.1f}")
+        for (source, name, target), mean in ((key.split("|"), mean) for key, mean in statistics.edges_mean.items())
+    )
+    print_table(("directed message edges", "a graph"), edges)

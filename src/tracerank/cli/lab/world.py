@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from tracerank.cli.inputs import check_output
 from tracerank.cli.options import (
     COUNT,
     choice,
@@ -14,7 +15,6 @@ from tracerank.cli.options import (
     quiet_option,
     seed_option,
 )
-from tracerank.cli.output import check_output
 from tracerank.cli.terminal import note, working
 from tracerank.lab.worlds.presets import PRESETS, iter_world, preset_named
 from tracerank.pools.canonical import write_pools

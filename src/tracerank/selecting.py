@@ -1,0 +1,81 @@
+"""The whole work of ``tracerank select``: decisions on a stream of pools, here or in worker processes, resumable."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import tee
+from typing import Any
+
+from tracerank.errors import UsageError
+from tracerank.evidence.gaps import gaps
+from tracerank.methods import EqualityName, MethodOptions, escalating, load_method, method_identity, methods_named
+from tracerank.pools.pool import Pool
+from tracerank.runs.process_map import ordered_map
+from tracerank.runs.resumable import ResumableLines
+from tracerank.votes.base import Decision, Method, decide_stream, with_evidence_note
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What decides, by name; a worker process that calls it loads the method."""
+
+    method: str
+    options: MethodOptions
+    escalate: str | None = None
+    below: float | None = None
+    """The confidence below which ``escalate`` is asked."""
+    unsure: float | None = None
+    """The confidence below which missing evidence is looked for; None: nowhere."""
+
+    def identity(self) -> dict[str, Any]:
+        """What a resumable run remembers."""
+        other = None if self.escalate is None else method_identity(self.escalate)
+        known = {"method": method_identity(self.method), "options": self.options.identity()}
+        return {**known, "escalate": other, "below": self.below, "gaps": self.unsure}
+
+    def load(self) -> Method:
+        """The method under the name that the user gave it."""
+        [method] = methods_named([self.method], self.options)
+        if self.escalate is None:
+            return method
+        return escalating({self.method: method}, self.escalate, self.below, self.options)[0]
+
+    def refuse_workers(self) -> None:
+        """Refuse what works on many pools at a time by itself."""
+        asks = self.options.chat is not None or self.options.equality in (EqualityName.SEMANTIC, EqualityName.LLM)
+        encoder = getattr(load_method(self.method, self.options), "encoder", None)
+        if asks or self.escalate is not None or encoder is not None:
+            raise UsageError(f"--workers: {self.method} asks a server or embeds texts, many at a time; leave it out")
+
+    def decided(self, method: Method, pools: Iterable[Pool], workers: int = 1) -> Iterator[tuple[Pool, Decision]]:
+        """Each pool with its decision, in order; ``method`` is what decides if there is one process."""
+        ahead, behind = tee(pools)
+        made = self._decisions(method, ahead) if workers == 1 else ordered_map(self, ahead, workers)
+        return ((pool, decision) for decision, pool in zip(made, behind, strict=False))
+
+    def __call__(self) -> Callable[[Iterable[Pool]], Iterator[Decision]]:
+        return partial(self._decisions, self.load())
+
+    def _decisions(self, method: Method, pools: Iterable[Pool]) -> Iterator[Decision]:
+        for pool, decision in decide_stream(method, pools, lambda pool, reason: None):  # the decision has the reason
+            decision = with_evidence_note(pool, decision)
+            is_unsure = self.unsure is not None and (decision.confidence is None or decision.confidence < self.unsure)
+            yield replace(decision, missing=gaps(pool, decision)) if is_unsure else decision
+
+
+def kept_decisions(lines: ResumableLines, pools: Iterator[Pool]) -> Iterator[tuple[Pool, Decision]]:
+    """What an interrupted run decided; the pools come in the same order again and are passed over.
+
+    From the first question on which a server failed, decisions are made again. They lack what no summary needs.
+    """
+    for record in lines.kept(_is_whole):
+        pool = next(pools, None)
+        if pool is None or pool.question.id != record.get("question_id"):
+            raise UsageError(f"{lines.part}: does not follow the order of the input; delete it and start over")
+        dropped = {int(sample_id): reason for sample_id, reason in record["dropped"].items()}
+        answer, sample_id, note, counts = (record[name] for name in ("answer", "sample_id", "note", "counts"))
+        yield pool, Decision(pool.question.id, answer, sample_id, dropped=dropped, note=note, counts=counts)
+
+
+def _is_whole(record: Mapping[str, Any]) -> bool:
+    return not (record.get("problem") or (record.get("escalated") or {}).get("problem"))
