@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA, Document, Evidence, Question, Rollout, Search
-from tracerank.trace.graph import GraphBatch, PoolGraph, build_graph, collate
+from tracerank.trace.graph import PoolGraph, build_graph
 from tracerank.trace.recipe import CONTROLS, OFFICIAL_RECIPES, RECIPES, GraphRecipe
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-    from tracerank.trace.inputs import GraphTensors, Vectors
+    from tracerank.trace.batch import Batch
     from tracerank.trace.net import TraceNet
 
 WIDTH = 32
@@ -173,37 +173,38 @@ def graphs_of(pools: Sequence[Pool], recipe: GraphRecipe) -> list[PoolGraph]:
     return [build_graph(pool, recipe) for pool in pools]
 
 
-def batch_of(pools: Sequence[Pool], recipe: GraphRecipe) -> GraphBatch:
-    return collate([graph.packed for graph in graphs_of(pools, recipe)])
-
-
-def vectors_of(
+def table_of(
     graphs: Sequence[PoolGraph], dtype: "torch.dtype | None" = None, embed: Callable[[str], np.ndarray] = vector
-) -> "Vectors":
-    """A table of all texts of the graphs and where each lies, in float32 unless told otherwise."""
+) -> "tuple[dict[str, int], Tensor]":
+    """The row of every text of the graphs in a table of vectors, in float32 unless told otherwise."""
     import torch
 
-    from tracerank.trace.inputs import look_up
-
-    rows: dict[str, int] = {}
-    for graph in graphs:
-        for text in graph.texts.all():
-            rows.setdefault(text, len(rows))
-    table = torch.from_numpy(np.stack([embed(text) for text in rows])).to(dtype or torch.float32)
-    return look_up(graphs, rows, table)
+    texts = list(dict.fromkeys(text for graph in graphs for text in graph.all_texts()))
+    table = torch.from_numpy(np.stack([embed(text) for text in texts])).to(dtype or torch.float32)
+    return {text: row for row, text in enumerate(texts)}, table
 
 
-def inputs_of(pools: Sequence[Pool], recipe: GraphRecipe) -> "tuple[GraphTensors, Vectors]":
+def batch_of(pools: Sequence[Pool], recipe: GraphRecipe) -> "Batch":
+    """The pools' graphs as one, without vectors."""
+    from tracerank.trace.batch import collate
+
+    return collate([graph.columns for graph in graphs_of(pools, recipe)], recipe)
+
+
+def inputs_of(pools: Sequence[Pool], recipe: GraphRecipe, dtype: "torch.dtype | None" = None) -> "tuple[Batch, Tensor]":
     """What a net takes."""
-    from tracerank.trace.inputs import as_tensors
+    from tracerank.trace.batch import collate
 
-    return as_tensors(batch_of(pools, recipe), recipe), vectors_of(graphs_of(pools, recipe))
+    graphs = graphs_of(pools, recipe)
+    rows, table = table_of(graphs, dtype)
+    return collate([graph.located(rows) for graph in graphs], recipe), table
 
 
 def score(net: "TraceNet", pools: Sequence[Pool]) -> "list[Tensor]":
     """The scores of each pool's candidates."""
     import torch
 
+    batch, table = inputs_of(pools, net.recipe)
     with torch.no_grad():
-        scores: Tensor = net(*inputs_of(pools, net.recipe))
-    return list(scores.split(np.diff(batch_of(pools, net.recipe).candidate_offsets()).tolist()))
+        scores: Tensor = net(batch, table)
+    return list(scores.split(batch.candidates))

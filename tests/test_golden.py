@@ -19,13 +19,13 @@ from tracerank.pools.canonical import write_pools
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA
 from tracerank.readers import read_pools
-from tracerank.trace.graph import NO_TEXT, GraphBatch, PoolGraph, build_graph, collate, unpack
-from tracerank.trace.inputs import as_tensors, look_up
+from tracerank.trace.batch import collate
+from tracerank.trace.graph import NO_TEXT, PoolGraph, build_graph
 from tracerank.trace.losses import selection_loss
 from tracerank.trace.official import ANSWER, EVIDENCE, RELATIONS, SLOTS, translate
 from tracerank.trace.recipe import OFFICIAL_RECIPES, RECIPES
 from tracerank.trace.recipe import SETTINGS as SEARCH_SETTINGS
-from tracerank.trace.selector import TraceSelector
+from tracerank.trace.selector import TraceSelector, embedded
 
 K = 16
 QUESTIONS = {WEBQA: 40, BROWSING: 20}
@@ -60,9 +60,6 @@ class Reference:
 
     def graph(self, index: int) -> PoolGraph:
         return build_graph(self.pools[index], OFFICIAL_RECIPES[self.setting])
-
-    def batch(self, index: int) -> GraphBatch:
-        return collate([self.graph(index).packed])
 
 
 def read_reference(setting: str, embedder: Sha256Embedder) -> Reference:
@@ -104,15 +101,13 @@ def learned(references: dict[str, Reference]) -> dict[str, Learned]:
 def learn(reference: Reference) -> Learned:
     net, embedder = reference.selector.net, reference.selector.embedder
     graphs = [reference.graph(index) for index, fact in enumerate(reference.facts) if not fact["empty"]]
-    texts = {text: None for graph in graphs for text in graph.texts.all()}
-    rows = {text: row for row, text in enumerate(texts)}
-    batch = collate([graph.packed for graph in graphs])
+    columns, table = embedded(graphs, embedder)
+    batch = collate(columns, net.recipe)
     labels = torch.tensor([rollout.label for graph in graphs for rollout in graph.retained.kept])
     weight = float((1 - labels).sum() / labels.sum())
     net.zero_grad()
-    scores = net(as_tensors(batch, net.recipe), look_up(graphs, rows, torch.from_numpy(embedder.embed(list(rows)))))
-    pool = torch.from_numpy(batch.candidate_pool.astype(np.int64))
-    loss = selection_loss(scores, labels, pool, batch.pools, weight, SEARCH_SETTINGS[reference.setting].plan.loss)
+    scores, plan = net(batch, table), SEARCH_SETTINGS[reference.setting].plan
+    loss = selection_loss(scores, labels, batch.candidate_pool, batch.pools, weight, plan.listwise_mixed_only)
     loss.backward()
     norms = official_norms(reference, dict(net.named_parameters()))
     net.zero_grad()
@@ -168,31 +163,26 @@ def evidence_order(graph: PoolGraph) -> list[int]:
 
 def official_edges(reference: Reference, index: int) -> dict[str, list[tuple[int, int]]]:
     """Every edge under the reference's names and in its numbering; documents keep our numbers."""
-    graph, batch, names = reference.graph(index), reference.batch(index), official_names(reference.setting)
-    order = evidence_order(graph)
+    graph, names, recipe = reference.graph(index), official_names(reference.setting), reference.selector.net.recipe
+    batch, order = collate([graph.columns], recipe), evidence_order(graph)
     number = {"evidence": lambda row: order[row]}
     found = {
         names[relation.name]: [
             (number.get(relation.source, int)(source), number.get(relation.target, int)(target))
             for source, target in edges
         ]
-        for relation, edges in listed_edges(batch, OFFICIAL_RECIPES[reference.setting]).items()
+        for relation, edges in listed_edges(batch, recipe).items()
     }
     if reference.setting == WEBQA:
-        contents = batch.evidence_content.tolist()
+        contents = graph.columns["evidence_content"].tolist()
         found["chunk|indexes|chunk_occurrence"] = [(content, row) for row, content in enumerate(contents)]
-    return found | _context_edges(batch, order, reference.setting)
-
-
-def _context_edges(batch: GraphBatch, order: list[int], setting: str) -> dict[str, list[tuple[int, int]]]:
-    searches, evidence = [], []
-    for candidate, nodes in listed_contexts(batch, OFFICIAL_RECIPES[setting]).items():
-        searches += [(node, candidate) for node in nodes if node < batch.searches]
-        evidence += [(order[node - batch.searches], candidate) for node in nodes if node >= batch.searches]
-    answer = ANSWER[setting]
-    return {
-        f"subquery|qformer_context|{answer}": searches,
-        f"{EVIDENCE[setting]}|qformer_context|{answer}": evidence,
+    read = [(node, candidate) for candidate, nodes in listed_contexts(batch).items() for node in nodes]
+    searches, answer = len(batch.search_query), ANSWER[reference.setting]
+    return found | {
+        f"subquery|qformer_context|{answer}": [(node, candidate) for node, candidate in read if node < searches],
+        f"{EVIDENCE[reference.setting]}|qformer_context|{answer}": [
+            (order[node - searches], candidate) for node, candidate in read if node >= searches
+        ],
     }
 
 
@@ -211,7 +201,7 @@ def test_the_same_rollouts_are_candidates(references: dict[str, Reference], sett
     fact, graph = references[setting].facts[index], references[setting].graph(index)
     assert [rollout.sample_id for rollout in graph.retained.kept] == fact["retained_sample_ids"]
     assert fact["empty"] == (not graph.retained.kept)
-    assert sha256(graph.texts.question) == fact["question_text_sha256"]
+    assert sha256(*graph.texts["question"]) == fact["question_text_sha256"]
 
 
 @EACH
@@ -219,34 +209,36 @@ def test_candidates_have_the_same_votes_and_embedded_answers(
     references: dict[str, Reference], setting: str, index: int
 ) -> None:
     fact, graph = references[setting].facts[index], references[setting].graph(index)
-    _, _, columns = unpack([graph.packed])
-    assert columns["candidate_votes"].tolist() == fact.get("candidate_vote_count", [])
-    answers = [graph.texts.answers[answer] for answer in columns["candidate_answer"]]
+    assert graph.columns["candidate_votes"].tolist() == fact.get("candidate_vote_count", [])
+    answers = [graph.texts["answer"][answer] for answer in graph.columns["candidate_answer"]]
     assert answers == fact.get("candidate_embedded_answer", [])
 
 
 @EACH
 def test_nodes_are_as_many_and_carry_the_same_texts(references: dict[str, Reference], setting: str, index: int) -> None:
     fact, graph = references[setting].facts[index], references[setting].graph(index)
-    batch = references[setting].batch(index)
+    columns, texts = graph.columns, graph.texts
+    candidates, queries, contents = (
+        columns[name].tolist() for name in ("candidate_answer", "search_query", "evidence_content")
+    )
     if fact["empty"]:
-        assert batch.candidates == batch.searches == batch.occurrences == 0
+        assert candidates == queries == contents == []
         return
-    counts = {"query": 1, ANSWER[setting]: batch.candidates, "subquery": batch.searches}
-    counts[EVIDENCE[setting]] = batch.occurrences
+    counts = {"query": 1, ANSWER[setting]: len(candidates), "subquery": len(queries)}
+    counts[EVIDENCE[setting]] = len(contents)
     if setting == WEBQA:
-        counts["chunk"] = batch.contents
+        counts["chunk"] = len(texts["content"])
     else:
         # The reference keeps isolated documents besides; they touch no score.
-        assert batch.documents == fact["distinct_documents"]
+        assert len(columns["document"]) == fact["distinct_documents"]
         counts["document"] = fact["document_nodes_in_reference_graph"]
     assert counts == fact["node_counts"]
-    queries = [None if q == NO_TEXT else sha256(graph.texts.queries[q]) for q in batch.search_query]
-    assert queries == [search["text_sha256"] for search in fact["subqueries"]]
-    assert batch.search_is_orphan.tolist() == [int(search.get("is_orphan", False)) for search in fact["subqueries"]]
-    order = evidence_order(graph)
-    theirs = [fact["evidence"][order[row]]["text_sha256"] for row in range(batch.occurrences)]
-    assert [sha256(graph.texts.contents[content]) for content in batch.evidence_content] == theirs
+    wording = [None if query == NO_TEXT else sha256(texts["query"][query]) for query in queries]
+    assert wording == [search["text_sha256"] for search in fact["subqueries"]]
+    orphans = [int(search.get("is_orphan", False)) for search in fact["subqueries"]]
+    assert columns["search_is_orphan"].tolist() == orphans
+    theirs = [fact["evidence"][row]["text_sha256"] for row in evidence_order(graph)]
+    assert [sha256(texts["content"][content]) for content in contents] == theirs
 
 
 @EACH
@@ -263,11 +255,9 @@ def test_edges_are_the_same(references: dict[str, Reference], setting: str, inde
 
 @pytest.mark.parametrize("index", range(QUESTIONS[BROWSING]))
 def test_the_same_evidence_shares_documents(references: dict[str, Reference], index: int) -> None:
-    fact, batch = references[BROWSING].facts[index], references[BROWSING].batch(index)
-    order = evidence_order(references[BROWSING].graph(index))
-    pairs = {
-        (int(batch.evidence_document[row]), fact["evidence"][number]["document"]) for row, number in enumerate(order)
-    }
+    fact, graph = references[BROWSING].facts[index], references[BROWSING].graph(index)
+    theirs = [fact["evidence"][number]["document"] for number in evidence_order(graph)]
+    pairs = set(zip(graph.columns["evidence_document"].tolist(), theirs, strict=True))
     assert len(pairs) == len({ours for ours, _ in pairs}) == len({theirs for _, theirs in pairs})
 
 
@@ -332,19 +322,17 @@ def test_the_papers_graph_differs_from_the_official_one_only_where_documented(
     references: dict[str, Reference], setting: str, index: int
 ) -> None:
     pool = references[setting].pools[index]
-    _, _, paper = unpack([build_graph(pool, RECIPES[setting]).packed])
-    _, _, official = unpack([build_graph(pool, OFFICIAL_RECIPES[setting]).packed])
-    may_differ = {WEBQA: "candidate_answer", BROWSING: "evidence_document"}[setting]
+    paper, official = (build_graph(pool, recipes[setting]).columns for recipes in (RECIPES, OFFICIAL_RECIPES))
+    may_differ = {WEBQA: ("candidate_answer", "answer"), BROWSING: ("evidence_document", "document")}[setting]
     for name, values in paper.items():
-        assert name == may_differ or np.array_equal(values, official[name]), name
+        assert name in may_differ or np.array_equal(values, official[name]), name
 
 
 def test_webqa_answers_are_embedded_by_their_own_text_by_default(references: dict[str, Reference]) -> None:
     differing = 0
     for fact, pool in zip(references[WEBQA].facts, references[WEBQA].pools, strict=True):
         graph = build_graph(pool, RECIPES[WEBQA])
-        _, _, columns = unpack([graph.packed])
-        embedded = [graph.texts.answers[answer] for answer in columns["candidate_answer"]]
-        assert embedded == [rollout.answer for rollout in graph.retained.kept]
-        differing += embedded != fact.get("candidate_embedded_answer", [])
+        answers = [graph.texts["answer"][answer] for answer in graph.columns["candidate_answer"]]
+        assert answers == [rollout.answer for rollout in graph.retained.kept]
+        differing += answers != fact.get("candidate_embedded_answer", [])
     assert differing > 0

@@ -29,7 +29,7 @@ from tracerank.embedding.base import EncoderIdentity, HashEmbedder
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA
 from tracerank.trace.checkpoint import Checkpoint
-from tracerank.trace.losses import normalisers
+from tracerank.trace.losses import term_counts
 from tracerank.trace.net import RelationLayer, TraceNet
 from tracerank.trace.recipe import (
     BROWSING_RECIPE,
@@ -37,7 +37,6 @@ from tracerank.trace.recipe import (
     RECIPES,
     WEBQA_RECIPE,
     GraphRecipe,
-    LossRule,
     NetConfig,
     relations,
 )
@@ -49,6 +48,11 @@ BOTH = pytest.mark.parametrize("recipe", [WEBQA_RECIPE, BROWSING_RECIPE], ids=[W
 def selector(recipe: GraphRecipe = WEBQA_RECIPE) -> TraceSelector:
     embedder = HashEmbedder(WIDTH)
     return TraceSelector(Checkpoint(small_net(recipe), EncoderIdentity(embedder.name, WIDTH)), embedder)
+
+
+def columns_of(pool: Pool, recipe: GraphRecipe) -> dict[str, np.ndarray]:
+    [graph] = graphs_of([pool], recipe)
+    return dict(graph.columns)
 
 
 def edge_count(pool: Pool, recipe: GraphRecipe, relation: str) -> int:
@@ -87,7 +91,7 @@ def test_webqa_retains_answers_with_evidence_and_browsing_every_answer() -> None
 
 def test_votes_are_recomputed_for_each_retained_pool() -> None:
     samples = pool("Paris", "Rome", "Paris", "Paris")
-    votes = [batch_of([samples.first(k)], WEBQA_RECIPE).candidate_votes.tolist() for k in (1, 2, 3, 4)]
+    votes = [columns_of(samples.first(k), WEBQA_RECIPE)["candidate_votes"].tolist() for k in (1, 2, 3, 4)]
     assert votes == [[1], [1, 1], [2, 1, 2], [3, 1, 3, 3]]
 
 
@@ -117,7 +121,7 @@ def test_identical_answers_may_score_differently() -> None:
 
 def test_the_same_text_returned_twice_is_two_evidence_nodes() -> None:
     samples = pool_of(rollout("x", ranked("a", "c", "d", "e"), ranked("b", "c", "d", "e")))
-    assert batch_of([samples], WEBQA_RECIPE).occurrences == 6
+    assert len(columns_of(samples, WEBQA_RECIPE)["evidence_content"]) == 6
 
 
 def test_ranks_are_relations_in_both_directions() -> None:
@@ -145,7 +149,7 @@ def test_time_runs_forward_in_webqa_and_both_ways_in_browsing() -> None:
 
 def test_empty_returns_create_no_nodes_and_time_follows_the_rest() -> None:
     samples = pool_of(rollout("x", ranked("a", "c"), ranked("nothing"), ranked("b", "d")))
-    assert batch_of([samples], WEBQA_RECIPE).searches == 2
+    assert len(columns_of(samples, WEBQA_RECIPE)["search_query"]) == 2
     assert edge_count(samples, WEBQA_RECIPE, "next") == 1
 
 
@@ -177,7 +181,8 @@ def test_every_evidence_occurrence_has_one_document() -> None:
         rollout("x", browsed("a", opened("p", "url:1"), found("q", "url:1"), opened("r"))),
         rollout("y", browsed("b", opened("p", "url:2"))),
     )
-    assert edge_count(samples, BROWSING_RECIPE, "in_document") == batch_of([samples], BROWSING_RECIPE).occurrences == 4
+    assert edge_count(samples, BROWSING_RECIPE, "in_document") == 4
+    assert len(columns_of(samples, BROWSING_RECIPE)["evidence_content"]) == 4
 
 
 # Initial states: Eq. 3, App. A.4.
@@ -232,7 +237,7 @@ def test_an_orphan_has_a_zero_input_and_an_indicator_that_begins_as_zero() -> No
     of_zero = functional.gelu(encoder.norm(encoder.project.weight @ torch.zeros(WIDTH) + encoder.project.bias))
     torch.testing.assert_close(states[0], of_zero + net.orphan, atol=1e-6, rtol=0)
     torch.testing.assert_close(states[1], of_zero, atol=1e-6, rtol=0)
-    assert graphs_of([samples], BROWSING_RECIPE)[0].texts.queries == ("a",)  # no synthetic query is embedded
+    assert graphs_of([samples], BROWSING_RECIPE)[0].texts["query"] == ("a",)  # no synthetic query is embedded
 
 
 # Propagation: Eq. 4, App. A.4.
@@ -419,13 +424,14 @@ def test_the_fixed_query_control_adds_a_256_dimensional_vector() -> None:
 def test_merged_answers_use_the_first_members_text_all_votes_and_all_rollouts() -> None:
     recipe = CONTROLS[WEBQA]["merge answers"]
     samples = pool("The Paris", "Rome", "paris")
-    graph, batch = graphs_of([samples], recipe)[0], batch_of([samples], recipe)
-    assert graph.texts.answers == ("The Paris", "Rome")
-    assert (batch.candidate_votes.tolist(), batch.rollout_candidate.tolist()) == ([2, 1], [0, 1, 0])
+    [graph] = graphs_of([samples], recipe)
+    assert graph.texts["answer"] == ("The Paris", "Rome")
+    assert graph.columns["candidate_votes"].tolist() == [2, 1]
+    assert graph.columns["rollout_candidate"].tolist() == [0, 1, 0]
     # Process nodes and edges stay those of the occurrence graph.
-    full = batch_of([samples], RECIPES[WEBQA])
+    full = columns_of(samples, RECIPES[WEBQA])
     for name in ("search_rollout", "search_query", "evidence_search", "evidence_content", "evidence_slot"):
-        assert np.array_equal(getattr(batch, name), getattr(full, name))
+        assert np.array_equal(graph.columns[name], full[name])
 
 
 def test_controls_keep_the_vote_features() -> None:
@@ -435,7 +441,7 @@ def test_controls_keep_the_vote_features() -> None:
         assert torch.equal(inputs_of(samples, CONTROLS[WEBQA][name])[0].vote_features, full)
 
 
-# Loss: Sec. 3.5, App. A.4; its values are in tests/trace/training/test_losses.py.
+# Loss: Sec. 3.5, App. A.4; its values are in tests/trace/test_losses.py.
 
 
 @pytest.mark.parametrize(("needs_negatives", "listwise"), [(False, 2), (True, 1)], ids=[WEBQA, BROWSING])
@@ -443,8 +449,7 @@ def test_listwise_terms_count_pools_with_a_correct_answer_or_mixed_ones_and_hard
     needs_negatives: bool, listwise: int
 ) -> None:
     labels = torch.tensor([1.0, 0.0, 1.0, 1.0, 0.0, 0.0])  # mixed, all correct, all wrong
-    over = normalisers(labels, torch.tensor([0, 0, 1, 1, 2, 2]), 3, LossRule(needs_negatives))
-    assert (over.candidates, over.listwise, over.mixed) == (6, listwise, 1)
+    assert term_counts(labels, torch.tensor([0, 0, 1, 1, 2, 2]), 3, needs_negatives).tolist() == [6, listwise, 1]
 
 
 def test_labels_are_never_an_input() -> None:

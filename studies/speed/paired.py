@@ -26,7 +26,7 @@ STEP = {"webqa": 256, "browsing": 4}
 WIDTH, ROUNDS = 4096, 6
 BEFORE_NAMES = {
     "graph": ("tracerank.selectors.trace.graphs.build", "tracerank.selectors.trace.graphs.packed"),
-    "inputs": ("tracerank.selectors.trace.inputs", "tracerank.selectors.trace.bridge"),
+    "batch": ("tracerank.selectors.trace.inputs", "tracerank.selectors.trace.bridge"),
     "recipe": ("tracerank.selectors.trace.settings", "tracerank.selectors.trace.sizes"),
     "net": ("tracerank.selectors.trace.net",),
     "losses": ("tracerank.selectors.trace.training.losses",),
@@ -89,7 +89,8 @@ def jobs(setting: str, folder: Path) -> dict[str, Callable[[], object]]:
     net = names.TraceNet(names.NetConfig(WIDTH), chosen.recipe).eval()
     rows: dict[str, int] = {}
     for pool in pools:
-        for text in names.build_graph(pool, chosen.recipe).texts.all():
+        graph = names.build_graph(pool, chosen.recipe)
+        for text in graph.texts.all() if names.is_before else graph.all_texts():
             rows.setdefault(text, len(rows))
     embedder = KeptVectors()
     table = torch.from_numpy(embedder.embed(list(rows)))
@@ -98,12 +99,16 @@ def jobs(setting: str, folder: Path) -> dict[str, Callable[[], object]]:
         made = []
         for begin in range(0, len(some), size):
             graphs = [names.build_graph(pool, chosen.recipe) for pool in some[begin : begin + size]]
-            batch = names.collate([graph.packed for graph in graphs])
-            made.append((names.as_tensors(batch, chosen.recipe, **sharing), names.look_up(graphs, rows, table)))
+            if names.is_before:
+                batch = names.collate([graph.packed for graph in graphs])
+                made.append((names.as_tensors(batch, chosen.recipe, **sharing), names.look_up(graphs, rows, table)))
+            else:
+                made.append((names.collate([graph.located(rows) for graph in graphs], chosen.recipe), table))
         return made
 
     sharing = {"sharing_layers": len(net.layers)} if names.is_before else {}
     built, learnt = blocks(pools, **sharing), blocks(pools[: STEP[setting]], names.BLOCK_POOLS)
+    rule = chosen.plan.loss if names.is_before else chosen.plan.listwise_mixed_only
     labels = [torch.tensor([float(n % 3 == 0) for n in range(len(graph.candidate_pool))]) for graph, _ in learnt]
     optimizer = torch.optim.AdamW(net.parameters(), lr=3e-4, weight_decay=1e-4, fused=True)
 
@@ -117,7 +122,7 @@ def jobs(setting: str, folder: Path) -> dict[str, Callable[[], object]]:
         optimizer.zero_grad(set_to_none=True)
         for (graph, vectors), right in zip(learnt, labels, strict=True):
             scores = net(graph, vectors)
-            names.selection_loss(scores, right, graph.candidate_pool, graph.pools, 1.5, chosen.plan.loss).backward()
+            names.selection_loss(scores, right, graph.candidate_pool, graph.pools, 1.5, rule).backward()
         optimizer.step()
         net.eval()
 

@@ -10,9 +10,9 @@ from torch import Tensor
 from studies.speed.paper_pools import browsing_pools, webqa_pools
 from studies.speed.twin import Twin, build_twin, collate_twin
 from tracerank.pools.pool import Pool
-from tracerank.trace.graph import build_graph, collate
-from tracerank.trace.inputs import GraphTensors, Vectors, as_tensors, look_up
-from tracerank.trace.losses import normalisers, selection_loss
+from tracerank.trace.batch import Batch, collate
+from tracerank.trace.graph import build_graph
+from tracerank.trace.losses import selection_loss, term_counts
 from tracerank.trace.net import TraceNet
 from tracerank.trace.recipe import SETTINGS, NetConfig, SearchSetting
 from tracerank.trace.selector import BLOCK_POOLS
@@ -38,7 +38,7 @@ class Bench:
         pools = POOLS[name](count) if rollouts is None else POOLS[name](count, rollouts=rollouts)
         rows: dict[str, int] = {}
         for pool in pools:
-            for text in build_graph(pool, setting.recipe).texts.all():
+            for text in build_graph(pool, setting.recipe).all_texts():
                 rows.setdefault(text, len(rows))
         torch.manual_seed(0)
         net = TraceNet(NetConfig(WIDTH), setting.recipe)
@@ -46,27 +46,29 @@ class Bench:
             parameter.data.add_(0.02 * torch.randn_like(parameter))
         return cls(setting, pools, rows, vector_table(len(rows)), net.eval(), Twin(net).eval())
 
+    @property
+    def mixed_only(self) -> bool:
+        return self.setting.plan.listwise_mixed_only
+
     def build_twin(self, pools: Sequence[Pool] | None = None) -> object:
         chosen = self.pools if pools is None else pools
         return collate_twin([build_twin(pool, self.setting.recipe, self.rows, self.table) for pool in chosen])
 
-    def build_ours(self, pools: Sequence[Pool] | None = None) -> list[tuple[GraphTensors, Vectors]]:
+    def build_ours(self, pools: Sequence[Pool] | None = None) -> list[Batch]:
         chosen = self.pools if pools is None else pools
         built = []
         for begin in range(0, len(chosen), BLOCK_POOLS):
             graphs = [build_graph(pool, self.setting.recipe) for pool in chosen[begin : begin + BLOCK_POOLS]]
-            batch = collate([graph.packed for graph in graphs])
-            tensors = as_tensors(batch, self.setting.recipe)
-            built.append((tensors, look_up(graphs, self.rows, self.table)))
+            built.append(collate([graph.located(self.rows) for graph in graphs], self.setting.recipe))
         return built
 
     def score_twin(self, batch: object) -> Tensor:
         with torch.inference_mode():
             return self.twin(batch)
 
-    def score_ours(self, blocks: list[tuple[GraphTensors, Vectors]]) -> Tensor:
+    def score_ours(self, blocks: list[Batch]) -> Tensor:
         with torch.inference_mode():
-            return torch.cat([self.net(graph, vectors) for graph, vectors in blocks])
+            return torch.cat([self.net(graph, self.table) for graph in blocks])
 
     def training_steps(self, count: int) -> tuple["TwinStep", "OurStep"]:
         pools = self.pools[:count]
@@ -100,7 +102,7 @@ class TwinStep:
         self.optimizer.zero_grad()
         pool = self.batch["answer"].batch  # type: ignore[index]
         loss = selection_loss(
-            self.bench.twin(self.batch), self.labels, pool, int(pool.max()) + 1, 1.5, self.bench.setting.plan.loss
+            self.bench.twin(self.batch), self.labels, pool, int(pool.max()) + 1, 1.5, self.bench.mixed_only
         )
         loss.backward()
         self.optimizer.step()
@@ -108,22 +110,22 @@ class TwinStep:
 
 
 class OurStep:
-    """Our training step as ``trace/training/fit.py`` does it."""
+    """Our training step as ``trace/train.py`` does it."""
 
-    def __init__(self, bench: Bench, blocks: list[tuple[GraphTensors, Vectors]], labels: list[Tensor]) -> None:
+    def __init__(self, bench: Bench, blocks: list[Batch], labels: list[Tensor]) -> None:
         self.bench, self.blocks = bench, blocks
-        self.labels = torch.cat(labels).split([len(graph.candidate_pool) for graph, _ in blocks])
+        self.labels = torch.cat(labels).split([len(graph.candidate_pool) for graph in blocks])
         counts = torch.tensor([len(own) for own in labels])
         pool = torch.repeat_interleave(torch.arange(len(labels)), counts)
-        self.over = normalisers(torch.cat(labels), pool, len(labels), bench.setting.plan.loss)
+        self.over = term_counts(torch.cat(labels), pool, len(labels), bench.mixed_only)
         self.optimizer = torch.optim.AdamW(bench.net.parameters(), lr=3e-4, weight_decay=1e-4, fused=True)
 
     def __call__(self) -> None:
         self.bench.net.train()
         self.optimizer.zero_grad(set_to_none=True)
-        rule = self.bench.setting.plan.loss
-        for (graph, vectors), labels in zip(self.blocks, self.labels, strict=True):
-            scores = self.bench.net(graph, vectors)
+        rule = self.bench.mixed_only
+        for graph, labels in zip(self.blocks, self.labels, strict=True):
+            scores = self.bench.net(graph, self.bench.table)
             selection_loss(scores, labels, graph.candidate_pool, graph.pools, 1.5, rule, self.over).backward()
         self.optimizer.step()
         self.bench.net.eval()

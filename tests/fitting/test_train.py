@@ -16,7 +16,6 @@ from tracerank.pools.types import BROWSING, WEBQA, Question, Rollout
 from tracerank.trace.checkpoint import CONFIG_FILE
 from tracerank.trace.recipe import NetConfig
 from tracerank.trace.selector import TraceSelector
-from tracerank.trace.train import StepReport
 from tracerank.votes.folders import fitted_on
 
 
@@ -32,7 +31,7 @@ def source(pools: list[Pool], files: str = "these") -> TrainingSource:
 @pytest.mark.parametrize("preset", PRESETS)
 def test_a_preset_trains_saves_and_sums_up(pools: list[Pool], tmp_path: Path, preset: str) -> None:
     ready = prepare_training(preset, source(pools), tmp_path / "out", epochs=1, batch_pools=32)
-    steps: list[StepReport] = []
+    steps: list[float] = []
     summary = ready.run(steps.append)
     assert len(steps) == ready.steps > 0
     assert summary["plan"]["epochs"] == 1
@@ -70,7 +69,7 @@ def test_an_unknown_preset_and_a_device_that_is_not_there_are_refused(pools: lis
 
 
 def test_the_small_preset_is_the_papers_network_at_a_quarter_of_its_width(pools: list[Pool], tmp_path: Path) -> None:
-    prepare_training("small", source(pools), tmp_path, epochs=1).run(None)
+    prepare_training("small", source(pools), tmp_path, epochs=1).run(print)
     about = json.loads((tmp_path / CONFIG_FILE).read_text())
     assert about["net"]["hidden"] * 4 == NetConfig(16).hidden
     assert about["training"]["plan"]["vote_rate"] == 100.0

@@ -13,15 +13,15 @@ from tests.gates.frozen import HERE, SETTINGS, golden_pools
 from tracerank.embedding.base import EncoderIdentity
 from tracerank.embedding.load import load_embedder
 from tracerank.evaluation.labels import PAPER, labelled
+from tracerank.trace.batch import collate
 from tracerank.trace.checkpoint import Checkpoint
 from tracerank.trace.data import candidate_labels
-from tracerank.trace.graph import build_graph, collate
-from tracerank.trace.inputs import as_tensors, look_up
+from tracerank.trace.graph import build_graph
 from tracerank.trace.losses import selection_loss
 from tracerank.trace.net import TraceNet
 from tracerank.trace.recipe import RECIPES, NetConfig
 from tracerank.trace.recipe import SETTINGS as SEARCH_SETTINGS
-from tracerank.trace.selector import TraceSelector
+from tracerank.trace.selector import TraceSelector, embedded
 
 ENCODER = "hash-32"
 
@@ -37,15 +37,12 @@ def learned(selector: TraceSelector, setting: str) -> dict[str, np.ndarray]:
     built = [(pool, build_graph(pool, net.recipe)) for pool in pools]
     built = [(pool, graph) for pool, graph in built if graph.retained.kept]
     graphs = [graph for _, graph in built]
-    texts = {text: None for graph in graphs for text in graph.texts.all()}
-    rows = {text: row for row, text in enumerate(texts)}
-    batch = collate([graph.packed for graph in graphs])
+    columns, table = embedded(graphs, selector.embedder)
+    batch = collate(columns, net.recipe)
     labels = torch.from_numpy(np.concatenate([candidate_labels(pool, graph)[:, 0] for pool, graph in built]))
     net.zero_grad()
-    vectors = torch.from_numpy(selector.embedder.embed(list(rows)))
-    scores = net(as_tensors(batch, net.recipe), look_up(graphs, rows, vectors))
-    pool = torch.from_numpy(batch.candidate_pool.astype(np.int64))
-    loss = selection_loss(scores, labels, pool, batch.pools, 2.0, SEARCH_SETTINGS[setting].plan.loss)
+    scores, plan = net(batch, table), SEARCH_SETTINGS[setting].plan
+    loss = selection_loss(scores, labels, batch.candidate_pool, batch.pools, 2.0, plan.listwise_mixed_only)
     loss.backward()
     found = {"scores": scores.detach().numpy(), "loss": loss.detach().numpy()[None]}
     for name, parameter in net.named_parameters():

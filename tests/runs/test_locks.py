@@ -1,5 +1,6 @@
 """One process at a time, whatever became of the one before."""
 
+import fcntl
 import os
 import signal
 import subprocess
@@ -42,19 +43,17 @@ def test_a_name_is_held_by_one_and_free_after_it_is_killed(tmp_path: Path) -> No
 def test_a_lock_that_was_removed_meanwhile_is_not_taken_for_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Who had it removes it while we wait to look at it: then we would hold a file that nobody else can see."""
-    from tracerank.runs import locks
-
-    beside, sound = tmp_path / ".out.lock", locks.holds
+    """Its holder removes it while we wait to look at it: then we would hold a file that nobody else can see."""
+    beside, flock = tmp_path / ".out.lock", fcntl.flock
     seen: list[int] = []
 
-    def holds(handle: int) -> bool:
-        seen.append(1)
+    def lock(handle: int, how: int) -> None:
+        seen.append(handle)
         if len(seen) == 1:
             beside.unlink()
-        return sound(handle)
+        flock(handle, how)
 
-    monkeypatch.setattr(locks, "holds", holds)
+    monkeypatch.setattr(fcntl, "flock", lock)
     with alone_with(tmp_path / "out"):
         assert len(seen) == 2
         assert beside.exists()

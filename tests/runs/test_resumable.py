@@ -64,17 +64,6 @@ def test_records_are_forgotten_from_the_first_that_is_not_good(tmp_path: Path) -
     assert list(read_lines(path)) == [*records(2), {"n": "again"}]
 
 
-@pytest.mark.parametrize("left", [0, 2, 5])
-def test_cheap_output_is_written_again_over_what_is_there(tmp_path: Path, left: int) -> None:
-    path = tmp_path / "out.jsonl"
-    interrupted(path, left)
-    wanted = [line_of({"n": 0}), line_of({"n": 1}) + line_of({"n": "other"}), line_of({"n": 3})]
-    with ResumableLines(path, RUN) as lines:
-        lines.follow(wanted[:2])
-        lines.follow(wanted)
-    assert path.read_bytes() == b"".join(wanted)
-
-
 def test_another_run_is_refused_unless_forced(tmp_path: Path) -> None:
     path = tmp_path / "out.jsonl"
     interrupted(path, 2)
@@ -102,11 +91,9 @@ def test_a_run_that_was_killed_behind_its_end_is_complete(tmp_path: Path) -> Non
 
 
 def test_a_run_that_was_killed_while_it_was_finishing_leaves_no_draft(tmp_path: Path) -> None:
-    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
-        ended.wait()
     path = tmp_path / "out.json"
     interrupted(path, 3)
-    (tmp_path / f".out.json.{ended.pid}.tmp").write_text("half")
+    (tmp_path / ".out.json.tmp").write_text("half")
     (tmp_path / ".out.json.lock").touch()
 
     def finish(part: Path, path: Path) -> None:

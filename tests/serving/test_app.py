@@ -82,7 +82,7 @@ def test_chat_messages_are_understood_and_k_limits_them(url: str) -> None:
         ({"rollouts": ROLLOUTS, "unknown": 1}, 422, "unknown"),
         ({"question": 3, "rollouts": "x" * 100_000}, 422, "body.question: "),
         ({"rollouts": [{"question_id": "a", **ROLLOUTS[0]}, {"question_id": "b", **ROLLOUTS[1]}]}, 422, "2 questions"),
-        (b"[" * 100_000 + b'"\\ud800"', 422, "JSON"),
+        (b"[" * 100_000 + b'"\\ud800"', 400, "parsing the body"),
     ],
 )
 def test_a_wrong_request_gets_one_line_about_what_is_wrong(url: str, body: Any, status: int, reason: str) -> None:

@@ -24,7 +24,7 @@ def test_another_name_for_this_machine_is_refused_on_every_path() -> None:
     with served(create_app(MajorityVote(), ServiceSettings(hosts=allowed_hosts("127.0.0.1", ())))) as url:
         for path in ("/health", "/v1/select", "/docs", "/metrics", "/nowhere"):
             reply = httpx.post(f"{url}{path}", headers={"host": "evil.example:8100"})
-            assert (reply.status_code, "--allow-host" in reply.json()["detail"]) == (421, True)
+            assert (reply.status_code, reply.text) == (400, "Invalid host header")
         assert httpx.get(f"{url}/health").status_code == 200
 
 
@@ -32,13 +32,13 @@ def test_loopback_answers_to_its_own_names_and_those_allowed() -> None:
     own = ("localhost", "LOCALHOST:8100", "127.0.0.1:80", "[::1]", "[::1]:8100", "Pools.example.org:443")
     strange = ("", "localhost.evil.example", "127.0.0.1.evil.example", "evil.example:localhost", "::1:x", "0.0.0.0")
     found = statuses(allowed_hosts("127.0.0.1", ["pools.example.org"]), *own, *strange)
-    assert found == [200] * len(own) + [421] * len(strange)
+    assert found == [200] * len(own) + [400] * len(strange)
 
 
 def test_elsewhere_only_named_hosts_are_a_limit() -> None:
     assert allowed_hosts("0.0.0.0", ()) == ()
     assert statuses((), "anything.example") == [200]
-    assert statuses(allowed_hosts("0.0.0.0", ["a.example"]), "a.example", "localhost") == [200, 421]
+    assert statuses(allowed_hosts("0.0.0.0", ["a.example"]), "a.example", "localhost") == [200, 400]
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.8.8.8", "::1"])

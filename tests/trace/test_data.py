@@ -55,28 +55,23 @@ def test_examples_come_back_as_they_were_written(tmp_path: Path) -> None:
         if why_not_trainable(pool, graph := build_graph(pool, WEBQA.recipe), WEBQA.plan) is None
     ]
     assert len(examples) == len(trainable) > 20
-    table = np.asarray(examples._table)
+    table = examples.table.numpy()
     for number in (0, 7, len(examples) - 1):
         pool, graph = trainable[number]
-        block = examples.block(np.array([number]))
+        block = examples.block([number], WEBQA.recipe)
         labels, f1 = candidate_labels(pool, graph).T
         assert block.labels.tolist() == labels.tolist()
         assert block.f1.tolist() == f1.tolist()
-        for rows, texts in (
-            (block.vectors.questions, [graph.texts.question]),
-            (block.vectors.queries, graph.texts.queries),
-            (block.vectors.contents, graph.texts.contents),
-            (block.vectors.answers, graph.texts.answers),
-        ):
-            assert np.allclose(table[rows.numpy()], EMBEDDER.embed(list(texts)), atol=1e-3)
+        for kind, texts in graph.texts.items():
+            assert np.allclose(table[block.graph.texts[kind].numpy()], EMBEDDER.embed(list(texts)), atol=1e-3)
 
 
 def test_a_block_joins_examples_in_the_order_asked(tmp_path: Path) -> None:
     examples = prepare(tmp_path, generate_pools(20, seed=5))
-    both, last, first = (examples.block(np.array(chosen)) for chosen in ([3, 1], [1], [3]))
+    both, last, first = (examples.block(chosen, WEBQA.recipe) for chosen in ([3, 1], [1], [3]))
     assert both.labels.tolist() == first.labels.tolist() + last.labels.tolist()
-    assert both.batch.contents == first.batch.contents + last.batch.contents
-    assert both.vectors.answers.tolist() == first.vectors.answers.tolist() + last.vectors.answers.tolist()
+    for kind, rows in both.graph.texts.items():
+        assert rows.tolist() == first.graph.texts[kind].tolist() + last.graph.texts[kind].tolist()
 
 
 def test_examples_are_taken_up_again_without_reading_pools(tmp_path: Path) -> None:
@@ -93,12 +88,12 @@ def test_examples_made_from_something_else_are_refused(tmp_path: Path) -> None:
 def test_examples_left_half_written_are_made_again(tmp_path: Path) -> None:
     pools = generate_pools(20, seed=5)
     whole = prepare(tmp_path, pools)
-    wanted = whole.block(whole.train()).labels.tolist()
+    wanted = whole.block(whole.train(), WEBQA.recipe).labels.tolist()
     (tmp_path / "manifest.json").unlink()
-    (tmp_path / "graphs.i32").write_bytes(b"torn")
+    (tmp_path / "search_query").write_bytes(b"torn")
 
     again = prepare(tmp_path, pools)
-    assert again.block(again.train()).labels.tolist() == wanted
+    assert again.block(again.train(), WEBQA.recipe).labels.tolist() == wanted
 
 
 def test_counts_say_why_pools_were_left_out(tmp_path: Path) -> None:

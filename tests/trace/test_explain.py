@@ -18,7 +18,7 @@ from tests.builders import (
     rollout,
     setting_of,
     small_net,
-    vectors_of,
+    table_of,
 )
 from tests.slow_twin import SlowCandidate, SlowStates, encoded, initial_states, propagated, slow_graph
 from tracerank.embedding.base import EncoderIdentity, HashEmbedder
@@ -72,7 +72,8 @@ def test_weights_equal_a_loop_over_heads_and_states(name: str, readout: str) -> 
     net = small_net(recipe, readout=readout)
     pools = random_pools(setting_of(name), count=6, seed=3)
     graphs = graphs_of(pools, recipe)
-    found = read_weights(net, graphs, vectors_of(graphs))
+    rows, table = table_of(graphs)
+    found = [read_weights(net, graph, graph.located(rows), table) for graph in graphs]
     slow = slow_graph(pools, recipe)
     with torch.no_grad():
         states = propagated(net, slow, initial_states(net, slow))
@@ -82,7 +83,7 @@ def test_weights_equal_a_loop_over_heads_and_states(name: str, readout: str) -> 
     for graph, weights in zip(graphs, found, strict=True):
         assert weights is not None
         members: dict[int, list[int]] = defaultdict(list)
-        for place, candidate in enumerate(graph.rollout_candidate()):
+        for place, candidate in enumerate(graph.columns["rollout_candidate"].tolist()):
             members[candidate].append(place)
         for places in members.values():
             rollouts = [graph.retained.kept[place] for place in places]
@@ -121,8 +122,9 @@ def test_decisions_are_the_selectors_own_and_empty_pools_are_explained_by_nothin
 
 def test_a_net_without_attention_has_no_weights() -> None:
     net = small_net(WEBQA_RECIPE, readout="graph")
-    graphs = graphs_of([pool("a", "b")], WEBQA_RECIPE)
-    assert read_weights(net, graphs, vectors_of(graphs)) == [None]
+    [graph] = graphs_of([pool("a", "b")], WEBQA_RECIPE)
+    rows, table = table_of([graph])
+    assert read_weights(net, graph, graph.located(rows), table) is None
 
 
 def test_a_search_that_the_recipe_leaves_out_has_no_weight() -> None:

@@ -21,7 +21,7 @@ from tests.builders import (
 from tests.slow_twin import SlowGraph, slow_graph
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA, Evidence, Search
-from tracerank.trace.graph import NO_TEXT, build_graph, pool_texts, unpack
+from tracerank.trace.graph import NO_TEXT, build_graph, pool_texts
 from tracerank.trace.recipe import (
     BROWSING_RECIPE,
     CONTROLS,
@@ -33,14 +33,13 @@ from tracerank.trace.recipe import (
 
 
 def columns(pool: Pool, recipe: GraphRecipe) -> dict[str, list[int]]:
-    _, _, joined = unpack([build_graph(pool, recipe).packed])
-    return {name: values.tolist() for name, values in joined.items()}
+    return {name: values.tolist() for name, values in build_graph(pool, recipe).columns.items()}
 
 
 def test_searches_that_return_the_same_text_keep_their_own_evidence() -> None:
     graph = build_graph(pool_of(rollout("x", ranked("a", "c", "d", "e"), ranked("b", "c", "d", "e"))), WEBQA_RECIPE)
     found_columns = columns(pool_of(rollout("x", ranked("a", "c", "d", "e"), ranked("b", "c", "d", "e"))), WEBQA_RECIPE)
-    assert graph.texts.contents == ("c", "d", "e")
+    assert graph.texts["content"] == ("c", "d", "e")
     assert found_columns["evidence_content"] == [0, 1, 2, 0, 1, 2]
     assert found_columns["evidence_search"] == [0, 0, 0, 1, 1, 1]
 
@@ -98,16 +97,15 @@ def test_dropped_rollouts_leave_no_nodes_and_keep_their_reasons() -> None:
     graph = build_graph(some, WEBQA_RECIPE)
     assert [kept.sample_id for kept in graph.retained.kept] == [1]
     assert graph.retained.dropped == {0: "no answer", 2: "no evidence (WebQA rule)", 3: "no answer"}
-    assert graph.texts.all() == (some.question.text, "b", "d", "x")
+    assert graph.all_texts() == [some.question.text, "b", "d", "x"]
 
 
 @pytest.mark.parametrize("recipe", [WEBQA_RECIPE, BROWSING_RECIPE])
 @pytest.mark.parametrize("empty", [pool(), pool(None, "", None)])
 def test_a_pool_without_candidates_is_a_graph_without_nodes(recipe: GraphRecipe, empty: Pool) -> None:
     graph = build_graph(empty, recipe)
-    assert graph.rollout_candidate() == []
-    assert graph.texts.all() == (empty.question.text,)
-    assert not any(columns(empty, recipe).values())
+    assert graph.all_texts() == [empty.question.text]
+    assert {name for name, values in graph.columns.items() if len(values)} == {"question"}
 
 
 def test_votes_count_retained_rollouts_with_the_same_normalised_answer() -> None:
@@ -121,17 +119,17 @@ def test_votes_count_retained_rollouts_with_the_same_normalised_answer() -> None
 def test_answers_keep_their_own_words_unless_the_recipe_says_otherwise() -> None:
     voters = pool("The Paris", "paris!", "Rome", "paris!")
     own, official = (build_graph(voters, recipe) for recipe in (WEBQA_RECIPE, OFFICIAL_RECIPES[WEBQA]))
-    assert own.texts.answers == ("The Paris", "paris!", "Rome")
+    assert own.texts["answer"] == ("The Paris", "paris!", "Rome")
     assert columns(voters, WEBQA_RECIPE)["candidate_answer"] == [0, 1, 2, 1]
-    assert official.texts.answers == ("The Paris", "Rome")
+    assert official.texts["answer"] == ("The Paris", "Rome")
     assert columns(voters, OFFICIAL_RECIPES[WEBQA])["candidate_answer"] == [0, 0, 1, 0]
 
 
 def test_merged_answers_are_one_candidate_with_its_first_members_text() -> None:
     voters, recipe = pool("The Paris", "Rome", "paris!"), CONTROLS[WEBQA]["merge answers"]
     graph = build_graph(voters, recipe)
-    assert graph.texts.answers == ("The Paris", "Rome")
-    assert graph.rollout_candidate() == [0, 1, 0]
+    assert graph.texts["answer"] == ("The Paris", "Rome")
+    assert columns(voters, recipe)["rollout_candidate"] == [0, 1, 0]
     assert columns(voters, recipe)["candidate_votes"] == [2, 1]
 
 
@@ -139,7 +137,7 @@ def test_labels_do_not_enter_the_graph() -> None:
     plain = pool("Paris", "Rome")
     labelled = Pool(plain.question, tuple(replace(r, label=1.0, confidence=0.9) for r in plain.rollouts))
     graphs = [build_graph(each, WEBQA_RECIPE) for each in (plain, labelled)]
-    assert np.array_equal(graphs[0].packed, graphs[1].packed)
+    assert all(np.array_equal(values, graphs[1].columns[name]) for name, values in graphs[0].columns.items())
     assert graphs[0].texts == graphs[1].texts
 
 
@@ -155,18 +153,17 @@ def as_slow(graph: SlowGraph) -> dict[str, Any]:
 
 def as_built(pool: Pool, recipe: GraphRecipe) -> dict[str, Any]:
     graph, got = build_graph(pool, recipe), columns(pool, recipe)
-    distinct, _, _ = unpack([graph.packed])
     texts = graph.texts
     contents = dict.fromkeys(got["evidence_content"]) if recipe.merge_evidence else got["evidence_content"]
     return {
         "searches": [
-            (texts.queries[query] if query != NO_TEXT else "", bool(is_orphan))
+            (texts["query"][query] if query != NO_TEXT else "", bool(is_orphan))
             for query, is_orphan in zip(got["search_query"], got["search_is_orphan"], strict=True)
         ],
-        "evidence": [texts.contents[content] for content in contents],
-        "documents": int(distinct["documents"][0]),
+        "evidence": [texts["content"][content] for content in contents],
+        "documents": len(got["document"]),
         "candidates": [
-            (texts.answers[answer], votes)
+            (texts["answer"][answer], votes)
             for answer, votes in zip(got["candidate_answer"], got["candidate_votes"], strict=True)
         ],
     }
@@ -182,7 +179,7 @@ def test_a_graph_has_the_nodes_that_a_loop_over_the_rollouts_finds(name: str) ->
 def test_the_texts_of_pools_are_those_of_their_graphs_each_once() -> None:
     browsing = replace(rollout("Rome", browsed("city", opened("Rome.", "url:https://a.example"))), setting=BROWSING)
     pools = [pool("Paris", "Oslo"), pool_of(browsing, question="Which city?")]
-    wanted = {text for one in pools for text in build_graph(one, RECIPES[one.setting]).texts.all()}
+    wanted = {text for one in pools for text in build_graph(one, RECIPES[one.setting]).all_texts()}
     texts = pool_texts([*pools, *pools])
     assert len(texts) == len(set(texts))
     assert set(texts) == wanted

@@ -26,13 +26,10 @@ from tests.builders import (
     rollout,
     score,
     small_net,
-    vectors_of,
 )
 from tests.slow_twin import slow_graph, slow_scores
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA
-from tracerank.trace.graph import collate
-from tracerank.trace.inputs import as_tensors
 from tracerank.trace.net import TraceNet
 from tracerank.trace.recipe import CONTROLS, RECIPES, WEBQA_RECIPE
 
@@ -170,11 +167,9 @@ def test_rollouts_that_did_and_said_the_same_score_the_same() -> None:
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_half_precision_vectors_score_nearly_the_same(setting: str) -> None:
     net, pools = NETS[setting], random_pools(setting, 12, seed=2)
-    graphs = graphs_of(pools, net.recipe)
-    tensors = as_tensors(collate([graph.packed for graph in graphs]), net.recipe)
     for with_gradients in (True, False):
         with torch.set_grad_enabled(with_gradients):
-            single, half = (net(tensors, vectors_of(graphs, dtype)) for dtype in (torch.float32, torch.float16))
+            single, half = (net(*inputs_of(pools, net.recipe, dtype)) for dtype in (torch.float32, torch.float16))
         assert half.dtype == torch.float32
         torch.testing.assert_close(half, single, atol=0.05, rtol=0)
 

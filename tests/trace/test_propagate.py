@@ -1,6 +1,5 @@
 """Eq. 4 by the network, by loops over nodes and edges, and by PyG."""
 
-from dataclasses import replace
 from types import ModuleType
 
 import pytest
@@ -10,7 +9,6 @@ from torch import Tensor
 from studies.speed.paper_pools import browsing_pools, webqa_pools
 from tests.builders import (
     EVERY_RECIPE,
-    batch_of,
     browsed,
     graphs_of,
     inputs_of,
@@ -20,12 +18,11 @@ from tests.builders import (
     rollout,
     setting_of,
     small_net,
-    vectors_of,
+    table_of,
 )
 from tests.slow_twin import initial_states, propagated, slow_graph, slow_scores
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA
-from tracerank.trace.inputs import as_tensors
 from tracerank.trace.net import RelationLayer, States, TraceNet
 from tracerank.trace.recipe import BROWSING_RECIPE, RECIPES, WEBQA_RECIPE, GraphRecipe
 
@@ -129,34 +126,27 @@ def by_twin(
     twin: ModuleType, net: TraceNet, pools: list[Pool], *, lists_absent_relations: bool = True
 ) -> tuple[Tensor, Tensor]:
     """PyG's scores and the gradient of their fixed mixture with regard to the vectors."""
-    rows, table = table_of(net, pools)
+    rows, table = table_of(graphs_of(pools, net.recipe))
+    # A last row of zeros for searches without text.
+    table, rows = torch.cat((table, torch.zeros(1, table.shape[1]))).requires_grad_(), {**rows, "": len(rows)}
     data = twin.collate_twin([twin.build_twin(each, net.recipe, rows, table) for each in pools])
     if not lists_absent_relations:
         for relation, edges in data.edge_index_dict.items():
             if edges.shape[1] == 0:
                 del data[relation]
-    return mixed(twin.Twin(net).eval()(data), table)
+    scores, gradient = mixed(twin.Twin(net).eval()(data), table)
+    return scores, gradient[:-1]
 
 
 def by_ours(net: TraceNet, pools: list[Pool]) -> tuple[Tensor, Tensor]:
-    _, table = table_of(net, pools)
-    vectors = replace(vectors_of(graphs_of(pools, net.recipe)), table=table)
-    return mixed(net(as_tensors(batch_of(pools, net.recipe), net.recipe), vectors), table)
+    batch, table = inputs_of(pools, net.recipe)
+    return mixed(net(batch, table.requires_grad_()), table)
 
 
 def mixed(scores: Tensor, table: Tensor) -> tuple[Tensor, Tensor]:
     (scores * torch.linspace(-1, 1, len(scores))).sum().backward()
     assert table.grad is not None
     return scores.detach(), table.grad
-
-
-def table_of(net: TraceNet, pools: list[Pool]) -> tuple[dict[str, int], Tensor]:
-    """All texts in the order of ``vectors_of``, and a last row of zeros for searches without text."""
-    graphs = graphs_of(pools, net.recipe)
-    texts = dict.fromkeys(text for graph in graphs for text in graph.texts.all())
-    vectors = vectors_of(graphs).table
-    table = torch.cat((vectors, torch.zeros(1, vectors.shape[1]))).requires_grad_()
-    return {text: row for row, text in enumerate((*texts, ""))}, table
 
 
 @BOTH

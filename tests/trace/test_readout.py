@@ -11,7 +11,7 @@ from torch.nn import functional
 from tests.builders import browsed, inputs_of, opened, pool, pool_of, random_pools, ranked, rollout, score, small_net
 from tests.slow_twin import attended, slow_graph, slow_scores
 from tracerank.pools.types import BROWSING, WEBQA
-from tracerank.trace.inputs import Context
+from tracerank.trace.batch import Context
 from tracerank.trace.net import AttentionReadout, States, TraceNet
 from tracerank.trace.recipe import BROWSING_RECIPE, CONTROLS, RECIPES, WEBQA_RECIPE
 
@@ -97,8 +97,8 @@ def test_an_answer_asks_with_itself_and_a_fixed_query_does_not() -> None:
     for readout, is_own in (("answer", True), ("fixed", False)):
         _, attention = block(readout)  # type: ignore[arg-type]
         answers, given = states(answers=2)
-        [found] = attention.weights(answers, given, contexts)
-        assert bool((found.weights[0] - found.weights[1]).abs().max() > 1e-3) == is_own
+        [(_, _, found)] = attention.weights(answers, given, contexts)
+        assert bool((found[0] - found[1]).abs().max() > 1e-3) == is_own
         # The answer still enters through the residual.
         read = attention(answers, given, contexts)
         assert (read[0] - read[1]).abs().max() > 1e-3

@@ -1,6 +1,5 @@
 """Training: it learns, and a kill changes nothing."""
 
-import json
 import os
 import signal
 import subprocess
@@ -24,7 +23,7 @@ from tracerank.trace.data import ExampleSet, prepare_examples
 from tracerank.trace.net import TraceNet
 from tracerank.trace.recipe import CONTROLS, SETTINGS, WEBQA_RECIPE, GraphRecipe, NetConfig
 from tracerank.trace.selector import TraceSelector
-from tracerank.trace.train import StepReport, train, train_two_stages
+from tracerank.trace.train import OnStep, train, train_two_stages
 from tracerank.votes.voting import MajorityVote
 
 SMALL = NetConfig(width=32, hidden=16, layers=2, feed_forward=32)
@@ -50,10 +49,10 @@ class Stop(Exception):
     """A kill from inside."""
 
 
-def stop_after(steps: int) -> object:
+def stop_after(steps: int) -> OnStep:
     seen = 0
 
-    def on_step(report: StepReport) -> None:
+    def on_step(loss: float) -> None:
         nonlocal seen
         seen += 1
         if seen == steps:
@@ -71,16 +70,15 @@ def test_the_same_seed_gives_the_same_weights_and_another_seed_others(examples: 
 
 
 @pytest.mark.parametrize("steps", [1, 4, 7, 8, 11])
-def test_a_run_stopped_anywhere_ends_with_identical_weights_and_metrics(
+def test_a_run_stopped_anywhere_ends_with_identical_weights_and_figures(
     examples: ExampleSet, tmp_path: Path, steps: int
 ) -> None:
     train(examples, SMALL, WEBQA_RECIPE, PLAN, tmp_path / "whole")
     with pytest.raises(Stop):
-        train(examples, SMALL, WEBQA_RECIPE, PLAN, tmp_path / "cut", on_step=stop_after(steps), save_seconds=0.0)  # type: ignore[arg-type]
+        train(examples, SMALL, WEBQA_RECIPE, PLAN, tmp_path / "cut", on_step=stop_after(steps), save_seconds=0.0)
     train(examples, SMALL, WEBQA_RECIPE, PLAN, tmp_path / "cut")
     assert same(tmp_path / "whole", tmp_path / "cut")
-    metrics = [(tmp_path / name / "training" / "metrics.jsonl").read_text() for name in ("whole", "cut")]
-    assert metrics[0] == metrics[1]
+    assert (tmp_path / "whole" / "config.json").read_text() == (tmp_path / "cut" / "config.json").read_text()
 
 
 def test_a_run_killed_by_the_system_ends_with_identical_weights(examples: ExampleSet, tmp_path: Path) -> None:
@@ -92,7 +90,7 @@ def test_a_run_killed_by_the_system_ends_with_identical_weights(examples: Exampl
         "from tracerank.trace.data import ExampleSet\n"
         "from tracerank.trace.train import train\n"
         "train(ExampleSet(sys.argv[1]), SMALL, WEBQA_RECIPE, PLAN, sys.argv[2], save_seconds=0.0,\n"
-        "      on_step=lambda report: print(report.step, flush=True))\n"
+        "      on_step=lambda loss: print(loss, flush=True))\n"
     )
     root = Path(__file__).parents[2]
     environment = {**os.environ, "PYTHONPATH": f"{root / 'src'}:{root}"}
@@ -112,7 +110,7 @@ def test_a_run_killed_by_the_system_ends_with_identical_weights(examples: Exampl
 
 def test_another_plan_does_not_continue_a_run(examples: ExampleSet, tmp_path: Path) -> None:
     with pytest.raises(Stop):
-        train(examples, SMALL, WEBQA_RECIPE, PLAN, tmp_path, on_step=stop_after(2))  # type: ignore[arg-type]
+        train(examples, SMALL, WEBQA_RECIPE, PLAN, tmp_path, on_step=stop_after(2), save_seconds=0.0)
     with pytest.raises(TrainingError, match="another plan"):
         train(examples, SMALL, WEBQA_RECIPE, replace(PLAN, learning_rate=1e-2), tmp_path)
 
@@ -139,23 +137,20 @@ def test_the_best_epoch_is_chosen_by_accuracy_then_f1_then_the_earlier(
     examples: ExampleSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     figures = iter([(0.5, 0.6), (0.6, 0.6), (0.6, 0.7), (0.6, 0.7), (0.4, 0.9)])
-    monkeypatch.setattr(training, "validate", lambda *_: training.Validation(9, *next(figures)))
+    monkeypatch.setattr(training, "validate", lambda *_: training.Validation(*next(figures)))
     checkpoint = train(examples, SMALL, WEBQA_RECIPE, replace(PLAN, epochs=5), tmp_path)
     assert checkpoint.training["best_epoch"] == 3
-    lines = [json.loads(line) for line in (tmp_path / "training" / "metrics.jsonl").read_text().splitlines()]
-    assert [line["accuracy"] for line in lines if "accuracy" in line] == [0.5, 0.6, 0.6, 0.6, 0.4]
+    assert [epoch["accuracy"] for epoch in checkpoint.training["epochs"]] == [0.5, 0.6, 0.6, 0.6, 0.4]
 
 
 def test_a_step_in_parts_is_the_whole_step(
     examples: ExampleSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config, plan = replace(SMALL, dropout=0.0), replace(PLAN, epochs=3, batch_pools=64)
-    losses = {}
-    for pools in (5, 64):
+    losses: dict[int, list[float]] = {5: [], 64: []}
+    for pools, found in losses.items():
         monkeypatch.setattr(training, "BLOCK_POOLS", pools)
-        train(examples, config, WEBQA_RECIPE, plan, tmp_path / str(pools))
-        lines = (tmp_path / str(pools) / "training" / "metrics.jsonl").read_text().splitlines()
-        losses[pools] = [json.loads(line)["loss"] for line in lines if "loss" in json.loads(line)]
+        train(examples, config, WEBQA_RECIPE, plan, tmp_path / str(pools), on_step=found.append)
     assert losses[5] == pytest.approx(losses[64], abs=2e-3)  # AdamW amplifies rounding of small gradients
 
 

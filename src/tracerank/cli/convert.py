@@ -1,9 +1,7 @@
 """``tracerank convert``: rollouts of any known format in the canonical one, or in ATIF."""
 
-import shutil
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from os import replace
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
@@ -11,6 +9,7 @@ import click
 from tracerank.cli import options as opt
 from tracerank.cli.inputs import Inputs, check_lines, check_output
 from tracerank.cli.terminal import note
+from tracerank.errors import UsageError
 from tracerank.pools.atif_export import rollout_to_trajectory
 from tracerank.pools.canonical import rollout_to_record
 from tracerank.pools.pool import Pool
@@ -18,13 +17,12 @@ from tracerank.readers.files.joining import ScatteredRollout
 from tracerank.readers.files.records import Problem
 from tracerank.readers.grouping import ScatteredPool
 from tracerank.runs.atomic import line_of, packed, whole_file
-from tracerank.runs.resumable import ResumableLines
 
 CANONICAL, ATIF = "canonical", "atif"
 
 
 @click.command(epilog=opt.example("tracerank convert logs/*.jsonl -o pools.jsonl.gz"))
-@opt.output_option("File to write; gzip if it ends with .gz. Interrupted runs resume.", required=True)
+@opt.output_option("File to write; gzip if it ends with .gz. It appears when it is complete.", required=True)
 @opt.choice("--to", (CANONICAL, ATIF), "Format to write.", default=CANONICAL)
 @opt.inputs_options(k=False)
 @opt.force_option
@@ -34,37 +32,31 @@ def convert(output: Path, to: str, inputs: Inputs, force: bool) -> None:
     Rollouts are grouped by question; those that could never be chosen keep their place. Files are streamed, unless the
     rollouts of a question are far apart: then everything is read again and held in memory.
     """
-    check_output(output, inputs.files, force, is_resumable=True)
+    check_output(output, inputs.files, force)
     check_lines(output)
+    if output.exists() and not output.is_file():
+        raise UsageError(f"{output}: not a regular file")
     record_of = rollout_to_trajectory if to == ATIF else rollout_to_record
     written, met = Counter[str](), set[Problem]()
 
-    def blocks(pools: Iterable[Pool]) -> Iterator[bytes]:
+    def write(pools: Iterable[Pool]) -> None:
         written.clear()
-        for pool in pools:
-            written.update(questions=1, rollouts=len(pool.rollouts))
-            yield b"".join(line_of(record_of(pool.question, one)) for one in pool.rollouts)
+        with whole_file(output) as file, packed(output, file) as lines:
+            for pool in pools:
+                written.update(questions=1, rollouts=len(pool.rollouts))
+                lines.write(b"".join(line_of(record_of(pool.question, one)) for one in pool.rollouts))
 
     def report(problem: Problem) -> None:
         if problem not in met:  # files may be read twice
             met.add(problem)
             problems(problem)
 
-    run = {**inputs.identity(), "to": to}
-    with (
-        inputs.opened("converting", (output,)) as (_, progress, problems),
-        ResumableLines(output, run, force=force, finish=_compress if output.suffix == ".gz" else replace) as lines,
-    ):
+    with inputs.opened("converting", (output,)) as (_, progress, problems):
         try:
-            lines.follow(blocks(progress.over(inputs.pools(report))))
+            write(progress.over(inputs.pools(report)))
         except (ScatteredPool, ScatteredRollout):
             progress.describe("reading everything: rollouts of a question are far apart")
-            lines.follow(blocks(progress.over(inputs.pools(report, is_grouped=False))))
+            write(progress.over(inputs.pools(report, is_grouped=False)))
     if not inputs.quiet:
         counts = f"{written['questions']:,} questions, {written['rollouts']:,} rollouts"
         note(f"{counts}, {problems.count:,} problems; written to {output}")
-
-
-def _compress(part: Path, path: Path) -> None:
-    with open(part, "rb") as lines, whole_file(path) as file, packed(path, file) as target:
-        shutil.copyfileobj(lines, target)

@@ -239,7 +239,7 @@ class Ablation:
         """The runs with seeds 0 to ``seeds`` - 1 that are still to do, all variants of a seed before the next seed."""
         return [(variant, seed) for seed in range(seeds) for variant in variants if not self.is_done(variant, seed)]
 
-    def run(self, variant: Variant, seed: int, on_step: OnStep | None = None) -> None:
+    def run(self, variant: Variant, seed: int, on_step: OnStep = lambda loss: None) -> None:
         """Train and measure one variant with one seed, unless that was done before."""
         if self.is_done(variant, seed):
             return
@@ -249,7 +249,7 @@ class Ablation:
         digest = hashlib.sha256(json.dumps(asdict(recipe)).encode()).hexdigest()[:12]
         folder = self.folder / "examples" / digest
         examples = prepare_examples(self.training_pools(), recipe, plan, setup.embedder, folder, "the ablation's pools")
-        config = NetConfig(examples.width, **{**setup.net, **variant.net})
+        config = NetConfig(examples.encoder.width, **{**setup.net, **variant.net})
         fit = train_two_stages if variant.stages > 1 else train
         selector = TraceSelector(fit(examples, config, recipe, plan, out, on_step=on_step), setup.embedder)
         found = evaluate([selector], self.test_pools(), [plan.k])

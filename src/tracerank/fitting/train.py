@@ -79,7 +79,7 @@ class PreparedTraining:
     """What speaks against the preset here, in a line."""
     steps: int
     """How often ``on_step`` is called by a run that is not interrupted."""
-    run: Callable[[OnStep | None], Mapping[str, Any]]
+    run: Callable[[OnStep], Mapping[str, Any]]
     """Trains, saves and returns the summary."""
     k: int
     """Rollouts per question."""
@@ -131,7 +131,7 @@ def prepare_training(
 
     folder = Path(output) / "training" / "examples"
     examples = prepare_examples(labelled(), setting.recipe, plan, source.embedder, folder, files, on_read=on_read)
-    config = NetConfig(examples.width, **PRESETS[preset].net)
+    config = NetConfig(examples.encoder.width, **PRESETS[preset].net)
     mixed, enough = len(examples.train()), ENOUGH_POOLS[source.setting]
     return PreparedTraining(
         about=", ".join(f"{count:,} {what}" for what, count in examples.manifest["counts"].items()),

@@ -5,9 +5,10 @@ from typing import Annotated, Any
 
 from fastapi import FastAPI
 from pydantic import BaseModel, Field, StrictBool, StrictInt
+from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from tracerank.lab.corpus.base import Passage, Retriever, join_contents
-from tracerank.serving.security import BodyLimit, KnownHost
+from tracerank.serving.security import BodyLimit
 
 BODY_BYTES = 1 << 20
 Query = Annotated[str, Field(max_length=4096)]
@@ -29,7 +30,7 @@ def retrieve_app(retriever: Retriever, about: Mapping[str, Any], hosts: Sequence
     app = FastAPI(title="tracerank lab corpus serve", docs_url=None, redoc_url=None)
     app.add_middleware(BodyLimit, limit=BODY_BYTES)
     if hosts:
-        app.add_middleware(KnownHost, hosts=hosts)
+        app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False)
 
     @app.post("/retrieve")
     def retrieve(asked: RetrieveRequest) -> dict[str, Any]:

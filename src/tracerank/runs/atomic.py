@@ -3,62 +3,36 @@
 import gzip
 import json
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 import orjson
 
 from tracerank.errors import UsageError
-
-_DRAFT = re.compile(r"\.(.+)\.(\d+)\.tmp")
+from tracerank.runs.locks import alone_with
 
 
 def is_draft(name: str) -> bool:
     """Whether a file is a draft, which only a kill leaves behind."""
-    return _DRAFT.fullmatch(name) is not None
+    return name.startswith(".") and name.endswith(".tmp")
 
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """The path of a draft that gets the name when the block ends well and is removed otherwise.
 
-    Drafts of the same file that killed processes left are removed. Errors of the system pass as they are.
+    A draft that a killed process left is used again. Errors of the system pass as they are.
     """
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
         yield target  # a pipe or a device cannot be renamed onto
         return
-    remove_drafts(target)
-    draft = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
+    draft = target.with_name(f".{target.name}.tmp")
+    with alone_with(target, draft):
         yield draft
         os.replace(draft, target)
-    except BaseException:
-        with suppress(OSError):
-            draft.unlink()
-        raise
-
-
-def remove_drafts(path: Path) -> None:
-    """Remove the drafts of a file whose processes no longer run."""
-    with suppress(OSError):
-        for entry in os.scandir(path.parent):
-            found = _DRAFT.fullmatch(entry.name)
-            if found and found[1] == path.name and not _is_running(int(found[2])):
-                os.unlink(entry.path)
-
-
-def _is_running(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except (OSError, OverflowError):
-        return True  # of another user, or not a process id
-    return True
 
 
 @contextmanager
@@ -95,8 +69,7 @@ def packed(path: str | os.PathLike[str], file: BinaryIO) -> AbstractContextManag
 def write_lines(path: str | os.PathLike[str], records: Iterable[Mapping[str, Any]]) -> None:
     """Write one record a line, gzip-compressed when the name ends with .gz."""
     with whole_file(path) as file, packed(path, file) as lines:
-        for record in records:
-            lines.write(line_of(record))
+        lines.writelines(map(line_of, records))
 
 
 def line_of(record: Mapping[str, Any]) -> bytes:

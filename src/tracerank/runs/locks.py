@@ -1,7 +1,7 @@
 """Locks on files that end with the process that holds them; taking one never waits."""
 
+import fcntl
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -9,40 +9,39 @@ from pathlib import Path
 from tracerank.errors import UsageError
 
 
-def holds(handle: int) -> bool:
-    """Take the lock of an open file until it is closed; False if another process holds it."""
-    if sys.platform == "win32":
-        return True
-    import fcntl
-
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
-
-
 @contextmanager
-def alone_with(path: Path) -> Iterator[None]:
-    """Keep other processes from writing the file of this name; raises UsageError if one does."""
-    beside = path.with_name(f".{path.name}.lock")
+def alone_with(path: Path, beside: Path | None = None) -> Iterator[None]:
+    """Keep other processes from writing the file of this name; raises UsageError if one does.
+
+    The lock is on a file beside it, which is removed at the end.
+    """
+    beside = beside or path.with_name(f".{path.name}.lock")
     handle = _lock(beside, path)
     try:
         yield
     finally:
         with suppress(OSError):
-            beside.unlink()  # while it is held: a process that opened it meanwhile sees that it is gone
+            if _is_at(handle, beside):
+                beside.unlink()  # while it is held: a process that opened it meanwhile sees that it is gone
         os.close(handle)
 
 
 def _lock(beside: Path, path: Path) -> int:
     while True:
         handle = os.open(beside, os.O_RDWR | os.O_CREAT, 0o666)
-        is_ours = holds(handle)
-        with suppress(FileNotFoundError):
-            if is_ours and os.path.samestat(os.fstat(handle), os.stat(beside)):
-                return handle
-        os.close(handle)
-        if not is_ours:
-            raise UsageError(f"{path}: another process is writing it; wait for it, or choose another name")
-        # Otherwise the process that held it has just removed the file.
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(handle)
+            raise UsageError(f"{path}: another process is writing it; wait for it, or choose another name") from None
+        except OSError:
+            return handle  # this file system has no locks
+        if _is_at(handle, beside):
+            return handle
+        os.close(handle)  # the process that held it has just removed or renamed the file
+
+
+def _is_at(handle: int, path: Path) -> bool:
+    with suppress(FileNotFoundError):
+        return os.path.samestat(os.fstat(handle), os.stat(path))
+    return False

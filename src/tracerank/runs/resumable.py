@@ -2,15 +2,14 @@
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
-from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
 
 from tracerank.errors import TraceRankError, UsageError
-from tracerank.runs.atomic import remove_drafts, write_json
+from tracerank.runs.atomic import write_json
 from tracerank.runs.locks import alone_with
 
 
@@ -40,7 +39,6 @@ class ResumableLines:
         self.part = path.with_name(f"{path.name}.part")
         self.keep_part = False
         """Leave the part beside the finished file, so that the same run can retry what failed."""
-        self._settings_file = settings_file(path)
         self._settings = json.loads(json.dumps(settings))
         self._force = force
         self._finish = finish
@@ -50,20 +48,21 @@ class ResumableLines:
     def __enter__(self) -> "ResumableLines":
         with ExitStack() as stack:
             stack.enter_context(alone_with(self.path))
-            remove_drafts(self.path)
             self._refuse_other_runs()
             is_new = not self.part.exists()
             self._file = open(self.part, "a+b")
             if is_new:  # after the part: settings without a part mean that the run is complete
-                write_json(self._settings_file, self._settings)
-            self._truncate(_whole_bytes(self._file))
+                write_json(settings_file(self.path), self._settings)
+            with open(self.part, "rb") as file:  # a kill can tear the last line
+                self._truncate(sum(len(line) for line in file if line.endswith(b"\n")))
             self._lock = stack.pop_all()
         return self
 
     def _refuse_other_runs(self) -> None:
-        has_part, is_same = self.part.exists(), self._is_same_run()
+        settings, has_part = settings_file(self.path), self.part.exists()
+        is_same = settings.exists() and _json_object(settings.read_bytes()) == self._settings
         if has_part and not is_same:
-            is_used = self._settings_file.exists() or self.part.stat().st_size > 0
+            is_used = settings.exists() or self.part.stat().st_size > 0
             if is_used and not self._force:
                 raise UsageError(
                     f"{self.part}: left by a run with other arguments or inputs; delete it, or start over with --force"
@@ -73,7 +72,7 @@ class ResumableLines:
             if not is_same:
                 raise UsageError(f"{self.path}: already exists; choose another name or overwrite it with --force")
             if not has_part:
-                self._settings_file.unlink()
+                settings.unlink()
                 raise RunComplete(f"{self.path}: already complete")
 
     def kept(self, is_good: Callable[[dict[str, Any]], bool] = lambda record: True) -> Iterator[dict[str, Any]]:
@@ -81,8 +80,8 @@ class ResumableLines:
         length = 0
         with open(self.part, "rb") as file:
             for line in file:
-                record = json.loads(line)
-                if not is_good(record):
+                record = _json_object(line)
+                if record is None or not is_good(record):
                     self._truncate(length)
                     return
                 length += len(line)
@@ -93,19 +92,6 @@ class ResumableLines:
         self._file.write(lines)
         self._file.flush()
 
-    def follow(self, blocks: Iterable[bytes]) -> None:
-        """Write blocks of whole lines, of which the interrupted run may have left the first; for cheap output."""
-        stream, length = iter(blocks), 0
-        with open(self.part, "rb") as file:
-            for block in stream:
-                if file.read(len(block)) != block:
-                    stream = chain((block,), stream)
-                    break
-                length += len(block)
-        self._truncate(length)
-        for block in stream:
-            self.write(block)
-
     def _truncate(self, length: int) -> None:
         self._file.truncate(length)
         self._file.seek(0, os.SEEK_END)
@@ -113,25 +99,15 @@ class ResumableLines:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        with self._lock:
-            is_empty = self._file.tell() == 0
+        with self._lock, self._file as file:
+            is_empty = file.tell() == 0
             if kind is None:
-                os.fsync(self._file.fileno())
-            self._file.close()
-            if kind is None:
+                os.fsync(file.fileno())
                 self._finish(self.part, self.path)
-                if self.keep_part:
-                    return
-            elif not is_empty:
+            if self.keep_part if kind is None else not is_empty:
                 return
             self.part.unlink(missing_ok=True)  # before the settings: see __enter__
-            self._settings_file.unlink(missing_ok=True)
-
-    def _is_same_run(self) -> bool:
-        try:
-            return bool(json.loads(self._settings_file.read_text(encoding="utf-8")) == self._settings)
-        except (OSError, ValueError):
-            return False
+            settings_file(self.path).unlink(missing_ok=True)
 
 
 def settings_file(path: Path) -> Path:
@@ -139,21 +115,16 @@ def settings_file(path: Path) -> Path:
     return path.with_name(f"{path.name}.part.json")
 
 
+def _json_object(text: bytes) -> dict[str, Any] | None:
+    """The object that a text holds; None: it is damaged."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
 def read_lines(path: Path) -> Iterator[dict[str, Any]]:
     """The records of a file of JSON Lines."""
     with open(path, "rb") as file:
         yield from map(json.loads, file)
-
-
-def _whole_bytes(file: BinaryIO) -> int:
-    """The length of the leading lines that are whole JSON objects; a kill can tear the last one."""
-    file.seek(0)
-    length = 0
-    for line in file:
-        try:
-            if not line.endswith(b"\n") or not isinstance(json.loads(line), dict):
-                break
-        except ValueError:
-            break
-        length += len(line)
-    return length

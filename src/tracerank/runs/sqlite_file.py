@@ -25,14 +25,16 @@ class SqliteFile:
         self, path: Path, tables: str, mark: int, error: type[TraceRankError], *, synced: bool, readonly: bool = False
     ) -> None:
         """``mark``: number in the header by which the file is known as ours; ``synced``: survives power cuts whole."""
-        self.path = path
-        self._error = error
-        self._synced = synced
+        self.path, self._error = path, error
+        self._synchronous = "FULL" if synced else "NORMAL"
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as problem:
             raise error(f"{path}: {problem.strerror}; {_ELSEWHERE}") from None
-        self.readonly = readonly or (path.exists() and not os.access(path.parent, os.W_OK))
+        # Without write access SQLite cannot keep its locks; "immutable" reads what was last checkpointed.
+        is_locked = path.exists() and not os.access(path.parent, os.W_OK)
+        self._address = f"{path.absolute().as_uri()}{'?immutable=1' if is_locked else ''}"
+        self.readonly = readonly or is_locked
         with self.open() as file:
             if not self.readonly and file.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,):
                 file.execute("PRAGMA journal_mode = WAL")  # readers do not wait for a writer
@@ -48,12 +50,9 @@ class SqliteFile:
     @contextmanager
     def open(self) -> Iterator[sqlite3.Connection]:
         """A connection for one transaction, so that threads and forked processes share nothing."""
-        # Without write access SQLite cannot keep its locks; "immutable" reads what was last checkpointed.
-        form = "?immutable=1" if self.readonly and not os.access(self.path.parent, os.W_OK) else ""
         try:
-            address = f"{self.path.absolute().as_uri()}{form}"
-            with closing(sqlite3.connect(address, BUSY_SECONDS, isolation_level=None, uri=True)) as file, file:
-                file.execute(f"PRAGMA synchronous = {'FULL' if self._synced else 'NORMAL'}")
+            with closing(sqlite3.connect(self._address, BUSY_SECONDS, isolation_level=None, uri=True)) as file, file:
+                file.execute(f"PRAGMA synchronous = {self._synchronous}")
                 yield file
         except sqlite3.Error as problem:
             reason = _REASONS.get(getattr(problem, "sqlite_errorcode", 0) & 0xFF)

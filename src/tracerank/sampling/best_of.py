@@ -229,6 +229,7 @@ class _Collected:
         if pool.rollouts and failed == len(pool.rollouts):
             why = (self._session.pool.rollouts[0].problem or "").removeprefix(FAILED)
             raise AgentError(f"all {failed} runs of the agent failed, the first because {why}") from self._first_error
-        cancelled, unneeded, saved = map(len, (ended.cancelled, ended.unneeded, ended.saved))
-        runs = Runs(len(pool) - failed, failed, cancelled, unneeded, saved, self._resumed)
+        runs = Runs(
+            len(pool) - failed, failed, ended.cancelled, len(ended.unneeded), ended.saved, resumed=self._resumed
+        )
         return Result(with_evidence_note(pool, method.decide(pool)), pool, runs, ended.verdict.reason, method)

@@ -3,17 +3,14 @@
 Several questions, calls and processes may share the file. A line that a kill has cut short is left out.
 """
 
-import json
 import os
-import time
-from collections.abc import Iterator
 from pathlib import Path
 
-from tracerank.errors import MalformedRollout, ReadError, UsageError
-from tracerank.pools.canonical import record_to_parsed, rollout_to_record
+from tracerank.errors import UsageError
+from tracerank.pools.canonical import rollout_to_record
 from tracerank.pools.types import Question, Rollout
+from tracerank.readers import read_pools
 from tracerank.runs.atomic import line_of
-from tracerank.runs.locks import holds
 
 FAILED = "failed: "
 """Prefix of the problem of a rollout that an error kept from its end; another attempt may reach it."""
@@ -32,41 +29,24 @@ class RunLog:
         self._question = question
         if self.path.suffix.lower() in (".gz", ".zst"):
             raise UsageError(f"{self.path}: a log grows line by line; name a file that ends in .jsonl")
-        if self.path.exists() and not self.path.is_file():
-            raise UsageError(f"{self.path}: not a regular file")
-        if not self.path.parent.is_dir():
-            raise UsageError(f"{self.path}: the folder {self.path.parent} does not exist; create it first")
+        self._append(b"")
 
     def rollouts(self) -> dict[int, Rollout]:
         """Rollouts of the question by run number, in ascending order; failed runs are included."""
-        return {one.sample_id: one for one in sorted(self._read(), key=lambda one: one.sample_id)}
+        pools = read_pools(self.path, on_problem=lambda problem: None) if self.path.stat().st_size else []
+        asked = (self._question.id, self._question.text)
+        own = [one for pool in pools if (pool.question.id, pool.question.text) == asked for one in pool.rollouts]
+        return {one.sample_id: one for one in sorted(own, key=lambda one: one.sample_id)}
 
     def add(self, rollout: Rollout) -> None:
         """Append one line and hand it to the operating system."""
-        line = line_of(rollout_to_record(self._question, rollout))
+        self._append(line_of(rollout_to_record(self._question, rollout)))
+
+    def _append(self, line: bytes) -> None:
         try:
-            with open(self.path, "ab+") as file:
-                while not holds(file.fileno()):
-                    time.sleep(0.001)  # another process is writing a line
+            with open(self.path, "ab+", buffering=0) as file:
                 file.seek(max(0, file.seek(0, os.SEEK_END) - 1))
                 is_cut = file.read(1) not in (b"", b"\n")
-                file.write((b"\n" if is_cut else b"") + line)
+                file.write((b"\n" if is_cut else b"") + line)  # at once, so that processes may share the file
         except OSError as error:
             raise UsageError(f"{self.path}: cannot be written ({error.strerror or error})") from None
-
-    def _read(self) -> Iterator[Rollout]:
-        try:
-            lines = self.path.read_bytes().splitlines() if self.path.exists() else []
-        except OSError as error:
-            raise ReadError(f"{self.path}: cannot be read ({error.strerror or error})") from None
-        asked = (self._question.id, self._question.text)
-        for number, line in enumerate(lines, start=1):
-            try:
-                record = json.loads(line)
-                if (record.get("question_id"), record.get("question")) == asked:
-                    yield record_to_parsed(record).rollout
-            except (MalformedRollout, ValueError, RecursionError, AttributeError) as error:
-                if line.startswith(b"{") and not isinstance(error, MalformedRollout):
-                    continue  # cut short by a kill; the next line was written after it
-                why = error if isinstance(error, MalformedRollout) else "expected a JSON object"
-                raise ReadError(f"{self.path}:{number}: {why}; a log holds canonical rollouts, one a line") from None

@@ -14,11 +14,9 @@ from math import inf
 from threading import Thread
 from typing import Any, Protocol, TypeVar
 
-from tracerank.errors import TraceRankError
+from tracerank.errors import AgentError, TraceRankError
 from tracerank.stopping.rules import Verdict
 
-GRACE_SECONDS = 1.0
-"""How long cancelled runs may take to clean up."""
 PATIENCE = 2.0
 """A run holds back later ones until it takes this many times as long as the slowest that ended."""
 MIN_PATIENCE = 0.25
@@ -30,8 +28,6 @@ T = TypeVar("T")
 T_contra = TypeVar("T_contra", contravariant=True)
 
 _number: ContextVar[int] = ContextVar("tracerank_run_number")
-_tasks: set["asyncio.Task[Any]"] = set()
-"""All that have not ended, also abandoned ones; asyncio itself holds them by weak references only."""
 
 
 def run_number() -> int:
@@ -44,12 +40,11 @@ class Failure:
     """A run without a result."""
 
     error: BaseException
-    is_late: bool = False
 
     @property
     def reason(self) -> str:
         message = " ".join(str(self.error).split())[:MAX_REASON]
-        if self.is_late or isinstance(self.error, TraceRankError):
+        if isinstance(self.error, TraceRankError):
             return message
         return f"{type(self.error).__name__}{f': {message}' if message else ''}"
 
@@ -66,15 +61,15 @@ class Collector(Protocol[T_contra]):
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """What became of all runs, by number."""
+    """What became of all runs."""
 
     verdict: Verdict
     """Why it ended."""
-    cancelled: tuple[int, ...]
+    cancelled: int
     """Still running at the end."""
     unneeded: Mapping[int, object]
-    """Finished but not taken, with their results or failures."""
-    saved: tuple[int, ...]
+    """Finished but not taken, by number, with their results or failures."""
+    saved: int
     """Never started."""
 
 
@@ -108,11 +103,7 @@ async def run_in_waves(
             if running:
                 # Held results are looked at again now and then, since patience with an earlier run may end.
                 seconds = min(until - now(), MIN_PATIENCE if held else inf)
-                await asyncio.wait(
-                    running.values(),
-                    timeout=None if seconds == inf else max(0.0, seconds),
-                    return_when=asyncio.FIRST_COMPLETED,
-                )
+                await asyncio.wait(running.values(), timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
             for number in [number for number, task in running.items() if task.done()]:
                 held[number] = ended = running.pop(number).result()
                 if not isinstance(ended, Failure):
@@ -126,12 +117,11 @@ async def run_in_waves(
             awaited = min((number for number in running if began[number] > since and not over), default=inf)
             for number in sorted(number for number in held if number < awaited):
                 await in_thread(collector.take, number, held.pop(number))
-                verdict = await in_thread(collector.should_continue)
-                if not verdict:
+                if not (verdict := await in_thread(collector.should_continue)):
                     break
             if verdict and over:
                 verdict = Verdict(False, over)
-        return Ended(verdict, tuple(sorted(running)), dict(sorted(held.items())), tuple(left))
+        return Ended(verdict, len(running), dict(sorted(held.items())), len(left))
     finally:
         for task in running.values():
             task.cancel()
@@ -140,34 +130,19 @@ async def run_in_waves(
 
 
 async def _attempt(run: Callable[[int], Awaitable[T]], number: int, timeout: float | None) -> T | Failure:
-    """The result of a run, or why it has none; a run that ignores its cancellation is abandoned."""
+    """The result of a run, or why it has none."""
     _number.set(number)
-    task = asyncio.create_task(_begun(run, number))
-    _tasks.add(task)
-    task.add_done_callback(_forget)
+    limit = asyncio.timeout(timeout)
     try:
-        await asyncio.wait([task], timeout=timeout)
-    except asyncio.CancelledError:
-        task.cancel()
-        await asyncio.wait([task], timeout=GRACE_SECONDS)
-        raise
-    if not task.done():
-        task.cancel()
-        return Failure(TimeoutError(f"no result within {timeout:g} s"), is_late=True)
-    if task.cancelled():
-        return Failure(asyncio.CancelledError("cancelled itself"))
-    error = task.exception()
-    return task.result() if error is None else Failure(error)
-
-
-async def _begun(run: Callable[[int], Awaitable[T]], number: int) -> T:
-    return await run(number)  # inside the task, so that an error on starting is the run's own
-
-
-def _forget(task: "asyncio.Task[Any]") -> None:
-    _tasks.discard(task)
-    if not task.cancelled():
-        task.exception()  # retrieved, or asyncio would log it
+        async with limit:
+            return await run(number)
+    except asyncio.CancelledError as error:
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
+            raise
+        return Failure(error)  # of its own
+    except Exception as error:
+        return Failure(AgentError(f"no result within {timeout:g} s") if limit.expired() else error)
 
 
 def _fatal(ended: object) -> BaseException | None:
@@ -177,6 +152,30 @@ def _fatal(ended: object) -> BaseException | None:
 
 async def in_thread(function: Callable[..., T], *arguments: object) -> T:
     """The result of a plain function, run in a thread that neither the event loop nor the interpreter waits for."""
+    result: T = await asyncio.wrap_future(_started(function, *arguments))
+    return result
+
+
+def run_blocking(work: Coroutine[Any, Any, T]) -> T:
+    """The result of a coroutine for a plain program, also beside a running event loop."""
+    cancel: list[Callable[[], object]] = []
+
+    async def main() -> T:
+        task = asyncio.create_task(work)
+        loop = asyncio.get_running_loop()
+        cancel.append(lambda: loop.call_soon_threadsafe(task.cancel))
+        return await task
+
+    ended: Future[T] = _started(asyncio.run, main())
+    try:
+        return ended.result()
+    except KeyboardInterrupt:
+        for call in cancel:
+            call()
+        raise
+
+
+def _started(function: Callable[..., T], *arguments: object) -> "Future[T]":
     ended: Future[T] = Future()
     ended.set_running_or_notify_cancel()  # a cancelled waiter must not cancel it under the thread's feet
     context = copy_context()
@@ -190,28 +189,4 @@ async def in_thread(function: Callable[..., T], *arguments: object) -> T:
             ended.set_exception(error if is_plain else RuntimeError(f"{type(error).__name__}: {error}"))
 
     Thread(target=work, name="tracerank-run", daemon=True).start()
-    return await asyncio.wrap_future(ended)
-
-
-def run_blocking(work: Coroutine[Any, Any, T]) -> T:
-    """The result of a coroutine for a plain program, also beside a running event loop."""
-    ended: Future[T] = Future()
-    cancel: list[Callable[[], object]] = []
-
-    async def main() -> None:
-        task = asyncio.create_task(work)
-        loop = asyncio.get_running_loop()
-        cancel.append(lambda: loop.call_soon_threadsafe(task.cancel))
-        try:
-            ended.set_result(await task)
-        except BaseException as error:
-            ended.set_exception(error)
-
-    # Not in this thread: at its end, asyncio waits for tasks that refuse to be cancelled.
-    Thread(target=copy_context().run, args=(asyncio.run, main()), name="tracerank-loop", daemon=True).start()
-    try:
-        return ended.result()
-    except KeyboardInterrupt:
-        for call in cancel:
-            call()
-        raise
+    return ended

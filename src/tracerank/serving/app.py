@@ -1,39 +1,37 @@
 """The selector as a web service: deciding, explaining, a page to look at, reranking, health and metrics."""
 
 import asyncio
-import json
 import logging
 import socket
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from threading import Lock
 from typing import Any
 
-import orjson
 import uvicorn
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse
-from fastapi.routing import APIRoute
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from pydantic import BaseModel
+from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from tracerank.errors import ChatError, EmbeddingError, TraceRankError, UndecidedPool, UsageError
 from tracerank.pools.pool import Pool
 from tracerank.serving.decider import Decider
 from tracerank.serving.metrics import Counted, ServiceMetrics
 from tracerank.serving.proxy import ChatProxy, refused
-from tracerank.serving.security import BodyLimit, KnownHost, KnownToken
+from tracerank.serving.security import BodyLimit, KnownToken
 from tracerank.serving.settings import DEFAULT_SETTINGS, ServiceSettings, service_version
 from tracerank.serving.upstream import Refusal
 from tracerank.serving.wire import (
     ErrorReply,
     ExplainReply,
-    GivenPool,
     HealthReply,
+    RerankBody,
     RerankReply,
-    RerankRequest,
+    SelectBody,
     SelectReply,
     SelectRequest,
     explain_reply,
@@ -54,9 +52,9 @@ CLOSING_SECONDS = 20
 REFUSALS: Mapping[int | str, dict[str, Any]] = {
     status: {"model": ErrorReply, "description": reason}
     for status, reason in {
+        400: "The body cannot be parsed, or the service does not answer to this host.",
         401: "Missing or invalid token.",
         413: "The body is too long.",
-        421: "The service does not answer to this host.",
         422: "The request holds no readable pool.",
         429: "Too many requests wait; try again.",
         500: "The method fails on this very pool.",
@@ -72,7 +70,7 @@ def create_app(method: Method, settings: ServiceSettings = DEFAULT_SETTINGS) -> 
     metrics, lock = ServiceMetrics(), Lock()
     proxy = None if settings.upstream is None else ChatProxy(method, settings, metrics, lock)
     decider = Decider(method, metrics.batches.observe, lock)
-    metrics.watch_waiting(decider.waiting)
+    metrics.waiting.set_function(decider.waiting)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -99,7 +97,7 @@ def create_app(method: Method, settings: ServiceSettings = DEFAULT_SETTINGS) -> 
     if settings.token is not None:
         app.add_middleware(KnownToken, token=settings.token)
     if settings.hosts:
-        app.add_middleware(KnownHost, hosts=settings.hosts)
+        app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(settings.hosts), www_redirect=False)
     app.add_middleware(Counted, metrics=metrics)
     return app
 
@@ -143,46 +141,46 @@ class QueueFull(Exception):
 
 
 def _routes(decider: Decider, method: str, settings: ServiceSettings, metrics: ServiceMetrics) -> APIRouter:
-    router = APIRouter(route_class=_LenientRoute, responses=dict(REFUSALS))
+    router = APIRouter(responses=dict(REFUSALS))
     reading = 0
 
-    async def decided(request: SelectRequest, wants_reasons: bool = False) -> tuple[GivenPool, Explanation]:
+    async def decided(request: SelectRequest, wants_reasons: bool = False) -> tuple[Pool, list[str], Explanation]:
         nonlocal reading
         if decider.waiting() + reading >= settings.waiting:
             raise QueueFull
         async with asyncio.timeout(settings.seconds):
             reading += 1
             try:
-                given = await run_in_threadpool(pool_of, request)
+                pool, problems = await run_in_threadpool(pool_of, request)
             finally:
                 reading -= 1
-            found = await asyncio.wrap_future(decider.submit(given.pool, wants_reasons))
+            found = await asyncio.wrap_future(decider.submit(pool, wants_reasons))
         if found.decision.problem is not None:
             raise ChatError(found.decision.problem)
         metrics.dropped.inc(len(found.decision.dropped))
-        return given, found
+        return pool, problems, found
 
     @router.post("/v1/select", response_model=SelectReply)
-    async def select(request: SelectRequest) -> Response:
+    async def select(request: SelectBody) -> Response:
         """The best existing answer to one question."""
-        given, found = await decided(request)
-        return _reply(select_reply(given, found.decision))
+        pool, problems, found = await decided(request)
+        return _reply(select_reply(pool, problems, found.decision))
 
     @router.post("/v1/explain", response_model=ExplainReply)
-    async def explain(request: SelectRequest) -> Response:
+    async def explain(request: SelectBody) -> Response:
         """The decision on one question, and what spoke for each candidate."""
         return _reply(explain_reply(*await decided(request, wants_reasons=True)))
 
     @router.post("/v1/view", response_class=Response, responses={200: {"content": {"text/html": {}}}})
-    async def view(request: SelectRequest) -> Response:
+    async def view(request: SelectBody) -> Response:
         """The decision on one question as a page: rollouts side by side, and the evidence that they share."""
-        given, found = await decided(request, wants_reasons=True)
-        return await run_in_threadpool(_page, given.pool, found, method)
+        pool, _, found = await decided(request, wants_reasons=True)
+        return await run_in_threadpool(_page, pool, found, method)
 
     @router.post("/v2/rerank", response_model=RerankReply)
-    async def rerank(request: RerankRequest) -> Response:
+    async def rerank(request: RerankBody) -> Response:
         """The rollouts of one question, best first, as Cohere's clients expect them."""
-        _, found = await decided(request.selection())
+        *_, found = await decided(request.selection())
         return _reply(rerank_reply(request, found.decision))
 
     @router.get("/health")
@@ -208,29 +206,6 @@ def _page(pool: Pool, explanation: Explanation, method: str) -> Response:
     # A page cannot forbid by itself to be framed; only the header can.
     policy = f"{content_security_policy()}; frame-ancestors 'none'"
     return HTMLResponse(content, headers={"Content-Security-Policy": policy, "X-Content-Type-Options": "nosniff"})
-
-
-class _LenientRequest(Request):
-    """Read by orjson; lone surrogates, which pages hold and UTF-8 cannot express, become question marks."""
-
-    async def json(self) -> Any:
-        body = await self.body()
-        with suppress(orjson.JSONDecodeError):
-            return orjson.loads(body)
-        try:
-            return orjson.loads(json.dumps(json.loads(body), ensure_ascii=False).encode("utf-8", "replace"))
-        except (RecursionError, UnicodeDecodeError) as error:
-            raise json.JSONDecodeError(str(error), "", 0) from None
-
-
-class _LenientRoute(APIRoute):
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        handle = super().get_route_handler()
-
-        async def handle_leniently(request: Request) -> Response:
-            return await handle(_LenientRequest(request.scope, request.receive))
-
-        return handle_leniently
 
 
 _BEHIND = "the encoder or chat server behind this service failed; try again"

@@ -1,29 +1,26 @@
 """The selector as two tools of the Model Context Protocol, by the official ``mcp`` package.
 
-The tools' schema describes a rollout field by field. A file may hold bad rollouts, which are dropped with a reason; an
-agent that writes a bad one can write it again, so here it is an error that names the item.
+A file may hold bad rollouts, which are dropped with a reason; an agent that writes a bad one can write it again, so
+here every field is checked, and a mistake is an error that says where it is.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from threading import Lock
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
-from pydantic import Field
+from pydantic import BaseModel, Field
 
-from tracerank.errors import TraceRankError
-from tracerank.readers.detect import detect
+from tracerank.errors import ReadError, TraceRankError
+from tracerank.pools.pool import Pool
 from tracerank.serving.settings import MAX_ROLLOUTS, service_version
 from tracerank.serving.wire import (
     ExplainReply,
-    Given,
-    GivenPool,
+    Item,
     SelectReply,
     SelectRequest,
-    UnreadableRequest,
     explain_reply,
     numbered,
     pool_of,
@@ -32,10 +29,6 @@ from tracerank.serving.wire import (
 from tracerank.votes.base import Method, decide_stream
 from tracerank.votes.explanation import explain_stream
 
-MAX_MISTAKES = 5
-"""Bad items that are listed."""
-MAX_KEYS = 8
-"""Keys of a bad item that are listed."""
 INSTRUCTIONS = (
     "Several rollouts of a search agent answered the same question. select_rollout returns the best existing answer "
     "without further search or generation; explain_selection also says what evidence spoke for each candidate. A "
@@ -43,15 +36,10 @@ INSTRUCTIONS = (
 )
 READ_ONLY = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
 
-Items = Annotated[
-    list[Given],
-    Field(
-        min_length=1,
-        max_length=MAX_ROLLOUTS,
-        description="One item per rollout: an object with answer and searches, one with messages, or an answer alone.",
-    ),
-]
+_ITEMS = "One item per rollout: an object with answer and searches, one with messages, or an answer alone."
+Items = Annotated[list[Item], Field(min_length=1, max_length=MAX_ROLLOUTS, description=_ITEMS)]
 QuestionText = Annotated[str, Field(description="The question that all rollouts answer.")]
+T = TypeVar("T")
 
 
 def create_server(method: Method) -> MCPServer[Any]:
@@ -61,21 +49,24 @@ def create_server(method: Method) -> MCPServer[Any]:
     )
     lock = Lock()  # tools run in threads, and a method need not be thread-safe
 
+    def decided(question: str, items: Sequence[Any], decide: Callable[..., Any], reply: Callable[..., T]) -> T:
+        try:
+            with lock:
+                pool = checked_pool(question, items)
+                [(_, found)] = decide(method, [pool])
+                return reply(pool, [], found)
+        except TraceRankError as error:  # of any other exception the agent learns nothing
+            raise ToolError(str(error)) from None
+
     @server.tool(title="Choose the best answer", annotations=READ_ONLY)
     def select_rollout(question: QuestionText, rollouts: Items) -> SelectReply:
         """Choose the best existing answer among completed rollouts of one question."""
-        with _tool_errors(), lock:
-            given = checked_pool(question, rollouts)
-            [(_, decision)] = decide_stream(method, [given.pool])
-            return select_reply(given, decision)
+        return decided(question, rollouts, decide_stream, select_reply)
 
     @server.tool(title="Choose and say why", annotations=READ_ONLY)
     def explain_selection(question: QuestionText, rollouts: Items) -> ExplainReply:
         """Choose the best existing answer and say which evidence spoke for each candidate."""
-        with _tool_errors(), lock:
-            given = checked_pool(question, rollouts)
-            [(_, explanation)] = explain_stream(method, [given.pool])
-            return explain_reply(given, explanation)
+        return decided(question, rollouts, explain_stream, explain_reply)
 
     return server
 
@@ -85,47 +76,11 @@ def run(method: Method) -> None:
     create_server(method).run()
 
 
-@contextmanager
-def _tool_errors() -> Iterator[None]:
-    """Errors in our words: of any other exception the agent would learn nothing."""
-    try:
-        yield
-    except TraceRankError as error:
-        raise ToolError(str(error)) from None
-
-
-def checked_pool(question: str, items: Sequence[str | dict[str, Any]]) -> GivenPool:
-    """The pool of all items; bad items are an error that says which and why."""
-    mistakes = {index: reason for index, item in enumerate(items) if (reason := next(_mistakes(item), None))}
-    if not mistakes:
-        given = pool_of(SelectRequest(question=question, rollouts=numbered(items)))
-        read = {one.sample_id: one.problem for one in given.pool.rollouts}
-        unread = "; ".join(given.problems) or "is not a rollout of its own"
-        mistakes = {index: reason for index in range(len(items)) if (reason := read.get(index, unread)) is not None}
-        if not mistakes:
-            return given
-    listed = [f"rollouts[{index}]: {mistakes[index]}" for index in sorted(mistakes)]
-    more = [f"and {len(listed) - MAX_MISTAKES} more"] if len(listed) > MAX_MISTAKES else []
-    raise UnreadableRequest(
-        "; ".join([*listed[:MAX_MISTAKES], *more, "nothing was decided: correct the rollouts and call again"])
-    )
-
-
-def _mistakes(item: str | Mapping[str, Any]) -> Iterator[str]:
-    """Mistakes that reading would pass over, because files may leave out both answer and evidence."""
-    if isinstance(item, str):
-        return
-    if not {"answer", "messages"} & item.keys() and detect(item) is None:
-        yield f"expected 'answer' and 'searches', or 'messages'; the keys are {_keys(item)}"
-    if "messages" in item and not item["messages"]:
-        yield "field 'messages': expected at least one message"
-    if "answer" in item and "searches" not in item and "evidence" in item:
-        yield "field 'evidence': belongs into a search: {answer, searches: [{query, evidence: […]}]}"
-    searches = item.get("searches")
-    for index, search in enumerate(searches if isinstance(searches, list) else ()):
-        if isinstance(search, dict) and "evidence" not in search:
-            yield f"field 'searches[{index}].evidence': expected a list; the keys are {_keys(search)}"
-
-
-def _keys(item: Mapping[str, Any]) -> str:
-    return ", ".join(list(map(str, item))[:MAX_KEYS]) or "(none)"
+def checked_pool(question: str, items: Sequence[Any]) -> Pool:
+    """The pool of all items; raises where one of them is no rollout."""
+    records = [item.model_dump(exclude_unset=True) if isinstance(item, BaseModel) else item for item in items]
+    pool, problems = pool_of(SelectRequest(question=question, rollouts=numbered(records)))
+    if len(pool) != len(items) or any(one.problem for one in pool.rollouts):
+        mistakes = "; ".join(problems) or "some are no rollouts of their own"
+        raise ReadError(f"nothing was decided: correct the rollouts and call again: {mistakes}")
+    return pool

@@ -1,7 +1,6 @@
 """What a service counts, for Prometheus."""
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -26,11 +25,7 @@ class ServiceMetrics:
         self.batches = Histogram("tracerank_batch_pools", "Pools decided together.", buckets=_POOLS, registry=own)
         self.dropped = Counter("tracerank_rollouts_dropped", "Rollouts that were no candidate.", registry=own)
         self.samples = Counter("tracerank_samples", "Samples of chat completions.", ("outcome",), registry=own)
-        self._waiting = Gauge("tracerank_waiting", "Requests that wait for their decision.", registry=own)
-
-    def watch_waiting(self, count: Callable[[], int]) -> None:
-        """Where the number of waiting requests is read."""
-        self._waiting.set_function(count)
+        self.waiting = Gauge("tracerank_waiting", "Requests that wait for their decision.", registry=own)
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,19 +34,15 @@ class ChatRequest(BaseModel):
 
     model_config = ConfigDict(strict=True)
     messages: Annotated[list[dict[str, Any]], Field(min_length=1, description="expected a list of messages")]
-    model: Annotated[str | None, Field(description="expected a name")] = None
-    n: Annotated[
-        Literal[1] | None, Field(description="one completion is returned; 'best_of' says how many are sampled")
-    ] = None
-    best_of: Annotated[
-        int | None, Field(ge=1, le=MAX_SAMPLES, description=f"expected a whole number from 1 to {MAX_SAMPLES}")
-    ] = None
+    model: str | None = None
+    n: Annotated[Literal[1] | None, Field(description="one completion is returned; see 'best_of'")] = None
+    best_of: Annotated[int, Field(ge=1, le=MAX_SAMPLES)] | None = None
     stop: Annotated[
         Annotated[float, Field(gt=0, le=1)] | str | list[str] | None,
         Field(description="expected a confidence above 0 and up to 1, or texts that end a reply"),
     ] = None
-    stream: Annotated[bool | None, Field(description="expected true or false")] = None
-    stream_options: Annotated[dict[str, Any] | None, Field(description="expected an object")] = None
+    stream: bool | None = None
+    stream_options: dict[str, Any] | None = None
 
 
 class ChatProxy:
@@ -120,19 +116,17 @@ class ChatProxy:
 
         seconds = settings.upstream_seconds
         ended = await run_in_waves(sample, replies, range(best_of), PARALLEL, deadline=seconds)
-        counts = {
-            "n": len(replies.completions),
-            "failed": len(replies.failures),
-            "cancelled": len(ended.cancelled) + len(ended.unneeded),
-            "saved": len(ended.saved),
-        }
+        cancelled = ended.cancelled + len(ended.unneeded)
+        counts = {"used": len(replies.completions), "failed": len(replies.failures), "cancelled": cancelled}
+        counts["saved"] = ended.saved
         for outcome, count in counts.items():
-            self._metrics.samples.labels("used" if outcome == "n" else outcome).inc(count)
+            self._metrics.samples.labels(outcome).inc(count)
         if not replies.completions:
             raise _no_completion(replies.failures, seconds)
         chosen, about = await asyncio.to_thread(replies.chosen)
-        about |= {**counts, "stopped": ended.verdict.reason, "note": "; ".join(filter(None, (note, about["note"])))}
-        completion = {**chosen, OWN_FIELD: {**about, "note": about["note"] or None}}
+        about |= {"n": counts.pop("used"), **counts, "stopped": ended.verdict.reason}
+        notes = "; ".join(filter(None, (note, about["note"])))
+        completion = {**chosen, OWN_FIELD: {**about, "note": notes or None}}
         if not asked.stream:
             return _json(completion)
         events = _events(completion, bool((asked.stream_options or {}).get("include_usage")))
@@ -154,22 +148,20 @@ def read_request(received: bytes) -> tuple[dict[str, Any], ChatRequest]:
     try:
         return body, ChatRequest.model_validate(body)
     except ValidationError as error:
-        place = error.errors()[0]["loc"]
-    if not place:
+        mistake = error.errors()[0]
+    if not mistake["loc"]:
         raise Refusal(400, "expected a JSON object", "invalid_request_error")
-    name = str(place[0])
-    message = f"'{name}': {ChatRequest.model_fields[name].description}"
+    name = str(mistake["loc"][0])
+    message = f"'{name}': {ChatRequest.model_fields[name].description or mistake['msg']}"
     raise Refusal(400, message, "invalid_request_error", param=name)
 
 
 def _no_completion(failures: list[Failure], seconds: float) -> Refusal:
     """Why there is no completion at all."""
-    for failure in failures:
-        if isinstance(failure.error, Refusal):
-            return failure.error
-    if failures:
-        return Refusal(502, f"no sample could be drawn: {failures[0].reason}")
-    return Refusal(504, f"no completion within {seconds:g} s", "timeout")
+    if not failures:
+        return Refusal(504, f"no completion within {seconds:g} s", "timeout")
+    refusals = [one.error for one in failures if isinstance(one.error, Refusal)]
+    return refusals[0] if refusals else Refusal(502, f"no sample could be drawn: {failures[0].reason}")
 
 
 def _json(value: Mapping[str, Any], status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
@@ -177,9 +169,8 @@ def _json(value: Mapping[str, Any], status: int = 200, headers: Mapping[str, str
     return Response(json.dumps(value), status, headers, media_type="application/json")
 
 
-async def refused(_: Request, error: Exception) -> Response:
+async def refused(_: Request, error: Any) -> Response:
     """Handles ``Refusal``."""
-    assert isinstance(error, Refusal)
     return _json(error.body, error.status, error.headers)
 
 

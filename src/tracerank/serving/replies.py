@@ -6,7 +6,7 @@ calls tools is no answer yet; it is compared by the names of the tools, then by 
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from threading import Lock
 from typing import Any
@@ -31,7 +31,7 @@ Calls = tuple[tuple[str, str], ...]
 
 
 class Replies:
-    """Takes samples and decides when there are enough; a ``Taker`` of ``run_in_waves``."""
+    """Takes samples and decides when there are enough; a ``Collector`` of ``run_in_waves``."""
 
     def __init__(self, messages: Sequence[Any], method: Method, rule: Rule, budget: int, lock: Lock) -> None:
         """``lock`` is held while the method decides: it need not be thread-safe."""
@@ -72,15 +72,9 @@ class Replies:
         votes = sorted((*Counter(map(_names, self._calls.values())).values(), *self._texts.state.votes), reverse=True)
         return self._calls_rule.verdict(State(len(self.completions), tuple(votes)), left)
 
-    @property
-    def usage(self) -> Usage | None:
-        """Tokens of all samples; None: the server does not count them."""
-        known = [found for one in self.completions.values() if (found := _usage(one)) is not None]
-        return sum(known[1:], start=known[0]) if known else None
-
     def chosen(self) -> tuple[Completion, dict[str, Any]]:
         """The completion to return, and why; there must be one."""
-        confidence, escalated, usage = None, None, self.usage
+        confidence, escalated = None, None
         if self._are_calls:
             (number, agree), note = self._most_called(), NOT_CALIBRATED
         else:
@@ -99,7 +93,7 @@ class Replies:
             "confidence": confidence,
             "agree": agree,
             "groups": sorted((*Counter(self._calls.values()).values(), *self._texts.state.votes), reverse=True),
-            "cost": None if usage is None else asdict(usage),
+            "cost": _usage(self.completions.values()),
             "escalated": None if escalated is None else escalated.record(),
             "note": note,
         }
@@ -156,9 +150,9 @@ def _cited(completion: Completion) -> list[dict[str, Any]]:
     ]
 
 
-def _usage(completion: Completion) -> Usage | None:
-    counts = completion.get("usage")
-    if not isinstance(counts, Mapping):
-        return None
-    prompt, written = counts.get("prompt_tokens"), counts.get("completion_tokens")
-    return Usage(prompt, written) if isinstance(prompt, int) and isinstance(written, int) else None
+def _usage(completions: Iterable[Completion]) -> dict[str, int] | None:
+    """Tokens of all samples; None: the server does not count them."""
+    counts = [one["usage"] for one in completions if isinstance(one.get("usage"), Mapping)]
+    pairs = [(one.get("prompt_tokens"), one.get("completion_tokens")) for one in counts]
+    known = [Usage(*pair) for pair in pairs if all(isinstance(count, int) for count in pair)]
+    return asdict(sum(known[1:], start=known[0])) if known else None

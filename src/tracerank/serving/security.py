@@ -1,5 +1,7 @@
-"""Middleware in front of the service: allowed hosts, a bearer token, and a limit on bodies.
+"""Who may use a service, and what a request may take: allowed hosts, a bearer token, and a limit on bodies.
 
+A web page may point a name of its own at this machine and would then read our replies, so hosts are checked by
+Starlette's ``TrustedHostMiddleware``.
 TLS, slow clients, connection counts and rate limits are a reverse proxy's matter.
 """
 
@@ -10,7 +12,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from starlette.exceptions import HTTPException
-from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.responses import JSONResponse
 
 if TYPE_CHECKING:
@@ -38,29 +39,6 @@ def allowed_hosts(bound: str, named: Sequence[str]) -> tuple[str, ...]:
 def _as_in_header(host: str) -> str:
     """IPv6 addresses have brackets in a Host header."""
     return f"[{host}]" if ":" in host and not host.startswith("[") else host.lower()
-
-
-@dataclass(frozen=True, slots=True)
-class KnownHost:
-    """Refuses requests for other hosts, as ``TrustedHostMiddleware`` finds them, with an error that says what to do.
-
-    A web page may point a name of its own at this machine and would then read our replies (DNS rebinding).
-    """
-
-    app: "ASGIApp"
-    hosts: Sequence[str]
-
-    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
-        known: list[Scope] = []
-
-        async def note(scope: "Scope", *_: object) -> None:
-            known.append(scope)
-
-        async def discard(_: "Message") -> None: ...
-
-        await TrustedHostMiddleware(note, self.hosts, www_redirect=False)(scope, receive, discard)
-        detail = "this service does not answer to the requested host; see tracerank serve --allow-host"
-        await (self.app if known else JSONResponse({"detail": detail}, 421))(scope, receive, send)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,18 +71,13 @@ class BodyLimit:
 
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
         seen = 0
-        detail = f"the body is longer than {self.limit} bytes; send fewer or shorter rollouts"
 
         async def counted() -> "Message":
             nonlocal seen
             message = await receive()
             seen += len(message.get("body", b""))
-            if seen > self.limit:
-                raise HTTPException(413, detail)  # FastAPI makes the response
+            if seen > self.limit:  # FastAPI makes the response
+                raise HTTPException(413, f"the body is longer than {self.limit} bytes; send fewer or shorter rollouts")
             return message
 
-        announced = dict(scope.get("headers", ())).get(b"content-length", b"")
-        if announced.isdigit() and int(announced) > self.limit:
-            await JSONResponse({"detail": detail}, 413)(scope, receive, send)
-        else:
-            await self.app(scope, counted, send)
+        await self.app(scope, counted, send)

@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 
 from tracerank.endpoints.chat_http import chat_config
-from tracerank.endpoints.client import CutReply, read_json, server_words, without_secret
+from tracerank.endpoints.client import server_words, without_secret
 from tracerank.endpoints.server import DEFAULT_MODEL
 
 CONNECT_SECONDS = 10.0
@@ -90,52 +90,47 @@ class Upstream:
         sent |= {"accept-encoding": "identity", "content-type": "application/json"}
         if own is not None:
             sent["authorization"] = f"Bearer {own}"
+        received = bytearray()
         try:
-            reply, received = await self._received(self._http.build_request(method, url, headers=sent, content=content))
+            async with self._http.stream(method, url, headers=sent, content=content) as reply:
+                async for chunk in reply.aiter_raw():
+                    received += chunk
+                    if len(received) > self.config.most_bytes:
+                        most = f"{self.config.most_bytes:,} bytes"
+                        raise Refusal(502, f"the upstream server's answer is longer than {most}")
         except httpx.ConnectError:
             raise Refusal(502, "the upstream server cannot be reached", ends_all=True) from None
         except httpx.TimeoutException:
             raise Refusal(504, "the upstream server took too long", "timeout") from None
         except httpx.HTTPError as error:
             raise Refusal(502, f"the upstream server broke off: {type(error).__name__}") from None
+        value = await asyncio.to_thread(_json_object, bytes(received))
         if reply.status_code != 200:
-            raise _refusal(reply, received, own)
-        try:
-            value = await asyncio.to_thread(read_json, received)
-        except (CutReply, ValueError):
-            raise Refusal(502, "the upstream server answered with something that is not JSON") from None
-        if not isinstance(value, dict) or value.get("error"):
-            raise Refusal(502, f"the upstream server answered with an error: {server_words(received, own)}")
+            raise _refusal(reply, value, server_words(bytes(received), own), own)
+        if value is None:
+            raise Refusal(502, "the upstream server answered with something that is no JSON object")
+        if value.get("error"):
+            raise Refusal(502, f"the upstream server answered with an error: {server_words(bytes(received), own)}")
         found: dict[str, Any] = without_secret(value, own)
         return found
 
-    async def _received(self, request: httpx.Request) -> tuple[httpx.Response, bytes]:
-        """The reply and its body, which may not be longer than the configuration says."""
-        reply = await self._http.send(request, stream=True)
-        received = bytearray()
-        try:
-            async for chunk in reply.aiter_raw():
-                received += chunk
-                if len(received) > self.config.most_bytes:
-                    raise Refusal(502, f"the upstream server's answer is longer than {self.config.most_bytes:,} bytes")
-        finally:
-            await reply.aclose()
-        return reply, bytes(received)
+
+def _json_object(received: bytes) -> dict[str, Any] | None:
+    try:
+        value = json.loads(received)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
 
 
-def _refusal(reply: httpx.Response, received: bytes, own: str | None) -> Refusal:
+def _refusal(reply: httpx.Response, body: dict[str, Any] | None, words: str, own: str | None) -> Refusal:
     """A bad answer as the client gets it: the server's own words, but nothing of our key."""
-    status, words = reply.status_code, server_words(received, own)
+    status = reply.status_code
     if own is not None and status in (401, 403):
         return Refusal(502, "the upstream server refuses the key of this service", ends_all=True)
-    try:
-        body = read_json(received)
-    except (CutReply, ValueError):
-        body = None
-    has_error = isinstance(body, dict) and isinstance(body.get("error"), dict)
     return Refusal(
         status if status >= 400 else 502,  # a redirection is not meant for the client
         f"the upstream server answered HTTP {status}: {words or reply.reason_phrase}",
-        body=without_secret(body, own) if has_error else None,
+        body=without_secret(body, own) if body is not None and isinstance(body.get("error"), dict) else None,
         headers={name: value for name, value in reply.headers.items() if name.startswith(_PASSED_DOWN)},
     )

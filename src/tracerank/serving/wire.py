@@ -1,20 +1,32 @@
 """What clients send and get: JSON bodies, and their way into a pool and out of a decision."""
 
+import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import asdict, replace
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, TypeAdapter
+import orjson
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    Discriminator,
+    Field,
+    GetJsonSchemaHandler,
+    Tag,
+    TypeAdapter,
+)
 from pydantic.json_schema import JsonSchemaValue
 
 from tracerank.endpoints.chat import Usage
-from tracerank.errors import ReadError, TraceRankError, UsageError
+from tracerank.errors import UsageError
 from tracerank.evidence.gaps import gaps
 from tracerank.evidence.model import softmax
 from tracerank.pools.pool import Pool
-from tracerank.readers.detect import AUTO
+from tracerank.readers.detect import AUTO, detect
 from tracerank.readers.one_pool import pool_of_rollouts
 from tracerank.serving.settings import MAX_ROLLOUTS
 from tracerank.votes.base import Decision, decision_to_record, with_evidence_note
@@ -23,18 +35,16 @@ from tracerank.votes.explanation import ExplainedRollout, Explanation, Reason
 EXPLAINED_TEXTS = 5
 """Texts that an explanation shows of a candidate."""
 
-_QUESTION = "Who wrote the first program?"
 _ROLLOUT: Any = {
     "answer": "Ada Lovelace",
     "searches": [{"query": "first program", "evidence": [{"text": "Ada Lovelace wrote it.", "rank": 1}]}],
 }
+_SELECT: Any = {"question": "Who wrote the first program?", "rollouts": [_ROLLOUT, "Charles Babbage"]}
+_RERANK: Any = {"query": "Capital of France?", "documents": ["Paris", "Rome", "paris"], "top_n": 2}
+_MANY = Field(min_length=1, max_length=MAX_ROLLOUTS)
 
 
-class UnreadableRequest(TraceRankError):
-    """A request that holds no pool."""
-
-
-class EvidenceRecord(BaseModel):
+class EvidenceRecord(BaseModel, extra="allow"):
     """One text that a search returned."""
 
     text: Annotated[str, Field(description="As the agent saw it.")]
@@ -43,64 +53,83 @@ class EvidenceRecord(BaseModel):
     rank: Annotated[int | None, Field(description="Position in the list of results; 1 is the first.")] = None
 
 
-class SearchRecord(BaseModel):
+class SearchRecord(BaseModel, extra="allow"):
     """One search."""
 
     query: str | None
     evidence: Annotated[list[EvidenceRecord], Field(description="Texts that came back; may be empty.")]
 
 
-class RolloutRecord(BaseModel):
+class RolloutRecord(BaseModel, extra="allow", json_schema_extra={"examples": [_ROLLOUT]}):
     """An answer and the searches that led to it."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [_ROLLOUT]})
     answer: Annotated[str | None, Field(description="The final answer; null: the agent gave none.")]
     searches: Annotated[list[SearchRecord], Field(description="In their order; [] if there was none.")]
 
 
-class ChatRecord(BaseModel):
+class ChatRecord(BaseModel, extra="allow"):
     """The whole conversation with tool calls and what they returned; the last message has the answer."""
 
     messages: Annotated[list[dict[str, Any]], Field(min_length=1, description="As OpenAI's chat API has them.")]
 
 
-class _Kinds:
-    """Describes the usual kinds of items field by field; whatever a reader knows is taken all the same."""
+def _kind(item: Any) -> str:
+    if not isinstance(item, Mapping):
+        return "answer"
+    return "chat" if "messages" in item else "rollout" if "answer" in item and "schema" not in item else "log"
+
+
+def _known(log: dict[str, Any]) -> dict[str, Any]:
+    if detect(log) is None:
+        raise ValueError("expected 'answer' and 'searches', or 'messages'")
+    return log
+
+
+_Log = Annotated[dict[str, Any], AfterValidator(_known)]
+_Item = Annotated[
+    Annotated[RolloutRecord, Tag("rollout")]
+    | Annotated[ChatRecord, Tag("chat")]
+    | Annotated[str, Tag("answer"), Field(title="Answer", description="An answer alone, without searches.")]
+    | Annotated[_Log, Tag("log"), Field(title="Log", description="A record of any other format.")],
+    Discriminator(_kind),
+]
+
+
+class _Described:
+    """The kinds of items as the description lists them."""
 
     @classmethod
     def __get_pydantic_json_schema__(cls, _: Any, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        log = Annotated[dict[str, Any], Field(title="Log", description="A record of any other format; see the docs.")]
-        answer = Annotated[str, Field(title="Answer", description="An answer alone, without searches.")]
-        return handler(TypeAdapter[Any](RolloutRecord | ChatRecord | answer | log).core_schema)
+        return {"anyOf": handler(TypeAdapter[Any](_Item).core_schema)["oneOf"]}
 
 
-Given = Annotated[str | dict[str, Any], _Kinds]
+Item = Annotated[_Item, _Described]
+"""A rollout of which every field is checked."""
+Given = Annotated[str | dict[str, Any], _Described]
+"""A rollout of which whatever a reader knows is taken."""
 
 
-class SelectRequest(BaseModel):
+def _in_unicode(body: Any) -> Any:
+    """Lone surrogates, which pages hold and UTF-8 cannot express, become question marks."""
+    with suppress(TypeError):
+        orjson.dumps(body)
+        return body
+    try:
+        return json.loads(json.dumps(body, ensure_ascii=False).encode("utf-8", "replace"))
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+class SelectRequest(BaseModel, extra="forbid", json_schema_extra={"examples": [_SELECT]}):
     """One question and its rollouts."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [{"question": _QUESTION, "rollouts": [_ROLLOUT, {"answer": "Charles Babbage", "searches": []}]}]
-        },
-    )
     question: Annotated[str | None, Field(description="May be left out where the rollouts have it.")] = None
     question_id: str | None = None
-    rollouts: Annotated[
-        Sequence[Given] | None, Field(min_length=1, max_length=MAX_ROLLOUTS, description="Rollouts or answers.")
-    ] = None
-    answers: Annotated[
-        list[str | None] | None,
-        Field(min_length=1, max_length=MAX_ROLLOUTS, description="Instead of rollouts: answers alone."),
-    ] = None
+    rollouts: Annotated[Sequence[Given] | None, _MANY, Field(description="Rollouts or answers.")] = None
+    answers: Annotated[list[str | None] | None, _MANY, Field(description="Instead of rollouts: answers alone.")] = None
     k: Annotated[int | None, Field(ge=1, le=MAX_ROLLOUTS, description="Use the first K rollouts only.")] = None
     reader: Annotated[str, Field(description="Name of the format; auto recognises it.")] = AUTO
-    map: Annotated[
-        dict[str, str] | None,
-        Field(description="Fields of the rollouts under other names: our name to theirs; dots lead inside."),
-    ] = None
+    map: Annotated[dict[str, str] | None, Field(description="Our names of fields to theirs; dots lead inside.")] = None
 
 
 class SelectReply(BaseModel):
@@ -117,13 +146,8 @@ class SelectReply(BaseModel):
     usage: Annotated[Usage | None, Field(description="null: no model was asked, or its tokens are unknown.")]
     note: str | None
     problems: list[str]
-    escalated: Annotated[
-        dict[str, Any] | None,
-        Field(description="The other method, why it was asked, the outcome, and what the first method returned."),
-    ] = None
-    missing: Annotated[
-        dict[str, Any] | None, Field(description="What evidence would settle the question, of escalated decisions.")
-    ] = None
+    escalated: Annotated[dict[str, Any] | None, Field(description="The other method that was asked, and why.")] = None
+    missing: Annotated[dict[str, Any] | None, Field(description="Of escalated decisions: what would settle it.")] = None
 
 
 class WeighedEvidence(BaseModel):
@@ -158,17 +182,11 @@ class ExplainReply(BaseModel):
     candidates: list[ExplainedCandidate]
 
 
-class RerankRequest(BaseModel):
+class RerankRequest(BaseModel, json_schema_extra={"examples": [_RERANK]}):
     """Rollouts of one question to order, in the shape of Cohere's rerank (version 2)."""
 
-    model_config = ConfigDict(
-        extra="ignore",
-        json_schema_extra={
-            "examples": [{"query": "Capital of France?", "documents": ["Paris", "Rome", "paris"], "top_n": 2}]
-        },
-    )
     query: str
-    documents: Annotated[list[Given], Field(min_length=1, max_length=MAX_ROLLOUTS, description="Rollouts or answers.")]
+    documents: Annotated[list[Given], _MANY, Field(description="Rollouts or answers.")]
     top_n: Annotated[int | None, Field(ge=1)] = None
 
     def selection(self) -> SelectRequest:
@@ -206,13 +224,8 @@ class ErrorReply(BaseModel):
     detail: str
 
 
-@dataclass(frozen=True, slots=True)
-class GivenPool:
-    """The pool of a request."""
-
-    pool: Pool
-    problems: list[str]
-    """What could not be read as it stood."""
+SelectBody = Annotated[SelectRequest, BeforeValidator(_in_unicode)]
+RerankBody = Annotated[RerankRequest, BeforeValidator(_in_unicode)]
 
 
 def numbered(items: Sequence[str | Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -221,27 +234,23 @@ def numbered(items: Sequence[str | Mapping[str, Any]]) -> list[dict[str, Any]]:
     return [{**record, "sample_id": index} for index, record in enumerate(records)]
 
 
-def pool_of(request: SelectRequest) -> GivenPool:
-    """The pool in a request."""
+def pool_of(request: SelectRequest) -> tuple[Pool, list[str]]:
+    """The pool in a request, and what could not be read as it stood."""
     if (request.rollouts is None) == (request.answers is None):
-        raise UnreadableRequest("expected either 'rollouts' or 'answers': a list of what to choose from")
+        raise UsageError("expected either 'rollouts' or 'answers': a list of what to choose from")
     given = request.rollouts or ["" if answer is None else answer for answer in request.answers or ()]
-    try:
-        pool, problems = pool_of_rollouts(request.question, given, request.question_id, request.reader, request.map)
-    except (ReadError, UsageError) as error:
-        raise UnreadableRequest(str(error)) from None
-    return GivenPool(pool if request.k is None else pool.first(request.k), [str(problem) for problem in problems])
+    pool, problems = pool_of_rollouts(request.question, given, request.question_id, request.reader, request.map)
+    return pool if request.k is None else pool.first(request.k), list(map(str, problems))
 
 
-def select_reply(given: GivenPool, decision: Decision) -> SelectReply:
+def select_reply(pool: Pool, problems: list[str], decision: Decision) -> SelectReply:
     """The decision as a client gets it."""
-    pool = given.pool
     if decision.escalated is not None and decision.missing is None:
         decision = replace(decision, missing=gaps(pool, decision.escalated.before))
-    return SelectReply(**decision_to_record(pool.question, with_evidence_note(pool, decision)), problems=given.problems)
+    return SelectReply(**decision_to_record(pool.question, with_evidence_note(pool, decision)), problems=problems)
 
 
-def explain_reply(given: GivenPool, explanation: Explanation) -> ExplainReply:
+def explain_reply(pool: Pool, problems: list[str], explanation: Explanation) -> ExplainReply:
     """The explanation as a client gets it; each candidate with the few texts that count most."""
     chosen = explanation.decision.sample_id
     ordered = sorted(
@@ -249,7 +258,7 @@ def explain_reply(given: GivenPool, explanation: Explanation) -> ExplainReply:
         key=lambda each: (each.rollout.sample_id != chosen, -(each.score or 0.0), each.rollout.sample_id),
     )
     return ExplainReply(
-        decision=select_reply(given, explanation.decision),
+        decision=select_reply(pool, problems, explanation.decision),
         has_weights=explanation.has_weights,
         weights_are=explanation.weights_are,
         reasons=explanation.reasons,
@@ -267,28 +276,21 @@ def rerank_reply(request: RerankRequest, decision: Decision) -> RerankReply:
     )
     ranked = [
         RankedRollout(index=index, relevance_score=shares.get(index, 0.0), score=decision.scores.get(index, 0.0))
-        for index in order
+        for index in order[: request.top_n]
     ]
-    return RerankReply(id=decision.question_id, results=ranked[: request.top_n])
+    return RerankReply(id=decision.question_id, results=ranked)
 
 
 def _candidate(each: ExplainedRollout) -> ExplainedCandidate:
-    searches = each.rollout.searches
+    rollout = each.rollout
+    evidence = [
+        WeighedEvidence(**asdict(seen.evidence) | asdict(seen) | {"query": rollout.searches[seen.search].query})
+        for seen in each.strongest(EXPLAINED_TEXTS)
+    ]
     return ExplainedCandidate(
-        sample_id=each.rollout.sample_id,
-        answer=each.rollout.answer or "",
+        sample_id=rollout.sample_id,
+        answer=rollout.answer or "",
         score=each.score,
-        searches=len(searches),
-        evidence=[
-            WeighedEvidence(
-                text=seen.evidence.text,
-                title=seen.evidence.title,
-                url=seen.evidence.url,
-                query=searches[seen.search].query,
-                weight=seen.weight,
-                same_text=seen.same_text,
-                same_document=seen.same_document,
-            )
-            for seen in each.strongest(EXPLAINED_TEXTS)
-        ],
+        searches=len(rollout.searches),
+        evidence=evidence,
     )

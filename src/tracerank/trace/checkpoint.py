@@ -5,9 +5,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
-from torch import nn
 
 from tracerank.embedding.base import EncoderIdentity
 from tracerank.errors import CheckpointError
@@ -22,16 +22,12 @@ WEIGHTS_FILE = "model.safetensors"
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """Everything needed to use a trained net without being told who trained it."""
+    """A trained net with what is needed to use it."""
 
     net: TraceNet
     encoder: EncoderIdentity
     training: Mapping[str, Any] = field(default_factory=dict)
-    """Summary of the run that made it: setting, questions, best epoch, validation figures."""
-
-    @property
-    def recipe(self) -> GraphRecipe:
-        return self.net.recipe
+    """Summary of the run that made it: questions, best epoch, validation figures."""
 
 
 def save_checkpoint(checkpoint: Checkpoint, folder: str | Path) -> None:
@@ -45,49 +41,39 @@ def save_checkpoint(checkpoint: Checkpoint, folder: str | Path) -> None:
         "encoder": asdict(checkpoint.encoder),
         "training": dict(checkpoint.training),
     }
-    weights = {name: tensor.contiguous() for name, tensor in checkpoint.net.state_dict().items()}
     with weights_file(folder / WEIGHTS_FILE) as draft:
-        save_file(weights, draft)
+        save_file({name: tensor.cpu().contiguous() for name, tensor in checkpoint.net.state_dict().items()}, draft)
     write_description(folder / CONFIG_FILE, config, WEIGHTS_FILE)
 
 
 def load_checkpoint(folder: str | Path) -> Checkpoint:
     """Read a folder written by ``save_checkpoint``."""
-    folder = Path(folder)
-    path = folder / CONFIG_FILE
+    path = Path(folder) / CONFIG_FILE
     config = read_description(path, FORMAT, "checkpoint", WEIGHTS_FILE)
     recipe = restore(GraphRecipe, config.get("recipe"), path, "recipe")
     sizes = restore(NetConfig, config.get("net"), path, "net")
-    _check_size(sizes, path)
-    try:
-        net = TraceNet(sizes, recipe)
-    except (TypeError, ValueError, RuntimeError, ArithmeticError) as error:
-        raise CheckpointError(f"{path}: describes no network: {' '.join(str(error).split())[:200]}") from None
-    load_weights(net, folder / WEIGHTS_FILE)
     encoder = restore(EncoderIdentity, config.get("encoder"), path, "encoder")
     if encoder.width != sizes.width:
         raise CheckpointError(f"{path}: the encoder is {encoder.width} wide, but the net expects {sizes.width}")
+    try:
+        with torch.device("meta"):  # a damaged description must not fill the memory
+            net = TraceNet(sizes, recipe)
+    except (TypeError, ValueError, RuntimeError, ArithmeticError) as error:
+        raise CheckpointError(f"{path}: describes no network: {' '.join(str(error).split())[:200]}") from None
+    _fill(net, Path(folder) / WEIGHTS_FILE)
     return Checkpoint(net.eval(), encoder, config.get("training") or {})
 
 
-def _check_size(sizes: NetConfig, path: Path) -> None:
-    """Refuse a network that is larger than its weights, before memory is asked for it."""
-    weights = path.with_name(WEIGHTS_FILE)
-    least = sizes.width * sizes.hidden + sizes.layers * sizes.hidden**2  # numbers, each of more than a byte
-    if weights.is_file() and least > weights.stat().st_size:
-        raise CheckpointError(f"{path}: describes a network that is larger than {WEIGHTS_FILE} beside it")
-
-
-def load_weights(net: nn.Module, path: Path) -> None:
-    """Fill a net from a safetensors file, all tensors and no others."""
+def _fill(net: TraceNet, path: Path) -> None:
+    """Give a net its weights from a safetensors file, all tensors and no others."""
     if path.exists() and not path.is_file():
         raise CheckpointError(f"{path}: no regular file; expected weights")
     most = 2 * sum(tensor.nbytes for tensor in net.state_dict().values()) + (1 << 20)
     if path.exists() and path.stat().st_size > most:
         raise CheckpointError(f"{path}: {path.stat().st_size:,} bytes, but the network needs less than {most:,}")
     try:
-        state = load_file(path)
-        net.load_state_dict(state)
+        state = {name: tensor.to(torch.float32, copy=True) for name, tensor in load_file(path).items()}
+        net.load_state_dict(state, assign=True)
     except FileNotFoundError:
         raise CheckpointError(f"{path}: missing; the checkpoint is incomplete") from None
     except (OSError, SafetensorError) as error:

@@ -1,13 +1,13 @@
-"""Labelled pools as examples on disk: packed graphs, vectors of texts, labels. Training maps them, never loads them.
+"""Labelled pools as examples on disk: graphs, rows of vectors, labels. Training maps them, never loads them.
 
-``graphs.i32`` and ``rows.i32`` hold the graphs and the vector rows of their texts end to end, ``labels.f32`` the label
-and F1 of every candidate, ``vectors.f16`` one vector per distinct text. ``index.i64``, all that stays in memory, says
-where each example ends and whether it is held out; ``manifest.json``, written last, what all this was made from.
+Each column of the graphs is a file of its own, as are label and F1 of every candidate: the examples' parts end to end.
+``ends`` says where they end, ``vectors`` holds one vector per distinct text, and ``manifest.json``, written last, says
+what all this was made from.
 """
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from itertools import islice
@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from torch import Tensor
 
 from tracerank.answers.exact import token_f1
@@ -26,30 +26,28 @@ from tracerank.errors import EmbeddingError, TrainingError
 from tracerank.pools.pool import Pool
 from tracerank.pools.subsets import is_validation
 from tracerank.runs.atomic import write_text
-from tracerank.trace.graph import COUNTS, Floats, GraphBatch, Ints, Longs, PoolGraph, build_graph, collate
-from tracerank.trace.inputs import Vectors
+from tracerank.trace.batch import Batch, collate
+from tracerank.trace.graph import COLUMNS, Floats, Longs, PoolGraph, build_graph
 from tracerank.trace.recipe import GraphRecipe, TrainingPlan
 
-FORMAT = "tracerank-examples/2"
-ARRAYS: Mapping[str, type] = {
-    "graphs.i32": np.int32,
-    "rows.i32": np.int32,
-    "labels.f32": np.float32,
-    "vectors.f16": np.float16,
-    "index.i64": np.int64,
+FORMAT = "tracerank-examples/3"
+MANIFEST = "manifest.json"
+PARTS: Mapping[str, DTypeLike] = {
+    **dict.fromkeys(COLUMNS, np.int32),
+    "label": np.float32,
+    "f1": np.float32,
+    "held_out": np.int32,
 }
-GRAPH, ROWS, CANDIDATES, HELD_OUT = range(4)
-"""Columns of the index: ends in graphs, rows and candidates, and whether the example is held out."""
+"""What an example consists of, each in a file of this name."""
 WRITTEN_POOLS = 64
 """Pools whose texts are embedded and written together."""
 
 
 @dataclass(frozen=True, slots=True)
-class ExampleBlock:
+class Block:
     """Some examples, ready for the network."""
 
-    batch: GraphBatch
-    vectors: Vectors
+    graph: Batch
     labels: Tensor
     f1: Tensor
 
@@ -60,62 +58,40 @@ class ExampleSet:
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
         self.manifest = read_manifest(self.folder)
-        graphs, rows, labels, vectors, index = (_map(self.folder / name, kind) for name, kind in ARRAYS.items())
-        self._index: Longs = np.array(index).reshape(-1, 4)
-        self._begins = np.vstack((np.zeros((1, 4), np.int64), self._index[:-1]))
-        self._graphs, self._rows, self._labels = graphs, rows, labels.reshape(-1, 2)
-        self._table = torch.from_numpy(vectors.reshape(-1, self.encoder.width))
+        self.encoder = EncoderIdentity(**self.manifest["encoder"])
+        self._parts = {name: _map(self.folder / name, kind) for name, kind in PARTS.items()}
+        self._ends = _map(self.folder / "ends", np.int64).reshape(-1, len(PARTS))
+        self.table = torch.from_numpy(_map(self.folder / "vectors", np.float16).reshape(-1, self.encoder.width))
 
     def __len__(self) -> int:
-        return len(self._index)
-
-    @property
-    def encoder(self) -> EncoderIdentity:
-        """Whose vectors these are."""
-        return EncoderIdentity(**self.manifest["encoder"])
-
-    @property
-    def width(self) -> int:
-        return int(self._table.shape[1])
+        return len(self._parts["held_out"])
 
     def train(self) -> Longs:
         """Numbers of the examples to learn from."""
-        return np.flatnonzero(self._index[:, HELD_OUT] == 0)
+        return np.flatnonzero(self._parts["held_out"] == 0)
 
     def validation(self) -> Longs:
         """Numbers of the held-out examples."""
-        return np.flatnonzero(self._index[:, HELD_OUT] == 1)
+        return np.flatnonzero(self._parts["held_out"])
 
-    def labels(self, numbers: Longs) -> Floats:
-        """Labels of all candidates of the examples."""
-        return self._joined(self._labels, numbers, CANDIDATES)[:, 0].copy()
+    def positive_weight(self) -> float:
+        """Incorrect candidates of the examples to learn from, by correct ones."""
+        lengths = np.diff(self._ends[:, list(PARTS).index("label")])
+        labels = self._parts["label"][np.repeat(self._parts["held_out"] == 0, lengths)]
+        return float((len(labels) - labels.sum()) / max(labels.sum(), 1.0))
 
-    def candidate_pool(self, numbers: Longs) -> Longs:
-        """For each of these labels, the index of its example in ``numbers``."""
-        lengths = self._index[numbers, CANDIDATES] - self._begins[numbers, CANDIDATES]
-        return np.repeat(np.arange(len(numbers)), lengths)
+    def block(self, numbers: Sequence[int] | Longs, recipe: GraphRecipe) -> Block:
+        """The examples as one batch, on torch's current default device."""
+        examples = [self._example(number) for number in numbers]
+        labels, f1 = (np.concatenate([each[name] for each in examples]) for name in ("label", "f1"))
+        return Block(collate(examples, recipe), torch.as_tensor(labels), torch.as_tensor(f1))
 
-    def block(self, numbers: Longs) -> ExampleBlock:
-        """The examples as one batch."""
-        graphs = [self._graphs[span] for span in self._spans(numbers, GRAPH)]
-        labels = torch.from_numpy(self._joined(self._labels, numbers, CANDIDATES))
-        return ExampleBlock(collate(graphs), self._vectors(graphs, numbers), labels[:, 0], labels[:, 1])
-
-    def _spans(self, numbers: Longs, column: int) -> list[slice]:
-        return [slice(*ends) for ends in zip(self._begins[numbers, column], self._index[numbers, column], strict=True)]
-
-    def _joined(self, values: NDArray[Any], numbers: Longs, column: int) -> NDArray[Any]:
-        return np.concatenate([values[:0], *(values[span] for span in self._spans(numbers, column))])
-
-    def _vectors(self, graphs: Sequence[Ints], numbers: Longs) -> Vectors:
-        # The rows of an example belong to its question, queries, contents and answers, in this order.
-        counts = np.array([(1, *graph[: len(COUNTS) - 1]) for graph in graphs], np.int64).reshape(-1, 4)
-        kind = np.repeat(np.tile(np.arange(4), len(counts)), counts.reshape(-1))
-        rows = self._joined(self._rows, numbers, ROWS).astype(np.int64)
-        return Vectors(self._table, *(torch.from_numpy(rows[kind == number]) for number in range(4)))
+    def _example(self, number: int) -> dict[str, NDArray[Any]]:
+        spans = zip(*self._ends[number : number + 2].tolist(), strict=True)
+        return {name: self._parts[name][begin:end] for name, (begin, end) in zip(PARTS, spans, strict=True)}
 
 
-def _map(path: Path, kind: type) -> NDArray[Any]:
+def _map(path: Path, kind: DTypeLike) -> NDArray[Any]:
     """The numbers in a file, which may be empty, without reading them."""
     # Copy-on-write, because torch wants writable memory; a plain array, whose slices are light.
     return np.asarray(np.memmap(path, kind, mode="c")) if path.stat().st_size else np.zeros(0, kind)
@@ -124,7 +100,7 @@ def _map(path: Path, kind: type) -> NDArray[Any]:
 def read_manifest(folder: Path) -> dict[str, Any]:
     """What finished examples were made from."""
     try:
-        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         raise TrainingError(f"{folder}: no finished examples here") from None
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
@@ -148,27 +124,24 @@ def prepare_examples(
     called once all pools are read; what it returns stands in the manifest as ``notes``.
     """
     folder = Path(folder)
-    made_from = {
+    values = {
         "source": source,
         "recipe": asdict(recipe),
         "k": plan.k,
         "mixed_among": plan.mixed_among,
         "encoder": {"name": embedder.name, "width": embedder.width},
     }
-    made_from = json.loads(json.dumps(made_from))
-    if (folder / "manifest.json").exists():
-        manifest = read_manifest(folder)
-        if manifest["made_from"] != made_from:
-            differing = [key for key in made_from if manifest["made_from"].get(key) != made_from[key]]
+    made_from = json.loads(json.dumps(values))
+    if (folder / MANIFEST).exists():
+        found = read_manifest(folder)["made_from"]
+        if differing := [key for key in made_from if found.get(key) != made_from[key]]:
             raise TrainingError(f"{folder}: made from another {', '.join(differing)}; use another output folder")
         return ExampleSet(folder)
     folder.mkdir(parents=True, exist_ok=True)
     counts: Counter[str] = Counter()
     with ExitStack() as stack:
-        writer = _Writer({name: stack.enter_context((folder / name).open("wb")) for name in ARRAYS}, embedder)
-        kept = _trainable((pool.first(plan.k) for pool in pools), recipe, plan, counts)
-        while some := list(islice(kept, WRITTEN_POOLS)):
-            writer.write(some)
+        files = {name: stack.enter_context((folder / name).open("wb")) for name in (*PARTS, "ends", "vectors")}
+        _write(files, _trainable((pool.first(plan.k) for pool in pools), recipe, plan, counts), embedder)
     manifest = {
         "format": FORMAT,
         "made_from": made_from,
@@ -176,13 +149,13 @@ def prepare_examples(
         "counts": dict(counts),
         "notes": dict(on_read()),
     }
-    write_text(folder / "manifest.json", json.dumps(manifest) + "\n")
+    write_text(folder / MANIFEST, json.dumps(manifest) + "\n")
     return ExampleSet(folder)
 
 
 def _trainable(
     pools: Iterable[Pool], recipe: GraphRecipe, plan: TrainingPlan, counts: Counter[str]
-) -> Iterable[tuple[Pool, PoolGraph]]:
+) -> Iterator[tuple[Pool, PoolGraph]]:
     for pool in pools:
         counts["questions"] += 1
         graph = build_graph(pool, recipe)
@@ -192,42 +165,37 @@ def _trainable(
             yield pool, graph
 
 
-class _Writer:
-    """The growing files; each distinct text is embedded once."""
+def _write(files: Mapping[str, BinaryIO], examples: Iterator[tuple[Pool, PoolGraph]], embedder: Embedder) -> None:
+    """Fill the files; each distinct text is embedded once."""
+    rows: dict[bytes, int] = {}
+    ends = np.zeros(len(PARTS), np.int64)
+    files["ends"].write(ends.tobytes())
+    while some := list(islice(examples, WRITTEN_POOLS)):
+        texts = {text: text_key(text) for _, graph in some for text in graph.all_texts()}
+        new = {key: text for text, key in texts.items() if key not in rows}
+        files["vectors"].write(_halves(list(new.values()), embedder).tobytes())
+        rows.update(zip(new, range(len(rows), len(rows) + len(new)), strict=True))
+        row_of = {text: rows[key] for text, key in texts.items()}
+        for pool, graph in some:
+            label, f1 = candidate_labels(pool, graph).T
+            held_out = [is_validation(pool.question.text)]
+            example = {**graph.located(row_of), "label": label, "f1": f1, "held_out": held_out}
+            for name, kind in PARTS.items():
+                files[name].write(np.asarray(example[name], kind).tobytes())
+            ends += [len(example[name]) for name in PARTS]
+            files["ends"].write(ends.tobytes())
 
-    def __init__(self, files: Mapping[str, BinaryIO], embedder: Embedder) -> None:
-        self.files, self.embedder = files, embedder
-        self.row_of: dict[bytes, int] = {}
-        self.ends = np.zeros(4, np.int64)
 
-    def write(self, examples: Sequence[tuple[Pool, PoolGraph]]) -> None:
-        self._embed([text for _, graph in examples for text in graph.texts.all()])
-        for pool, graph in examples:
-            rows = np.array([self.row_of[text_key(text)] for text in graph.texts.all()], np.int32)
-            labels = candidate_labels(pool, graph)
-            self.ends[:HELD_OUT] += (len(graph.packed), len(rows), len(labels))
-            self.ends[HELD_OUT] = is_validation(pool.question.text)
-            parts: dict[str, NDArray[Any]] = {
-                "graphs.i32": graph.packed,
-                "rows.i32": rows,
-                "labels.f32": labels,
-                "index.i64": self.ends,
-            }
-            for name, part in parts.items():
-                self.files[name].write(part.tobytes())
-
-    def _embed(self, texts: Iterable[str]) -> None:
-        missing = {key: text for text in texts if (key := text_key(text)) not in self.row_of}
-        if not missing:
-            return
-        new = list(missing.values())
-        vectors = check_vectors(self.embedder.embed(new), len(new), self.embedder.width, self.embedder.name, new)
-        with np.errstate(over="ignore"):
-            halves = vectors.astype(np.float16)
-        if not np.isfinite(halves).all():
-            raise EmbeddingError(f"{self.embedder.name}: vectors exceed half precision; normalise them first")
-        self.files["vectors.f16"].write(halves.tobytes())
-        self.row_of.update(zip(missing, range(len(self.row_of), len(self.row_of) + len(new)), strict=True))
+def _halves(texts: list[str], embedder: Embedder) -> NDArray[np.float16]:
+    """Vectors in half precision."""
+    if not texts:
+        return np.zeros(0, np.float16)
+    vectors = check_vectors(embedder.embed(texts), len(texts), embedder.width, embedder.name, texts)
+    with np.errstate(over="ignore"):
+        halves = vectors.astype(np.float16)
+    if not np.isfinite(halves).all():
+        raise EmbeddingError(f"{embedder.name}: vectors exceed half precision; normalise them first")
+    return halves
 
 
 def why_not_trainable(pool: Pool, graph: PoolGraph, plan: TrainingPlan) -> str | None:
@@ -243,7 +211,7 @@ def why_not_trainable(pool: Pool, graph: PoolGraph, plan: TrainingPlan) -> str |
 
 def candidate_labels(pool: Pool, graph: PoolGraph) -> Floats:
     """[candidates, 2]: label and F1 of each candidate; a merged candidate takes the means of its members."""
-    candidate = np.array(graph.rollout_candidate())
+    candidate = graph.columns["rollout_candidate"]
     labels = [rollout.label or 0.0 for rollout in graph.retained.kept]
     f1 = [token_f1(rollout.answer, pool.question.references) for rollout in graph.retained.kept]
     sums = np.stack([np.bincount(candidate, values) for values in (labels, f1)], axis=1)

@@ -3,82 +3,51 @@
 Weights are means over the attention heads. They show where an answer looked, not what would have changed the score.
 """
 
-from collections.abc import Iterator, Sequence
+from itertools import islice
 
 import numpy as np
 import torch
+from torch import Tensor
 
-from tracerank.pools.types import Rollout
-from tracerank.trace.graph import Floats, PoolGraph, collate
-from tracerank.trace.inputs import GraphTensors, Vectors, as_tensors
+from tracerank.trace.batch import Batch, collate
+from tracerank.trace.graph import Columns, Floats, PoolGraph
 from tracerank.trace.net import TraceNet
-from tracerank.trace.recipe import GraphRecipe
 from tracerank.votes.explanation import ReadWeights
 
 
-def read_weights(net: TraceNet, graphs: Sequence[PoolGraph], vectors: Vectors) -> list[dict[int, ReadWeights] | None]:
-    """For each graph, the weights of its rollouts by sample id; None if the net reads without attention."""
+def read_weights(net: TraceNet, graph: PoolGraph, columns: Columns, table: Tensor) -> dict[int, ReadWeights] | None:
+    """The weights of each rollout by its sample id; None if the net reads without attention."""
     if net.attention is None:
-        return [None] * len(graphs)
-    batch = collate([graph.packed for graph in graphs])
-    if batch.candidates == 0:
-        return [{} for _ in graphs]
+        return None
     with torch.inference_mode():
-        shares = _shares(net, as_tensors(batch, net.recipe), vectors)
-    offsets = batch.candidate_offsets()
-    return [
-        _by_rollout(graph, net.recipe, shares[begin:end])
-        for graph, begin, end in zip(graphs, offsets[:-1], offsets[1:], strict=True)
-    ]
-
-
-def _shares(net: TraceNet, graph: GraphTensors, vectors: Vectors) -> list[Floats]:
-    """For each candidate, its weights on its searches followed by those on its evidence."""
-    assert net.attention is not None
-    answers, states = net.encode(graph, vectors)
-    states = net.propagate(states, graph)
-    if net.graph_readout is not None:
-        answers = net.graph_readout(answers, states, graph.contexts)
-    shares: list[Floats] = [np.zeros(0, np.float32)] * len(answers)
-    for context, _, weights in net.attention.weights(answers, states, graph.contexts):
-        for candidate, mean, is_padding in zip(
-            context.candidates.tolist(), weights.mean(1), context.is_padding, strict=True
-        ):
-            shares[candidate] = mean[~is_padding].numpy()
-    return shares
-
-
-def _by_rollout(graph: PoolGraph, recipe: GraphRecipe, shares: Sequence[Floats]) -> dict[int, ReadWeights]:
-    """Shares given back to the searches and evidence that they belong to."""
-    members: list[list[Rollout]] = [[] for _ in shares]
-    for rollout, candidate in zip(graph.retained.kept, graph.rollout_candidate(), strict=True):
-        members[candidate].append(rollout)
-    row_of = {text: row for row, text in enumerate(graph.texts.contents)}
-    found: dict[int, ReadWeights] = {}
-    for rollouts, own in zip(members, shares, strict=True):
-        nodes = [
-            search
-            for rollout in rollouts
-            for search in rollout.searches
-            if search.evidence or recipe.keeps_bare_searches
-        ]
-        of_search, of_evidence = iter(own[: len(nodes)].tolist()), iter(own[len(nodes) :].tolist())
-        if recipe.merge_evidence:
-            of_evidence = _unmerged(
-                [row_of[seen.text] for search in nodes for seen in search.evidence], own[len(nodes) :]
-            )
-        for rollout in rollouts:
-            found[rollout.sample_id] = ReadWeights(
-                tuple(
-                    next(of_search) if search.evidence or recipe.keeps_bare_searches else None
-                    for search in rollout.searches
-                ),
-                tuple(tuple(next(of_evidence) for _ in search.evidence) for search in rollout.searches),
-            )
+        read = _read(net, collate([columns], net.recipe), table)
+    of_search = columns["rollout_candidate"][columns["search_rollout"]]
+    of_evidence = of_search[columns["evidence_search"]]
+    searches, occurrences = len(of_search), len(of_evidence)
+    node = searches + (columns["evidence_content"] if net.recipe.merge_evidence else np.arange(occurrences))
+    # Merged evidence gives its weight to its occurrences in equal parts.
+    times = np.zeros_like(read)
+    np.add.at(times, (of_evidence, node), 1)
+    on_searches = iter(read[of_search, np.arange(searches)].tolist())
+    on_evidence = iter((read[of_evidence, node] / times[of_evidence, node]).tolist())
+    found = {}
+    for rollout in graph.retained.kept:
+        is_node = [bool(search.evidence) or net.recipe.keeps_bare_searches for search in rollout.searches]
+        found[rollout.sample_id] = ReadWeights(
+            tuple(next(on_searches) if here else None for here in is_node),
+            tuple(tuple(islice(on_evidence, len(search.evidence))) for search in rollout.searches),
+        )
     return found
 
 
-def _unmerged(contents: Sequence[int], shares: Floats) -> Iterator[float]:
-    """The share of each merged content, in equal parts for its occurrences; contents come in ascending order."""
-    distinct, row, counts = np.unique(np.asarray(contents, np.int64), return_inverse=True, return_counts=True)
-    return iter((shares / np.maximum(counts, 1))[row].tolist() if len(distinct) else [])
+def _read(net: TraceNet, graph: Batch, table: Tensor) -> Floats:
+    """[candidates, nodes]: the weight of each search and evidence node."""
+    assert net.attention is not None
+    answers, states = net.encode(graph, table)
+    states = net.propagate(states, graph)
+    if net.graph_readout is not None:
+        answers = net.graph_readout(answers, states, graph.contexts)
+    found = torch.zeros(len(answers), len(states["search"]) + len(states["evidence"]))
+    for context, _, weights in net.attention.weights(answers, states, graph.contexts):
+        found.index_put_((context.candidates.unsqueeze(1), context.nodes), weights.mean(1), accumulate=True)
+    return found.numpy()

@@ -1,14 +1,13 @@
 """The selector network of Section 3: encode (Eq. 3), propagate (Eq. 4), read (Eq. 5-7), score (Eq. 9)."""
 
 import math
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from tracerank.trace.inputs import Context, GraphTensors, Vectors, take
+from tracerank.trace.batch import Batch, Context, take
 from tracerank.trace.recipe import GraphRecipe, NetConfig, Relation, relations
 
 LOOKUP_ROWS = 256
@@ -28,9 +27,8 @@ class TypeEncoder(nn.Module):
 
     def forward(self, table: Tensor, rows: Tensor) -> Tensor:
         """States of some rows of a table of any float type."""
-        parts = [
-            self.project(table.index_select(0, some).to(self.project.weight)) for some in torch.split(rows, LOOKUP_ROWS)
-        ]
+        looked_up = (table.index_select(0, some) for some in torch.split(rows.to(table.device), LOOKUP_ROWS))
+        parts = [self.project(vectors.to(self.project.weight)) for vectors in looked_up]
         return functional.gelu(self.norm(torch.cat(parts)))
 
     def of_zero(self) -> Tensor:
@@ -74,7 +72,7 @@ class RelationLayer(nn.Module):
             return self.slot_of_weight[self.slot_of[name]], self.slot_of_bias[self.slot_of[name]]
         return self.weight[name], self.bias[name]
 
-    def forward(self, states: States, graph: GraphTensors) -> States:
+    def forward(self, states: States, graph: Batch) -> States:
         """Synchronous update of all node types that hear a relation."""
         norms = {"search": self.search_norm, "evidence": self.evidence_norm, "document": self.document_norm}
         updated = {"query": states["query"]}
@@ -84,7 +82,7 @@ class RelationLayer(nn.Module):
                 updated[kind] = norm(states[kind] + functional.dropout(moved, self.dropout, self.training))
         return updated
 
-    def message(self, kind: str, states: States, graph: GraphTensors) -> Tensor:
+    def message(self, kind: str, states: States, graph: Batch) -> Tensor:
         """m_v of all nodes of a type: the sum over relations r of W_r Mean h_u + b_r; the bias also without u."""
         heard = [(relation, *self.parameters_of(relation)) for relation in self.relations if relation.target == kind]
         biases = torch.stack([bias for *_, bias in heard])
@@ -107,7 +105,7 @@ class GraphReadout(nn.Module):
         self.norm = nn.LayerNorm(hidden)
         self.dropout = dropout
 
-    def forward(self, answers: Tensor, states: States, contexts: tuple[Context, ...]) -> Tensor:
+    def forward(self, answers: Tensor, states: States, contexts: Sequence[Context]) -> Tensor:
         """[candidates, hidden]"""
         searches, nodes = len(states["search"]), torch.cat((states["search"], states["evidence"]))
         means = nodes.new_zeros(2, *answers.shape)
@@ -120,16 +118,6 @@ class GraphReadout(nn.Module):
         moved = functional.gelu(self.from_searches(means[0]) + self.from_evidence(means[1]))
         result: Tensor = self.norm(answers + functional.dropout(moved, self.dropout, self.training))
         return result
-
-
-class ContextWeights(NamedTuple):
-    """What the heads of some candidates attend to."""
-
-    context: Context
-    states: Tensor
-    """[candidates, length, hidden]"""
-    weights: Tensor
-    """[candidates, heads, length]"""
 
 
 class AttentionReadout(nn.Module):
@@ -154,15 +142,17 @@ class AttentionReadout(nn.Module):
         self.fixed_query = nn.Parameter(torch.randn(hidden) * hidden**-0.5) if is_fixed else None
         """Control: the same learned query for every candidate instead of its answer."""
 
-    def forward(self, answers: Tensor, states: States, contexts: tuple[Context, ...]) -> Tensor:
+    def forward(self, answers: Tensor, states: States, contexts: Sequence[Context]) -> Tensor:
         """[candidates, hidden]: answers, updated by what they read."""
         attended = self.attention_norm(answers + self._drop(self.output(self._read(answers, states, contexts))))
         expanded = self._drop(functional.gelu(self.expand(attended)))
         result: Tensor = self.output_norm(attended + self._drop(self.contract(expanded)))
         return result
 
-    def weights(self, answers: Tensor, states: States, contexts: tuple[Context, ...]) -> Iterator[ContextWeights]:
-        """What each candidate's heads attend to (alpha of Eq. 7), some candidates at a time."""
+    def weights(
+        self, answers: Tensor, states: States, contexts: Sequence[Context]
+    ) -> Iterator[tuple[Context, Tensor, Tensor]]:
+        """Each context, its states [candidates, length, hidden] and alpha of Eq. 7 [candidates, heads, length]."""
         queries = answers if self.fixed_query is None else self.fixed_query.expand_as(answers)
         of_search, of_evidence = self.type_embedding
         nodes = torch.cat((states["search"] + of_search, states["evidence"] + of_evidence))
@@ -173,9 +163,9 @@ class AttentionReadout(nn.Module):
             own = take(nodes, context.nodes)
             logits = torch.bmm(sought.index_select(0, context.candidates), own.transpose(1, 2))
             logits = logits.masked_fill(context.is_padding.unsqueeze(1), -torch.inf)
-            yield ContextWeights(context, own, logits.softmax(-1))
+            yield context, own, logits.softmax(-1)
 
-    def _read(self, answers: Tensor, states: States, contexts: tuple[Context, ...]) -> Tensor:
+    def _read(self, answers: Tensor, states: States, contexts: Sequence[Context]) -> Tensor:
         """[candidates, hidden]: z_i of Eq. 7, head by head; zero where a rollout has neither searches nor evidence."""
         pooled = answers.new_zeros(len(answers), self.heads, answers.shape[1])
         for context, own, weights in self.weights(answers, states, contexts):
@@ -215,36 +205,36 @@ class TraceNet(nn.Module):
         self.answer_readout = nn.Linear(hidden, hidden)
         self.log_scale = nn.Parameter(torch.tensor(math.log(config.initial_scale)))
 
-    def forward(self, graph: GraphTensors, vectors: Vectors) -> Tensor:
+    def forward(self, graph: Batch, table: Tensor) -> Tensor:
         """[candidates] scores."""
-        answers, states = self.encode(graph, vectors)
+        answers, states = self.encode(graph, table)
         states = self.propagate(states, graph)
         answers = self.read(answers, states, graph)
         return self.score(states["query"], answers, graph.candidate_pool)
 
-    def encode(self, graph: GraphTensors, vectors: Vectors) -> tuple[Tensor, States]:
+    def encode(self, graph: Batch, table: Tensor) -> tuple[Tensor, States]:
         """Initial states of answers and of all nodes; each distinct text is encoded once."""
-        table = vectors.table
-        queries = torch.cat((self.search_encoder(table, vectors.queries), self.search_encoder.of_zero()))
+        texts = graph.texts
+        queries = torch.cat((self.search_encoder(table, texts["query"]), self.search_encoder.of_zero()))
         states = {
-            "query": self.query_encoder(table, vectors.questions),
+            "query": self.query_encoder(table, texts["question"]),
             "search": take(queries, graph.search_query),
-            "evidence": take(self.evidence_encoder(table, vectors.contents), graph.evidence_content),
+            "evidence": take(self.evidence_encoder(table, texts["content"]), graph.evidence_content),
         }
         if self.orphan is not None:
             states["search"] = states["search"] + graph.search_is_orphan * self.orphan
         if self.document is not None:
             states["document"] = self.document.expand(graph.documents, -1)
-        answers = take(self.answer_encoder(table, vectors.answers), graph.candidate_answer)
+        answers = take(self.answer_encoder(table, texts["answer"]), graph.candidate_answer)
         return answers + self.votes(graph.vote_features), states
 
-    def propagate(self, states: States, graph: GraphTensors) -> States:
+    def propagate(self, states: States, graph: Batch) -> States:
         """L layers of relation-specific messages; answers take no part."""
         for layer in self.layers:
             states = layer(states, graph)
         return states
 
-    def read(self, answers: Tensor, states: States, graph: GraphTensors) -> Tensor:
+    def read(self, answers: Tensor, states: States, graph: Batch) -> Tensor:
         """Candidate representations from the states of their own rollouts."""
         if self.graph_readout is not None:
             answers = self.graph_readout(answers, states, graph.contexts)

@@ -93,40 +93,33 @@ WEBQA_RECIPE = GraphRecipe(
     backward_time=False,
     keeps_bare_searches=False,
     content_links=("within", "cross"),
-    documents="none",
-    needs_evidence=True,
 )
-
 BROWSING_RECIPE = GraphRecipe(
     slots=("open", "find"),
     slot_by="tool",
     starts=False,
     backward_time=True,
     keeps_bare_searches=True,
-    content_links=(),
     documents="pool",
     needs_evidence=False,
 )
-
 RECIPES: Mapping[str, GraphRecipe] = MappingProxyType({WEBQA: WEBQA_RECIPE, BROWSING: BROWSING_RECIPE})
-
 OFFICIAL_RECIPES: Mapping[str, GraphRecipe] = MappingProxyType(
     {
         WEBQA: replace(WEBQA_RECIPE, answer_text="first_of_group", source_rules="official"),
         BROWSING: replace(BROWSING_RECIPE, source_rules="official"),
     }
 )
-"""What the official release does where it differs from the paper; listed in docs/paper-map.md."""
-
-_MERGED: Mapping[str, Mapping[str, bool]] = {
-    "merge evidence": {"merge_evidence": True},
-    "merge answers": {"merge_answers": True},
-    "merge both": {"merge_evidence": True, "merge_answers": True},
-}
+"""What the official release does where it differs from the paper; listed in docs/paper.md."""
 
 
 def _controls(recipe: GraphRecipe, links: Mapping[str, Mapping[str, Any]]) -> Mapping[str, GraphRecipe]:
-    return MappingProxyType({name: replace(recipe, **changes) for name, changes in {**links, **_MERGED}.items()})
+    merged = {
+        "merge evidence": {"merge_evidence": True},
+        "merge answers": {"merge_answers": True},
+        "merge both": {"merge_evidence": True, "merge_answers": True},
+    }
+    return MappingProxyType({name: replace(recipe, **changes) for name, changes in {**links, **merged}.items()})
 
 
 CONTROLS: Mapping[str, Mapping[str, GraphRecipe]] = MappingProxyType(
@@ -148,8 +141,9 @@ CONTROLS: Mapping[str, Mapping[str, GraphRecipe]] = MappingProxyType(
 )
 """The graph controls of Tables 3 and B.1; readout and training controls are variants of the net."""
 
-MAX_SIZE, MAX_LAYERS = 2**16, 64
-"""Far above any useful network: a damaged file must not fill the memory."""
+
+MAX_LAYERS = 64
+"""Far above any useful network."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,12 +164,10 @@ class NetConfig:
     largest_scale: float = 100.0
 
     def __post_init__(self) -> None:
-        if max(self.width, self.hidden, self.heads, self.feed_forward) > MAX_SIZE or self.layers > MAX_LAYERS:
-            raise ValueError(f"sizes must be at most {MAX_SIZE}, layers {MAX_LAYERS}")
-        if not 0 < self.initial_scale <= self.largest_scale <= MAX_SIZE:
-            raise ValueError(f"scales must be positive, the initial one at most the largest, that at most {MAX_SIZE}")
-        if min(self.width, self.hidden, self.heads, self.feed_forward) < 1 or self.layers < 0:
-            raise ValueError("sizes must be positive")
+        if min(self.width, self.hidden, self.heads, self.feed_forward) < 1 or not 0 <= self.layers <= MAX_LAYERS:
+            raise ValueError(f"sizes must be positive, and layers at most {MAX_LAYERS}")
+        if not 0 < self.initial_scale <= self.largest_scale:
+            raise ValueError("scales must be positive, the initial one at most the largest")
         if self.hidden % self.heads:
             raise ValueError(f"hidden ({self.hidden}) must be a multiple of heads ({self.heads})")
         if not 0 <= self.dropout < 1:
@@ -183,20 +175,13 @@ class NetConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class LossRule:
-    """What the paper chooses per search setting (App. A.4)."""
-
-    listwise_needs_negatives: bool
-    """Browsing averages listwise terms over mixed pools only; WebQA over pools with a correct candidate."""
-
-
-@dataclass(frozen=True, slots=True)
 class TrainingPlan:
     """Optimisation settings of one run (Sec. 4.1)."""
 
-    loss: LossRule
     batch_pools: int
     """Question graphs per step."""
+    listwise_mixed_only: bool
+    """The listwise term is averaged over mixed pools; otherwise over those with a correct candidate (App. A.4)."""
     mixed_among: Literal["samples", "retained"]
     """Pools are kept when correct and incorrect answers occur among the first K samples, or among the retained."""
     k: int = PAPER_K
@@ -222,19 +207,12 @@ class SearchSetting:
     plan: TrainingPlan
 
 
+_PLANS = {
+    WEBQA: TrainingPlan(batch_pools=256, listwise_mixed_only=False, mixed_among="samples"),
+    BROWSING: TrainingPlan(batch_pools=4, listwise_mixed_only=True, mixed_among="retained"),
+}
 SETTINGS: Mapping[str, SearchSetting] = MappingProxyType(
-    {
-        WEBQA: SearchSetting(
-            WEBQA,
-            WEBQA_RECIPE,
-            TrainingPlan(loss=LossRule(listwise_needs_negatives=False), batch_pools=256, mixed_among="samples"),
-        ),
-        BROWSING: SearchSetting(
-            BROWSING,
-            BROWSING_RECIPE,
-            TrainingPlan(loss=LossRule(listwise_needs_negatives=True), batch_pools=4, mixed_among="retained"),
-        ),
-    }
+    {name: SearchSetting(name, RECIPES[name], plan) for name, plan in _PLANS.items()}
 )
 
 

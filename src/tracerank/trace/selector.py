@@ -4,18 +4,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Self
 
-import numpy as np
 import torch
+from torch import Tensor
 
 from tracerank.embedding.base import AGREEMENT, Embedder, EncoderIdentity, agreement, check_stored
 from tracerank.embedding.load import embedder_for
 from tracerank.errors import CheckpointError
 from tracerank.pools.documents import link_documents
 from tracerank.pools.pool import Pool
+from tracerank.trace.batch import collate
 from tracerank.trace.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from tracerank.trace.explain import read_weights
-from tracerank.trace.graph import Floats, PoolGraph, build_graph, collate
-from tracerank.trace.inputs import Vectors, as_tensors, look_up
+from tracerank.trace.graph import Columns, PoolGraph, build_graph
 from tracerank.trace.net import TraceNet
 from tracerank.trace.official import load_official
 from tracerank.votes.base import Decision
@@ -72,44 +72,41 @@ class TraceSelector(Selector):
 
     def iter_decisions(self, pools: Iterable[Pool]) -> Iterator[Decision]:
         """Decisions for a stream of pools, in order, in bounded memory."""
-        for block, graphs in self._blocks(pools):
-            scores = self._scores(graphs, embedded(graphs, self.embedder))
-            yield from map(self.calibrated, block, map(_decision, block, graphs, scores))
+        for block in self._blocks(pools):
+            yield from self._decided(block, *embedded([graph for _, graph in block], self.embedder))
             block.clear()  # the next block is read and built without this one
-            graphs.clear()
 
     def explain_stream(self, pools: Iterable[Pool]) -> Iterator[tuple[Pool, Explanation]]:
         """Each pool with its decision and how the attention of every answer was spread, in order."""
-        for block, graphs in self._blocks(pools):
-            vectors = embedded(graphs, self.embedder)
-            scores, weights = self._scores(graphs, vectors), read_weights(self.net, graphs, vectors)
-            for pool, graph, own, read in zip(block, graphs, scores, weights, strict=True):
+        for block in self._blocks(pools):
+            columns, table = embedded([graph for _, graph in block], self.embedder)
+            decisions = self._decided(block, columns, table)
+            for (pool, graph), decision, own in zip(block, decisions, columns, strict=True):
                 kept = link_documents(graph.retained.kept, self.net.recipe.document_rules)
-                yield pool, explain(kept, self.calibrated(pool, _decision(pool, graph, own)), read)
+                yield pool, explain(kept, decision, read_weights(self.net, graph, own, table))
 
-    def _blocks(self, pools: Iterable[Pool]) -> Iterator[tuple[list[Pool], list[PoolGraph]]]:
-        block: list[Pool] = []
-        graphs: list[PoolGraph] = []
+    def _blocks(self, pools: Iterable[Pool]) -> Iterator[list[tuple[Pool, PoolGraph]]]:
+        block: list[tuple[Pool, PoolGraph]] = []
         texts = 0
         for pool in pools:
             graph = build_graph(pool, self.net.recipe)
-            block.append(pool)
-            graphs.append(graph)
-            texts += graph.texts.count
+            block.append((pool, graph))
+            texts += sum(map(len, graph.texts.values()))
             if len(block) == BLOCK_POOLS or texts >= BLOCK_TEXTS:
-                yield block, graphs
-                block, graphs, texts = [], [], 0
+                yield block
+                block, texts = [], 0
         if block:
-            yield block, graphs
+            yield block
 
-    def _scores(self, graphs: Sequence[PoolGraph], vectors: Vectors) -> list[Floats]:
-        batch = collate([graph.packed for graph in graphs])
-        if batch.candidates == 0:
-            return [np.zeros(0, np.float32)] * len(graphs)
+    def _decided(
+        self, block: Sequence[tuple[Pool, PoolGraph]], columns: Sequence[Columns], table: Tensor
+    ) -> Iterator[Decision]:
+        batch = collate(columns, self.net.recipe)
         with torch.inference_mode():
-            scores = self.net(as_tensors(batch, self.net.recipe), vectors)
+            scores = self.net(batch, table)
         check_finite(scores.tolist())
-        return np.split(scores.numpy(), batch.candidate_offsets()[1:-1])
+        for (pool, graph), own in zip(block, scores.split(batch.candidates), strict=True):
+            yield self.calibrated(pool, _decision(pool, graph, own.tolist()))
 
 
 def check_encoder(wanted: EncoderIdentity, embedder: Embedder, allow_mismatch: bool) -> None:
@@ -134,23 +131,22 @@ def check_encoder(wanted: EncoderIdentity, embedder: Embedder, allow_mismatch: b
         )
 
 
-def embedded(graphs: Sequence[PoolGraph], embedder: Embedder) -> Vectors:
-    """The vectors of the graphs' texts, each text embedded once."""
-    texts = list(dict.fromkeys(text for graph in graphs for text in graph.texts.all()))
+def embedded(graphs: Sequence[PoolGraph], embedder: Embedder) -> tuple[list[Columns], Tensor]:
+    """The graphs' columns, and the table of vectors that they point to, with each text embedded once."""
+    texts = list(dict.fromkeys(text for graph in graphs for text in graph.all_texts()))
     # Vectors that a cache keeps in half precision are widened where they are encoded, some at a time.
     embed = getattr(embedder, "embed_stored", embedder.embed)
     checked = check_stored(embed(texts), len(texts), embedder.width, embedder.name, texts)
-    return look_up(graphs, {text: row for row, text in enumerate(texts)}, torch.from_numpy(checked))
+    rows = {text: row for row, text in enumerate(texts)}
+    return [graph.located(rows) for graph in graphs], torch.from_numpy(checked)
 
 
-def _decision(pool: Pool, graph: PoolGraph, scores: Floats) -> Decision:
-    kept = graph.retained.kept
+def _decision(pool: Pool, graph: PoolGraph, scores: Sequence[float]) -> Decision:
+    kept, dropped = graph.retained.kept, graph.retained.dropped
     if not kept:
-        return Decision(pool.question.id, None, None, dropped=graph.retained.dropped)
-    by_sample = {
-        rollout.sample_id: float(scores[candidate])
-        for rollout, candidate in zip(kept, graph.rollout_candidate(), strict=True)
-    }
+        return Decision(pool.question.id, None, None, dropped=dropped)
+    candidates = graph.columns["rollout_candidate"].tolist()
+    by_sample = {each.sample_id: scores[candidate] for each, candidate in zip(kept, candidates, strict=True)}
     # max() keeps the first of equals: ties go to the earliest rollout.
     winner = max(kept, key=lambda rollout: by_sample[rollout.sample_id])
-    return Decision(pool.question.id, winner.answer, winner.sample_id, by_sample, graph.retained.dropped)
+    return Decision(pool.question.id, winner.answer, winner.sample_id, by_sample, dropped)

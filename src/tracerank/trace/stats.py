@@ -5,20 +5,22 @@ Pairs are counted from group sizes, graph by graph; the quadratic number of same
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from itertools import chain, combinations
 from statistics import fmean
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
 from tracerank.errors import UsageError
 from tracerank.pools.pool import Pool, drop_reasons
-from tracerank.trace.graph import GraphBatch, build_graph, collate
-from tracerank.trace.recipe import GraphRecipe, Relation, relations
+from tracerank.trace.batch import collate
+from tracerank.trace.graph import build_graph
+from tracerank.trace.recipe import GraphRecipe, relations
 
 IDENTICAL_CONTENT = "identical content"
 SAME_DOCUMENT = "same document"
+BOTH = "both"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,34 +50,51 @@ class GraphStatistics:
     rollouts: int
     """Before anything was dropped."""
     retained: int
-    dropped: Mapping[str, int]
-    """Reason to number of rollouts."""
     searches: int
     occurrences: int
     """Evidence occurrences."""
-    edges_mean: Mapping[Relation, float]
-    """Directed message edges per graph."""
+    dropped: Mapping[str, int]
+    """Reason to number of rollouts."""
     sharing: Mapping[str, Sharing]
     """By matching rule: identical content and, in recipes with documents, same document."""
     differing_content: float | None
     """Share of same-document cross-rollout pairs with different content; None: there are no such pairs."""
+    edges_mean: Mapping[str, float]
+    """Directed message edges per graph, by ``source|relation|target``."""
 
     def mean(self, total: int) -> float:
         """A total per question graph."""
         return total / self.questions if self.questions else 0.0
 
-    def record(self) -> dict[str, Any]:
-        """The statistics as JSON has them, relations by name."""
-        plain = {name: value for name, value in asdict(self).items() if name != "edges_mean"}
-        return {**plain, "edges_mean": {str(relation): mean for relation, mean in self.edges_mean.items()}}
-
 
 def graph_statistics(pools: Iterable[Pool], recipe: GraphRecipe) -> GraphStatistics:
     """Statistics over a stream of pools; keeps a few numbers per graph."""
-    tally = _Tally(recipe)
+    totals, dropped, edges = Counter[str](), Counter[str](), Counter[str]()
+    counts: dict[str, list[_Counts]] = {IDENTICAL_CONTENT: [], SAME_DOCUMENT: [], BOTH: []}
     for pool in pools:
-        tally.add(pool)
-    return tally.result()
+        graph = build_graph(pool, recipe)
+        columns, kept = graph.columns, len(graph.retained.kept)
+        search, content = columns["evidence_search"], columns["evidence_content"].tolist()
+        totals.update(questions=1, rollouts=len(pool), retained=kept)
+        totals.update(searches=len(columns["search_query"]), occurrences=len(search))
+        dropped.update(drop_reasons(pool, graph.retained.dropped))
+        rollout = columns["search_rollout"][search].tolist()
+        counts[IDENTICAL_CONTENT].append(_count(content, rollout, kept))
+        if recipe.documents != "none":
+            document = columns["evidence_document"].tolist()
+            counts[SAME_DOCUMENT].append(_count(document, rollout, kept))
+            counts[BOTH].append(_count(list(zip(document, content, strict=True)), rollout, kept))
+        for name, heard in collate([columns], recipe).neighbours.items():
+            edges[name] += int(heard.sizes[heard.of_target].sum())
+    pairs = {rule: sum(each.pairs for each in found) for rule, found in counts.items()}
+    both = counts.pop(BOTH)
+    return GraphStatistics(
+        **{name: totals[name] for name in ("questions", "rollouts", "retained", "searches", "occurrences")},
+        dropped=dict(dropped.most_common()),
+        sharing={rule: _sharing(found) for rule, found in counts.items() if found},
+        differing_content=1 - pairs[BOTH] / pairs[SAME_DOCUMENT] if both and pairs[SAME_DOCUMENT] else None,
+        edges_mean={str(each): edges[each.name] / max(totals["questions"], 1) for each in relations(recipe)},
+    )
 
 
 def shared_setting(pools: Iterable[Pool]) -> tuple[str, Iterator[Pool]]:
@@ -106,8 +125,7 @@ def _shows_setting(pool: Pool) -> bool:
     return any(rollout.problem is None for rollout in pool.rollouts)
 
 
-@dataclass(frozen=True, slots=True)
-class _Counts:
+class _Counts(NamedTuple):
     """One graph by one matching rule: shared groups, cross-rollout pairs and ordered within-rollout pairs."""
 
     groups: int
@@ -116,105 +134,33 @@ class _Counts:
     overlap: float | None
 
 
-@dataclass(slots=True)
-class _Tally:
-    recipe: GraphRecipe
-    questions: int = 0
-    rollouts: int = 0
-    retained: int = 0
-    searches: int = 0
-    occurrences: int = 0
-    same_source_and_content: int = 0
-    dropped: Counter[str] = field(default_factory=Counter)
-    edges: Counter[str] = field(default_factory=Counter)
-    counts: dict[str, list[_Counts]] = field(default_factory=dict)
-
-    def add(self, pool: Pool) -> None:
-        graph = build_graph(pool, self.recipe)
-        batch = collate([graph.packed])
-        kept = len(graph.retained.kept)
-        self.questions += 1
-        self.rollouts += len(pool)
-        self.retained += kept
-        self.searches += batch.searches
-        self.occurrences += batch.occurrences
-        self.dropped.update(drop_reasons(pool, graph.retained.dropped))
-        rollout = batch.evidence_rollout().tolist()
-        content, document = batch.evidence_content.tolist(), batch.evidence_document.tolist()
-        contents = _count(content, rollout, kept)
-        self.counts.setdefault(IDENTICAL_CONTENT, []).append(contents)
-        if self.recipe.documents != "none":
-            self.counts.setdefault(SAME_DOCUMENT, []).append(_count(document, rollout, kept))
-            both = list(zip(document, content, strict=True))
-            self.same_source_and_content += _count(both, rollout, kept).pairs
-        self.edges.update(_edge_counts(batch, self.recipe, contents))
-
-    def result(self) -> GraphStatistics:
-        sharing = {rule: _sharing(counts) for rule, counts in self.counts.items()}
-        same_document = sharing[SAME_DOCUMENT].pairs_total if SAME_DOCUMENT in sharing else 0
-        return GraphStatistics(
-            questions=self.questions,
-            rollouts=self.rollouts,
-            retained=self.retained,
-            dropped=dict(self.dropped.most_common()),
-            searches=self.searches,
-            occurrences=self.occurrences,
-            edges_mean={each: self.edges[each.name] / max(self.questions, 1) for each in relations(self.recipe)},
-            sharing=sharing,
-            differing_content=1 - self.same_source_and_content / same_document if same_document else None,
-        )
-
-
 def _count(groups: Sequence[Hashable], rollout: Sequence[int], rollouts: int) -> _Counts:
     """Counts from n_gr, the occurrences of group g in rollout r."""
-    found: dict[Hashable, Counter[int]] = {}
-    for group, seen_by in zip(groups, rollout, strict=True):
-        found.setdefault(group, Counter())[seen_by] += 1
-    totals = sum(sum(n.values()) ** 2 for n in found.values())
-    squares = sum(count**2 for n in found.values() for count in n.values())
+    cells = Counter(zip(groups, rollout, strict=True))
+    squares = sum(count**2 for count in cells.values())
     saw: list[set[Hashable]] = [set() for _ in range(rollouts)]
-    for group, by in found.items():
-        for number in by:
-            saw[number].add(group)
+    for group, number in cells:
+        saw[number].add(group)
     overlaps = [len(one & other) / max(len(one | other), 1) for one, other in combinations(saw, 2)]
     return _Counts(
-        groups=sum(len(by) > 1 for by in found.values()),
-        pairs=(totals - squares) // 2,  # sum over r < s of n_gr n_gs
+        groups=sum(count > 1 for count in Counter(group for group, _ in cells).values()),
+        pairs=(sum(count**2 for count in Counter(groups).values()) - squares) // 2,  # sum over r < s of n_gr n_gs
         within=squares - len(groups),
         overlap=fmean(overlaps) if overlaps else None,
     )
 
 
-def _edge_counts(batch: GraphBatch, recipe: GraphRecipe, contents: _Counts) -> dict[str, int]:
-    """Directed edges by relation, each counted once."""
-    node, search = batch.evidence_nodes(recipe).tolist(), batch.evidence_search.tolist()
-    starting = len(set(batch.search_rollout.tolist()))
-    found = {
-        "starts": starting,
-        "next": batch.searches - starting,
-        "previous": batch.searches - starting,
-        "same_content_within": contents.within,
-        "same_content_cross": 2 * contents.pairs,
-    }
-    shown = set(zip(batch.evidence_slot.tolist(), node, search, strict=True))
-    for number, slot in enumerate(recipe.slots):
-        found[slot] = found[f"{slot}_of"] = sum(slot_number == number for slot_number, *_ in shown)
-    if recipe.documents != "none":
-        found["in_document"] = found["holds"] = len(set(zip(node, batch.evidence_document.tolist(), strict=True)))
-    return found
-
-
 def _sharing(counts: Sequence[_Counts]) -> Sharing:
-    pairs = [each.pairs for each in counts]
-    overlaps = [each.overlap for each in counts if each.overlap is not None]
+    groups, pairs, within, overlap = zip(*counts, strict=True)
+    overlaps = [each for each in overlap if each is not None]
     median, p90 = np.percentile(pairs, (50, 90))
     return Sharing(
-        groups_mean=fmean(each.groups for each in counts),
+        groups_mean=fmean(groups),
         pairs_mean=fmean(pairs),
         pairs_median=float(median),
         pairs_p90=float(p90),
         pairs_total=sum(pairs),
         graphs_share=fmean(each > 0 for each in pairs),
-        within_edges_mean=fmean(each.within for each in counts),
+        within_edges_mean=fmean(within),
         overlap_mean=fmean(overlaps) if overlaps else None,
     )

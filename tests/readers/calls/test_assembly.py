@@ -180,7 +180,7 @@ def test_both_settings_build_graphs(recipe: str) -> None:
     pool = Pool(Question("q", "Which city?"), (browsed(0), searched(1), rollout_of([], "Rome", sample_id=2)))
     graph = build_graph(pool, EVERY_RECIPE[recipe])
     assert len(graph.retained.kept) >= 2
-    assert '(Title: "T x") about x' in graph.texts.contents
+    assert '(Title: "T x") about x' in graph.texts["content"]
 
 
 def test_documents_survive_linking_and_tie_rollouts_together() -> None:

@@ -1,5 +1,6 @@
 """``tracerank lab stats``: how much the rollouts of a question share (App. A.3)."""
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
@@ -30,7 +31,7 @@ def stats(setting: str | None, inputs: Inputs, as_json: bool) -> None:
         name, pools = shared_setting(pools) if setting is None else (setting, pools)
         statistics = graph_statistics(pools, RECIPES[name])
     if as_json:
-        print_json({"setting": name, "k": inputs.k, **statistics.record()}, indent=2)
+        print_json({"setting": name, "k": inputs.k, **asdict(statistics)}, indent=2)
     else:
         _print(statistics, name)
 
@@ -61,7 +62,7 @@ def _print(statistics: "GraphStatistics", setting: str) -> None:
     if statistics.differing_content is not None:
         click.echo(f" same-document pairs with different content: {100 * statistics.differing_content:.1f} %\n")
     edges = (
-        (f"{relation.source} → {relation.target} ({relation.name})", f"{mean:,.1f}")
-        for relation, mean in statistics.edges_mean.items()
+        (f"{source} → {target} ({name})", f"{mean:,.1f}")
+        for (source, name, target), mean in ((key.split("|"), mean) for key, mean in statistics.edges_mean.items())
     )
     print_table(("directed message edges", "a graph"), edges)
