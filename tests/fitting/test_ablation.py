@@ -21,7 +21,9 @@ FULL_RUN = VARIANTS["webqa"][FULL]
 
 
 def opened(folder: Path, **given: Any) -> Ablation:
-    return Ablation(folder, **{"plan": PLAN, "embedder": HashEmbedder(32), "net": NET, "source": {"files": "a"}, **given})
+    return Ablation(
+        folder, **{"plan": PLAN, "embedder": HashEmbedder(32), "net": NET, "source": {"files": "a"}, **given}
+    )
 
 
 @pytest.fixture(scope="module")
