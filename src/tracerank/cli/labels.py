@@ -4,14 +4,14 @@ from collections.abc import Iterable, Iterator
 
 from tracerank.cli.terminal import note
 from tracerank.errors import UsageError
-from tracerank.evaluation.agreement import ExactBesideMeaning
+from tracerank.evaluation.agreement import BesideMeaning
 from tracerank.evaluation.labels import JUDGE, RULES, Labelling
 from tracerank.pools.pool import Pool
 from tracerank.pools.subsets import split_named
 
 
-def labelling_named(text: str, *, watches_exact: bool = False) -> Labelling:
-    """The labelling by a rule; ``watches_exact`` also finds out whether exact match would mislead."""
+def labelling_named(text: str, *, is_checked: bool = False) -> Labelling:
+    """The labelling by a rule; ``is_checked`` also compares exact match and the file's with meaning."""
     rule, _, address = text.strip().partition(":")
     if rule not in RULES or bool(address) != (rule == JUDGE):
         known = ", ".join((*(name for name in RULES if name != JUDGE), f"{JUDGE}:URL#MODEL"))
@@ -21,7 +21,7 @@ def labelling_named(text: str, *, watches_exact: bool = False) -> Labelling:
         from tracerank.evaluation.judging import judge_at
 
         judge = judge_at(address)
-    return Labelling(rule, judge, ExactBesideMeaning() if watches_exact else None)
+    return Labelling(rule, judge, BesideMeaning() if is_checked else None)
 
 
 def note_judge(labelling: Labelling) -> None:

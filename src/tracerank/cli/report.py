@@ -15,15 +15,8 @@ from tracerank.cli.terminal import note, print_json, print_tables, working
 )
 @opt.option("-k K", "K of the tables that show one; the largest by default.", opt.COUNT)
 @opt.option("--against METHOD", "What the others are compared with.", default="majority")
-@opt.option(
-    "--prices FILE",
-    'Also show what tokens cost: JSON or TOML, {"MODEL or *": {"input": 2, "output": 8}} for a million tokens.',
-    opt.PATH,
-)
 @opt.seed_option("Seed of the bootstrap.")
 @opt.include_fitted_option
-@opt.option("--viewer FILE", "Page of tracerank view to link to.", opt.PATH)
-@opt.option("--abstain-below P", "Also show what comes of giving no answer below this confidence.", opt.SHARE)
 @opt.quiet_option
 @opt.json_option
 def report(
@@ -31,11 +24,8 @@ def report(
     output: Path | None,
     k: int | None,
     against: str,
-    prices: Path | None,
     seed: int,
     include_fitted: bool,
-    viewer: Path | None,
-    abstain_below: float | None,
     quiet: bool,
     as_json: bool,
 ) -> None:
@@ -44,16 +34,12 @@ def report(
     Intervals are paired bootstraps over questions; the sign test is exact. CSV and JSON are unrounded. Where two
     folders hold different runs of a method, each is shown with the name of its folder.
     """
-    from tracerank.evaluation.prices import read_prices
     from tracerank.evaluation.report import make_report
 
-    read = None if prices is None else read_prices(prices)
     with working("folding", quiet=quiet):
-        made = make_report(
-            folders, k, against, prices=read, seed=seed, include_fitted=include_fitted, abstain_below=abstain_below
-        )
+        made = make_report(folders, k, against, seed=seed, include_fitted=include_fitted)
         if output is not None:
-            made.write(output, viewer=viewer)
+            made.write(output)
     if as_json:
         print_json(made.record(), indent=2)
     else:
