@@ -115,7 +115,9 @@ class ChatProxy:
                 raise
 
         seconds = settings.upstream_seconds
-        ended = await run_in_waves(sample, replies, range(best_of), PARALLEL, deadline=seconds)
+        ended = await run_in_waves(
+            sample, replies.take, replies.should_continue, range(best_of), PARALLEL, deadline=seconds
+        )
         cancelled = ended.cancelled + len(ended.unneeded)
         counts = {"used": len(replies.completions), "failed": len(replies.failures), "cancelled": cancelled}
         counts["saved"] = ended.saved
