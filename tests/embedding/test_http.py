@@ -123,8 +123,10 @@ def test_concurrency_is_bounded_and_leaves_the_order_alone(server: Server, make:
 
 def test_one_failed_request_ends_the_call_and_the_waits_of_the_others(server: Server) -> None:
     server.planned = [good({"input": ["0"]})]
-    server.rule = lambda request: error(400, "no") if request["input"] == ["1"] else error(503, "busy")
-    config = HttpConfig(server.url, "words", max_items=1, first_delay=30.0)
+    server.rule = lambda request: (
+        error(400, "no") if request["input"] == ["1"] else error(503, "busy", Retry_After="30")
+    )
+    config = HttpConfig(server.url, "words", max_items=1)
     with HttpEmbedder(config) as embedder:  # with the real pause
         begin = time.monotonic()
         assert "HTTP 400: no" in failure(embedder, [str(i) for i in range(50)])

@@ -14,7 +14,7 @@ import numpy as np
 
 from tracerank.embedding.base import Vectors, check_vectors
 from tracerank.endpoints.chat import estimated_tokens, sendable
-from tracerank.endpoints.client import EndpointClient, says_too_long
+from tracerank.endpoints.client import EndpointClient
 from tracerank.endpoints.server import Server
 from tracerank.errors import EmbeddingError, TraceRankError
 
@@ -82,9 +82,6 @@ class HttpEmbedder:
         self._workers.shutdown(wait=True, cancel_futures=True)
         self._endpoint.close()
 
-    def __repr__(self) -> str:
-        return f"HttpEmbedder({self.name!r})"
-
     @property
     def name(self) -> str:
         """Server, model and asked dimensions: one model's vectors differ between servers."""
@@ -129,17 +126,16 @@ class HttpEmbedder:
         body: dict[str, Any] = {"model": self.config.model, "input": [texts[i] for i in batch]}
         if self.config.dimensions is not None:
             body["dimensions"] = self.config.dimensions
-        reply = self._endpoint.post(body, stop)
-        words = "" if reply.status_code == 200 else self._endpoint.words(reply)
-        if reply.status_code == 200:
-            return read_rows(self._endpoint.value(reply), len(batch), self.config.endpoint)
-        if not says_too_long(reply.status_code, words):
-            raise self._endpoint.refusal(reply)
+        answer = self._endpoint.post(body, stop)
+        if answer.status == 200:
+            return read_rows(answer.value, len(batch), self.config.endpoint)
+        if not answer.says_too_long:
+            raise self._endpoint.refusal(answer)
         if len(batch) == 1:
             text = texts[batch[0]]
             size = f"{len(text):,} characters, about {estimated_tokens(text):,} tokens"
             raise EmbeddingError(
-                f"{self.config.endpoint}: HTTP {reply.status_code}: {words}; "
+                f"{self.config.endpoint}: HTTP {answer.status}: {answer.words}; "
                 f"text {batch[0]} {text[:60]!r} is too long ({size}): shorten it"
             )
         middle = len(batch) // 2

@@ -17,14 +17,13 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from pydantic import BaseModel
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
-from tracerank import __version__
 from tracerank.errors import ChatError, EmbeddingError, TraceRankError, UndecidedPool, UsageError
 from tracerank.pools.pool import Pool
 from tracerank.serving.decider import Decider
 from tracerank.serving.metrics import Counted, ServiceMetrics
 from tracerank.serving.proxy import ChatProxy, refused
 from tracerank.serving.security import BodyLimit, KnownToken
-from tracerank.serving.settings import DEFAULT_SETTINGS, ServiceSettings
+from tracerank.serving.settings import DEFAULT_SETTINGS, ServiceSettings, service_version
 from tracerank.serving.upstream import Refusal
 from tracerank.serving.wire import (
     ErrorReply,
@@ -81,7 +80,7 @@ def create_app(method: Method, settings: ServiceSettings = DEFAULT_SETTINGS) -> 
 
     app = FastAPI(
         title="tracerank",
-        version=__version__,
+        version=service_version(),
         summary="Choose among finished rollouts of a question.",
         lifespan=lifespan,
         redoc_url=None,
@@ -182,7 +181,7 @@ def _routes(decider: Decider, method: str, settings: ServiceSettings, metrics: S
     @router.get("/health")
     async def health() -> HealthReply:
         """Whether requests are answered, and by which method."""
-        return HealthReply(status="ok", method=method, waiting=decider.waiting(), version=__version__)
+        return HealthReply(status="ok", method=method, waiting=decider.waiting(), version=service_version())
 
     @router.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
     async def counts() -> Response:

@@ -13,10 +13,9 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
 from pydantic import BaseModel, Field
 
-from tracerank import __version__
 from tracerank.errors import ReadError, TraceRankError
 from tracerank.pools.pool import Pool
-from tracerank.serving.settings import MAX_ROLLOUTS
+from tracerank.serving.settings import MAX_ROLLOUTS, service_version
 from tracerank.serving.wire import (
     ExplainReply,
     Item,
@@ -45,7 +44,7 @@ T = TypeVar("T")
 
 def create_server(method: Method) -> MCPServer[Any]:
     """The server with both tools."""
-    server: MCPServer[Any] = MCPServer("tracerank", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING")
+    server: MCPServer[Any] = MCPServer("tracerank", instructions=INSTRUCTIONS, version=service_version(), log_level="WARNING")
     lock = Lock()  # tools run in threads, and a method need not be thread-safe
 
     def decided(question: str, items: Sequence[Any], decide: Callable[..., Any], reply: Callable[..., T]) -> T:

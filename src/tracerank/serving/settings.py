@@ -4,6 +4,7 @@ Imports nothing of the ``serve`` extra, so that the command line can show the de
 """
 
 from dataclasses import dataclass, field
+from importlib import metadata
 
 MEGABYTE = 2**20
 MAX_ROLLOUTS = 256
@@ -37,3 +38,11 @@ class ServiceSettings:
 
 
 DEFAULT_SETTINGS = ServiceSettings()
+
+
+def service_version() -> str:
+    """The installed version, as clients see it."""
+    try:
+        return metadata.version("tracerank")
+    except metadata.PackageNotFoundError:
+        return "not installed as a package"
