@@ -58,7 +58,7 @@ def test_the_same_command_gives_the_same_folder(run: Run, labelled: Path, tmp_pa
 def test_the_lines_say_what_was_learned_from_and_how_well(run: Run, labelled: Path, tmp_path: Path) -> None:
     result = run("train", labelled, "-o", tmp_path / "net", *QUICK, "-k", "3")
     assert result.exit_code == 0, result.output
-    for words in ("60 questions, ", "labels: of the file", "the network ", "the vote ", "the oracle 100.0%"):
+    for words in ("60 questions, ", "labels: of the file", "the network ", "the vote ", "the shipped selector "):
         assert words in result.stderr
 
 

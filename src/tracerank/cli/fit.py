@@ -60,19 +60,10 @@ def fit(
             from tracerank.fitting.fit import fit as fit_pools
 
             fitted = fit_pools(
-                pools,
-                output,
-                labels=labelling,
-                folds=folds,
-                seed=seed,
-                settings={**inputs.identity(), "split": split},
-                force=force,
-                on_step=progress.describe,
+                pools, output, labels=labelling, folds=folds, seed=seed, force=force, on_step=progress.describe
             )
-            saved, record, table, lines = output, fitted.record(), fitted.table(), fitted.conclusion()
-            notes = [f"left out: {count:,} questions ({why})" for why, count in fitted.left_out.items()]
-            if not fitted.is_new:
-                notes.append(f"{output}: fitted before, with the same files and settings; --force fits again")
+            saved, record, table, lines = output, dict(fitted.values), fitted.table(), fitted.conclusion()
+            notes = [f"left out: {count:,} questions ({why})" for why, count in fitted.values["left_out"].items()]
     if as_json:
         print_json(record, indent=2)
     else:

@@ -54,7 +54,7 @@ def train(
     """Train the paper's network on labelled pools.
 
     Pools with only right or only wrong answers are left out. 5% of the questions are held out to choose the best epoch,
-    and the vote, the shipped selector, the network and the oracle are compared on them at the end. Use the result with
+    and the vote, the shipped selector and the network are compared on them at the end. Use the result with
     --method FOLDER.
     """
     first = inputs.files[0]
@@ -63,7 +63,7 @@ def train(
     from tracerank.embedding.load import load_embedder
     from tracerank.fitting.folder import write_network_card
     from tracerank.fitting.held_out import compare_held_out
-    from tracerank.fitting.train import TrainingSource, guess_setting, prepare_training
+    from tracerank.fitting.train import guess_setting, prepare_training
 
     labelling = labelling_named(labels)
     with inputs.opened("preparing") as (stream, _, _):
@@ -76,8 +76,9 @@ def train(
             )
         made_from = json.dumps(fingerprint(inputs.files)) + ("" if split is None else f", without --split {split}")
         embedder = load_embedder(encoder, dims)
-        source = TrainingSource(setting, pools, made_from, embedder, labelling)
-        ready = prepare_training(preset, source, output, device=device, **plan)
+        ready = prepare_training(
+            preset, setting, pools, output, embedder, files=made_from, labels=labelling, device=device, **plan
+        )
     if not inputs.quiet:
         for line in filter(None, (ready.about, ready.labelling, ready.caution)):
             note(line)
