@@ -44,7 +44,9 @@ T = TypeVar("T")
 
 def create_server(method: Method) -> MCPServer[Any]:
     """The server with both tools."""
-    server: MCPServer[Any] = MCPServer("tracerank", instructions=INSTRUCTIONS, version=service_version(), log_level="WARNING")
+    server: MCPServer[Any] = MCPServer(
+        "tracerank", instructions=INSTRUCTIONS, version=service_version(), log_level="WARNING"
+    )
     lock = Lock()  # tools run in threads, and a method need not be thread-safe
 
     def decided(question: str, items: Sequence[Any], decide: Callable[..., Any], reply: Callable[..., T]) -> T:
