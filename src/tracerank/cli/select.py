@@ -19,10 +19,9 @@ from tracerank.pools.pool import Pool, drop_reasons
 from tracerank.runs.resumable import ResumableLines
 from tracerank.selecting import Selection, kept_decisions
 from tracerank.votes.base import NO_ANSWER, Decision, decision_line
+from tracerank.votes.missing import UNSURE
 
 LOCAL = "local"
-UNSURE = 0.7
-"""Below this confidence ``--gaps`` looks for missing evidence unless --below is given."""
 
 
 @click.command(epilog=opt.example("tracerank select logs/ -o decisions.jsonl"))
