@@ -13,7 +13,7 @@ from tests.cli.conftest import Run, error_of
 @pytest.fixture(scope="module")
 def evaluated(run: Run, world: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("evaluated") / "e"
-    result = run("evaluate", world, "-k", "1,2,6", "--subsets", "2", "-o", folder)
+    result = run("evaluate", world, "-k", "1,2,6", "-o", folder)
     assert result.exit_code == 0, result.output
     return folder
 
@@ -68,14 +68,6 @@ def test_runs_of_one_method_stand_side_by_side_under_their_labels(run: Run, worl
     found = json.loads(run("report", tmp_path / "1", tmp_path / "2", "--format", "json").stdout)
     main = next(table for table in found["tables"] if table["name"] == "main")
     assert {"majority", "random (s1)", "random (s2)"} <= {row["method"] for row in main["rows"]}
-
-
-def test_money_stands_beside_tokens(run: Run, evaluated: Path, tmp_path: Path) -> None:
-    prices = tmp_path / "prices.json"
-    prices.write_text('{"*": {"input": 2, "output": 8}, "currency": "USD"}')
-    assert "USD per 1,000" in run("report", evaluated, "--prices", prices).stdout
-    prices.write_text('{"*": {"input": 2}}')
-    assert "'*' needs 'input' and 'output'" in error_of(run("report", evaluated, "--prices", prices))
 
 
 def test_names_in_data_cannot_steer_the_terminal(run: Run, evaluated: Path, tmp_path: Path) -> None:

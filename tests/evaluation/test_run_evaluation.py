@@ -10,7 +10,7 @@ import pytest
 from tests.evaluation.folders import Confident, First, asked
 from tracerank.errors import ChatError, UsageError
 from tracerank.evaluation.labels import Labelling
-from tracerank.evaluation.records import read_evaluation
+from tracerank.evaluation.records import read_evaluation, read_records
 from tracerank.evaluation.report import make_report
 from tracerank.evaluation.run import Summary, run_evaluation
 from tracerank.pools.pool import Pool
@@ -62,7 +62,7 @@ class Everything:
 
 
 def keys(folder: Path) -> list[tuple[object, ...]]:
-    return [record.key for record in read_evaluation(folder).records()]
+    return [record.key for record in read_records(folder)]
 
 
 def test_rows_sentences_and_the_record_are_those_of_the_labelled_questions(tmp_path: Path) -> None:
@@ -93,11 +93,11 @@ def test_a_killed_run_resumes_and_ends_in_the_records_of_an_undisturbed_one(tmp_
                 raise KeyboardInterrupt
             return super().decide(pool)
 
-    whole = run(folder=tmp_path / "whole", methods=(First(),), subsets=2)
+    whole = run(folder=tmp_path / "whole", methods=(First(),))
     with pytest.raises(KeyboardInterrupt):
-        run(folder=tmp_path / "killed", methods=(Killed(),), subsets=2)
+        run(folder=tmp_path / "killed", methods=(Killed(),))
     assert 0 < len(keys(tmp_path / "killed")) < len(keys(tmp_path / "whole"))
-    again = run(folder=tmp_path / "killed", methods=(First(),), subsets=2)
+    again = run(folder=tmp_path / "killed", methods=(First(),))
     assert keys(tmp_path / "killed") == keys(tmp_path / "whole")
     assert again.rows == whole.rows
     names = {"config.json", "labels.json", "questions.jsonl", "records.jsonl"}

@@ -47,12 +47,6 @@ DEFAULT_METHODS = ["majority", "evidence"]
     "Instead, replay the rollouts one after the other: what would each rule for stopping cost and bring?",
 )
 @opt.option("--orders N", "Random orders of every pool, for --stopping.", opt.COUNT, default=3)
-@opt.option(
-    "--subsets N",
-    "Besides the first K, also N random subsets of K rollouts, the same for every method.",
-    click.IntRange(0),
-    default=0,
-)
 @opt.labels_option()
 @opt.split_option
 @opt.include_fitted_option
@@ -69,7 +63,6 @@ def evaluate(
     ks: str | None,
     stopping: bool,
     orders: int,
-    subsets: int,
     labels: str,
     split: str | None,
     include_fitted: bool,
@@ -95,8 +88,8 @@ def evaluate(
     held_out = None if split is None else split_named(split)
     named = [name.strip() for text in methods for name in text.split(",") if name.strip()]
     if stopping:
-        if escalate is not None or subsets or backbone is not None:
-            raise UsageError("--stopping: does not go with --escalate, --subsets or --backbone")
+        if escalate is not None or backbone is not None:
+            raise UsageError("--stopping: does not go with --escalate or --backbone")
         names, budgets = named or DEFAULT_METHODS[1:], [None] if ks is None else parse_ks(ks)
         if len(names) > 1 or len(budgets) > 1:
             raise UsageError("--stopping: name one method, whose confidence decides when to stop, and one -k, if any")
@@ -134,12 +127,10 @@ def evaluate(
             [*chosen.values(), *behind],
             streams,
             numbers,
-            labelling_named(labels, options, watches_exact=True),
+            labelling_named(labels, options, is_checked=True),
             folder=folder,
             settings=settings,
             force=force,
-            subsets=subsets,
-            seed=options.seed,
             fitted=fitted_by([*asked, *filter(None, [escalate])]),
             include_fitted=include_fitted,
             split=held_out,

@@ -4,23 +4,23 @@ from collections.abc import Iterable, Iterator
 
 from tracerank.cli.terminal import note
 from tracerank.errors import UsageError
-from tracerank.evaluation.agreement import ExactBesideMeaning
+from tracerank.evaluation.agreement import BesideMeaning
 from tracerank.evaluation.labels import JUDGE, RULES, Labelling
 from tracerank.methods import MethodOptions
 from tracerank.pools.pool import Pool
 from tracerank.pools.subsets import split_named
 
 
-def labelling_named(text: str, options: MethodOptions | None = None, *, watches_exact: bool = False) -> Labelling:
+def labelling_named(text: str, options: MethodOptions | None = None, *, is_checked: bool = False) -> Labelling:
     """The labelling by a rule; ``judge`` without an address asks the command's own chat model.
 
-    ``watches_exact`` also finds out whether exact match would mislead, which takes a second or less.
+    ``is_checked`` also compares exact match and the file's labels with meaning, which takes a second or less.
     """
     rule, _, address = text.strip().partition(":")
     if rule not in RULES or (address and rule != JUDGE):
         known = ", ".join((*(name for name in RULES if name != JUDGE), f"{JUDGE}:URL#MODEL"))
         raise UsageError(f"--labels {text!r}: known are {known}")
-    beside = ExactBesideMeaning() if watches_exact else None
+    beside = BesideMeaning() if is_checked else None
     if rule != JUDGE:
         return Labelling(rule, beside=beside)
     given = options or MethodOptions()

@@ -96,11 +96,6 @@ split_option = option(
     "them.",
 )
 include_fitted_option = flag("--include-fitted", "Judge also the questions that a selector was fitted on.")
-prices_option = option(
-    "--prices FILE",
-    'Also show what tokens cost: JSON or TOML, {"MODEL or *": {"input": 2, "output": 8}} for a million tokens.',
-    PATH,
-)
 
 
 def labels_option(default: str = "auto") -> Decorator[Any]:

@@ -25,11 +25,8 @@ FILES = (".md", ".json", ".csv")
 @opt.choice("--format", ("table", "md", "csv", "json"), "What is printed.", default="table")
 @opt.option("-k K", "K of the tables that show one; the largest by default.", opt.COUNT)
 @opt.option("--against METHOD", "What the others are compared with.", default="majority")
-@opt.prices_option
 @opt.seed_option("Seed of the bootstrap.")
 @opt.include_fitted_option
-@opt.option("--viewer FILE", "Page of tracerank view to link to.", opt.PATH)
-@opt.option("--abstain-below P", "Also show what comes of giving no answer below this confidence.", opt.SHARE)
 @opt.quiet_option
 def report(
     folders: tuple[Path, ...],
@@ -37,11 +34,8 @@ def report(
     format: str,
     k: int | None,
     against: str,
-    prices: Path | None,
     seed: int,
     include_fitted: bool,
-    viewer: Path | None,
-    abstain_below: float | None,
     quiet: bool,
 ) -> None:
     """Turn the records of evaluations into tables, charts and a page.
@@ -49,19 +43,15 @@ def report(
     Intervals are paired bootstraps over questions; the sign test is exact. CSV and JSON are unrounded. Where two
     folders hold different runs of a method, each is shown with the label of its evaluation.
     """
-    from tracerank.evaluation.prices import read_prices
     from tracerank.evaluation.report import make_report
 
-    read = None if prices is None else read_prices(prices)
     kind = "" if output is None or output.is_dir() else output.suffix.lower()
     with working("folding", quiet=quiet):
-        made = make_report(
-            folders, k, against, prices=read, seed=seed, include_fitted=include_fitted, abstain_below=abstain_below
-        )
+        made = make_report(folders, k, against, seed=seed, include_fitted=include_fitted)
         if output is not None and kind in FILES:
             write_text(output, _text(made, kind[1:]))
         elif output is not None:
-            made.write(output, viewer=viewer)
+            made.write(output)
     if format == "table":
         print_tables(made.tables)
     else:
