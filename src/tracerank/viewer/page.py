@@ -33,6 +33,7 @@ SCRIPTS = (
     "overview.js",
     "answers.js",
     "why.js",
+    "missing.js",
     "matrix.js",
     "cards.js",
     "lanes.js",
