@@ -29,7 +29,7 @@ from tracerank.votes.voting import FORMS, MajorityVote, WithoutAbstentions
 from tracerank.votes.weighted import READ_SOURCES, ConfidenceSource, WeightedVote
 
 EVIDENCE, TRACE = SHIPPED, "trace"
-EQUALITIES = ("exact", "default", "meaning", "semantic", "llm")
+EQUALITIES = ("exact", "default", "meaning", "llm")
 """Levels at which a vote takes two answers for one."""
 CONCURRENCY = 4
 """Requests to a chat server under way at once, about one question."""
@@ -268,11 +268,6 @@ def _grouping(options: MethodOptions) -> AnswerGrouping:
             return DefaultGroups()
         case "meaning":
             return MeaningGroups()
-        case "semantic":
-            from tracerank.embedding.load import load_embedder
-            from tracerank.votes.semantic_groups import SemanticGroups
-
-            return SemanticGroups(load_embedder(options.encoder or "default"))
     if options.chat is None:
         raise UsageError("--equality llm needs --chat URL#MODEL: the address of a chat server and its model's name")
     groups: AnswerGrouping = _asking("llm_groups", "LlmGroups", options)
@@ -298,7 +293,7 @@ def _chat_model(options: MethodOptions) -> str | None:
 
 
 def _equality_model(options: MethodOptions) -> str | None:
-    return {"llm": options.chat, "semantic": options.encoder}.get(options.equality)
+    return options.chat if options.equality == "llm" else None
 
 
 _plain = partial(MethodRow, has_confidence=False)

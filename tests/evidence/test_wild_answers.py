@@ -39,10 +39,9 @@ def steep() -> EvidenceSelector:
     return EvidenceSelector(Logistic(dict.fromkeys(COLUMNS, -5e4)), calibrator=calibration)
 
 
-ASKING = ("semantic", "llm")
 DECIDING = {
     **{name: load_method(name) for name in ("evidence", "majority")},
-    **{level: load_method("majority", MethodOptions(equality=level)) for level in EQUALITIES if level not in ASKING},
+    **{level: load_method("majority", MethodOptions(equality=level)) for level in EQUALITIES if level != "llm"},
     "steep": steep(),
 }
 
