@@ -36,8 +36,7 @@ from tracerank.pools.pool import Pool
 from tracerank.pools.types import Retained, Rollout
 from tracerank.votes.answer_groups import MeaningGroups
 from tracerank.votes.base import Calibrator, Decision
-from tracerank.votes.explanation import SUPPORT as BY_SUPPORT
-from tracerank.votes.explanation import Explanation, ReadWeights, Reason, explain
+from tracerank.votes.explanation import SUPPORT as BY_SUPPORT, Explanation, ReadWeights, Reason, explain
 from tracerank.votes.folders import ABOUT, checked_description, read_description, write_description
 from tracerank.votes.selector import EmbedderChoice, Selector
 from tracerank.votes.voting import ANSWERED, FORMS
@@ -86,9 +85,7 @@ class EvidenceSelector(Selector):
         self.model, self.form, self.calibrator, self.training = model, form, calibrator, training or {}
 
     @classmethod
-    def load(
-        cls, folder: str | Path, embedder: EmbedderChoice = None, *, allow_encoder_mismatch: bool = False
-    ) -> "EvidenceSelector":
+    def load(cls, folder: str | Path, embedder: EmbedderChoice = None) -> "EvidenceSelector":
         """From a folder that ``save`` wrote; it needs no encoder and ignores the one that is given."""
         path = Path(folder) / ABOUT
         about = read_description(path, FORMAT, "evidence selector")
