@@ -40,7 +40,6 @@ class EqualityName(StrEnum):
     EXACT = "exact"
     DEFAULT = "default"
     MEANING = MEANING
-    SEMANTIC = "semantic"
     LLM = "llm"
 
 
@@ -288,11 +287,6 @@ def _grouping(options: MethodOptions) -> AnswerGrouping:
         return DefaultGroups()
     if options.equality is EqualityName.MEANING:
         return MeaningGroups()
-    if options.equality is EqualityName.SEMANTIC:
-        from tracerank.embedding.load import load_embedder
-        from tracerank.votes.semantic_groups import SemanticGroups
-
-        return SemanticGroups(load_embedder(options.encoder or "default"))
     if options.chat is None:
         raise UsageError("--equality llm needs --chat URL#MODEL: the address of a chat server and its model's name")
     groups: AnswerGrouping = _asking("llm_groups", "LlmGroups", options)
@@ -318,7 +312,7 @@ def _chat_model(options: MethodOptions) -> str | None:
 
 
 def _equality_model(options: MethodOptions) -> str | None:
-    return {EqualityName.LLM: options.chat, EqualityName.SEMANTIC: options.encoder}.get(options.equality)
+    return options.chat if options.equality is EqualityName.LLM else None
 
 
 _plain = partial(MethodRow, has_confidence=False)

@@ -42,7 +42,7 @@ class Selection:
 
     def refuse_workers(self) -> None:
         """Refuse what works on many pools at a time by itself."""
-        asks = self.options.chat is not None or self.options.equality in (EqualityName.SEMANTIC, EqualityName.LLM)
+        asks = self.options.chat is not None or self.options.equality is EqualityName.LLM
         encoder = getattr(load_method(self.method, self.options), "encoder", None)
         if asks or self.escalate is not None or encoder is not None:
             raise UsageError(f"--workers: {self.method} asks a server or embeds texts, many at a time; leave it out")

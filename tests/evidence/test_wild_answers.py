@@ -39,10 +39,9 @@ def steep() -> EvidenceSelector:
     return EvidenceSelector(Logistic(dict.fromkeys(COLUMNS, -5e4)), calibrator=calibration)
 
 
-ASKING = (EqualityName.SEMANTIC, EqualityName.LLM)
 DECIDING = {
     **{name: load_method(name) for name in ("evidence", "majority")},
-    **{level: load_method("majority", MethodOptions(equality=level)) for level in EqualityName if level not in ASKING},
+    **{level: load_method("majority", MethodOptions(equality=level)) for level in EqualityName if level != "llm"},
     "steep": steep(),
 }
 

@@ -226,9 +226,9 @@ encoder_options = together(*_ENCODER.values())
 _METHOD: dict[str, Decorator[Any]] = {
     "equality": choice(
         "--equality",
-        ("exact", "default", "meaning", "semantic", "llm"),
+        ("exact", "default", "meaning", "llm"),
         "When a vote counts two answers as one: the same words (the paper's), the same number, date or short answer, "
-        "the same assertion, by the encoder, or by the model of --chat.",
+        "the same assertion, or by the model of --chat.",
         default="exact",
     ),
     "form": choice(

@@ -22,10 +22,9 @@ from tracerank.runs.resumable import ResumableLines
 from tracerank.selecting import Selection, kept_decisions
 from tracerank.votes.base import NO_ANSWER, Decision, decision_line
 from tracerank.votes.decision_table import DECISION
+from tracerank.votes.missing import UNSURE
 
 LOCAL = "local"
-UNSURE = 0.7
-"""Below this confidence ``--gaps`` looks for missing evidence unless --below is given."""
 
 
 @click.command(epilog=opt.example("tracerank select logs/ -o decisions.jsonl"))

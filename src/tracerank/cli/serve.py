@@ -68,8 +68,8 @@ def serve(
 ) -> None:
     """Serve selection over HTTP.
 
-    POST /v1/select, /v1/explain, /v1/view and /v2/rerank; /docs describes them, /metrics is for Prometheus. A bearer
-    token is required if TRACERANK_SERVICE_TOKEN is set.
+    POST /v1/select, /v1/explain and /v2/rerank; /docs describes them, /metrics is for Prometheus. A bearer token is
+    required if TRACERANK_SERVICE_TOKEN is set.
     """
     with needed("serving needs", "serve", UsageError):
         from tracerank.serving.app import create_app, run
