@@ -36,7 +36,8 @@ from tracerank.pools.pool import Pool
 from tracerank.pools.types import Retained, Rollout
 from tracerank.votes.answer_groups import MeaningGroups
 from tracerank.votes.base import Calibrator, Decision
-from tracerank.votes.explanation import SUPPORT as BY_SUPPORT, Explanation, ReadWeights, Reason, explain
+from tracerank.votes.explanation import SUPPORT as BY_SUPPORT
+from tracerank.votes.explanation import Explanation, ReadWeights, Reason, explain
 from tracerank.votes.folders import ABOUT, checked_description, read_description, write_description
 from tracerank.votes.selector import EmbedderChoice, Selector
 from tracerank.votes.voting import ANSWERED, FORMS
