@@ -61,13 +61,13 @@ def test_what_cannot_be_reported_is_refused_in_a_line(run: Run, evaluated: Path,
     assert not (tmp_path / "out").exists()
 
 
-def test_runs_of_one_method_stand_side_by_side_under_their_labels(run: Run, world: Path, tmp_path: Path) -> None:
+def test_runs_of_one_method_stand_side_by_side_under_their_folders(run: Run, world: Path, tmp_path: Path) -> None:
     for seed in "12":
-        asked = ("--method", "majority,random", "--seed", seed, "-k", "6", "-o", tmp_path / seed, "--label", f"s{seed}")
+        asked = ("--method", "majority,random", "--seed", seed, "-k", "6", "-o", tmp_path / seed)
         assert run("evaluate", world, *asked).exit_code == 0
     found = json.loads(run("report", tmp_path / "1", tmp_path / "2", "--format", "json").stdout)
     main = next(table for table in found["tables"] if table["name"] == "main")
-    assert {"majority", "random (s1)", "random (s2)"} <= {row["method"] for row in main["rows"]}
+    assert {"majority", "random (1)", "random (2)"} <= {row["method"] for row in main["rows"]}
 
 
 def test_names_in_data_cannot_steer_the_terminal(run: Run, evaluated: Path, tmp_path: Path) -> None:

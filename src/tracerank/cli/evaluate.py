@@ -52,7 +52,6 @@ DEFAULT_METHODS = ["majority", "evidence"]
 @opt.include_fitted_option
 @opt.escalation_options
 @opt.option("--backbone NAME,…", f"Which model made the rollouts: one name for all, one for each FILE, or {BY_FILE}.")
-@opt.option("--label NAME", "What a report calls these runs, if not by the folder's name.")
 @opt.method_options()
 @opt.inputs_options(k=False)
 @opt.force_option
@@ -69,7 +68,6 @@ def evaluate(
     escalate: str | None,
     below: float | None,
     backbone: str | None,
-    label: str | None,
     options: MethodOptions,
     inputs: Inputs,
     force: bool,
@@ -115,7 +113,6 @@ def evaluate(
             "sets": [{"backbone": name, **inputs.identity(paths)} for name, paths in sets],
             "methods": [method_identity(name) for name in names],
             "models": models,
-            "label": label,
             "options": options.identity(),
             "split": split,
             "include_fitted": include_fitted,

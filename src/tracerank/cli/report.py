@@ -26,7 +26,6 @@ FILES = (".md", ".json", ".csv")
 @opt.option("-k K", "K of the tables that show one; the largest by default.", opt.COUNT)
 @opt.option("--against METHOD", "What the others are compared with.", default="majority")
 @opt.seed_option("Seed of the bootstrap.")
-@opt.include_fitted_option
 @opt.quiet_option
 def report(
     folders: tuple[Path, ...],
@@ -35,7 +34,6 @@ def report(
     k: int | None,
     against: str,
     seed: int,
-    include_fitted: bool,
     quiet: bool,
 ) -> None:
     """Turn the records of evaluations into tables, charts and a page.
@@ -47,7 +45,7 @@ def report(
 
     kind = "" if output is None or output.is_dir() else output.suffix.lower()
     with working("folding", quiet=quiet):
-        made = make_report(folders, k, against, seed=seed, include_fitted=include_fitted)
+        made = make_report(folders, k, against, seed=seed)
         if output is not None and kind in FILES:
             write_text(output, _text(made, kind[1:]))
         elif output is not None:

@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from tracerank.errors import UsageError
-from tracerank.evaluation.figures import MAJORITY, Figures
 from tracerank.evaluation.labels import labels_words
 from tracerank.evaluation.page import report_page, write_page
-from tracerank.evaluation.records import Evaluation, QuestionKey, read_evaluation
-from tracerank.evaluation.report_tables import report_tables
+from tracerank.evaluation.records import Evaluation, read_evaluation
+from tracerank.evaluation.report_tables import MAJORITY, Figures, report_tables
 from tracerank.evaluation.run import fitted_sentence
 from tracerank.evaluation.scores import ScoreMatrix, score_matrix
 from tracerank.evaluation.tables import Table, long_csv, markdown, wide_csv
@@ -62,51 +61,28 @@ class Report:
 
 
 def make_report(
-    folders: Sequence[str | Path],
-    k: int | None = None,
-    against: str = MAJORITY,
-    *,
-    seed: int = 0,
-    include_fitted: bool = False,
+    folders: Sequence[str | Path], k: int | None = None, against: str = MAJORITY, *, seed: int = 0
 ) -> Report:
     """Fold the records of evaluations; what is asked for must be among them.
 
     The tables are of K or the largest one, and compare with the method ``against``; ``seed`` is that of the bootstrap.
-    Questions that a selector was fitted on count only with ``include_fitted``.
     """
     paths = [Path(folder) for folder in folders]
     evaluations, where = [read_evaluation(path) for path in paths], ", ".join(map(str, paths))
     labels = tuple((str(path), _labels_of(each)) for path, each in zip(paths, evaluations, strict=True))
     warning = _differing(labels)
-    left_out, fitted = _fitted(evaluations, include_fitted, where)
     try:
-        scores = score_matrix(evaluations, left_out)
+        scores = score_matrix(evaluations)
     except UsageError as error:
         raise error if warning is None else UsageError(f"{error}; {warning}") from None
     _check(scores, k, against, where)
+    fitted = fitted_sentence(sum(facts.is_fitted for facts in scores.questions), len(scores.questions), True)
     figures = Figures.of(scores, k, against, seed=seed)
     main, *others = report_tables(figures)
     labelled = f"Labels: {'; '.join(dict.fromkeys(words for _, words in labels))}."
     main = replace(main, notes=(*main.notes, labelled, *filter(None, (fitted,))))
     title = f"{len(scores.questions):,} questions of {', '.join(path.name for path in paths)}"
     return Report(title, (main, *others), figures, labels, "; ".join(filter(None, (warning, fitted))) or None)
-
-
-def _fitted(
-    evaluations: Sequence[Evaluation], include_fitted: bool, where: str
-) -> tuple[frozenset[QuestionKey], str | None]:
-    """The questions that are left out, as they were fitted on, and a sentence on them."""
-    facts = [each for evaluation in evaluations for each in evaluation.questions]
-    met, fitted = {each.key for each in facts}, frozenset(each.key for each in facts if each.is_fitted)
-    sentence = fitted_sentence(len(fitted), len(met), include_fitted)
-    if include_fitted:
-        return frozenset(), sentence
-    if fitted and fitted == met:
-        raise UsageError(
-            f"{where}: a selector was fitted on all {len(met):,} questions; none is left to judge; --include-fitted "
-            "judges them, too"
-        )
-    return fitted, sentence
 
 
 def _labels_of(evaluation: Evaluation) -> str:
