@@ -45,5 +45,5 @@ def test_what_asking_brought_and_cost_is_folded_from_the_records(tmp_path: Path)
         "before and 40.0% after; 4.0 calls and 200 tokens per recovered answer"
     )
     assert found.sentence == sentence
-    assert sentence in make_report([folder]).markdown()
+    assert sentence in str(make_report([folder]).record())
     assert escalations(scores_of(folded(tmp_path / "plain", POOLS, ks=[2], methods=[FIRST])), [2]) == []

@@ -12,7 +12,7 @@ from tracerank.evaluation.records import Evaluation, read_evaluation
 from tracerank.evaluation.report_tables import MAJORITY, Figures, report_tables
 from tracerank.evaluation.run import fitted_sentence
 from tracerank.evaluation.scores import ScoreMatrix, score_matrix
-from tracerank.evaluation.tables import Table, long_csv, markdown, wide_csv
+from tracerank.evaluation.tables import Table, csv_text, markdown
 from tracerank.runs.atomic import write_json, write_text
 
 
@@ -37,13 +37,6 @@ class Report:
             "tables": [table.as_json() for table in self.tables],
         }
 
-    def markdown(self) -> str:
-        return markdown(self.tables, self.title)
-
-    def csv(self) -> str:
-        """All tables, a line per cell."""
-        return long_csv(self.tables)
-
     def page(self) -> str:
         """The report as a page for the browser."""
         words = [words for _, words in self.labels]
@@ -53,10 +46,10 @@ class Report:
         """``index.html``, ``report.md``, ``report.json`` and a CSV per table."""
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        write_text(folder / "report.md", self.markdown())
+        write_text(folder / "report.md", markdown(self.tables, self.title))
         write_json(folder / "report.json", self.record())
         for table in self.tables:
-            write_text(folder / f"{table.name}.csv", wide_csv(table))
+            write_text(folder / f"{table.name}.csv", csv_text(table))
         write_page(folder, self.page())
 
 

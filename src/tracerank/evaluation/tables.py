@@ -81,23 +81,9 @@ def markdown(tables: Sequence[Table], title: str) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def wide_csv(table: Table) -> str:
+def csv_text(table: Table) -> str:
     """One table as CSV, unrounded; what is unknown is empty."""
-    return _csv([[column.name for column in table.columns], *table.rows])
-
-
-def long_csv(tables: Sequence[Table]) -> str:
-    """All tables as one CSV with a line per cell."""
-    cells = (
-        (table.name, row[0], column.name, value)
-        for table in tables
-        for row in table.rows
-        for value, column in zip(row[1:], table.columns[1:], strict=True)
-    )
-    return _csv([("table", "row", "column", "value"), *cells])
-
-
-def _csv(rows: Sequence[Sequence[Value]]) -> str:
+    rows = [[column.name for column in table.columns], *table.rows]
     text = io.StringIO()
     cells = ([safe_cell(value) if isinstance(value, str) else value for value in row] for row in rows)
     csv.writer(text, lineterminator="\n").writerows(cells)
