@@ -99,7 +99,8 @@ def guess_setting(pools: Iterable[Pool]) -> tuple[str, Iterator[Pool]]:
     first = list(islice(stream, SAMPLED_POOLS))
     if not first:
         raise UsageError("no pools to learn from: give some")
-    ((setting, _),) = Counter(pool.setting for pool in first).most_common(1)
+    readable = [pool for pool in first if any(rollout.problem is None for rollout in pool.rollouts)]
+    ((setting, _),) = Counter(pool.setting for pool in readable or first).most_common(1)
     return setting, chain(first, stream)
 
 
