@@ -30,7 +30,7 @@ from tracerank.runs.atomic import write_json, write_lines
 from tracerank.trace.data import prepare_examples
 from tracerank.trace.recipe import CONTROLS, RECIPES, GraphRecipe, NetConfig, TrainingPlan
 from tracerank.trace.selector import TraceSelector
-from tracerank.trace.train import OnStep, train, train_two_stages
+from tracerank.trace.train import OnStep, train
 from tracerank.votes.answer_groups import ExactGroups
 from tracerank.votes.folders import remember_fitted
 from tracerank.votes.voting import MajorityVote
@@ -54,11 +54,6 @@ class Variant:
     def slug(self) -> str:
         """The name on the command line and in folders."""
         return _slug(self.name)
-
-    @property
-    def stages(self) -> int:
-        """Trainings of one run, one after the other."""
-        return 2 if self.net.get("readout") == "two_stage" else 1
 
 
 def _slug(name: str) -> str:
@@ -250,8 +245,7 @@ class Ablation:
         folder = self.folder / "examples" / digest
         examples = prepare_examples(self.training_pools(), recipe, plan, setup.embedder, folder, "the ablation's pools")
         config = NetConfig(examples.encoder.width, **{**setup.net, **variant.net})
-        fit = train_two_stages if variant.stages > 1 else train
-        selector = TraceSelector(fit(examples, config, recipe, plan, out, on_step=on_step), setup.embedder)
+        selector = TraceSelector(train(examples, config, recipe, plan, out, on_step=on_step), setup.embedder)
         found = evaluate([selector], self.test_pools(), [plan.k])
         own = (replace(record, method=variant.slug) for record in found if record.method == selector.name)
         write_lines(out / RECORDS, map(asdict, own))

@@ -19,7 +19,7 @@ from tracerank.evaluation.labels import Labelling
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA
 from tracerank.trace.data import prepare_examples
-from tracerank.trace.recipe import NetConfig, setting_named
+from tracerank.trace.recipe import SETTINGS, NetConfig
 from tracerank.trace.train import OnStep, device_named, train
 from tracerank.votes.folders import remember_fitted
 
@@ -114,7 +114,7 @@ def prepare_training(
     """
     if preset not in PRESETS:
         raise UsageError(f"no preset is called {preset!r}; choose one of {', '.join(PRESETS)}")
-    where, setting = device_named(device), setting_named(source.setting)
+    where, setting = device_named(device), SETTINGS[source.setting]
     values = {**PRESETS[preset].plan, **{name: value for name, value in given.items() if value is not None}}
     plan = replace(setting.plan, **values)
     files, labels, questions = source.files, source.labels, list[str]()

@@ -228,6 +228,19 @@ class TraceNet(nn.Module):
         answers = take(self.answer_encoder(table, texts["answer"]), graph.candidate_answer)
         return answers + self.votes(graph.vote_features), states
 
+    def attention_weights(self, graph: Batch, table: Tensor) -> Tensor | None:
+        """[candidates, searches + evidence]: alpha of Eq. 7, mean over the heads; None if the net reads without it."""
+        if self.attention is None:
+            return None
+        answers, states = self.encode(graph, table)
+        states = self.propagate(states, graph)
+        if self.graph_readout is not None:
+            answers = self.graph_readout(answers, states, graph.contexts)
+        found = torch.zeros(len(answers), len(states["search"]) + len(states["evidence"]))
+        for context, _, weights in self.attention.weights(answers, states, graph.contexts):
+            found.index_put_((context.candidates.unsqueeze(1), context.nodes), weights.mean(1), accumulate=True)
+        return found
+
     def propagate(self, states: States, graph: Batch) -> States:
         """L layers of relation-specific messages; answers take no part."""
         for layer in self.layers:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType
 
 import torch
 from torch import Tensor
@@ -13,29 +12,27 @@ from tracerank.trace.net import TraceNet
 from tracerank.trace.recipe import OFFICIAL_RECIPES, GraphRecipe, NetConfig, relations
 
 MAX_BYTES = 1 << 30
-TASKS = MappingProxyType({"webqa": WEBQA, "long_horizon": BROWSING})
+TASKS = {"webqa": WEBQA, "long_horizon": BROWSING}
 
-EVIDENCE = MappingProxyType({WEBQA: "chunk_occurrence", BROWSING: "evidence"})
-EVIDENCE_ENCODER = MappingProxyType({WEBQA: "chunk", BROWSING: "evidence"})
-ANSWER = MappingProxyType({WEBQA: "answer", BROWSING: "response"})
-VOTES = MappingProxyType({WEBQA: "answer_occurrence_weight", BROWSING: "vote_projection.weight"})
-RELATIONS = MappingProxyType(
-    {
-        "starts": ("query", "starts", "subquery"),
-        "next": ("subquery", "next", "subquery"),
-        "previous": ("subquery", "previous", "subquery"),
-        **{f"rank{rank}": ("subquery", f"rank{rank}", "chunk_occurrence") for rank in (1, 2, 3)},
-        **{f"rank{rank}_of": ("chunk_occurrence", f"rank{rank}_of", "subquery") for rank in (1, 2, 3)},
-        "open": ("subquery", "opens", "evidence"),
-        "open_of": ("evidence", "opened_by", "subquery"),
-        "find": ("subquery", "finds", "evidence"),
-        "find_of": ("evidence", "found_by", "subquery"),
-        "same_content_within": ("chunk_occurrence", "same_content_intra_trace", "chunk_occurrence"),
-        "same_content_cross": ("chunk_occurrence", "same_content_cross_trace", "chunk_occurrence"),
-        "in_document": ("evidence", "belongs_to", "document"),
-        "holds": ("document", "contains", "evidence"),
-    }
-)
+EVIDENCE = {WEBQA: "chunk_occurrence", BROWSING: "evidence"}
+EVIDENCE_ENCODER = {WEBQA: "chunk", BROWSING: "evidence"}
+ANSWER = {WEBQA: "answer", BROWSING: "response"}
+VOTES = {WEBQA: "answer_occurrence_weight", BROWSING: "vote_projection.weight"}
+RELATIONS = {
+    "starts": ("query", "starts", "subquery"),
+    "next": ("subquery", "next", "subquery"),
+    "previous": ("subquery", "previous", "subquery"),
+    **{f"rank{rank}": ("subquery", f"rank{rank}", "chunk_occurrence") for rank in (1, 2, 3)},
+    **{f"rank{rank}_of": ("chunk_occurrence", f"rank{rank}_of", "subquery") for rank in (1, 2, 3)},
+    "open": ("subquery", "opens", "evidence"),
+    "open_of": ("evidence", "opened_by", "subquery"),
+    "find": ("subquery", "finds", "evidence"),
+    "find_of": ("evidence", "found_by", "subquery"),
+    "same_content_within": ("chunk_occurrence", "same_content_intra_trace", "chunk_occurrence"),
+    "same_content_cross": ("chunk_occurrence", "same_content_cross_trace", "chunk_occurrence"),
+    "in_document": ("evidence", "belongs_to", "document"),
+    "holds": ("document", "contains", "evidence"),
+}
 """By our names of relations."""
 
 
