@@ -220,9 +220,3 @@ def test_the_table_has_the_votes_first_and_compares_with_full_where_it_was_run(a
     assert rows[-1].against == pytest.approx(rows[-1].accuracy - rows[-2].accuracy)
     assert rows[-2].against is None
     assert all(row.against is None for row in ablation.rows((other,), 1))
-
-
-def test_only_the_two_stage_variant_is_trained_twice() -> None:
-    assert {slug: variant.stages for slug, variant in VARIANTS["webqa"].items() if variant.stages > 1} == {
-        "two-stage": 2
-    }

@@ -14,10 +14,8 @@ from tracerank.trace.recipe import OFFICIAL_RECIPES, GraphRecipe, NetConfig, rel
 MAX_BYTES = 1 << 30
 TASKS = {"webqa": WEBQA, "long_horizon": BROWSING}
 
-EVIDENCE = {WEBQA: "chunk_occurrence", BROWSING: "evidence"}
-EVIDENCE_ENCODER = {WEBQA: "chunk", BROWSING: "evidence"}
 ANSWER = {WEBQA: "answer", BROWSING: "response"}
-VOTES = {WEBQA: "answer_occurrence_weight", BROWSING: "vote_projection.weight"}
+EVIDENCE = {WEBQA: "chunk_occurrence", BROWSING: "evidence"}
 RELATIONS = {
     "starts": ("query", "starts", "subquery"),
     "next": ("subquery", "next", "subquery"),
@@ -66,7 +64,12 @@ def translate(state: Mapping[str, Tensor], setting: str, recipe: GraphRecipe, la
         "attention.contract": "answer_qformer.feed_forward.3",
         "attention.output_norm": "answer_qformer.output_norm",
     }
-    texts = {"query": "query", "answer": ANSWER[setting], "search": "subquery", "evidence": EVIDENCE_ENCODER[setting]}
+    texts = {
+        "query": "query",
+        "answer": ANSWER[setting],
+        "search": "subquery",
+        "evidence": EVIDENCE[setting].removesuffix("_occurrence"),
+    }
     for ours, theirs in texts.items():
         modules |= {f"{ours}_encoder.project": f"{theirs}_encoder.0", f"{ours}_encoder.norm": f"{theirs}_encoder.1"}
     nodes = {"search": "subquery", "evidence": EVIDENCE[setting]}
@@ -75,7 +78,7 @@ def translate(state: Mapping[str, Tensor], setting: str, recipe: GraphRecipe, la
         modules |= {f"layers.{n}.{ours}_norm": f"norms.{n}.{theirs}" for n in range(layers)}
     names = {
         "log_scale": "logit_scale",
-        "votes.weight": VOTES[setting],
+        "votes.weight": "answer_occurrence_weight" if setting == WEBQA else "vote_projection.weight",
         "attention.type_embedding": "answer_qformer.context_type",
         **{
             f"attention.{n}.weight": f"answer_qformer.{n}_projection.weight"

@@ -54,13 +54,10 @@ class Position:
 def device_named(name: str) -> torch.device:
     """The device of ``--device``: cpu, cuda or cuda:1."""
     try:
-        device = torch.device(name)
-        torch.zeros(1, device=device)
+        return torch.zeros(1, device=name).device
     except (RuntimeError, AssertionError):
-        raise UsageError(
-            f"--device {name}: torch cannot use it on this machine; leave it out to train on cpu"
-        ) from None
-    return device
+        message = f"--device {name}: torch cannot use it on this machine; leave it out to train on cpu"
+        raise UsageError(message) from None
 
 
 def train(
@@ -127,11 +124,8 @@ class _Run:
         votes = [each for name, each in self.learned.items() if name.startswith("votes.")]
         others = [each for name, each in self.learned.items() if not name.startswith("votes.")]
         # Decay is a share of the rate: kept as it was.
-        groups: list[dict[str, Any]] = [
-            {"params": others},
-            {"params": votes, "lr": rate * factor, "weight_decay": decay / factor},
-        ]
-        return torch.optim.AdamW(groups, lr=rate, weight_decay=decay, fused=True)
+        own: dict[str, Any] = {"params": votes, "lr": rate * factor, "weight_decay": decay / factor}
+        return torch.optim.AdamW([{"params": others}, own], lr=rate, weight_decay=decay, fused=True)
 
     def epoch(self, on_step: OnStep) -> None:
         """The remaining steps of an epoch, and its validation."""
