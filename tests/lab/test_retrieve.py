@@ -31,7 +31,7 @@ def client(*replies: httpx.Response | Exception) -> tuple[RetrieveClient, list[A
             raise reply
         return reply
 
-    made = RetrieveClient(RetrieveConfig("http://host:1", retries=2, first_delay=0))
+    made = RetrieveClient(RetrieveConfig("http://host:1", retries=2))
     made._endpoint._http = httpx.Client(transport=httpx.MockTransport(handle))
     return made, sent
 
@@ -57,7 +57,7 @@ def test_bare_documents_are_read_too_and_no_more_than_asked_for() -> None:
     ]
 
 
-def test_a_request_that_keeps_failing_raises_and_never_looks_like_an_empty_search() -> None:
+def test_a_request_that_keeps_failing_raises_and_never_looks_like_an_empty_search(slept: list[float]) -> None:
     made, sent = client(*[httpx.ReadTimeout("late")] * 3)
     with pytest.raises(RetrieveError, match=r"http://host:1/retrieve: gave up after 3 attempts"):
         made.search("velm")

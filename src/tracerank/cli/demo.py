@@ -36,7 +36,7 @@ On your own logs:
 
 
 @click.command(epilog=opt.example("tracerank demo"))
-@opt.output_option("Where pools, decisions and the page go.", "FOLDER", default=Path("runs/demo"))
+@opt.output_option("Where pools, decisions and the page go.", opt.FOLDER, "decisions.jsonl", default=Path("runs/demo"))
 @opt.quiet_option
 def demo(output: Path, quiet: bool) -> None:
     """Decide real questions by the majority vote and by the shipped selector.

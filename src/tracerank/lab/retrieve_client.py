@@ -20,13 +20,11 @@ class RetrieveConfig(Server):
     path: ClassVar[str] = "retrieve"
     error: ClassVar[type[TraceRankError]] = RetrieveError
     kind: ClassVar[str] = "a Search-R1 style retrieval server"
-    form: ClassVar[str] = "http://HOST[:PORT][/retrieve]"
     usual_key: ClassVar[str] = "TRACERANK_RETRIEVER_KEY"  # its own: the key of a chat server is none of its business
 
     model: str = ""
     timeout: float = 30.0
     retries: int = 4
-    longest_delay: float = 30.0
     concurrency: int = 64
 
     @property
@@ -45,10 +43,9 @@ class RetrieveClient:
     def search(self, query: str, k: int = 3) -> tuple[Passage, ...]:
         """The server's passages, best first."""
         answer = self._endpoint.post({"queries": [encodable(query)], "topk": k, "return_scores": True})
-        if answer.status_code != 200:
+        if answer.status != 200:
             raise self._endpoint.refusal(answer)
-        reply = self._endpoint.value(answer)
-        result = reply.get("result") if isinstance(reply, dict) else None
+        result = answer.value.get("result") if isinstance(answer.value, dict) else None
         if not isinstance(result, list) or len(result) != 1 or not isinstance(result[0], list):
             raise RetrieveError(f"{self.config.endpoint}: expected 'result' to be a list with one list of documents")
         return tuple(map(self._passage, result[0]))[:k]

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from tracerank.embedding.base import AGREEMENT, Embedder, EncoderIdentity, agreement, check_stored
+from tracerank.embedding.base import AGREEMENT, Embedder, EncoderIdentity, agreement, check_vectors
 from tracerank.embedding.load import embedder_for
 from tracerank.errors import CheckpointError
 from tracerank.pools.documents import link_documents
@@ -129,9 +129,7 @@ def check_encoder(wanted: EncoderIdentity, embedder: Embedder, allow_mismatch: b
 def embedded(graphs: Sequence[PoolGraph], embedder: Embedder) -> tuple[list[Columns], Tensor]:
     """The graphs' columns, and the table of vectors that they point to, with each text embedded once."""
     texts = list(dict.fromkeys(text for graph in graphs for text in graph.all_texts()))
-    # Vectors that a cache keeps in half precision are widened where they are encoded, some at a time.
-    embed = getattr(embedder, "embed_stored", embedder.embed)
-    checked = check_stored(embed(texts), len(texts), embedder.width, embedder.name, texts)
+    checked = check_vectors(embedder.embed(texts), len(texts), embedder.width, embedder.name, texts)
     rows = {text: row for row, text in enumerate(texts)}
     return [graph.located(rows) for graph in graphs], torch.from_numpy(checked)
 
