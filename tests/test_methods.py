@@ -70,7 +70,7 @@ def test_equality_and_form_are_options_of_votes() -> None:
         ("majority-containment", "use --method majority --equality default"),
         ("selector", "use --method evidence"),
         ("browsing", "use --method evidence"),
-        ("trace-plus", "never surely better than evidence"),
+        ("trace-plus", "use --method evidence"),
         ("verifier-tournament", "use --method verifier"),
         ("solagg-paper", "use --method solagg"),
         ("trace=checkpoints/mine", "use --method checkpoints/mine"),

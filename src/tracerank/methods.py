@@ -88,9 +88,7 @@ def load_method(name: str = EVIDENCE, options: MethodOptions | None = None) -> M
     return _checked_row(name, options).build(options)
 
 
-def load_selector(
-    folder: str | Path = SHIPPED, embedder: EmbedderChoice = None, *, allow_encoder_mismatch: bool = False
-) -> Selector:
+def load_selector(folder: str | Path = SHIPPED, embedder: EmbedderChoice = None) -> Selector:
     """The fitted method in a folder, of any kind; one that reads vectors takes its own encoder by default.
 
     Vectors of an encoder that is loaded here are kept in the cache on disk; an embedder object is used as it is.
@@ -103,7 +101,7 @@ def load_selector(
     except ImportError as error:
         by = f"{place}: a selector of kind {kind} needs"
         raise CheckpointError(missing(by, error.name or "more libraries", "embed")) from None
-    selector = found.load(place, embedder, allow_encoder_mismatch=allow_encoder_mismatch)
+    selector = found.load(place, embedder)
     selector.calibrator = _calibrator(place)
     return selector
 
@@ -162,16 +160,14 @@ def _instead(name: str) -> str | None:
     return _REMOVED.get(name)
 
 
-_NO_BETTER = f"it was never surely better than evidence; use --method {EVIDENCE}"
 _REMOVED = {
-    **dict.fromkeys(("selector", "meaning", "default", "shipped"), f"use --method {EVIDENCE}"),
-    **dict.fromkeys(("browsing", "features", "stack", "trace-plus", "gated"), _NO_BETTER),
-    **dict.fromkeys(("verifier-graded", "verifier-tournament"), "use --method verifier"),
     "majority-containment": "use --method majority --equality default",
-    **{
-        f"{name}-paper": f"use --method {name}: `counts` of a decision says where the paper's rules found no answer"
-        for name in ("solagg", "summagg", "aggagent")
-    },
+    **dict.fromkeys(("verifier-graded", "verifier-tournament"), "use --method verifier"),
+    **{f"{name}-paper": f"use --method {name}" for name in ("solagg", "summagg", "aggagent")},
+    **dict.fromkeys(
+        ("selector", "meaning", "default", "shipped", "browsing", "features", "stack", "trace-plus", "gated"),
+        f"use --method {EVIDENCE}",
+    ),
 }
 
 

@@ -132,7 +132,7 @@ def evaluate(
     if as_json:
         print_json(summary.record(), indent=2)
     else:
-        _print(summary.rows, numbers)
+        print_accuracy(summary.rows, numbers)
         for sentence in summary.sentences:
             click.echo(f" {harmless(sentence)}\n")
     if not inputs.quiet:
@@ -169,7 +169,8 @@ def _sets(files: Sequence[Path], backbone: str | None) -> list[tuple[str | None,
     return [(name, [path for path, own in pairs if own == name]) for name in dict.fromkeys(names)]
 
 
-def _print(rows: "Sequence[Row]", ks: list[int]) -> None:
+def print_accuracy(rows: "Sequence[Row]", ks: Sequence[int]) -> None:
+    """A row for each method, a column for each K."""
     has_f1 = any(row.f1 is not None for row in rows)
     cells: dict[str, list[str]] = {}
     for row in rows:

@@ -86,9 +86,7 @@ class EvidenceSelector(Selector):
         self.model, self.form, self.calibrator, self.training = model, form, calibrator, training or {}
 
     @classmethod
-    def load(
-        cls, folder: str | Path, embedder: EmbedderChoice = None, *, allow_encoder_mismatch: bool = False
-    ) -> "EvidenceSelector":
+    def load(cls, folder: str | Path, embedder: EmbedderChoice = None) -> "EvidenceSelector":
         """From a folder that ``save`` wrote; it needs no encoder and ignores the one that is given."""
         path = Path(folder) / ABOUT
         about = read_description(path, FORMAT, "evidence selector")
