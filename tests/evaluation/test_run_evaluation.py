@@ -10,7 +10,7 @@ import pytest
 from tests.evaluation.folders import Confident, First, asked
 from tracerank.errors import ChatError, UsageError
 from tracerank.evaluation.labels import Labelling
-from tracerank.evaluation.records import read_evaluation, read_records
+from tracerank.evaluation.records import read_records
 from tracerank.evaluation.report import make_report
 from tracerank.evaluation.run import Summary, run_evaluation
 from tracerank.pools.pool import Pool
@@ -66,7 +66,7 @@ def keys(folder: Path) -> list[tuple[object, ...]]:
 
 
 def test_rows_sentences_and_the_record_are_those_of_the_labelled_questions(tmp_path: Path) -> None:
-    found = run([*POOLS, BARE], tmp_path / "e", ks=(2, 4), settings={"label": "mine"})
+    found = run([*POOLS, BARE], tmp_path / "e", ks=(2, 4))
     assert {(row.method, row.k): row.accuracy for row in found.rows}["single", 2] == pytest.approx(1 / 3)
     assert found.sentences[0].startswith("labels: by meaning (references; --labels em for exact match)")
     assert found.notes == [
@@ -75,7 +75,6 @@ def test_rows_sentences_and_the_record_are_those_of_the_labelled_questions(tmp_p
     ]
     assert not found.has_failures
     assert found.record()["rows"][0]["questions"] == 6
-    assert read_evaluation(tmp_path / "e").label == "mine"
     assert json.loads((tmp_path / "e" / "labels.json").read_text()) == found.labelling.record()
 
 

@@ -20,34 +20,28 @@ def test_folders_of_different_methods_are_laid_side_by_side(tmp_path: Path) -> N
     assert rows(main_table(Figures.of(both))) == rows(main_table(Figures.of(whole)))
 
 
-def test_two_runs_under_one_name_stand_apart_by_their_labels(tmp_path: Path) -> None:
-    one = folded(tmp_path / "small", POOLS, config={"label": "8B"})
+def test_two_runs_under_one_name_stand_apart_by_their_folders(tmp_path: Path) -> None:
+    one = folded(tmp_path / "small", POOLS)
     other = folded(tmp_path / "large", POOLS, methods=[MajorityVote(), First()])
     scores = scores_of(one, other)
-    assert scores.methods == ("single", "majority", "trace (8B)", "trace (large)", "oracle")
-    assert [scores.values(f"trace ({name})", 2)[0] for name in ("8B", "large")] == [0.0, 1.0]
-    assert rows(cost_table(Figures.of(scores)))["trace (8B)"][4] == 1.0
+    assert scores.methods == ("single", "majority", "trace (small)", "trace (large)", "oracle")
+    assert [scores.values(f"trace ({name})", 2)[0] for name in ("small", "large")] == [0.0, 1.0]
+    assert rows(cost_table(Figures.of(scores)))["trace (small)"][4] == 1.0
 
 
 def test_two_models_that_chose_the_same_are_two_runs_and_one_model_is_one(tmp_path: Path) -> None:
     made = [
-        folded(tmp_path / name, POOLS, config={"label": name, "models": {"trace": model, "majority": None}})
+        folded(tmp_path / name, POOLS, config={"models": {"trace": model, "majority": None}})
         for name, model in (("a", "one"), ("b", "other"), ("c", "one"))
     ]
     assert scores_of(*made[:2]).methods == ("single", "majority", "trace (a)", "trace (b)", "oracle")
     assert scores_of(made[0], made[2]).methods == ("single", "majority", "trace", "oracle")
 
 
-@pytest.mark.parametrize(("labels", "apart"), [((None, None), False), (("x", "y"), True)])
-def test_a_selector_for_each_agent_is_one_row_unless_labels_differ(
-    labels: tuple[str | None, ...], apart: bool, tmp_path: Path
-) -> None:
-    made = [
-        folded(tmp_path / name, POOLS, backbone=name, config={"label": label, "models": {"trace": name}})
-        for name, label in zip(("base", "sft"), labels, strict=True)
-    ]
-    names = {name for name in scores_of(*made).methods if name.startswith("trace")}
-    assert names == ({"trace (x)", "trace (y)"} if apart else {"trace"})
+def test_a_selector_for_each_agent_is_one_row(tmp_path: Path) -> None:
+    names = ("base", "sft")
+    made = [folded(tmp_path / name, POOLS, backbone=name, config={"models": {"trace": name}}) for name in names]
+    assert [name for name in scores_of(*made).methods if name.startswith("trace")] == ["trace"]
 
 
 def test_pools_of_two_agents_without_names_are_not_mixed_up(tmp_path: Path) -> None:

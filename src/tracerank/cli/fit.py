@@ -15,7 +15,7 @@ CONFIDENCE = "confidence"
 
 @click.command(epilog=opt.example("tracerank fit labelled.jsonl -o runs/fitted"))
 @opt.output_option(
-    "Where the selector goes; with --only confidence the folder of --method itself by default.", "FOLDER"
+    "Where the selector goes; with --only confidence the folder of --method itself by default.", opt.FOLDER
 )
 @opt.choice("--only", (CONFIDENCE,), "Fit only the confidence of --method: what it chooses stays the same.")
 @opt.method_option()

@@ -24,7 +24,9 @@ plan_options = opt.together(
 
 
 @click.command(epilog=opt.example("tracerank train labelled.jsonl -o runs/network"))
-@opt.output_option("Where the network goes. Interrupted runs resume.", "FOLDER", required=True)
+@opt.output_option(
+    "Where the network goes. Interrupted runs resume.", opt.FOLDER, "training", "fitted-on.bin", required=True
+)
 @opt.choice("--setting", (WEBQA, BROWSING), "The search setting, recognised from the pools by default.")
 @opt.choice("--preset", ("paper", "small"), "The network's width and its training.", default="paper")
 @encoder_option
@@ -35,7 +37,6 @@ plan_options = opt.together(
 @opt.labels_option("paper")
 @opt.split_option
 @opt.inputs_options(k=False)
-@opt.flag("--force", "Train although the pools are of another search setting.")
 @opt.json_option
 def train(
     output: Path,
@@ -47,7 +48,6 @@ def train(
     labels: str,
     split: str | None,
     inputs: Inputs,
-    force: bool,
     as_json: bool,
     **plan: Any,
 ) -> None:
@@ -69,11 +69,8 @@ def train(
     with inputs.opened("preparing") as (stream, _, _):
         found, pools = guess_setting(without_held_out(stream, split))
         setting = setting or found
-        if setting != found and not force:
-            raise UsageError(
-                f"the pools are of the setting {found}, not {setting}: a network of {setting} would learn little from "
-                "them; leave --setting out, or train all the same with --force"
-            )
+        if setting != found:
+            note(f"warning: the pools are of the setting {found}; a network of {setting} learns little from them")
         made_from = json.dumps(fingerprint(inputs.files)) + ("" if split is None else f", without --split {split}")
         embedder = load_embedder(encoder, dims)
         ready = prepare_training(

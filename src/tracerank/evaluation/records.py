@@ -152,11 +152,6 @@ class Evaluation:
     """What labelled the answers, as ``Labelling.record`` has it; None: the run is not complete."""
 
     @property
-    def label(self) -> str | None:
-        """The user's name for it; None: not given."""
-        return self.config.get("label")
-
-    @property
     def models(self) -> Mapping[str, str | None]:
         """Method to the checkpoint or chat model that decided; None: the method has none."""
         return self.config.get("models") or {}

@@ -181,7 +181,7 @@ def _run_names(evaluations: Sequence[Evaluation]) -> list[dict[str, str]]:
         pairs = combinations(((evaluations[number], chosen) for number, chosen in several), 2)
         if not all(_is_same(method, *one, *other) for one, other in pairs):
             holding = [evaluations[number] for number, _ in several]
-            labels = [evaluation.label or evaluation.folder.resolve().name for evaluation in holding]
+            labels = [evaluation.folder.resolve().name for evaluation in holding]
             if len(set(labels)) < len(labels):
                 labels = [str(evaluation.folder) for evaluation in holding]
             for (number, _), label in zip(several, labels, strict=True):
@@ -200,8 +200,7 @@ def _is_same(method: str, one: Evaluation, held: Choices, other: Evaluation, cho
     has_same_model = are_known and one.models[method] == other.models[method]
     if both := held.keys() & chosen.keys():
         return (has_same_model or not are_known) and all(held[key] == chosen[key] for key in both)
-    # Other questions: a selector per agent is one row, unless the user gave the evaluations different labels.
-    return one.label == other.label or has_same_model
+    return True  # other questions: a selector per agent is one row
 
 
 def mean(values: Sequence[float | None] | Floats | npt.NDArray[np.bool_]) -> float | None:

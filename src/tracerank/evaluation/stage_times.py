@@ -54,7 +54,6 @@ def measure_selector(
     passes: int = 3,
     *,
     encoder: str | None = None,
-    allow_encoder_mismatch: bool = False,
     on_loaded: Callable[[], None] = lambda: None,
 ) -> SelectorCost:
     """Load a selector and its encoder, if it has one, and decide the first questions in several passes.
@@ -68,7 +67,7 @@ def measure_selector(
 
         identity = load_checkpoint(folder_of(folder)).encoder
         embedder = TimedEmbedder(embedder_for(identity, encoder, is_cached=False))
-    selector = load_selector(folder, embedder or encoder, allow_encoder_mismatch=allow_encoder_mismatch)
+    selector = load_selector(folder, embedder or encoder)
     loading = time.perf_counter() - began
     on_loaded()
     found: list[dict[str, float]] = []

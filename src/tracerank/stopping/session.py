@@ -5,8 +5,7 @@
         session.add(run_agent())
     print(session.decision().answer)
 
-With an evidence selector, such as the shipped one, adding a rollout is incremental; any other method decides on the
-whole pool again.
+Each rollout is read once; the method decides on the whole pool again.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +15,8 @@ from itertools import takewhile
 from tracerank.deciding import Given, pool_of_given
 from tracerank.errors import UsageError
 from tracerank.evidence.selector import EvidenceSelector
-from tracerank.evidence.table import TableBuilder
+from tracerank.evidence.table import evidence_table
+from tracerank.evidence.text import TextLines
 from tracerank.methods import load_selector
 from tracerank.pools.pool import PAPER_K, Pool
 from tracerank.pools.types import Question, Retained, Rollout
@@ -51,7 +51,8 @@ class Session:
         self._method = self._final.first if isinstance(self._final, Escalating) else self._final
         self._rollouts: list[Rollout] = []
         self._dropped: dict[int, str] = {}
-        self._ledger = TableBuilder(self.question.text)
+        self._answered: list[Rollout] = []
+        self._lines = TextLines()
         self._decision = Decision(self.question.id, None, None)
         self.state = State(0)
         """What the rule looks at."""
@@ -71,7 +72,7 @@ class Session:
         if (reason := ANSWERED.reason_to_drop(rollout)) is not None:
             self._dropped[rollout.sample_id] = reason
         else:
-            self._ledger.add(rollout)
+            self._answered.append(rollout)
         self._update()
         return rollout
 
@@ -95,8 +96,8 @@ class Session:
 
     def _update(self) -> None:
         """Decide again, and summarise how the meanings stand."""
-        before, answered = self._decision.sample_id, self._ledger.rollouts
-        table = self._ledger.table() if answered else None
+        before, answered = self._decision.sample_id, self._answered
+        table = evidence_table(self.question.text, answered, self._lines) if answered else None
         if isinstance(self._method, EvidenceSelector) and table is not None:
             retained = Retained(tuple(answered), dict(self._dropped))
             self._decision = self._method.decision(self.pool, retained, table)

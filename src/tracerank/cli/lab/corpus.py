@@ -62,7 +62,7 @@ def search(index: Path, query: str, k: int, as_json: bool) -> None:
 @index_argument
 @opt.address_options(8000)
 @opt.quiet_option
-def serve(index: Path, host: str, port: int, allow_host: tuple[str, ...], quiet: bool) -> None:
+def serve(index: Path, host: str, port: int, allow_host: list[str], quiet: bool) -> None:
     """Answer Search-R1 style POST /retrieve requests over an index until interrupted."""
     from tracerank.lab.corpus.index import Corpus
 
@@ -72,7 +72,7 @@ def serve(index: Path, host: str, port: int, allow_host: tuple[str, ...], quiet:
         from tracerank.serving.security import allowed_hosts
     opened = Corpus(index)
     about = {"documents": opened.info.documents, "passages": len(opened), "fingerprint": opened.info.fingerprint}
-    hosts = allowed_hosts(host, opt.host_names(allow_host))
+    hosts = allowed_hosts(host, allow_host)
     app = retrieve_app(opened, about, hosts=hosts)
 
     def announce(address: str) -> None:

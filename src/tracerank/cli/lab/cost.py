@@ -9,6 +9,7 @@ import click
 from tracerank.cli import options as opt
 from tracerank.cli.inputs import Inputs
 from tracerank.cli.terminal import note, print_json, print_table
+from tracerank.methods import MethodOptions
 from tracerank.pools.pool import PAPER_K
 from tracerank.readers.grouping import Report
 
@@ -17,15 +18,14 @@ from tracerank.readers.grouping import Report
 @opt.method_option()
 @opt.option("--limit N", "Measure on the first N questions of the files.", opt.COUNT, default=100)
 @opt.option("--passes N", "Passes over them, of which the median counts.", opt.COUNT, default=3)
-@opt.encoder_options
+@opt.method_options("encoder")
 @opt.inputs_options()
 @opt.json_option
 def cost(
     method: str,
     limit: int,
     passes: int,
-    encoder: str | None,
-    allow_encoder_mismatch: bool,
+    options: MethodOptions,
     inputs: Inputs,
     as_json: bool,
 ) -> None:
@@ -44,8 +44,7 @@ def cost(
             lambda: (pool.first(k) for pool in inputs.pools(next(reports))),
             limit,
             passes,
-            encoder=encoder,
-            allow_encoder_mismatch=allow_encoder_mismatch,
+            encoder=options.encoder,
             on_loaded=lambda: progress.describe("measuring"),
         )
     total = sum(measured.seconds.values())
