@@ -21,7 +21,7 @@ from tracerank.evaluation.labels import Labelling
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA
 from tracerank.trace.data import prepare_examples
-from tracerank.trace.recipe import NetConfig, setting_named
+from tracerank.trace.recipe import SETTINGS, NetConfig
 from tracerank.trace.train import OnStep, device_named, train
 from tracerank.votes.folders import FITTED_ON, remember_fitted
 
@@ -77,7 +77,8 @@ def guess_setting(pools: Iterable[Pool]) -> tuple[str, Iterator[Pool]]:
     first = list(islice(stream, SAMPLED_POOLS))
     if not first:
         raise UsageError("no pools to learn from: give some")
-    ((setting, _),) = Counter(pool.setting for pool in first).most_common(1)
+    readable = [pool for pool in first if any(rollout.problem is None for rollout in pool.rollouts)]
+    ((setting, _),) = Counter(pool.setting for pool in readable or first).most_common(1)
     return setting, chain(first, stream)
 
 
@@ -100,7 +101,7 @@ def prepare_training(
     """
     if preset not in PRESETS:
         raise UsageError(f"no preset is called {preset!r}; choose one of {', '.join(PRESETS)}")
-    (net, changes), where, paper = PRESETS[preset], device_named(device), setting_named(setting)
+    (net, changes), where, paper = PRESETS[preset], device_named(device), SETTINGS[setting]
     plan = replace(paper.plan, **{**changes, **{name: value for name, value in given.items() if value is not None}})
     labels, questions = labels or Labelling(PAPER_LABELS), list[str]()
     if labels.rule != PAPER_LABELS:  # examples with labels by another rule are not reused
