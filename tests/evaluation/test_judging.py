@@ -1,5 +1,6 @@
 """A chat model as the judge of answers: what it is asked, how its verdict is read, what becomes of a failure."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -79,8 +80,11 @@ def test_exact_matches_are_not_asked_about_and_agreement_with_the_rule_is_counte
     chat = grader(It="INCORRECT", Lutetia="CORRECT", unknown="NOT_ATTEMPTED")
     judge = AnswerJudge(chat)
     answers = ("It is Paris.", "Lutetia", "Lutetia", "unknown to me", "Paris", None)
-    [known] = Labelling(JUDGE, judge).pools([referenced(REFERENCES, *answers, question=QUESTION)])
-    assert [one.label for one in known.rollouts] == [0.0, 1.0, 1.0, 0.0, 1.0, None]
+    labelling, asked = Labelling(JUDGE, judge), referenced(REFERENCES, *answers, question=QUESTION)
+    rollouts = tuple(replace(one, label=0.5) for one in asked.rollouts)  # the file's labels do not count
+    [known] = labelling.pools([replace(asked, rollouts=rollouts)])
+    assert [one.label for one in known.rollouts] == [0.0, 1.0, 1.0, 0.0, 1.0, 0.5]
+    assert (labelling.name, labelling.sentence) == ("judge:scripted", "labels: by the judge scripted")
     assert (len(chat.conversations), judge.exact) == (3, 1)
     assert judge.record()["verdicts"] == {"CORRECT": 1, "INCORRECT": 1, "NOT_ATTEMPTED": 1}
     found = judge.record()["agreement_with_meaning"]

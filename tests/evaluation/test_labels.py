@@ -5,11 +5,9 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import pool
-from tests.scripted_chat import in_turn
 from tracerank.answers.exact import token_f1
 from tracerank.errors import UsageError
 from tracerank.evaluation.evaluate import judge
-from tracerank.evaluation.judging import AnswerJudge
 from tracerank.evaluation.labels import (
     AUTO,
     CONTAINS,
@@ -110,14 +108,3 @@ def test_an_answer_that_a_method_wrote_is_judged_by_the_same_rule() -> None:
     wordy = "The capital is Paris, of course."
     assert [correct(rule, wordy) for rule in (MEANING, AUTO, EM, GIVEN)] == [1.0, 1.0, 0.0, None]
     assert judge(asked(labels=UNLABELLED), Decision("q", wordy, None)).correct == 0.0  # nobody named a rule
-
-
-def test_a_judge_labels_whatever_the_file_says() -> None:
-    chat = in_turn("INCORRECT")
-    labelling = Labelling(JUDGE, AnswerJudge(chat))
-    [known] = labelling.pools([asked()])
-    assert scores(known) == [1.0, 0.0, 0.0]
-    assert labelling.sentence == "labels: by the judge scripted"
-    assert labelling.name == "judge:scripted"
-    assert labelling.answer(known.question, SENTENCE) == 0.0
-    assert scores(labelling.pool(asked(references=()))) == [None, None, None]

@@ -116,6 +116,7 @@ def test_a_folder_without_records_or_labels_is_refused_in_a_line(
 
 
 def test_folders_that_were_labelled_by_different_rules_come_with_a_warning(tmp_path: Path) -> None:
-    one = folded(tmp_path / "a", POOLS, config={"labels": "em"})
-    other = folded(tmp_path / "b", POOLS, methods=[First()], config={"labels": "meaning"})
+    one, other = folded(tmp_path / "a", POOLS), folded(tmp_path / "b", POOLS, methods=[First()])
+    for folder, rule in ((one, "em"), (other, "meaning")):
+        (folder / "labels.json").write_text(json.dumps({"rule": rule, "answers": {rule: 8}}))
     assert "labelled by different rules" in (make_report([one, other]).warning or "")

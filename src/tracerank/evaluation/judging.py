@@ -63,15 +63,12 @@ class AnswerJudge:
         self.exact = 0
         """Exact matches, which were not asked about."""
         self.agreement = Agreement()
+        self.name = chat.name
         self._model = chat
         self._chat = CountedChat(chat)
         self._lock = threading.Lock()
         prompt = resources.files("tracerank.evaluation").joinpath("assets", "judge.txt")
         self._prompt = prompt.read_text(encoding="utf-8").strip()
-
-    @property
-    def name(self) -> str:
-        return self._model.name
 
     def in_order(self, label: Callable[[Pool], Pool], pools: Iterable[Pool]) -> Iterator[Pool]:
         """The pools as they are labelled, several of them under way."""

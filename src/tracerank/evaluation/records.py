@@ -148,11 +148,6 @@ class Evaluation:
     labels: Mapping[str, Any] | None
     """What labelled the answers, as ``Labelling.record`` has it; None: the run is not complete."""
 
-    @property
-    def models(self) -> Mapping[str, str | None]:
-        """Method to the checkpoint or chat model that decided; None: the method has none."""
-        return self.config.get("models") or {}
-
     def records(self) -> Iterator[Record]:
         """The records as they were written; a line that a kill has torn is left out."""
         return read_records(self.folder)

@@ -8,7 +8,7 @@ from typing import Any
 from tracerank.errors import UsageError
 from tracerank.evaluation.labels import labels_words
 from tracerank.evaluation.page import report_page
-from tracerank.evaluation.records import Evaluation, read_evaluation
+from tracerank.evaluation.records import read_evaluation
 from tracerank.evaluation.report_tables import MAJORITY, Figures, report_tables
 from tracerank.evaluation.run import fitted_sentence
 from tracerank.evaluation.scores import ScoreMatrix, score_matrix
@@ -64,7 +64,8 @@ def make_report(
     """
     paths = [Path(folder) for folder in folders]
     evaluations, where = [read_evaluation(path) for path in paths], ", ".join(map(str, paths))
-    labels = tuple((str(path), _labels_of(each)) for path, each in zip(paths, evaluations, strict=True))
+    words = ["unknown" if each.labels is None else labels_words(each.labels) for each in evaluations]
+    labels = tuple(zip(map(str, paths), words, strict=True))
     warning = _differing(labels)
     try:
         scores = score_matrix(evaluations)
@@ -74,18 +75,10 @@ def make_report(
     fitted = fitted_sentence(sum(facts.is_fitted for facts in scores.questions), len(scores.questions), True)
     figures = Figures.of(scores, k, against, seed=seed)
     main, *others = report_tables(figures)
-    labelled = f"Labels: {'; '.join(dict.fromkeys(words for _, words in labels))}."
+    labelled = f"Labels: {'; '.join(dict.fromkeys(words))}."
     main = replace(main, notes=(*main.notes, labelled, *filter(None, (fitted,))))
     title = f"{len(scores.questions):,} questions of {', '.join(path.name for path in paths)}"
     return Report(title, (main, *others), figures, labels, "; ".join(filter(None, (warning, fitted))) or None)
-
-
-def _labels_of(evaluation: Evaluation) -> str:
-    """What labelled the answers: as counted at the end, else as the settings say."""
-    if evaluation.labels is not None:
-        return labels_words(evaluation.labels)
-    rule = evaluation.config.get("labels")
-    return "unknown" if rule is None else f"by the rule {rule!r}"
 
 
 def _differing(labels: Sequence[tuple[str, str]]) -> str | None:

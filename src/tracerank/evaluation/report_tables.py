@@ -16,7 +16,7 @@ from tracerank.evaluation.calibration import Calibration, calibration_tables, ca
 from tracerank.evaluation.escalation import escalations
 from tracerank.evaluation.evaluate import MEAN_SINGLE, ORACLE, SINGLE
 from tracerank.evaluation.records import QuestionFacts
-from tracerank.evaluation.scores import ScoreMatrix, is_run_of, mean, pass_at_k
+from tracerank.evaluation.scores import ScoreMatrix, mean, pass_at_k
 from tracerank.evaluation.tables import COUNT, Column, Table, Value, columns
 from tracerank.pools.types import BROWSING
 
@@ -57,7 +57,7 @@ class Figures:
     def of(cls, scores: ScoreMatrix, k: int | None = None, against: str = MAJORITY, **options: int) -> "Figures":
         """At the largest K where none is given; the paper's vote stands in for a missing ``majority``."""
         names = (MAJORITY, PAPER_MAJORITY) if against == MAJORITY else ()
-        runs = (run for name in names for run in scores.methods if is_run_of(run, name))
+        runs = (run for name in names for run in scores.methods if run == name or run.startswith(f"{name} ("))
         return cls(scores, k or scores.ks[-1], against if against in scores.methods else next(runs, None), **options)
 
     @cached_property

@@ -179,7 +179,7 @@ def _run_names(evaluations: Sequence[Evaluation]) -> list[dict[str, str]]:
     if len(set(folders)) < len(folders):
         folders = [str(evaluation.folder) for evaluation in evaluations]
     for method, several in runs.items():
-        models = [evaluation.models.get(method, ...) for evaluation in evaluations]
+        models = [(evaluation.config.get("models") or {}).get(method, ...) for evaluation in evaluations]
         pairs = combinations(several, 2)
         if any(_differ(models[i], models[j], held, chosen) for (i, held), (j, chosen) in pairs):
             for number, _ in several:
@@ -192,11 +192,6 @@ def _differ(model: object, other: object, held: Choices, chosen: Choices) -> boo
     both = held.keys() & chosen.keys()
     has_other_model = ... not in (model, other) and model != other
     return bool(both) and (has_other_model or any(held[key] != chosen[key] for key in both))
-
-
-def is_run_of(run: str, method: str) -> bool:
-    """Whether a name stands for the method, with a folder or without."""
-    return run == method or run.startswith(f"{method} (")
 
 
 def mean(values: Sequence[float | None] | Floats | npt.NDArray[np.bool_]) -> float | None:
