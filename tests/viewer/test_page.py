@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.viewer.markup import Elements, unpacked
-from tests.viewer.pages import bridge_pool, explained, hostile_pool, page_of, voted
-from tracerank.pools.types import BROWSING
+from tests.viewer.pages import bridge_pool, hostile_pool, page_of, voted
 from tracerank.viewer.page import SCRIPTS, STYLES, About, page_parts, safe_json
 
 ASSETS = resources.files("tracerank.viewer").joinpath("assets")
@@ -49,14 +48,6 @@ def test_json_in_the_page_is_ascii_without_markup_and_reads_back(text: str) -> N
     assert written.isascii()
     assert not set("<>&") & set(written)
     assert json.loads(written)["text"].startswith(text)
-
-
-def test_equal_texts_and_documents_are_held_once() -> None:
-    [data] = explained([bridge_pool()], BROWSING)
-    seen = [seen for rollout in data["rollouts"] for search in rollout["searches"] for seen in search["evidence"]]
-    assert len(seen) == 5
-    assert len(data["texts"]) == 3
-    assert len(data["documents"]) == 2
 
 
 def test_the_same_questions_give_the_same_bytes() -> None:
