@@ -12,10 +12,7 @@ from click.testing import CliRunner, Result
 from tests.cli.conftest import error_of, json_lines
 from tests.lab.shelves import RIVERS, corpus_of, write_rows
 from tests.model_server import Reply, Server, error, said
-from tests.served import served
 from tracerank.cli.app import app
-from tracerank.lab.corpus.index import Corpus
-from tracerank.lab.retrieve_server import retrieve_app
 from tracerank.readers import iter_pools
 
 QUESTIONS: list[dict[str, Any]] = [
@@ -103,13 +100,6 @@ def test_bad_questions_are_listed_and_the_others_sampled(index: Path, tmp_path: 
     assert len(json_lines((tmp_path / "p.jsonl").read_text())) == 3
 
 
-def test_a_retrieval_server_gives_what_the_index_gives(asked: Path, index: Path, tmp_path: Path) -> None:
-    sampled(asked, "--corpus", index, "-k", 3, "-o", tmp_path / "index.jsonl")
-    with served(retrieve_app(Corpus(index), {})) as url:
-        sampled(asked, "--retriever", url, "-k", 3, "-o", tmp_path / "server.jsonl")
-    assert (tmp_path / "index.jsonl").read_bytes() == (tmp_path / "server.jsonl").read_bytes()
-
-
 # ---- chat
 
 
@@ -182,7 +172,6 @@ def test_chat_options_reach_the_server(asked: Path, index: Path, tmp_path: Path,
 def test_mistakes_end_in_one_line_before_any_work(asked: Path, index: Path, tmp_path: Path) -> None:
     lexical, output = ("--policy", "lexical:base"), ("-o", tmp_path / "p.jsonl")
     assert "is no server" in error_of(run(asked, "--corpus", index, *output, "--policy", "chat:host#m"))
-    assert "either --corpus" in error_of(run(asked, *output, *lexical))
     assert "no index" in error_of(run(asked, *output, *lexical, "--corpus", tmp_path))
     assert "no such file" in error_of(run(tmp_path / "none", *output, *lexical, "--corpus", index))
     assert "is one of the input files" in error_of(run(asked, "-o", asked, *lexical, "--corpus", index))
