@@ -1,18 +1,24 @@
 """Does memory grow with the input? ``python -m studies.streaming FOLDER`` writes ``studies/results/memory.csv``.
 
-``select``, ``convert`` and ``lab embed`` run over generated pools of about 8 kB, at several numbers of pools.
+``select``, ``convert`` and ``lab embed`` run over generated pools of about 8 kB, at several numbers of pools; engines
+read the same pools from Parquet. Memory is that of the whole process tree.
 """
 
 import argparse
 import csv
 import json
-import os
 import random
+import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
+
+import psutil
+import pyarrow.parquet
+from pyarrow import json as arrow_json
 
 from studies import RESULTS
 
@@ -23,6 +29,10 @@ COMMANDS = {
     "select --method evidence": ["select", "{input}", "-o", "{output}"],
     "convert": ["convert", "{input}", "-o", "{output}"],
     "lab embed": ["lab", "embed", "{input}", "--encoder", "hash-32", "--cache", "{output}"],
+    **{
+        f"select --engine {name}": ["select", "{parquet}", "--engine", name, "--method", "majority", "-o", "{output}"]
+        for name in ("daft", "ray")
+    },
 }
 
 
@@ -46,20 +56,28 @@ def write_pools(path: Path, count: int) -> None:
 
 
 def peak_of(command: Sequence[str]) -> tuple[float, float]:
-    """Seconds and peak resident megabytes of one run."""
-    began = time.monotonic()
+    """Seconds of one run, and the highest sum of the proportional memory of all its processes, in megabytes."""
+    began, peak = time.monotonic(), 0
     process = subprocess.Popen([sys.executable, "-m", "tracerank", *command, "-q"])
-    _, status, used = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
+    top = psutil.Process(process.pid)
+    while process.poll() is None:
+        total = 0
+        with suppress(psutil.Error):
+            for one in [top, *top.children(recursive=True)]:
+                with suppress(psutil.Error):
+                    total += one.memory_full_info().pss  # pages that processes share, such as Ray's store, count once
+        peak = max(peak, total)
+        time.sleep(0.1)
     if process.returncode:
         raise SystemExit(f"{' '.join(command)}: exit code {process.returncode}")
-    return time.monotonic() - began, used.ru_maxrss / 1024
+    return time.monotonic() - began, peak / 2**20
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="studies.streaming", description=__doc__)
     parser.add_argument("folder", type=Path, help="for inputs and outputs; several gigabytes at a million pools")
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="numbers of pools")
+    parser.add_argument("--commands", nargs="+", default=COMMANDS, choices=COMMANDS)
     chosen = parser.parse_args(arguments)
     chosen.folder.mkdir(parents=True, exist_ok=True)
     rows = []
@@ -67,9 +85,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         source = chosen.folder / f"pools-{size}.jsonl"
         if not source.exists():
             write_pools(source, size)
-        for name, template in COMMANDS.items():
+            pyarrow.parquet.write_table(arrow_json.read_json(source), source.with_suffix(".parquet"))
+        files = {"input": source, "parquet": source.with_suffix(".parquet")}
+        for name in chosen.commands:
             output = chosen.folder / f"{name.replace(' ', '-')}-{size}.jsonl"
-            seconds, megabytes = peak_of([part.format(input=source, output=output) for part in template])
+            if output.is_dir():
+                shutil.rmtree(output)
+            seconds, megabytes = peak_of([part.format(**files, output=output) for part in COMMANDS[name]])
             rows.append((name, size, round(seconds, 1), round(megabytes)))
             print(*rows[-1], sep=", ", flush=True)
     RESULTS.mkdir(exist_ok=True)

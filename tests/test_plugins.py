@@ -70,7 +70,7 @@ def test_a_reader_and_a_method_of_a_plug_in_are_used_by_name(site: Path, log: Pa
     [pool] = read_pools(log, "lab")
     assert [rollout.answer for rollout in pool.rollouts] == ["Rome", "Paris", "paris"]
     assert load_method("last").decide(pool).answer == "paris"
-    assert [method.name for method in methods_named("majority,last")] == ["majority", "last"]
+    assert [method.name for method in methods_named(["majority", "last"])] == ["majority", "last"]
     result = tracerank(site, "select", log, "--reader", "lab", "--method", "last", "--quiet")
     assert result.returncode == 0, result.stderr
     found = json.loads(result.stdout)

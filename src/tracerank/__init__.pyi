@@ -1,57 +1,34 @@
 """The public names and where each lives: the one list of them, read by type checkers, editors and ``__init__.py``."""
+# ruff: noqa: I001  (one line for each module)
 
-from tracerank.answers.meaning.grouping import group_answers, same_answer
-from tracerank.answers.meaning.rightness import is_right
-from tracerank.deciding import decide
-from tracerank.embedding.load import load_embedder
-from tracerank.errors import TraceRankError
-from tracerank.evidence.gaps import gaps
-from tracerank.methods import MethodOptions, load_method
-from tracerank.pools.canonical import write_pools
-from tracerank.pools.pool import Pool
-from tracerank.pools.types import Document, Evidence, Question, Rollout, Search
-from tracerank.readers import iter_pools, read_pools
-from tracerank.sampling.best_of import AgentRun, best_of, run_best_of
-from tracerank.sampling.waves import run_number
-from tracerank.stopping.rules import BetaRule, ExpectedGain, FixedK, WindowRule
-from tracerank.stopping.session import Session
-from tracerank.votes.base import Decision, Method, decide_stream
-from tracerank.votes.escalation import Escalating
-from tracerank.votes.explanation import explain_stream
+from tracerank.answers.meaning.grouping import group_answers as group_answers, same_answer as same_answer
+from tracerank.answers.meaning.rightness import is_right as is_right
+from tracerank.deciding import decide as decide
+from tracerank.embedding.load import load_embedder as load_embedder
+from tracerank.errors import TraceRankError as TraceRankError
+from tracerank.evidence.gaps import gaps as gaps
+from tracerank.methods import MethodOptions as MethodOptions, load_method as load_method
+from tracerank.pools.canonical import write_pools as write_pools
+from tracerank.pools.pool import Pool as Pool
+from tracerank.pools.types import (
+    Document as Document,
+    Evidence as Evidence,
+    Question as Question,
+    Rollout as Rollout,
+    Search as Search,
+)
+from tracerank.readers import iter_pools as iter_pools, read_pools as read_pools
+from tracerank.sampling.best_of import AgentRun as AgentRun, best_of as best_of, run_best_of as run_best_of
+from tracerank.sampling.waves import run_number as run_number
+from tracerank.stopping.rules import (
+    BetaRule as BetaRule,
+    ExpectedGain as ExpectedGain,
+    FixedK as FixedK,
+    WindowRule as WindowRule,
+)
+from tracerank.stopping.session import Session as Session
+from tracerank.votes.base import Decision as Decision, Method as Method, decide_stream as decide_stream
+from tracerank.votes.escalation import Escalating as Escalating
+from tracerank.votes.explanation import explain_stream as explain_stream
 
 __version__: str
-
-__all__ = [
-    "AgentRun",
-    "BetaRule",
-    "Decision",
-    "Document",
-    "Escalating",
-    "Evidence",
-    "ExpectedGain",
-    "FixedK",
-    "Method",
-    "MethodOptions",
-    "Pool",
-    "Question",
-    "Rollout",
-    "Search",
-    "Session",
-    "TraceRankError",
-    "WindowRule",
-    "best_of",
-    "decide",
-    "decide_stream",
-    "explain_stream",
-    "gaps",
-    "group_answers",
-    "is_right",
-    "iter_pools",
-    "load_embedder",
-    "load_method",
-    "read_pools",
-    "run_best_of",
-    "run_number",
-    "same_answer",
-    "write_pools",
-]

@@ -6,7 +6,6 @@ from the table. Heavy libraries are imported when their row is built.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from enum import StrEnum
 from functools import partial, reduce
 from importlib import import_module
 from operator import or_
@@ -19,7 +18,7 @@ from tracerank.errors import CheckpointError, UsageError
 from tracerank.extras import missing
 from tracerank.plugins import METHOD_GROUP, Plugin, plugins
 from tracerank.pools.correctness import correctness
-from tracerank.votes.answer_groups import MEANING, AnswerGrouping, DefaultGroups, ExactGroups, MeaningGroups
+from tracerank.votes.answer_groups import AnswerGrouping, DefaultGroups, ExactGroups, MeaningGroups
 from tracerank.votes.base import Calibrator, Method
 from tracerank.votes.escalation import Escalating
 from tracerank.votes.explanation import Called
@@ -30,27 +29,10 @@ from tracerank.votes.voting import FORMS, MajorityVote, WithoutAbstentions
 from tracerank.votes.weighted import READ_SOURCES, ConfidenceSource, WeightedVote
 
 EVIDENCE, TRACE = SHIPPED, "trace"
+EQUALITIES = ("exact", "default", "meaning", "llm")
+"""Levels at which a vote takes two answers for one."""
 CONCURRENCY = 4
 """Requests to a chat server under way at once, about one question."""
-
-
-class EqualityName(StrEnum):
-    """Levels at which a vote takes two answers for one."""
-
-    EXACT = "exact"
-    DEFAULT = "default"
-    MEANING = MEANING
-    SEMANTIC = "semantic"
-    LLM = "llm"
-
-
-class FormName(StrEnum):
-    """Which wording of the chosen answer is returned."""
-
-    COMMONEST = "commonest"
-    SHORTEST = "shortest"
-    LONGEST = "longest"
-    FIRST = "first"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +41,10 @@ class MethodOptions:
 
     encoder: str | None = None
     """For vectors; None: the one that a network was trained with."""
-    allow_encoder_mismatch: bool = False
-    equality: EqualityName = EqualityName.EXACT
+    equality: str = EQUALITIES[0]
     """When a vote takes two answers for one."""
-    form: FormName | None = None
-    """Which wording of the chosen answer is returned; None: the method's own."""
-    count_abstentions: bool = False
-    """Whether "I don't know" has a vote, as in the paper."""
+    form: str | None = None
+    """Which wording of the chosen answer is returned: one of ``FORMS``; None: the method's own."""
     seed: int = 0
     """Of random draws."""
     chat: str | None = None
@@ -76,6 +55,12 @@ class MethodOptions:
     """Tokens of a chat model's reply; None: as many as suit the method."""
     chat_time: str | None = None
     """Seconds that a chat server may take, as ``--chat-time`` has them; changes no decision."""
+
+    def __post_init__(self) -> None:
+        if self.equality not in EQUALITIES:
+            raise UsageError(f"equality {self.equality!r}: expected one of {', '.join(EQUALITIES)}")
+        if self.form not in (None, *FORMS):
+            raise UsageError(f"form {self.form!r}: expected one of {', '.join(FORMS)}")
 
     def identity(self) -> dict[str, Any]:
         """What a run remembers of them: everything that can change a decision."""
@@ -100,12 +85,10 @@ class MethodRow:
 def load_method(name: str = EVIDENCE, options: MethodOptions | None = None) -> Method:
     """The method of a name or a folder, ready to decide."""
     options = options or MethodOptions()
-    return checked_row(name, options).build(options)
+    return _checked_row(name, options).build(options)
 
 
-def load_selector(
-    folder: str | Path = SHIPPED, embedder: EmbedderChoice = None, *, allow_encoder_mismatch: bool = False
-) -> Selector:
+def load_selector(folder: str | Path = SHIPPED, embedder: EmbedderChoice = None) -> Selector:
     """The fitted method in a folder, of any kind; one that reads vectors takes its own encoder by default.
 
     Vectors of an encoder that is loaded here are kept in the cache on disk; an embedder object is used as it is.
@@ -118,7 +101,7 @@ def load_selector(
     except ImportError as error:
         by = f"{place}: a selector of kind {kind} needs"
         raise CheckpointError(missing(by, error.name or "more libraries", "embed")) from None
-    selector = found.load(place, embedder, allow_encoder_mismatch=allow_encoder_mismatch)
+    selector = found.load(place, embedder)
     selector.calibrator = _calibrator(place)
     return selector
 
@@ -138,7 +121,7 @@ def _calibrator(folder: Path | None = None) -> Calibrator:
     return (folder and read_confidence(folder)) or shipped_confidence()
 
 
-def checked_row(name: str, options: MethodOptions) -> MethodRow:
+def _checked_row(name: str, options: MethodOptions) -> MethodRow:
     """The row of a method, of a folder or of a plug-in; refuses what cannot be built with these options."""
     row = _row(name.strip())
     if row.needs_chat and options.chat is None:
@@ -156,7 +139,7 @@ def _row(name: str) -> MethodRow:
         return MethodRow(f"of {plugin.distribution}", partial(plugged_method, plugin), lambda _: plugin.distribution)
     if (instead := _instead(name)) is not None:
         raise UsageError(f"the method {name!r} was removed: {instead}")
-    known = ", ".join((*METHOD_NAMES, *plugins(METHOD_GROUP)))
+    known = ", ".join((*METHODS, *plugins(METHOD_GROUP)))
     raise UsageError(f"no method or folder is called {name!r}; known are {known}")
 
 
@@ -172,21 +155,19 @@ def _instead(name: str) -> str | None:
         return f"use --method {folder}"
     kind, _, rest = name.partition("-")
     equality, _, form = rest.partition("-")
-    if kind == "majority" and equality in list(EqualityName) and form in ("", *FORMS):
+    if kind == "majority" and equality in EQUALITIES and form in ("", *FORMS):
         return f"use --method majority --equality {equality}{form and f' --form {form}'}"
     return _REMOVED.get(name)
 
 
-_NO_BETTER = f"it was never surely better than evidence; use --method {EVIDENCE}"
 _REMOVED = {
-    **dict.fromkeys(("selector", "meaning", "default", "shipped"), f"use --method {EVIDENCE}"),
-    **dict.fromkeys(("browsing", "features", "stack", "trace-plus", "gated"), _NO_BETTER),
-    **dict.fromkeys(("verifier-graded", "verifier-tournament"), "use --method verifier"),
     "majority-containment": "use --method majority --equality default",
-    **{
-        f"{name}-paper": f"use --method {name}: `counts` of a decision says where the paper's rules found no answer"
-        for name in ("solagg", "summagg", "aggagent")
-    },
+    **dict.fromkeys(("verifier-graded", "verifier-tournament"), "use --method verifier"),
+    **{f"{name}-paper": f"use --method {name}" for name in ("solagg", "summagg", "aggagent")},
+    **dict.fromkeys(
+        ("selector", "meaning", "default", "shipped", "browsing", "features", "stack", "trace-plus", "gated"),
+        f"use --method {EVIDENCE}",
+    ),
 }
 
 
@@ -196,18 +177,14 @@ def plugged_method(plugin: Plugin, options: MethodOptions) -> Method:
     return method
 
 
-def methods_named(names: str | Iterable[str], options: MethodOptions | None = None) -> list[Method]:
-    """The methods of several names, or of one text with commas; each once, because records go by the name.
+def methods_named(names: Sequence[str], options: MethodOptions | None = None) -> list[Method]:
+    """The methods of several names, each once, because records go by the name.
 
     A folder's method goes by the name that the user gave it. Everything is checked before anything is loaded.
     """
     options = options or MethodOptions()
-    parts = names.split(",") if isinstance(names, str) else names
-    wanted = [part.strip() for part in parts if part.strip()]
-    if not wanted:
-        raise UsageError("--method: expected a name or a folder, for example majority")
-    rows = {name: checked_row(name, options) for name in wanted}
-    if twice := [name for name in rows if wanted.count(name) > 1]:
+    rows = {name: _checked_row(name, options) for name in names}
+    if twice := [name for name in rows if names.count(name) > 1]:
         raise UsageError(f"--method: {twice[0]} is named twice")
     taken: dict[str, tuple[str, Method]] = {}
     for name, row in rows.items():
@@ -266,7 +243,7 @@ def _weighted(options: MethodOptions, kind: str, sources: Sequence[ConfidenceSou
 
 
 def _fitted(folder: str, options: MethodOptions) -> Method:
-    selector = load_selector(folder, options.encoder, allow_encoder_mismatch=options.allow_encoder_mismatch)
+    selector = load_selector(folder, options.encoder)
     return selector if options.form is None else selector.of_form(options.form)
 
 
@@ -280,19 +257,13 @@ def _no_network(options: MethodOptions) -> Method:
 
 
 def _grouping(options: MethodOptions) -> AnswerGrouping:
-    if options.equality is EqualityName.EXACT:
-        return ExactGroups() if options.count_abstentions else WithoutAbstentions()
-    if options.count_abstentions:
-        raise UsageError(f"--count-abstentions is the paper's rule, for --equality exact, not {options.equality}")
-    if options.equality is EqualityName.DEFAULT:
-        return DefaultGroups()
-    if options.equality is EqualityName.MEANING:
-        return MeaningGroups()
-    if options.equality is EqualityName.SEMANTIC:
-        from tracerank.embedding.load import load_embedder
-        from tracerank.votes.semantic_groups import SemanticGroups
-
-        return SemanticGroups(load_embedder(options.encoder or "default"))
+    match options.equality:
+        case "exact":
+            return WithoutAbstentions()
+        case "default":
+            return DefaultGroups()
+        case "meaning":
+            return MeaningGroups()
     if options.chat is None:
         raise UsageError("--equality llm needs --chat URL#MODEL: the address of a chat server and its model's name")
     groups: AnswerGrouping = _asking("llm_groups", "LlmGroups", options)
@@ -318,7 +289,7 @@ def _chat_model(options: MethodOptions) -> str | None:
 
 
 def _equality_model(options: MethodOptions) -> str | None:
-    return {EqualityName.LLM: options.chat, EqualityName.SEMANTIC: options.encoder}.get(options.equality)
+    return options.chat if options.equality == "llm" else None
 
 
 _plain = partial(MethodRow, has_confidence=False)
@@ -358,6 +329,3 @@ METHODS: Mapping[str, MethodRow] = MappingProxyType(
     }
 )
 """In the order of tables and help: without training, then trained, then those that ask a chat model, then the bound."""
-
-METHOD_NAMES: Sequence[str] = tuple(METHODS)
-METHOD_HELP = "; ".join(f"{name} ({row.about})" for name, row in METHODS.items())

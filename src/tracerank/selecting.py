@@ -8,7 +8,7 @@ from typing import Any
 
 from tracerank.errors import UsageError
 from tracerank.evidence.gaps import gaps
-from tracerank.methods import EqualityName, MethodOptions, escalating, load_method, method_identity, methods_named
+from tracerank.methods import MethodOptions, escalating, load_method, method_identity, methods_named
 from tracerank.pools.pool import Pool
 from tracerank.runs.process_map import ordered_map
 from tracerank.runs.resumable import ResumableLines
@@ -42,9 +42,8 @@ class Selection:
 
     def refuse_workers(self) -> None:
         """Refuse what works on many pools at a time by itself."""
-        asks = self.options.chat is not None or self.options.equality in (EqualityName.SEMANTIC, EqualityName.LLM)
         encoder = getattr(load_method(self.method, self.options), "encoder", None)
-        if asks or self.escalate is not None or encoder is not None:
+        if self.options.chat is not None or self.escalate is not None or encoder is not None:
             raise UsageError(f"--workers: {self.method} asks a server or embeds texts, many at a time; leave it out")
 
     def decided(self, method: Method, pools: Iterable[Pool], workers: int = 1) -> Iterator[tuple[Pool, Decision]]:

@@ -14,8 +14,8 @@ from scipy.sparse import csr_matrix
 from studies.shipped_weights.lexical_data import SETS, split_of
 from studies.shipped_weights.real_pools import EVALUATION_ONLY, MAY_TRAIN, folded, real_pools, rows_of, tested_questions
 from tracerank.evidence.kinds import KINDS, WEIGHTS_FILE, cues_of, kind_of
-from tracerank.evidence.table import TableBuilder
-from tracerank.evidence.text import Line, words_of
+from tracerank.evidence.table import PoolEvidence
+from tracerank.evidence.text import Line, TextLines, words_of
 from tracerank.pools.types import Rollout
 
 LEAST_COUNT = 4
@@ -34,7 +34,7 @@ def examples() -> list[tuple[str, int]]:
     for row in (row for name in SETS for row in rows_of(f"{name}_questions")):
         question = row["question"]
         if row["answers"] and split_of(question) == "train" and folded(question) not in known:
-            forms = TableBuilder.of(question, [Rollout(0, str(row["answers"][0]))]).forms()
+            forms = PoolEvidence(question, [Rollout(0, str(row["answers"][0]))], TextLines()).forms
             found += [(question, kind_of(form, Line(words_of(question)))) for form in forms]
     return found
 

@@ -160,6 +160,7 @@ def test_thinking_is_not_searched() -> None:
     assert answer("<think>Exact Answer: Rome</think>It is Paris") == "It is Paris"
     assert answer("Exact Answer: Rome</think>It is Paris") == "It is Paris"
     assert answer("It is Paris<think>Exact Answer: Rome") == "It is Paris"
+    assert answer("So:<think>a</think>Answer: Rome</think>It is Paris") == "It is Paris"
     assert answer("<think>a</think>Answer: Paris<think>Answer: Rome</think>") == "Paris"
     assert answer("<think>only thinking, Answer: Rome") is None
     assert answer("<think>forgot to close <answer>Paris</answer>") == "Paris"

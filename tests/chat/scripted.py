@@ -40,7 +40,7 @@ def served(*planned: Reply, rule: Rule | None = None, **settings: Any) -> Iterat
     server.planned = list(planned)
     if rule is not None:
         server.rule = rule
-    config = ChatConfig(**{"url": server.url, "model": "m", "retries": 0, "first_delay": 0} | settings)
+    config = ChatConfig(**{"url": server.url, "model": "m", "retries": 0} | settings)
     try:
         with HttpChat(config) as chat:
             yield chat, server

@@ -64,11 +64,32 @@ def test_a_removed_command_names_the_new_one(run: Run, name: str) -> None:
         (("select", "x", "--checkpoint", "F"), "--checkpoint: now --method FOLDER"),
         (("evaluate", "x", "--methods", "a,b"), "--methods: now --method NAME|FOLDER,…"),
         (("lab", "rollout", "x", "--jobs", "2"), "--jobs: now --workers"),
+        (("select", "x", "--count-abstentions"), "--count-abstentions: now --method majority-paper"),
         (("train", "webqa", "x", "-o", "y"), "train webqa: now train --setting webqa"),
     ],
 )
 def test_a_removed_option_names_the_new_one(run: Run, arguments: tuple[str, ...], words: str) -> None:
     assert error_of(run(*arguments)) == words
+
+
+FOLDERS = [
+    path for path, one in ALL.items() for each in one.params if each.name == "output" and each.metavar == "FOLDER"
+]
+
+
+@pytest.mark.parametrize("path", FOLDERS)
+def test_a_folder_is_not_made_of_a_file_nor_where_others_have_theirs(
+    run: Run, world: Path, path: tuple[str, ...], tmp_path: Path
+) -> None:
+    mine = tmp_path / "mine"
+    mine.write_text("precious")
+    files = () if path == ("demo",) else (world,)
+    assert error_of(run(*path, *files, "-o", mine)) == f"{mine}: is a file; name a folder"
+    assert "has the name of a file" in error_of(run(*path, *files, "-o", tmp_path / "table.csv"))
+    if path in (("demo",), ("train",), ("report",), ("fit",)):
+        assert "is not empty" in error_of(run(*path, *files, "-o", tmp_path))
+    assert [one.name for one in tmp_path.iterdir()] == ["mine"]
+    assert mine.read_text() == "precious"
 
 
 @pytest.mark.parametrize("path", [path for path, one in ALL.items() if any("-o" in each.opts for each in one.params)])
@@ -97,20 +118,21 @@ def test_the_reference_in_docs_is_what_the_commands_say() -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments",
+    ("arguments", "words"),
     [
-        "frobnicate",
-        "select",
-        "select WORLD --frobnicate",
-        "select WORLD -k 0",
-        "select WORLD -k three",
-        "select WORLD --escalate majority --below 7",
-        "select WORLD --escalate majority --below 0",
-        "select WORLD --equality roughly",
+        ("frobnicate", "No such command 'frobnicate'; see tracerank --help"),
+        ("--frobnicate", "No such option '--frobnicate'; see tracerank --help"),
+        ("lab frobnicate", "No such command 'frobnicate'; see tracerank lab --help"),
+        ("select", "Missing argument 'FILE...'; see tracerank select --help"),
+        ("select x --frobnicate", "No such option '--frobnicate'"),
+        ("select x -k 0", "0 is not in the range x>=1; see tracerank select --help"),
+        ("select x -k three", "'three' is not a valid integer"),
+        ("select x --escalate majority --below 7", "7.0 is not in the range 0<x<=1"),
+        ("select x --equality roughly", "'roughly' is not one of 'exact', "),
     ],
 )
-def test_an_unknown_command_option_or_value_ends_with_2(run: Run, world: Path, arguments: str) -> None:
-    assert run(*(world if word == "WORLD" else word for word in arguments.split())).exit_code == 2
+def test_a_mistake_in_the_arguments_is_one_line(run: Run, arguments: str, words: str) -> None:
+    assert words in error_of(run(*arguments.split()))
 
 
 UNUSABLE = [
@@ -158,6 +180,19 @@ def test_a_pipe_closed_by_its_reader_is_no_error(world: Path) -> None:
     assert "Traceback" not in process.stderr.read()
     process.stderr.close()
     process.wait(timeout=60)
+
+
+def test_a_closed_output_is_no_error(world: Path) -> None:
+    command = f"{sys.executable} -m tracerank inspect {world} >&-"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_full_disk_is_one_line(world: Path) -> None:
+    for words in (f"inspect {world}", "--help"):
+        command = f"{sys.executable} -m tracerank {words} >/dev/full"
+        done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60)
+        assert (done.returncode, done.stderr) == (2, "error: the output: No space left on device\n")
 
 
 def test_an_interruption_ends_with_130(run: Run, world: Path, monkeypatch: pytest.MonkeyPatch) -> None:

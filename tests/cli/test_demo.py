@@ -37,7 +37,7 @@ def test_the_files_are_the_pools_the_decisions_and_the_page(shown: str, folder: 
 def test_rows_say_who_is_right_and_totals_come_with_an_interval(shown: str) -> None:
     rows = re.findall(r"^  (?:vote    |selector)  (right|wrong)  .*", shown, re.MULTILINE)
     assert rows.count("right") == rows.count("wrong") == demo.SHOWN
-    gain = re.search(r"shipped selector .* ([+-][\d.]+) \[([+-][\d.]+), ([+-][\d.]+)\]", shown)
+    gain = re.search(r"evidence over majority at K=8: ([+-][\d.]+) \[([+-][\d.]+), ([+-][\d.]+)\]", shown)
     assert gain is not None
     value, low, high = map(float, gain.groups())
     assert low <= value <= high

@@ -1,6 +1,5 @@
 """``tracerank evaluate``: the table, its machine-readable twin, the records behind it, and rules for stopping."""
 
-import csv
 import json
 import os
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from tracerank.methods import load_method
 from tracerank.pools.canonical import write_pools
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, Question, Rollout
+from tracerank.readers import read_pools
 from tracerank.votes.voting import MajorityVote
 
 
@@ -66,7 +66,7 @@ def test_votes_by_another_equality_and_labels_by_another_rule(run: Run, tmp_path
         rows = rows_of(run, tmp_path / "p.jsonl", "-k", "6", *options)
         return next(float(row["accuracy"]) for row in rows if row["method"].startswith("majority"))
 
-    assert accuracy("--count-abstentions", "--method", "majority") == 0.0
+    assert accuracy("--method", "majority-paper") == 0.0
     assert accuracy() == 1.0
     assert accuracy("--equality", "default") == 1.0
     assert accuracy("--equality", "default", "--labels", "contains") == 1.0
@@ -106,28 +106,9 @@ def test_every_decision_is_recorded_in_the_folder(run: Run, world: Path, tmp_pat
     assert result.stdout == run("evaluate", world, "-k", "1,2", "--method", "majority,fewest-tools").stdout
 
 
-def test_records_can_be_a_file(run: Run, world: Path, tmp_path: Path) -> None:
-    parquet = pytest.importorskip("pyarrow.parquet")
-    asked = ("evaluate", world, "-k", "3", "--method", "majority")
-    run(*asked, "-o", tmp_path / "folder")
-    wanted = json_lines((tmp_path / "folder" / "records.jsonl").read_text())
-    names = ["records.jsonl", "records.csv", "records.json", "records.parquet"]
-    for name in names:
-        result = run(*asked, "-o", tmp_path / name)
-        assert result.exit_code == 0, result.output
-    answers = [record["answer"] for record in wanted]
-    assert [record["answer"] for record in json_lines((tmp_path / "records.jsonl").read_text())] == answers
-    with (tmp_path / "records.csv").open(encoding="utf-8-sig", newline="") as file:
-        assert [row["answer"] or None for row in csv.DictReader(file)] == answers
-    assert parquet.read_table(tmp_path / "records.parquet")["answer"].to_pylist() == answers
-    assert sorted(os.listdir(tmp_path)) == sorted(["folder", *names])
-    assert "already exists" in error_of(run(*asked, "-o", tmp_path / "records.csv"))
-    assert run(*asked, "-o", tmp_path / "records.csv", "--force").exit_code == 0
-
-
 def test_another_configuration_in_the_same_folder_is_refused(run: Run, world: Path, tmp_path: Path) -> None:
     run("evaluate", world, "-k", "2", "-o", tmp_path / "e")
-    for other in (("-k", "3"), ("--labels", "em"), ("--subsets", "1"), ("--seed", "1"), ("--method", "single")):
+    for other in (("-k", "3"), ("--labels", "em"), ("--seed", "1"), ("--method", "single")):
         assert "other" in error_of(run("evaluate", world, "-k", "2", "-o", tmp_path / "e", *other))
     assert run("evaluate", world, "-o", tmp_path / "e", "-k", "3", "--force").exit_code == 0
 
@@ -208,10 +189,10 @@ def test_what_a_chat_method_cost_is_in_the_report(run: Run, world: Path, chat: S
     chat.rule = lambda request: said("<answer>Atlantis</answer>")
     asked = ("--method", "solagg", "--chat", f"{chat.url}#toy", "-k", "2", "-o", tmp_path / "e")
     assert run("evaluate", world, *asked, "--quiet").exit_code == 0
-    (tmp_path / "prices.json").write_text('{"toy": {"input": 1000000, "output": 0}}')
-    found = json.loads(run("report", tmp_path / "e", "--prices", tmp_path / "prices.json", "--format", "json").stdout)
+    found = json.loads(run("report", tmp_path / "e", "--json").stdout)
     (row,) = next(table["rows"] for table in found["tables"] if table["name"] == "cost")
-    assert row["money a question"] == row["prompt tokens"] > 0
+    assert row["calls"] == 1
+    assert row["prompt tokens"] > 0
 
 
 def test_a_decision_that_failed_is_made_again(
@@ -241,7 +222,7 @@ def test_escalation_stands_beside_the_method_and_is_reported(run: Run, world: Pa
     assert "evidence+oracle" in result.stdout
     assert "single+oracle" not in result.stdout
     assert "recovered" in result.stdout
-    assert "escalation" in run("report", tmp_path / "e", "--format", "json").stdout
+    assert "escalation" in run("report", tmp_path / "e", "--json").stdout
     assert "states a confidence" in error_of(
         run("evaluate", world, "--method", "single", "--escalate", "oracle", "--below", "1")
     )
@@ -251,10 +232,12 @@ def test_escalation_stands_beside_the_method_and_is_reported(run: Run, world: Pa
 
 
 def test_rules_for_stopping_are_compared_on_labelled_pools(run: Run, world: Path, tmp_path: Path) -> None:
-    result = run("evaluate", world, "--stopping", "--orders", "2", "-o", tmp_path / "r")
+    mixed = tmp_path / "mixed.jsonl"
+    write_pools(mixed, [*read_pools(world), Pool.of(Question("unknown", "?"), [Rollout(n, "x") for n in range(6)])])
+    result = run("evaluate", mixed, "--stopping", "--orders", "2")
     assert result.exit_code == 0, result.output
     assert "labels: of the file" in result.stdout
-    assert (tmp_path / "r" / "stopping-1.csv").stat().st_size > 100
+    assert "12 questions, 2 random orders each" in result.stdout
     record = json.loads(run("evaluate", world, "--stopping", "-k", "4", "--json", "-q").stdout)
     assert record["k"] == 4
     assert record["outcomes"]
@@ -265,7 +248,7 @@ def test_rules_for_stopping_are_compared_on_labelled_pools(run: Run, world: Path
     [
         (("--method", "majority,evidence"), "name one method"),
         (("-k", "2,4"), "name one method"),
-        (("--subsets", "2"), "does not go with"),
+        (("-o", "stopping"), "does not go with"),
         (("-k", "9"), "no labelled pool has enough rollouts"),
     ],
 )

@@ -1,7 +1,5 @@
-"""``tracerank report``: formats, files and what it refuses."""
+"""``tracerank report``: tables, files and what it refuses."""
 
-import csv
-import io
 import json
 from pathlib import Path
 
@@ -13,7 +11,7 @@ from tests.cli.conftest import Run, error_of
 @pytest.fixture(scope="module")
 def evaluated(run: Run, world: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("evaluated") / "e"
-    result = run("evaluate", world, "-k", "1,2,6", "--subsets", "2", "-o", folder)
+    result = run("evaluate", world, "-k", "1,2,6", "-o", folder)
     assert result.exit_code == 0, result.output
     return folder
 
@@ -26,24 +24,12 @@ def test_the_tables_are_printed_with_a_row_per_method(run: Run, evaluated: Path)
 
 
 def test_json_agrees_with_the_table_of_evaluate(run: Run, world: Path, evaluated: Path) -> None:
-    found = json.loads(run("report", evaluated, "--format", "json", "-k", "2").stdout)
+    found = json.loads(run("report", evaluated, "--json", "-k", "2").stdout)
     main = next(table for table in found["tables"] if table["name"] == "main")
     rows = json.loads(run("evaluate", world, "-k", "2", "--json").stdout)["rows"]
     assert [(row["method"], row["overall"]) for row in main["rows"]] == [
         (row["method"], row["accuracy"]) for row in rows
     ]
-
-
-def test_one_file_holds_all_tables_in_the_format_of_its_name(run: Run, evaluated: Path, tmp_path: Path) -> None:
-    names = ["r.csv", "r.json", "r.md"]
-    for name in names:
-        assert run("report", evaluated, "-o", tmp_path / name, "-q").exit_code == 0
-    assert (tmp_path / "r.md").read_text() == run("report", evaluated, "--format", "md").stdout
-    assert json.loads((tmp_path / "r.json").read_text())["title"].startswith("12 questions")
-    cells = list(csv.DictReader(io.StringIO((tmp_path / "r.csv").read_text())))
-    assert {cell["table"] for cell in cells} >= {"main", "comparison", "budget", "coverage", "cost"}
-    assert (tmp_path / "r.csv").read_text() == run("report", evaluated, "--format", "csv").stdout
-    assert sorted(path.name for path in tmp_path.iterdir()) == names
 
 
 def test_the_folder_gets_a_page_and_a_file_for_each_table(run: Run, evaluated: Path, tmp_path: Path) -> None:
@@ -61,21 +47,15 @@ def test_what_cannot_be_reported_is_refused_in_a_line(run: Run, evaluated: Path,
     assert not (tmp_path / "out").exists()
 
 
-def test_runs_of_one_method_stand_side_by_side_under_their_labels(run: Run, world: Path, tmp_path: Path) -> None:
+def test_runs_of_one_method_stand_side_by_side_under_the_names_of_their_folders(
+    run: Run, world: Path, tmp_path: Path
+) -> None:
     for seed in "12":
-        asked = ("--method", "majority,random", "--seed", seed, "-k", "6", "-o", tmp_path / seed, "--label", f"s{seed}")
+        asked = ("--method", "majority,random", "--seed", seed, "-k", "6", "-o", tmp_path / f"s{seed}")
         assert run("evaluate", world, *asked).exit_code == 0
-    found = json.loads(run("report", tmp_path / "1", tmp_path / "2", "--format", "json").stdout)
+    found = json.loads(run("report", tmp_path / "s1", tmp_path / "s2", "--json").stdout)
     main = next(table for table in found["tables"] if table["name"] == "main")
     assert {"majority", "random (s1)", "random (s2)"} <= {row["method"] for row in main["rows"]}
-
-
-def test_money_stands_beside_tokens(run: Run, evaluated: Path, tmp_path: Path) -> None:
-    prices = tmp_path / "prices.json"
-    prices.write_text('{"*": {"input": 2, "output": 8}, "currency": "USD"}')
-    assert "USD per 1,000" in run("report", evaluated, "--prices", prices).stdout
-    prices.write_text('{"*": {"input": 2}}')
-    assert "'*' needs 'input' and 'output'" in error_of(run("report", evaluated, "--prices", prices))
 
 
 def test_names_in_data_cannot_steer_the_terminal(run: Run, evaluated: Path, tmp_path: Path) -> None:

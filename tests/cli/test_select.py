@@ -72,7 +72,7 @@ def test_k_takes_the_first_rollouts_by_sample_id(run: Run, world: Path) -> None:
 def test_options_reach_the_method(run: Run, tmp_path: Path) -> None:
     rollouts = tuple(Rollout(n, answer) for n, answer in enumerate(("I don't know", "I don't know", "Rome")))
     write_pools(tmp_path / "pools.jsonl", [Pool(Question("q", "Where?"), rollouts)])
-    for extra, answer in ((), "Rome"), (("--count-abstentions",), "I don't know"):
+    for extra, answer in ((), "Rome"), (("--method", "majority-paper"), "I don't know"):
         (record,) = json_lines(run("select", tmp_path / "pools.jsonl", *MAJORITY, "-q", *extra).stdout)
         assert record["answer"] == answer
     answers = ("Rome", "1 May 2020", "May 1, 2020")
@@ -153,7 +153,7 @@ def test_outputs_that_cannot_be_are_refused(run: Run, world: Path, tmp_path: Pat
     assert "is a directory" in refusal(tmp_path, "--force")
     assert "does not exist" in refusal(tmp_path / "no" / "out.jsonl")
     assert "one of the input files" in refusal(world, "--force")
-    assert "without .gz" in refusal(tmp_path / "out.jsonl.gz")
+    assert "cannot be written as .gz" in refusal(tmp_path / "out.jsonl.gz")
     assert "name a file that ends in .jsonl" in refusal(tmp_path / "out.xlsx")
     os.mkfifo(tmp_path / "pipe")
     assert "not a regular file" in refusal(tmp_path / "pipe")
@@ -274,7 +274,7 @@ def test_another_folder_of_a_method_is_not_continued(
     shutil.copytree(network, mine)
     command = ("select", world, "--method", mine, "-o", tmp_path / "out.jsonl")
     with monkeypatch.context() as patch:
-        patch.setattr("tracerank.cli.select.finish_records", lambda *_, **__: (_ for _ in ()).throw(Crash))
+        patch.setattr("tracerank.cli.select.finish_decisions", lambda *_: (_ for _ in ()).throw(Crash))
         with pytest.raises(Crash):
             run(*command)
     config = (mine / "config.json").read_text()

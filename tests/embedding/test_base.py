@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracerank.embedding.base import Embedder, HashEmbedder, Sha256Embedder, check_stored, check_vectors
+from tracerank.embedding.base import Embedder, HashEmbedder, Sha256Embedder, check_vectors
 from tracerank.errors import EmbeddingError
 
 
@@ -80,17 +80,3 @@ def test_a_vector_that_is_not_finite_is_refused_by_its_text(value: float) -> Non
     assert "1 of 2" in message
     assert len(message) < 160
     assert "text 1 is not finite" in complaint(vectors)
-
-
-def test_stored_halves_stay_halves_and_others_become_float32() -> None:
-    halves = np.full((2, 3), 65504, np.float16)
-    assert check_stored(halves, 2, 3, "some-model") is halves
-    assert check_stored(np.ones((2, 3)), 2, 3, "some-model").dtype == np.float32
-
-
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_a_stored_half_that_is_not_finite_is_named(value: float) -> None:
-    halves = np.ones((3, 2), np.float16)
-    halves[1, 1] = value
-    with pytest.raises(EmbeddingError, match=r"text 1 'two' is not finite \(1 of 3 are not\)"):
-        check_stored(halves, 3, 2, "some-model", ["one", "two", "three"])

@@ -123,8 +123,10 @@ def test_concurrency_is_bounded_and_leaves_the_order_alone(server: Server, make:
 
 def test_one_failed_request_ends_the_call_and_the_waits_of_the_others(server: Server) -> None:
     server.planned = [good({"input": ["0"]})]
-    server.rule = lambda request: error(400, "no") if request["input"] == ["1"] else error(503, "busy")
-    config = HttpConfig(server.url, "words", max_items=1, first_delay=30.0)
+    server.rule = lambda request: (
+        error(400, "no") if request["input"] == ["1"] else error(503, "busy", Retry_After="30")
+    )
+    config = HttpConfig(server.url, "words", max_items=1)
     with HttpEmbedder(config) as embedder:  # with the real pause
         begin = time.monotonic()
         assert "HTTP 400: no" in failure(embedder, [str(i) for i in range(50)])
@@ -140,20 +142,20 @@ def rows(*items: tuple[Any, Any]) -> Reply:
 
 
 BAD_REPLIES = {
-    "too few rows": (rows((0, [1.0])), "returned 1 vectors for 2 texts"),
-    "too many rows": (rows((0, [1.0]), (1, [1.0]), (2, [1.0])), "returned 3 vectors for 2 texts"),
-    "duplicate index": (rows((0, [1.0]), (0, [1.0])), "two vectors with index 0"),
-    "missing index": (rows((0, [1.0]), (None, [1.0])), "index None; expected 0 to 1"),
-    "index beyond": (rows((0, [1.0]), (2, [1.0])), "index 2; expected 0 to 1"),
+    "too few rows": (rows((0, [1.0])), "with the indices 0; expected each of 0 to 1"),
+    "too many rows": (rows((0, [1.0]), (1, [1.0]), (2, [1.0])), "with the indices 0, 1, 2; expected"),
+    "duplicate index": (rows((0, [1.0]), (0, [1.0])), "with the indices 0, 0; expected"),
+    "missing index": (rows((0, [1.0]), (None, [1.0])), "with the indices 0, None; expected"),
+    "index beyond": (rows((0, [1.0]), (2, [1.0])), "with the indices 0, 2; expected"),
     "NaN": (rows((0, [1.0, 2.0]), (1, [1.0, float("nan")])), "the vector of text 1 'b' is not finite"),
-    "null": (rows((0, [1.0]), (1, [None])), "not a list of numbers"),
+    "null": (rows((0, [1.0]), (1, [None])), "not lists of numbers"),
     "too large": (rows((0, [1.0]), (1, [1e300])), "text 1 'b' is not finite"),
-    "text": (rows((0, ["1"]), (1, ["2"])), "not a list of numbers"),
-    "empty": (rows((0, []), (1, [])), "not a list of numbers"),
-    "nested": (rows((0, [[1.0]]), (1, [[1.0]])), "not a list of numbers"),
-    "ragged": (rows((0, [[1.0], 2.0]), (1, [1.0])), "not a list of numbers"),
-    "two widths": (rows((0, [1.0]), (1, [1.0, 2.0])), "vectors of width 2; expected 1"),
-    "base64": (rows((0, "AAAA"), (1, "AAAA")), "not a list of numbers"),
+    "text": (rows((0, ["1"]), (1, ["2"])), "not lists of numbers"),
+    "empty": (rows((0, []), (1, [])), "not lists of numbers"),
+    "nested": (rows((0, [[1.0]]), (1, [[1.0]])), "not lists of numbers"),
+    "ragged": (rows((0, [[1.0], 2.0]), (1, [1.0])), "not lists of numbers"),
+    "two widths": (rows((0, [1.0]), (1, [1.0, 2.0])), "not lists of numbers of one length"),
+    "base64": (rows((0, "AAAA"), (1, "AAAA")), "not lists of numbers"),
     "no data": (Reply(body={"embedding": [1.0]}), "without a list 'data'"),
     "a list": (Reply(body=[1.0]), "without a list 'data'"),
     "HTML": (Reply(body=b"<html>welcome</html>"), "not JSON; is it an OpenAI-compatible server"),

@@ -36,13 +36,11 @@ def checkpoint() -> Checkpoint:
 
 def test_an_encoder_is_known_by_its_vectors_and_not_by_its_name() -> None:
     assert len(checkpoint().encoder.reference_vectors) == len(REFERENCE_TEXTS)
-    for embedder, insists in ((Elsewhere(0.001), False), (Elsewhere(0.5), True)):
-        chooser = TraceSelector(checkpoint(), embedder, allow_encoder_mismatch=insists)
-        assert chooser.decide(pool("a", "b")).answer in ("a", "b")
+    assert TraceSelector(checkpoint(), Elsewhere(0.001)).decide(pool("a", "b")).answer in ("a", "b")
     with pytest.raises(CheckpointError, match=r"cosine 0\.\d{3} on the reference texts, 0\.99 is needed"):
         TraceSelector(checkpoint(), Elsewhere(0.5))
     with pytest.raises(CheckpointError, match="64 wide"):
-        TraceSelector(checkpoint(), HashEmbedder(64), allow_encoder_mismatch=True)
+        TraceSelector(checkpoint(), HashEmbedder(64))
 
 
 def test_the_identity_survives_saving(tmp_path) -> None:

@@ -68,12 +68,11 @@ def folded(
     ks: Sequence[int] = (1, 2),
     methods: Sequence[Method] = (MajorityVote(), Last()),
     backbone: str | None = None,
-    subsets: int = 0,
     config: Mapping[str, Any] | None = None,
 ) -> Path:
     with RecordFolder(folder, config or {}) as target:
         noted = target.noting(pools, backbone)
-        for record in evaluate(methods, noted, ks, backbone=backbone, subsets=subsets):
+        for record in evaluate(methods, noted, ks, backbone=backbone):
             target.write(record)
     return folder
 

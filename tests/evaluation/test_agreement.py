@@ -1,9 +1,9 @@
-"""How often two ways of judging say the same."""
+"""How often two ways of judging agree."""
 
 from dataclasses import replace
 
 from tests.builders import referenced
-from tracerank.evaluation.agreement import Agreement, FileLabels
+from tracerank.evaluation.agreement import Agreement, BesideMeaning
 from tracerank.pools.pool import Pool
 
 
@@ -13,7 +13,7 @@ def labelled_by_file(*labelled: tuple[str | None, float | None], references: tup
     return Pool(made.question, rollouts)
 
 
-def test_agreement_is_told_in_a_line_with_both_kinds_of_difference() -> None:
+def test_agreement_is_said_in_a_line_with_both_kinds_of_difference() -> None:
     found = Agreement()
     for one, other in ((True, True), (False, False), (False, False), (True, False), (False, True)):
         found.add(one, other)
@@ -25,21 +25,22 @@ def test_agreement_is_told_in_a_line_with_both_kinds_of_difference() -> None:
     assert Agreement().sentence("a", "b") == "a and b: no answer to compare"
 
 
-def test_labels_of_a_file_that_are_exact_match_are_told_from_meaning() -> None:
-    found = FileLabels()
+def test_labels_of_a_file_that_are_exact_match_differ_from_meaning() -> None:
+    found = BesideMeaning()
     found.add(labelled_by_file(("Paris", 1.0), ("It is Paris.", 0.0), ("Rome", 0.0), (None, 0.0), ("Oslo", None)))
-    warning = found.warning() or ""
-    assert "which are exact match" in warning
-    assert "file and meaning agree on 2 of 3 answers (66.7%)" in warning
-    assert "meaning right, file wrong: 1" in warning
+    labels, exact = found.warnings()
+    assert "which are exact match" in labels
+    assert "file and meaning agree on 2 of 3 answers (66.7%)" in labels
+    assert "meaning right, file wrong: 1" in labels
+    assert "by it 25.0% of 4 answers are right, by meaning 50.0%" in exact
     assert found.record()["is_exact_match"] is True
 
 
-def test_a_judges_labels_that_agree_are_no_matter() -> None:
-    found = FileLabels()
-    found.add(labelled_by_file(("Paris", 1.0), ("It is Paris.", 0.9), ("Rome", 0.0)))
-    assert (found.warning(), found.is_exact_match) == (None, False)
+def test_labels_that_agree_with_meaning_bring_no_warning() -> None:
+    found = BesideMeaning()
+    found.add(labelled_by_file(("Paris", 1.0), ("paris.", 0.9), ("Rome", 0.0)))
+    assert (found.warnings(), found.is_exact_match) == ([], False)
     found.add(labelled_by_file(("Rome", 1.0), references=()))
-    assert found.agreement.total == 3
-    assert FileLabels().warning() is None
-    assert FileLabels().record()["is_exact_match"] is None
+    assert found.file.total == 3
+    assert BesideMeaning().warnings() == []
+    assert BesideMeaning().record()["is_exact_match"] is None

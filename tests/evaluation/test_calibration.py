@@ -60,8 +60,6 @@ def test_equal_confidences_are_answered_together_and_abstaining_counts_as_unansw
     assert ABSTAINING.curve == (Answering(0.9, 0.2, 1.0), Answering(0.8, 0.6, 1.0), Answering(0.4, 0.8, 0.75))
     assert ABSTAINING.at_precision(0.95) == Answering(0.8, 0.6, 1.0)
     assert ABSTAINING.at_precision(0.7) == Answering(0.4, 0.8, 0.75)
-    assert ABSTAINING.from_confidence(0.5) == Answering(0.8, 0.6, 1.0)
-    assert ABSTAINING.from_confidence(0.95) is None
     assert ABSTAINING.sentence == "At 95% precision vote answers 60% of the questions (confidence 0.80 or more)."
 
 
@@ -69,12 +67,3 @@ def test_a_precision_out_of_reach_is_said() -> None:
     curve = answering(np.array([0.9]), np.array([0.0]), 1)
     never = Calibration("vote", reliability(np.array([0.9]), np.array([0.0])), curve)
     assert never.sentence == "vote reaches 95% precision at no confidence."
-
-
-def test_the_table_says_what_abstaining_below_a_confidence_brings(tmp_path: Path) -> None:
-    found = calibrations(scores_of(folded(tmp_path, SOME, ks=[1], methods=[CONFIDENT])), 1)
-    [table] = calibration_tables(found, 1, abstain_below=0.5)
-    assert [column.name for column in table.columns[-2:]] == ["from 0.5", "of these right"]
-    assert table.rows[0][-2:] == (pytest.approx(2 / 3), 0.5)
-    [nothing] = calibration_tables(found, 1, abstain_below=0.99)
-    assert nothing.rows[0][-2:] == (0.0, None)

@@ -6,7 +6,7 @@ import pytest
 
 from tests.evaluation.folders import Confident, asked, figures_of, folded, scores_of
 from tracerank.endpoints.chat import Usage
-from tracerank.evaluation.escalation import escalation_curves, escalation_tables
+from tracerank.evaluation.escalation import escalation_curves
 from tracerank.evaluation.report import make_report
 from tracerank.evaluation.report_tables import report_tables
 from tracerank.pools.pool import Pool
@@ -36,7 +36,7 @@ POOLS = [asked("1", "y", "x"), asked("2", "y", "z"), asked("3", "x", "y"), asked
 def test_the_curve_is_computed_from_the_records_without_asking_again(tmp_path: Path) -> None:
     second = Second()
     folder = folded(tmp_path, POOLS, ks=[2], methods=[FIRST, Escalating(FIRST, second, 0.6)])
-    [curve] = escalation_curves(scores_of(folder), 2)
+    [curve] = escalation_curves(scores_of(folder), [2])
     assert second.asked == ["1", "2", "3", "5"]
     assert (curve.method, curve.questions, curve.below) == ("confident+second", 5, 0.6)
     assert curve.before == pytest.approx(0.2)
@@ -53,13 +53,11 @@ def test_the_curve_is_computed_from_the_records_without_asking_again(tmp_path: P
     )
 
 
-def test_tables_and_the_page_show_it_and_are_silent_without(tmp_path: Path) -> None:
+def test_the_report_shows_it_and_is_silent_without(tmp_path: Path) -> None:
     folder = folded(tmp_path / "a", POOLS, ks=[2], methods=[Escalating(FIRST, Second(), 0.6)])
-    [table] = escalation_tables(figures_of(folder).escalations, 2, None)
+    [table] = [table for table in report_tables(figures_of(folder)) if table.name == "escalation"]
     wanted = ["confident+second", "0.6", "80.0", "40.0", "+20.0", "2", "1", "8", "400", "4.0", "200.0"]
     assert table.shown_rows()[-1] == wanted
-    assert "escalation" in {each.name for each in report_tables(figures_of(folder))}
     assert "200 tokens per recovered answer" in make_report([folder]).page()
     plain = folded(tmp_path / "b", POOLS, ks=[2], methods=[FIRST])
-    assert escalation_tables(figures_of(plain).escalations, 2, None) == []
-    assert 'id="escalation"' not in make_report([plain]).page()
+    assert "escalation" not in {table.name for table in report_tables(figures_of(plain))}

@@ -1,10 +1,10 @@
 """Records of every method on every K, and the rows folded from them."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 import pytest
 
-from tests.evaluation.folders import Confident, Last, Writer
+from tests.evaluation.folders import Last, Writer
 from tracerank.endpoints.chat import Usage
 from tracerank.evaluation.evaluate import evaluate, oracle
 from tracerank.evaluation.records import Record
@@ -62,16 +62,6 @@ def test_a_record_holds_what_deciding_cost_and_what_was_dropped() -> None:
     assert (record.seconds or 0.0) >= 0
 
 
-def test_random_subsets_are_recorded_apart_and_not_folded_into_the_first_k() -> None:
-    pools = [pool("a", "b", "b", "b", right="b", name=str(number)) for number in range(30)]
-    records = list(evaluate([MajorityVote()], pools, [1, 4], subsets=3))
-    votes = [record for record in records if record.method == "majority" and record.k == 1]
-    assert sorted({record.subset for record in votes}) == [0, 1, 2, 3]
-    drawn = [record.correct or 0.0 for record in votes if record.subset]
-    assert 0.5 < sum(drawn) / len(drawn) < 1
-    assert next(row.accuracy for row in fold(records) if row.method == "majority" and row.k == 1) == 0.0
-
-
 def test_empty_pools_count_as_wrong_and_unjudged_ones_apart() -> None:
     made = [pool(None, None, right="a", name="1"), pool("a", right="a", name="2"), pool("a", name="3")]
     rows = fold(evaluate([MajorityVote()], made, [2]))
@@ -82,43 +72,10 @@ def test_empty_pools_count_as_wrong_and_unjudged_ones_apart() -> None:
 
 def test_references_give_f1_and_judge_what_a_method_wrote() -> None:
     referenced = Pool.of(Question("q", "?", ("x wine",)), [Rollout(0, "wine")])
-    rows = {row.method: row for row in fold(evaluate([Writer()], [referenced, pool("a", right="a")], [1]))}
+    rows = {row.method: row for row in fold(evaluate([Writer()], [referenced, pool("a", right="a", name="2")], [1]))}
     assert rows["single"].f1 == pytest.approx(2 / 3)
     exact = Pool.of(Question("q", "?", ("x",)), [Rollout(0, "Rome")])
     assert outcomes(evaluate([Writer()], [exact], [1]))["writer", 1] == 1.0
-
-
-class _Clock:
-    """Stands still but for what a method takes."""
-
-    now = 0.0
-
-    def monotonic(self) -> float:
-        return self.now
-
-
-def test_the_time_of_a_block_is_shared_and_that_of_single_decisions_is_their_own(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    clock, took = _Clock(), iter((9.0, 1.0, 2.0))
-    monkeypatch.setattr("tracerank.evaluation.evaluate.time", clock)
-
-    class Blocks(Last):
-        def iter_decisions(self, pools: Iterable[Pool]) -> Iterator[Decision]:
-            waiting = list(pools)
-            clock.now += 9.0
-            yield from map(self.decide, waiting)
-
-    class Slow(Confident):
-        def decide(self, pool: Pool) -> Decision:
-            clock.now += next(took)
-            return super().decide(pool)
-
-    pools = [pool("x", right="x", name=str(number)) for number in range(3)]
-    seconds: dict[str, list[float | None]] = {}
-    for record in evaluate([Blocks(), Slow()], pools, [1]):
-        seconds.setdefault(record.method, []).append(record.seconds)
-    assert (seconds["trace"], seconds["confident"]) == ([3.0] * 3, [9.0, 1.0, 2.0])
 
 
 def test_the_oracle_looks_at_every_sample_and_is_unknown_while_an_unjudged_one_may_be_right() -> None:

@@ -18,6 +18,7 @@ from tracerank.evaluation.records import (
     Record,
     RecordFolder,
     read_evaluation,
+    read_records,
 )
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question, Rollout
@@ -53,7 +54,7 @@ def test_records_come_back_as_they_were_written(tmp_path: Path) -> None:
 def test_a_torn_line_is_cut_off_and_the_rest_is_known(tmp_path: Path) -> None:
     part = interrupted(tmp_path, *map(record, range(3)))
     part.write_bytes(part.read_bytes()[:-20])
-    assert len(list(read_evaluation(tmp_path).records())) == 2
+    assert len(list(read_records(tmp_path))) == 2
     with RecordFolder(tmp_path, {"a": 1}) as target:
         assert target.done == {record(0).key, record(1).key}
         target.write(record(2))
@@ -84,6 +85,15 @@ def test_other_settings_are_refused_and_replaced_by_force_alone(tmp_path: Path) 
         assert target.done == set()
     assert list(read_evaluation(tmp_path).records()) == []
     assert read_evaluation(tmp_path).labels is None
+
+
+@pytest.mark.parametrize("name", [QUESTIONS, RECORDS])
+def test_a_file_of_the_user_is_not_overwritten(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text("mine")
+    with pytest.raises(UsageError, match=f"another {name}"), RecordFolder(tmp_path, {"a": 1}):
+        pass
+    assert (tmp_path / name).read_text() == "mine"
+    assert len(list(tmp_path.iterdir())) == 1
 
 
 def test_a_run_that_fails_before_its_first_record_leaves_nothing(tmp_path: Path) -> None:

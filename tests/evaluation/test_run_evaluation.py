@@ -10,7 +10,7 @@ import pytest
 from tests.evaluation.folders import Confident, First, asked
 from tracerank.errors import ChatError, UsageError
 from tracerank.evaluation.labels import Labelling
-from tracerank.evaluation.records import read_evaluation
+from tracerank.evaluation.records import read_records
 from tracerank.evaluation.report import make_report
 from tracerank.evaluation.run import Summary, run_evaluation
 from tracerank.pools.pool import Pool
@@ -62,11 +62,11 @@ class Everything:
 
 
 def keys(folder: Path) -> list[tuple[object, ...]]:
-    return [record.key for record in read_evaluation(folder).records()]
+    return [record.key for record in read_records(folder)]
 
 
 def test_rows_sentences_and_the_record_are_those_of_the_labelled_questions(tmp_path: Path) -> None:
-    found = run([*POOLS, BARE], tmp_path / "e", ks=(2, 4), settings={"label": "mine"})
+    found = run([*POOLS, BARE], tmp_path / "e", ks=(2, 4))
     assert {(row.method, row.k): row.accuracy for row in found.rows}["single", 2] == pytest.approx(1 / 3)
     assert found.sentences[0].startswith("labels: by meaning (references; --labels em for exact match)")
     assert found.notes == [
@@ -75,7 +75,6 @@ def test_rows_sentences_and_the_record_are_those_of_the_labelled_questions(tmp_p
     ]
     assert not found.has_failures
     assert found.record()["rows"][0]["questions"] == 6
-    assert read_evaluation(tmp_path / "e").label == "mine"
     assert json.loads((tmp_path / "e" / "labels.json").read_text()) == found.labelling.record()
 
 
@@ -93,11 +92,11 @@ def test_a_killed_run_resumes_and_ends_in_the_records_of_an_undisturbed_one(tmp_
                 raise KeyboardInterrupt
             return super().decide(pool)
 
-    whole = run(folder=tmp_path / "whole", methods=(First(),), subsets=2)
+    whole = run(folder=tmp_path / "whole", methods=(First(),))
     with pytest.raises(KeyboardInterrupt):
-        run(folder=tmp_path / "killed", methods=(Killed(),), subsets=2)
+        run(folder=tmp_path / "killed", methods=(Killed(),))
     assert 0 < len(keys(tmp_path / "killed")) < len(keys(tmp_path / "whole"))
-    again = run(folder=tmp_path / "killed", methods=(First(),), subsets=2)
+    again = run(folder=tmp_path / "killed", methods=(First(),))
     assert keys(tmp_path / "killed") == keys(tmp_path / "whole")
     assert again.rows == whole.rows
     names = {"config.json", "labels.json", "questions.jsonl", "records.jsonl"}

@@ -3,16 +3,13 @@
 from itertools import combinations
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from tests.evaluation.folders import POOLS, First, Last, asked, folded, rows, scores_of
 from tracerank.errors import UsageError
 from tracerank.evaluation.figures import Figures
-from tracerank.evaluation.prices import PriceTable
-from tracerank.evaluation.records import read_evaluation
 from tracerank.evaluation.report_tables import cost_table, main_table, pass_at_k_mean
-from tracerank.evaluation.scores import MEASURES, ScoreMatrix, costs_at, pass_at_k, score_matrix
+from tracerank.evaluation.scores import pass_at_k
 from tracerank.votes.voting import MajorityVote
 
 
@@ -23,66 +20,34 @@ def test_folders_of_different_methods_are_laid_side_by_side(tmp_path: Path) -> N
     assert rows(main_table(Figures.of(both))) == rows(main_table(Figures.of(whole)))
 
 
-def test_two_runs_under_one_name_stand_apart_by_their_labels(tmp_path: Path) -> None:
-    one = folded(tmp_path / "small", POOLS, config={"label": "8B"})
+def test_two_runs_under_one_name_stand_apart_by_their_folders(tmp_path: Path) -> None:
+    one = folded(tmp_path / "small", POOLS)
     other = folded(tmp_path / "large", POOLS, methods=[MajorityVote(), First()])
     scores = scores_of(one, other)
-    assert scores.methods == ("single", "majority", "trace (8B)", "trace (large)", "oracle")
-    assert [scores.values(f"trace ({name})", 2)[0] for name in ("8B", "large")] == [0.0, 1.0]
-    assert rows(cost_table(Figures.of(scores)))["trace (8B)"][4] == 1.0
+    assert scores.methods == ("single", "majority", "trace (small)", "trace (large)", "oracle")
+    assert [scores.values(f"trace ({name})", 2)[0] for name in ("small", "large")] == [0.0, 1.0]
+    assert rows(cost_table(Figures.of(scores)))["trace (small)"][4] == 1.0
 
 
 def test_two_models_that_chose_the_same_are_two_runs_and_one_model_is_one(tmp_path: Path) -> None:
     made = [
-        folded(tmp_path / name, POOLS, config={"label": name, "models": {"trace": model, "majority": None}})
+        folded(tmp_path / name, POOLS, config={"models": {"trace": model, "majority": None}})
         for name, model in (("a", "one"), ("b", "other"), ("c", "one"))
     ]
     assert scores_of(*made[:2]).methods == ("single", "majority", "trace (a)", "trace (b)", "oracle")
     assert scores_of(made[0], made[2]).methods == ("single", "majority", "trace", "oracle")
 
 
-@pytest.mark.parametrize(("labels", "apart"), [((None, None), False), (("x", "y"), True)])
-def test_a_selector_for_each_agent_is_one_row_unless_labels_differ(
-    labels: tuple[str | None, ...], apart: bool, tmp_path: Path
-) -> None:
-    made = [
-        folded(tmp_path / name, POOLS, backbone=name, config={"label": label, "models": {"trace": name}})
-        for name, label in zip(("base", "sft"), labels, strict=True)
-    ]
-    names = {name for name in scores_of(*made).methods if name.startswith("trace")}
-    assert names == ({"trace (x)", "trace (y)"} if apart else {"trace"})
+def test_a_selector_for_each_agent_is_one_row(tmp_path: Path) -> None:
+    names = ("base", "sft")
+    made = [folded(tmp_path / name, POOLS, backbone=name, config={"models": {"trace": name}}) for name in names]
+    assert [name for name in scores_of(*made).methods if name.startswith("trace")] == ["trace"]
 
 
 def test_pools_of_two_agents_without_names_are_not_mixed_up(tmp_path: Path) -> None:
     one, other = folded(tmp_path / "a", [asked("1", "x")]), folded(tmp_path / "b", [asked("1", "y")])
     with pytest.raises(UsageError, match="--backbone NAME"):
         scores_of(one, other)
-
-
-def test_prices_are_those_of_the_model_that_was_asked(tmp_path: Path) -> None:
-    models = {"trace": "http://there#big", "majority": None}
-    folder = folded(tmp_path, POOLS, config={"models": models})
-    prices = PriceTable({"big": (1_000_000.0, 500_000.0), "*": (0.0, 0.0)}, "EUR")
-    cost = cost_table(Figures.of(score_matrix([read_evaluation(folder)], prices)))
-    assert [column.name for column in cost.columns[-2:]] == ["EUR a question", "EUR per 1,000"]
-    assert rows(cost)["trace"][-2:] == (11.0, 11_000.0)
-    assert rows(cost)["majority"][-2:] == (None, None)
-    assert cost_table(Figures.of(scores_of(folder))).columns == cost.columns[:-2]
-
-
-def timed(*seconds: float) -> ScoreMatrix:
-    column = np.full((len(seconds), len(MEASURES)), np.nan)
-    column[:, MEASURES.index("seconds")] = seconds
-    column[:, MEASURES.index("correct")] = 1.0
-    return ScoreMatrix(tuple([None] * len(seconds)), {("slow", 2, False): column})  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(("seconds", "typical"), [((5.0, 1.0, 1.0, 1.0), 1.0), ((8.0, 0.0, 0.0, 0.0), 2.0)])
-def test_the_typical_time_is_the_median_unless_most_times_are_of_the_cache(
-    seconds: tuple[float, ...], typical: float
-) -> None:
-    [cost] = costs_at(timed(*seconds), 2)
-    assert (cost.seconds, cost.typical_seconds) == (2.0, typical)
 
 
 def test_pass_at_k_equals_the_share_of_subsets_with_a_correct_sample() -> None:

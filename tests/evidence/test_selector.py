@@ -13,7 +13,7 @@ from tracerank.errors import CheckpointError, UsageError
 from tracerank.evidence.model import Logistic
 from tracerank.evidence.selector import COMMONEST, NO_ANSWERS, EvidenceSelector, member_of
 from tracerank.evidence.table import COLUMNS, FAMILIES, evidence_table
-from tracerank.methods import FormName, MethodOptions, load_method, load_selector
+from tracerank.methods import MethodOptions, load_method, load_selector
 from tracerank.pools.pool import Pool
 from tracerank.votes.explanation import SUPPORT
 from tracerank.votes.folders import SHIPPED, folder_of
@@ -35,10 +35,9 @@ def norway() -> Pool:
 
 def test_the_commonest_wording_is_returned_unless_another_form_is_wanted() -> None:
     found = pool_of(*(rollout(answer) for answer in WORDINGS), question=QUESTION)
-    answers = {form: load_method("evidence", MethodOptions(form=form)).decide(found).answer for form in FormName}
+    answers = {form: load_method("evidence", MethodOptions(form=form)).decide(found).answer for form in FORMS}
     assert answers == {"commonest": WORDINGS[1], "shortest": WORDINGS[0], "longest": WORDINGS[3], "first": WORDINGS[0]}
     assert load_selector().decide(found).answer == WORDINGS[1]
-    assert set(FormName) == set(FORMS)
     with pytest.raises(UsageError, match="form must be one of"):
         load_selector().of_form("prettiest")
 

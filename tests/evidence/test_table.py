@@ -5,13 +5,11 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from tests.builders import pool_of, random_pools, ranked, rollout
-from tests.evidence.test_choosing import QUESTION, searching
+from tests.evidence.test_choosing import QUESTION
 from tracerank.evidence import support
-from tracerank.evidence.table import COLUMNS, FAMILIES, FEATURES, EvidenceTable, TableBuilder, evidence_table
+from tracerank.evidence.table import COLUMNS, FAMILIES, FEATURES, EvidenceTable, PoolEvidence, evidence_table
 from tracerank.evidence.text import TextLines
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import WEBQA, Rollout
@@ -158,44 +156,11 @@ FOUND = [
 
 @pytest.mark.parametrize("index", [0, 1, 3, 4])
 def test_a_table_of_one_meaning_has_its_row_and_zeros(index: int) -> None:
-    whole, alone = evidence_table(QUESTION, FOUND), TableBuilder.of(QUESTION, FOUND).table(only=index)
+    whole, alone = evidence_table(QUESTION, FOUND), PoolEvidence(QUESTION, FOUND, TextLines()).table(only=index)
     assert alone.rollouts == whole.rollouts
     for row, members in enumerate(whole.rollouts):
         expected = whole.values[row] if index in members else np.zeros_like(whole.values[row])
         np.testing.assert_array_equal(alone.values[row], expected)
-
-
-# A table that grows by one rollout is the table of all of them: nothing that is kept becomes stale.
-
-
-def agree(question: str, found: list[Rollout]) -> None:
-    builder = TableBuilder(question)
-    for count, one in enumerate(found, start=1):
-        builder.add(one)
-        grown, afresh = builder.table(), evidence_table(question, found[:count])
-        assert grown.rollouts == afresh.rollouts
-        assert grown.votes.tolist() == afresh.votes.tolist()
-        np.testing.assert_array_equal(grown.values, afresh.values)
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.lists(searching(), min_size=1, max_size=9))
-def test_every_step_equals_a_fresh_start(found: list[Rollout]) -> None:
-    agree(QUESTION, found)
-
-
-def test_answers_that_join_groups_and_change_their_spelling_do_so_late_as_well() -> None:
-    said = ["venice", "Mantua", "It was in Venice, I think.", "Venice", "Venice", "I don't know.", "VENICE", "mantua"]
-    agree(QUESTION, [rollout(answer, ranked("Orfeo", f"{answer} is a city.")) for answer in said])
-
-
-def test_where_the_subject_depends_on_texts_they_are_looked_at_again() -> None:
-    texts = ("オルフェオの作曲家はヴェネツィアで死んだ。", "ヴェネツィアは都市である。", "作曲家はマントヴァにいた。")
-    found = [
-        rollout(answer, ranked("作曲家", text))
-        for answer, text in zip(("ヴェネツィア", "マントヴァ") * 2, (*texts, texts[0]), strict=True)
-    ]
-    agree("オルフェオの作曲家はどの都市で死んだか。", found)
 
 
 def test_texts_beyond_the_limit_are_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -203,4 +168,3 @@ def test_texts_beyond_the_limit_are_not_looked_at(monkeypatch: pytest.MonkeyPatc
     assert row_of(evidence_table(QUESTION, found), 0)["all_texts"] == pytest.approx(np.log1p(8))
     monkeypatch.setattr(support, "MAX_TEXTS", 3)
     assert row_of(evidence_table(QUESTION, found), 0)["all_texts"] == pytest.approx(np.log1p(3))
-    agree(QUESTION, found)

@@ -12,7 +12,7 @@ from tracerank.evidence.confidence import Calibration
 from tracerank.evidence.model import Logistic
 from tracerank.evidence.selector import EvidenceSelector
 from tracerank.evidence.table import COLUMNS, LIMIT, evidence_table
-from tracerank.methods import EqualityName, MethodOptions, load_method
+from tracerank.methods import EQUALITIES, MethodOptions, load_method
 from tracerank.pools.pool import Pool
 from tracerank.votes.voting import ANSWERED
 
@@ -39,10 +39,9 @@ def steep() -> EvidenceSelector:
     return EvidenceSelector(Logistic(dict.fromkeys(COLUMNS, -5e4)), calibrator=calibration)
 
 
-ASKING = (EqualityName.SEMANTIC, EqualityName.LLM)
 DECIDING = {
     **{name: load_method(name) for name in ("evidence", "majority")},
-    **{level: load_method("majority", MethodOptions(equality=level)) for level in EqualityName if level not in ASKING},
+    **{level: load_method("majority", MethodOptions(equality=level)) for level in EQUALITIES if level != "llm"},
     "steep": steep(),
 }
 

@@ -58,10 +58,10 @@ def test_what_holds_already_stays() -> None:
 
 
 def test_a_scale_and_a_shift_are_found() -> None:
-    start = shipped_confidence()
-    found = fit_shifted(cases(4000, level=-1.0, stretch=0.5), start).model
-    assert found.weights[COLUMNS[0]] == pytest.approx(0.5 * start.model.weights[COLUMNS[0]], rel=0.15)
-    assert found.bias == pytest.approx(0.5 * start.model.bias - 1.0, abs=0.15)
+    start = shipped_confidence().model
+    found = fit_shifted(cases(4000, level=-1.0, stretch=0.5), start)
+    assert found.weights[COLUMNS[0]] == pytest.approx(0.5 * start.weights[COLUMNS[0]], rel=0.15)
+    assert found.bias == pytest.approx(0.5 * start.bias - 1.0, abs=0.15)
 
 
 def test_freer_forms_are_tried_with_more_questions() -> None:

@@ -11,8 +11,6 @@ import tracerank as tr
 from tests.builders import pool, pool_of, ranked, rollout
 from tracerank.errors import UsageError
 from tracerank.evaluation.labels import Labelling
-from tracerank.evaluation.records import read_evaluation
-from tracerank.evaluation.scores import score_matrix
 from tracerank.evidence.selector import EvidenceSelector
 from tracerank.fitting.candidates import FREE, MONOTONE, SHIPPED, VOTE, candidates_for
 from tracerank.fitting.fit import fit, labelled_pools
@@ -39,11 +37,15 @@ def cited(count: int, seed: int = 0, shows: str = "right") -> list[tr.Pool]:
     return pools
 
 
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A fit on pools that what ships decides rightly."""
     folder = tmp_path_factory.mktemp("fit") / "mine"
-    assert fit(cited(40), folder, folds=3, settings={"files": "a"}).is_new
+    fit(cited(40), folder, folds=3)
     return folder
 
 
@@ -60,21 +62,15 @@ def test_what_ships_is_kept_where_nothing_is_surely_better(kept: Path) -> None:
     assert "Nothing is surely better than what ships: keep it." in readme
 
 
-def test_held_out_decisions_are_an_evaluation(kept: Path) -> None:
-    matrix = score_matrix([read_evaluation(kept / "records")])
-    rows = {row["name"]: row for row in json.loads((kept / "report.json").read_text())["rows"]}
-    assert set(rows) == {VOTE, SHIPPED, MONOTONE, FREE, FIT}
-    for name, row in rows.items():
-        assert matrix.values(name, 4).mean() == pytest.approx(row["accuracy"])
-
-
-def test_the_same_fit_is_found_again_and_another_is_refused(kept: Path, tmp_path: Path) -> None:
-    again = fit([], kept, folds=3, settings={"files": "a"})
-    assert not again.is_new
-    assert again.record() == json.loads((kept / "report.json").read_text())
-    for other in ({"settings": {"files": "b"}}, {"folds": 4}, {"seed": 1}, {"labels": "em"}):
-        with pytest.raises(UsageError, match="--force"):
-            fit([], kept, **{"folds": 3, "settings": {"files": "a"}, **other})  # type: ignore[arg-type]
+def test_a_finished_fit_is_replaced_only_by_force(kept: Path, tmp_path: Path) -> None:
+    rows = json.loads((kept / "report.json").read_text())["rows"]
+    assert [row["name"] for row in rows] == [VOTE, SHIPPED, MONOTONE, FREE, FIT]
+    with pytest.raises(UsageError, match="--force"):
+        fit([], kept)
+    folder = tmp_path / "mine"
+    fit(cited(20), folder, folds=2)
+    fit(cited(40), folder, folds=3, force=True)
+    assert contents(folder) == contents(kept)
 
 
 def test_a_folder_with_anything_else_is_refused_also_by_force(tmp_path: Path) -> None:
@@ -92,21 +88,18 @@ def test_an_interrupted_fit_ends_in_the_same_bytes(kept: Path, tmp_path: Path) -
 
     folder = tmp_path / "mine"
     with pytest.raises(KeyboardInterrupt):
-        fit(cited(40), folder, folds=3, settings={"files": "a"}, on_step=stop)
+        fit(cited(40), folder, folds=3, on_step=stop)
     folder.mkdir(exist_ok=True)
     (folder / "selector.json").write_text("{}")  # as a kill between two files would leave it
-    fit(cited(40), folder, folds=3, settings={"files": "a"})
-    assert {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()} == {
-        path.name: path.read_bytes() for path in kept.iterdir() if path.is_file()
-    }
-    assert sorted(path.name for path in folder.rglob("*")) == sorted(path.name for path in kept.rglob("*"))
+    fit(cited(40), folder, folds=3)
+    assert contents(folder) == contents(kept)
 
 
 def test_free_signs_win_where_evidence_speaks_against_an_answer(tmp_path: Path) -> None:
     report = fit(cited(60, shows="wrong"), tmp_path / "mine", folds=3)
-    assert report.record()["winner"] == FREE
+    assert report.values["winner"] == FREE
     assert "free refit is surely better than what ships" in " ".join(report.conclusion())
-    rows = {row["name"]: row for row in report.record()["rows"]}
+    rows = {row["name"]: row for row in report.values["rows"]}
     assert rows[FIT]["low"] > 0
     assert rows[FIT]["accuracy"] > rows[MONOTONE]["accuracy"]
     new = cited(20, seed=9, shows="wrong")
@@ -116,7 +109,7 @@ def test_free_signs_win_where_evidence_speaks_against_an_answer(tmp_path: Path) 
 
 
 def test_nothing_wins_on_noise(tmp_path: Path) -> None:
-    assert fit(cited(30, shows="any"), tmp_path / "mine", folds=3).record()["winner"] == SHIPPED
+    assert fit(cited(30, shows="any"), tmp_path / "mine", folds=3).values["winner"] == SHIPPED
 
 
 def test_candidates_decide_on_what_was_computed_as_their_selectors_do_on_pools() -> None:
@@ -126,7 +119,7 @@ def test_candidates_decide_on_what_was_computed_as_their_selectors_do_on_pools()
         assert [candidate.decide(selector, index) for index in range(12)] == selector.decide_many(pools)
     alike = [pool_of(rollout("a", label=1.0), rollout("a", label=1.0), question=f"{n}?") for n in range(3)]
     shipped, refit = (candidate.fit(range(3)) for candidate in candidates_for(alike)[1:3])
-    assert refit.model == shipped.model  # type: ignore[attr-defined]  # nothing to learn a choice from
+    assert refit.model == shipped.model  # nothing to learn a choice from
 
 
 def test_no_label_of_a_fold_reaches_what_the_candidates_decide_on_it() -> None:

@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
-from typing import Any
 
 import pytest
 
 from tests.builders import pool
 from tracerank.errors import UsageError
-from tracerank.fitting.candidates import SHIPPED
+from tracerank.fitting.candidates import SHIPPED, Candidate
 from tracerank.fitting.nested import FIT, MIN_QUESTIONS, Comparison, NestedValidation, Row
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question
@@ -31,35 +30,30 @@ def noisy(seed: int = 0) -> list[Pool]:
     return [labelled(n, rng.random() < 0.1, *(rng.random() < 0.5 for _ in range(2))) for n in range(QUESTIONS)]
 
 
-class Position:
+def position(name: str, pools: Sequence[Pool], *positions: int, fits: list[set[int]] | None = None) -> Candidate:
     """Chooses the rollout at a position; of several, the one that was right most often in training."""
 
-    def __init__(self, name: str, pools: Sequence[Pool], *positions: int) -> None:
-        self.name, self.pools, self.positions = name, pools, positions
-        self.fits: list[set[int]] = []
+    def fit(train: Sequence[int]) -> int:
+        if fits is not None:
+            fits.append(set(train))
+        return max(positions, key=lambda at: sum(pools[index].rollouts[at].label or 0 for index in train))
 
-    def fit(self, train: Sequence[int]) -> Any:
-        self.fits.append(set(train))
-        return max(self.positions, key=lambda at: sum(self.pools[index].rollouts[at].label or 0 for index in train))
-
-    def decide(self, selector: Any, index: int) -> Decision:
-        return Decision(self.pools[index].question.id, "", selector)
+    return Candidate(name, fit, lambda selector, index: Decision(pools[index].question.id, "", selector))
 
 
-class Memory(Position):
+def memory(pools: Sequence[Pool]) -> Candidate:
     """Knows the right rollout of every pool that it was fitted on, and takes the first of any other."""
 
-    def fit(self, train: Sequence[int]) -> Any:
-        return set(train)
+    def decide(selector: set[int], index: int) -> Decision:
+        labels = [one.label or 0.0 for one in pools[index].rollouts]
+        return Decision(pools[index].question.id, "", labels.index(max(labels)) if index in selector else 0)
 
-    def decide(self, selector: Any, index: int) -> Decision:
-        labels = [one.label or 0.0 for one in self.pools[index].rollouts]
-        return Decision(self.pools[index].question.id, "", labels.index(max(labels)) if index in selector else 0)
+    return Candidate("memory", set, decide)
 
 
-def spies(pools: Sequence[Pool]) -> list[Position]:
-    shipped, second, third = Position(SHIPPED, pools, 0), Position("second", pools, 1), Position("third", pools, 2)
-    return [shipped, second, third, Position("learned", pools, 1, 2)]
+def spies(pools: Sequence[Pool], fits: list[set[int]] | None = None) -> list[Candidate]:
+    chosen = {SHIPPED: (0,), "second": (1,), "third": (2,), "learned": (1, 2)}
+    return [position(name, pools, *positions, fits=fits) for name, positions in chosen.items()]
 
 
 def compared(pools: Sequence[Pool], folds: int = 4) -> tuple[NestedValidation, Comparison]:
@@ -92,66 +86,65 @@ def test_the_labels_of_a_fold_change_nothing_about_its_own_decisions(seed: int) 
 
 def test_no_fit_of_a_fold_sees_a_pool_of_it() -> None:
     pools = noisy()
+    fits: list[set[int]] = []
     seen: dict[str, list[set[int]]] = {}
-    step: list[str] = []
-    candidates = spies(pools)
+    step = ""
 
-    def fits_of(text: str) -> None:
-        if step:
-            seen[step[-1]] = [train for spy in candidates for train in spy.fits]
-        for spy in candidates:
-            spy.fits.clear()
-        step.append(text)
+    def note(text: str) -> None:
+        nonlocal step
+        seen[step], step = fits[:], text
+        fits.clear()
 
-    validation = NestedValidation(pools, candidates, 4, on_step=fits_of)
+    candidates = spies(pools, fits)
+    validation = NestedValidation(pools, candidates, 4, on_step=note)
     validation.run()
     assert len(validation.parts) == 4
     for number, (train, held_out) in enumerate(validation.parts, start=1):
-        fits = seen[f"fold {number} of 4"]
-        assert len(fits) == len(candidates) * (4 + 1)
-        assert all(not fit & set(held_out) for fit in fits)
-        assert sum(fit == set(train) for fit in fits) == len(candidates)
+        own = seen[f"fold {number} of 4"]
+        assert len(own) == len(candidates) * (4 + 1)
+        assert all(not fit & set(held_out) for fit in own)
+        assert sum(fit == set(train) for fit in own) == len(candidates)
     assert sorted(index for _, held_out in validation.parts for index in held_out) == [*range(QUESTIONS)]
 
 
 def test_a_memorised_label_is_worth_nothing() -> None:
     pools = noisy()
-    found = NestedValidation(pools, [Position(SHIPPED, pools, 0), Memory("memory", pools)]).run()
-    assert found.row("memory").gain == 0
-    assert (found.winner, found.row(FIT).gain) == (SHIPPED, 0)
+    found = NestedValidation(pools, [position(SHIPPED, pools, 0), memory(pools)]).run()
+    assert found.rows["memory"].gain == 0
+    assert (found.winner, found.rows[FIT].gain) == (SHIPPED, 0)
 
 
 def test_a_sure_gain_is_picked_and_its_figure_is_of_the_outer_folds() -> None:
     rng = Random(1)
     pools = [labelled(n, rng.random() < 0.3, rng.random() < 0.8) for n in range(QUESTIONS)]
-    found = NestedValidation(pools, [Position(SHIPPED, pools, 0), Position("second", pools, 1)]).run()
+    found = NestedValidation(pools, [position(SHIPPED, pools, 0), position("second", pools, 1)]).run()
     assert found.winner == found.final == "second"
     assert set(found.picks) == {"second"}
     right = sum(bool(one.rollouts[1].label) for one in pools) / QUESTIONS
-    assert found.row(FIT).accuracy == found.row("second").accuracy == pytest.approx(right)
-    assert found.row(FIT).low > 0
+    assert found.rows[FIT].accuracy == found.rows["second"].accuracy == pytest.approx(right)
+    assert found.rows[FIT].low > 0
 
 
 def test_a_gain_that_is_not_sure_keeps_what_ships() -> None:
     pools = [labelled(n, n % 2 == 0, n % 2 == 1 or n < 6) for n in range(QUESTIONS)]
-    found = NestedValidation(pools, [Position(SHIPPED, pools, 0), Position("second", pools, 1)]).run()
-    assert found.row("second").gain > 0 > found.row("second").low
+    found = NestedValidation(pools, [position(SHIPPED, pools, 0), position("second", pools, 1)]).run()
+    assert found.rows["second"].gain > 0 > found.rows["second"].low
     assert (found.winner, set(found.picks)) == (SHIPPED, {SHIPPED})
 
 
 def test_a_pick_whose_procedure_is_not_surely_better_keeps_what_ships() -> None:
-    rows = (Row(SHIPPED, 0.5, 0, 0, 0), Row("second", 0.6, 0.1, 0.01, 0.2), Row(FIT, 0.55, 0.05, -0.01, 0.1))
-    assert Comparison(rows, ("second", SHIPPED), "second", {}, 99).winner == SHIPPED
+    rows = {FIT: Row(FIT, 0.55, 0.05, -0.01, 0.1)}
+    assert Comparison(rows, ("second", SHIPPED), "second", {}).winner == SHIPPED
 
 
 def test_pools_of_one_question_share_a_fold_and_a_weight() -> None:
     again = replace(labelled(0, False, True), question=Question("other", "question  NUMBER 0 ?"))
     pools = [*(labelled(n, True, False) for n in range(QUESTIONS)), again]
-    validation = NestedValidation(pools, [Position(SHIPPED, pools, 0), Position("second", pools, 1)])
+    validation = NestedValidation(pools, [position(SHIPPED, pools, 0), position("second", pools, 1)])
     assert validation.questions == QUESTIONS
     assert all(((0 in held_out) == (QUESTIONS in held_out)) for _, held_out in validation.parts)
     found = validation.run()
-    assert found.row(SHIPPED).accuracy == pytest.approx((QUESTIONS - 0.5) / QUESTIONS)
+    assert found.rows[SHIPPED].accuracy == pytest.approx((QUESTIONS - 0.5) / QUESTIONS)
 
 
 def test_too_few_questions_are_refused() -> None:

@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,7 @@ from tests.worlds import generate_pools
 from tracerank.embedding.base import HashEmbedder
 from tracerank.errors import TrainingError, UsageError
 from tracerank.fitting import train as module
-from tracerank.fitting.train import ENOUGH_POOLS, PRESETS, TrainingSource, guess_setting, prepare_training
+from tracerank.fitting.train import ENOUGH_POOLS, PRESETS, PreparedTraining, guess_setting, prepare_training
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA, Question, Rollout
 from tracerank.trace.checkpoint import CONFIG_FILE
@@ -24,13 +25,13 @@ def pools() -> list[Pool]:
     return generate_pools(60, seed=3, k=6)
 
 
-def source(pools: list[Pool], files: str = "these") -> TrainingSource:
-    return TrainingSource(WEBQA, pools, files, HashEmbedder(16))
+def prepared(preset: str, pools: list[Pool], output: Path, files: str = "these", **given: Any) -> PreparedTraining:
+    return prepare_training(preset, WEBQA, pools, output, HashEmbedder(16), files=files, **given)
 
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_a_preset_trains_saves_and_sums_up(pools: list[Pool], tmp_path: Path, preset: str) -> None:
-    ready = prepare_training(preset, source(pools), tmp_path / "out", epochs=1, batch_pools=32)
+    ready = prepared(preset, pools, tmp_path / "out", epochs=1, batch_pools=32)
     steps: list[float] = []
     summary = ready.run(steps.append)
     assert len(steps) == ready.steps > 0
@@ -42,13 +43,13 @@ def test_a_preset_trains_saves_and_sums_up(pools: list[Pool], tmp_path: Path, pr
 
 
 def test_examples_are_made_once_and_say_the_same_when_reused(pools: list[Pool], tmp_path: Path) -> None:
-    first = prepare_training("paper", source(pools), tmp_path / "out")
-    again = prepare_training("paper", source([]), tmp_path / "out")
+    first = prepared("paper", pools, tmp_path / "out")
+    again = prepared("paper", [], tmp_path / "out")
     assert (again.about, again.labelling, again.steps) == (first.about, first.labelling, first.steps)
     assert first.labelling is not None
     assert all(pool in fitted_on(tmp_path / "out") for pool in pools)
     with pytest.raises(TrainingError, match="made from another source"):
-        prepare_training("paper", source(pools, "others"), tmp_path / "out")
+        prepared("paper", pools, tmp_path / "out", "others")
 
 
 def test_the_setting_of_most_pools_is_guessed_and_no_pool_is_lost(pools: list[Pool]) -> None:
@@ -61,15 +62,15 @@ def test_the_setting_of_most_pools_is_guessed_and_no_pool_is_lost(pools: list[Po
 
 def test_an_unknown_preset_and_a_device_that_is_not_there_are_refused(pools: list[Pool], tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=", ".join(PRESETS)):
-        prepare_training("large", source(pools), tmp_path)
+        prepared("large", pools, tmp_path)
     for device in ("cuda:77", "toaster"):
         with pytest.raises(UsageError, match=f"--device {device}"):
-            prepare_training("paper", source(pools), tmp_path, device=device)
+            prepared("paper", pools, tmp_path, device=device)
     assert not list(tmp_path.iterdir())
 
 
 def test_the_small_preset_is_the_papers_network_at_a_quarter_of_its_width(pools: list[Pool], tmp_path: Path) -> None:
-    prepare_training("small", source(pools), tmp_path, epochs=1).run(print)
+    prepared("small", pools, tmp_path, epochs=1).run(print)
     about = json.loads((tmp_path / CONFIG_FILE).read_text())
     assert about["net"]["hidden"] * 4 == NetConfig(16).hidden
     assert about["training"]["plan"]["vote_rate"] == 100.0
@@ -78,8 +79,8 @@ def test_the_small_preset_is_the_papers_network_at_a_quarter_of_its_width(pools:
 def test_few_pools_are_a_caution_and_many_are_not(
     pools: list[Pool], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    few = prepare_training("paper", source(pools), tmp_path)
+    few = prepared("paper", pools, tmp_path)
     assert few.caution is not None
     assert re.match(rf"\d+ pools .* fewer than {ENOUGH_POOLS[WEBQA]:,}; `tracerank fit`", few.caution)
     monkeypatch.setattr(module, "ENOUGH_POOLS", {WEBQA: 10})
-    assert prepare_training("paper", source(pools), tmp_path).caution is None
+    assert prepared("paper", pools, tmp_path).caution is None

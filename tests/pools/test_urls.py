@@ -5,7 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.golden import needs_golden, unit_facts
-from tracerank.pools.urls import DEFAULT, OFFICIAL, UrlRules, canonical_url, refine_url
+from tracerank.pools.urls import DEFAULT, OFFICIAL, canonical_url, refine_url
 
 MARKS = "http https HTTP :// // : @ / ? # % [ ] [::1] ( ) = & + ; h ex.org münchen.de %41 %2f %2F %7e %e9 %C3%A9 :80"
 TEXTS = ":443 :0443 :99999 user userinfo-sha256- xn--a a é ß İ １ ／ ［ ％ 。 . .. ~"
@@ -60,13 +60,6 @@ def test_the_default_rules_join_what_the_official_ones_keep_apart(left: str, rig
 def test_different_sources_stay_apart_under_all_rules(left: str, right: str) -> None:
     assert canonical_url(left) != canonical_url(right)
     assert canonical_url(left, OFFICIAL) != canonical_url(right, OFFICIAL)
-
-
-def test_each_rule_acts_alone() -> None:
-    url = "https://münchen.de:443"
-    assert canonical_url(url, UrlRules(True, False, False)) == "https://münchen.de"
-    assert canonical_url(url, UrlRules(False, True, False)) == "https://xn--mnchen-3ya.de:443"
-    assert canonical_url(url, UrlRules(False, False, True)) == "https://münchen.de:443/"
 
 
 @pytest.mark.parametrize(

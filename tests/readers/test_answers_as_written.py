@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 from tests.readers.formats.test_dspy_history import outputs as dspy_outputs
 from tests.readers.sample_records import SAMPLES
 from tests.readers.telemetry import test_telemetry as telemetry
-from tracerank.pools.atif_export import write_atif
-from tracerank.pools.canonical import write_pools
+from tracerank.pools.atif_export import rollout_to_trajectory
+from tracerank.pools.canonical import rollout_to_record
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question, Rollout
 from tracerank.readers import pools_of_records, read_pools
 from tracerank.readers.detect import READERS
+from tracerank.runs.atomic import write_lines
 from tracerank.votes.base import decision_to_record
 from tracerank.votes.voting import MajorityVote
 
@@ -131,8 +132,8 @@ def test_writing_and_reading_again_changes_no_byte_of_an_answer(given_answers: l
     rollouts = [Rollout(place, answer) for place, answer in enumerate(given_answers)]
     (pool,) = pools_of_records([{"question": "Q?", "answer": one.answer, "searches": []} for one in rollouts])
     with tempfile.TemporaryDirectory() as folder:
-        for write, name in ((write_pools, "pools.jsonl.gz"), (write_atif, "pools.atif.jsonl")):
-            write(Path(folder, name), [pool])
+        for record_of, name in ((rollout_to_record, "pools.jsonl.gz"), (rollout_to_trajectory, "pools.atif.jsonl")):
+            write_lines(Path(folder, name), (record_of(pool.question, one) for one in pool.rollouts))
             (again,) = read_pools(Path(folder, name))
             assert [one.answer for one in again.rollouts] == [one.answer for one in pool.rollouts]
     told = json.loads(json.dumps(decision_to_record(pool.question, MajorityVote().decide(pool)), ensure_ascii=False))

@@ -49,7 +49,7 @@ def test_it_stops_when_the_rule_has_seen_enough_and_counts_every_run() -> None:
     assert (result.answer, result.runs.used) == ("Venice", 3)
     assert result.stopped == "the last 3 rollouts mean the same"
     runs = result.runs
-    assert runs.used + runs.failed + runs.cancelled + runs.unneeded + runs.saved == 16
+    assert runs.used + runs.failed + runs.cancelled + runs.saved == 16
     assert runs.saved >= 12
 
 
@@ -298,7 +298,7 @@ def test_the_same_call_resumes_from_the_log_and_repeats_failed_runs(tmp_path: Pa
 def test_a_run_that_was_not_needed_is_logged_all_the_same(tmp_path: Path) -> None:
     log = tmp_path / "runs.jsonl"
     first = tr.run_best_of(answering, QUESTION, k=8, parallel=4, rule=FixedK(2), log=log)
-    assert (first.runs.used, first.runs.unneeded) == (2, 2)
+    assert (first.runs.used, first.runs.cancelled) == (2, 2)
     again = tr.run_best_of(answering, QUESTION, k=8, parallel=1, rule=FixedK(5), log=log)
     assert again.runs.resumed == 4
 

@@ -56,7 +56,7 @@ class OneByOne:
 def submitted(method: Any, *answers: str) -> tuple[list["Future[Explanation]"], list[int], Decider]:
     """Futures of a first pool and of pools with these answers, which wait together behind it; and batch sizes."""
     sizes: list[int] = []
-    decider = Decider(method, sizes.append, threading.Lock())
+    decider = Decider(method, sizes.append)
     futures = [decider.submit(pool("first"))]
     assert method.begun.wait(10)
     futures += [decider.submit(pool(answer), number % 2 == 1) for number, answer in enumerate(answers)]
@@ -101,7 +101,7 @@ def test_an_outage_is_met_once_for_all_that_wait() -> None:
 
 def test_a_request_whose_client_has_left_costs_no_decision() -> None:
     method, sizes = Streaming(), list[int]()
-    decider = Decider(method, sizes.append, threading.Lock())
+    decider = Decider(method, sizes.append)
     first = decider.submit(pool("first"))
     assert method.begun.wait(10)
     left, last = decider.submit(pool("bug")), decider.submit(pool("z"))

@@ -18,7 +18,7 @@ import schemathesis
 
 from tracerank.serving.app import create_app
 
-OPERATIONS = ("POST /v1/select", "POST /v1/explain", "POST /v1/view", "POST /v2/rerank", "GET /health", "GET /metrics")
+OPERATIONS = ("POST /v1/select", "POST /v1/explain", "POST /v2/rerank", "GET /health", "GET /metrics")
 
 
 @pytest.fixture(scope="module")

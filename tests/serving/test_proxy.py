@@ -13,7 +13,6 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.escalated import Judge
 from tests.llama import llama_server
 from tests.model_server import Reply, Server, called, error, said
 from tests.served import awaited, served
@@ -30,7 +29,6 @@ from tracerank.pools.pool import Pool
 from tracerank.serving.app import create_app
 from tracerank.serving.settings import MAX_SAMPLES, ServiceSettings
 from tracerank.votes.base import Decision, Method
-from tracerank.votes.escalation import Escalating
 from tracerank.votes.voting import MajorityVote
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
@@ -206,7 +204,7 @@ def test_a_server_that_asks_for_a_pause_gets_one(chat: Behind) -> None:
 
 
 def test_samples_that_fail_cost_only_themselves(chat: Behind) -> None:
-    chat.upstream.planned = [error(500, "oops"), said("Paris"), error(429, "slow down"), Reply(body={"choices": []})]
+    chat.upstream.planned = [error(500, "oops"), said("Paris"), error(409, "busy"), Reply(body={"choices": []})]
     chat.upstream.rule = lambda request: said("Paris")
     about = chat.ask(extra_body={"stop": 1}).tracerank
     assert (about["n"], about["failed"]) == (1, 3)
@@ -430,23 +428,3 @@ def test_a_llama_server_is_sampled() -> None:
         assert "".join(piece.choices[0].delta.content or "" for piece in pieces if piece.choices)
         with pytest.raises(openai.BadRequestError):
             client.chat.completions.create(model="smollm2", messages=[{"role": "user", "content": "word " * 3000}])
-
-
-def test_the_reply_says_which_other_method_chose_and_its_cost() -> None:
-    with behind(method=Escalating(load_selector(), Judge("Rome"), 1.0), best_of=3, stop=0.999) as made:
-        made.upstream.rule = in_turn(said("Paris"), said("Rome"), said("Paris"))
-        found = made.ask(seed=0)
-    assert found.choices[0].message.content == "Rome"
-    about = found.tracerank["escalated"]
-    assert (about["method"], about["outcome"], about["answer"]) == ("judge", "changed", "Paris")
-    assert about["usage"] == {"prompt_tokens": 30, "completion_tokens": 2, "calls": 1}
-
-
-def test_an_answer_that_another_method_wrote_is_no_completion() -> None:
-    with behind(method=Escalating(load_selector(), Judge("Lyon"), 1.0), best_of=3, stop=0.999) as made:
-        made.upstream.rule = in_turn(said("Rome"), said("Paris"), said("Paris"))
-        found = made.ask(seed=0)
-    assert found.choices[0].message.content == "Paris"
-    assert (found.tracerank["chosen"], found.tracerank["agree"]) == (1, 2)
-    assert "wrote an answer of its own" in found.tracerank["note"]
-    assert found.tracerank["escalated"]["outcome"] == "changed"

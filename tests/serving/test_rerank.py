@@ -59,5 +59,4 @@ def test_rollouts_and_answers_are_ordered_by_their_share(url: str) -> None:
     results = post(url, "/v2/rerank", {"query": QUESTION, "documents": ["Rome", "", chat, "paris"]}).json()["results"]
     assert [one["index"] for one in results] == [2, 3, 0, 1]
     assert sum(one["relevance_score"] for one in results) == pytest.approx(1)
-    assert [one["score"] for one in results] == [2.0, 2.0, 1.0, 0.0]
     assert results[-1]["relevance_score"] == 0.0

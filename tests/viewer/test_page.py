@@ -37,7 +37,7 @@ def test_hostile_data_adds_no_element_and_comes_back_as_it_was() -> None:
     plain, hostile = Elements(page_of(voted([bridge_pool()]))), Elements(page_of(questions))
     assert [tag for tag, _ in hostile.found] == [tag for tag, _ in plain.found]
     texts = hostile.texts
-    assert unpacked(texts["question-0"]) == questions[0]
+    assert unpacked(texts["question-0"]) == json.loads(json.dumps(questions[0]))
     listed = json.loads(texts["list-data"])["questions"]
     assert [entry["id"] for entry in listed] == [questions[0]["id"]]
     assert len(listed[0]["question"]) <= 240

@@ -6,7 +6,8 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.viewer.pages import bridge_pool, explained, many_questions, voted, wide_pool
+from tests.builders import pool, pool_of, ranked, rollout
+from tests.viewer.pages import SCRIPT, bridge_pool, explained, many_questions, voted, wide_pool
 from tracerank.lab.worlds.presets import PAPER, iter_world
 from tracerank.methods import load_selector
 from tracerank.pools.pool import Pool
@@ -146,6 +147,26 @@ def test_without_weights_the_page_says_so_and_shows_what_is_shared(open_page, ke
     expect(page.locator(".card-weight")).to_have_count(0)
     expect(page.locator(".comparison")).to_contain_text("The ferryman")
     keep(page)
+
+
+def test_an_unsure_question_shows_what_evidence_is_missing(open_page, keep) -> None:
+    texts = ranked("composer of Orfeo", "Monteverdi, composer of Orfeo, died in Venice.")
+    hostile = rollout(f"Mantua {SCRIPT}", ranked("composer of Orfeo", "Cremona."))
+    rollouts = (rollout("Venice", texts), rollout("Venice", texts), hostile, rollout("Dresden"))
+    page = open_page(voted([pool_of(*rollouts, question="Where did the teacher of Heinrich Schütz die?")]))
+    panel = page.locator(".missing")
+    expect(panel.locator("h2")).to_have_text("What is missing")
+    lines = panel.locator("li").all_inner_texts()
+    assert any(line.startswith("No text holds the answer Dresden") and "given by #3" in line for line in lines)
+    assert any(line.startswith("No query asked for Heinrich Schütz") for line in lines)
+    assert any(line.startswith("Most rollouts repeat the query composer of Orfeo") for line in lines)
+    assert SCRIPT in "".join(lines)
+    assert panel.locator("script, img").count() == 0
+    panel.scroll_into_view_if_needed()
+    keep(page)
+    sure = voted([pool("Venice", "Venice", "Venice", "Rome")])
+    assert sure[0]["missing"] is None
+    expect(open_page(sure).locator(".missing")).to_have_count(0)
 
 
 def test_evidence_opens_whole_with_everyone_who_saw_it(open_page, bridge) -> None:

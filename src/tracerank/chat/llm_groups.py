@@ -6,14 +6,12 @@ The model is asked for both answers in short, which rules then compare; its verd
 import re
 from collections.abc import Sequence
 
-import numpy as np
-
 from tracerank.answers.meaning.grouping import same_answer
 from tracerank.answers.text_keys import readable
 from tracerank.chat.asking import UNSAID, Room, quoted, short_answer, strict_reply
 from tracerank.chat.prompts import prompt_text
 from tracerank.endpoints.chat import VERDICT_TOKENS, ChatModel, ChatReply, Sampling
-from tracerank.votes.semantic_groups import AnswerUnit, Similarity, answer_units, merged_groups
+from tracerank.votes.answer_units import AnswerUnit, answer_units, merged_groups
 
 _VERDICT = re.compile(r"\b(NOT (?:\w+ )?SAME|SAME|DIFFERENT)\b")
 
@@ -29,20 +27,13 @@ class LlmGroups:
         self.given = room
 
     def groups(self, question: str, answers: Sequence[str | None]) -> tuple[int, ...]:
-        """Asks about n(n-1)/2 pairs of n default groups, less those that rules decide."""
+        """Asks about n(n-1)/2 pairs of n default groups at most, less those that rules decide."""
 
-        def similarity(units: Sequence[AnswerUnit]) -> Similarity:
-            found = np.zeros((len(units), len(units)))
-            for first, one in enumerate(units):
-                for second in range(first):
-                    # Units are in the order of their texts, so a pair is always asked in the same words.
-                    other = units[second]
-                    if one.is_name or other.is_name:
-                        is_same = self.are_same(question, other.texts[0], one.texts[0])
-                        found[first, second] = found[second, first] = is_same
-            return found
+        def are_same(one: AnswerUnit, other: AnswerUnit) -> bool:
+            # Units are in the order of their texts, so a pair is always asked in the same words.
+            return (one.is_name or other.is_name) and self.are_same(question, one.texts[0], other.texts[0])
 
-        return merged_groups(question, answers, similarity, 0.5)
+        return merged_groups(question, answers, are_same)
 
     def are_same(self, question: str, a: str, b: str) -> bool:
         """Whether two answers are the same."""

@@ -1,12 +1,14 @@
 """The command line put together: which commands there are, and how an error ends one."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib import import_module
 from types import MappingProxyType
 from typing import Any
 
 import click
+from click.exceptions import Exit, NoArgsIsHelpError
 
 from tracerank.cli.terminal import note
 from tracerank.errors import TraceRankError, UsageError
@@ -57,6 +59,9 @@ REMOVED: Mapping[str, str] = MappingProxyType(
         "--checkpoint": "--method FOLDER",
         "--methods": "--method NAME|FOLDER,…",
         "--jobs": "--workers",
+        "--format": "--json, or -o FOLDER, which also holds Markdown and CSV",
+        "--label": "-o NAME: a report calls runs by their folders",
+        "--count-abstentions": "--method majority-paper",
     }
 )
 """Commands and options of earlier versions, and what to write instead."""
@@ -89,30 +94,42 @@ class LazyGroup(click.Group):
 class Program(LazyGroup):
     """All commands; what goes wrong in one ends in a line, not in a traceback."""
 
+    def make_context(self, *arguments: Any, **extra: Any) -> click.Context:
+        with _one_line():
+            return super().make_context(*arguments, **extra)
+
     def invoke(self, ctx: click.Context) -> Any:
-        try:
+        with _one_line():
             result = super().invoke(ctx)
             sys.stdout.flush()  # a pipe closed by its reader is noticed here rather than at exit
-        except RunComplete as complete:
-            note(f"{complete}; nothing is left to do")
-            ctx.exit(0)
-        except KeyboardInterrupt:
-            note("interrupted")
-            ctx.exit(INTERRUPTED)
-        except Exception as error:
-            if (line := _line(error)) is None:
-                raise
-            note(f"error: {line}")
-            ctx.exit(UNUSABLE)
-        return result
+            return result
+
+
+@contextmanager
+def _one_line() -> Iterator[None]:
+    try:
+        yield
+    except RunComplete as complete:
+        note(f"{complete}; nothing is left to do")
+    except KeyboardInterrupt:
+        note("interrupted")
+        raise Exit(INTERRUPTED) from None
+    except Exception as error:
+        if (line := _line(error)) is None:
+            raise
+        note(f"error: {line}")
+        raise Exit(UNUSABLE) from None
 
 
 def _line(error: Exception) -> str | None:
-    """What the user should read of an error; None: click knows it better, or it is a fault of ours."""
+    """What the user should read of an error; None: click shows help, or it is a fault of ours."""
     if isinstance(error, TraceRankError):
         return str(error)
     if isinstance(error, click.NoSuchOption) and error.option_name in REMOVED:
         return f"{error.option_name}: now {REMOVED[error.option_name]}"
+    if isinstance(error, click.UsageError) and not isinstance(error, NoArgsIsHelpError):
+        where = "" if error.ctx is None else f"; see {error.ctx.command_path} --help"
+        return f"{error.format_message().rstrip('.')}{where}"
     if isinstance(error, ImportError):
         return missing_library(error)
     if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):

@@ -32,7 +32,7 @@ def cache(folder: Path | None, check: bool, remove: tuple[str, ...], as_json: bo
     opened = VectorCache(folder, readonly=not remove)
     removed = opened.remove(*(name for name in remove if name != DAMAGED)) if remove else None
     damaged = opened.check() if check else None
-    encoders, size = opened.encoders(), opened.bytes()
+    encoders, size = opened.encoders(), opened.path.stat().st_size
     if as_json:
         found = {"encoders": [asdict(one) for one in encoders], "bytes": size, "removed": removed, "damaged": damaged}
         print_json(found, indent=2)

@@ -1,6 +1,6 @@
 """``tracerank demo``: the vote and the shipped selector on real questions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 
@@ -8,9 +8,10 @@ import click
 import numpy as np
 
 from tracerank.cli import options as opt
-from tracerank.cli.terminal import harmless, print_table, working
+from tracerank.cli.evaluate import print_accuracy
+from tracerank.cli.terminal import harmless, working
 from tracerank.evaluation.bootstrap import intervals
-from tracerank.evaluation.evaluate import ORACLE, SINGLE, evaluate
+from tracerank.evaluation.evaluate import evaluate
 from tracerank.evaluation.labels import MEANING, Labelling
 from tracerank.evaluation.records import Record
 from tracerank.evaluation.scores import fold
@@ -36,7 +37,7 @@ On your own logs:
 
 
 @click.command(epilog=opt.example("tracerank demo"))
-@opt.output_option("Where pools, decisions and the page go.", "FOLDER", default=Path("runs/demo"))
+@opt.output_option("Where pools, decisions and the page go.", opt.FOLDER, "decisions.jsonl", default=Path("runs/demo"))
 @opt.quiet_option
 def demo(output: Path, quiet: bool) -> None:
     """Decide real questions by the majority vote and by the shipped selector.
@@ -57,11 +58,16 @@ def demo(output: Path, quiet: bool) -> None:
     by_vote, by_selector = ([at_most[method.name, pool.question.id] for pool in pools] for method in (vote, shipped))
     click.echo(f"{len(pools)} real questions, {max(map(len, pools))} rollouts each; nothing was fitted on them.\n")
     _print_differing(explained, by_vote, by_selector)
-    _print_right(records, {vote.name: "vote", shipped.name: "shipped selector"}, by_vote, by_selector)
-    write_pools(output / "pools.jsonl", pools)
-    write_lines(
-        output / "decisions.jsonl", (decision_to_record(pool.question, one.decision) for pool, one in explained)
+    print_accuracy(fold(records), BUDGETS)
+    gains = np.array(
+        [[(one.correct or 0) - (other.correct or 0)] for one, other in zip(by_selector, by_vote, strict=True)]
     )
+    spread = intervals(gains)
+    points = f"{100 * gains.mean():+.1f} [{100 * spread.low[0]:+.1f}, {100 * spread.high[0]:+.1f}]"
+    click.echo(f" evidence over majority at K={max(BUDGETS)}: {points} points, with a paired 95% interval\n")
+    decisions = (decision_to_record(pool.question, one.decision) for pool, one in explained)
+    write_lines(output / "decisions.jsonl", decisions)
+    write_pools(output / "pools.jsonl", pools)
     write_page(output / "report.html", pools, shipped, vote=vote, title="demo", called="evidence")
     if not quiet:
         click.echo(NEXT.format(page=output / "report.html"))
@@ -86,20 +92,3 @@ def _print_differing(
             verdict = "right" if record.correct else "wrong"
             click.echo(harmless(f"  {name:8}  {verdict}  {record.answer or 'no answer'}{why}"))
     click.echo()
-
-
-def _print_right(
-    records: Sequence[Record], names: Mapping[str, str], by_vote: Sequence[Record], by_selector: Sequence[Record]
-) -> None:
-    """A row for each method, with what the selector gains over the vote where there are most rollouts."""
-    pairs = zip(by_vote, by_selector, strict=True)
-    gains = np.array([[(selected.correct or 0) - (voted.correct or 0)] for voted, selected in pairs])
-    spread = intervals(gains)
-    gain = f"{100 * gains.mean():+.1f} [{100 * spread.low[0]:+.1f}, {100 * spread.high[0]:+.1f}]"
-    shares = {(row.method, row.k): f"{100 * (row.accuracy or 0):.1f}" for row in fold(records)}
-    rows = [
-        [label, *(shares[name, k] for k in BUDGETS), gain if label == "shipped selector" else ""]
-        for name, label in {SINGLE: "single rollout", **names, ORACLE: "best possible"}.items()
-    ]
-    heads = ("method", *(f"K={k}" for k in BUDGETS), f"over the vote, K={max(BUDGETS)} [95%]")
-    print_table(heads, rows, f"right % of {len(by_vote)} real questions, by meaning")

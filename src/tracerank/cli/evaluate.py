@@ -1,11 +1,9 @@
 """``tracerank evaluate``: the accuracy of every method for several K, and with ``--stopping`` of rules for stopping."""
 
-import os
-import shutil
 import sys
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args, get_type_hints
+from typing import TYPE_CHECKING
 
 import click
 
@@ -23,23 +21,19 @@ from tracerank.methods import (
     methods_named,
     model_of,
 )
+from tracerank.pools.correctness import is_judged
 from tracerank.pools.pool import PAPER_BUDGETS, Pool
-from tracerank.pools.subsets import Split, split_named
+from tracerank.pools.subsets import split_named
 
 if TYPE_CHECKING:
-    from tracerank.evaluation.labels import Labelling
     from tracerank.evaluation.scores import Row
 
 BY_FILE = "by-file"
 BUDGETS = ",".join(map(str, PAPER_BUDGETS))
-DEFAULT_METHODS = ["majority", "evidence"]
 
 
 @click.command(epilog=opt.example("tracerank evaluate labelled.jsonl --method majority,evidence -k 2,4,8 -o runs/mine"))
-@opt.output_option(
-    "Folder for a record of every decision, or FILE.csv, .parquet, .jsonl or .json. Interrupted runs resume.",
-    "FOLDER|FILE",
-)
+@opt.output_option("Where the record of every decision goes. Interrupted runs resume.", opt.FOLDER)
 @opt.method_option(several=True)
 @opt.option("-k ks K,K,…", "Numbers of rollouts: the first K by sample id.", show_default=BUDGETS)
 @opt.flag(
@@ -47,18 +41,11 @@ DEFAULT_METHODS = ["majority", "evidence"]
     "Instead, replay the rollouts one after the other: what would each rule for stopping cost and bring?",
 )
 @opt.option("--orders N", "Random orders of every pool, for --stopping.", opt.COUNT, default=3)
-@opt.option(
-    "--subsets N",
-    "Besides the first K, also N random subsets of K rollouts, the same for every method.",
-    click.IntRange(0),
-    default=0,
-)
 @opt.labels_option()
 @opt.split_option
 @opt.include_fitted_option
 @opt.escalation_options
 @opt.option("--backbone NAME,…", f"Which model made the rollouts: one name for all, one for each FILE, or {BY_FILE}.")
-@opt.option("--label NAME", "What a report calls these runs, if not by the folder's name.")
 @opt.method_options()
 @opt.inputs_options(k=False)
 @opt.force_option
@@ -69,14 +56,12 @@ def evaluate(
     ks: str | None,
     stopping: bool,
     orders: int,
-    subsets: int,
     labels: str,
     split: str | None,
     include_fitted: bool,
     escalate: str | None,
     below: float | None,
     backbone: str | None,
-    label: str | None,
     options: MethodOptions,
     inputs: Inputs,
     force: bool,
@@ -88,33 +73,34 @@ def evaluate(
     first rollout (single) and the best possible choice (oracle) are always shown. Questions without a candidate count
     as wrong; questions that a selector was fitted on are left out. `tracerank report` makes tables and a page of -o.
     """
-    if output is not None:
-        check_outside(output, inputs.files)
     if below is not None and escalate is None:
         raise UsageError(opt.BELOW_ALONE)
     held_out = None if split is None else split_named(split)
     named = [name.strip() for text in methods for name in text.split(",") if name.strip()]
     if stopping:
-        if escalate is not None or subsets or backbone is not None:
-            raise UsageError("--stopping: does not go with --escalate, --subsets or --backbone")
-        names, budgets = named or DEFAULT_METHODS[1:], [None] if ks is None else parse_ks(ks)
+        if output is not None or escalate is not None or backbone is not None:
+            raise UsageError("--stopping: does not go with -o, --escalate or --backbone")
+        names, budgets = named or ["evidence"], [None] if ks is None else parse_ks(ks)
         if len(names) > 1 or len(budgets) > 1:
             raise UsageError("--stopping: name one method, whose confidence decides when to stop, and one -k, if any")
-        fitted = () if include_fitted else fitted_by(names)
-        labelling = labelling_named(labels, options)
-        pools = _judged(inputs, labelling, held_out, fitted)
-        _replay(inputs, pools, names[0], options, budgets[0], orders, labelling, output, as_json)
+        fitted = fitted_by([] if include_fitted else names)
+
+        def is_left(pool: Pool) -> bool:
+            return (held_out is None or held_out.holds_out(pool.question)) and pool not in fitted
+
+        _replay(inputs, is_left, labels, names[0], options, budgets[0], orders, as_json)
         return
     from tracerank.evaluation.evaluate import MEAN_SINGLE, REFERENCES
     from tracerank.evaluation.run import run_evaluation
 
+    if output is not None:
+        check_outside(output, inputs.files)
     numbers, sets = parse_ks(ks or BUDGETS), _sets(inputs.files, backbone)
-    names = named or DEFAULT_METHODS
+    names = named or ["majority", "evidence"]
     asked = [name for name in names if name not in REFERENCES]
-    folder = None if output is None else _folder(output, force)
     with inputs.opened("loading") as (_, progress, problems):
         streams = [(name, progress.over(inputs.pools(problems, files=paths))) for name, paths in sets]
-        chosen = dict(zip(asked, methods_named(asked, options) if asked else [], strict=True))
+        chosen = dict(zip(asked, methods_named(asked, options), strict=True))
         models = {method.name: model_of(name, options) for name, method in chosen.items()}
         behind = [] if escalate is None else escalating(chosen, escalate, below, options)
         models |= {method.name: model_of(escalate or "", options) for method in behind}
@@ -122,7 +108,6 @@ def evaluate(
             "sets": [{"backbone": name, **inputs.identity(paths)} for name, paths in sets],
             "methods": [method_identity(name) for name in names],
             "models": models,
-            "label": label,
             "options": options.identity(),
             "split": split,
             "include_fitted": include_fitted,
@@ -134,31 +119,27 @@ def evaluate(
             [*chosen.values(), *behind],
             streams,
             numbers,
-            labelling_named(labels, options, watches_exact=True),
-            folder=folder,
+            labelling_named(labels, is_checked=True),
+            folder=output,
             settings=settings,
             force=force,
-            subsets=subsets,
-            seed=options.seed,
             fitted=fitted_by([*asked, *filter(None, [escalate])]),
             include_fitted=include_fitted,
             split=held_out,
             has_means=MEAN_SINGLE in names,
             on_failure=problems.undecided,
         )
-    if folder is not None and output is not None and folder != output:
-        _write_records(folder, output)
     if as_json:
         print_json(summary.record(), indent=2)
     else:
-        _print(summary.rows, numbers)
+        print_accuracy(summary.rows, numbers)
         for sentence in summary.sentences:
             click.echo(f" {harmless(sentence)}\n")
     if not inputs.quiet:
         for line in summary.notes:
             note(line)
         if output is not None:
-            note(f"records are in {output}" + (f"; see tracerank report {output}" if output == folder else ""))
+            note(f"records are in {output}; see tracerank report {output}")
     for line in summary.failures:
         note(line)
     if summary.has_failures:
@@ -188,88 +169,40 @@ def _sets(files: Sequence[Path], backbone: str | None) -> list[tuple[str | None,
     return [(name, [path for path, own in pairs if own == name]) for name in dict.fromkeys(names)]
 
 
-def _folder(output: Path, force: bool) -> Path:
-    """The folder of the records: beside the output, if that is the name of a file which is made of it at the end."""
-    from tracerank.cli.record_files import FORMATS, LINES, check_format
-
-    if output.is_dir() or output.suffix.lower() not in (*LINES[1:], *FORMATS):
-        return output
-    check_format(output)
-    if output.exists() and not force:
-        raise UsageError(f"{output}: already exists; choose another name or overwrite it with --force")
-    return output.with_name(f"{output.name}.part")
-
-
-def _write_records(folder: Path, file: Path) -> None:
-    from tracerank.cli.record_files import finish_records
-    from tracerank.evaluation.records import CONFIG, QUESTIONS, RECORDS, Record
-    from tracerank.votes.decision_table import COUNTS, NESTED, NUMBER, TEXT, WHOLE
-
-    kinds = {str: TEXT, int: WHOLE, float: NUMBER}
-    columns = {
-        name: next((kinds[one] for one in (hint, *get_args(hint)) if one in kinds), NESTED)
-        for name, hint in get_type_hints(Record).items()
-    }
-    finish_records(folder / RECORDS, file, {**columns, "dropped": COUNTS, "counts": COUNTS})
-    if set(os.listdir(folder)) >= {CONFIG, QUESTIONS}:
-        shutil.rmtree(folder)
-
-
-def _print(rows: "Sequence[Row]", ks: list[int]) -> None:
+def print_accuracy(rows: "Sequence[Row]", ks: Sequence[int]) -> None:
+    """A row for each method, a column for each K."""
     has_f1 = any(row.f1 is not None for row in rows)
-
-    def cells(method: str) -> Iterator[str]:
-        for row in rows:
-            if row.method == method:
-                shown = ["–" if value is None else f"{100 * value:.1f}" for value in (row.accuracy, row.f1)]
-                yield " / ".join(shown) if has_f1 else shown[0]
-
+    cells: dict[str, list[str]] = {}
+    for row in rows:
+        values = (row.accuracy, row.f1) if has_f1 else (row.accuracy,)
+        shown = " / ".join("–" if value is None else f"{100 * value:.1f}" for value in values)
+        cells.setdefault(row.method, [row.method]).append(shown)
     title = f"accuracy %{' / F1 %' if has_f1 else ''} over {max(row.questions for row in rows):,} questions"
-    table = ((method, *cells(method)) for method in dict.fromkeys(row.method for row in rows))
-    print_table(("method", *(f"K={k}" for k in ks)), table, title)
-
-
-def _judged(inputs: Inputs, labelling: "Labelling", split: Split | None, fitted: Container[Pool]) -> list[Pool]:
-    """The labelled pools that a split holds out and nothing was fitted on."""
-
-    def left(pools: Iterable[Pool]) -> Iterator[Pool]:
-        return (pool for pool in pools if (not split or split.holds_out(pool.question)) and pool not in fitted)
-
-    with inputs.opened("reading") as (stream, _, _):
-        pools = list(labelling.pools(left(stream)))
-    if not pools:
-        raise UsageError("no question is left to replay; --include-fitted takes those that were fitted on, too")
-    return pools
+    print_table(("method", *(f"K={k}" for k in ks)), cells.values(), title)
 
 
 def _replay(
     inputs: Inputs,
-    pools: Sequence[Pool],
+    is_left: Callable[[Pool], bool],
+    labels: str,
     method: str,
     options: MethodOptions,
     k: int | None,
     orders: int,
-    labelling: "Labelling",
-    output: Path | None,
     as_json: bool,
 ) -> None:
-    """Print what each rule for stopping would have cost and brought; with ``output``, also write the tables."""
-    from tracerank.evaluation.tables import wide_csv
-    from tracerank.runs.atomic import write_text
+    """Print what each rule for stopping would have cost and brought on the labelled pools that are left."""
     from tracerank.stopping.replay import replay
 
+    labelling = labelling_named(labels)
+    with inputs.opened("reading") as (stream, _, _):
+        pools = [pool for pool in labelling.pools(filter(is_left, stream)) if is_judged(pool)]
     with working("replaying", "orders", quiet=inputs.quiet) as progress:
         made = replay(pools, load_method(method, options), k, orders, options.seed, progress.advance)
     if as_json:
         print_json({**made.record(), "labels": labelling.record()}, indent=2)
-    else:
-        print_tables(made.tables())
-        click.echo(f" {harmless(labelling.sentence)}\n")
-    if output is not None:
-        output.mkdir(parents=True, exist_ok=True)
-        for index, table in enumerate(made.tables(), start=1):
-            write_text(output / f"stopping-{index}.csv", wide_csv(table))
+        return
+    print_tables(made.tables())
+    click.echo(f" {harmless(labelling.sentence)}\n")
     if not inputs.quiet:
         note_judge(labelling)
-        if output is not None:
-            note(f"written to {output}")

@@ -15,7 +15,7 @@ CONFIDENCE = "confidence"
 
 @click.command(epilog=opt.example("tracerank fit labelled.jsonl -o runs/fitted"))
 @opt.output_option(
-    "Where the selector goes; with --only confidence the folder of --method itself by default.", "FOLDER"
+    "Where the selector goes; with --only confidence the folder of --method itself by default.", opt.FOLDER
 )
 @opt.choice("--only", (CONFIDENCE,), "Fit only the confidence of --method: what it chooses stays the same.")
 @opt.method_option()
@@ -60,19 +60,10 @@ def fit(
             from tracerank.fitting.fit import fit as fit_pools
 
             fitted = fit_pools(
-                pools,
-                output,
-                labels=labelling,
-                folds=folds,
-                seed=seed,
-                settings={**inputs.identity(), "split": split},
-                force=force,
-                on_step=progress.describe,
+                pools, output, labels=labelling, folds=folds, seed=seed, force=force, on_step=progress.describe
             )
-            saved, record, table, lines = output, fitted.record(), fitted.table(), fitted.conclusion()
-            notes = [f"left out: {count:,} questions ({why})" for why, count in fitted.left_out.items()]
-            if not fitted.is_new:
-                notes.append(f"{output}: fitted before, with the same files and settings; --force fits again")
+            saved, record, table, lines = output, dict(fitted.values), fitted.table(), fitted.conclusion()
+            notes = [f"left out: {count:,} questions ({why})" for why, count in fitted.values["left_out"].items()]
     if as_json:
         print_json(record, indent=2)
     else:

@@ -132,6 +132,21 @@ class Problems:
             note(f"and {more:,} more; {where}")
 
 
+NOT_FOLDERS = (".csv", ".html", ".json", ".jsonl", ".md", ".parquet")
+
+
+def check_folder(path: Path, marks: Sequence[str]) -> None:
+    """Refuse a folder that is a file, has the name of one, or holds something else than what bears one of the marks."""
+    if path.exists() and not path.is_dir():
+        raise UsageError(f"{path}: is a file; name a folder")
+    if path.suffix.lower() in NOT_FOLDERS and not path.is_dir():
+        raise UsageError(f"{path}: has the name of a file, but this command writes a folder; choose another name")
+    if marks and path.is_dir():
+        names = {other.name for other in path.iterdir() if not other.name.startswith(".")}
+        if names and not names & {*marks}:
+            raise UsageError(f"{path}: is not empty, and not of this command; choose another folder")
+
+
 def check_output(path: Path, inputs: Sequence[Path], force: bool, *, is_resumable: bool = False) -> None:
     """Refuse a name that would cost the user a file; a resumable run says itself whether what is there is its own."""
     from tracerank.runs.resumable import settings_file

@@ -8,7 +8,6 @@ from tracerank.cli import options as opt
 from tracerank.cli.inputs import Inputs
 from tracerank.cli.labels import labelling_named, note_judge
 from tracerank.cli.terminal import harmless, print_json, print_table, working
-from tracerank.evaluation.agreement import FileLabels
 from tracerank.evaluation.labels import Labelling
 from tracerank.methods import load_method
 from tracerank.pools.pool import Pool
@@ -30,22 +29,21 @@ def inspect(method: str, labels: str, inputs: Inputs, as_json: bool) -> None:
 
     Dropped are the rollouts that --method would never choose. Answers are judged as evaluate judges them.
     """
-    labelling = labelling_named(labels, watches_exact=True)
-    found, beside = Inspection(), FileLabels()
+    labelling, found = labelling_named(labels, is_checked=True), Inspection()
 
     def counted(pools: Iterable[Pool]) -> Iterator[Pool]:
         for pool, dropped in _with_drops(pools, method):
             found.add(pool, dropped)
-            beside.add(pool)
             yield pool
 
     with working("reading", quiet=inputs.quiet) as progress:
         pools = progress.over(inputs.pools(found.add_problem, is_grouped=False, on_record=found.add_format))
         for _ in labelling.pools(counted(pools)):
             pass
-    warnings = [*found.warnings(), *filter(None, [beside.warning(), labelling.warning()])]
+    warnings = [*found.warnings(), *labelling.warnings()]
     if as_json:
-        about: dict[str, object] = {"dropped_by": method, "file_labels": beside.record()}
+        compared = labelling.beside.record() if labelling.beside else None
+        about: dict[str, object] = {"dropped_by": method, "file_labels": compared}
         about |= {"labelling": {**labelling.record(), "sentence": labelling.sentence}}
         print_json({**found.record(), **about, "warnings": warnings}, indent=2)
     else:

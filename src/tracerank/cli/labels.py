@@ -4,32 +4,24 @@ from collections.abc import Iterable, Iterator
 
 from tracerank.cli.terminal import note
 from tracerank.errors import UsageError
-from tracerank.evaluation.agreement import ExactBesideMeaning
+from tracerank.evaluation.agreement import BesideMeaning
 from tracerank.evaluation.labels import JUDGE, RULES, Labelling
-from tracerank.methods import MethodOptions
 from tracerank.pools.pool import Pool
 from tracerank.pools.subsets import split_named
 
 
-def labelling_named(text: str, options: MethodOptions | None = None, *, watches_exact: bool = False) -> Labelling:
-    """The labelling by a rule; ``judge`` without an address asks the command's own chat model.
-
-    ``watches_exact`` also finds out whether exact match would mislead, which takes a second or less.
-    """
+def labelling_named(text: str, *, is_checked: bool = False) -> Labelling:
+    """The labelling by a rule; ``is_checked`` also compares exact match and the file's with meaning."""
     rule, _, address = text.strip().partition(":")
-    if rule not in RULES or (address and rule != JUDGE):
+    if rule not in RULES or bool(address) != (rule == JUDGE):
         known = ", ".join((*(name for name in RULES if name != JUDGE), f"{JUDGE}:URL#MODEL"))
         raise UsageError(f"--labels {text!r}: known are {known}")
-    beside = ExactBesideMeaning() if watches_exact else None
-    if rule != JUDGE:
-        return Labelling(rule, beside=beside)
-    given = options or MethodOptions()
-    if not (address or given.chat):
-        raise UsageError("--labels judge needs a chat server and its model's name: --labels judge:URL#MODEL")
-    from tracerank.evaluation.judging import judge_at
+    judge = None
+    if address:
+        from tracerank.evaluation.judging import judge_at
 
-    judge = judge_at(address or given.chat or "", given.chat_context, given.chat_tokens, given.chat_time)
-    return Labelling(rule, judge, beside)
+        judge = judge_at(address)
+    return Labelling(rule, judge, BesideMeaning() if is_checked else None)
 
 
 def note_judge(labelling: Labelling) -> None:

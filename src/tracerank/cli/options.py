@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from tracerank.cli.inputs import Inputs
+from tracerank.cli.inputs import Inputs, check_folder
 from tracerank.cli.terminal import note
 from tracerank.errors import UsageError
 
@@ -17,6 +17,7 @@ Decorator = Callable[[Command], Command]
 LIST = "help"
 """In place of a reader's or a method's name: list them."""
 STDOUT = Path("-")
+FILE, FOLDER = "FILE", "FOLDER"
 ENCODERS = "default (all-MiniLM-L6-v2), multilingual, hash-256 (no model), a folder, a hub id or URL#MODEL"
 
 PATH = click.Path(path_type=Path)
@@ -65,15 +66,20 @@ def _as_one(name: str, options: Mapping[str, Decorator[Any]], make: Callable[...
     return decorate
 
 
-def output_option(about: str, metavar: str = "FILE", *, prints: bool = False, **attributes: Any) -> Decorator[Any]:
-    """``-o``; with ``prints`` the command writes to standard output without it."""
+def output_option(about: str, kind: str = FILE, *marks: str, prints: bool = False, **attributes: Any) -> Decorator[Any]:
+    """``-o``; with ``prints`` the command writes to standard output without it.
+
+    A folder must be new or empty, or hold one of the ``marks`` by which the command's own folders are known.
+    """
 
     def checked(ctx: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
         if path == STDOUT and not prints:
             raise UsageError("-o -: this command does not write to standard output; name a file or a folder")
+        if path is not None and kind == FOLDER:
+            check_folder(path, marks)
         return None if path == STDOUT else path
 
-    return option(f"-o --output {metavar}", about, PATH, callback=checked, **attributes)
+    return option(f"-o --output {kind}", about, PATH, callback=checked, **attributes)
 
 
 def seed_option(about: str, default: int | None = 0) -> Decorator[Any]:
@@ -96,11 +102,6 @@ split_option = option(
     "them.",
 )
 include_fitted_option = flag("--include-fitted", "Judge also the questions that a selector was fitted on.")
-prices_option = option(
-    "--prices FILE",
-    'Also show what tokens cost: JSON or TOML, {"MODEL or *": {"input": 2, "output": 8}} for a million tokens.',
-    PATH,
-)
 
 
 def labels_option(default: str = "auto") -> Decorator[Any]:
@@ -112,22 +113,25 @@ def labels_option(default: str = "auto") -> Decorator[Any]:
     return option("--labels RULE", about, default=default)
 
 
+def _host_names(ctx: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> list[str]:
+    for name in given:
+        if not name.strip() or "/" in name:
+            raise UsageError(f"--allow-host: {name!r} is not a host; give the name alone, like tracerank.example.org")
+    return [name.strip() for name in given]
+
+
 def address_options(port: int) -> Decorator[Any]:
     """``--host``, ``--port`` and ``--allow-host``, of services."""
     return together(
         option("--host NAME", "Address to listen on.", default="127.0.0.1"),
         option("--port N", "Port to listen on.", click.IntRange(0, 65535), default=port),
-        option("--allow-host NAME", "Also answer requests for this host; may be repeated.", multiple=True),
+        option(
+            "--allow-host NAME",
+            "Also answer requests for this host; may be repeated.",
+            multiple=True,
+            callback=_host_names,
+        ),
     )
-
-
-def host_names(given: Iterable[str]) -> list[str]:
-    """The names given by ``--allow-host``, checked."""
-    names = [name.strip() for name in given]
-    for name in names:
-        if not name or "/" in name:
-            raise UsageError(f"--allow-host: {name!r} is not a host; give the name alone, like tracerank.example.org")
-    return names
 
 
 def inputs_options(*, k: bool = True) -> Decorator[Any]:
@@ -221,19 +225,12 @@ escalation_options = together(
     ),
     option("--below P", "Confidence for --escalate.", click.FloatRange(0, 1, min_open=True)),
 )
-_ENCODER: dict[str, Decorator[Any]] = {
-    "encoder": option("--encoder NAME", f"Instead of the folder's own encoder: {ENCODERS}."),
-    "allow_encoder_mismatch": flag(
-        "--allow-encoder-mismatch", "Use an encoder whose vectors are not those of the folder's."
-    ),
-}
-encoder_options = together(*_ENCODER.values())
 _METHOD: dict[str, Decorator[Any]] = {
     "equality": choice(
         "--equality",
-        ("exact", "default", "meaning", "semantic", "llm"),
+        ("exact", "default", "meaning", "llm"),
         "When a vote counts two answers as one: the same words (the paper's), the same number, date or short answer, "
-        "the same assertion, by the encoder, or by the model of --chat.",
+        "the same assertion, or by the model of --chat.",
         default="exact",
     ),
     "form": choice(
@@ -241,25 +238,21 @@ _METHOD: dict[str, Decorator[Any]] = {
         ("commonest", "first", "shortest", "longest"),
         "Which wording of the chosen answer is returned.",
     ),
-    "count_abstentions": flag(
-        "--count-abstentions", 'Let "I don\'t know" have a vote like any answer, as in the paper.'
-    ),
     "seed": seed_option("Seed of random choices."),
     "chat": option("--chat URL#MODEL", "Chat server, for --equality llm and methods that ask a model."),
     "chat_context": option("--chat-context N", "Tokens that the chat model holds.", click.IntRange(512)),
     "chat_tokens": option("--chat-tokens N", "Most tokens of a reply, thinking included.", COUNT),
     "chat_time": option("--chat-time S", "Seconds that a reply of the chat model may take; 3600 by default."),
+    "encoder": option("--encoder NAME", f"Instead of the folder's own encoder: {ENCODERS}."),
 }
 
 
 def method_options(*names: str) -> Decorator[Any]:
-    """Options of methods, all or those named, with those of the encoder, as one value ``options``."""
-    return _as_one("options", {name: _METHOD[name] for name in names or _METHOD} | _ENCODER, _method_options)
+    """Options of methods, all or those named, as one value ``options``."""
+    return _as_one("options", {name: _METHOD[name] for name in names or _METHOD}, _method_options)
 
 
 def _method_options(**given: Any) -> Any:
-    from tracerank.methods import EqualityName, FormName, MethodOptions
+    from tracerank.methods import MethodOptions
 
-    if given.get("form") is not None:
-        given["form"] = FormName(given["form"])
-    return MethodOptions(**given | {"equality": EqualityName(given["equality"])})
+    return MethodOptions(**given)

@@ -1,78 +1,50 @@
 """``tracerank report``: an evaluation's records as tables, charts and a page."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from tracerank.cli import options as opt
-from tracerank.cli.terminal import json_text, note, print_tables, working
-from tracerank.runs.atomic import write_text
-
-if TYPE_CHECKING:
-    from tracerank.evaluation.report import Report
-
-FILES = (".md", ".json", ".csv")
-"""What one file with all tables may be."""
+from tracerank.cli.terminal import note, print_json, print_tables, working
 
 
 @click.command(epilog=opt.example("tracerank report runs/mine -o runs/report"))
 @click.argument("folders", metavar="FOLDER...", type=opt.PATH, nargs=-1, required=True)
 @opt.output_option(
-    "Also write index.html, report.md, report.json and a CSV per table here; or one FILE.md, .json or .csv.",
-    "FOLDER|FILE",
+    "Also write index.html, report.md, report.json and a CSV per table here.", opt.FOLDER, "report.md", "config.json"
 )
-@opt.choice("--format", ("table", "md", "csv", "json"), "What is printed.", default="table")
 @opt.option("-k K", "K of the tables that show one; the largest by default.", opt.COUNT)
 @opt.option("--against METHOD", "What the others are compared with.", default="majority")
-@opt.prices_option
 @opt.seed_option("Seed of the bootstrap.")
 @opt.include_fitted_option
-@opt.option("--viewer FILE", "Page of tracerank view to link to.", opt.PATH)
-@opt.option("--abstain-below P", "Also show what comes of giving no answer below this confidence.", opt.SHARE)
 @opt.quiet_option
+@opt.json_option
 def report(
     folders: tuple[Path, ...],
     output: Path | None,
-    format: str,
     k: int | None,
     against: str,
-    prices: Path | None,
     seed: int,
     include_fitted: bool,
-    viewer: Path | None,
-    abstain_below: float | None,
     quiet: bool,
+    as_json: bool,
 ) -> None:
     """Turn the records of evaluations into tables, charts and a page.
 
     Intervals are paired bootstraps over questions; the sign test is exact. CSV and JSON are unrounded. Where two
-    folders hold different runs of a method, each is shown with the label of its evaluation.
+    folders hold different runs of a method, each is shown with the name of its folder.
     """
-    from tracerank.evaluation.prices import read_prices
     from tracerank.evaluation.report import make_report
 
-    read = None if prices is None else read_prices(prices)
-    kind = "" if output is None or output.is_dir() else output.suffix.lower()
     with working("folding", quiet=quiet):
-        made = make_report(
-            folders, k, against, prices=read, seed=seed, include_fitted=include_fitted, abstain_below=abstain_below
-        )
-        if output is not None and kind in FILES:
-            write_text(output, _text(made, kind[1:]))
-        elif output is not None:
-            made.write(output, viewer=viewer)
-    if format == "table":
-        print_tables(made.tables)
+        made = make_report(folders, k, against, seed=seed, include_fitted=include_fitted)
+        if output is not None:
+            made.write(output)
+    if as_json:
+        print_json(made.record(), indent=2)
     else:
-        click.echo(_text(made, format), nl=False)
+        print_tables(made.tables)
     if made.warning is not None:
         note(f"warning: {made.warning}")
     if output is not None and not quiet:
         note(f"written to {output}")
-
-
-def _text(made: "Report", kind: str) -> str:
-    if kind == "json":
-        return json_text(made.record(), indent=2) + "\n"
-    return made.csv() if kind == "csv" else made.markdown()

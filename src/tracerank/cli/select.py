@@ -1,18 +1,16 @@
 """``tracerank select``: one decision per question, as JSON Lines, JSON, CSV or Parquet."""
 
 import sys
-import time
 from collections import Counter
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 
 import click
 
 from tracerank.cli import options as opt
 from tracerank.cli.inputs import SOME_FAILED, Inputs, check_output
-from tracerank.cli.record_files import check_format, finish_records
+from tracerank.cli.record_files import check_format, finish_decisions
 from tracerank.cli.terminal import json_text, note, print_json, working
 from tracerank.errors import UsageError
 from tracerank.evaluation.tally import Tally
@@ -21,11 +19,9 @@ from tracerank.pools.pool import Pool, drop_reasons
 from tracerank.runs.resumable import ResumableLines
 from tracerank.selecting import Selection, kept_decisions
 from tracerank.votes.base import NO_ANSWER, Decision, decision_line
-from tracerank.votes.decision_table import DECISION
+from tracerank.votes.missing import UNSURE
 
 LOCAL = "local"
-UNSURE = 0.7
-"""Below this confidence ``--gaps`` looks for missing evidence unless --below is given."""
 
 
 @click.command(epilog=opt.example("tracerank select logs/ -o decisions.jsonl"))
@@ -70,8 +66,6 @@ def select(
         _select_on_engine(engine, inputs, output, method, options, workers, force)
         return
     if output is not None:
-        if output.suffix == ".gz":
-            raise UsageError(f"{output}: decisions are written uncompressed; choose a name without .gz")
         check_output(output, inputs.files, force, is_resumable=True)
         check_format(output)
     selection = Selection(method, options, escalate, below if escalate else None, (below or UNSURE) if gaps else None)
@@ -84,9 +78,8 @@ def select(
             selection.refuse_workers()
         summary = Summary(Tally(loaded.name))
         if output is not None:
-            finish = partial(finish_records, columns=DECISION)
             run = {**inputs.identity(), **selection.identity()}
-            lines = stack.enter_context(ResumableLines(output, run, force=force, finish=finish))
+            lines = stack.enter_context(ResumableLines(output, run, force=force, finish=finish_decisions))
             for pool, decision in kept_decisions(lines, pools):
                 summary.add(pool, decision)
         progress.describe("selecting")
@@ -118,7 +111,6 @@ class Summary:
     bare: int = 0
     """Questions of which no rollout shows evidence."""
     dropped: Counter[str] = field(default_factory=Counter)
-    began: float = field(default_factory=time.monotonic)
 
     def add(self, pool: Pool, decision: Decision) -> None:
         """Count one question."""
@@ -132,8 +124,7 @@ class Summary:
         reasons = ", ".join(f"{count:,} {reason}" for reason, count in self.dropped.most_common())
         dropped = f"{self.dropped.total():,} of {self.rollouts:,} rollouts dropped{f' ({reasons})' if reasons else ''}"
         bare = f"; {self.bare:,} questions without evidence: only the answers were compared" if self.bare else ""
-        questions = f"{self.tally.decided:,} questions, {self.empty:,} of them without a candidate"
-        return f"{questions}; {dropped}{bare}; {time.monotonic() - self.began:.1f} s"
+        return f"{self.tally.decided:,} questions, {self.empty:,} of them without a candidate; {dropped}{bare}"
 
 
 def _select_on_engine(

@@ -17,11 +17,8 @@ TOKEN_VARIABLE = "TRACERANK_SERVICE_TOKEN"
 
 @click.command(epilog=opt.example("tracerank serve --port 8100"))
 @opt.method_option()
-@opt.method_options("equality", "form")
+@opt.method_options("equality", "form", "encoder")
 @opt.address_options(8100)
-@opt.option(
-    "--queue N", "Requests that may wait for their decision; more get 429.", opt.COUNT, default=DEFAULT_SETTINGS.waiting
-)
 @opt.option("--timeout S", "Seconds until a request gets 504.", opt.SECONDS, default=DEFAULT_SETTINGS.seconds)
 @opt.option(
     "--max-body MB",
@@ -44,32 +41,24 @@ TOKEN_VARIABLE = "TRACERANK_SERVICE_TOKEN"
     "Confidence at which sampling stops; by default when further samples would bring too little.",
     click.FloatRange(0.01, 1),
 )
-@opt.option(
-    "--upstream-timeout S",
-    "Seconds until a chat completion is chosen from the samples drawn so far.",
-    opt.SECONDS,
-    default=DEFAULT_SETTINGS.upstream_seconds,
-)
 @opt.quiet_option
 def serve(
     method: str,
     options: MethodOptions,
     host: str,
     port: int,
-    allow_host: tuple[str, ...],
-    queue: int,
+    allow_host: list[str],
     timeout: float,
     max_body: int,
     upstream: str | None,
     best_of: int,
     stop: float | None,
-    upstream_timeout: float,
     quiet: bool,
 ) -> None:
     """Serve selection over HTTP.
 
-    POST /v1/select, /v1/explain, /v1/view and /v2/rerank; /docs describes them, /metrics is for Prometheus. A bearer
-    token is required if TRACERANK_SERVICE_TOKEN is set.
+    POST /v1/select, /v1/explain and /v2/rerank; /docs describes them, /metrics is for Prometheus. A bearer token is
+    required if TRACERANK_SERVICE_TOKEN is set.
     """
     with needed("serving needs", "serve", UsageError):
         from tracerank.serving.app import create_app, run
@@ -79,14 +68,12 @@ def serve(
         note(f"warning: anyone who reaches {host} may use this service; set {TOKEN_VARIABLE} to require a token")
     settings = ServiceSettings(
         token=token,
-        hosts=allowed_hosts(host, opt.host_names(allow_host)),
+        hosts=allowed_hosts(host, allow_host),
         body_bytes=max_body * MEGABYTE,
-        waiting=queue,
         seconds=timeout,
         upstream=upstream,
         best_of=best_of,
         stop=stop,
-        upstream_seconds=upstream_timeout,
     )
     app = create_app(load_method(method, options), settings)
 
@@ -103,12 +90,12 @@ def serve(
 
 @click.command(epilog=opt.example("tracerank mcp"))
 @opt.method_option()
-@opt.encoder_options
-def mcp(method: str, encoder: str | None, allow_encoder_mismatch: bool) -> None:
+@opt.method_options("equality", "form", "encoder")
+def mcp(method: str, options: MethodOptions) -> None:
     """Serve selection over the Model Context Protocol, on stdin and stdout.
 
     Tools: select_rollout and explain_selection.
     """
     with needed("the MCP server needs", "serve", UsageError):
         from tracerank.serving.mcp import run
-    run(load_method(method, MethodOptions(encoder=encoder, allow_encoder_mismatch=allow_encoder_mismatch)))
+    run(load_method(method, options))

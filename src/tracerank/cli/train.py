@@ -24,7 +24,9 @@ plan_options = opt.together(
 
 
 @click.command(epilog=opt.example("tracerank train labelled.jsonl -o runs/network"))
-@opt.output_option("Where the network goes. Interrupted runs resume.", "FOLDER", required=True)
+@opt.output_option(
+    "Where the network goes. Interrupted runs resume.", opt.FOLDER, "training", "fitted-on.bin", required=True
+)
 @opt.choice("--setting", (WEBQA, BROWSING), "The search setting, recognised from the pools by default.")
 @opt.choice("--preset", ("paper", "small"), "The network's width and its training.", default="paper")
 @encoder_option
@@ -35,7 +37,6 @@ plan_options = opt.together(
 @opt.labels_option("paper")
 @opt.split_option
 @opt.inputs_options(k=False)
-@opt.flag("--force", "Train although the pools are of another search setting.")
 @opt.json_option
 def train(
     output: Path,
@@ -47,14 +48,13 @@ def train(
     labels: str,
     split: str | None,
     inputs: Inputs,
-    force: bool,
     as_json: bool,
     **plan: Any,
 ) -> None:
     """Train the paper's network on labelled pools.
 
     Pools with only right or only wrong answers are left out. 5% of the questions are held out to choose the best epoch,
-    and the vote, the shipped selector, the network and the oracle are compared on them at the end. Use the result with
+    and the vote, the shipped selector and the network are compared on them at the end. Use the result with
     --method FOLDER.
     """
     first = inputs.files[0]
@@ -63,21 +63,19 @@ def train(
     from tracerank.embedding.load import load_embedder
     from tracerank.fitting.folder import write_network_card
     from tracerank.fitting.held_out import compare_held_out
-    from tracerank.fitting.train import TrainingSource, guess_setting, prepare_training
+    from tracerank.fitting.train import guess_setting, prepare_training
 
     labelling = labelling_named(labels)
     with inputs.opened("preparing") as (stream, _, _):
         found, pools = guess_setting(without_held_out(stream, split))
         setting = setting or found
-        if setting != found and not force:
-            raise UsageError(
-                f"the pools are of the setting {found}, not {setting}: a network of {setting} would learn little from "
-                "them; leave --setting out, or train all the same with --force"
-            )
+        if setting != found:
+            note(f"warning: the pools are of the setting {found}; a network of {setting} learns little from them")
         made_from = json.dumps(fingerprint(inputs.files)) + ("" if split is None else f", without --split {split}")
         embedder = load_embedder(encoder, dims)
-        source = TrainingSource(setting, pools, made_from, embedder, labelling)
-        ready = prepare_training(preset, source, output, device=device, **plan)
+        ready = prepare_training(
+            preset, setting, pools, output, embedder, files=made_from, labels=labelling, device=device, **plan
+        )
     if not inputs.quiet:
         for line in filter(None, (ready.about, ready.labelling, ready.caution)):
             note(line)

@@ -42,13 +42,6 @@ def check_vectors(
     vectors: object, count: int, width: int, embedder_name: str, texts: Sequence[str] | None = None
 ) -> Vectors:
     """The vectors as float32 [count, width]; given the texts, a complaint about a row quotes its text."""
-    return check_stored(vectors, count, width, embedder_name, texts).astype(np.float32, copy=False)
-
-
-def check_stored(
-    vectors: object, count: int, width: int, embedder_name: str, texts: Sequence[str] | None = None
-) -> NDArray[np.floating[Any]]:
-    """The same, but half precision stays what it is: numpy takes longer to widen a vector than to read it from disk."""
     if not isinstance(vectors, np.ndarray):
         raise EmbeddingError(f"{embedder_name}: returned {type(vectors).__name__}; expected a numpy array")
     if vectors.ndim != 2 or not np.issubdtype(vectors.dtype, np.floating):
@@ -59,12 +52,8 @@ def check_stored(
     if vectors.shape[1] != width:
         raise EmbeddingError(f"{embedder_name}: returned vectors of width {vectors.shape[1]}; expected {width}")
     with np.errstate(over="ignore"):  # what does not fit float32 becomes infinite and is named below
-        precision = np.float16 if vectors.dtype == np.float16 else np.float32
-        checked: NDArray[np.floating[Any]] = np.ascontiguousarray(vectors, precision)
-    if checked.dtype == np.float16:  # the exponent of what is not finite is all ones; np.isfinite takes longer
-        is_finite = (checked.view(np.uint16) & np.uint16(0x7C00)).max(axis=1, initial=0) < 0x7C00
-    else:
-        is_finite = np.isfinite(checked).all(axis=1)
+        checked: Vectors = np.ascontiguousarray(vectors, np.float32)
+    is_finite = np.isfinite(checked).all(axis=1)
     if not is_finite.all():
         row = int(is_finite.argmin())
         quoted = "" if texts is None else f" {textwrap.shorten(texts[row], 60, placeholder='…')!r}"

@@ -8,7 +8,7 @@ embedder, so that each distinct text is embedded once ever.
 import hashlib
 import sqlite3
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,7 +20,6 @@ from tracerank.errors import EmbeddingError
 from tracerank.runs.sqlite_file import SqliteFile
 
 FILE_NAME = "vectors.sqlite"
-KEY_BYTES = 16
 BATCH_TEXTS = 512
 """Texts that are looked up, or embedded and stored, together."""
 _MARK = 0x54524B56
@@ -37,7 +36,7 @@ _ENCODER = "SELECT id FROM encoders WHERE fingerprint = ? AND width = ?"
 
 def text_key(text: str) -> bytes:
     """Digest by which a text is found again."""
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=KEY_BYTES).digest()
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +58,7 @@ class VectorCache:
         # A power cut may cost the last batches, nothing else.
         self._file = SqliteFile(self.path, _TABLES, _MARK, EmbeddingError, synced=False, readonly=readonly)
 
-    def read(self, fingerprint: str, width: int, texts: Iterable[str]) -> dict[str, NDArray[np.float16]]:
+    def read(self, fingerprint: str, width: int, texts: Sequence[str]) -> dict[str, NDArray[np.float16]]:
         """The stored vectors by text; texts without one are left out."""
         text_of = {text_key(text): text for text in texts}
         keys, found = list(text_of), {}
@@ -77,11 +76,11 @@ class VectorCache:
         """Store the vectors in one transaction; what is stored under the same text is replaced."""
         self.check_writable()
         encoder = (fingerprint, vectors.shape[1])
-        pairs = [(text_key(text), row.tobytes()) for text, row in zip(texts, vectors.astype(_DTYPE), strict=True)]
         with self._file.open() as file:
             file.execute("BEGIN IMMEDIATE")
             file.execute("INSERT OR IGNORE INTO encoders (fingerprint, width) VALUES (?, ?)", encoder)
             (number,) = file.execute(_ENCODER, encoder).fetchone()
+            pairs = zip(map(text_key, texts), map(bytes, vectors.astype(_DTYPE)), strict=True)
             rows = ((number, key, zlib.crc32(key + vector), vector) for key, vector in pairs)
             file.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?, ?)", rows)
 
@@ -94,10 +93,6 @@ class VectorCache:
         query = "SELECT fingerprint, width, count(*) FROM vectors JOIN encoders ON id = encoder GROUP BY encoder"
         with self._file.open() as file:
             return [StoredEncoder(*row) for row in file.execute(f"{query} ORDER BY fingerprint, width")]
-
-    def bytes(self) -> int:
-        """What the file takes on disk, without what is being written."""
-        return self.path.stat().st_size
 
     def check(self) -> int:
         """Read everything; how many vectors are damaged."""
@@ -152,10 +147,6 @@ class CachedEmbedder:
         """Texts embedded."""
 
     def embed(self, texts: list[str]) -> Vectors:
-        return self.embed_stored(texts).astype(np.float32)
-
-    def embed_stored(self, texts: list[str]) -> NDArray[np.float16]:
-        """The same in half precision, for a caller that can widen vectors faster than numpy."""
         vector_of = self.cache.read(self.fingerprint, self.width, texts)
         missing = [text for text in dict.fromkeys(texts) if text not in vector_of]
         self.hits += len(texts) - len(missing)
@@ -168,16 +159,7 @@ class CachedEmbedder:
             self.cache.write(self.fingerprint, part, halves)
             self.misses += len(part)
             vector_of.update(zip(part, halves, strict=True))
-        rows = [vector_of[text] for text in texts]
-        return np.concatenate(rows).reshape(-1, self.width) if rows else np.zeros((0, self.width), np.float16)
-
-    def fill(self, texts: Iterable[str]) -> Iterator[int]:
-        """See to it that every text has a vector; yields, batch by batch, how many more have one."""
-        distinct = list(dict.fromkeys(texts))
-        for start in range(0, len(distinct), BATCH_TEXTS):
-            part = distinct[start : start + BATCH_TEXTS]
-            self.embed_stored(part)
-            yield len(part)
+        return np.array([vector_of[text] for text in texts], np.float32).reshape(-1, self.width)
 
     def _embedded(self, texts: list[str]) -> NDArray[np.float16]:
         made = check_vectors(self.embedder.embed(texts), len(texts), self.width, self.name, texts)

@@ -14,7 +14,7 @@ import numpy as np
 
 from tracerank.embedding.base import Vectors, check_vectors
 from tracerank.endpoints.chat import estimated_tokens, sendable
-from tracerank.endpoints.client import EndpointClient, says_too_long
+from tracerank.endpoints.client import EndpointClient
 from tracerank.endpoints.server import Server
 from tracerank.errors import EmbeddingError, TraceRankError
 
@@ -34,33 +34,23 @@ class HttpConfig(Server):
     """Tokens per request, as estimated; a single longer text is still sent, alone."""
 
 
-def read_rows(reply: Any, count: int, url: str) -> list[Vectors]:
+def read_rows(reply: Any, count: int, url: str) -> Vectors:
     """The vectors of one reply in the order of its texts."""
     data = reply.get("data") if isinstance(reply, dict) else None
     if not isinstance(data, list) or not all(isinstance(row, dict) for row in data):
         raise EmbeddingError(f"{url}: answered without a list 'data' of embeddings")
-    if len(data) != count:
-        raise EmbeddingError(f"{url}: returned {len(data)} vectors for {count} texts")
-    rows: dict[int, Vectors] = {}
-    for row in data:
-        index = row.get("index")
-        if type(index) is not int or not 0 <= index < count:
-            raise EmbeddingError(f"{url}: returned a vector with index {index!r}; expected 0 to {count - 1}")
-        if index in rows:
-            raise EmbeddingError(f"{url}: returned two vectors with index {index}")
-        rows[index] = _read_vector(row.get("embedding"), url)
-    return [rows[index] for index in range(count)]
-
-
-def _read_vector(value: object, url: str) -> Vectors:
+    found = {row["index"]: row.get("embedding") for row in data if type(row.get("index")) is int}
+    if len(data) != count or found.keys() != set(range(count)):
+        indices = ", ".join(str(row.get("index")) for row in data[: count + 1])
+        raise EmbeddingError(f"{url}: returned vectors with the indices {indices}; expected each of 0 to {count - 1}")
     try:
-        vector = np.asarray(value)
+        vectors = np.array([found[index] for index in range(count)])
     except ValueError:  # ragged
-        vector = np.zeros(0)
-    if vector.ndim != 1 or len(vector) == 0 or vector.dtype.kind not in "fi":
-        raise EmbeddingError(f"{url}: returned an embedding that is not a list of numbers")
+        vectors = np.zeros(0)
+    if vectors.ndim != 2 or vectors.shape[1] == 0 or vectors.dtype.kind not in "fi":
+        raise EmbeddingError(f"{url}: returned embeddings that are not lists of numbers of one length")
     with np.errstate(over="ignore"):  # infinite values are named by check_vectors
-        return vector.astype(np.float32)
+        return vectors.astype(np.float32)
 
 
 class HttpEmbedder:
@@ -81,9 +71,6 @@ class HttpEmbedder:
     def __exit__(self, *_: object) -> None:
         self._workers.shutdown(wait=True, cancel_futures=True)
         self._endpoint.close()
-
-    def __repr__(self) -> str:
-        return f"HttpEmbedder({self.name!r})"
 
     @property
     def name(self) -> str:
@@ -106,44 +93,43 @@ class HttpEmbedder:
         tokens = [estimated_tokens(text) for text in sent]
         stop = Event()
         """Set when a request has failed for good, so that no other one of this call waits for a retry."""
-        futures: list[Future[list[Vectors]]] = []
+        futures: list[Future[Vectors]] = []
         try:
             for batch in pack(tokens, self.config.max_items, self.config.max_tokens):
                 futures.append(self._workers.submit(self._embed_batch, sent, batch, stop))
                 if self._width is None:  # the first answer shows the width
-                    self._width = len(futures[0].result()[0])
-            rows = [row for future in futures for row in future.result()]
+                    self._width = futures[0].result().shape[1]
+            parts = [future.result() for future in futures]
         finally:
             stop.set()
             for future in futures:
                 future.cancel()
             wait(futures)
-        if wrong := {len(row) for row in rows} - {self._width}:
+        if wrong := {part.shape[1] for part in parts} - {self._width}:
             hint = "" if self.dims is None else " (does the model support 'dimensions'?)"
             found = f"returned vectors of width {min(wrong)}; expected {self._width}{hint}"
             raise EmbeddingError(f"{self.config.endpoint}: {found}")
-        return check_vectors(np.stack(rows), len(texts), self.width, self.config.endpoint, texts)
+        return check_vectors(np.concatenate(parts), len(texts), self.width, self.config.endpoint, texts)
 
-    def _embed_batch(self, texts: list[str], batch: range, stop: Event) -> list[Vectors]:
+    def _embed_batch(self, texts: list[str], batch: range, stop: Event) -> Vectors:
         """The batch in one request, or in halves as long as the server finds it too long; values are not checked."""
         body: dict[str, Any] = {"model": self.config.model, "input": [texts[i] for i in batch]}
         if self.config.dimensions is not None:
             body["dimensions"] = self.config.dimensions
-        reply = self._endpoint.post(body, stop)
-        words = "" if reply.status_code == 200 else self._endpoint.words(reply)
-        if reply.status_code == 200:
-            return read_rows(self._endpoint.value(reply), len(batch), self.config.endpoint)
-        if not says_too_long(reply.status_code, words):
-            raise self._endpoint.refusal(reply)
+        answer = self._endpoint.post(body, stop)
+        if answer.status == 200:
+            return read_rows(answer.value, len(batch), self.config.endpoint)
+        if not answer.says_too_long:
+            raise self._endpoint.refusal(answer)
         if len(batch) == 1:
             text = texts[batch[0]]
             size = f"{len(text):,} characters, about {estimated_tokens(text):,} tokens"
             raise EmbeddingError(
-                f"{self.config.endpoint}: HTTP {reply.status_code}: {words}; "
+                f"{self.config.endpoint}: HTTP {answer.status}: {answer.words}; "
                 f"text {batch[0]} {text[:60]!r} is too long ({size}): shorten it"
             )
         middle = len(batch) // 2
-        return [row for half in (batch[:middle], batch[middle:]) for row in self._embed_batch(texts, half, stop)]
+        return np.concatenate([self._embed_batch(texts, half, stop) for half in (batch[:middle], batch[middle:])])
 
 
 def pack(tokens: Sequence[int], max_items: int, max_tokens: int) -> list[range]:

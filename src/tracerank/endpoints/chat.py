@@ -200,11 +200,6 @@ class ChatReply:
         return spoken(self.text)
 
     @property
-    def thinks(self) -> bool:
-        """Whether the model thought before it spoke."""
-        return bool(self.reasoning.strip()) or self.text != self.spoken
-
-    @property
     def usage(self) -> Usage | None:
         """What the reply cost; None: the server does not count."""
         if self.prompt_tokens is None or self.completion_tokens is None:

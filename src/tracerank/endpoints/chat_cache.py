@@ -46,10 +46,6 @@ class CachedChat:
     def name(self) -> str:
         return self._chat.name
 
-    def __len__(self) -> int:
-        with self._file.open() as file:
-            return int(file.execute("SELECT count(*) FROM replies").fetchone()[0])
-
     def reply(self, messages: Sequence[ChatMessage], sampling: Sampling, tools: Sequence[ChatTool] = ()) -> ChatReply:
         key = request_key(self.name, messages, sampling, tools)
         known = self._stored(key)
@@ -72,7 +68,7 @@ class CachedChat:
 
 def request_key(model: str, messages: Sequence[ChatMessage], sampling: Sampling, tools: Sequence[ChatTool] = ()) -> str:
     """A digest of everything that determines a reply."""
-    offered = [[tool.name, tool.description, dict(tool.parameters)] for tool in tools]
+    offered = [list(asdict(tool).values()) for tool in tools]
     request = [model, [message_to_record(message) for message in messages], asdict(sampling), offered]
     return hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()
 

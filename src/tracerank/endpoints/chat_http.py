@@ -6,7 +6,7 @@ of a request that a server refuses are left out from then on, streaming among th
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar, Self
 
 from tracerank.endpoints.chat import (
@@ -21,7 +21,7 @@ from tracerank.endpoints.chat import (
     message_to_record,
     record_to_message,
 )
-from tracerank.endpoints.client import EndpointClient, says_miswritten, says_too_long
+from tracerank.endpoints.client import EndpointClient
 from tracerank.endpoints.server import MILLION, Server, read_address
 from tracerank.errors import ChatError, TraceRankError, UsageError
 
@@ -37,8 +37,7 @@ class ChatConfig(Server):
     error: ClassVar[type[TraceRankError]] = ChatError
     most_bytes: ClassVar[int] = 64 * MILLION
     """Of an answer: 10,000 tokens with their log probabilities are 20 million."""
-    retries_timeouts: ClassVar[bool] = False
-    more_time: ClassVar[str] = "; --chat-time allows more"
+    more_time: ClassVar[str] = "--chat-time"
 
     timeout: float = CHAT_SECONDS
     wants_logprobs: bool = False
@@ -73,9 +72,6 @@ class HttpChat:
     def __exit__(self, *_: object) -> None:
         self._endpoint.close()
 
-    def __repr__(self) -> str:
-        return f"HttpChat({self.name!r})"
-
     @property
     def name(self) -> str:
         """Server and model: one model's replies differ between servers."""
@@ -85,22 +81,21 @@ class HttpChat:
         """The model's reply; one that says nothing is an error, because nothing can be concluded from it."""
         while True:
             body = self._request(messages, sampling, tools)
-            reply = self._endpoint.post(body)
-            if reply.status_code == 200:
-                return self._read(self._endpoint.value(reply), sampling)
-            words = self._endpoint.words(reply)
-            if reply.status_code not in (400, 422):
+            answer = self._endpoint.post(body)
+            if answer.status == 200:
+                return self._read(answer.value, sampling)
+            if answer.status not in (400, 422):
                 break
-            if (unwanted := _unwanted(body, words)) is not None:
+            if (unwanted := _unwanted(body, answer.words)) is not None:
                 self._without |= unwanted
-            elif (room := _room(words, sampling.max_tokens)) is not None:
+            elif (room := _room(answer.words, sampling.max_tokens)) is not None:
                 sampling = replace(sampling, max_tokens=room)
             else:
                 break
-        error = self._endpoint.refusal(reply)
-        if says_miswritten(words):  # what the model wrote and what it cost is not reported
+        error = self._endpoint.refusal(answer)
+        if answer.says_miswritten:  # what the model wrote and what it cost is not reported
             raise EmptyReply(f"{error}; the model called a tool in a form of its own", ChatReply("", 0, 0))
-        raise PromptTooLong(str(error)) if says_too_long(reply.status_code, words) else error
+        raise PromptTooLong(str(error)) if answer.says_too_long else error
 
     def _request(
         self, messages: Sequence[ChatMessage], sampling: Sampling, tools: Sequence[ChatTool]
@@ -116,7 +111,7 @@ class HttpChat:
             "stop": list(sampling.stop) or None,
             "logprobs": self.config.wants_logprobs or sampling.top_logprobs > 0 or None,
             "top_logprobs": sampling.top_logprobs or None,
-            "tools": [{"type": "function", "function": _function(tool)} for tool in tools] or None,
+            "tools": [{"type": "function", "function": asdict(tool)} for tool in tools] or None,
             "parallel_tool_calls": False if sampling.one_call and tools else None,
             "stream": True,
             "stream_options": {"include_usage": True},
@@ -134,41 +129,32 @@ class HttpChat:
 
     def _read(self, value: Any, sampling: Sampling) -> ChatReply:
         url = self.config.endpoint
-        choices = value.get("choices") if isinstance(value, dict) else None
-        choice = choices[0] if isinstance(choices, list) and choices else None
-        message = choice.get("message") if isinstance(choice, dict) else None
-        if not isinstance(choice, dict) or not isinstance(message, dict):
-            raise ChatError(f"{url}: answered without a list 'choices' of messages; is it an OpenAI-compatible server?")
+        try:
+            choice = value["choices"][0]
+            message = dict(choice["message"])
+        except (KeyError, IndexError, TypeError, ValueError):
+            raise ChatError(
+                f"{url}: answered without a list 'choices' of messages; is it an OpenAI-compatible server?"
+            ) from None
         self._thinks_in = next((name for name in REASONING_FIELDS if message.get(name)), self._thinks_in)
-        usage = value.get("usage")
+        usage, logprobs = value.get("usage"), choice.get("logprobs")
         counts = usage if isinstance(usage, dict) else {}
-        said = record_to_message(message)
+        rows = logprobs.get("content") if isinstance(logprobs, dict) else None
+        said, is_cut = record_to_message(message), choice.get("finish_reason") == "length"
         reply = ChatReply(
             said.content,
             _count(counts.get("prompt_tokens")),
             _count(counts.get("completion_tokens")),
-            _logprobs(choice),
+            _tokens(rows) if isinstance(rows, list) else None,
             said.tool_calls,
-            choice.get("finish_reason") == "length",
+            is_cut,
             said.reasoning,
         )
-        is_empty = not (reply.spoken if reply.is_cut else reply.text).strip()
-        if is_empty and not reply.tool_calls:
-            raise EmptyReply(f"{url}: {_silence(reply, sampling.max_tokens)}", reply)
+        if not (reply.spoken if is_cut else reply.text).strip() and not reply.tool_calls:
+            used = f" until the {sampling.max_tokens:,} tokens that a reply may have were used up"
+            way_out = "; allow more (--max-tokens of rollouts, --chat-tokens of methods)"
+            raise EmptyReply(f"{url}: the model said nothing{used + way_out if is_cut else ''}", reply)
         return reply
-
-
-def _silence(reply: ChatReply, max_tokens: int) -> str:
-    """Why a reply says nothing."""
-    if reply.is_cut:
-        what = "thought" if reply.thinks else "said nothing"
-        used = f"until the {max_tokens:,} tokens that a reply may have were used up"
-        return f"the model {what} {used}; allow more (--max-tokens of rollouts, --chat-tokens of methods)"
-    return f"the model {'thought, but ' if reply.thinks else ''}said nothing"
-
-
-def _function(tool: ChatTool) -> dict[str, Any]:
-    return {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)}
 
 
 _OPTIONAL = {
@@ -213,12 +199,6 @@ def _room(words: str, max_tokens: int) -> int | None:
 
 def _count(value: object) -> int | None:
     return value if type(value) is int else None
-
-
-def _logprobs(choice: dict[str, Any]) -> tuple[TokenLogprob, ...] | None:
-    given = choice.get("logprobs")
-    rows = given.get("content") if isinstance(given, dict) else None
-    return _tokens(rows) if isinstance(rows, list) else None
 
 
 def _tokens(rows: object) -> tuple[TokenLogprob, ...]:

@@ -3,7 +3,6 @@
 Knows nothing of what is asked. The key is read for each request and kept nowhere.
 """
 
-import email.utils
 import json
 import re
 import socket
@@ -11,7 +10,7 @@ import time
 import weakref
 from contextlib import closing, suppress
 from threading import Event, Thread
-from typing import Any
+from typing import Any, NamedTuple
 
 import httpx
 from tenacity import (
@@ -31,10 +30,8 @@ from tracerank.endpoints.streaming import is_stream, joined
 from tracerank.errors import TraceRankError
 
 MAX_CONNECT_SECONDS = 60.0
-
-
-class CutReply(Exception):
-    """The body ends before the JSON does."""
+FIRST_DELAY, MAX_DELAY = 0.5, 60.0
+"""Seconds before the first retry, doubled each time, with jitter; and that any wait may take."""
 
 
 class PassingFailure(Exception):
@@ -46,6 +43,60 @@ class PassingFailure(Exception):
         """Least seconds to wait, as the server asked."""
         self.is_unreached = is_unreached
         """There was no connection at all."""
+
+
+class Answer(NamedTuple):
+    """What a server answered, without the key where it repeats that."""
+
+    status: int
+    value: Any
+    """The JSON of a good answer."""
+    words: str = ""
+    """The server's own words in a bad one."""
+    code: str = ""
+    """``insufficient_quota`` or ``model_not_found`` where it says so."""
+    delay: float = 0.0
+    """Seconds that the server asks to wait."""
+
+    @property
+    def says_too_long(self) -> bool:
+        """Whether fewer or shorter texts would help."""
+        if self.status == 413:
+            return True
+        if "dimension" in self.words.lower():  # of the vectors, not of the text
+            return False
+        if self.status in (400, 422):
+            return bool(_TOO_LONG.search(self.words) or _OVER_A_LIMIT.search(self.words))
+        return self.status == 500 and bool(_TOO_LONG.search(self.words))  # llama.cpp says 500
+
+    @property
+    def says_miswritten(self) -> bool:
+        """Whether the server could not read what its model wrote: asked the same, it fails again."""
+        return _MISWRITTEN.search(self.words) is not None
+
+    @property
+    def names_no_model(self) -> bool:
+        """Whether the server does not have the model, or not for this key."""
+        if self.status in (400, 422):
+            return bool(_NO_MODEL.search(self.words)) and not self.says_too_long
+        return self.status == 404 or (self.status == 403 and self.code == "model_not_found")
+
+    @property
+    def may_pass(self) -> bool:
+        """Whether the same request may be answered later."""
+        hopeless = self.code == "insufficient_quota" or self.status == 501 or self.says_miswritten
+        return (self.status in (408, 429) or self.status >= 500) and not hopeless and not self.says_too_long
+
+
+_MISWRITTEN = re.compile(r"model produced output that does not match|failed to parse (?:tool call|input at pos)", re.I)
+"""What llama.cpp says with HTTP 500 where the model has called a tool in a form that it cannot read."""
+_TOO_LONG = re.compile(r"too (long|large)|context (length|size|window)|larger than", re.I)
+_OVER_A_LIMIT = re.compile(r"too many|longer than|exceed|maximum|batch size", re.I)
+_NO_MODEL = re.compile(
+    r"model\b.*\b(not found|not exist|unknown|invalid|not available|not supported)"
+    r"|(unknown|invalid|no such|unsupported)\b.*\bmodel|model_not_found",
+    re.I,
+)
 
 
 class EndpointClient:
@@ -60,7 +111,7 @@ class EndpointClient:
         self._http = httpx.Client(limits=limits, timeout=timeout, headers={"Accept-Encoding": "identity"})
         self.close = weakref.finalize(self, self._http.close)  # methods that ask through it are never closed
 
-    def post(self, body: dict[str, Any], stop: Event | None = None) -> httpx.Response:
+    def post(self, body: dict[str, Any], stop: Event | None = None) -> Answer:
         """The first answer that is final, good or bad; ``stop`` ends the waiting for a better one."""
         stop = stop or Event()
         policy = Retrying(
@@ -77,34 +128,20 @@ class EndpointClient:
             tries = "1 attempt" if attempts == 1 else f"{attempts} attempts"
             raise self._failed(f"gave up after {tries}: {failure}", ends_all=failure.is_unreached) from None
 
-    def value(self, reply: httpx.Response) -> Any:
-        """The JSON of a good answer."""
-        try:
-            value = read_json(reply.content)
-        except ValueError as error:
-            raise self._failed(f"{error}; is it {self.server.kind}?") from None
-        if isinstance(value, dict) and value.get("error"):
-            raise self._failed(f"answered with an error: {self.words(reply)}")
-        return without_secret(value, self.server.read_key())
-
-    def words(self, reply: httpx.Response) -> str:
-        """The server's own words in a bad answer, without the key."""
-        return server_words(reply.content, self.server.read_key())
-
-    def refusal(self, reply: httpx.Response) -> TraceRankError:
+    def refusal(self, answer: Answer) -> TraceRankError:
         """What a bad answer means for the user."""
-        status, words = reply.status_code, self.words(reply)
-        if self.server.model and names_no_model(status, words, reply.text):
+        said = f"HTTP {answer.status}: {answer.words or 'without a reason'}"
+        if self.server.model and answer.names_no_model:
             models = self._models()
             known = f"the server has: {', '.join(models)}" if models else "check the address and the model's name"
-            return self._failed(f"no model {self.server.model!r} (HTTP {status}: {words}); {known}", ends_all=True)
-        if status in (401, 403):
+            return self._failed(f"no model {self.server.model!r} ({said}); {known}", ends_all=True)
+        if answer.status in (401, 403):
             source = self.server.key_source
             if source is None:
-                wants = f"the server wants a key (HTTP {status}); put it in ${self.server.usual_key}"
+                wants = f"the server wants a key (HTTP {answer.status}); put it in ${self.server.usual_key}"
                 return self._failed(wants, ends_all=True)
-            return self._failed(f"the server refuses the key in ${source} (HTTP {status})", ends_all=True)
-        return self._failed(f"HTTP {status}: {words or reply.reason_phrase}")
+            return self._failed(f"the server refuses the key in ${source} (HTTP {answer.status})", ends_all=True)
+        return self._failed(said)
 
     def _failed(self, what: str, ends_all: bool = False) -> TraceRankError:
         error = self.server.error(f"{self.server.endpoint}: {what}")
@@ -115,35 +152,28 @@ class EndpointClient:
     def _wait(self, state: RetryCallState) -> float:
         failure = state.outcome.exception() if state.outcome is not None else None
         asked = failure.delay if isinstance(failure, PassingFailure) else 0.0
-        first, longest = self.server.first_delay, self.server.longest_delay
-        if asked > longest:
-            raise self._failed(f"asks to wait {asked:.0f} s, more than {longest:g} s ({failure})")
-        return max(asked, (wait_exponential(first, longest) + wait_random(0, first))(state))
+        if asked > MAX_DELAY:
+            raise self._failed(f"asks to wait {asked:.0f} s, more than {MAX_DELAY:g} s ({failure})")
+        return max(asked, (wait_exponential(FIRST_DELAY, MAX_DELAY) + wait_random(0, FIRST_DELAY))(state))
 
-    def _attempt(self, body: dict[str, Any]) -> httpx.Response:
+    def _attempt(self, body: dict[str, Any]) -> Answer:
         try:
-            reply = self._exchanged("POST", self.server.endpoint, body)
-            if reply.status_code == 200:
-                self.value(reply)
-                self._has_answered = True
-                return reply
+            answer = self._exchanged("POST", self.server.endpoint, body)
         except (httpx.ConnectTimeout, httpx.ConnectError) as error:
             raise PassingFailure(f"no connection ({type(error).__name__}: {error})", is_unreached=True) from None
         except httpx.TimeoutException:
-            late = f"no answer within {self.server.timeout:g} s{self.server.more_time}"
-            raise PassingFailure(late) if self.server.retries_timeouts else self._failed(late) from None
+            late = f"no answer within {self.server.timeout:g} s"
+            if self.server.more_time:
+                raise self._failed(f"{late}; {self.server.more_time} allows more") from None
+            raise PassingFailure(late) from None
         except httpx.RequestError as error:
             raise PassingFailure(f"no connection or a cut one ({type(error).__name__}: {error})") from None
-        except CutReply:
-            raise PassingFailure("the answer was cut off") from None
-        words = self.words(reply)
-        passing = reply.status_code in (408, 429) or reply.status_code >= 500
-        hopeless = "insufficient_quota" in reply.text or reply.status_code == 501 or says_miswritten(words)
-        if passing and not hopeless and not says_too_long(reply.status_code, words):
-            raise PassingFailure(f"HTTP {reply.status_code}: {words}", retry_after(reply.headers.get("retry-after")))
-        return reply
+        if answer.may_pass:
+            raise PassingFailure(f"HTTP {answer.status}: {answer.words}", answer.delay)
+        self._has_answered = self._has_answered or answer.status == 200
+        return answer
 
-    def _exchanged(self, method: str, url: str, body: dict[str, Any] | None = None) -> httpx.Response:
+    def _exchanged(self, method: str, url: str, body: dict[str, Any] | None = None) -> Answer:
         """One request and its answer, as long as size and time allow."""
         end = time.monotonic() + self.server.timeout
         key = self.server.read_key()
@@ -156,16 +186,22 @@ class EndpointClient:
             opened = self._http.send(request, stream=True)
         with closing(opened) as reply:
             content = self._content(reply, end)
-            if not self.close.alive:  # closed while this connection was made, which was therefore not closed with it
-                reply.extensions["network_stream"].close()
         status = reply.status_code
         if status == 200 and is_stream(content):
-            if (whole := joined(content)) is None:
-                raise CutReply
-            status = _status(whole["error"]) if "error" in whole else 200
-            content = json.dumps(whole).encode()
-        kept = {name: value for name, value in reply.headers.items() if name == "retry-after"}
-        return httpx.Response(status, headers=kept, content=content)
+            value = joined(content)
+            if value is None:
+                raise PassingFailure("the answer was cut off")
+            if "error" not in value:
+                return Answer(200, without_secret(value, key))
+            status, content = _status(value["error"]), json.dumps(value).encode()
+        elif status == 200:
+            return Answer(200, without_secret(self._json(content, key), key))
+        code = re.search(rb"insufficient_quota|model_not_found", content)
+        delay = re.fullmatch(
+            r"\d+(?:\.\d+)?", reply.headers.get("retry-after", "")
+        )  # a date is left to the usual waits
+        words = server_words(content, key)
+        return Answer(status, None, words, code[0].decode() if code else "", float(delay[0]) if delay else 0.0)
 
     def _content(self, reply: httpx.Response, end: float) -> bytes:
         """The body, as long as size and time allow; between the pieces of a stream there is a limit of its own."""
@@ -192,13 +228,26 @@ class EndpointClient:
             watch.over.set()
         return bytes(content)
 
+    def _json(self, content: bytes, key: str | None) -> Any:
+        """The JSON of a good answer; NaN is let through so that it can be named later."""
+        try:
+            value = json.loads(content)
+        except RecursionError:
+            raise self._failed("answered with JSON that is nested too deeply") from None
+        except ValueError:
+            if content.lstrip()[:1] in (b"", b"{", b"["):
+                raise PassingFailure("the answer was cut off") from None
+            raise self._failed(f"answered something that is not JSON; is it {self.server.kind}?") from None
+        if isinstance(value, dict) and value.get("error"):
+            raise self._failed(f"answered with an error: {server_words(content, key)}")
+        return value
+
     def _models(self) -> list[str]:
         """Names of the server's models; empty when it does not list them."""
         try:
-            reply = self._exchanged("GET", f"{self.server.root}/models")
-            data = read_json(reply.content)["data"] if reply.status_code == 200 else []
-            return sorted(str(model["id"]) for model in data)
-        except (httpx.HTTPError, CutReply, TraceRankError, ValueError, KeyError, TypeError):
+            answer = self._exchanged("GET", f"{self.server.root}/models")
+            return sorted(str(model["id"]) for model in answer.value["data"])
+        except (httpx.HTTPError, PassingFailure, TraceRankError, KeyError, TypeError):
             return []
 
 
@@ -231,33 +280,16 @@ def _status(error: Any) -> int:
     return int(code) if re.fullmatch(r"[45]\d\d", code) else 500
 
 
-def read_json(body: bytes) -> Any:
-    """The reply's value; NaN is let through so that it can be named later."""
-    try:
-        return json.loads(body)
-    except RecursionError:
-        raise ValueError("answered with JSON that is nested too deeply") from None
-    except ValueError:
-        if body.lstrip()[:1] in (b"", b"{", b"["):
-            raise CutReply from None
-    raise ValueError("answered something that is not JSON")
-
-
 def server_words(body: bytes, secret: str | None) -> str:
     """The server's own error message on one short line, without the key even where the server repeats it."""
     text = body.decode("utf-8", "replace")
-    try:
+    with suppress(ValueError, RecursionError):
         value = json.loads(text)
-    except (ValueError, RecursionError):
-        value = None
-    for name in ("error", "message", "detail"):
-        if isinstance(value, dict) and value.get(name):
-            value = value[name]
-    if value is not None:
+        for name in ("error", "message", "detail"):
+            if isinstance(value, dict) and value.get(name):
+                value = value[name]
         text = value if isinstance(value, str) else json.dumps(value)
-    if secret:
-        text = text.replace(secret, "***")
-    text = " ".join(text.split())
+    text = " ".join((text.replace(secret, "***") if secret else text).split())
     return text if len(text) <= 300 else text[:299] + "…"
 
 
@@ -271,49 +303,3 @@ def without_secret(value: Any, secret: str | None) -> Any:
         return value
     written, escaped = json.dumps(value), json.dumps(secret)[1:-1]  # however the server has escaped it
     return json.loads(written.replace(escaped, "***")) if escaped in written else value
-
-
-_MISWRITTEN = re.compile(r"model produced output that does not match|failed to parse (?:tool call|input at pos)", re.I)
-"""What llama.cpp says with HTTP 500 where the model has called a tool in a form that it cannot read."""
-_TOO_LONG = re.compile(r"too (long|large)|context (length|size|window)|larger than", re.I)
-_OVER_A_LIMIT = re.compile(r"too many|longer than|exceed|maximum|batch size", re.I)
-_NO_MODEL = re.compile(
-    r"model\b.*\b(not found|not exist|unknown|invalid|not available|not supported)"
-    r"|(unknown|invalid|no such|unsupported)\b.*\bmodel|model_not_found",
-    re.I,
-)
-
-
-def says_miswritten(words: str) -> bool:
-    """Whether the server could not read what its model wrote: asked the same, it fails again."""
-    return _MISWRITTEN.search(words) is not None
-
-
-def says_too_long(status: int, words: str) -> bool:
-    """Whether fewer or shorter texts would help."""
-    if status == 413:
-        return True
-    if "dimension" in words.lower():  # of the vectors, not of the text
-        return False
-    if status in (400, 422):
-        return bool(_TOO_LONG.search(words) or _OVER_A_LIMIT.search(words))
-    return status == 500 and bool(_TOO_LONG.search(words))  # llama.cpp says 500
-
-
-def names_no_model(status: int, words: str, body: str) -> bool:
-    """Whether the server does not have the model, or not for this key."""
-    if status in (400, 422):
-        return bool(_NO_MODEL.search(words)) and not says_too_long(status, words)
-    return status == 404 or (status == 403 and "model_not_found" in body)
-
-
-def retry_after(value: str | None) -> float:
-    """Seconds of a Retry-After header, which is a number or a date; 0 when it says nothing."""
-    if value is None:
-        return 0.0
-    if re.fullmatch(r"\d+(\.\d+)?", value.strip()):
-        return float(value)
-    try:
-        return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - time.time())
-    except (ValueError, OverflowError):
-        return 0.0

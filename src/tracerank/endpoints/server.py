@@ -43,16 +43,12 @@ class Server:
     error: ClassVar[type[TraceRankError]] = TraceRankError
     """What is raised when the server cannot be used."""
     kind: ClassVar[str] = "an OpenAI-compatible server"
-    form: ClassVar[str] = "http://HOST[:PORT][/v1]"
-    """How its address is written."""
     usual_key: ClassVar[str] = KEY_VARIABLE
     """The variable whose key is sent if it is set."""
     most_bytes: ClassVar[int] = 256 * MILLION
     """Of an answer."""
-    retries_timeouts: ClassVar[bool] = True
-    """Whether an attempt that took too long is made again."""
     more_time: ClassVar[str] = ""
-    """How the user allows more time, for messages."""
+    """The option that allows more time; an attempt that took too long is made again only where there is none."""
 
     url: str
     """Address of the server, with or without ``/v1`` or the whole endpoint; without user name or query."""
@@ -64,10 +60,6 @@ class Server:
     """Seconds between two pieces of a streamed answer."""
     retries: int = 5
     """Further attempts after 408, 429, 5xx, a timeout or a cut connection."""
-    first_delay: float = 0.5
-    """Seconds before the first retry; doubled each time, with jitter."""
-    longest_delay: float = 60.0
-    """Seconds that any wait may take; a server that asks for more with Retry-After ends the attempt."""
     concurrency: int = 4
     """Requests under way at once."""
 
@@ -76,15 +68,13 @@ class Server:
             parts = urlsplit(self.url)
             is_server = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
         except ValueError:
-            raise self.error(f"the server's address is damaged; expected {self.form}") from None
+            raise self.error("the server's address is damaged; expected http://HOST[:PORT]") from None
         if parts.username or parts.password or parts.query or parts.fragment:
             # The address is not repeated: it may hold a key.
             where = f"put the key in ${self.usual_key}"
             raise self.error(f"the server's address must have no user, query or fragment; {where}")
         if not is_server:
-            raise self.error(f"{self.url!r} is no server; expected {self.form} or https://…")
-        if self.concurrency < 1 or self.timeout <= 0 or min(self.retries, self.first_delay, self.longest_delay) < 0:
-            raise ValueError("concurrency and timeout must be positive; retries and delays must not be negative")
+            raise self.error(f"{self.url!r} is no server; expected http://HOST[:PORT] or https://…")
 
     @property
     def root(self) -> str:

@@ -30,10 +30,12 @@ class Agreement:
 
     def add(self, one: bool, other: bool, count: int = 1) -> None:
         """Count an answer."""
-        self.both_right += count * (one and other)
-        self.both_wrong += count * (not one and not other)
-        self.one_right += count * (one and not other)
-        self.other_right += count * (other and not one)
+        if one == other:
+            self.both_right += count * one
+            self.both_wrong += count * (not one)
+        else:
+            self.one_right += count * one
+            self.other_right += count * other
 
     @property
     def total(self) -> int:
@@ -60,59 +62,45 @@ class Agreement:
 
 
 @dataclass(slots=True)
-class ExactBesideMeaning:
-    """Whether exact match misleads: the first answers with references by exact match and by meaning."""
+class BesideMeaning:
+    """Exact match and the file's labels, each beside the rule by meaning, for the first answers that have both."""
 
-    agreement: Agreement = field(default_factory=Agreement)
+    exact: Agreement = field(default_factory=Agreement)
+    file: Agreement = field(default_factory=Agreement)
+    """Of the distinct answers of a pool."""
+    is_exact_match: bool = True
+    """Whether all compared labels of the file equal exact match."""
 
     def add(self, pool: Pool) -> None:
-        """Count the answers of one pool."""
-        question = pool.question
-        if not question.references or self.agreement.total >= MAX_COMPARED:
+        """Compare the answers of a pool as it was read."""
+        question, labels = pool.question, {one.answer: one.label for one in pool.rollouts if one.problem is None}
+        if not question.references or self.exact.total >= MAX_COMPARED:
             return
         for answer, count in Counter(one.answer for one in pool.rollouts if one.answer).items():
-            is_exact = exact_match(answer, question.references) > 0
-            is_meant = is_exact or is_right(question.text, answer, question.references)
-            self.agreement.add(is_exact, is_meant, count)
+            exact, label = exact_match(answer, question.references), labels.get(answer)
+            is_meant = exact > 0 or is_right(question.text, answer, question.references)
+            self.exact.add(exact > 0, is_meant, count)
+            if label is not None:
+                self.file.add(label > RIGHT, is_meant)
+                self.is_exact_match &= label == exact
 
-    def warning(self) -> str | None:
-        """That exact match misleads; None: it makes little difference."""
-        exact, alone, total = self.agreement.both_right, self.agreement.other_right, self.agreement.total
-        if alone <= MISLEADING * total:
-            return None
-        return (
-            f"exact match misleads here: by it {100 * exact / total:.1f}% of {total:,} answers are right, by meaning "
-            f"{100 * (exact + alone) / total:.1f}%; --labels meaning judges by meaning"
-        )
-
-
-@dataclass(slots=True)
-class FileLabels:
-    """The file's labels beside the rule by meaning, for the first answers that have both."""
-
-    agreement: Agreement = field(default_factory=Agreement)
-    is_exact_match: bool = True
-    """Whether all compared labels equal exact match."""
-
-    def add(self, pool: Pool) -> None:
-        """Compare the distinct answers of a pool as it was read."""
-        question = pool.question
-        for answer, label in {one.answer: one.label for one in pool.rollouts if one.problem is None}.items():
-            if question.references and answer and label is not None and self.agreement.total < MAX_COMPARED:
-                self.agreement.add(label > RIGHT, is_right(question.text, answer, question.references))
-                self.is_exact_match &= label == exact_match(answer, question.references)
-
-    def warning(self) -> str | None:
-        """That the two differ; None: they agree, or there is nothing to compare."""
-        share = self.agreement.share
-        if share is None or 1 - share < NOTABLE:
-            return None
-        kind = ", which are exact match," if self.is_exact_match else ""
-        return (
-            f"the file's labels{kind} and the references read by meaning differ: "
-            f"{self.agreement.sentence('file', 'meaning')}; --labels meaning judges by meaning"
-        )
+    def warnings(self) -> list[str]:
+        """That exact match misleads, and that the file's labels differ from meaning."""
+        made = []
+        exact, alone, total = self.exact.both_right, self.exact.other_right, self.exact.total
+        if self.file.share is not None and 1 - self.file.share >= NOTABLE:
+            kind = ", which are exact match," if self.is_exact_match else ""
+            made.append(
+                f"the file's labels{kind} and the references read by meaning differ: "
+                f"{self.file.sentence('file', 'meaning')}; --labels meaning judges by meaning"
+            )
+        if alone > MISLEADING * total:
+            made.append(
+                f"exact match misleads here: by it {100 * exact / total:.1f}% of {total:,} answers are right, by "
+                f"meaning {100 * (exact + alone) / total:.1f}%; --labels meaning judges by meaning"
+            )
+        return made
 
     def record(self) -> dict[str, Any]:
-        """As JSON has it."""
-        return {**self.agreement.record(), "is_exact_match": self.is_exact_match if self.agreement.total else None}
+        """The file's labels beside meaning, as JSON has them."""
+        return {**self.file.record(), "is_exact_match": self.is_exact_match if self.file.total else None}

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tracerank.evaluation.scores import Floats, ScoreMatrix
-from tracerank.evaluation.tables import Table, Value, columns
+from tracerank.evaluation.tables import Table, columns
 
 BINS = 10
 """Of equal width; empty ones are left out."""
@@ -118,10 +118,6 @@ class Calibration:
         """The point with most answers at which this share of them is right; None: there is none."""
         return next((point for point in reversed(self.curve) if point.precision >= wanted), None)
 
-    def from_confidence(self, least: float) -> Answering | None:
-        """The result of answering from this confidence on; None: nothing is answered."""
-        return next((point for point in reversed(self.curve) if point.threshold >= least), None)
-
     @property
     def sentence(self) -> str:
         """What a user can do with it."""
@@ -158,19 +154,16 @@ def answering(confidences: Floats, right: Floats, questions: int) -> tuple[Answe
     )
 
 
-def calibration_tables(found: Sequence[Calibration], k: int, abstain_below: float | None = None) -> list[Table]:
+def calibration_tables(found: Sequence[Calibration], k: int) -> list[Table]:
     """Reliability, and the share of questions that can be answered; no table without a confidence."""
     if not found:
         return []
     heads = columns(f"method:text, questions:count, {MEASURES}, at {PRECISION:.0%} right")
-    if abstain_below is not None:
-        heads += columns(f"from {abstain_below:g}, of these right")
-    rows: list[tuple[Value, ...]] = []
+    rows = []
     for one in found:
-        points = [one.at_precision(), None if abstain_below is None else one.from_confidence(abstain_below)]
-        shares = [point.share if point else 0.0 for point in points]
-        row = (one.method, one.reliability.questions, *one.reliability.record().values(), *shares)
-        rows.append((*row, points[-1] and points[-1].precision)[: len(heads)])
+        point = one.at_precision()
+        figures = one.reliability.record().values()
+        rows.append((one.method, one.reliability.questions, *figures, point.share if point else 0.0))
     notes = (
         "Brier: mean squared distance between confidence and correctness; base rate: the same of always saying the "
         f"accuracy. ECE: mean distance between confidence and accuracy in {BINS} bins of equal width, weighted by "

@@ -74,13 +74,11 @@ class Dot:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """A line through dots, perhaps with a band."""
+    """A line through dots."""
 
     dots: Sequence[Dot]
     colour: str
     """A class of the style sheet."""
-    band: Sequence[Point] = ()
-    """Corners; empty: no band."""
     is_dashed: bool = False
     """Dashed lines show no dots."""
 
@@ -109,7 +107,6 @@ def chart(
     values = [(round(100 - up.scale.at(value), 3), label) for value, label in up.ticks]
     rules = "".join(f'<line class="rule" x1="0" x2="100%" y1="{y}%" y2="{y}%"/>' for y, _ in values)
     lines = "".join(f'<polyline class="guide" points="{corners(guide)}"/>' for guide in guides)
-    lines += "".join(f'<polygon class="band {one.colour}" points="{corners(one.band)}"/>' for one in series if one.band)
     lines += "".join(
         f'<polyline class="curve {one.colour}{" dashed" if one.is_dashed else ""}" points="{line}"/>'
         for one in series

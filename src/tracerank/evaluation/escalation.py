@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tracerank.evaluation.scores import Floats, ScoreMatrix, mean
-from tracerank.evaluation.tables import MONEY, Column, Table, columns
+from tracerank.evaluation.tables import Table, columns
 
 STEPS = tuple(round(0.05 * step, 2) for step in range(1, 21))
 """Thresholds of the curve."""
@@ -33,7 +33,6 @@ class EscalationPoint:
     calls: float | None
     """Of the other method; None: not counted."""
     tokens: float | None
-    money: float | None
 
     def each(self, cost: float | None) -> float | None:
         """The cost per recovered answer; None: unknown, or no answer was recovered."""
@@ -69,10 +68,9 @@ class EscalationCurve:
         return made
 
 
-def escalation_curves(scores: ScoreMatrix, k: int | None = None) -> list[EscalationCurve]:
-    """Of every method that escalated a question, with the first K rollouts; of one K alone where it is given."""
-    ks = scores.ks if k is None else (k,)
-    found = (_curve(scores, method, each) for method in scores.choosers for each in ks)
+def escalation_curves(scores: ScoreMatrix, ks: Sequence[int]) -> list[EscalationCurve]:
+    """Of every method that escalated a question, with the first K rollouts."""
+    found = (_curve(scores, method, k) for method in scores.choosers for k in ks)
     return [curve for curve in found if curve is not None]
 
 
@@ -86,7 +84,7 @@ def _curve(scores: ScoreMatrix, method: str, k: int) -> EscalationCurve | None:
     before = np.where(is_escalated, first, right)
     unsure = np.where(np.isnan(confidence), -np.inf, confidence)  # no confidence is below every threshold
     decided = int((~np.isnan(right) | ~np.isnan(scores.values(method, k, "seconds"))).sum())
-    costs = [scores.values(method, k, name) for name in ("other_calls", "other_tokens", "money")]
+    costs = [scores.values(method, k, name) for name in ("other_calls", "other_tokens")]
 
     def point(threshold: float) -> EscalationPoint:
         is_asked = is_escalated & (unsure < threshold)
@@ -110,7 +108,7 @@ def _known_sum(values: Floats) -> float | None:
     return float(known.sum()) if len(known) else None
 
 
-def escalation_tables(curves: Sequence[EscalationCurve], k: int, currency: str | None) -> list[Table]:
+def escalation_tables(curves: Sequence[EscalationCurve], k: int) -> list[Table]:
     """A row for each threshold of each method; no table without escalation."""
     if not curves:
         return []
@@ -118,7 +116,6 @@ def escalation_tables(curves: Sequence[EscalationCurve], k: int, currency: str |
         "method:text, below:precise, escalated, accuracy, change:points, recovered:count, lost:count, calls:count, "
         "tokens:count, calls each:number, tokens each:number"
     )
-    heads += () if currency is None else (Column(f"{currency} each", MONEY),)
     rows = []
     for curve in curves:
         for one in curve.points:
@@ -127,9 +124,8 @@ def escalation_tables(curves: Sequence[EscalationCurve], k: int, currency: str |
                 int(value) if value is not None and value.is_integer() else value
                 for value in (one.recovered, one.lost, one.calls, one.tokens)
             )
-            each = map(one.each, (one.calls, one.tokens, one.money))
-            row = (curve.method, one.below, one.share, one.accuracy, change, *counts, *each)
-            rows.append(row[: len(heads)])
+            each = map(one.each, (one.calls, one.tokens))
+            rows.append((curve.method, one.below, one.share, one.accuracy, change, *counts, *each))
     notes = (
         *(f"{curve.sentence}." for curve in curves),
         "escalated: share of the questions, in %. accuracy: of all, in %; change: from asking about none, in points. "

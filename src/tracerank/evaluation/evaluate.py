@@ -1,10 +1,10 @@
-"""Methods judged on pools: one record per question, method, K and subset, each as soon as it is made."""
+"""Methods judged on pools: one record per question, method and K, each as soon as it is made."""
 
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from itertools import groupby, islice
+from itertools import islice
 from statistics import fmean
 from typing import Any
 
@@ -12,7 +12,6 @@ from tracerank.endpoints.chat import Usage
 from tracerank.evaluation.records import EscalatedRecord, Key, Record
 from tracerank.pools.correctness import Compare, Outcome, by_exact_match, choice, is_judged, written
 from tracerank.pools.pool import Pool, drop_reasons
-from tracerank.pools.subsets import FIRST, Cut, cuts
 from tracerank.pools.types import BROWSING
 from tracerank.votes.base import Decision, Method, OnFailure, decide_stream
 
@@ -24,7 +23,7 @@ ORACLE = "oracle"
 REFERENCES = (SINGLE, MEAN_SINGLE, ORACLE)
 """Rows that decide nothing; mean-single is there for browsing pools, and where it is asked for."""
 CHUNK_POOLS = 64
-"""Few enough to hold; their cuts to several K share texts, which are then embedded once."""
+"""Few enough to hold; pools of several K share texts, which are then embedded once."""
 
 
 def evaluate(
@@ -32,15 +31,13 @@ def evaluate(
     pools: Iterable[Pool],
     ks: Sequence[int],
     *,
-    subsets: int = 0,
-    seed: int = 0,
     backbone: str | None = None,
     done: Container[Key] = frozenset(),
     compare: Compare = by_exact_match,
     has_means: bool = False,
     on_failure: OnFailure | None = None,
 ) -> Iterator[Record]:
-    """Records of a single rollout, of each method and of the oracle, each as soon as it is made.
+    """Records of a single rollout, of each method and of the oracle, with the first K rollouts.
 
     Keys in ``done`` are left out. ``compare`` judges what a method wrote that is no rollout's answer. ``has_means``
     adds mean-single for all pools, not only for browsing. A pool on which a method fails counts as wrong and is
@@ -48,34 +45,32 @@ def evaluate(
     """
     stream = iter(pools)
     while chunk := list(islice(stream, CHUNK_POOLS)):
-        work = [_Work(pool, cut, backbone) for pool in chunk for cut in cuts(pool, ks, subsets, seed)]
+        work = [_Work(pool, k, pool.first(k), backbone) for pool in chunk for k in ks]
 
         def left(method: str, work: list[_Work] = work) -> list[_Work]:
             return [each for each in work if each.key(method) not in done]
 
-        yield from (each.record(SINGLE, first_sample(each.cut.pool)) for each in left(SINGLE))
+        yield from (each.record(SINGLE, first_sample(each.first)) for each in left(SINGLE))
         averaged = (each for each in left(MEAN_SINGLE) if has_means or each.pool.setting == BROWSING)
-        yield from (each.record(MEAN_SINGLE, each.mean_single(max(ks))) for each in averaged)
+        yield from (each.record(MEAN_SINGLE, mean_sample(each.pool.first(max(ks)))) for each in averaged)
         for method in methods:
-            for _, budget in groupby(sorted(left(method.name), key=_budget), key=_budget):
-                yield from _decided(method, list(budget), compare, on_failure)
-        yield from (each.record(ORACLE, oracle(each.cut.pool)) for each in left(ORACLE))
+            open_work = left(method.name)
+            for k in sorted(ks, reverse=True):  # a K at a time, the largest first: it pays for new vectors
+                yield from _decided(method, [each for each in open_work if each.k == k], compare, on_failure)
+        yield from (each.record(ORACLE, oracle(each.first)) for each in left(ORACLE))
 
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """One cut of one question, for any method."""
+    """One question with its first K rollouts, for any method."""
 
     pool: Pool
-    cut: Cut
+    k: int
+    first: Pool
     backbone: str | None
 
     def key(self, method: str) -> Key:
-        return self.backbone, self.pool.question.id, method, self.cut.k, self.cut.subset
-
-    def mean_single(self, largest: int) -> Outcome:
-        """Over the first samples up to the largest K; of a random subset over its own samples."""
-        return mean_sample(self.pool.first(largest) if self.cut.subset == FIRST else self.cut.pool)
+        return self.backbone, self.pool.question.id, method, self.k
 
     def record(self, method: str, outcome: Outcome, **decided: Any) -> Record:
         """The record of an outcome that is known to be right or wrong if anything is known about the pool."""
@@ -84,20 +79,19 @@ class _Work:
             question_id=question.id,
             dataset=question.dataset,
             method=method,
-            k=self.cut.k,
+            k=self.k,
             answer=outcome.answer,
             sample_id=outcome.sample_id,
             # By the whole pool, so that a question is in or out for every K alike.
             correct=outcome.correct if is_judged(self.pool) else None,
             f1=outcome.f1,
             backbone=self.backbone,
-            subset=self.cut.subset,
             **decided,
         )
 
     def decided(self, method: str, decision: Decision, seconds: float, compare: Compare) -> Record:
         """The record of a decision; the choice of a server that failed is neither right nor wrong."""
-        pool, outcome = self.cut.pool, judge(self.cut.pool, decision, compare)
+        pool, outcome = self.first, judge(self.first, decision, compare)
         is_outage = decision.problem is not None and not decision.is_fault
         if is_outage:
             outcome = Outcome(outcome.answer, outcome.sample_id, None, None)
@@ -138,26 +132,11 @@ def _escalated(pool: Pool, decision: Decision, compare: Compare, is_known: bool)
     )
 
 
-def _budget(work: _Work) -> tuple[int, int]:
-    """One K at a time, so that a block's time belongs to it; the largest first, so that it pays for new vectors."""
-    return work.cut.subset, -work.cut.k
-
-
-def _decided(method: Method, work: list[_Work], compare: Compare, on_failure: OnFailure | None) -> Iterator[Record]:
-    waiting = iter(work)
-    shares: deque[float] = deque()  # seconds of each pool that was drawn and is not decided yet
-
-    def drawn() -> Iterator[Pool]:
-        for each in work:
-            shares.append(0.0)
-            yield each.cut.pool
-
+def _decided(method: Method, work: Sequence[_Work], compare: Compare, on_failure: OnFailure | None) -> Iterator[Record]:
     began = time.monotonic()
-    for _, decision in decide_stream(method, drawn(), on_failure):
-        # A method that draws several pools before its first decision works on all of them.
-        part = (time.monotonic() - began) / len(shares)
-        shares = deque(share + part for share in shares)
-        yield next(waiting).decided(method.name, decision, shares.popleft(), compare)
+    decisions = decide_stream(method, (each.first for each in work), on_failure)
+    for each, (_, decision) in zip(work, decisions, strict=True):
+        yield each.decided(method.name, decision, time.monotonic() - began, compare)
         began = time.monotonic()
 
 

@@ -9,8 +9,8 @@ import re
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from importlib import resources
 from typing import Any
 
@@ -47,17 +47,6 @@ _WORDS = r"NOT[ _]ATTEMPTED|NOT CORRECT|INCORRECT|CORRECT"
 _VERDICT = re.compile(rf"""\b({_WORDS})\b|^[\s*_"'(]{{0,8}}((?i:{_WORDS}))(?=[\s*_"')]{{0,8}}(?:[,;:!.\n]|\Z))""", re.M)
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """What follows from one reply."""
-
-    verdict: Verdict
-    by_short_answer: bool = False
-    """Whether the rule finds the short answer right."""
-    is_overruled: bool = False
-    """Whether the model's own verdict was another."""
-
-
 ROOM = Room(VERDICT_TOKENS, prompt_words=1_500)
 """Of the judge; the words are those of an answer, about 2,000 tokens."""
 
@@ -68,7 +57,7 @@ class AnswerJudge:
     def __init__(self, chat: ChatModel, room: Room = ROOM, *, concurrency: int = 4) -> None:
         self.room = room
         self.concurrency = concurrency
-        self.judged: Counter[Judgement] = Counter()
+        self.judged: Counter[Verdict] = Counter()
         self.failed: list[str] = []
         """Why answers could not be judged, one by one."""
         self.exact = 0
@@ -77,8 +66,8 @@ class AnswerJudge:
         self._model = chat
         self._chat = CountedChat(chat)
         self._lock = threading.Lock()
-        folder = resources.files("tracerank.evaluation")
-        self._prompt = folder.joinpath("assets", "judge.txt").read_text(encoding="utf-8").strip()
+        prompt = resources.files("tracerank.evaluation").joinpath("assets", "judge.txt")
+        self._prompt = prompt.read_text(encoding="utf-8").strip()
 
     @property
     def name(self) -> str:
@@ -93,26 +82,22 @@ class AnswerJudge:
     def scores(self, question: str, answers: Sequence[str], references: Sequence[str]) -> list[float | None]:
         """1 for each answer that is right, else 0; None: asking about it failed."""
         open_answers = [answer for answer in answers if not exact_match(answer, references)]
-
-        def ask(answer: str) -> Judgement:
-            return self.judgement(question, answer, references)
-
-        found = all_of(tried(ask), open_answers, self.concurrency)
+        found = all_of(tried(partial(self.verdict, question, references)), open_answers, self.concurrency)
         labels: dict[str, float | None] = {}
         with self._lock:
             self.exact += len(answers) - len(open_answers)
-            for answer, judgement in zip(open_answers, found, strict=True):
-                if isinstance(judgement, ChatError):
+            for answer, verdict in zip(open_answers, found, strict=True):
+                if isinstance(verdict, ChatError):
                     labels[answer] = None
-                    self.failed.append(str(judgement))
+                    self.failed.append(str(verdict))
                     continue
-                is_correct = judgement.verdict is Verdict.CORRECT
+                is_correct = verdict is Verdict.CORRECT
                 labels[answer] = float(is_correct)
-                self.judged[judgement] += 1
+                self.judged[verdict] += 1
                 self.agreement.add(is_correct, is_right(question, answer, references))
         return [labels.get(answer, 1.0) for answer in answers]
 
-    def judgement(self, question: str, answer: str, references: Sequence[str]) -> Judgement:
+    def verdict(self, question: str, references: Sequence[str], answer: str) -> Verdict:
         """Ask the model about one answer."""
         prompt = self._prompt.format(
             question=quoted(question),
@@ -120,45 +105,37 @@ class AnswerJudge:
             answer=quoted(cut_words(answer, self.room.prompt_words)),
         )
 
-        def read(reply: ChatReply) -> Judgement | None:
-            return judgement_in(reply, question, references)
+        def read(reply: ChatReply) -> Verdict | None:
+            return verdict_by_rule(reply, question, references)
 
         wanted = f"the short answer and one of {', '.join(Verdict)}"
         return strict_reply(self._chat, prompt, Sampling(self.room.max_tokens, seed=0), read, wanted)
 
     def record(self) -> dict[str, Any]:
         """Counts, as JSON has them; agreement is over the answers that the judge was asked about."""
-        counts = self.judged.items()
         return {
             "model": self.name,
-            "verdicts": {str(one): sum(n for found, n in counts if found.verdict is one) for one in Verdict},
+            "verdicts": {str(verdict): self.judged[verdict] for verdict in Verdict},
             "exact_matches_not_asked": self.exact,
             "failed": len(self.failed),
-            "right_by_short_answer": sum(n for found, n in counts if found.by_short_answer),
-            "of_these_wrong_by_verdict": sum(n for found, n in counts if found.is_overruled),
             "agreement_with_meaning": self.agreement.record(),
         }
 
     @property
     def sentence(self) -> str:
         """Verdicts and agreement in a line."""
-        found = self.record()
-        verdicts = ", ".join(f"{n:,} {verdict.lower().replace('_', ' ')}" for verdict, n in found["verdicts"].items())
+        verdicts = ", ".join(f"{self.judged[verdict]:,} {verdict.lower().replace('_', ' ')}" for verdict in Verdict)
         failed = f"; {len(self.failed):,} could not be judged ({self.failed[0]})" if self.failed else ""
         return (
-            f"judge: {verdicts} ({found['right_by_short_answer']:,} by their short answer, "
-            f"{found['of_these_wrong_by_verdict']:,} of them against its verdict); {self.exact:,} exact matches were "
-            f"not asked about; {self.agreement.sentence('judge', 'rule')}{failed}"
+            f"judge: {verdicts}; {self.exact:,} exact matches were not asked about; "
+            f"{self.agreement.sentence('judge', 'rule')}{failed}"
         )
 
 
-def judgement_in(reply: ChatReply, question: str, references: Sequence[str]) -> Judgement | None:
-    """The rule on the short answer, then the verdict; None: the reply has neither."""
-    verdict, short = verdict_in(reply), short_answer(reply, "Short answer")
-    if short and is_right(question, short, references):
-        is_overruled = verdict not in (None, Verdict.CORRECT)
-        return Judgement(Verdict.CORRECT, by_short_answer=True, is_overruled=is_overruled)
-    return None if verdict is None else Judgement(verdict)
+def verdict_by_rule(reply: ChatReply, question: str, references: Sequence[str]) -> Verdict | None:
+    """Correct where the short answer means a reference, else the model's verdict; None: the reply has neither."""
+    short = short_answer(reply, "Short answer")
+    return Verdict.CORRECT if short and is_right(question, short, references) else verdict_in(reply)
 
 
 def verdict_in(reply: ChatReply) -> Verdict | None:

@@ -16,7 +16,7 @@ from tracerank.answers.equivalence import contains_match
 from tracerank.answers.exact import exact_match, normalize_answer, token_f1
 from tracerank.answers.meaning.rightness import is_right
 from tracerank.errors import UsageError
-from tracerank.evaluation.agreement import ExactBesideMeaning
+from tracerank.evaluation.agreement import BesideMeaning
 from tracerank.evaluation.judging import AnswerJudge
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question
@@ -57,10 +57,8 @@ def is_judged_dataset(dataset: str | None) -> bool:
 class Labelling:
     """Labels pools by one rule, once per distinct answer of a question, and counts where labels came from."""
 
-    def __init__(
-        self, rule: str = AUTO, judge: AnswerJudge | None = None, beside: ExactBesideMeaning | None = None
-    ) -> None:
-        """``judge`` is for the rule of that name alone; ``beside`` checks whether exact match would mislead."""
+    def __init__(self, rule: str = AUTO, judge: AnswerJudge | None = None, beside: BesideMeaning | None = None) -> None:
+        """``judge`` is for the rule of that name alone; ``beside`` compares other judgements with meaning."""
         if rule not in _COMPARES:
             raise UsageError(f"labels by {rule!r} are unknown; known are {', '.join(RULES)}")
         if (rule == JUDGE) != (judge is not None):
@@ -74,8 +72,6 @@ class Labelling:
         """Ids of questions with an answer about which asking the judge failed."""
         self.unjudged = 0
         """Answers without a label."""
-        self.compared_file = 0
-        """Labels of the file on questions that also have references."""
         self._lock = threading.Lock()  # a judge is asked about several pools at once
 
     @property
@@ -105,7 +101,7 @@ class Labelling:
             if one.answer:  # without one it is wrong, whatever its label
                 is_files = takes_file and one.label is not None
                 label = one.label if is_files else found[one.answer]
-                self._count(label, is_files, bool(question.references))
+                self._count(label, FILE if is_files else _COMPARES[self.rule] or FILE)
                 one = one if label is one.label else replace(one, label=label)
             rollouts.append(one)
         if None in found.values() and self.judge is not None:
@@ -134,19 +130,17 @@ class Labelling:
             return dict(zip(answers, self.judge.scores(question.text, answers, references), strict=True))
         return {answer: _MATCHES[by](question.text, answer, references) for answer in answers}
 
-    def _count(self, label: float | None, is_files: bool, has_references: bool) -> None:
+    def _count(self, label: float | None, by: str) -> None:
         with self._lock:
             if label is None:
                 self.unjudged += 1
-                return
-            by = FILE if is_files else _COMPARES[self.rule] or FILE
-            self.answers[by] += 1
-            self.right[by] = self.right.get(by, 0.0) + label
-            self.compared_file += is_files and has_references
+            else:
+                self.answers[by] += 1
+                self.right[by] = self.right.get(by, 0.0) + label
 
-    def warning(self) -> str | None:
-        """That exact match misleads, where it was checked and does."""
-        return None if self.beside is None else self.beside.warning()
+    def warnings(self) -> list[str]:
+        """Where exact match or the file's labels differ from meaning, if that was checked."""
+        return [] if self.beside is None else self.beside.warnings()
 
     @property
     def sentence(self) -> str:
@@ -160,7 +154,6 @@ class Labelling:
             "answers": dict(sorted(self.answers.items())),
             "right": dict(self.right),
             "unjudged": self.unjudged,
-            "file_labels_with_references": self.compared_file,
         }
         return found if self.judge is None else {**found, "judge": self.judge.record()}
 
@@ -173,8 +166,6 @@ def labels_sentence(record: Mapping[str, Any]) -> str:
         words = ", ".join(f"{count:,} {_SHOWN[by]}" for by, count in answers.items())
     elif record["rule"] == _AUTO_NAME and MEANING in answers:
         way = " (references; --labels em for exact match)"
-    elif record["rule"] == _AUTO_NAME and record["file_labels_with_references"]:
-        way = " (--labels meaning compares with the references)"
     unjudged = f"; {record['unjudged']:,} answers have no label" if record["unjudged"] else ""
     return f"labels: {words}{way}{unjudged}"
 

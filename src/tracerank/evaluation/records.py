@@ -1,8 +1,8 @@
 """What an evaluation records, and the folder that holds it.
 
-``records.jsonl`` has a line per decision, ``questions.jsonl`` a line per question, ``config.json`` the settings and
-``labels.json``, written last, what labelled the answers. Lines are written as results come; the same command resumes an
-interrupted run and retries decisions that failed.
+``records.jsonl`` has a line per decision, written as it is made, and ``config.json`` the settings; at the end come
+``questions.jsonl`` with a line per question and ``labels.json`` with what labelled the answers. The same command
+resumes an interrupted run and retries decisions that failed.
 """
 
 import json
@@ -17,9 +17,8 @@ from typing import Any
 from tracerank.errors import UsageError
 from tracerank.pools.correctness import correctness, is_judged
 from tracerank.pools.pool import UNREADABLE, Pool
-from tracerank.pools.subsets import FIRST
-from tracerank.runs.atomic import line_of, write_json
-from tracerank.runs.resumable import ResumableLines, read_lines, settings_file
+from tracerank.runs.atomic import line_of, write_json, write_lines
+from tracerank.runs.resumable import ResumableLines, read_lines
 
 CONFIG, RECORDS, QUESTIONS, LABELS = "config.json", "records.jsonl", "questions.jsonl", "labels.json"
 MAX_CHARACTERS = 240
@@ -27,8 +26,8 @@ MAX_CHARACTERS = 240
 
 QuestionKey = tuple[str | None, str]
 """Backbone and question."""
-Key = tuple[str | None, str, str, int, int]
-"""Backbone, question, method, K and subset: what a record is about."""
+Key = tuple[str | None, str, str, int]
+"""Backbone, question, method and K: what a record is about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +71,9 @@ class Record:
     """None: the question has no references."""
     backbone: str | None = None
     """The model that made the rollouts; None: not given."""
-    subset: int = FIRST
-    """0: the first K rollouts; from 1 on: a random subset."""
     seconds: float | None = None
-    """From the previous decision to this one; the time of a block is shared by its pools. Includes what a method loads
-    with its first decision. None: nothing was decided."""
+    """From the previous decision to this one, so that the time of a block is with its first pool, and what a method
+    loads with its first decision. None: nothing was decided."""
     prompt_tokens: int | None = None
     """Tokens and calls of deciding; None: no model was asked, or they were not counted."""
     completion_tokens: int | None = None
@@ -99,7 +96,7 @@ class Record:
 
     @property
     def key(self) -> Key:
-        return self.backbone, self.question_id, self.method, self.k, self.subset
+        return self.backbone, self.question_id, self.method, self.k
 
     @property
     def failure(self) -> str | None:
@@ -155,29 +152,31 @@ class Evaluation:
     """What labelled the answers, as ``Labelling.record`` has it; None: the run is not complete."""
 
     @property
-    def label(self) -> str | None:
-        """The user's name for it; None: not given."""
-        return self.config.get("label")
-
-    @property
     def models(self) -> Mapping[str, str | None]:
         """Method to the checkpoint or chat model that decided; None: the method has none."""
         return self.config.get("models") or {}
 
     def records(self) -> Iterator[Record]:
         """The records as they were written; a line that a kill has torn is left out."""
-        return map(_record, _lines(self.folder / RECORDS))
+        return read_records(self.folder)
+
+
+def read_records(folder: Path) -> Iterator[Record]:
+    """The records in a folder, complete or not; a line that a kill has torn is left out."""
+    return map(_record, _lines(folder / RECORDS))
 
 
 def read_evaluation(folder: Path) -> Evaluation:
-    """The evaluation in a folder, complete or not."""
+    """The evaluation in a folder, complete but for decisions that failed."""
     config = _json_object(folder / CONFIG)
     if config is None:
         raise UsageError(f"{folder}: holds no evaluation; make one with `tracerank evaluate FILE -o {folder}`")
+    if not (folder / QUESTIONS).exists():
+        raise UsageError(f"{folder}: the evaluation was interrupted; run the same `tracerank evaluate` again")
     with _naming_damage():
         facts = tuple(
             QuestionFacts(**{**line, "correct": tuple(line["correct"]), "dropped": tuple(line["dropped"])})
-            for line in _lines(folder / QUESTIONS)
+            for line in read_lines(folder / QUESTIONS)
         )
     return Evaluation(folder, config, facts, _json_object(folder / LABELS))
 
@@ -192,47 +191,37 @@ class RecordFolder:
     def __init__(self, folder: Path, settings: Mapping[str, Any], force: bool = False) -> None:
         self.folder = folder
         self.done: set[Key] = set()
-        self._noted: set[QuestionKey] = set()
+        self._questions: dict[QuestionKey, QuestionFacts] = {}
         self._settings = json.loads(json.dumps(settings))
         self._force = force
         self._is_incomplete = False
         self._stack = ExitStack()
-        self._records: ResumableLines | None = None
-        self._questions: ResumableLines | None = None
+        self._lines: ResumableLines | None = None
+        """None: the same run has finished."""
 
     def __enter__(self) -> "RecordFolder":
         if self.folder.exists() and not self.folder.is_dir():
             raise UsageError(f"{self.folder}: is a file; name a folder")
+        records = self.folder / RECORDS
         is_same = not self._force and _json_object(self.folder / CONFIG) == self._settings
-        if not (is_same or self._force) and (self.folder / CONFIG).exists():
-            raise UsageError(
-                f"{self.folder}: holds an evaluation of other files, methods or settings ({CONFIG} says which); "
-                "choose another folder, or start over with --force"
-            )
-        self.folder.mkdir(parents=True, exist_ok=True)
         if not is_same:
-            (self.folder / LABELS).unlink(missing_ok=True)
+            for path in (self.folder / name for name in (CONFIG, LABELS, QUESTIONS, RECORDS)):
+                if path.exists() and not self._force:
+                    raise UsageError(
+                        f"{self.folder}: holds an evaluation of other files, methods or settings, or another "
+                        f"{path.name}; choose another folder, or start over with --force"
+                    )
+                path.unlink(missing_ok=True)
+        self.folder.mkdir(parents=True, exist_ok=True)
         with ExitStack() as stack:
-            # The questions first, so that they are finished last: complete records mean a complete folder.
-            self._questions, self._records = (self._opened(name, is_same, stack) for name in (QUESTIONS, RECORDS))
+            if not records.exists():
+                lines = ResumableLines(records, self._settings, force=self._force, finish=self._finish)
+                self._lines = stack.enter_context(lines)
             write_json(self.folder / CONFIG, self._settings)
-            if self._records is not None:
-                self.done = {_record(line).key for line in self._records.kept(lambda line: not _record(line).failure)}
-            else:
-                self.done = {_record(line).key for line in _lines(self.folder / RECORDS)}
-            self._noted = {(line["backbone"], line["question_id"]) for line in _lines(self.folder / QUESTIONS)}
+            kept = _lines(records) if self._lines is None else self._lines.kept(lambda line: not _record(line).failure)
+            self.done = {_record(line).key for line in kept}
             self._stack = stack.pop_all()
         return self
-
-    def _opened(self, name: str, is_same: bool, stack: ExitStack) -> ResumableLines | None:
-        """The lines to write; None: the same run has finished them."""
-        path = self.folder / name
-        if is_same and path.exists():
-            return None
-        if self._force:
-            path.unlink(missing_ok=True)
-        lines = ResumableLines(path, self._settings, force=self._force, finish=self._finish)
-        return stack.enter_context(lines)
 
     def _finish(self, part: Path, path: Path) -> None:
         if not self._is_incomplete:
@@ -241,16 +230,16 @@ class RecordFolder:
     def leave_incomplete(self) -> None:
         """Let the same run retry what failed."""
         self._is_incomplete = True
-        for lines in filter(None, (self._records, self._questions)):
-            lines.keep_part = True
+        if self._lines is not None:
+            self._lines.keep_part = True
 
     def write(self, record: Record) -> None:
         """Append one record and hand it to the operating system."""
-        if self._records is None:
+        if self._lines is None:
             raise UsageError(f"{self.folder}: is complete, but has no question {record.question_id!r}; use --force")
         if record.failure is not None:
             self.leave_incomplete()
-        self._records.write(line_of(asdict(record)))
+        self._lines.write(line_of(asdict(record)))
 
     def write_labels(self, record: Mapping[str, Any]) -> None:
         """What labelled the answers of the whole run."""
@@ -259,23 +248,21 @@ class RecordFolder:
     def noting(
         self, pools: Iterable[Pool], backbone: str | None = None, fitted: Container[Pool] = ()
     ) -> Iterator[Pool]:
-        """The pools, with the facts about each new question written as it passes."""
+        """The pools, with the facts about each question noted as it passes; they are written at the end."""
         for pool in pools:
-            key = backbone, pool.question.id
-            if key not in self._noted and self._questions is not None:
-                self._noted.add(key)
-                self._questions.write(line_of(asdict(QuestionFacts.of(pool, backbone, pool in fitted))))
+            facts = QuestionFacts.of(pool, backbone, pool in fitted)
+            self._questions.setdefault(facts.key, facts)
             yield pool
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if kind is None:  # before the records: where they are complete, everything is
+            write_lines(self.folder / QUESTIONS, map(asdict, self._questions.values()))
         self._stack.__exit__(kind, error, trace)
         if kind is not None and next(_lines(self.folder / RECORDS), None) is None:
             # A run that failed before its first record leaves nothing in the way of the next.
-            for name in (QUESTIONS, CONFIG):
-                for path in (self.folder / name, _part(self.folder / name), settings_file(self.folder / name)):
-                    path.unlink(missing_ok=True)
+            (self.folder / CONFIG).unlink(missing_ok=True)
             with suppress(OSError):
                 self.folder.rmdir()
 
@@ -294,7 +281,7 @@ def _record(line: Mapping[str, Any]) -> Record:
 def _naming_damage() -> Iterator[None]:
     try:
         yield
-    except (TypeError, KeyError) as error:
+    except (TypeError, KeyError, ValueError) as error:
         raise UsageError(f"a line of the evaluation is damaged ({error}); evaluate again with --force") from None
 
 

@@ -1,17 +1,14 @@
 """A report: evaluations folded into tables, and written as a page, Markdown, JSON and a CSV per table."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from os.path import relpath
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from tracerank.errors import UsageError
 from tracerank.evaluation.figures import MAJORITY, Figures
 from tracerank.evaluation.labels import labels_words
 from tracerank.evaluation.page import report_page, write_page
-from tracerank.evaluation.prices import PriceTable
 from tracerank.evaluation.records import Evaluation, QuestionKey, read_evaluation
 from tracerank.evaluation.report_tables import report_tables
 from tracerank.evaluation.run import fitted_sentence
@@ -48,34 +45,20 @@ class Report:
         """All tables, a line per cell."""
         return long_csv(self.tables)
 
-    def cells(self) -> Iterator[dict[str, Any]]:
-        """The same as records: numbers as ``value``, texts as ``text``."""
-        for table in self.tables:
-            for row, column, value in table.cells():
-                cell = {"text": value} if isinstance(value, str) else {"value": value}
-                yield {"table": table.name, "row": str(row), "column": column, **cell}
-
-    def page(self, viewer: str | None = None) -> str:
-        """The report as a page for the browser, with links to a page of ``tracerank view`` at a relative address."""
+    def page(self) -> str:
+        """The report as a page for the browser."""
         words = [words for _, words in self.labels]
-        return report_page(self.title, self.tables, self.figures, words, self.warning, viewer)
+        return report_page(self.title, self.tables, self.figures, words, self.warning)
 
-    def write(self, folder: str | Path, viewer: Path | None = None) -> None:
-        """``index.html``, ``report.md``, ``report.json`` and a CSV per table; ``viewer`` is what the page links to."""
+    def write(self, folder: str | Path) -> None:
+        """``index.html``, ``report.md``, ``report.json`` and a CSV per table."""
         folder = Path(folder)
-        page = self.page(None if viewer is None else _address(viewer, folder))
         folder.mkdir(parents=True, exist_ok=True)
         write_text(folder / "report.md", self.markdown())
         write_json(folder / "report.json", self.record())
         for table in self.tables:
             write_text(folder / f"{table.name}.csv", wide_csv(table))
-        write_page(folder, page)
-
-
-def _address(viewer: Path, folder: Path) -> str:
-    if not viewer.is_file() or b'id="list-data"' not in viewer.read_bytes():
-        raise UsageError(f"{viewer}: no page of tracerank view; make one with `tracerank view FILE -o {viewer}`")
-    return quote(relpath(viewer.resolve(), folder.resolve()).replace("\\", "/"))
+        write_page(folder, self.page())
 
 
 def make_report(
@@ -83,16 +66,13 @@ def make_report(
     k: int | None = None,
     against: str = MAJORITY,
     *,
-    prices: PriceTable | None = None,
     seed: int = 0,
     include_fitted: bool = False,
-    abstain_below: float | None = None,
 ) -> Report:
     """Fold the records of evaluations; what is asked for must be among them.
 
     The tables are of K or the largest one, and compare with the method ``against``; ``seed`` is that of the bootstrap.
-    Questions that a selector was fitted on count only with ``include_fitted``. ``abstain_below`` is a confidence below
-    which nothing would be answered.
+    Questions that a selector was fitted on count only with ``include_fitted``.
     """
     paths = [Path(folder) for folder in folders]
     evaluations, where = [read_evaluation(path) for path in paths], ", ".join(map(str, paths))
@@ -100,12 +80,12 @@ def make_report(
     warning = _differing(labels)
     left_out, fitted = _fitted(evaluations, include_fitted, where)
     try:
-        scores = score_matrix(evaluations, prices, left_out)
+        scores = score_matrix(evaluations, left_out)
     except UsageError as error:
         raise error if warning is None else UsageError(f"{error}; {warning}") from None
     _check(scores, k, against, where)
     figures = Figures.of(scores, k, against, seed=seed)
-    main, *others = report_tables(figures, abstain_below)
+    main, *others = report_tables(figures)
     labelled = f"Labels: {'; '.join(dict.fromkeys(words for _, words in labels))}."
     main = replace(main, notes=(*main.notes, labelled, *filter(None, (fitted,))))
     title = f"{len(scores.questions):,} questions of {', '.join(path.name for path in paths)}"

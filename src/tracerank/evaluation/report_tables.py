@@ -8,26 +8,26 @@ from statistics import fmean
 import numpy as np
 
 from tracerank.evaluation.calibration import calibration_tables
-from tracerank.evaluation.escalation import escalation_tables
+from tracerank.evaluation.escalation import escalation_curves, escalation_tables
 from tracerank.evaluation.evaluate import ORACLE, SINGLE
 from tracerank.evaluation.figures import Figures
 from tracerank.evaluation.records import QuestionFacts
 from tracerank.evaluation.scores import is_run_of, mean, pass_at_k
-from tracerank.evaluation.tables import COUNT, MONEY, Column, Table, Value, columns
+from tracerank.evaluation.tables import COUNT, Column, Table, Value, columns
 
 TRACE = "trace"
 
 
-def report_tables(figures: Figures, abstain_below: float | None = None) -> list[Table]:
+def report_tables(figures: Figures) -> list[Table]:
     """Every table that the records allow."""
     return [
         main_table(figures),
         *([] if figures.against is None else [comparison_table(figures)]),
-        *budget_tables(figures),
+        budget_table(figures),
         coverage_table(figures),
         *pool_tables(figures.scores.questions, figures.k),
-        *calibration_tables(figures.calibrations, figures.k, abstain_below),
-        *escalation_tables(figures.escalations, figures.k, figures.scores.currency),
+        *calibration_tables(figures.calibrations, figures.k),
+        *escalation_tables(escalation_curves(figures.scores, [figures.k]), figures.k),
         cost_table(figures),
     ]
 
@@ -77,29 +77,25 @@ def comparison_table(figures: Figures) -> Table:
     )
 
 
-def budget_tables(figures: Figures) -> list[Table]:
-    """Accuracy against K: first K as in the paper, and the mean over random subsets where they were drawn."""
+def budget_table(figures: Figures) -> Table:
+    """Accuracy against K: the first K rollouts, as in the paper."""
     scores = figures.scores
-    heads = (*columns("method:text"), *(Column(f"K={k}") for k in scores.ks))
+    rows = ((method, *(figures.by_budget(method, k) for k in scores.ks)) for method in scores.methods)
     estimate = ("pass@K", *(pass_at_k_mean(scores.questions, k)[0] for k in scores.ks))
-    note = "pass@K: unbiased estimate from all samples; oracle: whether these very K hold a right answer."
     browsing = (
         f"K=1 of browsing pools: the mean of all samples in every row but {SINGLE}, which is the first rollout "
         "(App. A.1).",
     )
-    made = []
-    for name, words, is_random in (
-        ("budget", "the first K rollouts", False),
-        *([("budget_random", "random K rollouts, mean over subsets", True)] if scores.has_subsets else ()),
-    ):
-        rows = (
-            (method, *(mean(figures.by_budget(method, k, is_random)) for k in scores.ks)) for method in scores.methods
-        )
-        has_means = 1 in scores.ks and not is_random and figures.is_browsing.any()
-        made.append(
-            Table(name, f"accuracy % with {words}", heads, (*rows, estimate), (note, *(browsing if has_means else ())))
-        )
-    return made
+    return Table(
+        "budget",
+        "accuracy % with the first K rollouts",
+        (*columns("method:text"), *(Column(f"K={k}") for k in scores.ks)),
+        (*rows, estimate),
+        (
+            "pass@K: unbiased estimate from all samples; oracle: whether these very K hold a right answer.",
+            *(browsing if 1 in scores.ks and figures.is_browsing.any() else ()),
+        ),
+    )
 
 
 def coverage_table(figures: Figures) -> Table:
@@ -127,27 +123,27 @@ def coverage_table(figures: Figures) -> Table:
 
 
 def cost_table(figures: Figures) -> Table:
-    """The cost of deciding, per question, in this evaluation."""
-    costs, currency = figures.costs, figures.scores.currency
-    trace = next((cost.seconds for cost in costs if is_run_of(cost.method, TRACE)), None)
-    heads = columns(
-        "method:text, seconds:precise, calls:number, prompt tokens:number, written tokens:number, time / TRACE:times"
-    )
-    if currency is not None:
-        heads += (Column(f"{currency} a question", MONEY), Column(f"{currency} per 1,000", MONEY))
-    rows: list[tuple[Value, ...]] = []
-    for cost in costs:
-        tokens = (cost.calls, cost.prompt_tokens, cost.completion_tokens)
-        row = (cost.method, cost.seconds, *tokens, cost.relative_to(trace), cost.money, cost.per_thousand)
-        rows.append(row[: len(heads)])
+    """The mean cost of deciding a question, in this evaluation."""
+    scores = figures.scores
+    measures = ("seconds", "calls", "prompt_tokens", "completion_tokens")
+    costs = {
+        method: [mean(scores.values(method, figures.k, measure)) for measure in measures] for method in scores.choosers
+    }
+    trace = next((seconds for method, (seconds, *_) in costs.items() if is_run_of(method, TRACE)), None)
     return Table(
         "cost",
         f"cost per question at K={figures.k}, as recorded",
-        heads,
-        tuple(rows),
+        columns(
+            "method:text, seconds:precise, calls:number, prompt tokens:number, written tokens:number, "
+            "time / TRACE:times"
+        ),
+        tuple(
+            (method, seconds, *counts, seconds / trace if seconds is not None and trace else None)
+            for method, (seconds, *counts) in costs.items()
+        ),
         (
             "Vectors and replies that were in the cache took no time here; `tracerank lab cost` measures fresh "
-            "encoding. Their tokens count, and so does their price.",
+            "encoding. Their tokens count.",
         ),
     )
 

@@ -11,7 +11,7 @@ from tracerank.errors import UsageError
 from tracerank.evaluation.escalation import EscalationCurve, escalation_curves
 from tracerank.evaluation.evaluate import evaluate
 from tracerank.evaluation.labels import Labelling
-from tracerank.evaluation.records import Record, RecordFolder, read_evaluation
+from tracerank.evaluation.records import Record, RecordFolder, read_records
 from tracerank.evaluation.scores import Row, ScoreFold
 from tracerank.evaluation.tally import Tally
 from tracerank.pools.correctness import is_judged
@@ -66,7 +66,7 @@ class Summary:
     @property
     def notes(self) -> list[str]:
         """What the user should know about how the figures were made."""
-        made = [f"warning: {warning}"] if (warning := self.labelling.warning()) else []
+        made = [f"warning: {warning}" for warning in self.labelling.warnings()]
         if self.labelling.judge is not None:
             made.append(self.labelling.judge.sentence)
         if self.unjudged:
@@ -128,8 +128,6 @@ def run_evaluation(
     folder: Path | None = None,
     settings: Mapping[str, Any] | None = None,
     force: bool = False,
-    subsets: int = 0,
-    seed: int = 0,
     fitted: Container[Pool] = (),
     include_fitted: bool = False,
     split: Split | None = None,
@@ -142,7 +140,7 @@ def run_evaluation(
     in ``fitted`` are left out unless ``include_fitted`` is set; of a ``split`` only what it holds out is judged.
     """
     summary, scores = Summary(labelling, include_fitted), ScoreFold()
-    whole = {**(settings or {}), "ks": list(ks), "subsets": subsets, "seed": seed, "labels": labelling.name}
+    whole = {**(settings or {}), "ks": list(ks), "labels": labelling.name}
 
     def held_out(pools: Iterable[Pool]) -> Iterator[Pool]:
         for pool in pools:
@@ -170,7 +168,7 @@ def run_evaluation(
         scores.add(record)
 
     with nullcontext() if folder is None else RecordFolder(folder, whole, force) as target:
-        for record in () if target is None else read_evaluation(target.folder).records():
+        for record in () if target is None else read_records(target.folder):
             add(record)
         for backbone, pools in sets:
             known = labelled(pools)
@@ -178,8 +176,6 @@ def run_evaluation(
                 methods,
                 known if target is None else target.noting(known, backbone, fitted),
                 ks,
-                subsets=subsets,
-                seed=seed,
                 backbone=backbone,
                 done=() if target is None else target.done,
                 compare=labelling.answer,
@@ -190,7 +186,7 @@ def run_evaluation(
                     target.write(record)
                 add(record)
         matrix = scores.matrix()
-        summary.rows, summary.escalations = matrix.rows(), escalation_curves(matrix)
+        summary.rows, summary.escalations = matrix.rows(), escalation_curves(matrix, matrix.ks)
         summary.refuse_nothing()
         if target is not None:
             target.write_labels(labelling.record())

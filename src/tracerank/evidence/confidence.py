@@ -16,7 +16,8 @@ from typing import Any
 
 from tracerank.errors import CheckpointError
 from tracerank.evidence.model import MAX_ODDS, Logistic
-from tracerank.evidence.table import EvidenceTable, TableBuilder
+from tracerank.evidence.table import EvidenceTable, PoolEvidence
+from tracerank.evidence.text import TextLines
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Rollout
 from tracerank.votes.base import Decision, with_note
@@ -85,7 +86,7 @@ def standing_in(pool: Pool, decision: Decision, known: Known | None = None) -> d
     """How the returned answer stands in its pool, by ``COLUMNS``; None: it abstains, or no rollout gave it."""
     kept = pool.unlinked(ANSWERED).kept if known is None else known[0]
     returned = next((index for index, rollout in enumerate(kept) if rollout.sample_id == decision.sample_id), -1)
-    table = TableBuilder.of(pool.question.text, kept).table(only=returned) if known is None else known[1]
+    table = PoolEvidence(pool.question.text, kept, TextLines()).table(only=returned) if known is None else known[1]
     row = table.row_of(returned)
     if row is None:
         return None

@@ -1,10 +1,10 @@
-"""Forms of answers, and how they stand in texts and in queries.
+"""Forms of answers, and how they stand in texts.
 
 A form is one way in which an answer is written, looked for as a line of plain words (``text.py``). No pools here, and
 no features.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import NamedTuple
 
@@ -132,27 +132,3 @@ def near(text: Line, needle: str) -> frozenset[str]:
     if at <= _WINDOW and len(text.text) <= end:
         return text.words
     return frozenset(words_held(text.text[max(0, at - _WINDOW) : end]))
-
-
-class Queries:
-    """The distinct queries of a pool, and which rollouts asked each."""
-
-    def __init__(self, question: str) -> None:
-        self._question = question
-        self._asking: dict[str, set[int]] = {}
-        self._all = ""
-
-    def add(self, query: str, rollouts: Iterable[int]) -> None:
-        """A query, as a line, of some rollouts."""
-        self._asking.setdefault(query, set()).update(rollouts)
-        self._all = ""
-
-    def asking(self, form: Form) -> set[int]:
-        """Indices of the rollouts that searched for the answer itself."""
-        # One look at all of them: most answers are not searched for. A line break is in no line.
-        self._all = self._all or "\n".join(self._asking)
-        line = form.line
-        # A query that repeats the question contains what the question names: that is no sign of anything.
-        if line not in self._all or line in self._question:
-            return set()
-        return set().union(*(asking for query, asking in self._asking.items() if line in query))

@@ -10,7 +10,7 @@ from math import ceil, fsum
 
 from tracerank.evidence.forms import HEAD, Form
 from tracerank.evidence.names import names_in
-from tracerank.evidence.table import TableBuilder
+from tracerank.evidence.table import PoolEvidence
 from tracerank.evidence.text import Line, TextLines, content_words, rarity_of, words_held, words_of
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Rollout
@@ -40,12 +40,11 @@ def gaps(pool: Pool, decision: Decision) -> Missing:
     """What the pool lacks, by the decision on it; empty where no rollout answers."""
     kept = [rollout for rollout in pool.rollouts if ANSWERED.reason_to_drop(rollout) is None]
     lines = TextLines()
-    builder = TableBuilder.of(pool.question.text, kept, lines)
-    builder.sources.read()
-    texts = builder.sources.texts
+    evidence = PoolEvidence(pool.question.text, kept, lines)
+    texts = evidence.sources.texts
     queries = _Queries(pool.question.text, pool.rollouts)
     notes = [] if texts else [NO_TEXTS]
-    rivals = _rivals(builder.forms(), kept, decision)
+    rivals = _rivals(evidence.forms, kept, decision)
     notes += [] if queries.asked else [NO_QUERIES]
     heads = _heads(kept, lines) if queries.asked else []
     named = names_in(pool.question.text) if queries.asked else []

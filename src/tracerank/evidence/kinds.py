@@ -129,26 +129,17 @@ class Fit(NamedTuple):
 
 
 class AnswerFits:
-    """How forms fit a question; each is looked at once."""
+    """How forms fit a question."""
 
     def __init__(self, question: Line, asked: Asked, text: str) -> None:
         """The question as a line, as it was read, and as it was written."""
-        self._question, self._asked, self._text = question, asked, text
+        self._question, self._asked = question, asked
         self._has_options = " or " in question.text and bool(_OR.search(text))
-        self._known: dict[str, Fit] = {}
-        self._log_probabilities: tuple[list[float], list[float]] | None = None
+        model = kind_model()
+        known = model.log_probabilities(text)
+        self._log_probabilities, self._lifts = known.tolist(), (known - model.log_prior).tolist()
 
     def of(self, form: Form) -> Fit:
-        found = self._known.get(form.answer)
-        if found is None:
-            found = self._known[form.answer] = self._fit(form)
-        return found
-
-    def _fit(self, form: Form) -> Fit:
-        if self._log_probabilities is None:
-            model = kind_model()
-            known = model.log_probabilities(self._text)
-            self._log_probabilities = known.tolist(), (known - model.log_prior).tolist()
         has_options, question = self._has_options, self._question
         kind = _INDEX_OF[kind_of(form, question)]
         fits = _fits(self._asked, form, has_options)
@@ -157,8 +148,8 @@ class AnswerFits:
         return Fit(
             fits_kind=fits,
             misfit=float(fits < 0),
-            kind_log_probability=self._log_probabilities[0][kind],
-            kind_lift=self._log_probabilities[1][kind],
+            kind_log_probability=self._log_probabilities[kind],
+            kind_lift=self._lifts[kind],
             is_polar=float(form.is_polar),
             is_option=float(form.line in question.text) if is_named else NAN,
             repeats_question=NAN if is_new else len(form.content & question.words) / max(1, len(form.content)),

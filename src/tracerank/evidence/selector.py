@@ -27,7 +27,7 @@ from tracerank.evidence.table import (
     SUPPORT,
     VERSION,
     EvidenceTable,
-    TableBuilder,
+    PoolEvidence,
     evidence_table,
 )
 from tracerank.evidence.text import Line, TextLines, question_words, rarity_of, words_of
@@ -86,9 +86,7 @@ class EvidenceSelector(Selector):
         self.model, self.form, self.calibrator, self.training = model, form, calibrator, training or {}
 
     @classmethod
-    def load(
-        cls, folder: str | Path, embedder: EmbedderChoice = None, *, allow_encoder_mismatch: bool = False
-    ) -> "EvidenceSelector":
+    def load(cls, folder: str | Path, embedder: EmbedderChoice = None) -> "EvidenceSelector":
         """From a folder that ``save`` wrote; it needs no encoder and ignores the one that is given."""
         path = Path(folder) / ABOUT
         about = read_description(path, FORMAT, "evidence selector")
@@ -118,10 +116,10 @@ class EvidenceSelector(Selector):
         for pool in pools:
             retained = pool.retained(ANSWERED)
             kept, lines = retained.kept, TextLines()
-            builder = TableBuilder.of(pool.question.text, kept, lines)
-            table = builder.table()
+            evidence = PoolEvidence(pool.question.text, kept, lines)
+            table = evidence.table()
             decided = self.decision(pool, retained, table)
-            weights = Grounds(builder, lines).of(kept)
+            weights = Grounds(evidence, lines).of(kept)
             linked = link_documents(kept) if kept else ()
             yield pool, explain(linked, decided, weights, BY_SUPPORT, self._reasons(table))
 
@@ -216,10 +214,10 @@ def _nearness(answer: str, question: str, asked: frozenset[str]) -> float:
 class Grounds:
     """Which texts speak for an answer: those that hold it, by the question's rare words around it."""
 
-    def __init__(self, builder: TableBuilder, lines: TextLines) -> None:
+    def __init__(self, evidence: PoolEvidence, lines: TextLines) -> None:
         self._lines = lines
-        self._rarity: Mapping[str, float] = rarity_of(builder.sources.texts, builder.sources.subject)
-        self._forms = {index: form for form in builder.forms() for index in form.rollouts}
+        self._rarity: Mapping[str, float] = rarity_of(evidence.sources.texts, evidence.sources.subject)
+        self._forms = {index: form for form in evidence.forms for index in form.rollouts}
 
     def of(self, rollouts: Sequence[Rollout]) -> dict[int, ReadWeights]:
         """Sample id to the weights of its evidence, which sum to one; all 0: no text speaks for its answer."""

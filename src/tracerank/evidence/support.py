@@ -1,7 +1,7 @@
 """What rollouts searched for and saw, and how that supports an answer: where it stands, and what leads to it.
 
 Sets of texts are the bits of one integer, so that the texts of a rollout, or those with some words, are one operation.
-Everything is read once and kept: adding a rollout is incremental. How answers are grouped is not known here.
+How answers are grouped is not known here.
 """
 
 import math
@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple
 
-from tracerank.evidence.forms import Form, Position, Queries, asked_kind_of, near, position_of
-from tracerank.evidence.text import FUNCTION_WORDS, Line, TextLines, subject_of, terms
+from tracerank.evidence.forms import Form, Position, asked_kind_of, near, position_of
+from tracerank.evidence.text import FUNCTION_WORDS, TextLines, subject_of, terms
 from tracerank.pools.types import Rollout
 
 MAX_TEXTS = 400
@@ -56,10 +56,6 @@ class Finds:
 
     own: frozenset[str]
     """Its words."""
-    wanted: frozenset[str]
-    """The question's words that are not in the form itself."""
-    looked: int = 0
-    """Number of texts that were looked at."""
     held: int = 0
     """The texts that hold it."""
     positions: dict[int, Position] = field(default_factory=dict)
@@ -71,87 +67,38 @@ class Finds:
 
 
 class Sources:
-    """The texts that rollouts saw, in order, of which the first ``MAX_TEXTS`` are searched; and the queries.
+    """The texts that rollouts saw, in order, of which the first ``MAX_TEXTS`` are searched; and the queries."""
 
-    What is looked for in a text is known of whole pools only, so texts are read when something is looked for.
-    """
-
-    def __init__(self, question: str, lines: TextLines) -> None:
-        self._lines, self._line, self._question = lines, lines.of(question), question
+    def __init__(self, question: str, rollouts: Sequence[Rollout], lines: TextLines) -> None:
+        self._lines, self._line = lines, lines.of(question)
         self._kind = asked_kind_of(self._line.text.split())
-        self._numbers: dict[str, int] = {}
-        self._trails: list[Trail] = []
-        self.texts: list[Line] = []
-        """Those that were read."""
-        self._foreign = 0
-        """The texts that are not ASCII."""
-        self._queries = Queries(self._line.text)
-        self._queried = 0
+        numbers: dict[str, int] = {}
+        self._trails = [_trail(rollout, numbers) for rollout in rollouts]
+        self.texts = [lines.of(text) for text in islice(numbers, MAX_TEXTS)]
+        self._foreign = sum([1 << number for number, text in enumerate(self.texts) if not text.is_ascii])
         self._bridges: dict[str, frozenset[str]] = {}
         """Query to its words that the question lacks."""
-        self.subject: frozenset[str] = frozenset()
-        """The content words of the question."""
-        self._holding: dict[str, tuple[int, int]] = {}
-        """Word to the number of texts that were looked at, and the texts that hold it."""
-        self._levels: list[int] = []
-        self._finds: dict[str, Finds] = {}
-
-    def add(self, rollout: Rollout) -> None:
-        """Add what one rollout did."""
-        queries: dict[str, None] = {}
-        ranks: dict[int, int] = {}
-        texts = 0
-        numbers = self._numbers
-        for search in rollout.searches:
-            if search.query:
-                queries[search.query] = None
-            for evidence in search.evidence:
-                rank, number = evidence.rank or 1, numbers.get(evidence.text)
-                if number is None:
-                    number = numbers[evidence.text] = len(numbers)
-                known = ranks.get(number)
-                if known is None or rank < known:
-                    ranks[number] = rank
-                if number < MAX_TEXTS:
-                    texts |= 1 << number
-        self._trails.append(Trail(tuple(queries), ranks, texts))
-
-    def read(self) -> bool:
-        """Read what is new; whether the question's subject has changed, so that earlier finds are void."""
-        asking: dict[str, list[int]] = {}
-        for index, trail in enumerate(self._trails[self._queried :], self._queried):
+        self._asking: dict[str, set[int]] = {}
+        """Query as a line to the rollouts that asked it."""
+        for index, trail in enumerate(self._trails):
             for query in trail.queries:
-                asking.setdefault(query, []).append(index)
-        self._queried = len(self._trails)
-        texts = list(islice(self._numbers, len(self.texts), MAX_TEXTS))
-        for query, rollouts in asking.items():
-            self._queries.add(self._lines.of(query).text, rollouts)
-        for text in texts:
-            line = self._lines.of(text)
-            if not line.is_ascii:
-                self._foreign |= 1 << len(self.texts)
-            self.texts.append(line)
-        has_changed = False
-        # In scripts without spaces the question's words depend on the texts, and all is looked for again.
-        if not self.subject or not self._question.isascii():
-            subject = frozenset(subject_of(self._question, self.texts))
-            if has_changed := subject != self.subject:
-                self.subject = subject
-                self._finds.clear()
-        if texts or has_changed:
-            self._levels = _levels(map(self._texts_with, self.subject))
-        return has_changed
+                self._asking.setdefault(lines.of(query).text, set()).add(index)
+        self._all_queries = "\n".join(self._asking)
+        self.subject = frozenset(subject_of(question, self.texts))
+        """The content words of the question."""
+        self._holding: dict[str, int] = {}
+        self._levels = _levels(map(self._texts_with, self.subject))
 
     def _texts_with(self, word: str) -> int:
         """The texts that hold a word."""
-        looked, found = self._holding.get(word, (0, 0))
-        if looked < len(self.texts):
-            bit = 1 << looked
-            for text in self.texts[looked:]:
+        found = self._holding.get(word)
+        if found is None:
+            found, bit = 0, 1
+            for text in self.texts:
                 if word in text.words:
                     found |= bit
                 bit <<= 1
-            self._holding[word] = len(self.texts), found
+            self._holding[word] = found
         return found
 
     def seen_by(self, rollouts: Iterable[int]) -> int:
@@ -162,21 +109,16 @@ class Sources:
         return texts
 
     def found(self, form: Form) -> Finds:
-        """What is known of a form, with every text looked at."""
+        """Where a form stands in the texts."""
         line = form.line
-        finds = self._finds.get(line)
-        if finds is None:
-            wanted = frozenset([word for word in self.subject if f" {word} " not in line])
-            finds = self._finds[line] = Finds(frozenset(terms(form.words)), wanted)
-        if finds.looked < len(self.texts):
-            # Few have its first word; where characters are words, sets hold other terms.
-            having = self._texts_with(form.words[0]) | self._foreign
-            for number in _numbers_of(having >> finds.looked << finds.looked):
-                text = self.texts[number]
-                if line in text.text:
-                    finds.held |= 1 << number
-                    finds.positions[number] = position_of(text, line, finds.wanted, self._kind)
-            finds.looked = len(self.texts)
+        wanted = frozenset([word for word in self.subject if f" {word} " not in line])
+        finds = Finds(frozenset(terms(form.words)))
+        # Few have its first word; where characters are words, sets hold other terms.
+        for number in _numbers_of(self._texts_with(form.words[0]) | self._foreign):
+            text = self.texts[number]
+            if line in text.text:
+                finds.held |= 1 << number
+                finds.positions[number] = position_of(text, line, wanted, self._kind)
         return finds
 
     def support(self, sought: Sequence[tuple[Form, Finds]], members: Sequence[int], own_texts: int) -> Support:
@@ -254,9 +196,31 @@ class Sources:
     def searched_by_others(self, forms: Iterable[Form], members: Sequence[int]) -> float:
         """Whether rollouts with another answer than the members' searched for it."""
         for form in forms:
-            if (asking := self._queries.asking(form)) and not asking.issubset(members):
-                return 1.0
+            line = form.line
+            # One look at all of them: most answers are not searched for. A line break is in no line. A query that
+            # repeats the question contains what the question names: that is no sign of anything.
+            if line in self._all_queries and line not in self._line.text:
+                asking = set().union(*(asking for query, asking in self._asking.items() if line in query))
+                if not asking.issubset(members):
+                    return 1.0
         return 0.0
+
+
+def _trail(rollout: Rollout, numbers: dict[str, int]) -> Trail:
+    """What a rollout did; texts that are new get the next numbers."""
+    queries: dict[str, None] = {}
+    ranks: dict[int, int] = {}
+    texts = 0
+    for search in rollout.searches:
+        if search.query:
+            queries[search.query] = None
+        for evidence in search.evidence:
+            number = numbers.setdefault(evidence.text, len(numbers))
+            rank = evidence.rank or 1
+            ranks[number] = min(rank, ranks.get(number, rank))
+            if number < MAX_TEXTS:
+                texts |= 1 << number
+    return Trail(tuple(queries), ranks, texts)
 
 
 def _numbers_of(texts: int) -> list[int]:

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from tracerank.answers.asked import read_question
 from tracerank.answers.equivalence import NO_GROUP
 from tracerank.answers.meaning.blocks import crowd_note
-from tracerank.answers.meaning.comparing import Memory
 from tracerank.answers.meaning.grouping import answer_core, group_by_meaning
 from tracerank.evidence.forms import Form, commonest, form_key, form_of, spelling
 from tracerank.evidence.kinds import AnswerFits, Fit
@@ -119,115 +118,54 @@ class EvidenceTable:
 
 def evidence_table(question: str, rollouts: Sequence[Rollout], lines: TextLines | None = None) -> EvidenceTable:
     """The features of the rollouts' meanings; all must have an answer, abstentions get no row."""
-    return TableBuilder.of(question, rollouts, lines).table()
+    return PoolEvidence(question, rollouts, lines or TextLines()).table()
 
 
-class _Meaning(NamedTuple):
-    """One group, with the texts that its rollouts saw."""
+class PoolEvidence:
+    """The answered rollouts of a question: the forms of their answers, and what the rollouts did."""
 
-    forms: tuple[Form, ...]
-    members: tuple[int, ...]
-    texts: int
-
-
-class TableBuilder:
-    """The answered rollouts of a question so far; adding one is incremental."""
-
-    def __init__(self, question: str, lines: TextLines | None = None) -> None:
-        self.question = question
-        lines = lines or TextLines()
-        self.sources = Sources(question, lines)
-        self._asked = read_question(question)
-        self.rollouts: list[Rollout] = []
-        self._keys: dict[str, str] = {}
-        self._rollouts: dict[str, list[int]] = {}
-        """Key of a form to the indices of its rollouts."""
-        self._spelled: dict[str, Counter[str]] = {}
-        self._read: tuple[list[str], list[tuple[str, int]]] = ([], [])
-        """Answers as they are spelled; what each is looked for by, and the group of those that mean the same."""
-        self._memory = Memory()
-        self._forms: dict[tuple[str, int], Form] = {}
-        self._fits = AnswerFits(lines.of(question), self._asked, question)
-        self._counted: dict[str, tuple[tuple[object, ...], tuple[float, ...]]] = {}
-
-    @classmethod
-    def of(cls, question: str, rollouts: Sequence[Rollout], lines: TextLines | None = None) -> "TableBuilder":
-        """The builder with these rollouts, which must have an answer."""
-        builder = cls(question, lines)
-        for rollout in rollouts:
-            builder.add(rollout)
-        return builder
-
-    def add(self, rollout: Rollout) -> None:
-        """Add a rollout, which must have an answer."""
-        index, answer = len(self.rollouts), rollout.answer or ""
-        self.rollouts.append(rollout)
-        key = self._keys.get(answer)
-        if key is None:
-            key = self._keys[answer] = form_key(answer)
-        self._rollouts.setdefault(key, []).append(index)
-        self._spelled.setdefault(key, Counter())[answer] += 1
-        self.sources.add(rollout)
+    def __init__(self, question: str, rollouts: Sequence[Rollout], lines: TextLines) -> None:
+        self.sources = Sources(question, rollouts, lines)
+        asked, by_key, spelled = read_question(question), dict[str, list[int]](), dict[str, Counter[str]]()
+        for index, rollout in enumerate(rollouts):
+            answer = rollout.answer or ""
+            key = form_key(answer)
+            by_key.setdefault(key, []).append(index)
+            spelled.setdefault(key, Counter())[answer] += 1
+        keys = commonest(by_key)
+        answers = [spelling(spelled[key]) for key in keys]
+        groups = group_by_meaning(answers, question)
+        self.forms = [
+            form_of(_sought(answer, question), group, by_key[key], asked)
+            for key, answer, group in zip(keys, answers, groups, strict=True)
+            if group != NO_GROUP
+        ]
+        """The distinct answers without abstentions, in order of first appearance; of very many, the commonest."""
+        self._note = crowd_note(len(by_key)) if len(keys) < len(by_key) else None
+        self._fits = AnswerFits(lines.of(question), asked, question)
 
     def table(self, only: int | None = None) -> EvidenceTable:
-        """One row for each meaning so far; with ``only``, zeros for all but the meaning of that rollout."""
-        meanings = self._meanings()
-        values = np.zeros((len(meanings), len(COLUMNS)), np.float32)
-        votes = [len(meaning.members) for meaning in meanings]
-        for row, meaning in enumerate(meanings):
-            if only is None or only in meaning.members:
-                values[row] = self._row(meaning, sum(votes))
-        return EvidenceTable(
-            np.minimum(np.maximum(values, -LIMIT), LIMIT),
-            np.array(votes, np.int64),
-            tuple(meaning.members for meaning in meanings),
-            crowd_note(len(self._rollouts)) if len(self._read[0]) < len(self._rollouts) else None,
-        )
-
-    def forms(self) -> list[Form]:
-        """The distinct answers without abstentions, in order of first appearance; of very many, the commonest."""
-        keys = commonest(self._rollouts)
-        answers = [spelling(self._spelled[key]) for key in keys]
-        if answers != self._read[0]:  # groups depend on the set of answers alone
-            groups = group_by_meaning(answers, self.question, memory=self._memory)
-            self._read = answers, list(zip([_sought(each, self.question) for each in answers], groups, strict=True))
-        found = []
-        for known, key in zip(self._read[1], keys, strict=True):
-            if known[1] != NO_GROUP:
-                form, own = self._forms.get(known), self._rollouts[key]
-                if form is None or len(form.rollouts) != len(own) or form.rollouts[0] != own[0]:
-                    form = self._forms[known] = form_of(*known, own, self._asked)
-                found.append(form)
-        return found
-
-    def _meanings(self) -> list[_Meaning]:
-        if self.sources.read():
-            self._counted.clear()
+        """One row for each meaning; with ``only``, zeros for all but the meaning of that rollout."""
         groups: dict[int, list[Form]] = {}
-        for form in self.forms():
+        for form in self.forms:
             groups.setdefault(form.group, []).append(form)
-        found = []
         # Alphabetically, so that a tie, which goes to the first row, does not depend on the order of the rollouts.
-        for wordings in sorted(groups.values(), key=lambda forms: min([form.line for form in forms])):
-            members = tuple(sorted([index for form in wordings for index in form.rollouts]))
-            found.append(_Meaning(tuple(wordings), members, self.sources.seen_by(members)))
-        return found
+        meanings = sorted(groups.values(), key=lambda forms: min([form.line for form in forms]))
+        members = [tuple(sorted([index for form in forms for index in form.rollouts])) for forms in meanings]
+        votes = list(map(len, members))
+        values = np.zeros((len(meanings), len(COLUMNS)), np.float32)
+        for row, (forms, own) in enumerate(zip(meanings, members, strict=True)):
+            if only is None or only in own:
+                values[row] = self._row(forms, own, sum(votes))
+        values = np.minimum(np.maximum(values, -LIMIT), LIMIT)
+        return EvidenceTable(values, np.array(votes, np.int64), tuple(members), self._note)
 
-    def _row(self, meaning: _Meaning, total: int) -> tuple[float, ...]:
-        own = len(meaning.members)
-        searched = self.sources.searched_by_others(meaning.forms, meaning.members)
-        return math.log(own), own / total, *self._supported(meaning), searched, *self._fit(meaning.forms)
-
-    def _supported(self, meaning: _Meaning) -> tuple[float, ...]:
-        """Support and chains, counted again where there is something new: sets of texts and rollouts only grow."""
+    def _row(self, forms: Sequence[Form], own: Sequence[int], total: int) -> tuple[float, ...]:
         sources = self.sources
-        sought = [(form, sources.found(form)) for form in meaning.forms if not form.is_polar]  # texts hold no yes or no
-        state = (*meaning, *(finds.held for _, finds in sought))
-        known = self._counted.get(meaning.forms[0].line)
-        if known is None or known[0] != state:
-            counted = (*sources.support(sought, meaning.members, meaning.texts), *sources.chains(sought))
-            known = self._counted[meaning.forms[0].line] = state, counted
-        return known[1]
+        sought = [(form, sources.found(form)) for form in forms if not form.is_polar]  # texts hold no yes or no
+        support = sources.support(sought, own, sources.seen_by(own))
+        searched = sources.searched_by_others(forms, own)
+        return math.log(len(own)), len(own) / total, *support, *sources.chains(sought), searched, *self._fit(forms)
 
     def _fit(self, forms: Sequence[Form]) -> tuple[float, ...]:
         """The best of its wordings; what is missing counts as 0."""

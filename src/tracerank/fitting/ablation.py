@@ -8,7 +8,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from math import sqrt
 from pathlib import Path
 from statistics import fmean, stdev
@@ -20,13 +20,13 @@ from tracerank.embedding.base import Embedder
 from tracerank.errors import UsageError
 from tracerank.evaluation.evaluate import evaluate
 from tracerank.evaluation.labels import PAPER, labelled
-from tracerank.evaluation.records import Record
 from tracerank.pools.canonical import write_pools
 from tracerank.pools.pool import Pool
 from tracerank.pools.subsets import is_test
 from tracerank.pools.types import BROWSING, WEBQA
 from tracerank.readers import iter_pools
 from tracerank.runs.atomic import write_json, write_lines
+from tracerank.runs.resumable import read_lines
 from tracerank.trace.data import prepare_examples
 from tracerank.trace.recipe import CONTROLS, RECIPES, GraphRecipe, NetConfig, TrainingPlan
 from tracerank.trace.selector import TraceSelector
@@ -37,6 +37,23 @@ from tracerank.votes.voting import MajorityVote
 
 FULL = "full"
 RECORDS = "records.jsonl"
+_ROWS: tuple[tuple[str, Mapping[str, Any], float | None, float | None], ...] = (
+    (FULL, {}, 45.2, 78.6),
+    ("no cross-rollout", {}, 43.9, 72.7),
+    ("no GNN", {"layers": 0}, 43.7, 75.5),
+    ("fixed query", {"readout": "fixed"}, 44.7, 75.6),
+    ("merge evidence", {}, 44.1, 77.1),
+    ("merge answers", {}, 44.9, 76.3),
+    ("merge both", {}, 44.4, 76.4),
+    ("graph readout", {"readout": "graph"}, 44.7, 75.8),
+    ("two-stage", {"readout": "two_stage"}, 44.8, 75.1),
+    ("no content links", {}, 43.8, None),
+    ("no Doc or content links", {}, None, 71.1),
+    ("content links only", {}, None, 76.5),
+    ("Doc and content links", {}, None, 76.9),
+)
+"""Name, changes of ``NetConfig``, WebQA exact match and long-horizon accuracy in % (Tables 3 and B.1, in their order);
+changes of graphs are in ``CONTROLS``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +62,9 @@ class Variant:
 
     name: str
     recipe: GraphRecipe
-    net: Mapping[str, Any] = field(default_factory=dict)
+    net: Mapping[str, Any]
     """Fields of ``NetConfig`` that take another value."""
-    published: float | None = None
+    published: float
     """The paper's accuracy in %, K=16."""
 
     @property
@@ -55,55 +72,22 @@ class Variant:
         """The name on the command line and in folders."""
         return _slug(self.name)
 
-    @property
-    def stages(self) -> int:
-        """Trainings of one run, one after the other."""
-        return 2 if self.net.get("readout") == "two_stage" else 1
-
 
 def _slug(name: str) -> str:
     return name.strip().lower().replace(" ", "-")
 
 
-_NET_CONTROLS: Mapping[str, Mapping[str, Any]] = {
-    "no GNN": {"layers": 0},
-    "fixed query": {"readout": "fixed"},
-    "graph readout": {"readout": "graph"},
-    "two-stage": {"readout": "two_stage"},
-}
-
-PUBLISHED: Mapping[str, tuple[float | None, float | None]] = MappingProxyType(
-    {
-        FULL: (45.2, 78.6),
-        "no cross-rollout": (43.9, 72.7),
-        "no GNN": (43.7, 75.5),
-        "fixed query": (44.7, 75.6),
-        "merge evidence": (44.1, 77.1),
-        "merge answers": (44.9, 76.3),
-        "merge both": (44.4, 76.4),
-        "graph readout": (44.7, 75.8),
-        "two-stage": (44.8, 75.1),
-        "no content links": (43.8, None),
-        "no Doc or content links": (None, 71.1),
-        "content links only": (None, 76.5),
-        "Doc and content links": (None, 76.9),
-    }
-)
-"""WebQA exact match and long-horizon accuracy in % (Tables 3 and B.1), in the order of the tables."""
-
-
-def _variants(setting: str, column: int) -> Mapping[str, Variant]:
-    recipes = {FULL: RECIPES[setting], **dict.fromkeys(_NET_CONTROLS, RECIPES[setting]), **CONTROLS[setting]}
+def _variants(setting: str, figures: Iterable[float | None]) -> Mapping[str, Variant]:
     rows = [
-        Variant(name, recipes[name], _NET_CONTROLS.get(name, {}), figures[column])
-        for name, figures in PUBLISHED.items()
-        if name in recipes
+        Variant(name, CONTROLS[setting].get(name, RECIPES[setting]), net, figure)
+        for (name, net, *_), figure in zip(_ROWS, figures, strict=True)
+        if figure is not None
     ]
     return MappingProxyType({row.slug: row for row in rows})
 
 
 VARIANTS: Mapping[str, Mapping[str, Variant]] = MappingProxyType(
-    {WEBQA: _variants(WEBQA, 0), BROWSING: _variants(BROWSING, 1)}
+    {WEBQA: _variants(WEBQA, (row[2] for row in _ROWS)), BROWSING: _variants(BROWSING, (row[3] for row in _ROWS))}
 )
 """By setting and slug; ``full`` is first."""
 
@@ -139,15 +123,16 @@ class AblationRow:
     """The paper's accuracy in %, on its own pools."""
 
 
+Judged = Mapping[str, float]
+"""Question to correctness, of those that can be judged."""
+
+
 def ablation_row(
-    name: str,
-    by_seed: Sequence[Sequence[Record]],
-    compared: Sequence[Sequence[Record]] | None = None,
-    published: float | None = None,
+    name: str, by_seed: Sequence[Judged], compared: Sequence[Judged] | None = None, published: float | None = None
 ) -> AblationRow:
     """Mean and deviation of a variant, and its paired difference to another."""
-    accuracies = [fmean(_judged(records).values()) for records in by_seed]
-    own, other = _over_seeds(by_seed), _over_seeds(compared or ())
+    accuracies = [fmean(judged.values()) for judged in by_seed]
+    own, other = _over_seeds(by_seed), _over_seeds(compared or [{}])
     differences = [correct - other[question] for question, correct in own.items() if question in other]
     return AblationRow(
         name,
@@ -161,56 +146,37 @@ def ablation_row(
     )
 
 
-def _judged(records: Sequence[Record]) -> dict[str, float]:
-    found = {record.question_id: record.correct for record in records if record.correct is not None}
-    if not found:
-        raise UsageError("no tested question has a label or a reference; nothing to compare")
-    return found
-
-
-def _over_seeds(by_seed: Sequence[Sequence[Record]]) -> Mapping[str, float]:
-    judged = [_judged(records) for records in by_seed]
-    return {question: fmean(each[question] for each in judged) for question in (judged[0] if judged else ())}
-
-
-@dataclass(frozen=True, slots=True)
-class AblationSetup:
-    """What all variants of one ablation have in common."""
-
-    plan: TrainingPlan
-    """Its seed is replaced by each run's own."""
-    embedder: Embedder
-    net: Mapping[str, Any]
-    """Fields of ``NetConfig`` that differ from the paper's for every variant alike."""
-    source: Mapping[str, Any]
-    """What the pools were read from."""
-
-    def configuration(self) -> dict[str, Any]:
-        """What two runs must share to stand in one table."""
-        plan = {name: value for name, value in asdict(self.plan).items() if name != "seed"}
-        encoder = {"name": self.embedder.name, "width": self.embedder.width}
-        made = json.dumps({"plan": plan, "net": dict(self.net), "encoder": encoder, **self.source})
-        return dict(json.loads(made))
+def _over_seeds(by_seed: Sequence[Judged]) -> Judged:
+    return {question: fmean(each[question] for each in by_seed) for question in by_seed[0]}
 
 
 class Ablation:
     """The folder of one ablation."""
 
-    def __init__(self, folder: str | Path, setup: AblationSetup) -> None:
-        self.folder, self.setup = Path(folder), setup
-        self.folder.mkdir(parents=True, exist_ok=True)
-        _claim(self.folder, setup.configuration())
+    def __init__(
+        self,
+        folder: str | Path,
+        plan: TrainingPlan,
+        embedder: Embedder,
+        net: Mapping[str, Any],
+        source: Mapping[str, Any],
+    ) -> None:
+        """What all variants have in common: the plan but for its seed, fields of ``NetConfig``, the input."""
+        self.folder, self.plan, self.embedder, self.net = Path(folder), plan, embedder, net
         self._pools, self._test = self.folder / "pools.jsonl", self.folder / "test.jsonl"
+        self.folder.mkdir(parents=True, exist_ok=True)
+        shared = {name: value for name, value in asdict(plan).items() if name != "seed"}
+        encoder = {"name": embedder.name, "width": embedder.width}
+        _claim(self.folder, {"plan": shared, "net": dict(net), "encoder": encoder, **source})
 
     def take(self, pools: Iterable[Pool], test: Iterable[Pool] | None = None) -> None:
         """Keep the pools, with the paper's labels; without ``test`` a fixed fifth of the questions is held out."""
         if self._pools.exists():
             return
-        k = self.setup.plan.k
         if test is not None:
-            write_pools(self._test, (labelled(pool.first(k), PAPER) for pool in test))
+            write_pools(self._test, (labelled(pool.first(self.plan.k), PAPER) for pool in test))
         # Last: its presence means that both are complete.
-        write_pools(self._pools, (labelled(pool.first(k), PAPER) for pool in pools))
+        write_pools(self._pools, (labelled(pool.first(self.plan.k), PAPER) for pool in pools))
 
     def training_pools(self) -> Iterator[Pool]:
         """Pools to learn from: never one whose question is tested."""
@@ -226,32 +192,21 @@ class Ablation:
             return iter_pools(self._test)
         return (pool for pool in iter_pools(self._pools) if is_test(pool.question.text))
 
-    def measure_votes(self) -> None:
-        """Records of single rollout, both majority votes and oracle, for comparison with the variants."""
-        if not (self.folder / RECORDS).exists():
-            votes = evaluate([MajorityVote(), MajorityVote(ExactGroups())], self.test_pools(), [self.setup.plan.k])
-            write_lines(self.folder / RECORDS, map(asdict, votes))
-
-    def is_done(self, variant: Variant, seed: int) -> bool:
-        return (self._run(variant, seed) / RECORDS).exists()
-
     def remaining(self, variants: Sequence[Variant], seeds: int) -> list[tuple[Variant, int]]:
         """The runs with seeds 0 to ``seeds`` - 1 that are still to do, all variants of a seed before the next seed."""
-        return [(variant, seed) for seed in range(seeds) for variant in variants if not self.is_done(variant, seed)]
+        runs = [(variant, seed) for seed in range(seeds) for variant in variants]
+        return [run for run in runs if not (self._run(*run) / RECORDS).exists()]
 
     def run(self, variant: Variant, seed: int, on_step: OnStep = lambda loss: None) -> None:
-        """Train and measure one variant with one seed, unless that was done before."""
-        if self.is_done(variant, seed):
-            return
-        out, setup = self._run(variant, seed), self.setup
+        """Train and measure one variant with one seed."""
+        out, recipe, plan = self._run(variant, seed), variant.recipe, replace(self.plan, seed=seed)
         remember_fitted(out, (pool.question.text for pool in self.training_pools()))
-        plan, recipe = replace(setup.plan, seed=seed), variant.recipe
         digest = hashlib.sha256(json.dumps(asdict(recipe)).encode()).hexdigest()[:12]
         folder = self.folder / "examples" / digest
-        examples = prepare_examples(self.training_pools(), recipe, plan, setup.embedder, folder, "the ablation's pools")
-        config = NetConfig(examples.encoder.width, **{**setup.net, **variant.net})
-        fit = train_two_stages if variant.stages > 1 else train
-        selector = TraceSelector(fit(examples, config, recipe, plan, out, on_step=on_step), setup.embedder)
+        examples = prepare_examples(self.training_pools(), recipe, plan, self.embedder, folder, "the ablation's pools")
+        config = NetConfig(examples.encoder.width, **{**self.net, **variant.net})
+        fit = train_two_stages if config.readout == "two_stage" else train
+        selector = TraceSelector(fit(examples, config, recipe, plan, out, on_step=on_step), self.embedder)
         found = evaluate([selector], self.test_pools(), [plan.k])
         own = (replace(record, method=variant.slug) for record in found if record.method == selector.name)
         write_lines(out / RECORDS, map(asdict, own))
@@ -260,46 +215,48 @@ class Ablation:
 
     def rows(self, variants: Sequence[Variant], seeds: int) -> list[AblationRow]:
         """The table: the votes, then the variants, each against the full selector where that was run."""
-        by_name = {variant.name: [self.records(variant, seed) for seed in range(seeds)] for variant in variants}
-        full, votes = by_name.get(FULL), self.vote_records()
+        runs = {
+            each.name: [_judged(self._run(each, seed) / RECORDS)[each.slug] for seed in range(seeds)]
+            for each in variants
+        }
+        if not (votes := self.folder / RECORDS).exists():
+            found = evaluate([MajorityVote(), MajorityVote(ExactGroups())], self.test_pools(), [self.plan.k])
+            write_lines(votes, map(asdict, found))
+        full = runs.get(FULL)
         return [
+            *(ablation_row(method, [judged], full) for method, judged in _judged(votes).items()),
             *(
-                ablation_row(method, [[record for record in votes if record.method == method]], full)
-                for method in dict.fromkeys(record.method for record in votes)
-            ),
-            *(
-                ablation_row(each.name, by_name[each.name], None if each.name == FULL else full, each.published)
+                ablation_row(each.name, runs[each.name], None if each.name == FULL else full, each.published)
                 for each in variants
             ),
         ]
-
-    def records(self, variant: Variant, seed: int) -> list[Record]:
-        return _read_records(self._run(variant, seed) / RECORDS)
-
-    def vote_records(self) -> list[Record]:
-        return _read_records(self.folder / RECORDS)
 
     def _run(self, variant: Variant, seed: int) -> Path:
         return self.folder / "runs" / variant.slug / f"seed-{seed}"
 
 
-def _claim(folder: Path, configuration: dict[str, Any]) -> None:
+def _judged(path: Path) -> Mapping[str, Judged]:
+    """What is right by method, as a file of records has it."""
+    found: dict[str, dict[str, float]] = {}
+    for line in read_lines(path):
+        if line["correct"] is not None:
+            found.setdefault(line["method"], {})[line["question_id"]] = line["correct"]
+    if not found:
+        raise UsageError("no tested question has a label or a reference; nothing to compare")
+    return found
+
+
+def _claim(folder: Path, configuration: Mapping[str, Any]) -> None:
     """Mark a new folder with its configuration; refuse one that has another."""
-    path = folder / "configuration.json"
+    path, configuration = folder / "configuration.json", json.loads(json.dumps(configuration))
     if path.exists():
         try:
             found = json.loads(path.read_text(encoding="utf-8"))
         except ValueError:
             found = {}
-        differing = sorted(key for key in configuration if found.get(key) != configuration[key])
-        if differing:
+        if differing := sorted(key for key in configuration if found.get(key) != configuration[key]):
             raise UsageError(f"{folder}: holds an ablation with another {', '.join(differing)}; use another folder")
     elif os.listdir(folder):
         raise UsageError(f"{folder}: is not empty and holds no ablation; use another folder")
     else:
         write_json(path, configuration)
-
-
-def _read_records(path: Path) -> list[Record]:
-    with path.open(encoding="utf-8") as file:
-        return [Record(**json.loads(line)) for line in file]

@@ -15,7 +15,6 @@ from typing import Any
 from zlib import crc32
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tracerank.errors import UsageError
 from tracerank.evaluation.calibration import MEASURES, Reliability, reliability
@@ -65,13 +64,8 @@ class Cases:
 
     @property
     def is_enough(self) -> bool:
-        """Whether there is anything to fit a confidence on."""
+        """Whether a confidence can be fitted: there are enough questions, and answers of both kinds."""
         return self.question_count >= MIN_QUESTIONS[SHIFTED] and len(set(self.right.tolist())) == 2
-
-    def take(self, where: NDArray[np.bool_]) -> "Cases":
-        questions = tuple(np.array(self.questions, object)[where])
-        rows = (self.standings[where], self.known[where], self.right[where], self.weights[where])
-        return Cases(*rows, questions, self.longest, self.has_code)
 
 
 def subsets_of(pool: Pool, seed: int = 0) -> list[Pool]:
@@ -83,18 +77,15 @@ def subsets_of(pool: Pool, seed: int = 0) -> list[Pool]:
 
 def cases_of(decided: Iterable[tuple[Pool, Decision]]) -> Cases:
     """Decisions on labelled pools as cases; what cannot be judged is left out."""
-    questions, standings, known, right = list[str](), list[list[float]](), list[float](), list[float]()
-    longest, has_code = 1, False
+    questions, standings, known, right, answers = list[str](), list[Floats](), list[float](), list[bool](), [""]
     for pool, decision in decided:
         correct, standing = choice(pool, decision.sample_id).correct, standing_in(pool, decision)
-        if correct is None or standing is None:
-            continue
-        answer = decision.answer or ""
-        longest, has_code = max(longest, len(answer.split())), has_code or is_code(answer)
-        questions.append(question_key(pool.question.text))
-        standings.append([standing[name] for name in COLUMNS])
-        known.append(np.nan if decision.confidence is None else decision.confidence)
-        right.append(float(correct > 0.5))
+        if correct is not None and standing is not None:
+            questions.append(question_key(pool.question.text))
+            standings.append(np.array([standing[name] for name in COLUMNS]))
+            known.append(np.nan if decision.confidence is None else decision.confidence)
+            right.append(correct > 0.5)
+            answers.append(decision.answer or "")
     counts = Counter(questions)
     return Cases(
         np.array(standings, np.float64).reshape(len(right), len(COLUMNS)),
@@ -102,38 +93,32 @@ def cases_of(decided: Iterable[tuple[Pool, Decision]]) -> Cases:
         np.array(right, np.float64),
         np.array([1 / counts[name] for name in questions], np.float64),
         tuple(questions),
-        longest,
-        has_code,
+        max(1, *(len(answer.split()) for answer in answers)),
+        any(map(is_code, answers)),
     )
 
 
-def fit_shifted(cases: Cases, start: Calibration) -> Calibration:
-    """The shipped log odds, scaled and shifted: right for an agent that is better or worse than others."""
-    odds = start.model.scores(cases.standings, COLUMNS)
+def fit_shifted(cases: Cases, start: Logistic) -> Logistic:
+    """The log odds of a model, scaled and shifted: right for an agent that is better or worse than others."""
+    odds = start.scores(cases.standings, COLUMNS)
     rows = np.stack([odds, np.ones(len(odds))], axis=1)
     bounds: Bounds = [(0.05, None), (None, None)]
     penalties, toward = np.array([3.0, 0.1]), np.array([1.0, 0.0])
     scale, shift = fit_logistic(rows, cases.right, cases.weights, penalties, toward, bounds).tolist()
-    weights = {name: weight * scale for name, weight in start.model.weights.items()}
-    return replace(start, model=Logistic(weights, start.model.bias * scale + shift))
+    return Logistic({name: weight * scale for name, weight in start.weights.items()}, start.bias * scale + shift)
 
 
-def fit_columns(cases: Cases, start: Calibration) -> Calibration:
-    """Every column weighed anew, including the method's own scores, drawn toward the shipped weights."""
-    center, spread = cases.standings.mean(axis=0), cases.standings.std(axis=0)
-    scale = np.where(spread > 1e-6, spread, 1.0)
-    rows = np.column_stack([(cases.standings - center) / scale, np.ones(len(cases))])
-    shipped = np.array([start.model.weights.get(name, 0.0) for name in COLUMNS])
-    toward = np.append(shipped * scale, start.model.bias + shipped @ center)
-    penalties = np.append(np.full(len(COLUMNS), TOWARD_SHIPPED), 0.1)
-    found = fit_logistic(rows, cases.right, cases.weights, penalties, toward)
-    weights = found[:-1] / scale
-    return replace(
-        start, model=Logistic(dict(zip(COLUMNS, weights.tolist(), strict=True)), found[-1] - weights @ center)
-    )
+def fit_columns(cases: Cases, start: Logistic) -> Logistic:
+    """Every column weighed anew, including the method's own scores, drawn toward the weights of a model."""
+    variance = cases.standings.var(axis=0)
+    rows = np.column_stack([cases.standings, np.ones(len(cases))])
+    toward = np.array([*(start.weights.get(name, 0.0) for name in COLUMNS), start.bias])
+    penalties = np.append(TOWARD_SHIPPED * np.where(variance > 1e-12, variance, 1.0), 0.1)
+    *weights, bias = fit_logistic(rows, cases.right, cases.weights, penalties, toward).tolist()
+    return Logistic(dict(zip(COLUMNS, weights, strict=True)), bias)
 
 
-FORMS: Mapping[str, Callable[[Cases, Calibration], Calibration]] = MappingProxyType(
+FORMS: Mapping[str, Callable[[Cases, Logistic], Logistic]] = MappingProxyType(
     {SHIFTED: fit_shifted, LOGISTIC: fit_columns}
 )
 """From simple to free; an isotonic curve on top of the weights was worse on six sets of 499 to 625 questions."""
@@ -181,22 +166,23 @@ def best_calibration(cases: Cases) -> Calibrated:
             f"{count:,} questions are too few to calibrate on, or all are right or all wrong; give at least "
             f"{MIN_QUESTIONS[SHIFTED]} labelled ones of both kinds that the method was not fitted on"
         )
-    start = replace(shipped_confidence(), longest=cases.longest, has_code=cases.has_code)
+    start = shipped_confidence().model
     fold_of = folds_of(cases.questions, FOLDS)
     held = {} if np.isnan(cases.known).any() else {AS_IT_IS: cases.known}
     for name, form in FORMS.items():
         if count >= MIN_QUESTIONS[name]:
             held[name] = np.zeros(len(cases))
             for fold in range(FOLDS):
-                odds = form(cases.take(fold_of != fold), start).model.scores(cases.standings[fold_of == fold], COLUMNS)
-                held[name][fold_of == fold] = list(map(sigmoid, odds.tolist()))
+                out = fold_of == fold
+                fitted = form(replace(cases, weights=cases.weights * ~out), start)
+                held[name][out] = list(map(sigmoid, fitted.scores(cases.standings[out], COLUMNS).tolist()))
     figures = {name: reliability(known, cases.right, cases.weights) for name, known in held.items()}
     chosen = min(figures, key=lambda name: round(figures[name].log_loss, 4))
-    fitted = None
+    made = None
     if chosen != AS_IT_IS:
         summary = {"form": chosen, "questions": count, "cases": len(cases), **figures[chosen].record()}
-        fitted = replace(FORMS[chosen](cases, start), training=summary)
-    return Calibrated(chosen, fitted, figures, count, len(cases))
+        made = Calibration(FORMS[chosen](cases, start), cases.longest, cases.has_code, summary)
+    return Calibrated(chosen, made, figures, count, len(cases))
 
 
 def calibrate(

@@ -4,21 +4,18 @@ report = fit(tr.iter_pools("labelled.jsonl"), "mine")
 print(report.conclusion())
 """
 
-import json
 import os
-import shutil
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
 
 from tracerank.errors import UsageError
 from tracerank.evaluation.labels import AUTO, Labelling
 from tracerank.evidence.confidence import shipped_confidence
 from tracerank.fitting.calibrate import best_calibration, cases_of, subsets_of
 from tracerank.fitting.candidates import SHIPPED, candidates_for
-from tracerank.fitting.folder import FORMAT, README, REPORT, FitReport, write_records
+from tracerank.fitting.folder import README, REPORT, FitReport
 from tracerank.fitting.nested import NestedValidation
 from tracerank.pools.correctness import correctness
 from tracerank.pools.pool import Pool
@@ -26,9 +23,9 @@ from tracerank.runs.atomic import is_draft, write_json, write_text
 from tracerank.votes.base import Decision, decide_stream
 from tracerank.votes.folders import ABOUT, CONFIDENCE, FITTED_ON, fitted_on, remember_fitted
 
+FORMAT = "tracerank-fit/3"
 FOLDS = 5
-RECORDS = "records"
-OWN = (REPORT, README, ABOUT, CONFIDENCE, FITTED_ON, RECORDS)
+OWN = (REPORT, README, ABOUT, CONFIDENCE, FITTED_ON)
 """What a fit writes; a folder with anything else is refused."""
 
 
@@ -39,20 +36,16 @@ def fit(
     labels: str | Labelling = AUTO,
     folds: int = FOLDS,
     seed: int = 0,
-    settings: Mapping[str, Any] | None = None,
     force: bool = False,
     on_step: Callable[[str], object] = lambda text: None,
 ) -> FitReport:
     """Compare the candidates by nested cross-validation, and write the winner's folder.
 
-    ``settings`` describe the input; a finished folder with the same settings is returned as it is, one with others is
-    refused unless ``force`` is set.
+    A folder with a finished fit is refused unless ``force`` is set.
     """
     labelling = labels if isinstance(labels, Labelling) else Labelling(labels)
     folder = Path(output)
-    identity = json.loads(json.dumps({**(settings or {}), "labels": labelling.name, "folds": folds, "seed": seed}))
-    if (finished := _finished(folder, identity, force)) is not None:
-        return FitReport(finished, is_new=False)
+    _clear(folder, force)
     learned, left_out = labelled_pools(pools, labelling)
     on_step("reading evidence")
     validation = NestedValidation(learned, candidates_for(learned, seed), folds, seed, on_step)
@@ -67,25 +60,25 @@ def fit(
     selector.save(folder)
     if calibrated is not None and calibrated.calibration is not None:
         calibrated.calibration.save(folder)
-    write_records(folder / RECORDS, comparison, learned, labelling.record(), identity)
     sizes = list(map(len, learned))
     values = {
         "format": FORMAT,
         "winner": comparison.winner,
         "picked": comparison.final,
         "picks": list(comparison.picks),
-        "rows": [asdict(row) for row in comparison.rows],
+        "rows": [asdict(row) for row in comparison.rows.values()],
         "confidence": None if calibrated is None else calibrated.record(),
-        "questions": comparison.questions,
+        "questions": validation.questions,
         "pools": len(learned),
         "rollouts": [min(sizes), max(sizes)],
         "left_out": dict(left_out),
         "labels": dict(labelling.record()),
-        "settings": identity,
+        "folds": folds,
+        "seed": seed,
     }
-    report = FitReport(values, is_new=True)
+    report = FitReport(values)
     write_text(folder / README, report.card())
-    write_json(folder / REPORT, values)
+    write_json(folder / REPORT, values)  # last: its presence means that the folder is complete
     return report
 
 
@@ -116,25 +109,15 @@ def _held_out(validation: NestedValidation, winner: str, seed: int) -> Iterator[
         yield from ((pool, shipped.calibrate(pool, decision)) for pool, decision in decide_stream(selector, cut))
 
 
-def _finished(folder: Path, settings: Mapping[str, Any], force: bool) -> dict[str, Any] | None:
-    """The report of the same fit in the folder; refuses other contents, and removes those of another fit by force."""
+def _clear(folder: Path, force: bool) -> None:
+    """Remove what an interrupted fit has left, or by force a finished one; refuses any other contents."""
     if not folder.exists():
-        return None
+        return
     if not folder.is_dir():
         raise UsageError(f"{folder}: is a file; name a folder")
     if not all(name in OWN or is_draft(name) for name in os.listdir(folder)):
         raise UsageError(f"{folder}: is not empty and holds no fit; choose another folder")
-    try:
-        report = json.loads((folder / REPORT).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        report = None
-    if isinstance(report, dict) and report.get("format") == FORMAT and not force:
-        if report.get("settings") == settings:
-            return report
-        raise UsageError(
-            f"{folder}: holds a fit on other files or settings; choose another folder, or replace it with --force"
-        )
-    for name in OWN:  # of another fit, or of one that was interrupted
-        path = folder / name
-        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
-    return None
+    if (folder / REPORT).exists() and not force:
+        raise UsageError(f"{folder}: holds a fit; choose another folder, or replace it with --force")
+    for name in OWN:
+        (folder / name).unlink(missing_ok=True)

@@ -1,24 +1,16 @@
-"""What a fit leaves in its folder beside the selector: a report with its table, a card, and the held-out decisions.
-
-The decisions are an evaluation like any other: ``tracerank report FOLDER/records``.
-"""
+"""What a fit leaves in its folder beside the selector: a report with its table, and a card."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tracerank.evaluation.evaluate import evaluate
 from tracerank.evaluation.labels import labels_sentence
-from tracerank.evaluation.records import RecordFolder
 from tracerank.evaluation.tables import POINTS, Table, columns, markdown, shown
 from tracerank.fitting.candidates import ABOUT, SHIPPED
-from tracerank.fitting.nested import FIT, RULE, Comparison
-from tracerank.pools.pool import Pool
+from tracerank.fitting.nested import FIT, RULE
 from tracerank.runs.atomic import write_text
-from tracerank.votes.base import Decision
 
-FORMAT = "tracerank-fit/2"
 REPORT, README = "report.json", "README.md"
 _FRONT_MATTER = """---
 library_name: tracerank
@@ -45,18 +37,6 @@ class FitReport:
 
     values: Mapping[str, Any]
     """What ``report.json`` holds."""
-    is_new: bool
-    """False: the folder held the same fit already."""
-
-    def record(self) -> dict[str, Any]:
-        """In plain values."""
-        return dict(self.values)
-
-    @property
-    def left_out(self) -> Mapping[str, int]:
-        """Reason to number of questions."""
-        left_out: Mapping[str, int] = self.values["left_out"]
-        return left_out
 
     def table(self) -> Table:
         """A row a candidate, and one of the whole procedure."""
@@ -89,7 +69,7 @@ class FitReport:
     def card(self) -> str:
         """``README.md`` of the folder."""
         values, (least, most) = self.values, self.values["rollouts"]
-        left_out = "".join(f"; left out: {count:,} with {why}" for why, count in self.left_out.items())
+        left_out = "".join(f"; left out: {count:,} with {why}" for why, count in values["left_out"].items())
         return "\n".join((
             _FRONT_MATTER,
             markdown([self.table()], f"A selector fitted by tracerank: {values['winner']}"),
@@ -105,25 +85,3 @@ class FitReport:
 
 def _interval(row: Mapping[str, Any]) -> str:
     return "–" if row["name"] == SHIPPED else f"{shown(row['low'], POINTS)} to {shown(row['high'], POINTS)}"
-
-
-class _Decided:
-    """A method whose decisions were made before."""
-
-    def __init__(self, name: str, pools: Sequence[Pool], decisions: Sequence[Decision]) -> None:
-        self.name = name
-        self._decisions = {id(pool): decision for pool, decision in zip(pools, decisions, strict=True)}
-
-    def decide(self, pool: Pool) -> Decision:
-        return self._decisions[id(pool)]
-
-
-def write_records(
-    folder: Path, comparison: Comparison, pools: Sequence[Pool], labels: Mapping[str, Any], settings: Mapping[str, Any]
-) -> None:
-    """Every row's held-out decisions, in the folder of an evaluation."""
-    methods = [_Decided(name, pools, decisions) for name, decisions in comparison.decisions.items()]
-    with RecordFolder(folder, settings, force=True) as records:
-        for record in evaluate(methods, records.noting(pools), [max(map(len, pools))]):
-            records.write(record)
-        records.write_labels(labels)

@@ -1,4 +1,4 @@
-"""A trained network on the pools that its training held out, beside the vote, what ships and the oracle.
+"""A trained network on the pools that its training held out, beside the vote and what ships.
 
 Its accuracy alone says little: 30% can be twice that of the vote, or half of it.
 """
@@ -6,20 +6,20 @@ Its accuracy alone says little: 30% can be twice that of the vote, or half of it
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
-from tracerank.evaluation.evaluate import ORACLE, evaluate
 from tracerank.evaluation.labels import Labelling
-from tracerank.evaluation.scores import fold
+from tracerank.fitting.candidates import correct
 from tracerank.methods import load_selector
 from tracerank.pools.pool import Pool
 from tracerank.pools.subsets import is_validation
-from tracerank.votes.explanation import Called
+from tracerank.votes.base import Method, decide_stream
 from tracerank.votes.selector import EmbedderChoice
 from tracerank.votes.voting import MajorityVote
 
 NETWORK, VOTE, SHIPPED = "network", "vote", "shipped"
-_WORDS = {NETWORK: "the network", VOTE: "the vote", SHIPPED: "the shipped selector", ORACLE: "the oracle"}
+_WORDS = {NETWORK: "the network", VOTE: "the vote", SHIPPED: "the shipped selector"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +33,7 @@ class HeldOut:
     def sentence(self) -> str | None:
         """All of them side by side; None: nothing was held out."""
         figures = ", ".join(f"{_WORDS[name]} {100 * share:.1f}%" for name, share in self.right.items())
-        found = f"on the same {self.pools:,} held-out pools with right and wrong answers: {figures}"
-        return found if self.right else None
+        return f"on the same {self.pools:,} held-out pools with right and wrong answers: {figures}" if figures else None
 
     @property
     def warning(self) -> str | None:
@@ -59,11 +58,13 @@ def compare_held_out(
     held_out = [pool for pool in labels.pools(own) if _is_mixed(pool)]
     if not held_out:
         return HeldOut()
-    network = Called(load_selector(folder, embedder), NETWORK)
-    methods = [network, Called(MajorityVote(), VOTE), Called(load_selector(), SHIPPED)]
-    rows = fold(evaluate(methods, held_out, [max(map(len, held_out))]))
-    right = {row.method: row.accuracy or 0.0 for row in rows}
-    return HeldOut(len(held_out), {name: right[name] for name in _WORDS})
+    methods: dict[str, Method] = {
+        NETWORK: load_selector(folder, embedder),
+        VOTE: MajorityVote(),
+        SHIPPED: load_selector(),
+    }
+    decided = {name: decide_stream(method, held_out) for name, method in methods.items()}
+    return HeldOut(len(held_out), {name: fmean(correct(*each) for each in found) for name, found in decided.items()})
 
 
 def _is_mixed(pool: Pool) -> bool:

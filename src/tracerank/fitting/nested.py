@@ -44,32 +44,24 @@ class Row:
     high: float
     """Paired 95% interval of the gain, over questions."""
 
-    @property
-    def is_better(self) -> bool:
-        return self.low > 0
-
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """What came of the nested cross-validation."""
 
-    rows: tuple[Row, ...]
+    rows: Mapping[str, Row]
     """Of the candidates, from simple to complex, and last of the procedure."""
     picks: tuple[str, ...]
     """The candidate that decided each outer fold."""
     final: str
     """The candidate that is picked on all questions."""
-    decisions: Mapping[str, tuple[Decision, ...]]
-    """Row to its decisions on all pools, each on an outer fold."""
-    questions: int
-
-    def row(self, name: str) -> Row:
-        return next(row for row in self.rows if row.name == name)
+    decisions: Decided
+    """Of each row, on the outer folds."""
 
     @property
     def winner(self) -> str:
         """The candidate to use; what ships unless the procedure is surely better."""
-        return self.final if self.row(FIT).is_better else SHIPPED
+        return self.final if self.rows[FIT].low > 0 else SHIPPED
 
 
 class NestedValidation:
@@ -105,14 +97,12 @@ class NestedValidation:
             for name, own in {**found, FIT: found[picks[-1]]}.items():
                 decided[name] |= own
         self._on_step("all questions")
-        everything = range(len(self.pools))
-        decisions = {name: tuple(found[index] for index in everything) for name, found in decided.items()}
-        return Comparison(self._rows(decided), tuple(picks), self._pick(everything), decisions, self.questions)
+        return Comparison(self._rows(decided), tuple(picks), self._pick(range(len(self.pools))), decided)
 
     def _pick(self, train: Sequence[int]) -> str:
         """The candidate for some pools, by cross-validation on these alone."""
         rows = self._rows(self._decided(self._split(train, "inner")))
-        better = [row for row in rows if row.is_better]
+        better = [row for row in rows.values() if row.low > 0]
         return max(better, key=lambda row: row.gain).name if better else SHIPPED
 
     def _decided(self, parts: Iterable[Part]) -> Decided:
@@ -130,7 +120,7 @@ class NestedValidation:
         folds, everything = folds_of(keys, self._folds), np.array(indices)
         return [(everything[folds != fold].tolist(), everything[folds == fold].tolist()) for fold in np.unique(folds)]
 
-    def _rows(self, decided: Decided) -> tuple[Row, ...]:
+    def _rows(self, decided: Decided) -> Mapping[str, Row]:
         """Figures over questions; pools of one question share its weight."""
         indices = sorted(decided[SHIPPED])
         _, question = np.unique([self._keys[index] for index in indices], return_inverse=True)
@@ -141,7 +131,5 @@ class NestedValidation:
         }
         gains = np.column_stack([mean - means[SHIPPED] for mean in means.values()])
         bounds = intervals(gains, self._seed)
-        return tuple(
-            Row(name, float(mean.mean()), float(gains[:, at].mean()), float(bounds.low[at]), float(bounds.high[at]))
-            for at, (name, mean) in enumerate(means.items())
-        )
+        figures = zip(gains.mean(axis=0).tolist(), bounds.low.tolist(), bounds.high.tolist(), strict=True)
+        return {name: Row(name, float(means[name].mean()), *one) for name, one in zip(means, figures, strict=True)}

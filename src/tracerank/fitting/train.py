@@ -6,7 +6,7 @@ summary follow when the result is run. The network and its training are in ``tra
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 from types import MappingProxyType
@@ -23,48 +23,24 @@ from tracerank.trace.recipe import NetConfig, setting_named
 from tracerank.trace.train import OnStep, device_named, train
 from tracerank.votes.folders import remember_fitted
 
-PAPER, SMALL = "paper", "small"
-
-
-@dataclass(frozen=True, slots=True)
-class Preset:
-    """What differs from the paper's network and plan."""
-
-    net: Mapping[str, Any] = field(default_factory=dict)
-    plan: Mapping[str, Any] = field(default_factory=dict)
-
-
-PRESETS: Mapping[str, Preset] = MappingProxyType(
+PRESETS: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = MappingProxyType(
     {
-        PAPER: Preset(),
+        "paper": ({}, {}),
         # Small enough to train in seconds; the plan keeps a few hundred questions from being memorised. Chosen on
         # other questions of the demonstration's world (studies/LOG.md).
-        SMALL: Preset(
+        "small": (
             {"hidden": 64, "feed_forward": 256, "dropout": 0.5},
             {"epochs": 2, "batch_pools": 8, "learning_rate": 1e-3, "weight_decay": 3.0, "vote_rate": 100.0},
         ),
     }
 )
+"""What differs from the paper's network, and from its plan."""
 
 SAMPLED_POOLS = 64
 """Pools that decide the search setting where it is not named."""
 ENOUGH_POOLS: Mapping[str, int] = MappingProxyType({WEBQA: 10_000, BROWSING: 2_655})
 """Mixed pools below which the paper's network tends to lose to the vote: measured for WebQA (studies/LOG.md); for
 browsing, where it was not, what the paper had."""
-
-
-@dataclass(frozen=True, slots=True)
-class TrainingSource:
-    """What there is to learn from."""
-
-    setting: str
-    """``webqa`` or ``browsing``."""
-    pools: Iterable[Pool]
-    files: str
-    """Identifies the input: examples in a folder are reused for the same input only."""
-    embedder: Embedder
-    labels: Labelling = field(default_factory=lambda: Labelling(PAPER_LABELS))
-    """By which rule answers are right."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,24 +80,32 @@ def guess_setting(pools: Iterable[Pool]) -> tuple[str, Iterator[Pool]]:
 
 
 def prepare_training(
-    preset: str, source: TrainingSource, output: str | Path, *, device: str = "cpu", **given: int | float | None
+    preset: str,
+    setting: str,
+    pools: Iterable[Pool],
+    output: str | Path,
+    embedder: Embedder,
+    *,
+    files: str = "",
+    labels: Labelling | None = None,
+    device: str = "cpu",
+    **given: int | float | None,
 ) -> PreparedTraining:
     """Make the examples of a preset, or reuse those in ``output``, where the checkpoint will be.
 
-    ``given`` are fields of the plan that take another value (k, epochs, batch_pools, learning_rate, seed, …); None
-    leaves the preset's own.
+    ``files`` identify the input, for which alone examples are reused. Labels are the paper's by default. ``given`` are
+    fields of the plan that take another value (k, epochs, batch_pools, …); None leaves the preset's own.
     """
     if preset not in PRESETS:
         raise UsageError(f"no preset is called {preset!r}; choose one of {', '.join(PRESETS)}")
-    where, setting = device_named(device), setting_named(source.setting)
-    values = {**PRESETS[preset].plan, **{name: value for name, value in given.items() if value is not None}}
-    plan = replace(setting.plan, **values)
-    files, labels, questions = source.files, source.labels, list[str]()
+    (net, changes), where, paper = PRESETS[preset], device_named(device), setting_named(setting)
+    plan = replace(paper.plan, **{**changes, **{name: value for name, value in given.items() if value is not None}})
+    labels, questions = labels or Labelling(PAPER_LABELS), list[str]()
     if labels.rule != PAPER_LABELS:  # examples with labels by another rule are not reused
         files = f"{files}, labels by {labels.name}"
 
     def labelled() -> Iterator[Pool]:
-        for pool in labels.pools(source.pools):
+        for pool in labels.pools(pools):
             questions.append(pool.question.text)  # held-out questions too: they choose the epoch
             yield pool
 
@@ -130,23 +114,18 @@ def prepare_training(
         return {"labels": labels.sentence if labels.answers else None}
 
     folder = Path(output) / "training" / "examples"
-    examples = prepare_examples(labelled(), setting.recipe, plan, source.embedder, folder, files, on_read=on_read)
-    config = NetConfig(examples.encoder.width, **PRESETS[preset].net)
-    mixed, enough = len(examples.train()), ENOUGH_POOLS[source.setting]
+    examples = prepare_examples(labelled(), paper.recipe, plan, embedder, folder, files, on_read=on_read)
+    config = NetConfig(examples.encoder.width, **net)
+    mixed, enough = len(examples.train()), ENOUGH_POOLS[setting]
+    few = (
+        f"{mixed:,} pools with right and wrong answers are few: the paper's network tends to lose to the vote with "
+        f"fewer than {enough:,}; `tracerank fit` works with some hundred"
+    )
     return PreparedTraining(
         about=", ".join(f"{count:,} {what}" for what, count in examples.manifest["counts"].items()),
         labelling=examples.manifest["notes"].get("labels"),
-        caution=None if mixed >= enough else _few(mixed, enough),
+        caution=None if mixed >= enough else few,
         steps=plan.epochs * -(-mixed // plan.batch_pools),
-        run=lambda on_step: (
-            train(examples, config, setting.recipe, plan, output, device=where, on_step=on_step).training
-        ),
+        run=lambda on_step: train(examples, config, paper.recipe, plan, output, device=where, on_step=on_step).training,
         k=plan.k,
-    )
-
-
-def _few(mixed: int, enough: int) -> str:
-    return (
-        f"{mixed:,} pools with right and wrong answers are few: the paper's network tends to lose to the vote with "
-        f"fewer than {enough:,}; `tracerank fit` works with some hundred"
     )

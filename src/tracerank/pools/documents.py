@@ -27,8 +27,8 @@ class _Source(NamedTuple):
     """Under the rules: the document's own."""
 
 
-_Sources = dict[int, _Source | None]
-"""By event; None: a list of results, whose source is itself and which hardly anybody asks for."""
+_Sources = dict[int, _Source]
+"""By event."""
 
 
 def link_documents(rollouts: Sequence[Rollout], rules: UrlRules = DEFAULT) -> tuple[Rollout, ...]:
@@ -44,19 +44,14 @@ def document_keys(rollouts: Sequence[Rollout], rules: UrlRules = DEFAULT) -> lis
 
     None: nothing is known about the source.
     """
-    has_views = any(rollout.views for rollout in rollouts)
-    linking = _Linking(numbered_pages(rollouts, rules), rules) if has_views else None
+    linking = _Linking(numbered_pages(rollouts, rules), rules)
     keys: list[list[str | None]] = []
     for rollout in rollouts:
-        sources = linking.sources(rollout) if linking is not None and rollout.views else {}
-        own: list[str | None] = []
-        for search in rollout.searches:
-            for seen in search.evidence:
-                event = seen.event
-                known = None if event is None else sources.get(event)
-                found = known or _source_at(event, sources, rollout.sample_id)
-                own.append(found.key if found is not None else seen.document.key if seen.document else None)
-        keys.append(own)
+        sources = linking.sources(rollout)
+        keys.append([])
+        for seen in (seen for search in rollout.searches for seen in search.evidence):
+            found = sources.get(seen.event) if seen.event is not None else None
+            keys[-1].append(found.key if found is not None else seen.document.key if seen.document else None)
     return keys
 
 
@@ -81,91 +76,50 @@ def fallback_key(view: View, sample_id: int, rules: UrlRules = DEFAULT) -> str:
 
 
 class _Linking:
-    """What the views of some rollouts say together, and what was found out about pages: rollouts share them."""
+    """What the views of some rollouts say together."""
 
     def __init__(self, support: Mapping[str, str], rules: UrlRules) -> None:
         """``support`` maps the N of a bare ``Doc N`` to its URL."""
         self.rules = rules
         self.support = support
-        self._pages: dict[tuple[object, ...], _Source] = {}
-        self._heirs: dict[tuple[str, _Source], _Source] = {}
-        self._documents: dict[_Source, Document] = {}
+        self._pages: dict[tuple[object, ...], _Source | None] = {}
+        """By what a header says: rollouts open the same pages."""
 
     def sources(self, rollout: Rollout) -> _Sources:
         """The source of each view of one rollout."""
         found: _Sources = {}
-        sample_id = rollout.sample_id
         for view in rollout.views:
-            tool = view.tool
             if not view.is_valid or view.cursor is None:
-                found[view.event] = self._unresolved(view, sample_id, "invalid_return_or_provenance")
-            elif tool == "search":
-                found[view.event] = None
-            elif tool == "open" and view.kind == "document" and not view.continues:  # nearly all
-                found[view.event] = self._page(view, sample_id)
+                found[view.event] = self._unresolved(view, rollout.sample_id, "invalid_return_or_provenance")
+            elif view.tool == "search":
+                found[view.event] = _listing(view.event, rollout.sample_id, "search_view_identity")
             else:
-                found[view.event] = self._resolve(view, found, sample_id)
+                found[view.event] = self._resolve(view, found, rollout.sample_id)
         return found
 
     def linked(self, rollout: Rollout) -> Rollout:
         sources = self.sources(rollout)
-        searches = tuple([self._linked_search(search, sources, rollout.sample_id) for search in rollout.searches])
-        if all(map(is_, searches, rollout.searches)):
-            return rollout
-        return replace(rollout, searches=searches)
-
-    def _linked_search(self, search: Search, sources: _Sources, sample_id: int) -> Search:
-        evidence = tuple([self._linked_evidence(seen, sources, sample_id) for seen in search.evidence])
-        if all(map(is_, evidence, search.evidence)):
-            return search
-        return Search(search.query, evidence, search.event)
-
-    def _linked_evidence(self, seen: Evidence, sources: _Sources, sample_id: int) -> Evidence:
-        source = _source_at(seen.event, sources, sample_id)
-        if source is None:
-            return seen
-        document = self._documents.get(source)
-        if document is None:
-            document = self._documents[source] = _document(source)
-        if seen.document == document and seen.status == source.status and seen.url == document.url:
-            return seen
-        # By place: there is one for every occurrence, and ``replace`` takes three times as long.
-        return Evidence(seen.text, seen.title, document.url, seen.rank, seen.tool, document, seen.event, source.status)
+        searches = tuple([_linked_search(search, sources) for search in rollout.searches])
+        return rollout if all(map(is_, searches, rollout.searches)) else replace(rollout, searches=searches)
 
     def _resolve(self, view: View, earlier: _Sources, sample_id: int) -> _Source:
         """The source of an Open or Find whose return may establish one."""
-        tool = view.tool
-        if tool == "find" or view.continues:
-            parent = _source_at(view.parent, earlier, sample_id)
+        if view.tool == "find" or view.continues:
+            parent = earlier.get(view.parent) if view.parent is not None else None
             if parent is not None and parent.verified:
                 if _agrees(view, parent, self.rules):
-                    return self._inherited(parent, tool)
+                    return parent._replace(status=f"{view.tool}_inherits_source")
                 return self._unresolved(view, sample_id, "returned_view_conflicts_with_parent")
-            if tool == "find":
+            if view.tool == "find":
                 return self._unresolved(view, sample_id, "unresolved")
         if view.kind == "search":
             return _listing(view.event, sample_id, "returned_search_view_identity")
         if view.kind == "document":
-            return self._page(view, sample_id)
+            said = (view.url, view.header, view.number, view.requested, view.displayed, view.url_field_agrees)
+            if said not in self._pages:
+                self._pages[said] = self._named(view)
+            return self._pages[said] or self._unresolved(view, sample_id, view.header)
         return self._unresolved(view, sample_id, "unresolved")
-
-    def _inherited(self, parent: _Source, tool: str) -> _Source:
-        known = self._heirs.get((tool, parent))
-        if known is None:
-            made = _Source(parent.key, True, f"{tool}_inherits_source", parent.url, parent.refined)
-            known = self._heirs[tool, parent] = made
-        return known
-
-    def _page(self, view: View, sample_id: int) -> _Source:
-        said = (view.url, view.header, view.number, view.requested, view.displayed, view.url_field_agrees)
-        known = self._pages.get(said)
-        if known is not None:
-            return known
-        source = self._named(view)
-        if source is None:
-            return self._unresolved(view, sample_id, view.header)
-        self._pages[said] = source
-        return source
 
     def _named(self, view: View) -> _Source | None:
         """The page that a header names; None: it does not."""
@@ -185,15 +139,20 @@ class _Linking:
         return _Source(fallback_key(view, sample_id, self.rules), False, status)
 
 
-def _document(source: _Source) -> Document:
-    return Document(source.key, source.verified, source.refined)
+def _linked_search(search: Search, sources: _Sources) -> Search:
+    evidence = tuple([_linked_evidence(seen, sources) for seen in search.evidence])
+    return search if all(map(is_, evidence, search.evidence)) else Search(search.query, evidence, search.event)
 
 
-def _source_at(event: int | None, sources: _Sources, sample_id: int) -> _Source | None:
-    """The source of an event; None: it has none."""
-    if event is None or event not in sources:
-        return None
-    return sources[event] or _listing(event, sample_id, "search_view_identity")
+def _linked_evidence(seen: Evidence, sources: _Sources) -> Evidence:
+    source = sources.get(seen.event) if seen.event is not None else None
+    if source is None:
+        return seen
+    document = Document(source.key, source.verified, source.refined)
+    if seen.document == document and seen.status == source.status and seen.url == document.url:
+        return seen
+    # By position: there is one for every occurrence, and ``replace`` takes three times as long.
+    return Evidence(seen.text, seen.title, document.url, seen.rank, seen.tool, document, seen.event, source.status)
 
 
 def _listing(event: int, sample_id: int, status: str) -> _Source:

@@ -1,14 +1,11 @@
-"""Which questions and which rollouts: splits by question text; the first K of a pool, random K alike for all."""
+"""Which questions are held out: splits by the text of a question."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from random import Random
 
 from tracerank.answers.exact import normalize_answer, normalize_text
 from tracerank.errors import UsageError
-from tracerank.pools.pool import Pool
 from tracerank.pools.types import Question
 
 TRAIN_SHARE = 0.95
@@ -82,35 +79,3 @@ def _named_in(path: Path) -> frozenset[str]:
     if not found:
         raise UsageError(f"--split {path}: names no question; expected an id or a question a line")
     return found
-
-
-FIRST = 0
-"""The subset that the paper takes: the K samples with the lowest ids."""
-
-
-@dataclass(frozen=True, slots=True)
-class Cut:
-    """A pool reduced to a budget."""
-
-    k: int
-    subset: int
-    """0: the first K; from 1 on: random subsets."""
-    pool: Pool
-
-
-def cuts(pool: Pool, ks: Sequence[int], subsets: int = 0, seed: int = 0) -> Iterator[Cut]:
-    """The first K and so many random K, for each K."""
-    for k in ks:
-        yield Cut(k, FIRST, pool.first(k))
-    orders = [_shuffled(pool, number, seed) for number in range(1, subsets + 1)]
-    for k in ks:
-        # A whole pool has one subset only; its mean needs no copies.
-        for number, order in enumerate(orders if k < len(pool) else orders[:1], start=1):
-            yield Cut(k, number, Pool(pool.question, tuple(pool.rollouts[place] for place in order[:k])))
-
-
-def _shuffled(pool: Pool, number: int, seed: int) -> list[int]:
-    # One order per subset number: the subsets of a larger K contain those of a smaller, so that K alone differs.
-    order = list(range(len(pool)))
-    Random(f"{seed}/{number}/{pool.question.id}").shuffle(order)
-    return order

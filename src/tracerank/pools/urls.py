@@ -5,26 +5,22 @@ Deliberately no network, no redirects, no mirrors and no site-specific aliases: 
 
 import hashlib
 import re
-from dataclasses import dataclass
+from enum import Enum
 from urllib.parse import SplitResult, quote, unquote_to_bytes, urlsplit
 
 from tracerank.answers.text_keys import remembering
 
 
-@dataclass(frozen=True, slots=True)
-class UrlRules:
-    """What is equal beyond scheme and host case, fragments and needless percent escapes."""
+class UrlRules(Enum):
+    """What is equal beside scheme and host case, fragments and needless percent escapes."""
 
-    drops_default_port: bool = True
-    """``https://h:443/`` is ``https://h/``."""
-    encodes_host: bool = True
-    """``https://münchen.de/`` is ``https://xn--mnchen-3ya.de/``."""
-    adds_root_path: bool = True
-    """``http://h`` is ``http://h/``."""
+    OFFICIAL = "official"
+    """Nothing."""
+    DEFAULT = "default"
+    """``https://münchen.de:443`` and ``https://xn--mnchen-3ya.de/``: default ports, encoded hosts, root paths."""
 
 
-DEFAULT = UrlRules()
-OFFICIAL = UrlRules(drops_default_port=False, encodes_host=False, adds_root_path=False)
+DEFAULT, OFFICIAL = UrlRules.DEFAULT, UrlRules.OFFICIAL
 
 LONGEST_URL = 1 << 16
 """Servers accept far less; without a bound a hostile page could become a document key."""
@@ -60,22 +56,20 @@ def canonical_url(value: object, rules: UrlRules = DEFAULT) -> str | None:
 
 def refine_url(url: str, rules: UrlRules) -> str:
     """A URL that is canonical under OFFICIAL, made canonical under the rules."""
-    if _REFINED.match(url) or rules == OFFICIAL:
-        return url
     found = _AUTHORITY.match(url)
-    if found is None:
+    if rules is OFFICIAL or found is None or _REFINED.match(url):
         return url
     scheme, authority = found.groups()
     userinfo, at, host = authority.rpartition("@")
     # An IPv6 address holds colons of its own, inside brackets.
     colon = host.find(":", host.rfind("]") + 1)
     name, port = (host[:colon], host[colon:]) if colon >= 0 else (host, "")
-    if rules.drops_default_port and (port == ":" or port[1:].lstrip("0") == str(_DEFAULT_PORTS[scheme])):
+    if port == ":" or port[1:].lstrip("0") == str(_DEFAULT_PORTS[scheme]):
         port = ""
-    if rules.encodes_host and not name.isascii():
+    if not name.isascii():
         name = _punycode(name)
     rest = url[found.end() :]
-    if rules.adds_root_path and not rest.startswith("/"):
+    if not rest.startswith("/"):
         rest = "/" + rest
     return f"{scheme}://{userinfo}{at}{name}{port}{rest}"
 

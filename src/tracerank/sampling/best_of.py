@@ -23,12 +23,11 @@ from tracerank.methods import load_selector
 from tracerank.pools.pool import PAPER_K, Pool
 from tracerank.pools.types import Question, Rollout
 from tracerank.readers.base import Record
-from tracerank.readers.detect import AUTO
 from tracerank.runs.atomic import whole_file
 from tracerank.sampling.run_log import FAILED, RunLog, has_failed
 from tracerank.sampling.waves import Ended, Failure, in_thread, run_blocking, run_in_waves
-from tracerank.stopping.rules import Rule, Verdict
-from tracerank.stopping.session import Session
+from tracerank.stopping.rules import Rule
+from tracerank.stopping.session import Session, read_rollout
 from tracerank.viewer.page import About, page
 from tracerank.viewer.question_data import question_data
 from tracerank.votes.base import Decision, Method, with_evidence_note
@@ -59,16 +58,14 @@ Agent = Callable[[Any], Any]
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """What became of the runs; the first five fields add up to the number allowed."""
+    """What became of the runs; the first four fields add up to the number allowed."""
 
     used: int
     """Their results were used, including those without an answer."""
     failed: int
     """They raised, timed out, or returned something unreadable; the decision's ``dropped`` says why."""
     cancelled: int
-    """Still running when the answer was clear."""
-    unneeded: int
-    """Finished when the answer was already clear."""
+    """Still running, or just finished, when the answer was clear."""
     saved: int
     """Never started."""
     resumed: int = 0
@@ -127,28 +124,27 @@ async def best_of(
     timeout: float | None = RUN_SECONDS,
     deadline: float | None = None,
     log: str | os.PathLike[str] | None = None,
-    fields: Mapping[str, str] | None = None,
-    reader: str = AUTO,
 ) -> Result:
     """Run ``agent`` at most ``k`` times, ``parallel`` at once, until ``rule`` has seen enough; return the best answer.
 
     A run that raises or exceeds ``timeout`` seconds costs only itself; if all fail, ``AgentError`` is raised. After
     ``deadline`` seconds the decision is made on what there is. ``log`` names a file to which each run is appended when
     it ends; the same call resumes from it.
-    With ``tr.Escalating`` as selector, its second method is called at most once, at the end.
-    ``selector``, ``rule``, ``fields`` and ``reader`` are as in ``tr.Session``.
+    With ``tr.Escalating`` as selector, its second method is called at most once, at the end. ``selector`` and ``rule``
+    are as in ``tr.Session``.
     """
     if parallel < 1:
         raise UsageError(f"parallel must be at least 1, got {parallel}")
     asked = question if isinstance(question, Question) else Question(normalize_text(question) or "request", question)
     method = load_selector(selector) if isinstance(selector, str) else selector or load_selector()
-    runs = _Collected(Session(asked, method, k, rule, fields=fields, reader=reader), log)
+    runs = _Collected(Session(asked, method, k, rule), log)
     await in_thread(runs.resume)
 
     async def run(number: int) -> object:
         return await _call(agent, asked.text)
 
-    ended = await run_in_waves(run, runs, runs.numbers_left(), parallel, timeout, deadline)
+    should_continue = runs.session.should_continue
+    ended = await run_in_waves(run, runs.take, should_continue, runs.numbers_left(), parallel, timeout, deadline)
     await in_thread(runs.log_unneeded, ended.unneeded)
     return await in_thread(runs.result, ended, method)
 
@@ -169,7 +165,7 @@ class _Collected:
     """Results in a session and a log; ``numbers`` maps positions in the session to run numbers."""
 
     def __init__(self, session: Session, log: str | os.PathLike[str] | None) -> None:
-        self._session = session
+        self.session = session
         self._log = None if log is None else RunLog(log, session.question)
         self._logged: Mapping[int, Rollout] = {}
         self._numbers: list[int] = []
@@ -180,17 +176,14 @@ class _Collected:
         """Take runs from the log as far as they are needed; failed ones are made again."""
         self._logged = {} if self._log is None else self._log.rollouts()
         for number, rollout in self._logged.items():
-            if not has_failed(rollout) and self.should_continue():
+            if not has_failed(rollout) and self.session.should_continue():
                 self._add(number, rollout)
         self._resumed = len(self._numbers)
 
     def numbers_left(self) -> list[int]:
         """Numbers of the runs that may still be made."""
         unused = (number for number in count() if number not in self._logged)
-        return [*islice(unused, self._session.budget - self._resumed)]
-
-    def should_continue(self) -> Verdict:
-        return self._session.should_continue()
+        return [*islice(unused, self.session.budget - self._resumed)]
 
     def take(self, number: int, ended: object) -> None:
         if not isinstance(ended, Failure):
@@ -202,17 +195,18 @@ class _Collected:
             self._first_error = self._first_error or ended.error
             self._add(number, Rollout(number, None, problem=f"{FAILED}{ended.reason}"))
         if self._log is not None:
-            self._log.add(replace(self._session.pool.rollouts[-1], sample_id=number))
+            self._log.add(replace(self.session.pool.rollouts[-1], sample_id=number))
 
     def _add(self, number: int, ended: Any) -> None:
-        self._session.add(self._read(ended))
+        self.session.add(self._read(ended))
         self._numbers.append(number)
 
     def _read(self, ended: Any) -> Rollout:
         run = ended if isinstance(ended, AgentRun) else AgentRun(ended)
         dump = getattr(run.transcript, "model_dump", None)  # an object of a client library
         given = run.transcript if dump is None else dump(mode="json")
-        return self._session.read(given, answer=run.answer, usage=run.usage)
+        rollout = read_rollout(self.session.question.text, given)
+        return replace(rollout, answer=run.answer or rollout.answer, usage=run.usage or rollout.usage)
 
     def log_unneeded(self, unneeded: Mapping[int, Any]) -> None:
         """Log runs that ended too late to be used; a later call may need them."""
@@ -223,13 +217,11 @@ class _Collected:
 
     def result(self, ended: Ended, method: Method) -> Result:
         """The decision on all runs in the order of their numbers; raises if all of them failed."""
-        numbered = zip(self._numbers, self._session.pool.rollouts, strict=True)
-        pool = Pool.of(self._session.question, [replace(one, sample_id=number) for number, one in numbered])
+        numbered = zip(self._numbers, self.session.pool.rollouts, strict=True)
+        pool = Pool.of(self.session.question, [replace(one, sample_id=number) for number, one in numbered])
         failed = sum(map(has_failed, pool.rollouts))
         if pool.rollouts and failed == len(pool.rollouts):
-            why = (self._session.pool.rollouts[0].problem or "").removeprefix(FAILED)
+            why = (self.session.pool.rollouts[0].problem or "").removeprefix(FAILED)
             raise AgentError(f"all {failed} runs of the agent failed, the first because {why}") from self._first_error
-        runs = Runs(
-            len(pool) - failed, failed, ended.cancelled, len(ended.unneeded), ended.saved, resumed=self._resumed
-        )
+        runs = Runs(len(pool) - failed, failed, ended.cancelled + len(ended.unneeded), ended.saved, self._resumed)
         return Result(with_evidence_note(pool, method.decide(pool)), pool, runs, ended.verdict.reason, method)

@@ -1,7 +1,7 @@
 """Concurrent runs: started a few at a time, bounded in time, collected in the order of starting, and cancelled.
 
-Knows neither agents nor pools; a collector takes the results and says when there are enough. Collecting in order keeps
-a decision independent of which run was quicker; only a run that takes much longer than the others is not waited for.
+Knows neither agents nor pools. Collecting in order keeps a decision independent of which run was quicker; only a run
+that takes much longer than the others is not waited for.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
 from math import inf
 from threading import Thread
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from tracerank.errors import AgentError, TraceRankError
 from tracerank.stopping.rules import Verdict
@@ -25,7 +25,6 @@ MAX_REASON = 300
 """Characters of an error message that are kept."""
 
 T = TypeVar("T")
-T_contra = TypeVar("T_contra", contravariant=True)
 
 _number: ContextVar[int] = ContextVar("tracerank_run_number")
 
@@ -42,21 +41,16 @@ class Failure:
     error: BaseException
 
     @property
+    def ends_all(self) -> bool:
+        """Whether no other run can succeed."""
+        return bool(getattr(self.error, "ends_all", False))
+
+    @property
     def reason(self) -> str:
         message = " ".join(str(self.error).split())[:MAX_REASON]
         if isinstance(self.error, TraceRankError):
             return message
         return f"{type(self.error).__name__}{f': {message}' if message else ''}"
-
-
-class Collector(Protocol[T_contra]):
-    """Takes results one at a time and says when there are enough; called in threads."""
-
-    def take(self, number: int, ended: "T_contra | Failure") -> None:
-        """Accept the result of a run, or the reason why it has none."""
-        ...
-
-    def should_continue(self) -> Verdict: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,16 +69,18 @@ class Ended:
 
 async def run_in_waves(
     run: Callable[[int], Awaitable[T]],
-    collector: Collector[T],
+    take: Callable[[int, T | Failure], object],
+    should_continue: Callable[[], Verdict],
     numbers: Iterable[int],
     parallel: int,
     timeout: float | None = None,
     deadline: float | None = None,
 ) -> Ended:
-    """Start runs with these numbers, ``parallel`` at once, until the collector has enough.
+    """Start runs with these numbers, ``parallel`` at once, until ``should_continue`` says that there are enough.
 
-    ``timeout`` is how many seconds a run may take, ``deadline`` all of them together. An error with ``ends_all`` set
-    stops everything, and is raised if there is no result yet.
+    ``take`` receives each result, or why there is none; both functions are called in threads. ``timeout`` is how many
+    seconds a run may take, ``deadline`` all of them together. An error with ``ends_all`` set stops everything, and is
+    raised if there is no result yet.
     """
     now = asyncio.get_running_loop().time
     until = inf if deadline is None else now() + deadline
@@ -93,7 +89,7 @@ async def run_in_waves(
     began: dict[int, float] = {}
     held: dict[int, T | Failure] = {}  # results that wait for those of earlier runs
     slowest: float | None = None  # seconds of the slowest run with a result
-    verdict = await in_thread(collector.should_continue)
+    verdict = await in_thread(should_continue)
     try:
         while verdict and (left or running or held):
             # Held results count: they may show that no further run is needed.
@@ -109,15 +105,15 @@ async def run_in_waves(
                 if not isinstance(ended, Failure):
                     slowest = max(slowest or 0.0, now() - began[number])
             over = f"{deadline:g} s are over" if now() >= until else None
-            if fatal := next(filter(None, map(_fatal, held.values())), None):
+            if fatal := next((one for one in held.values() if isinstance(one, Failure) and one.ends_all), None):
                 if slowest is None:
-                    raise fatal
-                over = f"no run can do better: {fatal}"
+                    raise fatal.error
+                over = f"no run can do better: {fatal.error}"
             since = now() - max(MIN_PATIENCE, PATIENCE * (slowest or 0.0))
             awaited = min((number for number in running if began[number] > since and not over), default=inf)
             for number in sorted(number for number in held if number < awaited):
-                await in_thread(collector.take, number, held.pop(number))
-                if not (verdict := await in_thread(collector.should_continue)):
+                await in_thread(take, number, held.pop(number))
+                if not (verdict := await in_thread(should_continue)):
                     break
             if verdict and over:
                 verdict = Verdict(False, over)
@@ -143,11 +139,6 @@ async def _attempt(run: Callable[[int], Awaitable[T]], number: int, timeout: flo
         return Failure(error)  # of its own
     except Exception as error:
         return Failure(AgentError(f"no result within {timeout:g} s") if limit.expired() else error)
-
-
-def _fatal(ended: object) -> BaseException | None:
-    """The error of a run after which no other one can succeed."""
-    return ended.error if isinstance(ended, Failure) and getattr(ended.error, "ends_all", False) else None
 
 
 async def in_thread(function: Callable[..., T], *arguments: object) -> T:

@@ -1,18 +1,18 @@
-"""The selector as a web service: deciding, explaining, a page to look at, reranking, health and metrics."""
+"""The selector as a web service: deciding, explaining, reranking, health and metrics."""
 
 import asyncio
 import logging
 import socket
+import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
-from threading import Lock
 from typing import Any
 
 import uvicorn
-from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi import APIRouter, FastAPI, HTTPException, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import HTMLResponse, JSONResponse
+from fastapi.responses import JSONResponse
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from pydantic import BaseModel
 from starlette.middleware.trustedhost import TrustedHostMiddleware
@@ -39,8 +39,6 @@ from tracerank.serving.wire import (
     rerank_reply,
     select_reply,
 )
-from tracerank.viewer.page import About, content_security_policy, page
-from tracerank.viewer.question_data import question_data
 from tracerank.votes.base import Method
 from tracerank.votes.explanation import Explanation
 
@@ -62,14 +60,15 @@ REFUSALS: Mapping[int | str, dict[str, Any]] = {
         504: "Not decided in time.",
     }.items()
 }
+AGAIN = {"Retry-After": "1"}
 _log = logging.getLogger(__name__)
 
 
 def create_app(method: Method, settings: ServiceSettings = DEFAULT_SETTINGS) -> FastAPI:
     """The web application; raises where the upstream server's address cannot be used."""
-    metrics, lock = ServiceMetrics(), Lock()
-    proxy = None if settings.upstream is None else ChatProxy(method, settings, metrics, lock)
-    decider = Decider(method, metrics.batches.observe, lock)
+    metrics = ServiceMetrics()
+    decider = Decider(method, metrics.batches.observe)
+    proxy = None if settings.upstream is None else ChatProxy(settings.upstream, method, settings, metrics, decider)
     metrics.waiting.set_function(decider.waiting)
 
     @asynccontextmanager
@@ -86,7 +85,7 @@ def create_app(method: Method, settings: ServiceSettings = DEFAULT_SETTINGS) -> 
         lifespan=lifespan,
         redoc_url=None,
     )
-    for kind in _FAILURES:
+    for kind in (TraceRankError, RequestValidationError, Exception):
         app.add_exception_handler(kind, _refused)
     app.include_router(_routes(decider, method.name, settings, metrics))
     if proxy is not None:
@@ -136,10 +135,6 @@ def run(
         uvicorn.Server(config).run(sockets=[listening])
 
 
-class QueueFull(Exception):
-    """More requests wait than may."""
-
-
 def _routes(decider: Decider, method: str, settings: ServiceSettings, metrics: ServiceMetrics) -> APIRouter:
     router = APIRouter(responses=dict(REFUSALS))
     reading = 0
@@ -147,14 +142,20 @@ def _routes(decider: Decider, method: str, settings: ServiceSettings, metrics: S
     async def decided(request: SelectRequest, wants_reasons: bool = False) -> tuple[Pool, list[str], Explanation]:
         nonlocal reading
         if decider.waiting() + reading >= settings.waiting:
-            raise QueueFull
-        async with asyncio.timeout(settings.seconds):
-            reading += 1
-            try:
-                pool, problems = await run_in_threadpool(pool_of, request)
-            finally:
-                reading -= 1
-            found = await asyncio.wrap_future(decider.submit(pool, wants_reasons))
+            raise HTTPException(429, "too many requests wait; try again", AGAIN)
+        until = time.monotonic() + settings.seconds
+        reading += 1
+        try:
+            pool, problems = await run_in_threadpool(pool_of, request)
+        finally:
+            reading -= 1
+        future = asyncio.wrap_future(decider.submit(pool, wants_reasons))
+        # Not asyncio.timeout, which drops a decision that was there in time while the event loop was held up.
+        await asyncio.wait([future], timeout=max(0.0, until - time.monotonic()))
+        if not future.done():
+            future.cancel()
+            raise HTTPException(504, "not decided in time")
+        found = future.result()
         if found.decision.problem is not None:
             raise ChatError(found.decision.problem)
         metrics.dropped.inc(len(found.decision.dropped))
@@ -170,12 +171,6 @@ def _routes(decider: Decider, method: str, settings: ServiceSettings, metrics: S
     async def explain(request: SelectBody) -> Response:
         """The decision on one question, and what spoke for each candidate."""
         return _reply(explain_reply(*await decided(request, wants_reasons=True)))
-
-    @router.post("/v1/view", response_class=Response, responses={200: {"content": {"text/html": {}}}})
-    async def view(request: SelectBody) -> Response:
-        """The decision on one question as a page: rollouts side by side, and the evidence that they share."""
-        pool, _, found = await decided(request, wants_reasons=True)
-        return await run_in_threadpool(_page, pool, found, method)
 
     @router.post("/v2/rerank", response_model=RerankReply)
     async def rerank(request: RerankBody) -> Response:
@@ -201,34 +196,17 @@ def _reply(reply: BaseModel) -> Response:
     return Response(reply.model_dump_json(), media_type="application/json")
 
 
-def _page(pool: Pool, explanation: Explanation, method: str) -> Response:
-    content = page([question_data(pool, explanation)], About(pool.question.id, method))
-    # A page cannot forbid by itself to be framed; only the header can.
-    policy = f"{content_security_policy()}; frame-ancestors 'none'"
-    return HTMLResponse(content, headers={"Content-Security-Policy": policy, "X-Content-Type-Options": "nosniff"})
-
-
-_BEHIND = "the encoder or chat server behind this service failed; try again"
-_FAILURES: Mapping[type[Exception], tuple[int, str | None]] = {
-    UndecidedPool: (500, None),
-    EmbeddingError: (503, _BEHIND),
-    ChatError: (503, _BEHIND),
-    TraceRankError: (422, None),
-    QueueFull: (429, "too many requests wait; try again"),
-    TimeoutError: (504, "not decided in time"),
-    RequestValidationError: (422, None),
-    Exception: (500, "the service failed; its log has the reason"),
-}
-"""Status and reason, the first kind that fits; None: the error's own words."""
-
-
 async def _refused(_: Request, error: Exception) -> Response:
     """What went wrong, in one line."""
-    status, detail = next(found for kind, found in _FAILURES.items() if isinstance(error, kind))
-    if detail is _BEHIND:
-        _log.warning("%s: %s", type(error).__name__, error)  # it may name addresses: not for clients
+    status, detail, headers = 422, str(error), None
     if isinstance(error, RequestValidationError):  # FastAPI's own answer repeats the whole body
         found = error.errors()[:MAX_MISTAKES]
         detail = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in found)
-    headers = {"Retry-After": "1"} if status in (429, 503) else None
-    return JSONResponse({"detail": detail or str(error)}, status, headers)
+    elif isinstance(error, EmbeddingError | ChatError):
+        _log.warning("%s: %s", type(error).__name__, error)  # it may name addresses: not for clients
+        status, detail, headers = 503, "the encoder or chat server behind this service failed; try again", AGAIN
+    elif isinstance(error, UndecidedPool):
+        status = 500
+    elif not isinstance(error, TraceRankError):
+        status, detail = 500, "the service failed; its log has the reason"
+    return JSONResponse({"detail": detail}, status, headers)

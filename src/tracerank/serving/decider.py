@@ -1,16 +1,17 @@
-"""One method and the requests that wait for it: decided in a thread of its own, together where several wait.
+"""The thread in which the method works: requests in their order, together where several wait.
 
-Batches are for trained networks: of 16 pools decided at once each takes half to a third of the CPU that it takes alone
-(K=16, webqa: 3.1 ms for 10.5; browsing: 6.8 for 13.5). No request waits for company. Knows nothing of HTTP.
+A method need not be thread-safe, so whatever uses it is done here. Batches are for trained networks: of 16 pools
+decided at once each takes half to a third of the CPU that it takes alone (K=16, webqa: 3.1 ms for 10.5; browsing: 6.8
+for 13.5). No request waits for company. Knows nothing of HTTP.
 """
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import suppress
 from dataclasses import dataclass, field
-from queue import Empty, SimpleQueue
-from threading import Lock, Thread
+from queue import SimpleQueue
+from threading import Thread
+from typing import TypeVar
 
 from tracerank.errors import ChatError, EmbeddingError
 from tracerank.pools.pool import Pool
@@ -18,6 +19,7 @@ from tracerank.votes.base import Method, StreamingMethod, decide_stream
 from tracerank.votes.explanation import Explanation, explain_stream
 
 MAX_BATCH = 64
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,48 +30,56 @@ class _Job:
 
 
 class Decider:
-    """Decides one batch at a time: a method need not be thread-safe."""
+    """One method and what waits for it."""
 
-    def __init__(self, method: Method, on_batch: Callable[[int], object], lock: Lock) -> None:
-        """``on_batch`` is called with the size of each batch; ``lock`` is held while the method decides."""
+    def __init__(self, method: Method, on_batch: Callable[[int], object]) -> None:
+        """``on_batch`` is called with the size of each batch."""
         self._method = method
         self._max_batch = MAX_BATCH if isinstance(method, StreamingMethod) else 1
         self._on_batch = on_batch
-        self._lock = lock
-        self._queue: SimpleQueue[_Job | None] = SimpleQueue()
+        self._jobs: deque[_Job] = deque()
+        self._turns: SimpleQueue[Callable[[], object] | None] = SimpleQueue()
         # A daemon: a pool that takes forever must not keep the process from ending.
         Thread(target=self._work, name="deciding", daemon=True).start()
 
     def waiting(self) -> int:
-        """How many requests wait; those being decided do not count."""
-        return self._queue.qsize()
+        """How many pools wait; those being decided do not count."""
+        return len(self._jobs)
 
     def submit(self, pool: Pool, wants_reasons: bool = False) -> "Future[Explanation]":
         """The decision, with nothing else unless reasons are wanted; cancelling before its turn saves the work."""
         job = _Job(pool, wants_reasons)
-        self._queue.put(job)
+        self._jobs.append(job)
+        self._turns.put(self._decide_waiting)
         return job.future
+
+    def call(self, function: Callable[..., T], *arguments: object) -> T:
+        """Wait for the turn of a function that uses the method, and for its result."""
+        future: Future[T] = Future()
+
+        def turn() -> None:
+            try:
+                future.set_result(function(*arguments))
+            except Exception as error:
+                future.set_exception(error)
+
+        self._turns.put(turn)
+        return future.result()
 
     def close(self) -> None:
         """End after what was submitted."""
-        self._queue.put(None)
+        self._turns.put(None)
 
     def _work(self) -> None:
-        while (first := self._queue.get()) is not None:
-            if batch := [job for job in self._gathered(first) if job.future.set_running_or_notify_cancel()]:
-                self._on_batch(len(batch))
-                with self._lock:
-                    self._answer(batch)
+        while (turn := self._turns.get()) is not None:
+            turn()
 
-    def _gathered(self, first: _Job) -> Iterator[_Job]:
-        """The first job and those that wait behind it."""
-        yield first
-        with suppress(Empty):
-            for _ in range(self._max_batch - 1):
-                if (job := self._queue.get_nowait()) is None:
-                    self.close()
-                    return
-                yield job
+    def _decide_waiting(self) -> None:
+        """The turn of a pool, and of those that wait behind it; nothing is left where its batch was an earlier one."""
+        waiting = [self._jobs.popleft() for _ in range(min(self._max_batch, len(self._jobs)))]
+        if batch := [job for job in waiting if job.future.set_running_or_notify_cancel()]:
+            self._on_batch(len(batch))
+            self._answer(batch)
 
     def _answer(self, batch: Sequence[_Job]) -> None:
         """One failure must not cost the others their decision, nor an outage each of them the same wait."""

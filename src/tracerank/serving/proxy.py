@@ -5,14 +5,14 @@ until it is clear which completion to return; that one is returned unchanged, wi
 import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator, Mapping
-from threading import Lock
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from tracerank.sampling.waves import Failure, run_in_waves
+from tracerank.sampling.waves import Failure, in_thread, run_in_waves
+from tracerank.serving.decider import Decider
 from tracerank.serving.metrics import ServiceMetrics
 from tracerank.serving.replies import Completion, Replies
 from tracerank.serving.settings import MAX_SAMPLES, ServiceSettings
@@ -48,10 +48,11 @@ class ChatRequest(BaseModel):
 class ChatProxy:
     """Answers chat completions by sampling a server."""
 
-    def __init__(self, method: Method, settings: ServiceSettings, metrics: ServiceMetrics, lock: Lock) -> None:
-        """``lock`` is held while the method decides: it need not be thread-safe."""
-        self._upstream = Upstream(settings.upstream or "")
-        self._method, self._settings, self._metrics, self._lock = method, settings, metrics, lock
+    def __init__(
+        self, upstream: str, method: Method, settings: ServiceSettings, metrics: ServiceMetrics, decider: Decider
+    ) -> None:
+        self._upstream = Upstream(upstream)
+        self._method, self._settings, self._metrics, self._decider = method, settings, metrics, decider
         self._under_way = 0
 
     def router(self) -> APIRouter:
@@ -100,22 +101,16 @@ class ChatProxy:
         if body.get("temperature") == 0 and best_of > 1:
             best_of, note = 1, GREEDY
         rule = ExpectedGain(target=asked.stop if isinstance(asked.stop, float) else settings.stop)
-        replies = Replies(asked.messages, self._method, rule, best_of, self._lock)
-        pause: list[Refusal] = []
+        replies = Replies(asked.messages, self._method, rule, best_of, self._decider)
 
         async def sample(number: int) -> Completion:
-            if pause:
-                raise pause[0]
             again = {"seed": sent["seed"] + number} if number and type(sent.get("seed")) is int else {}
-            try:
-                return await self._upstream.complete({**sent, **again}, headers)  # one seed would give the same again
-            except Refusal as refusal:
-                if refusal.status == 429:
-                    pause.append(refusal)
-                raise
+            return await self._upstream.complete({**sent, **again}, headers)  # one seed would give the same again
 
         seconds = settings.upstream_seconds
-        ended = await run_in_waves(sample, replies, range(best_of), PARALLEL, deadline=seconds)
+        ended = await run_in_waves(
+            sample, replies.take, replies.should_continue, range(best_of), PARALLEL, deadline=seconds
+        )
         cancelled = ended.cancelled + len(ended.unneeded)
         counts = {"used": len(replies.completions), "failed": len(replies.failures), "cancelled": cancelled}
         counts["saved"] = ended.saved
@@ -123,7 +118,7 @@ class ChatProxy:
             self._metrics.samples.labels(outcome).inc(count)
         if not replies.completions:
             raise _no_completion(replies.failures, seconds)
-        chosen, about = await asyncio.to_thread(replies.chosen)
+        chosen, about = await in_thread(replies.chosen)
         about |= {"n": counts.pop("used"), **counts, "stopped": ended.verdict.reason}
         notes = "; ".join(filter(None, (note, about["note"])))
         completion = {**chosen, OWN_FIELD: {**about, "note": notes or None}}

@@ -8,13 +8,13 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
-from threading import Lock
 from typing import Any
 
 from tracerank.endpoints.chat import Usage, record_to_message, text_in
 from tracerank.errors import MalformedRollout, ReadError, UsageError
 from tracerank.pools.types import Question
 from tracerank.sampling.waves import Failure
+from tracerank.serving.decider import Decider
 from tracerank.stopping.rules import BetaRule, Rule, State, Verdict
 from tracerank.stopping.session import Session
 from tracerank.votes.base import Method
@@ -23,7 +23,6 @@ CALLS_AGREE = 0.9
 """Probability that the most frequent tools stay so at which sampling stops; three samples that agree are enough."""
 NOT_CALIBRATED = "tool calls are counted, and how often such a choice is right is not known"
 ALL_EMPTY = "no sample has an answer; the first is returned"
-WRITTEN_ANEW = "it wrote an answer of its own, and only completions are returned, so the first choice stays"
 
 Completion = Mapping[str, Any]
 Calls = tuple[tuple[str, str], ...]
@@ -31,13 +30,12 @@ Calls = tuple[tuple[str, str], ...]
 
 
 class Replies:
-    """Takes samples and decides when there are enough; a ``Collector`` of ``run_in_waves``."""
+    """Takes samples and decides when there are enough."""
 
-    def __init__(self, messages: Sequence[Any], method: Method, rule: Rule, budget: int, lock: Lock) -> None:
-        """``lock`` is held while the method decides: it need not be thread-safe."""
+    def __init__(self, messages: Sequence[Any], method: Method, rule: Rule, budget: int, decider: Decider) -> None:
         self._messages = messages
         self._budget = budget
-        self._lock = lock
+        self._decider = decider
         self._calls_rule = BetaRule(CALLS_AGREE)
         self._texts = Session(Question("request", last_question(messages)), method, budget, rule)
         self._text_numbers: list[int] = []
@@ -55,11 +53,11 @@ class Replies:
             self._calls[number] = calls
             return
         self._text_numbers.append(number)
-        with self._lock:
-            try:
-                self._texts.add({"messages": [*self._messages, *_cited(ended), {**message, "role": "assistant"}]})
-            except (MalformedRollout, ReadError, UsageError):  # then the text stands alone
-                self._texts.add(text_in(message.get("content")))
+        conversation = [*self._messages, *_cited(ended), {**message, "role": "assistant"}]
+        try:
+            self._decider.call(self._texts.add, {"messages": conversation})
+        except (MalformedRollout, ReadError, UsageError):  # then the text stands alone
+            self._decider.call(self._texts.add, text_in(message.get("content")))
 
     def should_continue(self) -> Verdict:
         left = self._budget - len(self.completions) - len(self.failures)
@@ -74,27 +72,20 @@ class Replies:
 
     def chosen(self) -> tuple[Completion, dict[str, Any]]:
         """The completion to return, and why; there must be one."""
-        confidence, escalated = None, None
+        confidence = None
         if self._are_calls:
             (number, agree), note = self._most_called(), NOT_CALIBRATED
+        elif (decision := self._decider.call(self._texts.decision)).sample_id is None:
+            number, agree, note = min(self.completions), 0, ALL_EMPTY
         else:
-            with self._lock:
-                decision = self._texts.decision()
-            note, escalated = decision.note or "", decision.escalated
-            if decision.sample_id is None and escalated is not None:
-                decision, note = escalated.before, f"{note}; {WRITTEN_ANEW}"
-            if decision.sample_id is None:
-                number, agree, note, escalated = min(self.completions), 0, ALL_EMPTY, None
-            else:
-                number, agree = self._text_numbers[decision.sample_id], max(1, len(decision.group))
-                confidence = decision.confidence
+            number, agree = self._text_numbers[decision.sample_id], max(1, len(decision.group))
+            confidence, note = decision.confidence, decision.note or ""
         return self.completions[number], {
             "chosen": number,
             "confidence": confidence,
             "agree": agree,
             "groups": sorted((*Counter(self._calls.values()).values(), *self._texts.state.votes), reverse=True),
             "cost": _usage(self.completions.values()),
-            "escalated": None if escalated is None else escalated.record(),
             "note": note,
         }
 

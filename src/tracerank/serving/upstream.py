@@ -17,8 +17,8 @@ from tracerank.endpoints.server import DEFAULT_MODEL
 
 CONNECT_SECONDS = 10.0
 MAX_CONNECTIONS = 256
-_CURABLE = (408, 409, 425, 429)
-"""Refusals that are not about the request itself: another sample may be answered."""
+_CURABLE = (408, 409, 425)
+"""Refusals after which another sample may be answered; after a 429 the client should wait."""
 _PASSED_UP = ("authorization", "api-key", "openai-organization", "openai-project", "openai-beta")
 _PASSED_DOWN = ("retry-after", "retry-after-ms", "x-should-retry", "x-request-id", "x-ratelimit-")
 

@@ -4,7 +4,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -23,7 +23,6 @@ from pydantic.json_schema import JsonSchemaValue
 
 from tracerank.endpoints.chat import Usage
 from tracerank.errors import UsageError
-from tracerank.evidence.gaps import gaps
 from tracerank.evidence.model import softmax
 from tracerank.pools.pool import Pool
 from tracerank.readers.detect import AUTO, detect
@@ -127,7 +126,9 @@ class SelectRequest(BaseModel, extra="forbid", json_schema_extra={"examples": [_
     question_id: str | None = None
     rollouts: Annotated[Sequence[Given] | None, _MANY, Field(description="Rollouts or answers.")] = None
     answers: Annotated[list[str | None] | None, _MANY, Field(description="Instead of rollouts: answers alone.")] = None
-    k: Annotated[int | None, Field(ge=1, le=MAX_ROLLOUTS, description="Use the first K rollouts only.")] = None
+    k: Annotated[
+        int | None, Field(ge=1, le=MAX_ROLLOUTS, strict=True, description="Use the first K rollouts only.")
+    ] = None
     reader: Annotated[str, Field(description="Name of the format; auto recognises it.")] = AUTO
     map: Annotated[dict[str, str] | None, Field(description="Our names of fields to theirs; dots lead inside.")] = None
 
@@ -146,8 +147,6 @@ class SelectReply(BaseModel):
     usage: Annotated[Usage | None, Field(description="null: no model was asked, or its tokens are unknown.")]
     note: str | None
     problems: list[str]
-    escalated: Annotated[dict[str, Any] | None, Field(description="The other method that was asked, and why.")] = None
-    missing: Annotated[dict[str, Any] | None, Field(description="Of escalated decisions: what would settle it.")] = None
 
 
 class WeighedEvidence(BaseModel):
@@ -187,7 +186,7 @@ class RerankRequest(BaseModel, json_schema_extra={"examples": [_RERANK]}):
 
     query: str
     documents: Annotated[list[Given], _MANY, Field(description="Rollouts or answers.")]
-    top_n: Annotated[int | None, Field(ge=1)] = None
+    top_n: Annotated[int | None, Field(ge=1, strict=True)] = None
 
     def selection(self) -> SelectRequest:
         """The same as a choice, each rollout numbered by its index."""
@@ -199,7 +198,6 @@ class RankedRollout(BaseModel):
 
     index: int
     relevance_score: float
-    score: Annotated[float, Field(description="The method's own.")]
 
 
 class RerankReply(BaseModel):
@@ -245,8 +243,6 @@ def pool_of(request: SelectRequest) -> tuple[Pool, list[str]]:
 
 def select_reply(pool: Pool, problems: list[str], decision: Decision) -> SelectReply:
     """The decision as a client gets it."""
-    if decision.escalated is not None and decision.missing is None:
-        decision = replace(decision, missing=gaps(pool, decision.escalated.before))
     return SelectReply(**decision_to_record(pool.question, with_evidence_note(pool, decision)), problems=problems)
 
 
@@ -274,10 +270,7 @@ def rerank_reply(request: RerankRequest, decision: Decision) -> RerankReply:
         range(len(request.documents)),
         key=lambda index: (index != decision.sample_id, -decision.scores.get(index, -math.inf), index),
     )
-    ranked = [
-        RankedRollout(index=index, relevance_score=shares.get(index, 0.0), score=decision.scores.get(index, 0.0))
-        for index in order[: request.top_n]
-    ]
+    ranked = [RankedRollout(index=index, relevance_score=shares.get(index, 0.0)) for index in order[: request.top_n]]
     return RerankReply(id=decision.question_id, results=ranked)
 
 

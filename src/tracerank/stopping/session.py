@@ -5,8 +5,7 @@
         session.add(run_agent())
     print(session.decision().answer)
 
-With an evidence selector, such as the shipped one, adding a rollout is incremental; any other method decides on the
-whole pool again.
+Each rollout is read once; the method decides on the whole pool again.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,10 +13,10 @@ from dataclasses import replace
 from itertools import takewhile
 
 from tracerank.deciding import Given, pool_of_given
-from tracerank.endpoints.chat import Usage
 from tracerank.errors import UsageError
 from tracerank.evidence.selector import EvidenceSelector
-from tracerank.evidence.table import TableBuilder
+from tracerank.evidence.table import evidence_table
+from tracerank.evidence.text import TextLines
 from tracerank.methods import load_selector
 from tracerank.pools.pool import PAPER_K, Pool
 from tracerank.pools.types import Question, Retained, Rollout
@@ -38,14 +37,10 @@ class Session:
         selector: Method | str | None = None,
         budget: int = PAPER_K,
         rule: Rule | None = None,
-        *,
-        fields: Mapping[str, str] | None = None,
-        reader: str = AUTO,
     ) -> None:
         """``selector``: any method, or the folder of a selector; None: the shipped one. ``budget``: maximum rollouts.
 
         Of an escalating method, the first one decides after each rollout, and the second one only in ``decision()``.
-        ``fields`` and ``reader`` are for records, as in ``tr.decide``.
         """
         if budget < 1:
             raise UsageError(f"budget must be at least 1, got {budget}")
@@ -54,10 +49,10 @@ class Session:
         self.rule: Rule = rule or ExpectedGain()
         self._final = load_selector(selector) if isinstance(selector, str) else selector or load_selector()
         self._method = self._final.first if isinstance(self._final, Escalating) else self._final
-        self._fields, self._reader = fields, reader
         self._rollouts: list[Rollout] = []
         self._dropped: dict[int, str] = {}
-        self._ledger = TableBuilder(self.question.text)
+        self._answered: list[Rollout] = []
+        self._lines = TextLines()
         self._decision = Decision(self.question.id, None, None)
         self.state = State(0)
         """What the rule looks at."""
@@ -70,28 +65,16 @@ class Session:
         """All rollouts so far."""
         return Pool(self.question, tuple(self._rollouts))
 
-    def add(self, given: Given | Sequence[Record], *, answer: str | None = None, usage: Usage | None = None) -> Rollout:
-        """Add an answer, a record in any readable form, a conversation or a rollout; None: a failed run.
-
-        ``answer`` and ``usage``, if given, override those of the record.
-        """
-        rollout = replace(self.read(given, answer=answer, usage=usage), sample_id=len(self))
+    def add(self, given: Given | Sequence[Record]) -> Rollout:
+        """Add an answer, a record in any readable form, a conversation or a rollout; None: a failed run."""
+        rollout = replace(read_rollout(self.question.text, given), sample_id=len(self))
         self._rollouts.append(rollout)
         if (reason := ANSWERED.reason_to_drop(rollout)) is not None:
             self._dropped[rollout.sample_id] = reason
         else:
-            self._ledger.add(rollout)
+            self._answered.append(rollout)
         self._update()
         return rollout
-
-    def read(
-        self, given: Given | Sequence[Record], *, answer: str | None = None, usage: Usage | None = None
-    ) -> Rollout:
-        """The rollout that ``add`` would add."""
-        if isinstance(given, Sequence) and not isinstance(given, str | bytes | Mapping):
-            given = {"messages": list(given)}
-        [read] = pool_of_given(self.question.text, [given], self._fields, self._reader).rollouts
-        return replace(read, answer=answer or read.answer, usage=usage or read.usage)
 
     def should_continue(self) -> Verdict:
         """Whether to run another rollout, with the reason in words."""
@@ -113,8 +96,8 @@ class Session:
 
     def _update(self) -> None:
         """Decide again, and summarise how the meanings stand."""
-        before, answered = self._decision.sample_id, self._ledger.rollouts
-        table = self._ledger.table() if answered else None
+        before, answered = self._decision.sample_id, self._answered
+        table = evidence_table(self.question.text, answered, self._lines) if answered else None
         if isinstance(self._method, EvidenceSelector) and table is not None:
             retained = Retained(tuple(answered), dict(self._dropped))
             self._decision = self._method.decision(self.pool, retained, table)
@@ -134,3 +117,11 @@ class Session:
             changed=before is not None and meanings[before] != chosen,
             run=0 if last is None else sum(1 for _ in takewhile(lambda each: each == last, reversed(meanings))),
         )
+
+
+def read_rollout(question: str, given: Given | Sequence[Record]) -> Rollout:
+    """An answer, a record in any readable form, a conversation or a rollout, as a rollout; None: a failed run."""
+    if isinstance(given, Sequence) and not isinstance(given, str | bytes | Mapping):
+        given = {"messages": list(given)}
+    [rollout] = pool_of_given(question, [given], None, AUTO).rollouts
+    return rollout

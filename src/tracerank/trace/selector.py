@@ -7,7 +7,7 @@ from typing import Self
 import torch
 from torch import Tensor
 
-from tracerank.embedding.base import AGREEMENT, Embedder, EncoderIdentity, agreement, check_stored
+from tracerank.embedding.base import AGREEMENT, Embedder, EncoderIdentity, agreement, check_vectors
 from tracerank.embedding.load import embedder_for
 from tracerank.errors import CheckpointError
 from tracerank.pools.documents import link_documents
@@ -35,19 +35,19 @@ class TraceSelector(Selector):
     kind = "trace"
     name = "trace"
 
-    def __init__(self, checkpoint: Checkpoint, embedder: Embedder, *, allow_encoder_mismatch: bool = False) -> None:
-        check_encoder(checkpoint.encoder, embedder, allow_encoder_mismatch)
+    def __init__(self, checkpoint: Checkpoint, embedder: Embedder) -> None:
+        check_encoder(checkpoint.encoder, embedder)
         self.checkpoint = checkpoint
         self.embedder = embedder
 
     @classmethod
-    def load(cls, folder: str | Path, embedder: EmbedderChoice = None, *, allow_encoder_mismatch: bool = False) -> Self:
+    def load(cls, folder: str | Path, embedder: EmbedderChoice = None) -> Self:
         """From a folder with a TRACE network, with the encoder that it was trained with unless another is given."""
         if (kind := selector_kind(folder)) != cls.kind:
             raise CheckpointError(f"{folder}: holds a selector of kind {kind!r}, not a TRACE network")
         checkpoint = load_checkpoint(folder_of(folder))
         found = embedder_for(checkpoint.encoder, embedder)
-        return cls(checkpoint, found, allow_encoder_mismatch=allow_encoder_mismatch)
+        return cls(checkpoint, found)
 
     @classmethod
     def from_official(cls, path: str | Path, embedder: Embedder) -> Self:
@@ -109,7 +109,7 @@ class TraceSelector(Selector):
             yield self.calibrated(pool, _decision(pool, graph, own.tolist()))
 
 
-def check_encoder(wanted: EncoderIdentity, embedder: Embedder, allow_mismatch: bool) -> None:
+def check_encoder(wanted: EncoderIdentity, embedder: Embedder) -> None:
     """Refuse an embedder whose vectors are not those that the net was trained on."""
     both = (
         f"the checkpoint was trained on vectors of {wanted.name!r} ({wanted.width} wide), but the embedder is "
@@ -117,8 +117,6 @@ def check_encoder(wanted: EncoderIdentity, embedder: Embedder, allow_mismatch: b
     )
     if embedder.width != wanted.width:
         raise CheckpointError(f"{both}; use the same encoder or train again")
-    if allow_mismatch:
-        return
     if not wanted.reference_vectors:
         if embedder.name != wanted.name:
             raise CheckpointError(f"{both}; use the same encoder or train again")
@@ -127,16 +125,14 @@ def check_encoder(wanted: EncoderIdentity, embedder: Embedder, allow_mismatch: b
     if found < AGREEMENT:
         raise CheckpointError(
             f"{both}, and their vectors disagree: cosine {found:.3f} on the reference texts, {AGREEMENT} is needed; "
-            "use the same encoder, train again, or override with allow_encoder_mismatch (--allow-encoder-mismatch)"
+            "use the same encoder or train again"
         )
 
 
 def embedded(graphs: Sequence[PoolGraph], embedder: Embedder) -> tuple[list[Columns], Tensor]:
     """The graphs' columns, and the table of vectors that they point to, with each text embedded once."""
     texts = list(dict.fromkeys(text for graph in graphs for text in graph.all_texts()))
-    # Vectors that a cache keeps in half precision are widened where they are encoded, some at a time.
-    embed = getattr(embedder, "embed_stored", embedder.embed)
-    checked = check_stored(embed(texts), len(texts), embedder.width, embedder.name, texts)
+    checked = check_vectors(embedder.embed(texts), len(texts), embedder.width, embedder.name, texts)
     rows = {text: row for row, text in enumerate(texts)}
     return [graph.located(rows) for graph in graphs], torch.from_numpy(checked)
 

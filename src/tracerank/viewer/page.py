@@ -19,7 +19,7 @@ from tracerank.errors import UndecidedPool
 from tracerank.pools.pool import Pool
 from tracerank.runs.atomic import whole_file
 from tracerank.viewer.question_data import list_entry, question_data
-from tracerank.votes.base import Method, OnFailure, settled
+from tracerank.votes.base import Method, OnFailure
 from tracerank.votes.explanation import explain_stream
 
 STYLES = ("theme.css", "frame.css", "question.css", "lanes.css")
@@ -33,6 +33,7 @@ SCRIPTS = (
     "overview.js",
     "answers.js",
     "why.js",
+    "missing.js",
     "matrix.js",
     "cards.js",
     "lanes.js",
@@ -94,18 +95,12 @@ def write_page(
     fails are left out and reported to ``on_failure``; without it the failure is raised.
     """
 
-    def shown(some: Iterable[Pool]) -> Iterator[dict[str, Any] | str]:
-        for pool, explanation in explain_stream(method, some):
-            yield explanation.decision.problem or question_data(pool, explanation, vote, pool in fitted)
-
     def questions() -> Iterator[dict[str, Any]]:
-        for pool, data in settled(shown, pools, None if on_failure is None else lambda _, error: error.reason):
-            if isinstance(data, dict):
-                yield data
+        for pool, explanation in explain_stream(method, pools, on_failure):
+            if explanation.decision.problem is None:
+                yield question_data(pool, explanation, vote, pool in fitted)
             elif on_failure is None:
-                raise UndecidedPool(pool.question.id, data)
-            else:
-                on_failure(pool, data)
+                raise UndecidedPool(pool.question.id, explanation.decision.problem)
 
     about = About(title, called or method.name, is_vote=method.name == vote.name)
     with whole_file(path) as file:

@@ -12,11 +12,13 @@ from tracerank.answers.equivalence import NO_GROUP
 from tracerank.answers.meaning.grouping import answer_core, group_by_meaning, same_answer
 from tracerank.evaluation.evaluate import judge
 from tracerank.evaluation.labels import Labelling, labelled
+from tracerank.evidence.gaps import gaps
 from tracerank.pools.correctness import is_judged
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import RETENTION_RULES, Evidence, Rollout
 from tracerank.votes.base import Decision, Method
 from tracerank.votes.explanation import ATTENTION, ExplainedEvidence, ExplainedRollout, Explanation, explain
+from tracerank.votes.missing import UNSURE
 from tracerank.votes.voting import MajorityVote
 
 LISTED_CHARACTERS = 240
@@ -67,6 +69,7 @@ def question_data(
         _rollout(pool, rollout, explained.get(rollout.sample_id), decision, groups[rollout.sample_id], shared)
         for rollout in pool.rollouts
     ]
+    confidence = _confidence(explanation, rollouts, chosen_group)
     return {
         "id": pool.question.id,
         "question": pool.question.text,
@@ -79,11 +82,19 @@ def question_data(
         "selected": _choice(pool, decision, chosen_group),
         "vote": _choice(pool, voted, of_vote),
         "agrees": _agrees(pool, decision, voted, chosen_group, of_vote),
-        "confidence": _confidence(explanation, rollouts, chosen_group),
+        "confidence": confidence,
+        "missing": _missing(pool, decision, confidence["value"]),
         "rollouts": rollouts,
         "texts": list(shared.texts),
         "documents": shared.urls,
     }
+
+
+def _missing(pool: Pool, decision: Decision, confidence: float | None) -> dict[str, Any] | None:
+    """What evidence would decide the question; None: the confidence that is shown is high enough."""
+    if confidence is not None and confidence >= UNSURE:
+        return None
+    return (decision.missing or gaps(pool, decision)).record()
 
 
 def list_entry(data: dict[str, Any]) -> dict[str, Any]:

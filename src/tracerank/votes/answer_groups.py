@@ -1,13 +1,13 @@
 """Which answers of a pool count as one: the seam for votes, with the levels that are rules on text.
 
-Vectors are compared in ``semantic_groups.py``, and a chat model is asked in ``chat/llm_groups.py``.
+A chat model is asked in ``chat/llm_groups.py``.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from tracerank.answers.equivalence import DEFAULT, EXACT, Aliases, group_answers
+from tracerank.answers.equivalence import DEFAULT, EXACT, group_answers
 from tracerank.answers.meaning.blocks import MOST_ANSWERS, crowd_note
 from tracerank.answers.meaning.grouping import group_by_meaning
 from tracerank.answers.text_keys import comparable
@@ -40,12 +40,10 @@ class ExactGroups:
 class DefaultGroups:
     """Numbers, dates, yes and no, spellings, and short answers inside longer ones."""
 
-    aliases: Aliases = ()
-    """Names that mean the same, from a source that has not seen the references."""
     name: str = DEFAULT
 
     def groups(self, question: str, answers: Sequence[str | None]) -> tuple[int, ...]:
-        return group_answers(answers, question, DEFAULT, self.aliases)
+        return group_answers(answers, question, DEFAULT)
 
 
 @dataclass(frozen=True, slots=True)

@@ -190,18 +190,14 @@ class StreamingMethod(Method, Protocol):
 
 OnFailure = Callable[[Pool, str], None]
 """Called with a pool that could not be decided, and the reason."""
-Settle = Callable[[Iterable[Pool]], Iterator[T]]
-"""Maps a stream of pools, in order."""
-Failed = Callable[[Pool, UndecidedPool], T]
-"""The substitute for a pool where that fails."""
-
 _ABORTING = (TraceRankError, OSError, ImportError)
 """Errors that every other pool would meet, too: a wrong key, a full disk, a missing library."""
 
 
 def undecided(pool: Pool, error: UndecidedPool) -> Decision:
     """The substitute for a decision that failed, so that every question has its line."""
-    return Decision(pool.question.id, None, None, problem=error.reason, is_fault=error.is_fault)
+    dropped = pool.retained().dropped
+    return Decision(pool.question.id, None, None, dropped=dropped, problem=error.reason, is_fault=error.is_fault)
 
 
 def recorded(decide: Callable[[Pool], Decision], pool: Pool) -> Decision:
@@ -211,7 +207,7 @@ def recorded(decide: Callable[[Pool], Decision], pool: Pool) -> Decision:
     except ChatError as error:
         if _aborts(error):
             raise
-        return replace(undecided(pool, _failure(pool, error)), dropped=pool.retained().dropped)
+        return undecided(pool, _failure(pool, error))
 
 
 def decide_stream(
@@ -223,23 +219,19 @@ def decide_stream(
     method fails, if ``on_failure`` is given, which is called for both; else it raises ``UndecidedPool``.
     """
     one_by_one = partial(map, partial(recorded, method.decide))
-    settle = method.iter_decisions if isinstance(method, StreamingMethod) else one_by_one
-    found = settled(settle, pools, None if on_failure is None else undecided)
-    return reporting(found, lambda decision: decision.failure, on_failure)
+    stream = method.iter_decisions if isinstance(method, StreamingMethod) else one_by_one
+    for pool, decision in settled(stream, pools, None if on_failure is None else undecided):
+        if on_failure is not None and decision.failure is not None:
+            on_failure(pool, decision.failure)
+        yield pool, decision
 
 
-def reporting(
-    found: Iterable[tuple[Pool, T]], problem_of: Callable[[T], str | None], on_failure: OnFailure | None
+def settled(
+    stream: Callable[[Iterable[Pool]], Iterator[T]],
+    pools: Iterable[Pool],
+    substitute: Callable[[Pool, UndecidedPool], T] | None,
 ) -> Iterator[tuple[Pool, T]]:
-    """The same stream, calling ``on_failure`` for what failed."""
-    for pool, made in found:
-        if on_failure is not None and (problem := problem_of(made)) is not None:
-            on_failure(pool, problem)
-        yield pool, made
-
-
-def settled(settle: Settle[T], pools: Iterable[Pool], failed: Failed[T] | None = None) -> Iterator[tuple[Pool, T]]:
-    """Each pool with what is made of it, or what ``failed`` puts in its place; without that it raises.
+    """Each pool with what a stream makes of it, or the substitute where that fails; without one it raises.
 
     Pools that were drawn together with a bad one are tried once more, one by one, and the stream continues after it.
     """
@@ -258,27 +250,24 @@ def settled(settle: Settle[T], pools: Iterable[Pool], failed: Failed[T] | None =
 
     while not is_over:
         try:
-            for found in settle(drawn()):
-                yield waiting.popleft(), found
+            for made in stream(drawn()):
+                yield waiting.popleft(), made
             return
         except Exception as error:
             if is_reading or not waiting or _aborts(error):
                 raise
         while waiting:
             pool = waiting.popleft()
-            yield pool, _alone(settle, pool, failed)
-
-
-def _alone(settle: Settle[T], pool: Pool, failed: Failed[T] | None) -> T:
-    try:
-        return next(settle([pool]))
-    except Exception as error:
-        if _aborts(error):
-            raise
-        failure = _failure(pool, error)
-        if failed is None:
-            raise (error if isinstance(error, ChatError) else failure) from error
-        return failed(pool, failure)
+            try:
+                made = next(stream([pool]))
+            except Exception as error:
+                if _aborts(error):
+                    raise
+                failure = _failure(pool, error)
+                if substitute is None:
+                    raise (error if isinstance(error, ChatError) else failure) from error
+                made = substitute(pool, failure)
+            yield pool, made
 
 
 def _aborts(error: Exception) -> bool:

@@ -14,7 +14,7 @@ from tracerank.pools.documents import link_documents
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import Evidence, Rollout
 from tracerank.votes.answer_groups import AnswerGrouping
-from tracerank.votes.base import Decision, Method, OnFailure, decide_stream, reporting, settled, undecided
+from tracerank.votes.base import Decision, Method, OnFailure, decide_stream, settled, undecided
 
 ATTENTION, SUPPORT = "attention", "support"
 """What weights mean: where an answer looked, or which texts hold it beside what was asked."""
@@ -116,14 +116,6 @@ class ExplainingMethod(Protocol):
         ...
 
 
-@runtime_checkable
-class GroupingMethod(Protocol):
-    """A method that counts some answers as one."""
-
-    @property
-    def grouping(self) -> AnswerGrouping: ...
-
-
 def explain_stream(
     method: Method, pools: Iterable[Pool], on_failure: OnFailure | None = None
 ) -> Iterator[tuple[Pool, Explanation]]:
@@ -132,8 +124,11 @@ def explain_stream(
     def unexplained(pool: Pool, error: UndecidedPool) -> Explanation:
         return explain_pool(pool, undecided(pool, error))
 
-    found = settled(partial(_explanations, method), pools, None if on_failure is None else unexplained)
-    return reporting(found, lambda explanation: explanation.decision.problem, on_failure)
+    substitute = None if on_failure is None else unexplained
+    for pool, explanation in settled(partial(_explanations, method), pools, substitute):
+        if on_failure is not None and explanation.decision.problem is not None:
+            on_failure(pool, explanation.decision.problem)
+        yield pool, explanation
 
 
 def _explanations(method: Method, pools: Iterable[Pool]) -> Iterator[Explanation]:
@@ -141,10 +136,11 @@ def _explanations(method: Method, pools: Iterable[Pool]) -> Iterator[Explanation
         explained = method.explain_stream(pools)
     else:
         explained = ((pool, explain_pool(pool, decision)) for pool, decision in decide_stream(method, pools))
+    grouping: AnswerGrouping | None = getattr(method, "grouping", None)
     for pool, each in explained:
-        if isinstance(method, GroupingMethod):
+        if grouping is not None:
             samples = [one.rollout.sample_id for one in each.rollouts]
-            numbers = method.grouping.groups(pool.question.text, [one.rollout.answer for one in each.rollouts])
+            numbers = grouping.groups(pool.question.text, [one.rollout.answer for one in each.rollouts])
             each = replace(each, groups=dict(zip(samples, numbers, strict=True)))
         yield each
 
@@ -176,9 +172,9 @@ def explain(
     reasons: tuple[Reason, ...] = (),
 ) -> Explanation:
     """The explanation of a decision among these rollouts; ``weights`` by sample id."""
-    texts = Counter(text for one in candidates for text in {seen.text for seen in _seen(one)})
+    texts = Counter(text for one in candidates for text in {seen.text for _, _, seen in _seen(one)})
     documents = Counter(
-        key for one in candidates for key in {seen.document.key for seen in _seen(one) if seen.document}
+        key for one in candidates for key in {seen.document.key for _, _, seen in _seen(one) if seen.document}
     )
 
     def explained(rollout: Rollout) -> ExplainedRollout:
@@ -192,8 +188,7 @@ def explain(
                 texts[seen.text] - 1,
                 0 if seen.document is None else documents[seen.document.key] - 1,
             )
-            for number, search in enumerate(rollout.searches)
-            for place, seen in enumerate(search.evidence)
+            for number, place, seen in _seen(rollout)
         )
         searches = (None,) * len(rollout.searches) if read is None else read.searches
         return ExplainedRollout(rollout, decision.scores.get(rollout.sample_id), searches, evidence)
@@ -201,5 +196,7 @@ def explain(
     return Explanation(decision, tuple(map(explained, candidates)), weights_are, reasons)
 
 
-def _seen(rollout: Rollout) -> Iterator[Evidence]:
-    return (evidence for search in rollout.searches for evidence in search.evidence)
+def _seen(rollout: Rollout) -> Iterator[tuple[int, int, Evidence]]:
+    """Its evidence, with the index of its search and its own among those of the search."""
+    for number, search in enumerate(rollout.searches):
+        yield from ((number, place, seen) for place, seen in enumerate(search.evidence))

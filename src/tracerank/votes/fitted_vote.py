@@ -44,9 +44,7 @@ class FittedVote(Selector):
         write_description(Path(folder) / ABOUT, about)
 
     @classmethod
-    def load(
-        cls, folder: str | Path, embedder: EmbedderChoice = None, *, allow_encoder_mismatch: bool = False
-    ) -> "FittedVote":
+    def load(cls, folder: str | Path, embedder: EmbedderChoice = None) -> "FittedVote":
         """From a folder that ``save`` wrote; it needs no encoder and ignores the one that is given."""
         path = Path(folder) / ABOUT
         about = read_description(path, FORMAT, "vote")

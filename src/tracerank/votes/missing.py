@@ -7,6 +7,8 @@ of an answer or of a query.
 from dataclasses import asdict, dataclass
 from typing import Any
 
+UNSURE = 0.7
+"""Below this confidence, or without one, evidence that is missing is looked for unless another is given."""
 QUESTION, ANSWER = "question", "answer"
 """Where a name stands."""
 

@@ -70,9 +70,7 @@ class Selector(ABC):
 
     @classmethod
     @abstractmethod
-    def load(
-        cls, folder: str | Path, embedder: EmbedderChoice = None, *, allow_encoder_mismatch: bool = False
-    ) -> "Selector":
+    def load(cls, folder: str | Path, embedder: EmbedderChoice = None) -> "Selector":
         """From a folder that ``save`` wrote; with its own encoder, unless one is given or named."""
 
 

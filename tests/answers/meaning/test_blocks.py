@@ -12,7 +12,7 @@ from tracerank.answers.meaning.blocks import FEW
 from tracerank.answers.meaning.grouping import group_by_meaning
 from tracerank.answers.meaning.values import agreeing_values, likeness
 from tracerank.evidence import forms
-from tracerank.methods import EqualityName, MethodOptions, load_method
+from tracerank.methods import MethodOptions, load_method
 from tracerank.votes import answer_groups
 from tracerank.votes.base import Method
 
@@ -96,7 +96,7 @@ def test_beyond_the_cap_the_commonest_are_compared_and_the_decision_says_so(
 ) -> None:
     for module in (blocks, grouping, forms, answer_groups):
         monkeypatch.setattr(module, "MOST_ANSWERS", 40)
-    method: Method = load_method(name, MethodOptions(equality=EqualityName.MEANING))
+    method: Method = load_method(name, MethodOptions(equality="meaning"))
     crowd = [f"Zz{number}" for number in range(50)]
     decision = method.decide(pool(*crowd, "Paris", "It is Paris."))
     assert decision.note == "52 distinct answers: only the 40 commonest were compared by meaning"

@@ -16,7 +16,7 @@ from tracerank.answers.meaning.comparing import Memory, linked
 from tracerank.answers.meaning.grouping import answer_core, group_by_meaning
 from tracerank.answers.meaning.pairs import pair_features, pair_weights
 from tracerank.answers.meaning.reading import read_answer
-from tracerank.methods import EqualityName, MethodOptions, load_method
+from tracerank.methods import MethodOptions, load_method
 from tracerank.votes.answer_groups import MeaningGroups
 from tracerank.votes.voting import MajorityVote
 
@@ -169,7 +169,7 @@ def test_aliases_join_groups_by_meaning() -> None:
 def test_votes_by_meaning_are_a_method() -> None:
     question = tr.Question("q", QUESTION, ())
     pool = tr.Pool.of(question, [tr.Rollout(place, text) for place, text in enumerate(("Helsinki", *ANSWERS[:2]))])
-    by_meaning = load_method("majority", MethodOptions(equality=EqualityName.MEANING))
+    by_meaning = load_method("majority", MethodOptions(equality="meaning"))
     assert by_meaning.decide(pool).answer == "Vantaa"
     assert MajorityVote(MeaningGroups()).decide(pool).answer == "Vantaa"
 

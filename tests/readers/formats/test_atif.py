@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.readers.damage import reads_or_refuses
 from tests.readers.shapes import shape
 from tracerank.errors import MalformedRollout
-from tracerank.pools.atif_export import write_atif
+from tracerank.pools.atif_export import rollout_to_trajectory
 from tracerank.pools.pool import Pool
 from tracerank.pools.types import BROWSING, WEBQA, Evidence, Question, Rollout, Search
 from tracerank.readers import read_pools
@@ -25,6 +25,7 @@ from tracerank.readers.formats.chat import ChatReader
 from tracerank.readers.formats.langchain_messages import LangChainReader
 from tracerank.readers.formats.search_r1 import SearchR1Reader
 from tracerank.readers.formats.webqa import WebQAReader
+from tracerank.runs.atomic import write_lines
 
 READER = ATIFReader()
 OTHERS = (CanonicalReader(), WebQAReader(), SearchR1Reader(), BrowsingReader(), LangChainReader(), ChatReader())
@@ -180,16 +181,14 @@ def test_what_was_exported_comes_back_through_files(tmp_path: Path) -> None:
     answers = ("Exact Answer: Paris\n\nConfidence: 10%", None)
     rollouts = [Rollout(place, answer, (Search("q", (snippet, page)),)) for place, answer in enumerate(answers)]
     pool = Pool(Question("q1", "Which city?", ("Paris",)), tuple(replace(one, label=1.0) for one in rollouts))
-    (tmp_path / "folder").mkdir()
-    for target in (tmp_path / "pools.jsonl", tmp_path / "pools.jsonl.gz", tmp_path / "folder"):
-        write_atif(target, [pool])
-        files = sorted(target.iterdir()) if target.is_dir() else target
-        (read,) = read_pools(files, reader=READER)
+    for target in (tmp_path / "pools.jsonl", tmp_path / "pools.jsonl.gz"):
+        write_lines(target, (rollout_to_trajectory(pool.question, one) for one in pool.rollouts))
+        (read,) = read_pools(target, reader=READER)
         assert read.question == pool.question
         assert tuple(replace(one, source=None) for one in read.rollouts) == pool.rollouts
     damaged = json.loads((tmp_path / "pools.jsonl").read_text().splitlines()[0])
-    damaged["steps"][1]["observation"] = None
-    with pytest.raises(UnreadableRollout, match="not as it was exported") as caught:
+    damaged["extra"]["searches"] = 3
+    with pytest.raises(UnreadableRollout, match="'searches': expected a list") as caught:
         parse(damaged)
     assert (caught.value.question.id, caught.value.sample_id) == ("q1", 0)
 

@@ -1,4 +1,4 @@
-"""The solver and the reducer in a real evaluation, with Inspect's own mock model."""
+"""The solver in a real evaluation, with Inspect's own mock model."""
 
 import warnings
 from collections import defaultdict
@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tracerank.sampling.integrations.inspect_ai import METADATA, best_of, picked_by, rollout_record
+from tracerank.sampling.integrations.inspect_ai import METADATA, best_of
+from tracerank.stopping.rules import FixedK
 from tracerank.votes.voting import MajorityVote
 
 with warnings.catch_warnings():
@@ -16,7 +17,7 @@ with warnings.catch_warnings():
     from inspect_ai.agent import react
     from inspect_ai.dataset import Sample
     from inspect_ai.model import ModelOutput, ModelUsage, get_model
-    from inspect_ai.scorer import Score, Target, accuracy, match, scorer
+    from inspect_ai.scorer import match
     from inspect_ai.solver import generate, solver
 
 pytestmark = [
@@ -52,31 +53,10 @@ def evaluated(folder: Path, **task: Any) -> Any:
 
 
 def test_the_solver_goes_on_with_the_chosen_run(tmp_path: Path) -> None:
-    log = evaluated(tmp_path, solver=best_of(generate(), MajorityVote(), k=3), scorer=match())
+    log = evaluated(tmp_path, solver=best_of(generate(), 3, selector=MajorityVote(), rule=FixedK(3)), scorer=match())
     assert log.results.scores[0].metrics["accuracy"].value == 1.0
     assert {sample.output.completion for sample in log.samples} == {"Paris", "Rome"}
     assert {tuple(sample.metadata[METADATA]["group"]) for sample in log.samples} == {(1, 2), (0, 2)}
-
-
-@scorer(metrics=[accuracy()])
-def with_rollout() -> Any:
-    """The match, with the rollout kept for the reducer."""
-
-    async def score(state: Any, target: Target) -> Score:
-        said = state.output.completion
-        kept = {METADATA: rollout_record(state)}
-        return Score(value="C" if said == target.text else "I", answer=said, metadata=kept)
-
-    return score
-
-
-@pytest.mark.parametrize("made", [match, with_rollout])
-def test_the_reducer_takes_the_score_of_the_chosen_epoch(tmp_path: Path, made: Any) -> None:
-    epochs = inspect_ai.Epochs(3, picked_by(MajorityVote()))
-    log = evaluated(tmp_path, solver=generate(), scorer=made(), epochs=epochs)
-    assert log.results.scores[0].reducer == "picked_by_majority"
-    assert log.results.scores[0].metrics["accuracy"].value == 1.0
-    assert {score.answer for score in log.reductions[0].samples} == {"Paris", "Rome"}
 
 
 def test_an_agent_runs_as_a_solver_does(tmp_path: Path) -> None:
@@ -85,7 +65,9 @@ def test_an_agent_runs_as_a_solver_does(tmp_path: Path) -> None:
     ]
     for output in outputs:
         output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
-    task = inspect_ai.Task(dataset=SAMPLES[:1], solver=best_of(react(), MajorityVote(), k=3), scorer=match())
+    task = inspect_ai.Task(
+        dataset=SAMPLES[:1], solver=best_of(react(), 3, selector=MajorityVote(), rule=FixedK(3)), scorer=match()
+    )
     submitting = get_model("mockllm/model", custom_outputs=outputs, memoize=False)
     [log] = inspect_ai.eval(task, model=submitting, log_dir=str(tmp_path), display="none")
     assert log.status == "success", log.error
@@ -115,12 +97,14 @@ def failing(times: int) -> Any:
 def test_a_failing_fork_is_listed_and_only_when_all_fail_does_the_sample(
     tmp_path: Path, times: int, status: str
 ) -> None:
-    task = inspect_ai.Task(dataset=SAMPLES[:1], solver=best_of(failing(times), MajorityVote(), k=4), scorer=match())
+    task = inspect_ai.Task(
+        dataset=SAMPLES[:1], solver=best_of(failing(times), 4, selector=MajorityVote()), scorer=match()
+    )
     [log] = inspect_ai.eval(task, model=model(), log_dir=str(tmp_path), display="none")
     assert log.status == status
     if status == "success":
         [sample] = log.samples
         assert sample.output.completion == "Paris"
-        assert list(sample.metadata[METADATA]["failed"].values()) == ["ValueError: the search tool broke"]
+        assert list(sample.metadata[METADATA]["dropped"].values()) == ["failed: ValueError: the search tool broke"]
     else:
         assert "the search tool broke" in log.error.message

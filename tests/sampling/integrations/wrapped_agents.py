@@ -12,12 +12,14 @@ from typing import Any
 import tracerank as tr
 from tests.readers.sdk_logs.questions import QUESTIONS, results, script
 from tests.readers.sdk_logs.server import serving
-from tracerank.sampling.integrations.dspy import dspy_agent
-from tracerank.sampling.integrations.inspect_ai import inspect_agent
-from tracerank.sampling.integrations.langgraph import langgraph_agent
-from tracerank.sampling.integrations.openai_agents import openai_agent
-from tracerank.sampling.integrations.pydantic_ai import pydantic_agent
-from tracerank.sampling.integrations.smolagents import smolagent
+from tracerank.sampling.integrations.agents import (
+    dspy_agent,
+    inspect_agent,
+    langgraph_agent,
+    openai_agent,
+    pydantic_agent,
+    smolagent,
+)
 
 _QUESTION, _ROLLOUT = 0, 3
 """It asks twice, one query after the other."""

@@ -54,7 +54,7 @@ def ablate(
     added to the same folder.
     """
     from tracerank.embedding.load import load_embedder
-    from tracerank.fitting.ablation import Ablation, AblationSetup, variants_named
+    from tracerank.fitting.ablation import Ablation, variants_named
     from tracerank.trace.recipe import setting_named
 
     chosen = variants_named(setting, variants)
@@ -62,11 +62,10 @@ def ablate(
     net = {} if hidden is None else {"hidden": hidden, "feed_forward": 4 * hidden}
     source = {"setting": setting, "files": fingerprint(inputs.files), "test": fingerprint(test)}
     with inputs.opened("reading", test) as (pools, _, problems):
-        ablation = Ablation(output, AblationSetup(plan, load_embedder(encoder, dims), net, source))
+        ablation = Ablation(output, plan, load_embedder(encoder, dims), net, source)
         ablation.take(pools, inputs.pools(problems, files=test) if test else None)
     todo = ablation.remaining(chosen, seeds)
     with working("training", unit="runs", total=len(todo), quiet=inputs.quiet) as progress:
-        ablation.measure_votes()
         for variant, seed in todo:
             progress.describe(f"{variant.name}, seed {seed}")
             ablation.run(variant, seed)

@@ -9,6 +9,7 @@ import click
 from tracerank.cli import options as opt
 from tracerank.cli.inputs import Inputs
 from tracerank.cli.terminal import note, print_json, print_table
+from tracerank.methods import MethodOptions
 from tracerank.pools.pool import PAPER_K
 from tracerank.readers.grouping import Report
 
@@ -17,22 +18,21 @@ from tracerank.readers.grouping import Report
 @opt.method_option()
 @opt.option("--limit N", "Measure on the first N questions of the files.", opt.COUNT, default=100)
 @opt.option("--passes N", "Passes over them, of which the median counts.", opt.COUNT, default=3)
-@opt.encoder_options
+@opt.method_options("encoder")
 @opt.inputs_options()
 @opt.json_option
 def cost(
     method: str,
     limit: int,
     passes: int,
-    encoder: str | None,
-    allow_encoder_mismatch: bool,
+    options: MethodOptions,
     inputs: Inputs,
     as_json: bool,
 ) -> None:
     """Measure what selection costs on this machine, by stage.
 
-    Stages: read and parse, encode, build graphs, score. Every distinct text is encoded once a pass and the cache is not
-    used. Loading the models is measured apart. What recorded methods took is in the page of report.
+    Stages: read and parse, encode texts, build graphs and score. The vector cache is not used, and loading the models
+    is measured apart. What recorded methods took is in the tables of report.
     """
     from tracerank.evaluation.stage_times import measure_selector
 
@@ -44,22 +44,20 @@ def cost(
             lambda: (pool.first(k) for pool in inputs.pools(next(reports))),
             limit,
             passes,
-            encoder=encoder,
-            allow_encoder_mismatch=allow_encoder_mismatch,
+            encoder=options.encoder,
             on_loaded=lambda: progress.describe("measuring"),
         )
-    seconds = {**measured.seconds, "total": measured.total}
+    total = sum(measured.seconds.values())
+    seconds = {**measured.seconds, "total": total}
     if as_json:
-        print_json(asdict(measured) | {"k": k, "seconds": seconds}, indent=2)
+        print_json(asdict(measured) | {"k": k, "passes": passes, "seconds": seconds}, indent=2)
         return
-    rows = []
-    for stage, spent in seconds.items():
-        each, share = 1000 * spent / max(measured.questions, 1), 100 * spent / max(measured.total, 1e-12)
-        rows.append((stage, f"{spent:,.3f}", f"{each:,.2f}", f"{share:.1f}"))
-    encoded = "no text encoded"
-    if measured.encoder is not None:
-        encoded = f"{measured.texts:,} distinct texts encoded by {measured.encoder}"
-    about = f"{method} on {measured.questions:,} questions, K={k}, {encoded}; median of {measured.passes}"
+    rows = (
+        (stage, f"{spent:,.3f}", f"{1000 * spent / max(measured.questions, 1):,.2f}", f"{100 * spent / total:.1f}")
+        for stage, spent in seconds.items()
+    )
+    encoded = f"{measured.texts:,} texts encoded by {measured.encoder}" if measured.encoder else "no text encoded"
+    about = f"{method} on {measured.questions:,} questions, K={k}, {encoded}; median of {passes}"
     heads = ("stage", "seconds", "ms a question", "share %")
     print_table(heads, rows, f"{about}; loading took {measured.loading:.1f} s, once")
     if not inputs.quiet and measured.questions < limit:

@@ -33,7 +33,6 @@ def embed(encoder: str, dims: int | None, cache: Path | None, inputs: Inputs) ->
     embedder = CachedEmbedder(load_embedder(encoder, dims, is_cached=False), VectorCache(folder))
     with inputs.opened("encoding") as (pools, _, _):
         while block := list(islice(pools, POOLS_AT_ONCE)):
-            for _ in embedder.fill(pool_texts(block)):
-                pass
+            embedder.embed(pool_texts(block))
     if not inputs.quiet:
         note(f"{folder}: {embedder.misses:,} texts encoded, {embedder.hits:,} were there")

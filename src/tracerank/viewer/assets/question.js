@@ -24,7 +24,7 @@ async function openQuestion(number, onBack) {
       "div",
       { class: "panels" },
       element("div", { class: "column" }, answersPanel(data, onShow), matrixPanel(data)),
-      whyPanel(data),
+      element("div", { class: "column" }, whyPanel(data), missingPanel(data)),
     ),
     lanes.section,
   );
